@@ -1,0 +1,99 @@
+"""Every column of every CSV file that kernelbench writes: name, unit, meaning, once.
+
+An empty cell means "not measured"; the row's `reason` says why. docs/reading-a-report.md is made from
+this list.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Column:
+    name: str
+    unit: str  # "" for text and counts
+    meaning: str
+
+
+# results.csv: one row for each case, implementation, cache and method; a row without a measurement
+# (status other than ok) has cache and method empty.
+RESULTS = (
+    Column("suite", "", "name of the suite"),
+    Column("case", "", "key of the case, unique within the suite"),
+    Column("operation", "", "what is computed"),
+    Column("shape", "", "extents, as 32x64x16x16"),
+    Column("axis", "", "axis of the operation, as in the suite"),
+    Column("dtype", "", "element type"),
+    Column("axes", "", "values of the suite's axes, as seq=16"),
+    Column("implementation", "", "who computes it"),
+    Column("role", "", "kernel, peer, yardstick or specimen"),
+    Column("arithmetic", "", "accurate or fast"),
+    Column("status", "", "ok, wrong, failed, unsupported or skipped"),
+    Column("reason", "", "why there is no time, or what to know about it"),
+    Column("cache", "", "cold: L2 cleared before every sample; warm: the kernel's own data in it"),
+    Column("method", "", "events: two events round the launch; graph: difference of two graphs"),
+    Column("samples", "", "number of samples"),
+    Column("median_s", "s", "median time"),
+    Column("low_s", "s", "lower end of the 95 % interval of the median"),
+    Column("high_s", "s", "upper end of the 95 % interval of the median"),
+    Column("min_s", "s", "shortest sample"),
+    Column("p5_s", "s", "5th percentile of the samples"),
+    Column("p95_s", "s", "95th percentile of the samples"),
+    Column("stopped", "", "why sampling ended: precise, sample limit or time limit"),
+    Column("bytes_moved", "B", "least traffic: each input read once, each output written once"),
+    Column("bandwidth_bytes_per_s", "B/s", "bytes_moved / median_s"),
+    Column("share_of_ceiling", "", "bandwidth over that of the best copy on this GPU in this run"),
+    Column("floor_limited", "", "yes: median below 3 times the time of an empty kernel"),
+    Column("check", "", "passed, failed, or empty where nothing was checked"),
+    Column("max_absolute_error", "", "largest |got - expected| over all elements"),
+    Column("max_relative_error", "", "largest |got - expected| / |expected| over all elements"),
+    Column("relative_tolerance", "", "allowed |got - expected| / |expected|"),
+    Column("absolute_tolerance", "", "allowed |got - expected| beside it"),
+    Column("seed", "", "seed of the random inputs that were timed"),
+    Column("launches", "", "each launch as entry<<<grid, block, shared bytes>>>, separated by ;"),
+    Column("registers", "", "largest number of registers a thread among the launches"),
+    Column("static_shared_bytes", "B", "largest static shared memory a block among the launches"),
+    Column("spill_bytes", "B", "largest spill stores plus loads a thread among the launches"),
+    Column("input_loads", "", "global load instructions by input, as x=4; 0 means: never read"),
+    Column("binary", "", "hash of source, flags, architecture and compiler"),
+    Column("sm_clock_hz", "Hz", "SM clock while the case was measured"),
+    Column("power_w", "W", "power draw while the case was measured"),
+    Column("temperature_c", "C", "GPU temperature while the case was measured"),
+    Column("throttle", "", "NVML's reasons for a lowered clock while the case was measured"),
+)
+
+# samples.csv.gz: one row a sample.
+SAMPLES = (
+    Column("case", "", "key of the case"),
+    Column("implementation", "", "who computes it"),
+    Column("cache", "", "cold or warm"),
+    Column("method", "", "events or graph"),
+    Column("round", "", "round of the case; samples of one round were taken together, in random order"),
+    Column("seconds", "s", "time of one sample"),
+)
+
+# comparison.csv: one row for each case, cache and implementation, against the baseline.
+COMPARISON = (
+    Column("suite", "", "name of the suite"),
+    Column("case", "", "key of the case"),
+    Column("cache", "", "cold or warm"),
+    Column("method", "", "timing method of both sides"),
+    Column("implementation", "", "who is compared"),
+    Column("baseline", "", "whom the speed-up divides by"),
+    Column("median_s", "s", "median time of the implementation"),
+    Column("baseline_s", "s", "median time of the baseline"),
+    Column("speedup", "", "baseline_s / median_s"),
+    Column("speedup_low", "", "lower end of its 95 % interval"),
+    Column("speedup_high", "", "upper end of its 95 % interval"),
+    Column("verdict", "", "FASTER, SLOWER, SAME or UNSURE than the baseline"),
+    Column("share_of_ceiling", "", "bandwidth over that of the best copy on this GPU"),
+    Column("published_speedup", "", "published time of the baseline over published time of the implementation"),
+    Column("published_device", "", "GPU of the published figure"),
+    Column("claim", "", "id of the ledger entry it is from"),
+    Column("reason", "", "why cells are empty"),
+)
+
+
+def names(columns: tuple[Column, ...]) -> list[str]:
+    return [column.name for column in columns]

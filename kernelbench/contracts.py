@@ -1,0 +1,93 @@
+"""What the rooms promise each other: the device that runs kernels, and the times it takes.
+
+`devices/cuda.py` is the one that measures; tests use a fake that keeps a log and a set clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from kernelbench.records import Arrays, ArraySpec, Binary, Case, DeviceProperties, Implementation, LaunchPlan
+
+
+class Executable(Protocol):
+    """One implementation, ready for one case: calling it submits all its launches, waiting for none."""
+
+    def __call__(self) -> Arrays | None: ...
+
+
+class Event(Protocol):
+    """A point in the device's stream of work."""
+
+    def done(self) -> bool:
+        """True once the device has passed this point; never waits."""
+
+
+class Graph(Protocol):
+    """Captured work that one call submits as a whole."""
+
+    def launch(self) -> None: ...
+
+
+class Clock(Protocol):
+    """The device's own clock and what is needed to take a clean sample. All calls but `wait` only submit."""
+
+    def flush(self, seconds: float) -> None:
+        """Clear the L2 by overwriting twice its size, and go on for at least `seconds`."""
+
+    def record(self) -> Event: ...
+
+    def wait(self) -> None:
+        """Block until all submitted work is done. Raises DeviceLost when the context is poisoned."""
+
+    def elapsed(self, start: Event, stop: Event) -> float:
+        """Seconds between two passed events."""
+
+    def capture(self, executable: Executable | None, repeats: int) -> Graph:
+        """A graph of `repeats` times (flush, executable), or of the flushes alone for None.
+
+        Raises DeviceError where the work cannot be captured.
+        """
+
+
+class Device(Protocol):
+    """Memory, modules and launches of one GPU (or of what stands in for it)."""
+
+    name: str
+    properties: DeviceProperties
+    clock: Clock
+    xp: Any  # the array module of its arrays: cupy, numpy
+
+    def allocate(self, specs: Sequence[ArraySpec]) -> Arrays:
+        """Uninitialised arrays inside red zones. DeviceError when the memory does not suffice."""
+
+    def fill(self, arrays: Arrays, specs: Sequence[ArraySpec], seed: int) -> None:
+        """Fresh random inputs, the same for the same seed."""
+
+    def poison(self, arrays: Arrays, specs: Sequence[ArraySpec]) -> None:
+        """Outputs overwritten with a pattern that no kernel writes (all bits set: NaN in every float)."""
+
+    def red_zone_damage(self, arrays: Arrays) -> str:
+        """The name of an array whose surroundings were written, else ''."""
+
+    def executable(
+        self,
+        implementation: Implementation,
+        case: Case,
+        plan: LaunchPlan | None,
+        binary: Binary | None,
+        arrays: Arrays,
+    ) -> Executable:
+        """Load, allocate scratch, bind arguments. Raises DeviceError, MissingLibrary or Unsupported."""
+
+    def conditions(self) -> Mapping[str, Any]:
+        """sm_clock_hz, power_w, temperature_c, throttle, as NVML says now; missing where it does not."""
+
+    def environment(self) -> Mapping[str, Any]:
+        """Driver, CUDA, CuPy, clocks and so on for environment.json."""
+
+    def free_bytes(self) -> int: ...
+
+    def release(self) -> None:
+        """Give back memory that cached pools hold."""

@@ -1,0 +1,90 @@
+"""Every error that kernelbench raises on purpose. Nothing else may end a command.
+
+KernelbenchError            shown as one message, never a traceback; its `exit_code` ends the command
++-- InputError              what the user wrote is wrong: option, suite, ledger, kernel folder    exit 2
+|   +-- ProblemsError       several places at once, each with file and line                      exit 2
++-- NoDevice                no CUDA device, driver or CuPy where one is needed                   exit 2
++-- NoCompiler              no nvcc where one is needed                                          exit 2
++-- ResultsError            a run on disk cannot be read or written                              exit 2
++-- Unsupported             an implementation refuses a case: the row shows the reason
++-- MissingLibrary          a peer's library is absent: the row is skipped with the reason
++-- BuildError              nvcc refused a kernel: the row shows command and first error
++-- DeviceError             a launch, allocation or library call failed on the device
+    +-- DeviceLost          the context is poisoned: nothing can be measured in it any more
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+
+class KernelbenchError(Exception):
+    """Base of all; `str(error)` is the whole message for the user."""
+
+    exit_code = 1
+
+
+class InputError(KernelbenchError):
+    """An option, a suite, a ledger entry or a kernel folder is wrong."""
+
+    exit_code = 2
+
+
+@dataclass(frozen=True, order=True)
+class Problem:
+    """One mistake in a file: `suites/softmax.yaml:12: unknown key 'sqe' under 'axes'; ...`."""
+
+    path: Path
+    line: int  # counted from 1; 0 where the whole file is meant
+    text: str
+
+    def __str__(self) -> str:
+        place = f"{self.path}:{self.line}" if self.line else f"{self.path}"
+        return f"{place}: {self.text}"
+
+
+class ProblemsError(InputError):
+    """All mistakes found in one reading, in the order of their lines."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(sorted(problems))
+        super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+class NoDevice(KernelbenchError):
+    exit_code = 2
+
+
+class NoCompiler(KernelbenchError):
+    exit_code = 2
+
+
+class ResultsError(KernelbenchError):
+    exit_code = 2
+
+
+class Unsupported(KernelbenchError):
+    """Raised by a plan or a peer: `Unsupported("columns must be at most 1024, got 4096")`."""
+
+
+class MissingLibrary(KernelbenchError):
+    """Raised by a peer whose library cannot be imported; the text says how to install it."""
+
+
+class BuildError(KernelbenchError):
+    """nvcc or ptxas failed. `command` repeats it; `log` is all that the compiler said."""
+
+    def __init__(self, message: str, command: Sequence[str], log: str) -> None:
+        super().__init__(message)
+        self.command = tuple(command)
+        self.log = log
+
+
+class DeviceError(KernelbenchError):
+    """A device call failed for one implementation; the others can go on."""
+
+
+class DeviceLost(DeviceError):
+    """The device context is unusable (illegal address, launch failure, ...)."""

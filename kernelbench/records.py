@@ -1,0 +1,360 @@
+"""The records that flow through the walk suite -> cases -> plan -> build -> verify -> measure -> results.
+
+All are frozen; times are seconds, sizes bytes, with the unit in the name. Files under kernels/ import
+only this module, `kernelbench.errors`, `kernelbench.dtypes` and NumPy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import prod
+from pathlib import Path
+from typing import Any, Literal
+
+from kernelbench import dtypes
+
+Array = Any  # a numpy or cupy array
+Arrays = Mapping[str, Array]  # by name, as an operation's `arrays` names them
+
+
+# ---- What is asked -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Case:
+    """One shape, axis, dtype and set of parameters of an operation."""
+
+    operation: str
+    shape: tuple[int, ...]
+    axis: int  # as written in the suite: -1 is the last
+    dtype: str
+    axes: tuple[tuple[str, int], ...] = ()  # values of the suite's axes, ("seq", 512)
+    parameters: tuple[tuple[str, int | float | str | bool], ...] = ()  # of the operation, ("scale", 0.125)
+
+    @cached_property
+    def key(self) -> str:
+        """The case as one text, unique within a suite: used in CSV, --filter and --resume."""
+        words = [f"{name}={value}" for name, value in self.axes]
+        words += [f"shape={'x'.join(map(str, self.shape))}", f"axis={self.axis}", f"dtype={self.dtype}"]
+        words += [f"{name}={value}" for name, value in self.parameters]
+        return " ".join(words)
+
+    @cached_property
+    def elements(self) -> int:
+        return prod(self.shape)
+
+    @cached_property
+    def outer_dim_inner(self) -> tuple[int, int, int]:
+        """The shape seen from its axis: elements before it, along it, after it."""
+        axis = self.axis % len(self.shape)
+        return prod(self.shape[:axis]), self.shape[axis], prod(self.shape[axis + 1 :])
+
+    def parameter(self, name: str, default: Any) -> Any:
+        return dict(self.parameters).get(name, default)
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A suite file, read: its cases and who runs them."""
+
+    name: str  # the file's stem
+    path: Path
+    title: str
+    operation: str
+    cases: tuple[Case, ...]
+    implementations: tuple[str, ...]
+    baseline: str | None = None  # an implementation's name
+    claims: tuple[str, ...] = ()  # ids of the ledger
+    description: str = ""
+    caches: tuple[str, ...] = ("cold", "warm")
+
+
+# ---- What is computed ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ArraySpec:
+    """One array of a case. Inputs are filled with random values, outputs poisoned before each check."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    role: Literal["input", "output"]
+    fill: Literal["normal", "uniform", "mask"] = "normal"  # mask: 0 or 1, each with probability 1/2
+
+    @property
+    def nbytes(self) -> int:
+        return prod(self.shape) * dtypes.itemsize(self.dtype)
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """|got - expected| <= absolute + relative * |expected|, elementwise."""
+
+    relative: float
+    absolute: float
+
+    def plus(self, other: Tolerance | None) -> Tolerance:
+        if other is None:
+            return self
+        return Tolerance(self.relative + other.relative, self.absolute + other.absolute)
+
+
+# reference(xp, case, inputs): inputs are float64 arrays of xp (numpy or cupy) holding a slice of
+# `Operation.split` rows; returns the float64 outputs of that slice by name.
+Reference = Callable[[Any, Case, Arrays], Arrays]
+
+
+@dataclass(frozen=True)
+class Operation:
+    """What is computed, whoever computes it. Defined once, in kernels/<operation>/operation.py."""
+
+    name: str
+    summary: str
+    arrays: Callable[[Case], tuple[ArraySpec, ...]]  # raises Unsupported for a case that has no meaning
+    reference: Reference
+    bytes_moved: Callable[[Case], int]  # least traffic: each input read once, each output written once
+    flops: Callable[[Case], int]
+    tolerance: Callable[[Case], Tolerance]
+    parameters: Mapping[str, Any] = field(default_factory=dict)  # name -> default; a suite may set these
+    # Arrays whose first `split(case)` dimension is common to all arrays can be checked in slices of
+    # it; every array is reshaped to [split, -1]. None: the arrays are checked whole.
+    split: Callable[[Case], int] | None = None
+
+
+# ---- One way to compute it -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Whose algorithm an implementation is."""
+
+    project: str  # "Oneflow-Inc/oneflow", "written here"
+    url: str = ""
+    commit: str = ""
+    differs: str = ""  # what is not as in the original, and why
+
+
+@dataclass(frozen=True)
+class DeviceProperties:
+    """What a plan may know of a GPU. Sizes in bytes, rates in bytes per second."""
+
+    name: str
+    compute_capability: tuple[int, int]
+    multiprocessors: int
+    l2_bytes: int
+    memory_bytes: int
+    peak_bytes_per_s: float  # memory clock times bus width, both edges
+    max_threads_per_multiprocessor: int
+    max_blocks_per_multiprocessor: int
+    registers_per_multiprocessor: int
+    shared_per_multiprocessor: int
+    shared_per_block: int  # without opting in: 48 KB on every GPU so far
+    shared_per_block_optin: int
+    shared_reserved_per_block: int  # what the driver takes of each resident block: 1 KB since sm_80
+    max_grid: tuple[int, int, int] = (2**31 - 1, 65535, 65535)
+    max_threads_per_block: int = 1024
+    warp_size: int = 32
+
+    @property
+    def architecture(self) -> str:
+        """As nvcc names it: `sm_90`."""
+        major, minor = self.compute_capability
+        return f"sm_{major}{minor}"
+
+    def resident_blocks(self, threads: int, registers: int, shared_bytes: int) -> int:
+        """Blocks that fit on one multiprocessor at once; 0 if not even one does.
+
+        `registers` a thread as ptxas reports them, `shared_bytes` a block, static plus dynamic. The
+        rules are those of NVIDIA's occupancy calculator for sm_70 and later: registers are given out
+        in units of 256 a warp, shared memory in units of 128 bytes (sm_80 on) or 256.
+        """
+        warps = -(-threads // self.warp_size)
+        if threads > self.max_threads_per_block or shared_bytes > self.shared_per_block_optin:
+            return 0
+        by_warps = self.max_threads_per_multiprocessor // self.warp_size // warps
+        registers_per_warp = -(-registers * self.warp_size // 256) * 256
+        # Each of a multiprocessor's four partitions gives registers to whole warps of its own.
+        warps_by_registers = 4 * (self.registers_per_multiprocessor // 4 // max(registers_per_warp, 1))
+        unit = 128 if self.compute_capability >= (8, 0) else 256
+        shared = -(-(shared_bytes + self.shared_reserved_per_block) // unit) * unit
+        by_shared = self.shared_per_multiprocessor // shared if shared else self.max_blocks_per_multiprocessor
+        return min(self.max_blocks_per_multiprocessor, by_warps, warps_by_registers // warps, by_shared)
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """A kernel argument passed by value; `dtype` must match the C parameter: int32, int64, float32."""
+
+    dtype: str
+    value: int | float
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One kernel launch. `arguments` in the kernel's order: array or scratch names, and scalars."""
+
+    entry: str
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    arguments: tuple[str | Scalar, ...]
+    shared_bytes: int = 0  # dynamic; above 48 KB the device opts in by itself
+    cluster: tuple[int, int, int] = (1, 1, 1)
+
+    @property
+    def threads(self) -> int:
+        return prod(self.block)
+
+
+@dataclass(frozen=True)
+class LaunchPlan:
+    """How an implementation runs one case on one device: pure data, printed by `kernelbench plan`."""
+
+    launches: tuple[Launch, ...]
+    defines: tuple[tuple[str, str | int], ...] = ()  # compile-time constants: nvcc -DNAME=VALUE
+    scratch: tuple[tuple[str, int], ...] = ()  # name, bytes; uninitialised, 256-byte aligned
+    reasons: tuple[str, ...] = ()  # why these choices, for the reader of `kernelbench plan`
+
+
+Plan = Callable[[Case, DeviceProperties], LaunchPlan]
+# prepare(case, arrays, stream): `arrays` are device arrays with __cuda_array_interface__ (bfloat16 as
+# uint16), `stream` a cudaStream_t as int. Returns the call to be timed; what that call returns, if
+# not None, are outputs by name that it allocated itself instead of writing into `arrays`.
+Prepare = Callable[[Case, Arrays, int], Callable[[], Arrays | None]]
+
+
+@dataclass(frozen=True)
+class Implementation:
+    """One way to compute an operation: a .cu with a plan, or a library call (`prepare`).
+
+    Modules under kernels/<operation>/ end with `IMPLEMENTATIONS = (...)`; the catalog adds
+    `operation` and `source` (the .cu of the same stem).
+    """
+
+    name: str
+    summary: str
+    origin: Origin
+    plan: Plan | None = None
+    prepare: Prepare | None = None
+    arithmetic: Literal["accurate", "fast"] = "accurate"
+    role: Literal["kernel", "peer", "yardstick", "specimen"] = "kernel"
+    requires: str = ""  # the library a peer imports, as shown when it is absent
+    extra_tolerance: Tolerance | None = None  # what the published arithmetic deviates by design, stated in origin
+    reference: Reference | None = None  # a yardstick computes something else than the operation
+    operation: str = ""
+    source: Path | None = None
+
+    def __post_init__(self) -> None:
+        if (self.plan is None) == (self.prepare is None):
+            raise ValueError(f"implementation '{self.name}' needs exactly one of plan and prepare")
+
+
+# ---- What came out -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class EntryFacts:
+    """What compiler and PTX say about one kernel."""
+
+    entry: str
+    registers: int
+    shared_bytes: int  # static
+    stack_bytes: int
+    spill_store_bytes: int
+    spill_load_bytes: int
+    parameter_loads: tuple[int, ...]  # by parameter: global load instructions whose address comes from it
+    parameter_stores: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Binary:
+    """A compiled .cu: the cubin (or PTX) image in the cache, how it was made, and its facts."""
+
+    key: str  # hash of all that went into it
+    path: Path
+    ptx_path: Path
+    architecture: str
+    command: tuple[str, ...]
+    facts: Mapping[str, EntryFacts]  # by entry
+    cached: bool  # found in the cache, not compiled now
+
+
+@dataclass(frozen=True)
+class Check:
+    """One verification of all outputs against the float64 reference."""
+
+    passed: bool
+    seed: int
+    elements: int
+    mismatches: int
+    max_absolute_error: float | None  # None where the output holds NaN against a finite reference
+    max_relative_error: float | None
+    tolerance: Tolerance
+    message: str = ""  # what is wrong, where first: "y[0, 17]: got nan, expected 0.0021"
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """Times of one implementation on one case, one sample a round."""
+
+    cache: Literal["cold", "warm"]
+    method: Literal["events", "graph"]
+    samples_s: tuple[float, ...]
+    rounds: tuple[int, ...]  # the round that each sample was taken in
+    median_s: float
+    low_s: float  # 95 % interval of the median
+    high_s: float
+    stopped: Literal["precise", "time limit", "sample limit"]
+    sm_clock_hz: float | None = None
+    power_w: float | None = None
+    temperature_c: float | None = None
+    throttle: str = ""  # NVML's reasons while measuring, "" for none
+
+
+Status = Literal["ok", "wrong", "failed", "unsupported", "skipped"]
+
+
+@dataclass(frozen=True)
+class Result:
+    """One case on one implementation: measured, or the reason why not."""
+
+    case: Case
+    implementation: Implementation
+    status: Status
+    reason: str = ""
+    plan: LaunchPlan | None = None
+    binary: Binary | None = None
+    check: Check | None = None
+    measurements: tuple[Measurement, ...] = ()
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Floor and ceilings of this GPU, measured once a run."""
+
+    floor_s: float  # an empty kernel between two events, cold
+    graph_floor_s: float  # an empty kernel by the graph method
+    dram_bytes_per_s: float  # the best of several copies far larger than the L2
+    dram_copy: str  # which copy that was
+    l2_bytes_per_s: float | None  # the best warm copy that fits the L2
+    l2_copy: str = ""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A published comparison: an entry of the ledger (results/published/<id>.yaml)."""
+
+    id: str
+    title: str
+    kind: str
+    suites: tuple[str, ...]
+    document: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Environment:
+    """Where, when and with what a run was made: environment.json."""
+
+    values: Mapping[str, Any] = field(default_factory=dict)

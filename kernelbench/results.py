@@ -1,0 +1,158 @@
+"""Runs on disk: rows appended the moment they exist, and read back as tables.
+
+A run folder holds
+  results.csv        columns.RESULTS; one row a case, implementation, cache and method
+  samples.csv.gz     columns.SAMPLES; a gzip member for each case
+  environment.json   where, when and with what; limits of the GPU; the suite; who the implementations are
+and what compare and report add: comparison.csv, claims.json, charts/, report.html.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kernelbench import columns
+from kernelbench.errors import ResultsError
+
+if TYPE_CHECKING:
+    import pandas
+
+RESULTS_FILE, SAMPLES_FILE, ENVIRONMENT_FILE = "results.csv", "samples.csv.gz", "environment.json"
+_TEXT_COLUMNS = (
+    "suite", "case", "operation", "shape", "axes", "dtype", "implementation", "role", "arithmetic", "status",
+    "reason", "cache", "method", "stopped", "floor_limited", "check", "launches", "input_loads", "binary", "throttle",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run folder, read. Tables are pandas DataFrames with the columns of `kernelbench.columns`."""
+
+    folder: Path
+    environment: Mapping[str, Any]
+    rows: pandas.DataFrame
+
+    @property
+    def suite(self) -> str:
+        return str(self.environment.get("suite", self.folder.name))
+
+    @property
+    def device(self) -> str:
+        return str(self.environment.get("device", {}).get("name", "unknown device"))
+
+    @cached_property
+    def samples(self) -> pandas.DataFrame:
+        """Raw samples; an empty table where the run has no samples file."""
+        import pandas
+
+        path = self.folder / SAMPLES_FILE
+        if not path.exists():
+            return pandas.DataFrame(columns=columns.names(columns.SAMPLES))
+        try:
+            table: pandas.DataFrame = pandas.read_csv(path)
+            return table
+        except (OSError, EOFError, pandas.errors.ParserError) as error:
+            raise ResultsError(f"{path}: cannot be read ({error}); delete it to go on without raw samples") from error
+
+
+def read_run(folder: Path) -> Run:
+    """Read a run folder; ResultsError says which file is missing or damaged."""
+    import pandas
+
+    results = folder / RESULTS_FILE
+    if not results.is_file():
+        raise ResultsError(
+            f"{folder}: no {RESULTS_FILE} here; expected the folder of a run, as `kernelbench list runs` shows"
+        )
+    try:
+        text = dict.fromkeys(_TEXT_COLUMNS, str)
+        rows = pandas.read_csv(results, dtype=text, keep_default_na=False, na_values={})
+        for column in columns.names(columns.RESULTS):
+            if column not in rows:
+                raise ResultsError(
+                    f"{results}: column '{column}' is missing; this file was not written by this version"
+                )
+            if column not in _TEXT_COLUMNS:
+                rows[column] = pandas.to_numeric(rows[column], errors="coerce")
+        environment = json.loads((folder / ENVIRONMENT_FILE).read_text())
+    except (OSError, ValueError, pandas.errors.ParserError) as error:
+        raise ResultsError(f"{folder}: cannot be read as a run ({error})") from error
+    return Run(folder, environment, rows)
+
+
+class Store:
+    """A run being written. Every row and sample is on disk when `append` returns."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._start_results()
+        except OSError as error:
+            raise ResultsError(
+                f"{folder}: cannot write a run here ({error.strerror}); choose another place with --out"
+            ) from error
+
+    def _start_results(self) -> None:
+        path = self.folder / RESULTS_FILE
+        if not path.exists():
+            path.write_text(_csv_text([columns.names(columns.RESULTS)]))
+
+    def append(self, rows: Sequence[Mapping[str, Any]], samples: Iterable[Sequence[Any]]) -> None:
+        """Add whole rows of results.csv (by column name) and their samples, and flush both to disk."""
+        names = columns.names(columns.RESULTS)
+        text = _csv_text([[_cell(row.get(name)) for name in names] for row in rows])
+        sample_lines = [list(sample) for sample in samples]
+        try:
+            if sample_lines:
+                self._append_samples(sample_lines)
+            _append(self.folder / RESULTS_FILE, text.encode())
+        except OSError as error:
+            raise ResultsError(
+                f"{self.folder}: cannot write ({error.strerror}); rows written so far are kept"
+            ) from error
+
+    def _append_samples(self, lines: list[list[Any]]) -> None:
+        path = self.folder / SAMPLES_FILE
+        if not path.exists():
+            lines = [list(columns.names(columns.SAMPLES)), *lines]
+        _append(path, gzip.compress(_csv_text(lines).encode(), mtime=0))
+
+    def write_environment(self, environment: Mapping[str, Any]) -> None:
+        """Replace environment.json in one step, so that it is never half written."""
+        path = self.folder / ENVIRONMENT_FILE
+        temporary = path.with_suffix(".json.part")
+        try:
+            temporary.write_text(json.dumps(environment, indent=2, sort_keys=False) + "\n")
+            os.replace(temporary, path)
+        except OSError as error:
+            raise ResultsError(f"{path}: cannot write ({error.strerror})") from error
+
+
+def _append(path: Path, data: bytes) -> None:
+    with path.open("ab") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _cell(value: Any) -> str:
+    """Floats with 9 significant digits (a nanosecond in a second); None as an empty cell."""
+    if value is None:
+        return ""
+    return f"{value:.9g}" if isinstance(value, float) else str(value)
+
+
+def _csv_text(lines: Iterable[Sequence[Any]]) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(lines)
+    return text.getvalue()

@@ -1,0 +1,77 @@
+"""Softmax along one axis: y = exp(s - max s) / sum exp(s - max s), with s = scale * x + mask term.
+
+The reference computes in float64. A row whose elements are all -inf gives NaN, as in PyTorch.
+"""
+
+from kernelbench import dtypes
+from kernelbench.errors import Unsupported
+from kernelbench.records import Arrays, ArraySpec, Case, Operation, Tolerance
+
+MASKED = -10000.0  # what a masked element is lowered by, as attention kernels do it
+
+
+def arrays(case: Case) -> tuple[ArraySpec, ...]:
+    """x and y of the case's shape; with `mask`, one 0/1 mask [batch, columns, columns] shared by all heads."""
+    if case.dtype not in ("float32", "float16", "bfloat16"):
+        raise Unsupported(f"dtype must be float32, float16 or bfloat16, got {case.dtype}")
+    specs = [
+        ArraySpec("x", case.shape, case.dtype, "input"),
+        ArraySpec("y", case.shape, case.dtype, "output"),
+    ]
+    if case.parameter("mask", False):
+        if len(case.shape) != 4 or case.shape[2] != case.shape[3] or case.axis not in (-1, 3):
+            raise Unsupported(
+                f"mask needs shape (batch, heads, seq, seq) and axis -1, got {case.shape}, axis {case.axis}"
+            )
+        batch, _, rows, columns = case.shape
+        specs.append(ArraySpec("mask", (batch, rows, columns), case.dtype, "input", fill="mask"))
+    return tuple(specs)
+
+
+def reference(xp, case: Case, inputs: Arrays) -> Arrays:
+    """Softmax in float64. Slices are along the outer dimension: `x` arrives as [slice, dim * inner]."""
+    _, dim, inner = case.outer_dim_inner
+    scores = inputs["x"].reshape(-1, dim, inner) * float(case.parameter("scale", 1.0))
+    if "mask" in inputs:
+        batch, heads, rows, columns = case.shape
+        hidden = (1.0 - inputs["mask"]) * MASKED
+        scores = (scores.reshape(-1, heads, rows, columns) + hidden.reshape(-1, 1, rows, columns)).reshape(scores.shape)
+    powers = xp.exp(scores - scores.max(axis=1, keepdims=True))
+    return {"y": powers / powers.sum(axis=1, keepdims=True)}
+
+
+def bytes_moved(case: Case) -> int:
+    return sum(spec.nbytes for spec in arrays(case))
+
+
+def flops(case: Case) -> int:
+    """Compare, subtract, exp, add and divide: 5 an element, exp counted as one."""
+    return 5 * case.elements
+
+
+def tolerance(case: Case) -> Tolerance:
+    """Rounding of the output, plus float32 arithmetic: a few ulp of a fast exp, and a sum that is
+    added up one by one, whose error grows with the square root of the row's length."""
+    dim = case.outer_dim_inner[1]
+    relative = 1e-5 + 2.0**-23 * dim**0.5
+    if case.dtype != "float32":
+        relative += dtypes.unit_roundoff(case.dtype)
+    return Tolerance(relative, max(dtypes.smallest_step(case.dtype), 2.0**-126))
+
+
+def split(case: Case) -> int:
+    """Rows before the axis are independent; with a mask, whole batch entries are."""
+    return case.shape[0] if case.parameter("mask", False) else case.outer_dim_inner[0]
+
+
+OPERATION = Operation(
+    name="softmax",
+    summary="softmax along one axis, with optional scale and additive attention mask",
+    arrays=arrays,
+    reference=reference,
+    bytes_moved=bytes_moved,
+    flops=flops,
+    tolerance=tolerance,
+    parameters={"scale": 1.0, "mask": False},
+    split=split,
+)
