@@ -62,6 +62,7 @@ class Run:
             return table
         except (OSError, EOFError, pandas.errors.ParserError) as error:
             raise ResultsError(f"{path}: cannot be read ({error}); delete it to go on without raw samples") from error
+        return table
 
 
 def read_run(folder: Path) -> Run:

@@ -33,7 +33,7 @@ def reference(xp, case: Case, inputs: Arrays) -> Arrays:
     _, dim, inner = case.outer_dim_inner
     scores = inputs["x"].reshape(-1, dim, inner) * float(case.parameter("scale", 1.0))
     if "mask" in inputs:
-        batch, heads, rows, columns = case.shape
+        _, heads, rows, columns = case.shape
         hidden = (1.0 - inputs["mask"]) * MASKED
         scores = (scores.reshape(-1, heads, rows, columns) + hidden.reshape(-1, 1, rows, columns)).reshape(scores.shape)
     powers = xp.exp(scores - scores.max(axis=1, keepdims=True))
