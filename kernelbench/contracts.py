@@ -56,8 +56,10 @@ class Device(Protocol):
 
     name: str
     properties: DeviceProperties
-    clock: Clock
     xp: Any  # the array module of its arrays: cupy, numpy
+
+    @property
+    def clock(self) -> Clock: ...
 
     def allocate(self, specs: Sequence[ArraySpec]) -> Arrays:
         """Uninitialised arrays inside red zones. DeviceError when the memory does not suffice."""

@@ -201,7 +201,6 @@ class Launch:
     block: tuple[int, int, int]
     arguments: tuple[str | Scalar, ...]
     shared_bytes: int = 0  # dynamic; above 48 KB the device opts in by itself
-    cluster: tuple[int, int, int] = (1, 1, 1)
 
     @property
     def threads(self) -> int:
@@ -338,8 +337,6 @@ class Limits:
     graph_floor_s: float  # an empty kernel by the graph method
     dram_bytes_per_s: float  # the best of several copies far larger than the L2
     dram_copy: str  # which copy that was
-    l2_bytes_per_s: float | None  # the best warm copy that fits the L2
-    l2_copy: str = ""
 
 
 @dataclass(frozen=True)

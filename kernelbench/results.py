@@ -58,11 +58,9 @@ class Run:
         if not path.exists():
             return pandas.DataFrame(columns=columns.names(columns.SAMPLES))
         try:
-            table: pandas.DataFrame = pandas.read_csv(path)
-            return table
+            return pandas.read_csv(path)
         except (OSError, EOFError, pandas.errors.ParserError) as error:
             raise ResultsError(f"{path}: cannot be read ({error}); delete it to go on without raw samples") from error
-        return table
 
 
 def read_run(folder: Path) -> Run:

@@ -1,0 +1,150 @@
+"""One case from empty memory to results: allocate, verify everybody, measure those who are right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from kernelbench.contracts import Device
+from kernelbench.errors import DeviceError, DeviceLost, MissingLibrary, Unsupported
+from kernelbench.measure.limits import ABOVE_CEILING
+from kernelbench.measure.rounds import CaseMeasurement, Contender, Precision
+from kernelbench.measure.timing import Cache
+from kernelbench.measure.verify import Setup, run_and_check
+from kernelbench.planning import CasePlan, Planned
+from kernelbench.records import Check, Limits, Measurement, Operation, Result, Status
+from kernelbench.units import rate_text, time_text
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a case is measured. `precision` None: verified only."""
+
+    seed: int
+    caches: Sequence[Cache] = ("cold", "warm")
+    precision: Precision | None = None
+    limits: Limits | None = None
+
+
+class CaseRun:
+    """The walk of one case over all its implementations."""
+
+    def __init__(self, device: Device, operation: Operation, plan: CasePlan) -> None:
+        self.device, self.operation, self.plan = device, operation, plan
+        self.results: dict[str, Result] = {}
+
+    def run(self, settings: Settings, progress: Callable[[float], None] = lambda share: None) -> list[Result]:
+        """Results in the order of the plan. DeviceLost ends the case, with `results` as far as they got."""
+        specs = self.operation.arrays(self.plan.case)
+        try:
+            arrays = self.device.allocate(specs)
+            setup = Setup(self.device, self.operation, self.plan.case, arrays)
+            self.device.fill(arrays, specs, settings.seed)
+            contenders = self._verify_all(setup, settings.seed)
+            if settings.precision and contenders:
+                self.device.fill(arrays, specs, settings.seed + 1)  # outputs remembered from before are now wrong
+                measurement = CaseMeasurement(setup, settings.caches, settings.precision, settings.seed + 1, progress)
+                measurement.run(contenders)
+            for contender in contenders:
+                self._finish(contender, settings)
+        except DeviceLost as error:
+            self._give_up(f"the GPU's context was lost in this case: {error}")
+            raise
+        except DeviceError as error:
+            self._give_up(str(error))
+        finally:
+            arrays, setup, contenders = {}, None, []  # type: ignore[assignment]
+            self.device.release()
+        return self.ordered()
+
+    def ordered(self) -> list[Result]:
+        return [self.results[planned.implementation.name] for planned in self.plan.planned]
+
+    # ---- Verify ----
+
+    def _verify_all(self, setup: Setup, seed: int) -> list[Contender]:
+        """Run and check each implementation once; those that are right go on."""
+        contenders = []
+        for planned in self.plan.planned:
+            contender = self._verify(setup, planned, seed)
+            if contender is not None:
+                contenders.append(contender)
+        return contenders
+
+    def _verify(self, setup: Setup, planned: Planned, seed: int) -> Contender | None:
+        implementation = planned.implementation
+        if planned.status != "ok":
+            self._keep(planned, planned.status, planned.reason)
+            return None
+        try:
+            executable = self.device.executable(
+                implementation, self.plan.case, planned.plan, planned.binary, setup.arrays
+            )
+            check = run_and_check(setup, implementation, executable, seed)
+        except (Unsupported, MissingLibrary, DeviceError) as error:
+            self._keep(planned, _status_of(error), str(error))
+            if isinstance(error, DeviceLost):
+                raise
+            return None
+        if not check.passed:
+            self._keep(planned, "wrong", check.message, check)
+            return None
+        return Contender(implementation, executable, check=check)
+
+    # ---- Results ----
+
+    def _finish(self, contender: Contender, settings: Settings) -> None:
+        planned = next(one for one in self.plan.planned if one.implementation is contender.implementation)
+        check = contender.check
+        impossible = self._impossible(contender, settings.limits) if settings.limits else ""
+        if contender.failure:
+            self._keep(planned, "wrong" if check and not check.passed else "failed", contender.failure, check)
+        elif impossible:
+            self._keep(planned, "failed", impossible, check)
+        else:
+            self._keep(planned, "ok", "; ".join(contender.notes), check, contender.measurements)
+
+    def _impossible(self, contender: Contender, limits: Limits) -> str:
+        """A time that no correct kernel can have: more bytes a second than the best copy, out of DRAM."""
+        moved = self.operation.bytes_moved(self.plan.case)
+        if moved < 4 * self.device.properties.l2_bytes:
+            return ""  # part of the traffic can stay in the L2
+        for measured in contender.measurements:
+            rate = moved / measured.median_s
+            if rate > ABOVE_CEILING * limits.dram_bytes_per_s:
+                return (
+                    f"{time_text(measured.median_s)} ({measured.cache}, {measured.method}) would be {rate_text(rate)}, "
+                    f"above the {rate_text(limits.dram_bytes_per_s)} of the best copy on this GPU: not a time of this work"
+                )
+        return ""
+
+    def _keep(
+        self,
+        planned: Planned,
+        status: Status,
+        reason: str,
+        check: Check | None = None,
+        measurements: Sequence[Measurement] = (),
+    ) -> None:
+        self.results[planned.implementation.name] = Result(
+            case=self.plan.case,
+            implementation=planned.implementation,
+            status=status,
+            reason=reason,
+            plan=planned.plan,
+            binary=planned.binary,
+            check=check,
+            measurements=tuple(measurements),
+        )
+
+    def _give_up(self, reason: str) -> None:
+        for planned in self.plan.planned:
+            if planned.implementation.name not in self.results:
+                status: Status = planned.status if planned.status != "ok" else "failed"
+                self._keep(planned, status, planned.reason or reason)
+
+
+def _status_of(error: Exception) -> Status:
+    if isinstance(error, Unsupported):
+        return "unsupported"
+    return "skipped" if isinstance(error, MissingLibrary) else "failed"

@@ -1,0 +1,229 @@
+"""The implementations of one case, measured side by side: in every round each of them once, in random
+order, so that what drifts (clocks, heat, neighbours) meets all alike.
+
+A track is one implementation with one cache state and method. It ends when its median is known well
+enough; the last round is verified again, sample by sample.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from kernelbench import statistics
+from kernelbench.contracts import Executable
+from kernelbench.errors import DeviceError, DeviceLost
+from kernelbench.measure.timing import GRAPH_REPEATS, Cache, EventTimer, FlushGraph, GraphTimer
+from kernelbench.measure.verify import Setup, check_after_run
+from kernelbench.records import Check, Implementation, Measurement
+
+GRAPH_BELOW_S = 20e-6  # under this, events add a tenth and more to a kernel's time: use graphs as well
+GRAPH_UP_TO = 10  # implementations this many times slower than that are still worth the same method
+PILOT_SAMPLES = 3
+CONDITIONS_EVERY_S = 0.05
+
+
+@dataclass(frozen=True)
+class Precision:
+    """When a track has enough samples. Widths are relative to the median."""
+
+    least_samples: int = 20
+    most_samples: int = 400
+    interval_width: float = 0.005  # of the 95 % interval of the median, from end to end
+    seconds_per_case: float = 3.0  # after the least samples are taken
+
+
+QUICK = Precision(least_samples=7, most_samples=50, interval_width=0.02, seconds_per_case=0.5)
+
+
+@dataclass
+class Contender:
+    """One implementation of a case, ready to run, and what becomes of it."""
+
+    implementation: Implementation
+    executable: Executable
+    measurements: list[Measurement] = field(default_factory=list)
+    check: Check | None = None  # of the last round
+    failure: str = ""
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass
+class _Track:
+    contender: Contender
+    timer: EventTimer | GraphTimer
+    samples: list[float] = field(default_factory=list)
+    rounds: list[int] = field(default_factory=list)
+
+    def precise(self, precision: Precision) -> bool:
+        if len(self.samples) < precision.least_samples:
+            return False
+        median, low, high = statistics.median_interval(self.samples)
+        return high - low <= precision.interval_width * median
+
+    def full(self, precision: Precision) -> bool:
+        return len(self.samples) >= precision.most_samples
+
+
+class CaseMeasurement:
+    """Runs the rounds of one case over its contenders; results are left in the contenders."""
+
+    def __init__(
+        self,
+        setup: Setup,
+        caches: Sequence[Cache],
+        precision: Precision,
+        seed: int,
+        progress: Callable[[float], None] = lambda share: None,
+    ) -> None:
+        self.setup, self.device = setup, setup.device
+        self.caches, self.precision, self.seed, self.progress = caches, precision, seed, progress
+        self.random = np.random.default_rng(seed)
+        self.flushes: list[tuple[int, float]] = []
+        self.conditions: list[dict[str, object]] = []
+
+    def run(self, contenders: Sequence[Contender]) -> None:
+        tracks = self._tracks(contenders)
+        number, stopped = self._rounds(tracks)
+        alive = [track for track in tracks if not track.contender.failure]
+        self._last_round(alive, number)
+        flush_s = float(np.median([seconds for _, seconds in self.flushes])) if self.flushes else 0.0
+        for track in alive:
+            if not track.contender.failure:
+                track.contender.measurements.append(self._measurement(track, flush_s, stopped))
+
+    # ---- Which tracks ----
+
+    def _tracks(self, contenders: Sequence[Contender]) -> list[_Track]:
+        """Event timers for all, with a short pilot that also warms up; graph timers where kernels are short."""
+        tracks: list[_Track] = []
+        pilots: dict[str, float] = {}
+        for contender in contenders:
+            timers = [EventTimer(self.device.clock, contender.executable, cache) for cache in self.caches]
+            pilot = self._attempt(contender, lambda timers=timers: self._pilot(timers))  # type: ignore[misc]
+            if pilot is not None:
+                pilots[contender.implementation.name] = pilot
+                tracks += [_Track(contender, timer) for timer in timers]
+        if "cold" not in self.caches or not pilots or min(pilots.values()) >= GRAPH_BELOW_S:
+            return tracks
+        self.flush_graph = FlushGraph(self.device.clock)
+        for contender in contenders:
+            if pilots.get(contender.implementation.name, float("inf")) < GRAPH_UP_TO * GRAPH_BELOW_S:
+                try:
+                    tracks.append(_Track(contender, GraphTimer(self.device.clock, contender.executable)))
+                except DeviceLost:
+                    raise
+                except DeviceError as error:
+                    contender.notes.append(f"no graph timing: {error}")
+        return tracks
+
+    def _pilot(self, timers: Sequence[EventTimer]) -> float:
+        times = [timer.sample() for timer in timers for _ in range(PILOT_SAMPLES)]
+        return float(np.median(times[:PILOT_SAMPLES]))
+
+    # ---- Rounds ----
+
+    def _rounds(self, tracks: list[_Track]) -> tuple[int, dict[int, str]]:
+        """Sample until every track is precise, full or out of time; returns the number of rounds taken
+        and why each track (by id) ended."""
+        stopped: dict[int, str] = {}
+        number, started, looked = 0, time.monotonic(), 0.0
+        deadline: float | None = None
+        while True:
+            waiting = [track for track in tracks if id(track) not in stopped and not track.contender.failure]
+            if not waiting:
+                return number, stopped
+            self._round(waiting, number)
+            number += 1
+            now = time.monotonic()
+            if now - looked > CONDITIONS_EVERY_S:
+                self.conditions.append(dict(self.device.conditions()))
+                looked = now
+            if number < self.precision.least_samples:
+                self.progress(number / self.precision.least_samples / 2)
+                continue
+            deadline = deadline or started + max(now - started, self.precision.seconds_per_case)
+            for track in waiting:
+                if reason := self._why_stop(track, now >= deadline):
+                    stopped[id(track)] = reason
+            self.progress(0.5 + 0.5 * len(stopped) / max(1, len(tracks)))
+
+    def _why_stop(self, track: _Track, out_of_time: bool) -> str:
+        if track.precise(self.precision):
+            return "precise"
+        if track.full(self.precision):
+            return "sample limit"
+        return "time limit" if out_of_time else ""
+
+    def _round(self, tracks: Sequence[_Track], number: int) -> None:
+        for position in self.random.permutation(len(tracks)):
+            track = tracks[position]
+            if not track.contender.failure:
+                self._take(track, number)
+        if any(track.timer.method == "graph" for track in tracks):
+            self.flushes.append((number, self.flush_graph.sample()))
+
+    def _take(self, track: _Track, number: int) -> None:
+        seconds = self._attempt(track.contender, track.timer.sample)
+        if seconds is not None:
+            track.samples.append(seconds)
+            track.rounds.append(number)
+
+    def _last_round(self, tracks: Sequence[_Track], number: int) -> None:
+        """One more round, each output poisoned before its sample and verified after it."""
+        for position in self.random.permutation(len(tracks)):
+            track = tracks[position]
+            contender = track.contender
+            if contender.failure:
+                continue
+            self.device.poison(self.setup.arrays, self.setup.specs)
+            self._take(track, number)
+            if contender.failure:
+                continue
+            check = check_after_run(self.setup, contender.implementation, track.timer.returned, self.seed)
+            if contender.check is None or contender.check.passed:
+                contender.check = check
+            if not check.passed:
+                contender.failure = f"the output of a timed run was wrong: {check.message}"
+        if any(track.timer.method == "graph" for track in tracks):
+            self.flushes.append((number, self.flush_graph.sample()))
+
+    def _attempt(self, contender: Contender, action: Callable[[], float]) -> float | None:
+        """`action`, or None with the failure noted; a lost device ends the case."""
+        try:
+            return action()
+        except DeviceLost:
+            contender.failure = "the GPU's context was lost while measuring it"
+            raise
+        except DeviceError as error:
+            contender.failure = str(error)
+            return None
+
+    # ---- Results ----
+
+    def _measurement(self, track: _Track, flush_s: float, stopped: dict[int, str]) -> Measurement:
+        samples = track.samples
+        if track.timer.method == "graph":
+            samples = [(seconds - flush_s) / GRAPH_REPEATS for seconds in samples]
+        median, low, high = statistics.median_interval(samples)
+        return Measurement(
+            cache=track.timer.cache,
+            method=track.timer.method,
+            samples_s=tuple(samples),
+            rounds=tuple(track.rounds),
+            median_s=median,
+            low_s=low,
+            high_s=high,
+            stopped=stopped.get(id(track), "time limit"),  # type: ignore[arg-type]
+            sm_clock_hz=self._mean("sm_clock_hz"),
+            power_w=self._mean("power_w"),
+            temperature_c=self._mean("temperature_c"),
+            throttle="; ".join(sorted({str(seen["throttle"]) for seen in self.conditions if seen.get("throttle")})),
+        )
+
+    def _mean(self, name: str) -> float | None:
+        values = [float(seen[name]) for seen in self.conditions if name in seen]  # type: ignore[arg-type]
+        return float(np.mean(values)) if values else None

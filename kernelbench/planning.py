@@ -1,0 +1,108 @@
+"""Every case of a suite with the launch plan of every implementation, or the reason why there is none.
+
+Pure: no GPU, no compiler. Plans come from kernel folders, so what they raise and return is checked here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from kernelbench.errors import MissingLibrary, Unsupported
+from kernelbench.records import (
+    Binary,
+    Case,
+    DeviceProperties,
+    Implementation,
+    Launch,
+    LaunchPlan,
+    Operation,
+    Scalar,
+    Status,
+    Suite,
+)
+
+
+@dataclass(frozen=True)
+class Planned:
+    """One implementation of one case: its plan (None for a library call), or a refusal."""
+
+    implementation: Implementation
+    plan: LaunchPlan | None = None
+    binary: Binary | None = None  # once it is built
+    status: Status = "ok"
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class CasePlan:
+    case: Case
+    planned: tuple[Planned, ...]
+
+
+def plan_suite(
+    suite: Suite, operation: Operation, implementations: Mapping[str, Implementation], device: DeviceProperties
+) -> tuple[CasePlan, ...]:
+    """The suite's cases in order, each with its implementations in the suite's order."""
+    chosen = [implementations[name] for name in suite.implementations]
+    return tuple(
+        CasePlan(case, tuple(plan_case(case, operation, implementation, device) for implementation in chosen))
+        for case in suite.cases
+    )
+
+
+def plan_case(case: Case, operation: Operation, implementation: Implementation, device: DeviceProperties) -> Planned:
+    """Ask for the plan and check it against the device's limits."""
+    try:
+        names = [spec.name for spec in operation.arrays(case)]
+        plan = implementation.plan(case, device) if implementation.plan else None
+    except Unsupported as error:
+        return Planned(implementation, status="unsupported", reason=str(error))
+    except MissingLibrary as error:
+        return Planned(implementation, status="skipped", reason=str(error))
+    except Exception as error:  # a kernel folder's own code: whatever it raises costs its row, not the run
+        reason = f"its plan raised {type(error).__name__}: {error}"
+        return Planned(implementation, status="failed", reason=reason)
+    problem = plan_problem(plan, names, device) if plan else ""
+    return Planned(implementation, plan, status="failed" if problem else "ok", reason=problem)
+
+
+def plan_problem(plan: LaunchPlan, arrays: Sequence[str], device: DeviceProperties) -> str:
+    """What is wrong with a plan, or ''."""
+    known = {*arrays, *(name for name, _ in plan.scratch)}
+    if not plan.launches:
+        return "its plan has no launch"
+    for launch in plan.launches:
+        if problem := _launch_problem(launch, known, device):
+            return f"its plan cannot be launched: {launch.entry}: {problem}"
+    return ""
+
+
+def _launch_problem(launch: Launch, known: set[str], device: DeviceProperties) -> str:
+    unknown = [name for name in launch.arguments if not isinstance(name, Scalar) and name not in known]
+    if unknown:
+        return f"argument '{unknown[0]}' is neither an array nor scratch; there are {', '.join(sorted(known))}"
+    if min(launch.grid + launch.block) < 1:
+        return f"grid {launch.grid} and block {launch.block} must be at least 1"
+    if any(extent > limit for extent, limit in zip(launch.grid, device.max_grid, strict=True)):
+        return f"grid {launch.grid} is over the limit {device.max_grid}"
+    if launch.threads > device.max_threads_per_block:
+        return f"block {launch.block} has {launch.threads} threads, the limit is {device.max_threads_per_block}"
+    if launch.shared_bytes > device.shared_per_block_optin:
+        return f"{launch.shared_bytes} bytes of shared memory are over the limit {device.shared_per_block_optin}"
+    return ""
+
+
+def launch_text(launch: Launch) -> str:
+    """`softmax_naive_f32<<<128, 256>>>`; 3-D extents as 4x2x1, dynamic shared bytes third."""
+    sizes = [_extent_text(launch.grid), _extent_text(launch.block)]
+    if launch.shared_bytes:
+        sizes.append(str(launch.shared_bytes))
+    return f"{launch.entry}<<<{', '.join(sizes)}>>>"
+
+
+def _extent_text(extent: tuple[int, int, int]) -> str:
+    kept = list(extent)
+    while len(kept) > 1 and kept[-1] == 1:
+        kept.pop()
+    return "x".join(map(str, kept))

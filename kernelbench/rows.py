@@ -1,0 +1,122 @@
+"""A Result as rows of results.csv and lines of samples.csv.gz."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from kernelbench.planning import launch_text
+from kernelbench.records import EntryFacts, Limits, Measurement, Operation, Result, Scalar
+
+FLOOR_LIMITED = 3.0  # times an empty kernel: below this a time says as much of the launch as of the kernel
+
+
+def rows_of(suite: str, operation: Operation, result: Result, limits: Limits) -> list[Mapping[str, Any]]:
+    """One row for each measurement; one row without times where there is none."""
+    common = {**_case_cells(suite, operation, result), **_check_cells(result), **_build_cells(operation, result)}
+    if not result.measurements:
+        return [common]
+    return [{**common, **_time_cells(operation, result, measured, limits)} for measured in result.measurements]
+
+
+def samples_of(result: Result) -> Iterator[tuple[str, str, str, str, int, str]]:
+    """Lines of samples.csv.gz; picoseconds are the last digits kept, far below any clock's step."""
+    for measured in result.measurements:
+        for number, seconds in zip(measured.rounds, measured.samples_s, strict=True):
+            yield (
+                result.case.key,
+                result.implementation.name,
+                measured.cache,
+                measured.method,
+                number,
+                f"{seconds:.6g}",
+            )
+
+
+def _case_cells(suite: str, operation: Operation, result: Result) -> dict[str, Any]:
+    case, implementation = result.case, result.implementation
+    return {
+        "suite": suite,
+        "case": case.key,
+        "operation": case.operation,
+        "shape": "x".join(map(str, case.shape)),
+        "axis": case.axis,
+        "dtype": case.dtype,
+        "axes": " ".join(f"{name}={value}" for name, value in case.axes),
+        "implementation": implementation.name,
+        "role": implementation.role,
+        "arithmetic": implementation.arithmetic,
+        "status": result.status,
+        "reason": result.reason,
+        "bytes_moved": operation.bytes_moved(case),
+    }
+
+
+def _check_cells(result: Result) -> dict[str, Any]:
+    if result.check is None:
+        return {}
+    return {
+        "check": "passed" if result.check.passed else "failed",
+        "max_absolute_error": result.check.max_absolute_error,
+        "max_relative_error": result.check.max_relative_error,
+        "relative_tolerance": result.check.tolerance.relative,
+        "absolute_tolerance": result.check.tolerance.absolute,
+        "seed": result.check.seed,
+    }
+
+
+def _build_cells(operation: Operation, result: Result) -> dict[str, Any]:
+    if result.plan is None:
+        return {}
+    cells: dict[str, Any] = {"launches": "; ".join(launch_text(launch) for launch in result.plan.launches)}
+    if result.binary is None:
+        return cells
+    facts = [result.binary.facts[launch.entry] for launch in result.plan.launches]
+    inputs = [spec.name for spec in operation.arrays(result.case) if spec.role == "input"]
+    loads = {name: _loads(name, result, facts) for name in inputs}
+    return {
+        **cells,
+        "registers": max(fact.registers for fact in facts),
+        "static_shared_bytes": max(fact.shared_bytes for fact in facts),
+        "spill_bytes": max(fact.spill_store_bytes + fact.spill_load_bytes for fact in facts),
+        "input_loads": " ".join(f"{name}={count}" for name, count in loads.items()),
+        "binary": result.binary.key[:16],
+    }
+
+
+def _loads(name: str, result: Result, facts: list[EntryFacts]) -> int:
+    """Global load instructions of array `name` over all launches of the plan."""
+    assert result.plan is not None
+    return sum(
+        fact.parameter_loads[position]
+        for launch, fact in zip(result.plan.launches, facts, strict=True)
+        for position, argument in enumerate(launch.arguments)
+        if not isinstance(argument, Scalar) and argument == name
+    )
+
+
+def _time_cells(operation: Operation, result: Result, measured: Measurement, limits: Limits) -> dict[str, Any]:
+    bandwidth = operation.bytes_moved(result.case) / measured.median_s
+    low, high = np.percentile(measured.samples_s, [5, 95])
+    floor = limits.graph_floor_s if measured.method == "graph" else limits.floor_s
+    return {
+        "cache": measured.cache,
+        "method": measured.method,
+        "samples": len(measured.samples_s),
+        "median_s": measured.median_s,
+        "low_s": measured.low_s,
+        "high_s": measured.high_s,
+        "min_s": min(measured.samples_s),
+        "p5_s": float(low),
+        "p95_s": float(high),
+        "stopped": measured.stopped,
+        "bandwidth_bytes_per_s": bandwidth,
+        "share_of_ceiling": bandwidth / limits.dram_bytes_per_s if measured.cache == "cold" else None,
+        "floor_limited": "yes" if measured.median_s < FLOOR_LIMITED * floor else "",
+        "sm_clock_hz": measured.sm_clock_hz,
+        "power_w": measured.power_w,
+        "temperature_c": measured.temperature_c,
+        "throttle": measured.throttle,
+    }
