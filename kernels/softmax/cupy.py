@@ -1,0 +1,47 @@
+"""Peer: cupyx.scipy.special.softmax, which allocates its output. Any axis.
+
+The file bears the name that users type. It is loaded by its path, so that `import cupy` below still
+finds the library.
+"""
+
+from collections.abc import Callable
+
+from kernelbench.errors import MissingLibrary, Unsupported
+from kernelbench.records import Arrays, Case, Implementation, Origin
+
+
+def prepare(case: Case, arrays: Arrays, stream: int) -> Callable[[], Arrays]:
+    if case.dtype == "bfloat16":
+        raise Unsupported("dtype must be float32, got bfloat16, which CuPy has no arithmetic for")
+    if case.dtype == "float16":
+        raise Unsupported("dtype must be float32, got float16, in which CuPy also subtracts and takes the exponential")
+    if case.parameter("mask", False):
+        raise Unsupported("mask is not supported")
+    if case.parameter("scale", 1.0) != 1.0:
+        raise Unsupported(f"scale must be 1, got {case.parameter('scale', 1.0)}")
+    try:
+        import cupy
+        from cupyx.scipy.special import softmax
+    except ImportError as error:
+        raise MissingLibrary("cupy is not installed; try: pip install 'kernelbench[cuda13]' or [cuda12]") from error
+
+    x = cupy.asarray(arrays["x"])  # the array itself, no copy
+    own_stream = cupy.cuda.ExternalStream(stream)
+
+    def call() -> Arrays:
+        with own_stream:
+            return {"y": softmax(x, axis=case.axis)}
+
+    return call
+
+
+IMPLEMENTATIONS = (
+    Implementation(
+        "cupy",
+        "cupyx.scipy.special.softmax of the installed CuPy: maximum, subtraction, exp, sum, division",
+        Origin("cupy/cupy", "https://github.com/cupy/cupy"),
+        prepare=prepare,
+        role="peer",
+        requires="cupy",
+    ),
+)

@@ -1,0 +1,88 @@
+"""Launch plan of five_kernels.cu: the softmax of a framework that fuses nothing."""
+
+from kernelbench import dtypes
+from kernelbench.errors import Unsupported
+from kernelbench.records import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar
+
+BLOCK = 256
+WARP = 32
+WARP_COLUMNS = 1024  # up to here a warp goes through a row in at most 32 steps; longer rows get a block
+COLUMNS_A_THREAD = 4  # of the kernels that go element by element
+MAX_COLUMNS = 2**30  # a column and a step beyond it still fit int32
+
+
+def plan(case: Case, device: DeviceProperties) -> LaunchPlan:
+    rows, columns, inner = case.outer_dim_inner
+    if inner != 1:
+        raise Unsupported(f"axis must be the last, got axis {case.axis} of {len(case.shape)}")
+    if case.parameter("mask", False):
+        raise Unsupported("mask is not supported")
+    if rows > device.max_grid[0]:
+        raise Unsupported(f"rows must be at most {device.max_grid[0]}, got {rows}")
+    if columns > MAX_COLUMNS:
+        raise Unsupported(f"columns must be at most {MAX_COLUMNS}, got {columns}")
+
+    suffix = dtypes.suffix(case.dtype)
+    scale = Scalar("float32", case.parameter("scale", 1.0))
+    size = (Scalar("int64", rows), Scalar("int32", columns))
+    reduction = _reduction_geometry(rows, columns)
+    elementwise = _elementwise_geometry(rows, columns, device.max_grid[1])
+
+    def launch(
+        step: str, geometry: tuple[tuple[int, int, int], tuple[int, int, int]], *arguments: str | Scalar
+    ) -> Launch:
+        grid, block = geometry
+        return Launch(f"softmax_five_kernels_{step}", grid, block, arguments)
+
+    return LaunchPlan(
+        launches=(
+            launch(f"reduce_max_{suffix}", reduction, "x", "row_max", *size, scale),
+            launch(f"broadcast_sub_{suffix}", elementwise, "x", "row_max", "shifted", *size, scale),
+            launch("exp_f32", elementwise, "shifted", "powers", *size),
+            launch("reduce_sum_f32", reduction, "powers", "row_sum", *size),
+            launch(f"broadcast_div_{suffix}", elementwise, "powers", "row_sum", "y", *size),
+        ),
+        defines=(("BLOCK", BLOCK),),
+        scratch=(
+            ("row_max", 4 * rows),
+            ("shifted", 4 * rows * columns),
+            ("powers", 4 * rows * columns),
+            ("row_sum", 4 * rows),
+        ),
+        reasons=(f"reductions: {reduction[1][0]} threads a row of {columns} columns",),
+    )
+
+
+def _reduction_geometry(rows: int, columns: int) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
+    """Grid and block: no more lanes a row than it has columns, up to a warp; a block for long rows."""
+    lanes = min(WARP, _power_of_two(columns)) if columns <= WARP_COLUMNS else BLOCK
+    block_rows = BLOCK // lanes
+    return (-(-rows // block_rows), 1, 1), (lanes, block_rows, 1)
+
+
+def _elementwise_geometry(
+    rows: int, columns: int, max_grid_y: int
+) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
+    """Grid and block: rows are shared by blocks of grid.y once a thread would have more than 4 columns."""
+    lanes = min(BLOCK, _power_of_two(columns))
+    block_rows = BLOCK // lanes
+    column_blocks = min(-(-columns // (lanes * COLUMNS_A_THREAD)), max_grid_y)
+    return (-(-rows // block_rows), column_blocks, 1), (lanes, block_rows, 1)
+
+
+def _power_of_two(number: int) -> int:
+    """The smallest power of two that is not below `number`."""
+    return 1 << (number - 1).bit_length()
+
+
+IMPLEMENTATIONS = (
+    Implementation(
+        "five_kernels",
+        "ReduceMax, BroadcastSub, Exp, ReduceSum, BroadcastDiv as five launches",
+        Origin(
+            "OneFlow, GPU performance optimisation article",
+            differs="the article names the five launches but shows no code; intermediate tensors are float32",
+        ),
+        plan=plan,
+    ),
+)

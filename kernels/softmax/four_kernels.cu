@@ -1,0 +1,97 @@
+// Softmax over the last axis in four launches: reduce_max, exp, reduce_sum, divide; a block a row in each.
+//   x         T [rows, columns], row-major; read twice
+//   y         T [rows, columns]; must not overlap x; written once
+//   T         float, __half, __nv_bfloat16; arithmetic and everything between the launches in float
+//   row_max   float [rows], row_sum float [rows]: written once, read once
+//   powers    float [rows, columns]: exp(s - max), written once, read twice
+//   needs     rows <= 2^31 - 1, columns <= 2^30
+//   BLOCK     threads of a block, a power of two
+//   launch    grid rows, block BLOCK; the reductions take BLOCK floats of shared memory
+//   moves     float: 6 D + 4 R for D bytes of x and R of one float a row; 2-byte T: 18 bytes an element, 9 D
+//   A row of -inf gives NaN.   Origin: the article's four kernels, one block long, taken row by row; written here.
+#include "common/convert.cuh"
+#include "common/reduction_trees.cuh"
+#include "common/rows.cuh"
+
+static_assert(BLOCK % WARP_SIZE == 0 && (BLOCK & (BLOCK - 1)) == 0, "trees halve the block down to one thread");
+
+template <typename T>
+__device__ void reduce_max(const T* __restrict__ x, float* __restrict__ row_max, int columns, float scale) {
+  reduce_row<trees::Unrolled, MaxOp, BLOCK>(row_max, columns, [=](long long i) { return scale * to_float(x[i]); });
+}
+
+template <typename T>
+__device__ void shifted_exp(const T* __restrict__ x, const float* __restrict__ row_max, float* __restrict__ powers,
+                            int columns, float scale) {
+  const long long start = static_cast<long long>(blockIdx.x) * columns;  // blockIdx.x ranges [0, rows)
+  const float highest = row_max[blockIdx.x];
+  for (int column = threadIdx.x; column < columns; column += BLOCK)
+    powers[start + column] = expf(scale * to_float(x[start + column]) - highest);
+}
+
+template <typename T>
+__device__ void divide(const float* __restrict__ powers, const float* __restrict__ row_sum, T* __restrict__ y,
+                       int columns) {
+  const long long start = static_cast<long long>(blockIdx.x) * columns;  // blockIdx.x ranges [0, rows)
+  const float sum = row_sum[blockIdx.x];
+  for (int column = threadIdx.x; column < columns; column += BLOCK)
+    y[start + column] = from_float<T>(powers[start + column] / sum);
+}
+
+// ---- 1. reduce_max ----
+
+extern "C" __global__ void softmax_four_kernels_reduce_max_f32(const float* x, float* row_max, int columns,
+                                                               float scale) {
+  reduce_max(x, row_max, columns, scale);
+}
+
+extern "C" __global__ void softmax_four_kernels_reduce_max_f16(const __half* x, float* row_max, int columns,
+                                                               float scale) {
+  reduce_max(x, row_max, columns, scale);
+}
+
+extern "C" __global__ void softmax_four_kernels_reduce_max_bf16(const __nv_bfloat16* x, float* row_max, int columns,
+                                                                float scale) {
+  reduce_max(x, row_max, columns, scale);
+}
+
+// ---- 2. exp ----
+
+extern "C" __global__ void softmax_four_kernels_exp_f32(const float* x, const float* row_max, float* powers,
+                                                        int columns, float scale) {
+  shifted_exp(x, row_max, powers, columns, scale);
+}
+
+extern "C" __global__ void softmax_four_kernels_exp_f16(const __half* x, const float* row_max, float* powers,
+                                                        int columns, float scale) {
+  shifted_exp(x, row_max, powers, columns, scale);
+}
+
+extern "C" __global__ void softmax_four_kernels_exp_bf16(const __nv_bfloat16* x, const float* row_max, float* powers,
+                                                         int columns, float scale) {
+  shifted_exp(x, row_max, powers, columns, scale);
+}
+
+// ---- 3. reduce_sum ----
+
+extern "C" __global__ void softmax_four_kernels_reduce_sum_f32(const float* __restrict__ powers,
+                                                               float* __restrict__ row_sum, int columns) {
+  reduce_row<trees::Unrolled, SumOp, BLOCK>(row_sum, columns, [=](long long i) { return powers[i]; });
+}
+
+// ---- 4. divide ----
+
+extern "C" __global__ void softmax_four_kernels_divide_f32(const float* powers, const float* row_sum, float* y,
+                                                           int columns) {
+  divide(powers, row_sum, y, columns);
+}
+
+extern "C" __global__ void softmax_four_kernels_divide_f16(const float* powers, const float* row_sum, __half* y,
+                                                           int columns) {
+  divide(powers, row_sum, y, columns);
+}
+
+extern "C" __global__ void softmax_four_kernels_divide_bf16(const float* powers, const float* row_sum, __nv_bfloat16* y,
+                                                            int columns) {
+  divide(powers, row_sum, y, columns);
+}

@@ -1,0 +1,52 @@
+"""Launch plan of four_kernels.cu: reduce_max, exp, reduce_sum and divide, a block of 256 a row in each."""
+
+from kernelbench import dtypes
+from kernelbench.errors import Unsupported
+from kernelbench.records import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar
+
+BLOCK = 256
+MAX_COLUMNS = 2**30  # a column and a step beyond it still fit int32
+
+
+def plan(case: Case, device: DeviceProperties) -> LaunchPlan:
+    rows, columns, inner = case.outer_dim_inner
+    if inner != 1:
+        raise Unsupported(f"axis must be the last, got axis {case.axis} of {len(case.shape)}")
+    if case.parameter("mask", False):
+        raise Unsupported("mask is not supported")
+    if rows > device.max_grid[0]:
+        raise Unsupported(f"rows must be at most {device.max_grid[0]}, a block each, got {rows}")
+    if columns > MAX_COLUMNS:
+        raise Unsupported(f"columns must be at most {MAX_COLUMNS}, got {columns}")
+
+    suffix = dtypes.suffix(case.dtype)
+    width = Scalar("int32", columns)
+    scale = Scalar("float32", case.parameter("scale", 1.0))
+
+    def launch(step: str, *arguments: str | Scalar) -> Launch:
+        return Launch(f"softmax_four_kernels_{step}", (rows, 1, 1), (BLOCK, 1, 1), arguments)
+
+    return LaunchPlan(
+        launches=(
+            launch(f"reduce_max_{suffix}", "x", "row_max", width, scale),
+            launch(f"exp_{suffix}", "x", "row_max", "powers", width, scale),
+            launch("reduce_sum_f32", "powers", "row_sum", width),
+            launch(f"divide_{suffix}", "powers", "row_sum", "y", width),
+        ),
+        defines=(("BLOCK", BLOCK),),
+        scratch=(("row_max", 4 * rows), ("powers", 4 * rows * columns), ("row_sum", 4 * rows)),
+    )
+
+
+IMPLEMENTATIONS = (
+    Implementation(
+        "four_kernels",
+        "reduce_max, exp, reduce_sum, divide as four launches, a block a row",
+        Origin(
+            "CSDN article, 'softmax operator: implementation and optimisation' (in Chinese)",
+            differs="row by row instead of one block in all; subtracts the maximum where the article divides by it; "
+            "accurate exp; __syncwarp where the article relies on volatile; leaves x as it was",
+        ),
+        plan=plan,
+    ),
+)
