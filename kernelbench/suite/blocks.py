@@ -1,0 +1,230 @@
+"""A block: one shape and all that it is multiplied out over. A suite with `shape` is one block, and
+each entry of `cases` is one, which takes from the suite what it does not say itself."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kernelbench import dtypes
+from kernelbench.errors import InputError
+from kernelbench.records import Operation
+from kernelbench.suite.document import Entries, Items, Node, Refused, Value, describe
+from kernelbench.suite.fields import Fields, as_integer, one_or_more
+from kernelbench.suite.problems import shown, suggest
+from kernelbench.suite.shapes import MAX_INTEGER, MAX_RANK, NAME, Extent, is_name, parse_extent, parse_shape
+
+Parameter = int | float | str | bool
+Parameters = Mapping[str, tuple[Parameter, ...]]
+
+# Words that --filter understands besides axis names.
+RESERVED = ("shape", "axis", "dtype")
+_TIED = re.compile(r"\( *([A-Za-z0-9_]+(?: *, *[A-Za-z0-9_]+)+) *\)")
+# A case's key joins "name=value" by spaces, so a value may hold neither.
+_PARAMETER_TEXT = re.compile(r"[A-Za-z0-9_.+-]{1,64}")
+_KINDS: Mapping[type, str] = {bool: "true or false", int: "an integer", float: "a finite number", str: "a word"}
+
+
+@dataclass(frozen=True)
+class Axis:
+    """An axis and its values, or several tied ones that step together: a row holds one value each."""
+
+    names: tuple[str, ...]
+    rows: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True)
+class Block:
+    line: int  # of its shape
+    shape: tuple[Extent, ...]
+    axis: int
+    dtypes: tuple[str, ...]
+    axes: tuple[Axis, ...]
+    parameters: Parameters
+
+    @property
+    def size(self) -> int:
+        """How many cases it makes."""
+        numbers = [len(self.dtypes), *(len(axis.rows) for axis in self.axes), *map(len, self.parameters.values())]
+        return math.prod(numbers)
+
+
+@dataclass(frozen=True)
+class Defaults:
+    """What a block takes where its entry says nothing."""
+
+    axis: int = -1
+    axis_line: int = 0
+    dtypes: tuple[str, ...] = ("float32",)
+    parameters: Mapping[str, tuple[Parameter, ...]] | None = None
+
+
+def read_defaults(fields: Fields, operation: Operation | None, outer: Defaults) -> Defaults:
+    """axis, dtype and parameters of a mapping, over those of the mapping around it."""
+    axis = fields.integer("axis")
+    names = fields.names("dtype", NAME, dtypes.NAMES)
+    parameters = _read_parameters(fields, operation)
+    return Defaults(
+        outer.axis if axis is None else axis,
+        outer.axis_line if axis is None else fields.line_of("axis"),
+        names or outer.dtypes,
+        {**(outer.parameters or {}), **parameters},
+    )
+
+
+def read_block(fields: Fields, operation: Operation | None, defaults: Defaults) -> Block | None:
+    """The block of a mapping with `shape`; None where a mistake (noted) leaves nothing to multiply out."""
+    before = fields.problems.noted
+    shape = _read_shape(fields)
+    if not shape or isinstance(fields.node("axes"), Refused):
+        return None
+    used = tuple(dict.fromkeys(name for extent in shape for name in extent.names))
+    axes = _read_axes(fields, used, operation)
+    given = {name for axis in axes for name in axis.names}
+    for name in used:
+        if name not in given:
+            fields.problems.add(fields.line_of("shape"), f"axis '{name}' of the shape has no values under 'axes'")
+    rank = len(shape)
+    if not -rank <= defaults.axis < rank:
+        text = f"axis {defaults.axis} is outside a shape of {rank} extents; expected {-rank} to {rank - 1}"
+        fields.problems.add(defaults.axis_line or fields.line_of("shape"), text)
+    if fields.problems.noted > before:
+        return None
+    return Block(
+        fields.line_of("shape"),
+        shape,
+        defaults.axis,
+        defaults.dtypes,
+        axes,
+        defaults.parameters or {},
+    )
+
+
+def _read_shape(fields: Fields) -> tuple[Extent, ...]:
+    node = fields.node("shape")
+    if node is None or isinstance(node, Refused):
+        return ()
+    shape: tuple[Extent, ...] = ()
+    if isinstance(node, Items):
+        shape = tuple(extent for item in node.nodes if (extent := _read_extent(fields, item)))
+        if len(shape) < len(node.nodes):
+            return ()
+    elif isinstance(node, Value) and isinstance(node.value, str):
+        try:
+            shape = parse_shape(node.value)
+        except InputError as error:
+            fields.problems.add(node.line, str(error))
+            return ()
+    else:
+        fields.expected("shape", "a list or a text such as '(32, seq)'", node)
+        return ()
+    if not 1 <= len(shape) <= MAX_RANK:
+        fields.problems.add(node.line, f"'shape' must have 1 to {MAX_RANK} extents, got {len(shape)}")
+        return ()
+    return shape
+
+
+def _read_extent(fields: Fields, node: Node) -> Extent | None:
+    number = as_integer(node)
+    text = str(number) if number is not None else node.value if isinstance(node, Value) else None
+    if not isinstance(text, str):
+        fields.expected("shape", "a list of integers and axis names", node)
+        return None
+    try:
+        return parse_extent(text)
+    except InputError as error:
+        fields.problems.add(node.line, str(error))
+        return None
+
+
+def _read_axes(fields: Fields, used: tuple[str, ...], operation: Operation | None) -> tuple[Axis, ...]:
+    node = fields.node("axes")
+    if node is None:
+        return ()
+    if not isinstance(node, Entries):
+        fields.expected("axes", "a mapping of names to values", node)
+        return ()
+    taken = {*RESERVED, *(operation.parameters if operation else ())}
+    axes: list[Axis] = []
+    seen: set[str] = set()
+    for key, values in node.nodes.items():
+        line = node.key_lines[key]
+        tied = _TIED.fullmatch(key)
+        names = tuple(name.strip() for name in tied[1].split(",")) if tied else (key,)
+        for name in names:
+            if not is_name(name) or name in taken:
+                fields.problems.add(line, f"{shown(name)} cannot name an axis; expected a word that is not in use")
+            elif name not in used:
+                fields.problems.add(
+                    line, f"unknown key {shown(name)} under 'axes'{suggest(name, used) or '; the shape names none'}"
+                )
+            elif name in seen:
+                fields.problems.add(line, f"axis '{name}' is given twice")
+            seen.add(name)
+        axes.append(Axis(names, _read_rows(fields, key, names, values)))
+    return tuple(axes)
+
+
+def _read_rows(fields: Fields, key: str, names: tuple[str, ...], node: Node) -> tuple[tuple[int, ...], ...]:
+    """The values of an axis; for tied ones, a list of lists."""
+    rows: dict[tuple[int, ...], None] = {}
+    tied = len(names) > 1
+    items = node.nodes if tied and isinstance(node, Items) else one_or_more(node)
+    if not items:
+        fields.problems.add(node.line, f"axis {shown(key)} has no values")
+    for item in items:
+        cells = item.nodes if tied and isinstance(item, Items) else (item,)
+        row = tuple(number for cell in cells if (number := as_integer(cell)) is not None and number >= 1)
+        if len(row) != len(cells) or len(row) != len(names):
+            wanted = f"lists of {len(names)} integers" if tied else "integers"
+            wrong = next((cell for cell in cells if (as_integer(cell) or 0) < 1), item)
+            if not isinstance(wrong, Refused):
+                fields.problems.add(wrong.line, f"axis {shown(key)} takes {wanted} from 1 up, got {describe(wrong)}")
+        elif row in rows:
+            fields.problems.add(item.line, f"axis {shown(key)} has {', '.join(map(str, row))} twice")
+        else:
+            rows[row] = None
+    return tuple(rows)
+
+
+def _read_parameters(fields: Fields, operation: Operation | None) -> Parameters:
+    node = fields.node("parameters")
+    if node is None or isinstance(node, Refused) or operation is None:
+        return {}
+    if not isinstance(node, Entries):
+        fields.expected("parameters", "a mapping of names to values", node)
+        return {}
+    found: dict[str, tuple[Parameter, ...]] = {}
+    for name, values in node.nodes.items():
+        if name not in operation.parameters:
+            nearest = suggest(name, tuple(operation.parameters)) or f"; {operation.name} has none"
+            fields.problems.add(node.key_lines[name], f"unknown key {shown(name)} under 'parameters'{nearest}")
+            continue
+        kind = type(operation.parameters[name])
+        read = [_read_parameter(fields, name, kind, item) for item in one_or_more(values)]
+        if not read:
+            fields.problems.add(values.line, f"parameter '{name}' has no values")
+        kept = tuple(value for value in read if value is not None)
+        if len(set(kept)) < len(kept):
+            fields.problems.add(values.line, f"parameter '{name}' has a value twice")
+        found[name] = kept
+    return found
+
+
+def _read_parameter(fields: Fields, name: str, kind: type, node: Node) -> Parameter | None:
+    """The value as the default's own type: 1 is 1.0 where the default is a float, but true is never 1."""
+    value = node.value if isinstance(node, Value) else None
+    if kind is float and isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= MAX_INTEGER:
+        return float(value)
+    if kind is int and (number := as_integer(node)) is not None:
+        return number
+    if kind is bool and isinstance(value, bool):
+        return value
+    if kind is str and isinstance(value, str) and _PARAMETER_TEXT.fullmatch(value):
+        return value
+    if not isinstance(node, Refused):
+        wanted = _KINDS.get(kind, "left out, as a suite cannot set it")
+        fields.problems.add(node.line, f"parameter '{name}' must be {wanted}, got {describe(node)}")
+    return None

@@ -1,0 +1,199 @@
+"""A suite's text as a tree whose every node knows its line, without anything that YAML could do to us.
+
+The tree is built from the parser's events: tags, anchors and aliases are refused there, before any
+object is made of them, and depth, size and strings are bounded. Scalars follow the core schema of YAML
+1.2, so `1e-5` is a number and `on` a word, which PyYAML's own resolver (YAML 1.1) has the other way.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import yaml
+
+from kernelbench.errors import InputError
+from kernelbench.suite.problems import Problems, shown
+
+MAX_BYTES = 256 * 1024
+MAX_DEPTH = 20
+MAX_STRING = 2000  # characters
+_MAX_DIGITS = 40  # enough for every number; int() refuses texts of thousands of digits
+
+_INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*(_[0-9]+)*)")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_SPECIAL = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
+_CONSTANTS = {"": None, "~": None, "null": None, "Null": None, "NULL": None} | {
+    word: value for value in (True, False) for word in (str(value), str(value).lower(), str(value).upper())
+}
+
+
+@dataclass(frozen=True)
+class Value:
+    line: int
+    value: bool | int | float | str | None
+
+
+@dataclass(frozen=True)
+class Items:
+    line: int
+    nodes: tuple[Node, ...]
+
+
+@dataclass(frozen=True)
+class Entries:
+    line: int
+    nodes: Mapping[str, Node]
+    key_lines: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A node that was reported already: readers pass over it in silence."""
+
+    line: int
+
+
+Node: TypeAlias = "Value | Items | Entries | Refused"
+
+
+def describe(node: Node) -> str:
+    """What a message says was found."""
+    if isinstance(node, Items):
+        return "a list"
+    if isinstance(node, Entries):
+        return "a mapping"
+    return shown(node.value) if isinstance(node, Value) else "something refused"
+
+
+def read_document(path: Path, problems: Problems) -> Entries:
+    """The file's one top-level mapping.
+
+    `path` is a regular file. Raises InputError where it cannot be read, ProblemsError where it is no
+    YAML mapping; what can be read past is only noted in `problems`.
+    """
+    text = _read_text(path, problems)
+    try:
+        root = _Builder(yaml.parse(text, Loader=yaml.SafeLoader), problems).document()
+    except yaml.reader.ReaderError as error:
+        # The position counts characters of the text; the mark that other errors carry is missing here.
+        line = text.count("\n", 0, error.position) + 1
+        problems.fail(line, f"character {text[error.position]!a} cannot stand in a suite")
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        said = ", ".join(part for part in (error.context, error.problem) if part)
+        problems.fail(mark.line + 1 if mark else 0, f"not valid YAML: {said}")
+    except ValueError as error:
+        # PyYAML lets int() and chr() fail on %YAML 9999..9 and on "\UFFFFFFFF".
+        problems.fail(0, f"not valid YAML: {error}")
+    if root is None:
+        problems.fail(0, "the file is empty; expected at least title, operation, shape and implementations")
+    if not isinstance(root, Entries):
+        problems.fail(root.line, f"expected keys such as 'title' and 'operation', got {describe(root)}")
+    return root
+
+
+def _read_text(path: Path, problems: Problems) -> str:
+    try:
+        with path.open("rb") as file:
+            content = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+    if len(content) > MAX_BYTES:
+        problems.fail(0, f"the file is larger than {MAX_BYTES // 1024} KB, the limit of a suite")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        problems.fail(line, f"byte 0x{content[error.start]:02x} is not UTF-8; save the file as UTF-8")
+
+
+class _Builder:
+    """Events to tree. Recursion goes as deep as MAX_DEPTH and no deeper."""
+
+    def __init__(self, events: Iterator[Any], problems: Problems) -> None:
+        self._events = events
+        self._problems = problems
+
+    def document(self) -> Node | None:
+        """The document's root, None for an empty file; a second document is a problem."""
+        root: Node | None = None
+        for event in self._events:
+            if isinstance(event, yaml.DocumentStartEvent):
+                if root is not None:
+                    line = event.start_mark.line + 1 if event.start_mark else 0
+                    self._problems.fail(line, "a second document starts; a suite is one document")
+                root = self._node(next(self._events), depth=1)
+        return root
+
+    def _node(self, event: Any, depth: int) -> Node:
+        line: int = event.start_mark.line + 1
+        if depth > MAX_DEPTH:
+            self._problems.fail(line, f"nested more than {MAX_DEPTH} deep")
+        if isinstance(event, yaml.AliasEvent):
+            self._problems.add(line, f"alias *{event.anchor} is refused; write the value out")
+            return Refused(line)
+        if event.anchor is not None:
+            self._problems.add(line, f"anchor &{event.anchor} is refused; write values out where they are used")
+        node = self._content(event, line, depth)
+        if event.tag is not None:
+            self._problems.add(line, f"tag {shown(event.tag)} is refused; a suite holds plain values")
+            return Refused(line)
+        return node
+
+    def _content(self, event: Any, line: int, depth: int) -> Node:
+        if isinstance(event, yaml.ScalarEvent):
+            return self._scalar(event, line)
+        if isinstance(event, yaml.SequenceStartEvent):
+            nodes: list[Node] = []
+            while not isinstance(item := next(self._events), yaml.SequenceEndEvent):
+                nodes.append(self._node(item, depth + 1))
+            return Items(line, tuple(nodes))
+        return self._mapping(line, depth)
+
+    def _mapping(self, line: int, depth: int) -> Node:
+        nodes: dict[str, Node] = {}
+        key_lines: dict[str, int] = {}
+        while not isinstance(event := next(self._events), yaml.MappingEndEvent):
+            key = self._node(event, depth + 1)
+            value = self._node(next(self._events), depth + 1)
+            if isinstance(key, Value):
+                # As written: `1:` and `null:` are the (unknown) keys '1' and 'null'.
+                name = str(event.value)
+                if name in nodes:
+                    self._problems.add(key.line, f"key {shown(name)} is given twice, first in line {key_lines[name]}")
+                else:
+                    nodes[name], key_lines[name] = value, key.line
+            elif not isinstance(key, Refused):
+                self._problems.add(key.line, f"a key must be a word, got {describe(key)}")
+        return Entries(line, nodes, key_lines)
+
+    def _scalar(self, event: Any, line: int) -> Node:
+        text: str = event.value
+        if len(text) > MAX_STRING:
+            self._problems.add(line, f"text of {len(text)} characters; the limit is {MAX_STRING}")
+            return Refused(line)
+        for character in text:
+            if character != "\n" and unicodedata.category(character) in ("Cc", "Cs"):
+                self._problems.add(line, f"text holds the control character {character!a}")
+                return Refused(line)
+        if not event.implicit[0]:  # quoted, or a block: a string whatever it looks like
+            return Value(line, text)
+        return self._plain(text, line)
+
+    def _plain(self, text: str, line: int) -> Node:
+        if text in _CONSTANTS:
+            return Value(line, _CONSTANTS[text])
+        if _SPECIAL.fullmatch(text):
+            return Value(line, float(text.replace(".", "")))
+        integer = _INTEGER.fullmatch(text)
+        if not integer and not _FLOAT.fullmatch(text):
+            return Value(line, text)
+        if len(text) > _MAX_DIGITS:
+            self._problems.add(line, f"number of {len(text)} characters; the limit is {_MAX_DIGITS}")
+            return Refused(line)
+        return Value(line, int(text) if integer else float(text))

@@ -1,0 +1,91 @@
+"""Blocks multiplied out to cases, each checked for a size that some GPU could hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from math import prod
+from typing import Any
+
+from kernelbench import dtypes
+from kernelbench.errors import InputError, Unsupported
+from kernelbench.records import Case, Operation
+from kernelbench.suite.blocks import Block
+from kernelbench.suite.problems import Problems
+from kernelbench.units import bytes_text
+
+MAX_CASES = 10_000
+MAX_ARRAY_BYTES = 2**37  # 128 GiB, the memory of the largest GPUs: no array of a case can be longer
+_SHOWN_PER_BLOCK = 3  # a wrong shape is often wrong at every value of its axes
+
+
+def expand(blocks: Sequence[Block], operation: Operation, problems: Problems) -> tuple[Case, ...]:
+    """All cases, block by block: dtype varies slowest, then the axes as written, parameters fastest."""
+    total = sum(block.size for block in blocks)
+    if total > MAX_CASES:
+        line = max(blocks, key=lambda block: block.size).line
+        problems.add(line, f"the suite has {total} cases; the limit is {MAX_CASES}")
+        return ()
+    first_lines: dict[object, int] = {}  # what is computed -> line of the shape it came from
+    cases: list[Case] = []
+    for block in blocks:
+        wrong: list[str] = []
+        choices: list[Sequence[Any]] = [axis.rows for axis in block.axes]
+        for values in product(block.dtypes, *choices, *block.parameters.values()):
+            try:
+                case = _case(block, operation, values)
+                _check(case, operation)
+            except InputError as error:
+                wrong.append(str(error))
+                continue
+            same = _identity(case, operation)
+            if same in first_lines:
+                wrong.append(f"case '{case.key}' comes up twice, first in line {first_lines[same]}")
+                continue
+            first_lines[same] = block.line
+            cases.append(case)
+        distinct = tuple(dict.fromkeys(wrong))
+        for text in distinct[:_SHOWN_PER_BLOCK]:
+            problems.add(block.line, text)
+        if len(distinct) > _SHOWN_PER_BLOCK:
+            problems.add(block.line, f"{len(distinct) - _SHOWN_PER_BLOCK} more cases of this shape are wrong")
+    return tuple(cases)
+
+
+def _case(block: Block, operation: Operation, values: Sequence[Any]) -> Case:
+    """`values`: a dtype, a row for each of the block's axes, a value for each of its parameters."""
+    rows, settings = values[1 : len(block.axes) + 1], values[len(block.axes) + 1 :]
+    axes: dict[str, int] = {}
+    for axis, row in zip(block.axes, rows, strict=True):
+        axes.update(zip(axis.names, row, strict=True))
+    return Case(
+        operation=operation.name,
+        shape=tuple(extent.value(axes) for extent in block.shape),
+        axis=block.axis,
+        dtype=values[0],
+        axes=tuple(axes.items()),
+        parameters=tuple(zip(block.parameters, settings, strict=True)),
+    )
+
+
+def _check(case: Case, operation: Operation) -> None:
+    """Raise InputError for a case that has no meaning, or arrays that no GPU can hold."""
+    arrays = [("an array", case.shape, prod(case.shape) * dtypes.itemsize(case.dtype))]
+    if arrays[0][2] <= MAX_ARRAY_BYTES:
+        try:
+            arrays += [(f"array {spec.name}", spec.shape, spec.nbytes) for spec in operation.arrays(case)]
+        except Unsupported as error:
+            raise InputError(f"{operation.name} cannot compute case '{case.key}': {error}") from None
+    for name, shape, size in arrays:
+        if size > MAX_ARRAY_BYTES:
+            extents = "x".join(map(str, shape))
+            limit = bytes_text(MAX_ARRAY_BYTES)
+            raise InputError(
+                f"shape {extents} of {case.dtype} makes {name} of {bytes_text(size)}; the limit is {limit}"
+            )
+
+
+def _identity(case: Case, operation: Operation) -> object:
+    """Equal for cases that compute the same, however they are written."""
+    parameters = {**operation.parameters, **dict(case.parameters)}
+    return case.shape, case.axis % len(case.shape), case.dtype, tuple(parameters.items())

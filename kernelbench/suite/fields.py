@@ -1,0 +1,118 @@
+"""The keys of one mapping of the file, read one by one as Python values; mistakes are noted in place.
+
+A reader returns None (or an empty tuple) for what is absent or wrong; wrong ones have been noted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+
+from kernelbench.suite.document import Entries, Items, Node, Refused, Value, describe
+from kernelbench.suite.problems import Problems, shown, suggest
+from kernelbench.suite.shapes import MAX_INTEGER
+
+
+class Fields:
+    """`where` follows 'unknown key' in messages: " under 'cases'", "" for the file's own keys."""
+
+    def __init__(self, entries: Entries, known: Sequence[str], where: str, problems: Problems) -> None:
+        self.line = entries.line
+        self.problems = problems
+        self._entries = entries
+        for name, line in entries.key_lines.items():
+            if name not in known:
+                problems.add(line, f"unknown key {shown(name)}{where}{suggest(name, known)}")
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._entries.nodes
+
+    def node(self, key: str) -> Node | None:
+        return self._entries.nodes.get(key)
+
+    def line_of(self, key: str) -> int:
+        """The line of a key; that of the mapping where the key is absent."""
+        return self._entries.key_lines.get(key, self.line)
+
+    def require(self, key: str) -> None:
+        if key not in self:
+            self.problems.add(self.line, f"missing key '{key}'")
+
+    def expected(self, key: str, what: str, node: Node) -> None:
+        """Note that `node` (of `key`, or inside it) is not `what`."""
+        if not isinstance(node, Refused):
+            self.problems.add(node.line, f"'{key}' must be {what}, got {describe(node)}")
+
+    def integer(self, key: str) -> int | None:
+        node = self.node(key)
+        number = as_integer(node)
+        if number is None and node is not None:
+            self.expected(key, "an integer", node)
+        return number
+
+    def text(self, key: str, *, lines: bool = False) -> str | None:
+        """A text that is not empty; of several lines only where `lines` allows it."""
+        node = self.node(key)
+        if node is None:
+            return None
+        if not (isinstance(node, Value) and isinstance(node.value, str) and node.value.strip()):
+            self.expected(key, "a text", node)
+            return None
+        if not lines and "\n" in node.value.strip():
+            self.expected(key, "a text of one line", node)
+            return None
+        return node.value.strip()
+
+    def name(self, key: str, pattern: re.Pattern[str], known: Collection[str] | None) -> str | None:
+        """One name, of `known` ones where given."""
+        node = self.node(key)
+        return None if node is None else self._name(key, node, pattern, known)
+
+    def names(self, key: str, pattern: re.Pattern[str], known: Collection[str] | None) -> tuple[str, ...]:
+        """One name or a list of them, each once; those that are wrong are noted and left out."""
+        node = self.node(key)
+        if node is None:
+            return ()
+        found: dict[str, int] = {}
+        for item in one_or_more(node):
+            name = self._name(key, item, pattern, known)
+            if name in found:
+                self.problems.add(item.line, f"{shown(name)} is given twice under '{key}'")
+            elif name is not None:
+                found[name] = item.line
+        if isinstance(node, Items) and not node.nodes:
+            self.problems.add(node.line, f"'{key}' is an empty list; expected at least one name")
+        return tuple(found)
+
+    def _name(self, key: str, node: Node, pattern: re.Pattern[str], known: Collection[str] | None) -> str | None:
+        if not (isinstance(node, Value) and isinstance(node.value, str)):
+            self.expected(key, "a name", node)
+        elif not pattern.fullmatch(node.value):
+            self.problems.add(node.line, f"{shown(node.value)} under '{key}' is not a name")
+        elif known is not None and node.value not in known:
+            self.problems.add(node.line, f"unknown {_SINGULAR[key]} {shown(node.value)}{suggest(node.value, known)}")
+        else:
+            return node.value
+        return None
+
+
+_SINGULAR = {
+    "operation": "operation",
+    "implementations": "implementation",
+    "baseline": "baseline",
+    "claims": "claim",
+    "caches": "cache state",
+    "dtype": "dtype",
+}
+
+
+def one_or_more(node: Node) -> tuple[Node, ...]:
+    """The items of a list; anything else stands for a list of itself."""
+    return node.nodes if isinstance(node, Items) else (node,)
+
+
+def as_integer(node: Node | None) -> int | None:
+    """The integer that a node holds; None for all else, `true` and what passes 64 bits included."""
+    if isinstance(node, Value) and type(node.value) is int and abs(node.value) <= MAX_INTEGER:
+        return node.value
+    return None

@@ -1,0 +1,63 @@
+"""Mistakes of one file, collected while it is read, and the words they are told in."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection
+from pathlib import Path
+from typing import NoReturn
+
+from kernelbench.errors import Problem, ProblemsError
+
+MAX_PROBLEMS = 100  # more are no help to a reader, and a hostile file could hold many thousands
+_MAX_SHOWN = 60  # characters of a value repeated in a message
+_MAX_LISTED = 30  # names listed where none is near
+
+
+class Problems:
+    """The mistakes found so far. Reading goes on after each, so that all are shown at once."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._found: dict[Problem, None] = {}  # in the order found, each once
+        self.noted = 0  # calls of `add`, repeated ones too: a reader sees whether its part was wrong
+
+    def add(self, line: int, text: str) -> None:
+        """Note a mistake; `line` 0 means the whole file. Raises ProblemsError at the hundredth."""
+        self.noted += 1
+        self._found[Problem(self._path, line, text)] = None
+        if len(self._found) == MAX_PROBLEMS:
+            self._found[Problem(self._path, 0, f"reading stopped after {MAX_PROBLEMS} mistakes")] = None
+            self.raise_any()
+
+    def fail(self, line: int, text: str) -> NoReturn:
+        """Note a mistake after which nothing more can be read, and raise all."""
+        self.add(line, text)
+        raise ProblemsError(tuple(self._found))
+
+    def raise_any(self) -> None:
+        if self._found:
+            raise ProblemsError(tuple(self._found))
+
+
+def shown(value: object) -> str:
+    """A value as messages repeat it: booleans and nothing as YAML writes them, long texts cut."""
+    if value is None:
+        return "nothing"
+    if isinstance(value, bool):
+        return str(value).lower()
+    text = value if isinstance(value, str) else str(value)
+    if len(text) > _MAX_SHOWN:
+        text = text[:_MAX_SHOWN] + "..."
+    # ascii() for what a terminal could not encode or would obey: lone surrogates, escape sequences.
+    return (repr(text) if text.isprintable() else ascii(text)) if isinstance(value, str) else text
+
+
+def suggest(word: str, names: Collection[str]) -> str:
+    """How a message about an unknown word ends: the nearest name, else all names, else nothing."""
+    folded = {name.lower(): name for name in names}
+    if near := difflib.get_close_matches(word.lower()[:_MAX_SHOWN], folded, n=1):
+        return f"; did you mean {folded[near[0]]!r}?"
+    listed = list(names)[:_MAX_LISTED]
+    more = ", ..." if len(names) > len(listed) else ""
+    return f"; expected one of {', '.join(listed)}{more}" if listed else ""

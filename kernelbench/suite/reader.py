@@ -1,0 +1,126 @@
+"""A suite file read: every key checked, every mistake noted with its line, blocks multiplied out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from pathlib import Path
+
+from kernelbench.records import Operation, Suite
+from kernelbench.suite.blocks import Block, Defaults, read_block, read_defaults
+from kernelbench.suite.document import Entries, Items, Refused, Value, read_document
+from kernelbench.suite.expand import expand
+from kernelbench.suite.fields import Fields
+from kernelbench.suite.find import require_file
+from kernelbench.suite.problems import Problems, shown, suggest
+from kernelbench.suite.shapes import NAME
+
+CACHES = ("cold", "warm")
+_BLOCK_KEYS = ("shape", "axis", "axes", "dtype", "parameters")
+_KEYS = (
+    "title", "description", "operation", *_BLOCK_KEYS, "cases", "implementations", "baseline", "claims", "caches",
+)  # fmt: skip
+_CLAIM = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+
+
+def read_suite(
+    path: Path,
+    operations: Mapping[str, Operation],
+    implementations: Mapping[str, Collection[str]],
+    claim_ids: Collection[str] | None = None,
+) -> Suite:
+    """The suite of a file.
+
+    `implementations` are the known names by operation, `claim_ids` those of the ledger (None: any is
+    taken). Raises ProblemsError with all mistakes of the file at once, InputError where there is no
+    such file or it cannot be read.
+    """
+    require_file(path)
+    problems = Problems(_short(path))
+    fields = Fields(read_document(path, problems), _KEYS, "", problems)
+    for key in ("title", "operation", "implementations"):
+        fields.require(key)
+    title = fields.text("title")
+    description = fields.text("description", lines=True)
+    name = fields.name("operation", NAME, operations)
+    operation = operations[name] if name else None
+    names = fields.names("implementations", NAME, implementations.get(name, ()) if name else None)
+    baseline = _read_baseline(fields, names)
+    claims = fields.names("claims", _CLAIM, claim_ids)
+    caches = fields.names("caches", NAME, CACHES)
+    blocks = _read_blocks(fields, operation)
+    cases = expand(blocks, operation, problems) if operation else ()
+    problems.raise_any()
+    return Suite(
+        name=path.stem,
+        path=path,
+        title=title or "",
+        operation=name or "",
+        cases=cases,
+        implementations=names,
+        baseline=baseline,
+        claims=claims,
+        description=description or "",
+        caches=caches or CACHES,
+    )
+
+
+def _short(path: Path) -> Path:
+    """As a person in the current folder would type it."""
+    try:
+        return path.resolve().relative_to(Path.cwd())
+    except ValueError:
+        return path
+
+
+def _read_baseline(fields: Fields, names: tuple[str, ...]) -> str | None:
+    baseline = fields.name("baseline", NAME, None)
+    # A list that is itself wrong was reported; whether the baseline is in it cannot be told then.
+    if baseline is not None and names and baseline not in names and not _mentions(fields, baseline):
+        text = f"baseline {shown(baseline)} is not among the implementations{suggest(baseline, names)}"
+        fields.problems.add(fields.line_of("baseline"), text)
+    return baseline
+
+
+def _mentions(fields: Fields, baseline: str) -> bool:
+    node = fields.node("implementations")
+    nodes = node.nodes if isinstance(node, Items) else ()
+    return any(isinstance(item, Value) and item.value == baseline for item in nodes)
+
+
+def _read_blocks(fields: Fields, operation: Operation | None) -> list[Block]:
+    defaults = read_defaults(fields, operation, Defaults())
+    if "shape" in fields and "cases" in fields:
+        fields.problems.add(fields.line_of("cases"), "'cases' cannot stand beside 'shape'; write one of them")
+        return []
+    if "cases" in fields:
+        return _read_cases(fields, operation, defaults)
+    if "shape" not in fields:
+        fields.problems.add(fields.line, "missing key 'shape' (or 'cases', a list of shapes)")
+        return []
+    block = read_block(fields, operation, defaults)
+    return [block] if block else []
+
+
+def _read_cases(fields: Fields, operation: Operation | None, defaults: Defaults) -> list[Block]:
+    """The entries of `cases`: each a mapping with a shape, and what it says otherwise than the suite."""
+    if "axes" in fields:
+        text = "'axes' cannot stand beside 'cases'; write it inside the entries that use it"
+        fields.problems.add(fields.line_of("axes"), text)
+    node = fields.node("cases")
+    if node is None or isinstance(node, Refused):
+        return []
+    if not isinstance(node, Items) or not node.nodes:
+        fields.expected("cases", "a list of mappings with at least one entry", node)
+        return []
+    blocks = []
+    for item in node.nodes:
+        if not isinstance(item, Entries):
+            fields.expected("cases", "a list of mappings", item)
+            continue
+        entry = Fields(item, _BLOCK_KEYS, " under 'cases'", fields.problems)
+        entry.require("shape")
+        own = read_defaults(entry, operation, defaults)
+        if "shape" in entry and (block := read_block(entry, operation, own)):
+            blocks.append(block)
+    return blocks

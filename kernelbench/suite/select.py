@@ -1,0 +1,107 @@
+"""--filter and --only: a suite reduced to some of its cases or implementations."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from kernelbench.errors import InputError
+from kernelbench.records import Case, Suite
+from kernelbench.suite.problems import shown, suggest
+
+_OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
+    "=": operator.eq,
+    "==": operator.eq,
+    "!=": operator.ne,
+    ">=": operator.ge,
+    "<=": operator.le,
+    ">": operator.gt,
+    "<": operator.lt,
+}
+_TERM = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_]*)\s*(==|!=|>=|<=|=|>|<)\s*([^\s=<>!]+)\s*")
+_LISTED = 12  # values named in a message
+
+
+@dataclass(frozen=True)
+class _Term:
+    text: str
+    name: str
+    sign: str
+    value: int | float | str
+
+    def holds(self, case: Case) -> bool:
+        """False as well for a case that has no such axis or parameter."""
+        got = _values(case).get(self.name)
+        return got is not None and _OPERATORS[self.sign](got, self.value)
+
+
+def select_cases(suite: Suite, filters: Sequence[str]) -> Suite:
+    """The suite with the cases that all filters let pass: 'seq=512', 'seq>=128,dtype=float16'.
+
+    Names are the suite's axes and parameters, and shape (32x64x16x16), axis, dtype. Raises InputError
+    for a name that no case has, a value of the wrong kind, and where no case is left.
+    """
+    terms = [_parse(suite, text) for given in filters for text in given.split(",")]
+    cases = tuple(case for case in suite.cases if all(term.holds(case) for term in terms))
+    if not cases:
+        wanted = ", ".join(term.text for term in terms)
+        there = "; ".join(f"{name} is {_listed(suite, name)}" for name in dict.fromkeys(term.name for term in terms))
+        raise InputError(f"no case of suite '{suite.name}' has {wanted}; {there}")
+    return replace(suite, cases=cases)
+
+
+def select_implementations(suite: Suite, names: Sequence[str]) -> Suite:
+    """The suite with these implementations only ('ft,oneflow' is two), in the suite's order.
+
+    `baseline` stays as it is even when it is left out, for its name is still what claims are about.
+    Raises InputError for a name that the suite does not have.
+    """
+    wanted = [name.strip() for given in names for name in given.split(",") if name.strip()]
+    for name in wanted:
+        if name not in suite.implementations:
+            nearest = suggest(name, suite.implementations)
+            raise InputError(f"suite '{suite.name}' has no implementation {shown(name)}{nearest}")
+    if not wanted:
+        raise InputError(f"no implementation named; suite '{suite.name}' has {', '.join(suite.implementations)}")
+    return replace(suite, implementations=tuple(name for name in suite.implementations if name in wanted))
+
+
+def _values(case: Case) -> dict[str, int | float | str]:
+    """All that a filter can ask of a case; booleans as the words that people type."""
+    values: dict[str, int | float | str] = {
+        "shape": "x".join(map(str, case.shape)),
+        "axis": case.axis,
+        "dtype": case.dtype,
+    }
+    for name, value in case.axes + case.parameters:
+        values[name] = str(value).lower() if isinstance(value, bool) else value
+    return values
+
+
+def _parse(suite: Suite, text: str) -> _Term:
+    names = list(dict.fromkeys(name for case in suite.cases for name in _values(case)))
+    match = _TERM.fullmatch(text)
+    if match is None:
+        raise InputError(f"filter {shown(text)} cannot be read; expected such as 'seq=512' on {', '.join(names)}")
+    name, sign, word = match.groups()
+    if name not in names:
+        near = suggest(name, names)
+        listed = "" if "expected one of" in near else f" ({', '.join(names)})"
+        raise InputError(f"filter {shown(text)}: suite '{suite.name}' has no axis {shown(name)}{near}{listed}")
+    known = {type(_values(case)[name]) for case in suite.cases if name in _values(case)}
+    if str in known:
+        if sign not in ("=", "==", "!="):
+            raise InputError(f"filter {shown(text)}: {name} is a word; expected '{name}=...' or '{name}!=...'")
+        return _Term(text.strip(), name, sign, word.lower() if word.lower() in ("true", "false") else word)
+    try:
+        return _Term(text.strip(), name, sign, float(word))
+    except ValueError:
+        raise InputError(f"filter {shown(text)}: {shown(word)} is not a number") from None
+
+
+def _listed(suite: Suite, name: str) -> str:
+    values = list(dict.fromkeys(str(_values(case)[name]) for case in suite.cases if name in _values(case)))
+    return ", ".join(values[:_LISTED]) + (", ..." if len(values) > _LISTED else "")
