@@ -1,0 +1,8 @@
+"""Kernels made into binaries: nvcc found, sources compiled in parallel and cached, facts read from PTX and ptxas."""
+
+from kernelbench.build.builder import OnDone, build
+from kernelbench.build.compiler import Compiler, find_compiler
+from kernelbench.build.facts import input_loads, unread_inputs
+from kernelbench.build.request import BuildRequest
+
+__all__ = ["BuildRequest", "Compiler", "OnDone", "build", "find_compiler", "input_loads", "unread_inputs"]

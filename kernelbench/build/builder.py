@@ -1,0 +1,179 @@
+"""Compiles many kernels at once: the cache first, then nvcc in parallel."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shlex
+import signal
+import subprocess
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
+from threading import Lock
+
+from kernelbench.build.cache import CUBIN, PTX, Cache, Entry, cache_key
+from kernelbench.build.compiler import Compiler
+from kernelbench.build.facts import entry_facts
+from kernelbench.build.request import BuildRequest, shown_path
+from kernelbench.errors import BuildError
+from kernelbench.records import Binary
+
+# on_done(request, result, done, total), called in the caller's thread as each request is finished
+OnDone = Callable[[BuildRequest, "Binary | BuildError", int, int], None]
+
+TIMEOUT_S = 300.0
+
+# `x.cu(12): error: ...` of nvcc's own front end, `x.cu:12:3: fatal error: ...` of the host compiler
+_ERROR_AT = re.compile(
+    r"^(?P<file>[^\s(:][^(:]*)(?:\((?P<line>\d+)\)|:(?P<gcc_line>\d+)(?::\d+)?): (?P<text>(?:\w+ )?error\b.*)$"
+)
+# `nvcc fatal   : ...`, `ptxas error   : ...`, `ptxas source.ptx, line 12; error   : ...`
+_ERROR = re.compile(r"^\w[\w+]*\b.*\b(?:error|fatal)\s*:")
+
+
+def build(
+    requests: Iterable[BuildRequest],
+    compiler: Compiler,
+    cache_folder: Path,
+    *,
+    jobs: int | None = None,
+    timeout_s: float = TIMEOUT_S,
+    on_done: OnDone | None = None,
+) -> dict[BuildRequest, Binary | BuildError]:
+    """Compile each distinct request once, `jobs` at a time (as many as there are CPUs if None).
+
+    A kernel that does not compile, or not within `timeout_s` a step, is a BuildError in its place.
+    InputError for a source or cache folder that cannot be read or written. Whatever else ends
+    this, Ctrl-C included, ends the compilers too and leaves no half-made entry.
+    """
+    cache = Cache(cache_folder)
+    keys = {request: cache_key(request, compiler) for request in dict.fromkeys(requests)}
+    results: dict[BuildRequest, Binary | BuildError] = {}
+    processes = _Processes(timeout_s)
+    with ThreadPoolExecutor(jobs or _cpus(), thread_name_prefix="nvcc") as pool:
+        try:
+            futures = {pool.submit(_build_one, r, k, compiler, cache, processes): r for r, k in keys.items()}
+            for future in as_completed(futures):
+                request = futures[future]
+                results[request] = future.result()
+                if on_done is not None:
+                    on_done(request, results[request], len(results), len(keys))
+        except BaseException:  # KeyboardInterrupt above all: nothing may go on behind the caller's back
+            processes.stop()
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
+    return {request: results[request] for request in keys}
+
+
+def _build_one(
+    request: BuildRequest, key: str, compiler: Compiler, cache: Cache, processes: _Processes
+) -> Binary | BuildError:
+    entry, cached = cache.find(key), True
+    if entry is None:
+        try:
+            entry, cached = _compile(request, key, compiler, cache, processes), False
+        except BuildError as error:
+            return error
+    return Binary(
+        key=key,
+        path=entry.folder / CUBIN,
+        ptx_path=entry.folder / PTX,
+        architecture=request.architecture,
+        command=request.shown_command(compiler),
+        facts=entry.facts,
+        cached=cached,
+    )
+
+
+def _compile(request: BuildRequest, key: str, compiler: Compiler, cache: Cache, processes: _Processes) -> Entry:
+    command = request.shown_command(compiler)
+    with cache.workspace() as workspace:
+        ptx, cubin = workspace / PTX, workspace / CUBIN
+        processes.run(request.ptx_command(compiler, ptx), workspace, command)
+        log = processes.run(request.cubin_command(compiler, ptx, cubin), workspace, command)
+        try:
+            facts = entry_facts(ptx.read_text(), log)
+        except (OSError, ValueError) as error:
+            raise _failure(f"nvcc left nothing usable: {error}", command, log) from error
+        return cache.publish(workspace, key, facts, shlex.join(command))
+
+
+class _Processes:
+    """Runs compilers and knows which are running, so that all of them can be ended."""
+
+    def __init__(self, timeout_s: float) -> None:
+        self._timeout_s = timeout_s
+        self._lock = Lock()
+        self._running: set[subprocess.Popen[str]] = set()
+        self._stopped = False
+
+    def run(self, command: Sequence[str], workspace: Path, shown: Sequence[str]) -> str:
+        """All that the command printed. BuildError, with `shown` as the command, if it fails."""
+        # TMPDIR: what a killed nvcc leaves behind goes with the workspace. LC_ALL: errors are read below.
+        environment = {**os.environ, "TMPDIR": str(workspace), "LC_ALL": "C"}
+        with self._lock:
+            if self._stopped:
+                raise _failure("not compiled: the build was ended", shown, "")
+            try:
+                process = subprocess.Popen(
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                    text=True,
+                    errors="replace",
+                    env=environment,
+                    start_new_session=True,  # Ctrl-C comes to us alone, and nvcc ends with all its children
+                )
+            except OSError as error:
+                raise _failure(f"nvcc cannot be started: {error}", shown, "") from error
+            self._running.add(process)
+        try:
+            log, _ = process.communicate(timeout=self._timeout_s)
+        except subprocess.TimeoutExpired as expired:
+            _kill(process)
+            log, _ = process.communicate()
+            raise _failure(f"nvcc did not finish within {self._timeout_s:g} s and was ended", shown, log) from expired
+        finally:
+            with self._lock:
+                self._running.discard(process)
+        if process.returncode != 0:
+            raise _failure(first_error(log, process.returncode), shown, log)
+        return log
+
+    def stop(self) -> None:
+        with self._lock:
+            self._stopped = True
+            for process in self._running:
+                _kill(process)
+
+
+def _kill(process: subprocess.Popen[str]) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        if os.name == "posix":
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
+
+
+def _failure(text: str, command: Sequence[str], log: str) -> BuildError:
+    return BuildError(f"{text}\n  command: {shlex.join(command)}", command, log)
+
+
+def first_error(log: str, returncode: int) -> str:
+    """The first error of a compiler's output, as `file:line: error: ...` where it has a place."""
+    lines = [line.strip() for line in log.splitlines() if line.strip()]
+    for match in filter(None, map(_ERROR_AT.match, lines)):
+        return f"{shown_path(Path(match['file']))}:{match['line'] or match['gcc_line']}: {match['text']}"
+    for line in filter(_ERROR.search, lines):
+        return line
+    if returncode < 0:
+        return f"nvcc was ended by signal {-returncode}; memory may have run out, try fewer --jobs"
+    return lines[-1] if lines else f"nvcc ended with status {returncode} and said nothing"
+
+
+def _cpus() -> int:
+    """CPUs that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

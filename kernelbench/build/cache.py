@@ -1,0 +1,138 @@
+"""Compiled kernels on disk, found again by what went into them.
+
+An entry is a folder named by its key: source.ptx, binary.cubin, facts.json, command.txt, and
+manifest.json with size and hash of each. It is made in a folder beside the entries and renamed in
+one step, so an entry is there whole or not at all; one that was damaged later does not match its
+manifest and is made again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from pathlib import Path
+
+from kernelbench.build.compiler import Compiler
+from kernelbench.build.request import FLAGS, BuildRequest
+from kernelbench.errors import InputError
+from kernelbench.records import EntryFacts
+
+PTX, CUBIN, FACTS, COMMAND, MANIFEST = "source.ptx", "binary.cubin", "facts.json", "command.txt", "manifest.json"
+_FILES = (PTX, CUBIN, FACTS, COMMAND)
+_FORMAT = 1  # to be raised whenever an entry's files or the meaning of its facts change
+_WORKSPACE = ".making-"
+_ABANDONED_S = 24 * 3600  # a workspace this old was left by a killed process
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A whole, undamaged entry."""
+
+    folder: Path
+    facts: Mapping[str, EntryFacts]
+
+
+def cache_key(request: BuildRequest, compiler: Compiler) -> str:
+    """Hash of all that decides what comes out. Places are not in it: a moved checkout finds its entries."""
+    parts = [
+        _FORMAT,
+        [compiler.version, compiler.environment],
+        [request.architecture, FLAGS, request.define_options],
+        [(spelled, sha256(text).hexdigest()) for spelled, text in request.texts()],
+    ]
+    return sha256(json.dumps(parts).encode()).hexdigest()
+
+
+class Cache:
+    """Entries below one folder. Several processes may use it at once."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        with self._writing():
+            folder.mkdir(parents=True, exist_ok=True)
+            self._sweep()
+
+    def _sweep(self) -> None:
+        for path in self.folder.glob(f"{_WORKSPACE}*"):
+            with suppress(FileNotFoundError):  # its owner, or another process that sweeps, was faster
+                if time.time() - path.stat().st_mtime > _ABANDONED_S:
+                    shutil.rmtree(path, ignore_errors=True)
+
+    def find(self, key: str) -> Entry | None:
+        """The entry, or None where there is none or it is damaged."""
+        folder = self.folder / key
+        try:
+            manifest = json.loads((folder / MANIFEST).read_text())
+            contents = {name: (folder / name).read_bytes() for name in _FILES}
+            if manifest != _manifest(contents):
+                return None
+            facts = json.loads(contents[FACTS])
+        except (OSError, ValueError):
+            return None
+        return Entry(folder, {entry: _facts(values) for entry, values in facts.items()})
+
+    @contextmanager
+    def workspace(self) -> Iterator[Path]:
+        """A new folder to compile in; what is left of it at the end is deleted."""
+        with self._writing():
+            folder = Path(tempfile.mkdtemp(prefix=_WORKSPACE, dir=self.folder))
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def publish(self, workspace: Path, key: str, facts: Mapping[str, EntryFacts], command: str) -> Entry:
+        """Make an entry of a workspace that holds source.ptx and binary.cubin."""
+        with self._writing():
+            (workspace / FACTS).write_text(json.dumps({entry: asdict(each) for entry, each in facts.items()}, indent=1))
+            (workspace / COMMAND).write_text(command + "\n")
+            contents = {name: (workspace / name).read_bytes() for name in _FILES}
+            (workspace / MANIFEST).write_text(json.dumps(_manifest(contents), indent=1))
+            for path in workspace.iterdir():
+                if path.name not in (*_FILES, MANIFEST):
+                    path.unlink()
+            return self._rename(workspace, key, facts)
+
+    def _rename(self, workspace: Path, key: str, facts: Mapping[str, EntryFacts]) -> Entry:
+        target = self.folder / key
+        while True:
+            try:
+                os.rename(workspace, target)
+                return Entry(target, facts)
+            except OSError:
+                if not target.exists():
+                    raise
+            # Somebody else was faster, which is as good; or a damaged entry is in the way.
+            if (entry := self.find(key)) is not None:
+                return entry
+            with self.workspace() as aside:
+                try:
+                    os.rename(target, aside / "damaged")
+                except FileNotFoundError:
+                    continue  # another process has put it away already
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise InputError(
+                f"{self.folder}: cannot write compiled kernels here ({error.strerror}); "
+                f"name another folder in KERNELBENCH_CACHE"
+            ) from error
+
+
+def _manifest(contents: Mapping[str, bytes]) -> dict[str, dict[str, str | int]]:
+    return {name: {"bytes": len(data), "sha256": sha256(data).hexdigest()} for name, data in contents.items()}
+
+
+def _facts(values: Mapping[str, object]) -> EntryFacts:
+    """JSON knows no tuples."""
+    return EntryFacts(**{name: tuple(v) if isinstance(v, list) else v for name, v in values.items()})  # type: ignore[arg-type]

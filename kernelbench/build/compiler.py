@@ -1,0 +1,136 @@
+"""Where nvcc is: named by the user, in CUDA_HOME, on PATH, or in the wheels of the `nvcc` extra."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import distributions
+from pathlib import Path
+
+from kernelbench.errors import NoCompiler
+
+# Environment variables that change what nvcc makes of the same command.
+_VARIABLES = ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "NVCC_CCBIN")
+# The wheels that together are a compiler, and a file that each of them alone brings.
+_WHEELS = {
+    "nvidia-cuda-nvcc": "bin/ptxas",
+    "nvidia-nvvm": "nvvm/bin/cicc",
+    "nvidia-cuda-crt": "include/crt/host_config.h",
+    "nvidia-cuda-runtime": "include/cuda_runtime.h",
+    "nvidia-cuda-cccl": "include/cccl/cuda/std/type_traits",
+}
+_HOW = "install the CUDA toolkit, or its compiler alone with: pip install 'kernelbench[nvcc]'"
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """An nvcc that runs. `environment` holds the variables set now that change what it makes."""
+
+    path: Path
+    version: str  # "13.0.88"
+    environment: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def name(self) -> str:
+        """As a person would type it: `nvcc` where PATH finds this one."""
+        return "nvcc" if shutil.which("nvcc") == str(self.path) else str(self.path)
+
+
+class _Unusable(Exception):
+    """Why one place has no nvcc that works."""
+
+
+def find_compiler(nvcc: str | Path | None = None) -> Compiler:
+    """The first nvcc that runs; with `nvcc` (a file, a toolkit's folder, a command's name) that one or none.
+
+    Raises NoCompiler, which says what was looked at and how to get one.
+    """
+    looked: list[str] = []
+    for place, candidate in _explicit(nvcc) if nvcc is not None else _candidates():
+        try:
+            if candidate is None:
+                raise _Unusable("not found")
+            compiler = Compiler(candidate, _version(candidate), _environment())
+        except _Unusable as reason:
+            looked.append(f"  {place}: {reason}")
+            continue
+        _require_host_compiler(compiler)
+        return compiler
+    raise NoCompiler("\n".join(["no CUDA compiler (nvcc); looked at", *looked, _HOW]))
+
+
+def _explicit(nvcc: str | Path) -> Iterator[tuple[str, Path | None]]:
+    in_toolkit = shutil.which("nvcc", path=str(Path(nvcc) / "bin"))
+    found = in_toolkit or shutil.which(str(nvcc))
+    yield f"--nvcc {nvcc}", Path(found).absolute() if found else None
+
+
+def _candidates() -> Iterator[tuple[str, Path | None]]:
+    for variable in ("CUDA_HOME", "CUDA_PATH"):
+        home = os.environ.get(variable)
+        found = shutil.which("nvcc", path=str(Path(home) / "bin")) if home else None
+        yield f"{variable}={home}" if home else f"{variable} (not set)", Path(found) if found else None
+    found = shutil.which("nvcc")
+    yield "PATH", Path(found) if found else None
+    folders = _wheel_folders()
+    for folder in folders:
+        yield f"wheels in {folder}", Path(shutil.which("nvcc", path=str(folder / "bin")) or folder / "bin" / "nvcc")
+    if not folders:
+        yield "wheels of the nvcc extra", None
+
+
+def _wheel_folders() -> list[Path]:
+    """site-packages/nvidia/cu13 and its like, newest first."""
+    spec = importlib.util.find_spec("nvidia")
+    roots = list(spec.submodule_search_locations or ()) if spec else []
+    return sorted((path for root in roots for path in Path(root).glob("cu[0-9]*") if path.is_dir()), reverse=True)
+
+
+def _version(nvcc: Path) -> str:
+    """What `nvcc --version` says; raises _Unusable for one that cannot compile."""
+    if nvcc.parent.parent in _wheel_folders():
+        _require_all_wheels(nvcc.parent.parent)
+    try:
+        said = subprocess.run([nvcc, "--version"], capture_output=True, text=True, timeout=60, check=True).stdout
+    except (OSError, subprocess.SubprocessError) as error:
+        raise _Unusable(f"{nvcc} --version failed: {error}") from error
+    match = re.search(r"\bV(\d+\.\d+\.\d+)", said)
+    if match is None:
+        raise _Unusable(f"{nvcc} --version names no release; got {said.strip()[:80]!r}")
+    return match[1]
+
+
+def _require_all_wheels(folder: Path) -> None:
+    """All five wheels, of one minor version: from mixed ones ptxas refuses the PTX, CUB its headers."""
+    missing = [wheel for wheel, file in _WHEELS.items() if not (folder / file).exists()]
+    if missing:
+        raise _Unusable(f"incomplete, without {', '.join(missing)}")
+    site_packages = folder.parent.parent
+    installed = {
+        d.metadata["Name"].lower().replace("_", "-"): d.version for d in distributions(path=[str(site_packages)])
+    }
+    versions = {wheel: installed[wheel] for wheel in _WHEELS if wheel in installed}
+    if len({tuple(version.split(".")[:2]) for version in versions.values()}) > 1:
+        raise _Unusable("mixed versions: " + ", ".join(f"{wheel} {version}" for wheel, version in versions.items()))
+
+
+def _environment() -> tuple[tuple[str, str], ...]:
+    return tuple((name, os.environ[name]) for name in _VARIABLES if os.environ.get(name))
+
+
+def _require_host_compiler(compiler: Compiler) -> None:
+    """nvcc preprocesses with the host's C++ compiler; without one it fails on every kernel."""
+    chosen = dict(compiler.environment)
+    if "NVCC_CCBIN" in chosen or any("-ccbin" in flags or "--compiler-bindir" in flags for flags in chosen.values()):
+        return
+    host = "cl" if os.name == "nt" else "g++"
+    if shutil.which(host) is None:
+        raise NoCompiler(
+            f"{compiler.path} needs the host compiler {host}, which is not on PATH; install it "
+            f"(Debian, Ubuntu: apt install g++), or name another one in NVCC_CCBIN"
+        )

@@ -1,0 +1,106 @@
+"""One kernel source to be compiled, and the nvcc commands that do it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from kernelbench import places
+from kernelbench.build.compiler import Compiler
+from kernelbench.errors import InputError
+
+FLAGS = ("-O3", "-std=c++17", "-lineinfo")
+
+_DEFINE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_DEFINE_VALUE = re.compile(r"[A-Za-z0-9_.]+")
+_ARCHITECTURE = re.compile(r"sm_\d+[af]?")
+_INCLUDE = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*(?:\"([^\"\n]+)\"|<([^>\n]+)>|(\w+))", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class BuildRequest:
+    """A .cu, its compile-time constants and the GPU architecture (`sm_90`) it is built for."""
+
+    source: Path
+    defines: tuple[tuple[str, str | int], ...]
+    architecture: str
+
+    def __post_init__(self) -> None:
+        if not _ARCHITECTURE.fullmatch(self.architecture):
+            raise InputError(f"architecture {self.architecture!r}: expected the form sm_90")
+        names = [name for name, _ in self.defines]
+        for name, value in self.defines:
+            if not _DEFINE_NAME.fullmatch(name) or names.count(name) > 1:
+                raise InputError(f"{self.source}: define {name!r}: expected a C identifier, each one once")
+            if not isinstance(value, int) and not _DEFINE_VALUE.fullmatch(value):
+                raise InputError(
+                    f"{self.source}: define {name}={value!r}: expected an integer, or letters, digits, '_' and '.'"
+                )
+
+    @property
+    def include_folders(self) -> tuple[Path, ...]:
+        """The folder that holds the operation's folder, and the project's kernels."""
+        return tuple(dict.fromkeys((self.source.absolute().parent.parent, places.KERNELS)))
+
+    @property
+    def define_options(self) -> list[str]:
+        return [f"-D{name}={int(value) if isinstance(value, int) else value}" for name, value in self.defines]
+
+    def ptx_command(self, compiler: Compiler, output: Path) -> list[str]:
+        includes = [f"-I{folder}" for folder in self.include_folders]
+        # An absolute path never starts with '-', so it cannot be taken for an option.
+        files = ["-o", str(output), str(self.source.absolute())]
+        return [
+            str(compiler.path),
+            "-ptx",
+            f"-arch={self.architecture}",
+            *FLAGS,
+            *includes,
+            *self.define_options,
+            *files,
+        ]
+
+    def cubin_command(self, compiler: Compiler, ptx: Path, output: Path) -> list[str]:
+        options = ["-cubin", f"-arch={self.architecture}", "-lineinfo", "-Xptxas", "-v"]
+        return [str(compiler.path), *options, "-o", str(output), str(ptx)]
+
+    def shown_command(self, compiler: Compiler) -> tuple[str, ...]:
+        """Both steps as one command to copy, from the current folder: it leaves a cubin there."""
+        includes = [f"-I{shown_path(folder)}" for folder in self.include_folders]
+        options = ["-cubin", f"-arch={self.architecture}", *FLAGS, *includes, *self.define_options, "-Xptxas", "-v"]
+        return (compiler.name, *options, "-o", f"./{self.source.stem}.cubin", shown_path(self.source.absolute()))
+
+    def texts(self) -> Iterator[tuple[str, bytes]]:
+        """The source, then every header that it includes from its own folder or the include folders, however
+        deep, as spelled in its #include. The toolkit's own headers are left to the compiler's version."""
+        waiting: list[tuple[str, Path]] = [("source", self.source.absolute())]
+        seen: set[Path] = set()
+        while waiting:
+            spelled, path = waiting.pop(0)
+            if path in seen:
+                continue
+            seen.add(path)
+            try:
+                text = path.read_bytes()
+            except OSError as error:
+                raise InputError(f"{path}: cannot be read ({error.strerror}); expected CUDA source here") from error
+            yield spelled, text
+            for quoted, angled, macro in _INCLUDE.findall(text):
+                if macro:
+                    raise InputError(f"{path}: #include {macro.decode()}: expected the header's name, not a macro")
+                name = (quoted or angled).decode(errors="replace")
+                folders = [path.parent, *self.include_folders] if quoted else self.include_folders
+                header = next((folder / name for folder in folders if (folder / name).is_file()), None)
+                if header is not None:
+                    waiting.append((name, header.resolve()))
+
+
+def shown_path(path: Path) -> str:
+    """Relative to the current folder where it lies below it, unless that would look like an option."""
+    try:
+        relative = str(path.relative_to(Path.cwd()))
+    except ValueError:
+        return str(path)
+    return str(path) if relative.startswith("-") else relative
