@@ -112,10 +112,9 @@ class CaseRun:
         for measured in contender.measurements:
             rate = moved / measured.median_s
             if rate > ABOVE_CEILING * limits.dram_bytes_per_s:
-                return (
-                    f"{time_text(measured.median_s)} ({measured.cache}, {measured.method}) would be {rate_text(rate)}, "
-                    f"above the {rate_text(limits.dram_bytes_per_s)} of the best copy on this GPU: not a time of this work"
-                )
+                time = f"{time_text(measured.median_s)} ({measured.cache}, {measured.method})"
+                best = rate_text(limits.dram_bytes_per_s)
+                return f"{time} would be {rate_text(rate)}, above the {best} of the best copy here: not possible"
         return ""
 
     def _keep(

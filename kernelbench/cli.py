@@ -1,0 +1,313 @@
+"""The command line: parse, call one pipeline function, print. Heavy packages are imported by what needs them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kernelbench import __version__
+from kernelbench.errors import InputError, KernelbenchError
+
+INTERRUPTED = 130  # 128 + SIGINT, as shells count
+
+
+class _Group(click.Group):
+    """Commands in the order of the walk, not of the alphabet."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+
+def _split(ctx: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...]:
+    return tuple(part.strip() for part in value.split(",") if part.strip()) if value else ()
+
+
+def _caches(ctx: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...]:
+    caches = _split(ctx, parameter, value)
+    unknown = [cache for cache in caches if cache not in ("cold", "warm")]
+    if unknown:
+        raise InputError(f"--cache {value}: unknown cache state '{unknown[0]}'; expected cold, warm or cold,warm")
+    return caches
+
+
+SUITES = click.argument("suites", nargs=-1, required=True, metavar="SUITE...")
+ONLY = click.option("--only", callback=_split, metavar="NAME,..", help="Only these implementations.")
+FILTER = click.option(
+    "--filter",
+    "filters",
+    multiple=True,
+    metavar="TERM",
+    help="Only cases for which it holds: seq=512, seq>=128, dtype=float16.",
+)
+SPECIMENS = click.option("--specimens", is_flag=True, help="Add the kernels that are known to be wrong.")
+NVCC = click.option("--nvcc", type=click.Path(path_type=Path), help="The CUDA compiler to use.")
+DEVICE = click.option("--device", default="auto", show_default=True, help="auto, cuda or cuda:N.")
+SEED = click.option(
+    "--seed", type=click.IntRange(0, 2**31 - 2), help="Of the random inputs; the default never changes."
+)
+GPU = click.option(
+    "--gpu",
+    metavar="NAME",
+    help="Plan for this GPU: v100, t4, a100, l4, h100, h200.  [default: the GPU here, else h200]",
+)
+RUN = click.argument("run_name", required=False, metavar="[RUN]")
+
+
+@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="kernelbench")
+def cli() -> None:
+    """Does a published CUDA kernel comparison hold on this GPU, by how much, and why?
+
+    \b
+    Examples:
+      kernelbench run suites/softmax.yaml          measure on this GPU
+      kernelbench compare --baseline ft            speed-ups beside the published ones, claims judged
+      kernelbench report                           the same as one HTML page
+      kernelbench run softmax --only ft,oneflow --filter 'seq>=128'
+
+    Exit codes: 0 fine, 1 a row failed or was wrong, 2 wrong suite or option, 3 a regression.
+    """
+
+
+@cli.command()
+@SUITES
+@DEVICE
+@ONLY
+@FILTER
+@click.option(
+    "--cache", "caches", callback=_caches, metavar="STATE,..", help="cold, warm or both.  [default: as the suite says]"
+)
+@click.option("--quick", is_flag=True, help="Fewer samples: 7 and 2 % instead of 20 and 0.5 %.")
+@click.option("--resume", is_flag=True, help="Go on with the newest run of the suite (or that in --out).")
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Folder of the run; one suite only.")
+@click.option("--no-report", is_flag=True, help="Do not write charts and the HTML page.")
+@SPECIMENS
+@SEED
+@NVCC
+def run(suites: tuple[str, ...], no_report: bool, **options: Any) -> None:
+    """Build, verify and measure suites on this GPU.
+
+    \b
+    Examples:
+      kernelbench run suites/softmax.yaml
+      kernelbench run softmax softmax_half --cache cold
+      kernelbench run softmax --only ft,oneflow,copy --filter 'seq=512' --quick
+      kernelbench run softmax --resume
+    """
+    from kernelbench import pipeline
+    from kernelbench.report import console
+
+    request = _request(suites, options)
+    if request.out and len(suites) > 1:
+        raise InputError(f"--out {request.out}: one folder holds one suite, but {len(suites)} were named")
+    failed = False
+    for answer in pipeline.run(request, console.ConsoleProgress()):
+        page = None if no_report else pipeline.report(answer, None)
+        console.show_run(answer, page)
+        failed = failed or bool(answer.run.rows["status"].isin(["failed", "wrong"]).any())
+    sys.exit(1 if failed else 0)
+
+
+@cli.command()
+@RUN
+@click.option(
+    "--baseline",
+    metavar="NAME",
+    help="Whom speed-ups divide by: an implementation, or published.  [default: the suite's]",
+)
+@click.option(
+    "--cache",
+    "caches",
+    callback=_caches,
+    metavar="STATE,..",
+    default="cold",
+    show_default=True,
+    help="Rows to show: cold, warm or both.",
+)
+@ONLY
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Where comparison.csv goes.  [default: the run's folder]",
+)
+def compare(
+    run_name: str | None, baseline: str | None, caches: tuple[str, ...], only: tuple[str, ...], out: Path | None
+) -> None:
+    """Speed-ups within a run, beside the published ones, and the verdict of each claim.
+
+    RUN is a folder, the name of a run or of a suite; left out, your newest run, else the recorded run
+    that kernelbench ships. No GPU needed.
+
+    \b
+    Examples:
+      kernelbench compare --baseline ft
+      kernelbench compare softmax_half --baseline torch --only oneflow,ft
+      kernelbench compare --baseline published
+    """
+    from kernelbench import pipeline
+    from kernelbench.report import console
+
+    answer, which = pipeline.answer_of(run_name, baseline)
+    folder = pipeline.save_comparison(answer, out)
+    console.show_comparison(answer, which, folder, caches, only)
+
+
+@cli.command()
+@RUN
+@click.option("--baseline", metavar="NAME", help="Whom speed-ups divide by.  [default: the suite's]")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="The HTML file.  [default: report.html in the run's folder]",
+)
+def report(run_name: str | None, baseline: str | None, out: Path | None) -> None:
+    """Write a run as one HTML page, with charts as PNG and SVG files beside it. No GPU needed.
+
+    \b
+    Examples:
+      kernelbench report
+      kernelbench report softmax --out softmax.html
+    """
+    from kernelbench import pipeline
+    from kernelbench.report import console
+
+    answer, which = pipeline.answer_of(run_name, baseline)
+    console.say(f"Report of {which}")
+    console.say(f"written to {pipeline.report(answer, out)}")
+
+
+@cli.command()
+@SUITES
+@DEVICE
+@ONLY
+@FILTER
+@SPECIMENS
+@SEED
+@NVCC
+def check(suites: tuple[str, ...], **options: Any) -> None:
+    """Verify every output against the float64 reference, and time nothing.
+
+    \b
+    Examples:
+      kernelbench check suites/softmax.yaml
+      kernelbench check softmax --specimens        shows that wrong kernels are rejected
+    """
+    from kernelbench import pipeline
+    from kernelbench.report import console
+
+    results = list(pipeline.check(_request(suites, options), console.ConsoleProgress()))
+    console.show_checks(results)
+    wrong = [
+        result
+        for result in results
+        if result.status in ("failed", "wrong") and result.implementation.role != "specimen"
+    ]
+    sys.exit(1 if wrong else 0)
+
+
+@cli.command()
+@SUITES
+@GPU
+@ONLY
+@FILTER
+@SPECIMENS
+def plan(suites: tuple[str, ...], gpu: str | None, **options: Any) -> None:
+    """Print how each kernel would be launched: grid, block, shared memory, and why. No GPU needed.
+
+    \b
+    Examples:
+      kernelbench plan softmax --only oneflow
+      kernelbench plan softmax_oneflow_regimes --gpu a100 --filter columns=4096
+    """
+    from kernelbench import pipeline
+    from kernelbench.report import console
+
+    properties = pipeline.gpu_properties(gpu)
+    console.show_plans(pipeline.planned(_request(suites, options), properties), properties)
+
+
+@cli.command()
+@SUITES
+@GPU
+@ONLY
+@FILTER
+@SPECIMENS
+@NVCC
+def build(suites: tuple[str, ...], gpu: str | None, **options: Any) -> None:
+    """Compile only, and print registers, shared memory, spills and loads of each kernel. No GPU needed.
+
+    \b
+    Examples:
+      kernelbench build softmax
+      kernelbench build softmax --gpu v100 --specimens
+    """
+    from kernelbench import pipeline
+    from kernelbench.report import console
+
+    properties = pipeline.gpu_properties(gpu)
+    found, summary = pipeline.build(_request(suites, options), properties, console.ConsoleProgress())
+    console.show_builds(found, summary, properties)
+    broken = any(one.status == "failed" for _, plans in found for plan in plans for one in plan.planned)
+    sys.exit(1 if broken else 0)
+
+
+@cli.command("list")
+@click.argument("what", type=click.Choice(["suites", "kernels", "devices", "runs", "claims"]), required=False)
+def list_(what: str | None) -> None:
+    """Suites, kernels, devices, runs or claims; all of them if none is named.
+
+    \b
+    Examples:
+      kernelbench list
+      kernelbench list claims
+    """
+    from kernelbench import listing
+    from kernelbench.report import console
+
+    for kind in [what] if what else list(listing.KINDS):
+        console.show_list(listing.KINDS[kind]())
+
+
+@cli.command()
+@NVCC
+def doctor(nvcc: Path | None) -> None:
+    """Check what kernelbench needs on this machine, and say how to get what is missing."""
+    from kernelbench import doctor as doctor_room
+    from kernelbench.report import console
+
+    sys.exit(0 if console.show_diagnosis(doctor_room.diagnose(nvcc)) else 1)
+
+
+def _request(suites: tuple[str, ...], options: dict[str, Any]) -> Any:
+    from kernelbench.pipeline import DEFAULT_SEED, Request
+
+    if options.get("seed") is None:
+        options["seed"] = DEFAULT_SEED
+    return Request(suites=suites, arguments=tuple(sys.argv[1:]), **options)
+
+
+def main() -> None:
+    """Entry point: errors as one message on stderr, with their exit code."""
+    try:
+        cli(standalone_mode=False)
+    except click.exceptions.Exit as error:
+        sys.exit(error.exit_code)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(InputError.exit_code)
+    except KernelbenchError as error:
+        click.echo(f"{error}", err=True)
+        sys.exit(error.exit_code)
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("\nStopped. Finished cases are kept; the same command with --resume goes on.", err=True)
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader of our output went away, as `| head` does
+        sys.exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,96 @@
+"""Where, when and with what a run is made: the contents of environment.json."""
+
+from __future__ import annotations
+
+import platform
+import shlex
+import subprocess
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from datetime import datetime, timezone
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import kernelbench
+from kernelbench import places
+from kernelbench.records import Implementation, Limits, Suite
+
+PACKAGES = ("numpy", "scipy", "pandas", "cupy-cuda12x", "cupy-cuda13x", "torch", "triton", "nvidia-ml-py")
+
+
+def start_environment(suite: Suite, seed: int, arguments: Sequence[str]) -> dict[str, Any]:
+    """What is known before anything ran: suite, versions, commit, command line, start."""
+    return {
+        "kernelbench": kernelbench.__version__,
+        "git_commit": git_commit(),
+        "suite": suite.name,
+        "title": suite.title,
+        "operation": suite.operation,
+        "baseline": suite.baseline,
+        "claims": list(suite.claims),
+        "started": now(),
+        "finished": None,
+        "command": command_text(arguments),
+        "seed": seed,
+        "host": {"system": platform.system(), "machine": platform.machine(), "release": platform.release()},
+        "versions": {"python": platform.python_version(), **_package_versions()},
+    }
+
+
+def implementations_text(implementations: Iterable[Implementation]) -> Mapping[str, Any]:
+    """Who they are and whose algorithm, for the report of a run that has travelled."""
+    return {
+        one.name: {
+            "summary": one.summary,
+            "arithmetic": one.arithmetic,
+            "role": one.role,
+            "origin": asdict(one.origin),
+        }
+        for one in implementations
+    }
+
+
+def limits_text(limits: Limits) -> Mapping[str, Any]:
+    return asdict(limits)
+
+
+def now() -> str:
+    """UTC with seconds: 2026-05-04T12:30:00+00:00."""
+    return datetime.now(timezone.utc).isoformat(timespec="seconds")
+
+
+def command_text(arguments: Sequence[str]) -> str:
+    """The command as typed, with paths inside the project shown from its root."""
+    root = f"{places.ROOT}/"
+    return shlex.join(["kernelbench", *(argument.replace(root, "") for argument in arguments)])
+
+
+def git_commit() -> str | None:
+    """The checkout's commit, with `-dirty` where files differ from it; None outside of a checkout."""
+    folder = places.PACKAGE.parent
+    if not (folder / ".git").exists():
+        return None
+    try:
+        commit = _git(folder, "rev-parse", "--short=12", "HEAD")
+        changed = _git(folder, "status", "--porcelain", "--untracked-files=no")
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return f"{commit}-dirty" if changed else commit
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    done = subprocess.run(
+        ["git", "-C", str(folder), *arguments], capture_output=True, text=True, check=True, timeout=10
+    )
+    return done.stdout.strip()
+
+
+def _package_versions() -> dict[str, str]:
+    versions = {}
+    for package in PACKAGES:
+        try:
+            versions[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    return versions

@@ -1,0 +1,286 @@
+"""The walk: suite -> cases -> plan -> build -> verify -> measure -> results -> compare -> report.
+
+The only module that knows the order of the rooms. It prints nothing: progress goes to the `Progress` it
+is given, results come back as records.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from kernelbench import environment, places
+from kernelbench.catalog import Catalog, load_catalog
+from kernelbench.contracts import Device
+from kernelbench.errors import BuildError, DeviceLost
+from kernelbench.planning import CasePlan, Planned, plan_suite
+from kernelbench.records import Binary, DeviceProperties, Limits, Operation, Result, Suite
+from kernelbench.results import Run, Store, read_run
+from kernelbench.rows import rows_of, samples_of
+from kernelbench.runs import finished_keys, new_folder
+
+if TYPE_CHECKING:
+    import pandas
+
+    from kernelbench.build import Compiler
+    from kernelbench.compare import ClaimVerdict
+
+DEFAULT_SEED = 20260401
+LIMITS_SOURCE = places.KERNELS / "common" / "limits.cu"
+
+Advance = Callable[[float, str], None]  # work done since the last call, and what is being done
+
+
+class Progress(Protocol):
+    """Shows that something goes on, and for how long still."""
+
+    def stage(self, title: str, total: float) -> AbstractContextManager[Advance]: ...
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the user asked for; the defaults are those of the command line."""
+
+    suites: Sequence[str]
+    device: str = "auto"
+    only: Sequence[str] = ()
+    filters: Sequence[str] = ()
+    caches: Sequence[str] = ()
+    quick: bool = False
+    resume: bool = False
+    out: Path | None = None
+    nvcc: Path | None = None
+    seed: int = DEFAULT_SEED
+    specimens: bool = False
+    arguments: Sequence[str] = ()  # the command line, for environment.json
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a run says: its table, the comparison within it, and the verdict of each claim."""
+
+    run: Run
+    comparison: pandas.DataFrame
+    verdicts: Sequence[ClaimVerdict]
+
+
+# ---- run -----------------------------------------------------------------------------------------
+
+
+def run(request: Request, progress: Progress) -> Iterator[Answer]:
+    """Measure the suites one after the other; each answer comes when its suite is done and on disk."""
+    from kernelbench.build import find_compiler
+    from kernelbench.devices import open_device
+
+    catalog = load_catalog(specimens=request.specimens)
+    suites = read_suites(request, catalog)
+    device = open_device(request.device)
+    compiler = find_compiler(request.nvcc)
+    limits = measured_limits(device, compiler, progress)
+    for suite in suites:
+        yield answer(run_suite(suite, request, catalog, device, compiler, limits, progress))
+
+
+def run_suite(
+    suite: Suite,
+    request: Request,
+    catalog: Catalog,
+    device: Device,
+    compiler: Compiler,
+    limits: Limits,
+    progress: Progress,
+) -> Run:
+    """Plan, build and measure one suite; every finished case is on disk before the next begins."""
+    from kernelbench.measure.case import CaseRun, Settings
+    from kernelbench.measure.rounds import QUICK, Precision
+
+    started = time.monotonic()
+    operation = catalog.operations[suite.operation]
+    implementations = catalog.implementations[suite.operation]
+    plans = plan_suite(suite, operation, implementations, device.properties)
+    folder = request.out or new_folder(suite, device.name, resume=request.resume)
+    state = environment.start_environment(suite, request.seed, request.arguments)
+    state.update(device=dict(device.environment()), limits=environment.limits_text(limits))
+    state.update(
+        implementations=environment.implementations_text(implementations[name] for name in suite.implementations)
+    )
+    finished = finished_keys(folder, state, resume=request.resume)
+    store = Store(folder)
+
+    plans = tuple(plan for plan in plans if plan.case.key not in finished)
+    plans, builds = built(plans, compiler, device.properties.architecture, progress)
+    state.update(builds=builds, flags=builds["flags"], versions={**state["versions"], "nvcc": compiler.version})
+    store.write_environment(state)
+
+    precision = QUICK if request.quick else Precision()
+    settings = Settings(request.seed, request.caches or suite.caches, precision, limits)
+    with progress.stage(f"Measuring {suite.name} on {device.name}", sum(map(_weight, plans))) as advance:
+        for plan in plans:
+            case_run = CaseRun(device, operation, plan)
+            try:
+                case_run.run(settings, _shares(advance, plan))
+            except DeviceLost:
+                _append(store, suite, operation, case_run.ordered(), limits)
+                raise
+            _append(store, suite, operation, case_run.ordered(), limits)
+    state.update(finished=environment.now(), wall_s=round(time.monotonic() - started, 1))
+    store.write_environment(state)
+    return read_run(folder)
+
+
+def check(request: Request, progress: Progress) -> Iterator[Result]:
+    """Verify every implementation on every case, and time nothing."""
+    from kernelbench.build import find_compiler
+    from kernelbench.devices import open_device
+    from kernelbench.measure.case import CaseRun, Settings
+
+    catalog = load_catalog(specimens=request.specimens)
+    suites = read_suites(request, catalog)
+    device = open_device(request.device)
+    compiler = find_compiler(request.nvcc)
+    for suite in suites:
+        operation = catalog.operations[suite.operation]
+        plans = plan_suite(suite, operation, catalog.implementations[suite.operation], device.properties)
+        plans, _ = built(plans, compiler, device.properties.architecture, progress)
+        with progress.stage(f"Checking {suite.name} on {device.name}", sum(map(_weight, plans))) as advance:
+            for plan in plans:
+                yield from CaseRun(device, operation, plan).run(Settings(request.seed), _shares(advance, plan))
+
+
+# ---- without a GPU -------------------------------------------------------------------------------
+
+
+def read_suites(request: Request, catalog: Catalog) -> list[Suite]:
+    """The suites asked for, with --only and --filter applied, and specimens added where asked for."""
+    from kernelbench.compare import read_ledger
+    from kernelbench.suite import find_suite, read_suite, select_cases, select_implementations
+
+    claims = read_ledger(places.LEDGER)
+    suites = []
+    for name in request.suites:
+        path = find_suite(name, places.SUITES)
+        suite = read_suite(path, catalog.operations, catalog.implementations, claims)
+        if request.specimens:
+            specimens = [
+                one.name for one in catalog.implementations[suite.operation].values() if one.role == "specimen"
+            ]
+            suite = replace(suite, implementations=(*suite.implementations, *specimens))
+        suite = select_implementations(suite, request.only) if request.only else suite
+        suites.append(select_cases(suite, request.filters) if request.filters else suite)
+    return suites
+
+
+def planned(request: Request, gpu: DeviceProperties) -> list[tuple[Suite, tuple[CasePlan, ...]]]:
+    """Every suite with its launch plans for `gpu`."""
+    catalog = load_catalog(specimens=request.specimens)
+    return [
+        (suite, plan_suite(suite, catalog.operations[suite.operation], catalog.implementations[suite.operation], gpu))
+        for suite in read_suites(request, catalog)
+    ]
+
+
+def built(
+    plans: Sequence[CasePlan], compiler: Compiler, architecture: str, progress: Progress
+) -> tuple[tuple[CasePlan, ...], dict[str, Any]]:
+    """The plans with their binaries, and how many were compiled; what does not compile is failed with the reason."""
+    from kernelbench.build import FLAGS, BuildRequest
+    from kernelbench.build import build as build_all
+
+    def request_of(one: Planned) -> BuildRequest | None:
+        if one.status != "ok" or one.plan is None or one.implementation.source is None:
+            return None
+        return BuildRequest(one.implementation.source, one.plan.defines, architecture)
+
+    started = time.monotonic()
+    requests = {request for plan in plans for one in plan.planned if (request := request_of(one))}
+    with progress.stage("Building kernels", len(requests)) as advance:
+        binaries = build_all(
+            requests, compiler, places.cache(), on_done=lambda request: advance(1, request.source.stem)
+        )
+
+    def with_binary(one: Planned) -> Planned:
+        request = request_of(one)
+        if request is None:
+            return one
+        binary = binaries[request]
+        if isinstance(binary, BuildError):
+            return replace(one, status="failed", reason=str(binary))
+        return replace(one, binary=binary)
+
+    compiled = sum(isinstance(binary, Binary) and not binary.cached for binary in binaries.values())
+    summary = {
+        "binaries": len(requests),
+        "compiled": compiled,
+        "seconds": round(time.monotonic() - started, 2),
+        "flags": list(FLAGS),
+    }
+    return tuple(CasePlan(plan.case, tuple(map(with_binary, plan.planned))) for plan in plans), summary
+
+
+# ---- from a run on disk --------------------------------------------------------------------------
+
+
+def answer(run: Run, baseline: str | None = None) -> Answer:
+    """Compare within a run and judge the claims of its suite; needs no GPU."""
+    from kernelbench.compare import compare_within, judge, read_ledger
+
+    ledger = read_ledger(places.LEDGER)
+    chosen = baseline or run.environment.get("baseline") or str(run.rows["implementation"].iloc[0])
+    return Answer(run, compare_within(run, chosen, ledger), judge(run, ledger))
+
+
+def report(found: Answer, out: Path | None) -> Path:
+    """comparison.csv, claims.json, charts/ and report.html: in the run's folder, or around `out`."""
+    from kernelbench.compare import write_comparison
+    from kernelbench.report import write_charts, write_report
+
+    page = out or found.run.folder / "report.html"
+    write_comparison(found.run, found.comparison, found.verdicts, page.parent)
+    write_charts(found.run, found.comparison, page.parent / "charts")
+    return write_report(found.run, found.comparison, found.verdicts, page)
+
+
+# ---- parts of the walk ---------------------------------------------------------------------------
+
+
+def measured_limits(device: Device, compiler: Compiler, progress: Progress) -> Limits:
+    """Floor and ceiling of this GPU, now."""
+    from kernelbench.build import BuildRequest
+    from kernelbench.build import build as build_all
+    from kernelbench.measure.limits import measure_limits
+
+    request = BuildRequest(LIMITS_SOURCE, (), device.properties.architecture)
+    binary = build_all({request}, compiler, places.cache())[request]
+    if isinstance(binary, BuildError):
+        raise binary
+    with progress.stage(f"Floor and ceiling of {device.name}", 1) as advance:
+        limits = measure_limits(device, binary)
+        advance(1, "")
+    return limits
+
+
+def _append(store: Store, suite: Suite, operation: Operation, results: Sequence[Result], limits: Limits) -> None:
+    rows = [row for result in results for row in rows_of(suite.name, operation, result, limits)]
+    store.append(rows, [line for result in results for line in samples_of(result)])
+
+
+def _weight(plan: CasePlan) -> float:
+    """Seconds that a case will take, roughly: a share for each implementation, and its bytes some 200 times."""
+    elements = plan.case.elements * len(plan.planned)
+    return 0.2 * len(plan.planned) + 200 * 8 * elements / 2e12
+
+
+def _shares(advance: Advance, plan: CasePlan) -> Callable[[float], None]:
+    """Turns the share of a case that is done into progress of the whole suite."""
+    weight, done = _weight(plan), 0.0
+
+    def at(share: float) -> None:
+        nonlocal done
+        advance(max(0.0, share * weight - done), plan.case.key)
+        done = max(done, share * weight)
+
+    return at

@@ -1,0 +1,99 @@
+"""Run folders: where a new one goes, which one is meant, what is already finished in one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from kernelbench import places
+from kernelbench.errors import ResultsError
+from kernelbench.records import Suite
+from kernelbench.results import ENVIRONMENT_FILE, RESULTS_FILE, read_run
+
+DEFAULT_SUITE = "softmax"  # of the shipped run that is shown when nobody has measured anything yet
+# What must be alike for rows of two sessions to stand in one table.
+_SAME_TO_RESUME = ("suite", "seed", "kernelbench")
+
+
+def new_folder(suite: Suite, device: str, *, resume: bool) -> Path:
+    """results/runs/<time>-<device>-<suite>; with `resume` the newest folder of that suite."""
+    if resume:
+        mine = [folder for folder in user_runs() if folder.name.endswith(f"-{suite.name}")]
+        if not mine:
+            raise ResultsError(
+                f"--resume: no run of suite '{suite.name}' in {places.runs()}; start one without --resume"
+            )
+        return mine[0]
+    slug = re.sub(r"[^a-z0-9]+", "-", device.lower()).strip("-")
+    return places.runs() / f"{datetime.now():%Y%m%d-%H%M%S}-{slug}-{suite.name}"
+
+
+def finished_keys(folder: Path, state: Mapping[str, Any], *, resume: bool) -> set[str]:
+    """Keys of the cases that `folder` already holds; ResultsError where they cannot be gone on with."""
+    if not (folder / RESULTS_FILE).exists():
+        return set()
+    if not resume:
+        raise ResultsError(f"{folder}: already holds a run; add --resume to go on with it, or choose another --out")
+    earlier = read_run(folder)
+    for name in _SAME_TO_RESUME:
+        if earlier.environment.get(name) != state.get(name):
+            raise ResultsError(
+                f"{folder}: --resume: its {name} is {earlier.environment.get(name)!r}, now it is {state.get(name)!r}; "
+                "start a new run"
+            )
+    if earlier.device != state["device"]["name"]:
+        raise ResultsError(
+            f"{folder}: --resume: it was measured on {earlier.device}, this is {state['device']['name']}"
+        )
+    return set(earlier.rows["case"])
+
+
+def user_runs() -> list[Path]:
+    """The user's runs, newest first."""
+    folder = places.runs()
+    found = [path for path in folder.iterdir() if is_run(path)] if folder.is_dir() else []
+    return sorted(found, key=lambda path: path.name, reverse=True)
+
+
+def shipped_runs() -> list[Path]:
+    """The recorded runs that came with kernelbench: results/<gpu>/<suite>."""
+    return sorted(path for path in places.RECORDED.glob("*/*") if is_run(path) and path.parent != places.runs())
+
+
+def is_run(folder: Path) -> bool:
+    return (folder / RESULTS_FILE).is_file() and (folder / ENVIRONMENT_FILE).is_file()
+
+
+def find_run(name: str | None) -> tuple[Path, str]:
+    """The run meant by a folder, a run's name or a suite's name, and a line that says which one it is.
+
+    None: the user's newest, else the shipped run of the softmax suite.
+    """
+    if name is None:
+        return _newest(user_runs(), [path for path in shipped_runs() if path.name == DEFAULT_SUITE])
+    path = Path(name)
+    if is_run(path):
+        return path, f"run {path}"
+    if is_run(places.runs() / path.name):
+        return places.runs() / path.name, f"run {path.name}"
+    mine = [folder for folder in user_runs() if folder.name.endswith(f"-{path.stem}")]
+    shipped = [folder for folder in shipped_runs() if folder.name == path.stem]
+    if mine or shipped:
+        return _newest(mine, shipped)
+    names = [folder.name for folder in (*user_runs(), *shipped_runs())]
+    near = get_close_matches(path.name, names, n=1)
+    hint = f"; did you mean '{near[0]}'?" if near else "; `kernelbench list runs` shows what there is"
+    raise ResultsError(f"no run '{name}': neither a run's folder nor the name of a run or suite{hint}")
+
+
+def _newest(mine: list[Path], shipped: list[Path]) -> tuple[Path, str]:
+    if mine:
+        return mine[0], f"your newest run, {mine[0].name}"
+    if shipped:
+        gpu, suite = shipped[0].parts[-2:]
+        return shipped[0], f"the recorded run of {suite} on an {gpu.upper()} that kernelbench ships"
+    raise ResultsError("there is no run yet; `kernelbench run suites/softmax.yaml` makes one")

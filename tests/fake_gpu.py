@@ -1,0 +1,141 @@
+"""A device with a set clock and a log, for tests of what happens in which order and what it means.
+
+Host and device each have a time. Submitting costs host time; work begins when the device is free and the
+host has submitted it. Kernels are Python functions over NumPy arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from kernelbench import dtypes
+from kernelbench.devices.known import KNOWN
+from kernelbench.errors import DeviceError
+from kernelbench.records import Arrays, ArraySpec, Binary, Case, Implementation, LaunchPlan, Origin
+
+FLUSH_S = 30e-6
+EVENT_S = 1e-6
+Kernel = Callable[[Arrays], Any]
+
+
+class FakeEvent:
+    def __init__(self, clock: FakeClock, time: float) -> None:
+        self.clock, self.time = clock, time
+
+    def done(self) -> bool:
+        return self.time <= self.clock.host
+
+
+class FakeGraph:
+    def __init__(self, clock: FakeClock, work: Sequence[Callable[[], Any]]) -> None:
+        self.clock, self.work = clock, work
+
+    def launch(self) -> None:
+        self.clock.log.append("graph")
+        for step in self.work:
+            step()
+
+
+class FakeClock:
+    def __init__(self) -> None:
+        self.host = 0.0
+        self.device = 0.0
+        self.log: list[str] = []
+
+    def submit(self, name: str, device_s: float, host_s: float = 0.0) -> None:
+        self.log.append(name)
+        self.host += host_s
+        self.device = max(self.device, self.host) + device_s
+
+    def flush(self, seconds: float) -> None:
+        self.submit("flush", max(seconds, FLUSH_S))
+
+    def record(self) -> FakeEvent:
+        self.submit("event", 0.0)
+        return FakeEvent(self, self.device)
+
+    def wait(self) -> None:
+        self.log.append("wait")
+        self.host = max(self.host, self.device)
+
+    def elapsed(self, start: FakeEvent, stop: FakeEvent) -> float:
+        assert stop.done(), "elapsed asked for before the stop event has passed"
+        return stop.time - start.time + EVENT_S
+
+    def capture(self, executable: Callable[[], Any] | None, repeats: int) -> FakeGraph:
+        work: list[Callable[[], Any]] = []
+        for _ in range(repeats):
+            work.append(lambda: self.submit("flush", FLUSH_S))
+            if executable is not None:
+                work.append(executable)
+        return FakeGraph(self, work)
+
+
+class FakeDevice:
+    """`kernels` by implementation name: (function, seconds of one run, host seconds to submit it)."""
+
+    def __init__(self, kernels: Mapping[str, tuple[Kernel, float, float]]) -> None:
+        self.name = "Fake GPU"
+        self.properties = KNOWN["h200"]
+        self.xp = np
+        self.clock = FakeClock()
+        self.kernels = dict(kernels)
+        self.fills: list[int] = []
+
+    def allocate(self, specs: Sequence[ArraySpec]) -> Arrays:
+        return {spec.name: np.zeros(spec.shape, dtypes.storage(spec.dtype)) for spec in specs}
+
+    def fill(self, arrays: Arrays, specs: Sequence[ArraySpec], seed: int) -> None:
+        self.fills.append(seed)
+        generator = np.random.default_rng(seed)
+        for spec in specs:
+            if spec.role == "input":
+                values = generator.standard_normal(spec.shape, dtype=np.float32)
+                arrays[spec.name][...] = dtypes.narrow(np, values, spec.dtype)
+
+    def poison(self, arrays: Arrays, specs: Sequence[ArraySpec]) -> None:
+        self.clock.log.append("poison")
+        for spec in specs:
+            if spec.role == "output":
+                arrays[spec.name].view(np.uint8)[...] = 0xFF
+
+    def red_zone_damage(self, arrays: Arrays) -> str:
+        return ""
+
+    def executable(
+        self,
+        implementation: Implementation,
+        case: Case,
+        plan: LaunchPlan | None,
+        binary: Binary | None,
+        arrays: Arrays,
+    ) -> Callable[[], Any]:
+        if implementation.name not in self.kernels:
+            raise DeviceError(f"no kernel '{implementation.name}'")
+
+        def run() -> Any:
+            kernel, device_s, host_s = self.kernels[implementation.name]
+            self.clock.submit(implementation.name, device_s, host_s)
+            return kernel(arrays)
+
+        return run
+
+    def conditions(self) -> Mapping[str, Any]:
+        return {"sm_clock_hz": 1.98e9, "throttle": ""}
+
+    def environment(self) -> Mapping[str, Any]:
+        return {"name": self.name}
+
+    def free_bytes(self) -> int:
+        return 2**30
+
+    def release(self) -> None:
+        self.clock.log.append("release")
+
+
+def implementation(name: str, **options: Any) -> Implementation:
+    """A library call of that name; FakeDevice supplies what it does."""
+    return Implementation(name, name, Origin("test"), prepare=lambda case, arrays, stream: lambda: None, **options)

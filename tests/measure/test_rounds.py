@@ -1,0 +1,152 @@
+"""Rounds: who is measured when, when sampling ends, and what one bad implementation costs the others."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kernelbench.catalog import load_catalog
+from kernelbench.errors import DeviceError, DeviceLost
+from kernelbench.measure.case import CaseRun, Settings
+from kernelbench.measure.rounds import Precision
+from kernelbench.planning import CasePlan, Planned
+from kernelbench.records import Arrays, Case, Limits, Result
+from tests.fake_gpu import EVENT_S, FakeDevice, implementation
+
+OPERATION = load_catalog().operations["softmax"]
+CASE = Case("softmax", (4, 3, 32), -1, "float32")
+
+
+def softmax(arrays: Arrays) -> None:
+    powers = np.exp(arrays["x"] - arrays["x"].max(axis=-1, keepdims=True))
+    arrays["y"][...] = powers / powers.sum(axis=-1, keepdims=True)
+
+
+def run(device: FakeDevice, names: list[str], settings: Settings) -> dict[str, Result]:
+    plan = CasePlan(CASE, tuple(Planned(implementation(name)) for name in names))
+    return {result.implementation.name: result for result in CaseRun(device, OPERATION, plan).run(settings)}
+
+
+def cold(result: Result, method: str = "events") -> Any:
+    return next(one for one in result.measurements if one.cache == "cold" and one.method == method)
+
+
+def test_every_round_takes_everybody_once_in_changing_order() -> None:
+    names = ["a", "b", "c"]
+    device = FakeDevice(dict.fromkeys(names, (softmax, 5e-05, 5e-06)))
+    run(device, names, Settings(1, ("cold",), Precision(least_samples=20)))
+    launches = [name for name in device.clock.log if name in names][3 + 9 :]  # after verification and pilot
+    rounds = [tuple(launches[i : i + 3]) for i in range(0, len(launches), 3)]
+    assert all(sorted(one) == names for one in rounds)
+    assert len(set(rounds)) > 2, "the order must change from round to round"
+
+
+def test_steady_kernels_stop_at_the_least_samples_plus_the_verified_round() -> None:
+    device = FakeDevice({"a": (softmax, 50e-6, 5e-6)})
+    measured = cold(run(device, ["a"], Settings(1, ("cold",), Precision()))["a"])
+    assert len(measured.samples_s) == 21
+    assert measured.rounds == tuple(range(21))
+    assert measured.stopped == "precise"
+    assert measured.median_s == pytest.approx(50e-6 + EVENT_S)
+
+
+def test_a_noisy_kernel_goes_on_to_the_sample_limit_while_a_steady_one_stops() -> None:
+    device = FakeDevice({"steady": (softmax, 50e-6, 5e-6), "noisy": (softmax, 50e-6, 5e-6)})
+    noise = itertools.cycle([40e-6, 60e-6])
+
+    def noisy(arrays: Arrays) -> None:
+        device.kernels["noisy"] = (noisy, next(noise), 5e-6)
+        softmax(arrays)
+
+    device.kernels["noisy"] = (noisy, 50e-6, 5e-6)
+    results = run(device, ["steady", "noisy"], Settings(1, ("cold",), Precision(most_samples=60, seconds_per_case=60)))
+    assert len(cold(results["steady"]).samples_s) == 21
+    assert len(cold(results["noisy"]).samples_s) == 61
+    assert cold(results["noisy"]).stopped == "sample limit"
+
+
+def test_out_of_time_is_said_so() -> None:
+    device = FakeDevice({"a": (softmax, 50e-6, 5e-6)})
+    noise = itertools.cycle([40e-6, 60e-6])
+
+    def noisy(arrays: Arrays) -> None:
+        device.kernels["a"] = (noisy, next(noise), 5e-6)
+        softmax(arrays)
+
+    device.kernels["a"] = (noisy, 50e-6, 5e-6)
+    results = run(device, ["a"], Settings(1, ("cold",), Precision(seconds_per_case=0.0)))
+    assert cold(results["a"]).stopped == "time limit"
+
+
+def test_short_kernels_are_measured_by_graph_too_without_the_events_overhead() -> None:
+    device = FakeDevice(
+        {"short": (softmax, 4e-6, 0.0), "long": (softmax, 100e-6, 0.0), "endless": (softmax, 1e-3, 0.0)}
+    )
+    results = run(device, ["short", "long", "endless"], Settings(1, ("cold",), Precision()))
+    assert cold(results["short"], "graph").median_s == pytest.approx(4e-6)
+    assert cold(results["long"], "graph").median_s == pytest.approx(100e-6)
+    assert cold(results["short"]).median_s == pytest.approx(4e-6 + EVENT_S)
+    assert [one.method for one in results["endless"].measurements] == ["events"]
+
+
+def test_timed_inputs_are_not_those_of_the_verification() -> None:
+    device = FakeDevice({"a": (softmax, 50e-6, 5e-6)})
+    result = run(device, ["a"], Settings(41, ("cold",), Precision()))["a"]
+    assert device.fills == [41, 42]
+    assert result.check is not None
+    assert result.check.seed == 42
+
+
+def test_a_kernel_that_fails_while_timed_costs_only_its_own_row() -> None:
+    device = FakeDevice({"good": (softmax, 50e-6, 5e-6), "bad": (softmax, 50e-6, 5e-6)})
+    runs = itertools.count()
+
+    def failing(arrays: Arrays) -> None:
+        if next(runs) == 10:
+            raise DeviceError("out of resources")
+        softmax(arrays)
+
+    device.kernels["bad"] = (failing, 50e-6, 5e-6)
+    results = run(device, ["bad", "good"], Settings(1, ("cold",), Precision()))
+    assert (results["bad"].status, results["bad"].reason) == ("failed", "out of resources")
+    assert results["bad"].measurements == ()
+    assert results["good"].status == "ok"
+
+
+def test_a_lost_context_ends_the_case_and_says_so_in_every_row_left() -> None:
+    device = FakeDevice({"good": (softmax, 50e-6, 5e-6), "bad": (softmax, 50e-6, 5e-6)})
+
+    def lost(arrays: Arrays) -> None:
+        raise DeviceLost("an illegal memory access")
+
+    device.kernels["bad"] = (lost, 50e-6, 5e-6)
+    plan = CasePlan(CASE, (Planned(implementation("good")), Planned(implementation("bad"))))
+    case_run = CaseRun(device, OPERATION, plan)
+    with pytest.raises(DeviceLost):
+        case_run.run(Settings(1, ("cold",), Precision()))
+    good, bad = case_run.ordered()
+    assert (bad.status, bad.reason) == ("failed", "an illegal memory access")
+    assert good.status == "failed"
+    assert "context was lost" in good.reason
+
+
+def test_a_time_beyond_the_best_copy_is_an_error_with_both_rates() -> None:
+    big = Case("softmax", (64 * 2**20,), -1, "float32")
+    device = FakeDevice({"a": (lambda arrays: None, 50e-6, 5e-6)})
+    limits = Limits(3e-6, 1e-6, 4.3e12, "copy_4")
+    from kernelbench.measure.rounds import Contender
+    from kernelbench.records import Measurement
+
+    case_run = CaseRun(device, OPERATION, CasePlan(big, (Planned(implementation("a")),)))
+    for seconds, expected in ((100e-6, "failed"), (130e-6, "ok")):
+        one = Contender(case_run.plan.planned[0].implementation, lambda: None)
+        one.measurements.append(Measurement("cold", "events", (seconds,), (0,), seconds, seconds, seconds, "precise"))
+        case_run._finish(one, Settings(1, limits=limits))
+        result = case_run.results["a"]
+        assert result.status == expected
+        if expected == "failed":
+            assert "5.37 TB/s" in result.reason
+            assert "4.30 TB/s" in result.reason

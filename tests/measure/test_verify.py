@@ -1,0 +1,176 @@
+"""Every planted fault must be caught: at verification, or by the check of the last timed round."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kernelbench import dtypes
+from kernelbench.catalog import load_catalog
+from kernelbench.measure.case import CaseRun, Settings
+from kernelbench.measure.rounds import Precision
+from kernelbench.measure.verify import Setup, run_and_check
+from kernelbench.planning import CasePlan, Planned
+from kernelbench.records import Arrays, Case, Tolerance
+from tests.fake_gpu import FakeDevice, implementation
+
+OPERATION = load_catalog().operations["softmax"]
+CASE = Case("softmax", (4, 3, 32), -1, "float32")
+FAST = Precision(least_samples=5, most_samples=5)
+
+
+def softmax(x: np.ndarray, axis: int = -1) -> np.ndarray:
+    powers = np.exp(x - x.max(axis=axis, keepdims=True))
+    return powers / powers.sum(axis=axis, keepdims=True)
+
+
+def right(arrays: Arrays) -> None:
+    arrays["y"][...] = softmax(arrays["x"])
+
+
+class Remembering:
+    """Computes once and then hands out the same result: the result of the previous seed."""
+
+    def __init__(self) -> None:
+        self.first: Any = None
+
+    def __call__(self, arrays: Arrays) -> None:
+        if self.first is None:
+            self.first = softmax(arrays["x"])
+        arrays["y"][...] = self.first
+
+
+class RightAtFirst:
+    """Works when it is verified and skips its launch later: the output is stale."""
+
+    def __init__(self) -> None:
+        self.runs = 0
+
+    def __call__(self, arrays: Arrays) -> None:
+        self.runs += 1
+        if self.runs <= 3:
+            right(arrays)
+
+
+def wrong_axis(arrays: Arrays) -> None:
+    arrays["y"][...] = softmax(arrays["x"], axis=1)
+
+
+def last_row_missing(arrays: Arrays) -> None:
+    arrays["y"][:-1] = softmax(arrays["x"])[:-1]
+
+
+def one_nan(arrays: Arrays) -> None:
+    right(arrays)
+    arrays["y"][2, 1, 17] = np.nan
+
+
+def zeros(arrays: Arrays) -> None:
+    arrays["y"][...] = 0
+
+
+FAULTS: dict[str, Callable[[], Callable[[Arrays], Any]]] = {
+    "skipped launch": lambda: lambda arrays: None,
+    "stale output": RightAtFirst,
+    "wrong axis": lambda: wrong_axis,
+    "last row not written": lambda: last_row_missing,
+    "NaN": lambda: one_nan,
+    "all zeros": lambda: zeros,
+    "result of the previous seed": Remembering,
+}
+
+
+def run_case(kernel: Callable[[Arrays], Any]) -> Any:
+    device = FakeDevice({"one": (kernel, 30e-6, 5e-6)})
+    plan = CasePlan(CASE, (Planned(implementation("one")),))
+    return CaseRun(device, OPERATION, plan).run(Settings(seed=7, precision=FAST))[0]
+
+
+def test_a_right_kernel_passes_and_is_timed() -> None:
+    result = run_case(right)
+    assert result.status == "ok", result.reason
+    assert result.check.passed
+    assert result.check.elements == CASE.elements
+    assert {measured.cache for measured in result.measurements} == {"cold", "warm"}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_each_planted_fault_is_caught_and_no_time_of_it_is_kept(fault: str) -> None:
+    result = run_case(FAULTS[fault]())
+    assert result.status == "wrong"
+    assert result.measurements == ()
+    assert "y[" in result.reason
+    assert not result.check.passed
+
+
+def test_the_message_names_the_first_wrong_element() -> None:
+    result = run_case(one_nan)
+    assert result.reason.startswith("1 of 384 elements wrong, first y[2, 1, 17]: got nan, expected 0.")
+    assert result.check.max_absolute_error is None
+
+
+def test_slices_cover_all_elements_and_give_the_right_index() -> None:
+    device = FakeDevice({"one": (one_nan, 30e-6, 5e-6)})
+    device.free_bytes = lambda: 8 * 10 * 40  # type: ignore[method-assign]  # room for 40 elements: one row at a time
+    arrays = device.allocate(OPERATION.arrays(CASE))
+    device.fill(arrays, OPERATION.arrays(CASE), 1)
+    one = implementation("one")
+    check = run_and_check(
+        Setup(device, OPERATION, CASE, arrays), one, device.executable(one, CASE, None, None, arrays), 1
+    )
+    assert check.elements == CASE.elements
+    assert "y[2, 1, 17]" in check.message
+
+
+def test_a_yardstick_is_checked_against_its_own_reference() -> None:
+    copy = implementation("copy", role="yardstick", reference=lambda xp, case, inputs: {"y": inputs["x"]})
+    device = FakeDevice({"copy": (lambda arrays: arrays["y"].__setitem__(..., arrays["x"]), 30e-6, 5e-6)})
+    result = CaseRun(device, OPERATION, CasePlan(CASE, (Planned(copy),))).run(Settings(seed=7))[0]
+    assert result.status == "ok"
+    assert result.check.max_absolute_error == 0
+
+
+def test_outputs_that_a_library_returns_are_checked_instead_of_the_arrays() -> None:
+    result = run_case(lambda arrays: {"y": softmax(arrays["x"])})
+    assert result.status == "ok"
+    result = run_case(lambda arrays: {"y": softmax(arrays["x"])[:2]})
+    assert result.status == "wrong"
+    assert result.reason == "y has shape (2, 3, 32), expected (4, 3, 32)"
+
+
+def test_damage_outside_of_an_array_is_wrong_even_if_the_values_are_right() -> None:
+    device = FakeDevice({"one": (right, 30e-6, 5e-6)})
+    device.red_zone_damage = lambda arrays: "y"  # type: ignore[method-assign]
+    result = CaseRun(device, OPERATION, CasePlan(CASE, (Planned(implementation("one")),))).run(Settings(seed=7))[0]
+    assert (result.status, result.reason) == ("wrong", "wrote outside of y")
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_rounding_to_a_narrow_type_passes_and_twice_the_tolerance_fails(dtype: str) -> None:
+    case = Case("softmax", (8, 64), -1, dtype)
+
+    def kernel(factor: float) -> Callable[[Arrays], None]:
+        def run(arrays: Arrays) -> None:
+            x = dtypes.widen(np, arrays["x"], dtype).astype(np.float32)
+            arrays["y"][...] = dtypes.narrow(np, (softmax(x) * factor).astype(np.float32), dtype)
+
+        return run
+
+    for factor, status in ((1.0, "ok"), (1 + 4 * dtypes.unit_roundoff(dtype), "wrong")):
+        device = FakeDevice({"one": (kernel(factor), 30e-6, 5e-6)})
+        plan = CasePlan(case, (Planned(implementation("one")),))
+        assert CaseRun(device, OPERATION, plan).run(Settings(seed=7))[0].status == status
+
+
+def test_a_row_of_minus_infinity_expects_nan() -> None:
+    device = FakeDevice({"one": (right, 30e-6, 5e-6)})
+    arrays = device.allocate(OPERATION.arrays(CASE))
+    device.fill(arrays, OPERATION.arrays(CASE), 1)
+    arrays["x"][0, 0] = -np.inf
+    one = implementation("one", extra_tolerance=Tolerance(0.0, 0.0))
+    with np.errstate(invalid="ignore"):
+        executable = device.executable(one, CASE, None, None, arrays)
+        assert run_and_check(Setup(device, OPERATION, CASE, arrays), one, executable, 1).passed
