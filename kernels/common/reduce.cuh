@@ -29,12 +29,6 @@ __device__ __forceinline__ float warp_all_reduce(float value) {
   return value;
 }
 
-template <int Width = WARP_SIZE>
-__device__ __forceinline__ float warp_all_max(float value) { return warp_all_reduce<MaxOp, Width>(value); }
-
-template <int Width = WARP_SIZE>
-__device__ __forceinline__ float warp_all_sum(float value) { return warp_all_reduce<SumOp, Width>(value); }
-
 // Over a block of (Block, 1, 1) threads, all of which must call it; may be called again at once.
 //   shared  Block / 32 floats
 template <typename Op, int Block>
