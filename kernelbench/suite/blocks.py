@@ -209,7 +209,7 @@ def _read_parameters(fields: Fields, operation: Operation | None) -> Parameters:
         kept = tuple(value for value in read if value is not None)
         if len(set(kept)) < len(kept):
             fields.problems.add(values.line, f"parameter '{name}' has a value twice")
-        found[name] = kept
+        found[name] = tuple(dict.fromkeys(kept))
     return found
 
 

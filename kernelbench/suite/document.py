@@ -22,6 +22,7 @@ from kernelbench.suite.problems import Problems, shown
 MAX_BYTES = 256 * 1024
 MAX_DEPTH = 20
 MAX_STRING = 2000  # characters
+_MAX_SAID = 300  # characters of PyYAML's own message, which may repeat any length of the file
 _MAX_DIGITS = 40  # enough for every number; int() refuses texts of thousands of digits
 
 _INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*(_[0-9]+)*)")
@@ -86,12 +87,14 @@ def read_document(path: Path, problems: Problems) -> Entries:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         said = ", ".join(part for part in (error.context, error.problem) if part)
-        problems.fail(mark.line + 1 if mark else 0, f"not valid YAML: {said}")
-    except ValueError as error:
+        problems.fail(mark.line + 1 if mark else 0, f"not valid YAML: {said[:_MAX_SAID]}")
+    except (ValueError, OverflowError) as error:
         # PyYAML lets int() and chr() fail on %YAML 9999..9 and on "\UFFFFFFFF".
         problems.fail(0, f"not valid YAML: {error}")
     if root is None:
         problems.fail(0, "the file is empty; expected at least title, operation, shape and implementations")
+    if isinstance(root, Refused):
+        problems.raise_any()
     if not isinstance(root, Entries):
         problems.fail(root.line, f"expected keys such as 'title' and 'operation', got {describe(root)}")
     return root
@@ -135,10 +138,12 @@ class _Builder:
         if depth > MAX_DEPTH:
             self._problems.fail(line, f"nested more than {MAX_DEPTH} deep")
         if isinstance(event, yaml.AliasEvent):
-            self._problems.add(line, f"alias *{event.anchor} is refused; write the value out")
+            self._problems.add(line, f"alias {shown(f'*{event.anchor}')} is refused; write the value out")
             return Refused(line)
         if event.anchor is not None:
-            self._problems.add(line, f"anchor &{event.anchor} is refused; write values out where they are used")
+            self._problems.add(
+                line, f"anchor {shown(f'&{event.anchor}')} is refused; write values out where they are used"
+            )
         node = self._content(event, line, depth)
         if event.tag is not None:
             self._problems.add(line, f"tag {shown(event.tag)} is refused; a suite holds plain values")

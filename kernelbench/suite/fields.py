@@ -66,7 +66,7 @@ class Fields:
     def name(self, key: str, pattern: re.Pattern[str], known: Collection[str] | None) -> str | None:
         """One name, of `known` ones where given."""
         node = self.node(key)
-        return None if node is None else self._name(key, node, pattern, known)
+        return None if node is None else self._name(key, node, "a name", pattern, known)
 
     def names(self, key: str, pattern: re.Pattern[str], known: Collection[str] | None) -> tuple[str, ...]:
         """One name or a list of them, each once; those that are wrong are noted and left out."""
@@ -75,7 +75,7 @@ class Fields:
             return ()
         found: dict[str, int] = {}
         for item in one_or_more(node):
-            name = self._name(key, item, pattern, known)
+            name = self._name(key, item, "a name or a list of names", pattern, known)
             if name in found:
                 self.problems.add(item.line, f"{shown(name)} is given twice under '{key}'")
             elif name is not None:
@@ -84,9 +84,11 @@ class Fields:
             self.problems.add(node.line, f"'{key}' is an empty list; expected at least one name")
         return tuple(found)
 
-    def _name(self, key: str, node: Node, pattern: re.Pattern[str], known: Collection[str] | None) -> str | None:
+    def _name(
+        self, key: str, node: Node, what: str, pattern: re.Pattern[str], known: Collection[str] | None
+    ) -> str | None:
         if not (isinstance(node, Value) and isinstance(node.value, str)):
-            self.expected(key, "a name", node)
+            self.expected(key, what, node)
         elif not pattern.fullmatch(node.value):
             self.problems.add(node.line, f"{shown(node.value)} under '{key}' is not a name")
         elif known is not None and node.value not in known:

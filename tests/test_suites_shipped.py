@@ -1,0 +1,85 @@
+"""The suites that the project ships: every name in them exists, and their shapes are what their comments say."""
+
+from math import prod
+
+import pytest
+import yaml
+
+from kernelbench import places
+from kernelbench.catalog import load_catalog
+from kernelbench.suite import find_suite, read_suite
+
+SUITES = sorted(path.stem for path in places.SUITES.glob("*.yaml"))
+
+
+@pytest.fixture(scope="module")
+def suites():
+    """All suites by name, read against the real catalog and ledger."""
+    catalog = load_catalog()
+    claims = {yaml.safe_load(path.read_text())["id"] for path in places.LEDGER.glob("*.yaml")}
+    return {
+        name: read_suite(find_suite(name, places.SUITES), catalog.operations, catalog.implementations, claims)
+        for name in SUITES
+    }
+
+
+def axis_values(suite, name):
+    return list(dict.fromkeys(dict(case.axes)[name] for case in suite.cases if name in dict(case.axes)))
+
+
+def test_the_five_softmax_suites_are_there():
+    assert set(SUITES) >= {
+        "softmax",
+        "softmax_half",
+        "softmax_ft_dispatch",
+        "softmax_oneflow_regimes",
+        "softmax_bert",
+    }
+
+
+@pytest.mark.parametrize("name", SUITES)
+def test_reads_without_a_mistake_and_can_be_compared(suites, name):
+    suite = suites[name]
+    assert suite.cases
+    assert suite.baseline in suite.implementations
+    assert "copy" in suite.implementations
+    assert suite.title
+    assert suite.description
+    # Input and output of the largest case, with one more array of scratch, on a GPU of 40 GB.
+    assert max(3 * case.elements * 4 for case in suite.cases) < 40e9
+
+
+def test_softmax_has_the_published_sizes(suites):
+    suite = suites["softmax"]
+    assert [case.shape for case in suite.cases] == [(32, 64, s, s) for s in (16, 32, 64, 128, 512, 1024)]
+    assert {case.dtype for case in suite.cases} == {"float32"}
+    assert set(suite.claims) == {"softmax-ft-oneflow", "softmax-fusion", "softmax-four-kernels"}
+
+
+def test_softmax_half_has_the_same_shapes(suites):
+    shapes = [case.shape for case in suites["softmax"].cases]
+    assert [case.shape for case in suites["softmax_half"].cases] == 2 * shapes
+    assert [case.dtype for case in suites["softmax_half"].cases] == 6 * ["float16"] + 6 * ["bfloat16"]
+
+
+def test_ft_dispatch_lies_on_both_sides_of_120(suites):
+    blocks = list(dict.fromkeys(case.shape[0] * case.shape[1] for case in suites["softmax_ft_dispatch"].cases))
+    assert blocks == [12, 96, 120, 121, 192, 768]
+
+
+def test_oneflow_regimes_move_the_same_bytes_at_every_length(suites):
+    suite = suites["softmax_oneflow_regimes"]
+    columns = axis_values(suite, "columns")
+    assert columns == sorted([*(2**n for n in range(5, 19)), 12160, 12288])
+    assert [case.shape[1] for case in suite.cases] == columns
+    assert all(2**26 * 0.999 < prod(case.shape) <= 2**26 for case in suite.cases)
+
+
+def test_bert_has_attention_shapes_with_prime_lengths(suites):
+    suite = suites["softmax_bert"]
+    lengths = {case.shape[3] for case in suite.cases}
+    assert len(suite.cases) == 24
+    assert all(case.shape[1] in (12, 16) and case.shape[2] == case.shape[3] for case in suite.cases)
+    assert {case.shape[0] for case in suite.cases} >= {1, 64}
+    assert lengths >= {128, 1024, 197, 257, 331, 509, 997}
+    assert [case.dtype for case in suite.cases].count("float32") == 1
