@@ -1,0 +1,81 @@
+"""A stand-in for nvcc that costs nothing, and the real one where there is one."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from kernelbench.build import BuildRequest, Compiler, find_compiler
+from kernelbench.errors import NoCompiler
+
+# Writes PTX and a "cubin", reports them as ptxas does, and adds a line to calls.log. A source with the
+# word REFUSE does not compile, one with SLEEP takes a minute.
+FAKE_NVCC = """\
+#!/bin/sh
+case "$1" in --version) echo "Cuda compilation tools, release 13.0, V13.0.88"; exit 0;; esac
+echo "$@" >> "{log}"
+while [ $# -gt 0 ]; do
+  case "$1" in -o) output="$2"; shift;; -*) ;; *) input="$1";; esac
+  shift
+done
+grep -q SLEEP "$input" && sleep 60
+if grep -q REFUSE "$input"; then
+  echo "$input(3): warning #177-D: variable \\"error\\" was declared but never referenced"
+  echo "$input(7): error: identifier \\"REFUSE\\" is undefined"
+  exit 2
+fi
+case "$output" in
+  *.ptx) printf '.visible .entry k(.param .u64 k_param_0, .param .u64 k_param_1)\\n{{\\n' > "$output"
+         printf 'ld.param.u64 %%rd1, [k_param_0];\\nld.global.f32 %%f1, [%%rd1];\\nret;\\n}}\\n' >> "$output";;
+  *) cp "$input" "$output"
+     echo "ptxas info    : Compiling entry function 'k' for 'sm_90'"
+     echo "ptxas info    : Function properties for k"
+     echo "    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads"
+     echo "ptxas info    : Used 29 registers, used 0 barriers, 512 bytes smem";;
+esac
+"""
+
+
+@dataclass(frozen=True)
+class FakeNvcc:
+    compiler: Compiler
+    log: Path
+
+    @property
+    def calls(self) -> list[str]:
+        return self.log.read_text().splitlines() if self.log.exists() else []
+
+
+@pytest.fixture
+def fake_nvcc(tmp_path: Path) -> FakeNvcc:
+    log, path = tmp_path / "calls.log", tmp_path / "toolkit" / "bin" / "nvcc"
+    path.parent.mkdir(parents=True)
+    path.write_text(FAKE_NVCC.format(log=log))
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return FakeNvcc(Compiler(path, "13.0.88"), log)
+
+
+@pytest.fixture
+def kernel(tmp_path: Path) -> Callable[..., BuildRequest]:
+    """kernel(text): a request for a new source of that text, in a folder of operations."""
+    folder = tmp_path / "kernels" / "softmax"
+    folder.mkdir(parents=True)
+
+    def make(text: str = "// nothing\n", name: str = "naive", **changes: object) -> BuildRequest:
+        source = folder / f"{name}.cu"
+        source.write_text(text)
+        return BuildRequest(**{"source": source, "defines": (), "architecture": "sm_90", **changes})  # type: ignore[arg-type]
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def nvcc() -> Compiler:
+    try:
+        return find_compiler()
+    except NoCompiler as missing:
+        pytest.skip(str(missing))

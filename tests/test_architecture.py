@@ -1,0 +1,160 @@
+"""Who may import whom, read from the syntax trees: nothing is run."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE, KERNELS, SPECIMENS = ROOT / "kernelbench", ROOT / "kernels", ROOT / "tests" / "specimens"
+
+ROOMS = {"suite", "build", "devices", "simt", "measure", "compare", "report"}
+# Floors above the rooms, upwards; all other modules of the package are the ground that rooms stand on.
+ABOVE = {"pipeline": 2, "doctor": 2, "listing": 2, "cli": 3, "__main__": 4}
+STANDS_ON = {("devices", "simt")}  # a room that may use another
+HEAVY = {"pandas", "matplotlib", "scipy", "cupy", "cupyx", "rich", "jinja2", "torch"}
+KERNELS_MAY_IMPORT = {"kernelbench.records", "kernelbench.errors", "kernelbench.dtypes", "numpy"}
+KERNELS_MAY_IMPORT |= {"__future__", "collections.abc", "dataclasses", "functools", "math", "typing"}
+CUDA_DEVICE = PACKAGE / "devices" / "cuda.py"  # knows CuPy, and is itself imported inside functions
+MAX_LINES = 330
+
+
+@dataclass(frozen=True)
+class Import:
+    """One imported module; `lazy` inside a function, `typing` under TYPE_CHECKING."""
+
+    module: str
+    line: int
+    lazy: bool
+    typing: bool
+
+
+def imports(path: Path) -> list[Import]:
+    return list(_walk(ast.parse(path.read_text(), str(path)), lazy=False, typing=False))
+
+
+def _walk(node: ast.AST, lazy: bool, typing: bool) -> Iterator[Import]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Import):
+            yield from (Import(alias.name, child.lineno, lazy, typing) for alias in child.names)
+        elif isinstance(child, ast.ImportFrom):
+            yield from (Import(name, child.lineno, lazy, typing) for name in _from(child))
+        inside = lazy or isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+        guard = isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test)
+        yield from _walk(child, inside, typing or guard)
+
+
+def _from(node: ast.ImportFrom) -> list[str]:
+    """`from kernelbench import places` means kernelbench.places; other packages are not looked into."""
+    assert node.level == 0, f"line {node.lineno}: imports are absolute"
+    module = node.module or ""
+    if module.split(".")[0] != "kernelbench":
+        return [module]
+    names = [f"{module}.{alias.name}" for alias in node.names]
+    return [name if module_path(name) else module for name in names]
+
+
+def module_path(name: str) -> Path | None:
+    path = ROOT.joinpath(*name.split("."))
+    return next((file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()), None)
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def part(name: str) -> str:
+    """`build` of kernelbench.build.cache, `cli` of kernelbench.cli, '' of kernelbench itself."""
+    return name.split(".")[1] if "." in name else ""
+
+
+def floor(name: str) -> int:
+    return 1 if part(name) in ROOMS else ABOVE.get(part(name), 0)
+
+
+MODULES = sorted(PACKAGE.rglob("*.py"))
+KERNEL_MODULES = sorted([*KERNELS.rglob("*.py"), *SPECIMENS.rglob("*.py")])
+each_module = pytest.mark.parametrize("path", MODULES, ids=module_name)
+each_kernel = pytest.mark.parametrize("path", KERNEL_MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+
+
+def test_files_were_found() -> None:
+    names = {module_name(path) for path in MODULES}
+    assert {"kernelbench.records", "kernelbench.catalog", "kernelbench.build.builder"} <= names
+    assert {path.name for path in KERNEL_MODULES} >= {"operation.py", "naive.py"}
+    assert any(imports(path) for path in MODULES)
+
+
+@each_module
+def test_imports_go_down(path: Path) -> None:
+    name = module_name(path)
+    for found in imports(path):
+        if found.module.split(".")[0] != "kernelbench":
+            continue
+        place = f"{path.relative_to(ROOT)}:{found.line}: {found.module}"
+        assert floor(found.module) <= floor(name), f"{place} is above {name}"
+        if floor(name) == floor(found.module) == 1 and part(name) != part(found.module):
+            assert (part(name), part(found.module)) in STANDS_ON, f"{place} is another room"
+
+
+def test_no_module_imports_itself_by_a_detour() -> None:
+    known = {module_name(path) for path in MODULES}
+    graph = {module_name(path): {found.module for found in imports(path)} & known for path in MODULES}
+    order = list(TopologicalSorter(graph).static_order())
+    assert len(order) == len(known)
+
+
+@each_module
+def test_heavy_libraries_are_imported_where_they_are_used(path: Path) -> None:
+    for found in imports(path):
+        if found.module.split(".")[0] in HEAVY and path != CUDA_DEVICE:
+            assert found.lazy or found.typing, f"{path}:{found.line}: {found.module} belongs inside a function"
+
+
+@each_module
+def test_only_the_cuda_device_knows_cupy(path: Path) -> None:
+    uses = [found for found in imports(path) if found.module.split(".")[0] in ("cupy", "cupyx")]
+    assert not uses or path == CUDA_DEVICE, f"{path}:{uses[0].line}: {uses[0].module}"
+
+
+@each_module
+def test_the_cuda_device_is_imported_where_it_is_used(path: Path) -> None:
+    assert all(found.lazy or found.typing for found in imports(path) if found.module == module_name(CUDA_DEVICE))
+
+
+@each_module
+def test_modules_are_short(path: Path) -> None:
+    lines = len(path.read_text().splitlines())
+    assert lines <= MAX_LINES, f"{lines} lines: split it by what its parts know"
+
+
+@each_kernel
+def test_kernels_import_little(path: Path) -> None:
+    for found in imports(path):
+        if found.module in KERNELS_MAY_IMPORT:
+            continue
+        place = f"{path.relative_to(ROOT)}:{found.line}: {found.module}"
+        assert not found.module.startswith("kernelbench"), f"{place}: kernels see records, errors and dtypes only"
+        assert found.lazy, f"{place}: a library peer imports its library inside a function"
+        assert not path.with_suffix(".cu").exists(), f"{place}: only a peer without a .cu uses a library"
+
+
+def test_every_kernel_source_has_its_plan() -> None:
+    sources = [path for folder in (KERNELS, SPECIMENS) for path in folder.rglob("*.cu") if path.parent.name != "common"]
+    assert sources
+    assert [path for path in sources if not path.with_suffix(".py").is_file()] == []
+
+
+def test_the_command_line_starts_without_heavy_libraries() -> None:
+    code = f"import sys, kernelbench.cli; print(*sorted({HEAVY} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "\n", f"imported at start: {done.stdout}"

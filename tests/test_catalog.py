@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from kernelbench import places
+from kernelbench.catalog import load_catalog
+from kernelbench.errors import InputError, ProblemsError
+
+OPERATION = """\
+from kernelbench.records import Operation, Tolerance
+OPERATION = Operation("{name}", "", lambda case: (), lambda xp, case, inputs: {{}}, lambda case: 1, lambda case: 1,
+                      lambda case: Tolerance(0, 0))
+"""
+KERNEL = """\
+from kernelbench.records import Implementation, LaunchPlan, Origin
+IMPLEMENTATIONS = tuple(
+    Implementation(name, "", Origin("written here"), plan=lambda case, device: LaunchPlan(())) for name in {names})
+"""
+PEER = """\
+from kernelbench.records import Implementation, Origin
+IMPLEMENTATIONS = [Implementation("{name}", "", Origin("a library"), prepare=lambda case, arrays, stream: None)]
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Operation `scan` with kernels `tree` and `tree_wide` of one file, and the peer `torch`."""
+    scan = tmp_path / "kernels" / "scan"
+    scan.mkdir(parents=True)
+    (scan / "operation.py").write_text(OPERATION.format(name="scan"))
+    (scan / "tree.py").write_text(KERNEL.format(names=("tree", "tree_wide")))
+    (scan / "tree.cu").write_text("")
+    (scan / "torch.py").write_text(PEER.format(name="torch"))
+    (scan / "_shared.py").write_text("raise RuntimeError('is left alone')")
+    (tmp_path / "kernels" / "common").mkdir()
+    (tmp_path / "kernels" / "common" / "reduce.cuh").write_text("")
+    return tmp_path / "kernels"
+
+
+def problems(*folders: Path) -> list[str]:
+    with pytest.raises(ProblemsError) as caught:
+        load_catalog(folders)
+    assert isinstance(caught.value, InputError)
+    return [str(problem) for problem in caught.value.problems]
+
+
+def test_folders_become_operations_and_files_implementations(folder):
+    catalog = load_catalog([folder])
+    assert list(catalog.operations) == ["scan"]
+    found = catalog.implementations["scan"]
+    assert list(found) == ["torch", "tree", "tree_wide"]
+    assert {one.operation for one in found.values()} == {"scan"}
+    assert found["tree_wide"].source == folder / "scan" / "tree.cu"
+    assert found["torch"].source is None
+
+
+def test_modules_stand_in_nobodys_way(folder):
+    path = list(sys.path)
+    first, second = load_catalog([folder]), load_catalog([folder])
+    assert list(first.implementations["scan"]) == list(second.implementations["scan"])
+    assert sys.path == path
+    module = sys.modules.get("torch")
+    assert module is None or not str(module.__file__).startswith(str(folder))
+    assert "tree" not in sys.modules
+
+
+def test_a_file_that_changed_is_read_again(folder):
+    load_catalog([folder])
+    (folder / "scan" / "torch.py").write_text(PEER.format(name="torch_compiled"))
+    assert "torch_compiled" in load_catalog([folder]).implementations["scan"]
+
+
+def test_a_further_folder_adds_implementations(folder, tmp_path):
+    more = tmp_path / "specimens" / "scan"
+    more.mkdir(parents=True)
+    (more / "tree.py").write_text(KERNEL.format(names=("never_reads",)))
+    (more / "tree.cu").write_text("")
+    found = load_catalog([folder, tmp_path / "specimens"]).implementations["scan"]
+    assert found["never_reads"].source == more / "tree.cu"
+    assert found["tree"].source == folder / "scan" / "tree.cu"
+
+
+def test_a_missing_folder_is_named(tmp_path):
+    with pytest.raises(InputError, match="nowhere: no such folder"):
+        load_catalog([tmp_path / "nowhere"])
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("import math\nmath.nothing\n", "bad.py:2: cannot be imported: AttributeError: module 'math'"),
+        ("def plan(:\n", "bad.py:1: cannot be imported: SyntaxError"),
+        ("import a_library_that_is_not_there\n", "bad.py:1: cannot be imported: ModuleNotFoundError"),
+        ("x = 1\n", "bad.py: expected IMPLEMENTATIONS = (Implementation(...), ...), got nothing"),
+        ("IMPLEMENTATIONS = ()\n", "bad.py: expected IMPLEMENTATIONS = (Implementation(...), ...), got ()"),
+        ("IMPLEMENTATIONS = ('naive',)\n", "got ('naive',)"),
+        (PEER.format(name="Torch-2"), "bad.py: implementation name 'Torch-2': expected small letters"),
+        (KERNEL.format(names=("lonely",)), "'lonely' has a plan but no kernel: expected bad.cu beside it"),
+        (PEER.format(name="tree"), "bad.py"),
+    ],
+)
+def test_a_bad_module_is_named_with_its_line(folder, text, said):
+    path = folder / "scan" / "bad.py"
+    path.write_text(text)
+    (problem,) = problems(folder)
+    assert said in problem
+    assert str(path.parent) in problem
+
+
+def test_equal_names_are_refused_with_both_files(folder):
+    (folder / "scan" / "zz.py").write_text(PEER.format(name="tree"))
+    (problem,) = problems(folder)
+    assert problem.startswith(f"{folder}/scan/zz.py: implementation 'tree' is defined in {folder}/scan/tree.py too")
+    (folder / "scan" / "zz.py").write_text(PEER.format(name="zz") + "IMPLEMENTATIONS *= 2\n")
+    assert "implementation 'zz' is defined twice here" in problems(folder)[0]
+
+
+def test_all_problems_come_at_once(folder):
+    (folder / "scan" / "a.py").write_text("1/0\n")
+    (folder / "scan" / "b.py").write_text("2/0\n")
+    assert [problem.split(": ")[0][-6:] for problem in problems(folder)] == ["a.py:1", "b.py:1"]
+
+
+def test_an_operation_must_be_defined_once_and_named_as_its_folder(folder, tmp_path):
+    (tmp_path / "more" / "scan").mkdir(parents=True)
+    (tmp_path / "more" / "scan" / "operation.py").write_text(OPERATION.format(name="scan"))
+    assert f"operation 'scan' is already defined by {folder}" in problems(folder, tmp_path / "more")[0]
+
+    (folder / "scan" / "operation.py").write_text(OPERATION.format(name="sum"))
+    assert "OPERATION is named 'sum', expected 'scan'" in problems(folder)[0]
+    (folder / "scan" / "operation.py").write_text("OPERATION = None\n")
+    assert "operation.py: expected OPERATION = Operation(...), got nothing" in problems(folder)[0]
+    (folder / "scan" / "operation.py").unlink()
+    assert "operation.py: missing; 'scan' has implementations" in problems(folder)[0]
+
+
+def test_the_projects_own_kernels_are_found_quickly():
+    start = time.perf_counter()
+    catalog = load_catalog()
+    elapsed = time.perf_counter() - start
+    assert "naive" in catalog.implementations["softmax"]
+    assert elapsed < 0.25, "50 ms where nothing else runs"
+    assert all(one.role != "specimen" for found in catalog.implementations.values() for one in found.values())
+
+
+@pytest.mark.skipif(not places.SPECIMENS.is_dir(), reason="no specimens here")
+def test_specimens_come_only_when_asked_for():
+    def roles(**options: bool) -> set[str]:
+        catalog = load_catalog(**options)
+        return {one.role for found in catalog.implementations.values() for one in found.values()}
+
+    assert "specimen" not in roles()
+    assert "specimen" in roles(specimens=True)
