@@ -56,6 +56,9 @@ def tolerance(case: Case) -> Tolerance:
     relative = 1e-5 + 2.0**-23 * dim**0.5
     if case.dtype != "float32":
         relative += dtypes.unit_roundoff(case.dtype)
+    if case.parameter("mask", False) and dim < 64:
+        # A short row may be masked throughout; around -10000, scores are rounded to multiples of 2^-10.
+        relative += 2.0**-10
     return Tolerance(relative, max(dtypes.smallest_step(case.dtype), 2.0**-126))
 
 
