@@ -1,12 +1,14 @@
 """The suites that the project ships: every name in them exists, and their shapes are what their comments say."""
 
+import re
 from math import prod
+from pathlib import Path
 
 import pytest
-import yaml
 
 from kernelbench import places
 from kernelbench.catalog import load_catalog
+from kernelbench.errors import ProblemsError
 from kernelbench.suite import find_suite, read_suite
 
 SUITES = sorted(path.stem for path in places.SUITES.glob("*.yaml"))
@@ -16,7 +18,7 @@ SUITES = sorted(path.stem for path in places.SUITES.glob("*.yaml"))
 def suites():
     """All suites by name, read against the real catalog and ledger."""
     catalog = load_catalog()
-    claims = {yaml.safe_load(path.read_text())["id"] for path in places.LEDGER.glob("*.yaml")}
+    claims = {path.stem for path in places.LEDGER.glob("*.yaml")}
     return {
         name: read_suite(find_suite(name, places.SUITES), catalog.operations, catalog.implementations, claims)
         for name in SUITES
@@ -83,3 +85,19 @@ def test_bert_has_attention_shapes_with_prime_lengths(suites):
     assert {case.shape[0] for case in suite.cases} >= {1, 64}
     assert lengths >= {128, 1024, 197, 257, 331, 509, 997}
     assert [case.dtype for case in suite.cases].count("float32") == 1
+
+
+def test_the_examples_of_the_page_on_suites_are_as_it_says(tmp_path, monkeypatch):
+    page = (places.ROOT / "docs" / "writing-a-suite.md").read_text()
+    catalog = load_catalog()
+    monkeypatch.chdir(tmp_path)
+
+    def read(text):
+        Path("long_rows.yaml").write_text(text)
+        return read_suite(Path("long_rows.yaml"), catalog.operations, catalog.implementations, ())
+
+    *good, wrong = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    assert [len(read(text).cases) for text in good] == [6, 4, 4]
+    with pytest.raises(ProblemsError) as caught:
+        read(wrong)
+    assert f"```\n{caught.value}\n```" in page
