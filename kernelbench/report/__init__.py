@@ -1,0 +1,1 @@
+"""What people see of a run: tables on the console, charts, and one HTML page. Nothing here measures or judges."""

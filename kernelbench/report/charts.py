@@ -1,0 +1,60 @@
+"""Charts of a run (matplotlib, no window): time by size, speed-ups beside published ones, share of the ceiling."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kernelbench.report import style, view
+from kernelbench.report.bars import speedup_figure
+from kernelbench.report.heat import ceiling_figure
+from kernelbench.report.lines import time_figure
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.figure import Figure
+
+    from kernelbench.results import Run
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A figure with its file name and what it shows in words."""
+
+    name: str
+    title: str
+    caption: str
+    figure: Figure
+
+
+def all_charts(run: Run, comparison: pandas.DataFrame) -> list[Chart]:
+    """Every chart that the run has data for."""
+    rows = view.shown_rows(run.rows, view.shown_methods(run.rows, comparison))
+    charts = []
+    for cache in dict.fromkeys(rows["cache"]):
+        title = f"Time by size, {cache}"
+        caption = "Median time; both axes logarithmic. Dashed: the copy, a yardstick. Dotted: an empty kernel."
+        charts.append(Chart(f"time-{cache}", title, caption, time_figure(run, comparison, cache)))
+    for cache in dict.fromkeys(comparison[comparison["speedup"].notna()]["cache"]):
+        title = f"Speed-up over {view.baselines(comparison)}, {cache}"
+        caption = (
+            "Bars: measured here, with the 95 % interval. Hatched: published, on the GPU that the figures are from."
+        )
+        charts.append(Chart(f"speedup-{cache}", title, caption, speedup_figure(run, comparison, cache)))
+    if rows["share_of_ceiling"].notna().any():
+        caption = "Least traffic over time, in per cent of the bandwidth of the best copy in this run; cold."
+        charts.append(Chart("ceiling", "Share of the ceiling", caption, ceiling_figure(run, comparison)))
+    return charts
+
+
+def write_charts(run: Run, comparison: pandas.DataFrame, folder: Path) -> list[Path]:
+    """Write every chart as PNG and SVG into `folder`; the same data give the same bytes."""
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = []
+    for chart in all_charts(run, comparison):
+        png, svg = folder / f"{chart.name}.png", folder / f"{chart.name}.svg"
+        png.write_bytes(style.png(chart.figure))
+        svg.write_text(style.svg(chart.figure), encoding="utf-8")
+        paths += [png, svg]
+    return paths

@@ -1,0 +1,194 @@
+"""The chart of times by size: a line an implementation, named at its end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kernelbench.report import style, view
+from kernelbench.report.style import FAINT, INK, MARKERS, MUTED, PAPER, SOFT, WIDTH
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from kernelbench.results import Run
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where the cases of a panel lie on its horizontal axis."""
+
+    x: Mapping[str, float]  # by case
+    group: Mapping[str, str]  # by case: lines go on within a group only
+
+
+def time_figure(run: Run, comparison: pandas.DataFrame, cache: str) -> Figure:
+    """Median times, a line an implementation, a panel a dtype, each line named at its end."""
+    from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    rows = view.shown_rows(run.rows, view.shown_methods(run.rows, comparison))
+    rows = rows[rows["cache"] == cache]
+    dtypes = list(dict.fromkeys(rows["dtype"]))
+    colours = style.colours(view.highlights(run, comparison))
+    height = max(3.4, 0.165 * rows["implementation"].nunique() + 1.0)
+    with style.settings():
+        figure = Figure(figsize=(WIDTH, height * len(dtypes)), layout=ConstrainedLayoutEngine(rect=(0, 0, 0.79, 1)))
+        panels = figure.subplots(len(dtypes), 1, squeeze=False)[:, 0]
+        for axis, dtype in zip(panels, dtypes, strict=True):
+            of_dtype = rows[rows["dtype"] == dtype]
+            _panel(axis, of_dtype, _places(axis, of_dtype), colours)
+            _floor_line(axis, run, of_dtype)
+            axis.set_title(f"{dtype}, {cache}", pad=10)
+            style.plain_time_axis(axis)
+        # The names go into the free fifth on the right, once the panels have their places.
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")
+        for axis, dtype in zip(panels, dtypes, strict=True):
+            _name_lines(axis, rows[rows["dtype"] == dtype])
+    return figure
+
+
+def _panel(axis: Axes, rows: pandas.DataFrame, places: Places, colours: Mapping[str, str]) -> None:
+    nowhere = float("nan")
+    for index, name in enumerate(dict.fromkeys(rows["implementation"])):
+        of_name = rows[rows["implementation"] == name]
+        yardstick = bool((of_name["role"] == "yardstick").any())
+        points: list[tuple[float, float]] = []
+        last = ""
+        for x, case, median in sorted(
+            (places.x[case], case, median) for case, median in zip(of_name["case"], of_name["median_s"], strict=True)
+        ):
+            if points and places.group[case] != last:
+                points.append((nowhere, nowhere))
+            points.append((x, median))
+            last = places.group[case]
+        axis.plot(
+            *zip(*points, strict=True),
+            color=INK if yardstick else colours.get(name, MUTED),
+            linewidth=1.8 if name in colours else 0.9,
+            linestyle="--" if yardstick else "-",
+            marker="" if yardstick else MARKERS[index % len(MARKERS)],
+            markersize=4.5 if name in colours else 3.2,
+            markeredgecolor=PAPER,
+            markeredgewidth=0.4,
+            zorder=4 if yardstick else 3 if name in colours else 2,
+            label=name,
+        )
+
+
+def _places(axis: Axes, rows: pandas.DataFrame) -> Places:
+    """At the value of the one axis that varies; else in the suite's order, grouped by the other axes' values."""
+    cases = list(dict.fromkeys(rows["case"]))
+    axes = rows.drop_duplicates("case").set_index("case")["axes"]
+    values = {case: dict(word.split("=", 1) for word in axes[case].split()) for case in cases}
+    count = {name: len({value.get(name) for value in values.values()}) for name in values[cases[0]]}
+    varying = [name for name in count if count[name] > 1]
+    if len(varying) == 1:
+        sizes = {case: float(values[case][varying[0]]) for case in cases}
+        if len(set(sizes.values())) == len(cases) and min(sizes.values()) > 0:
+            axis.set_xscale("log", base=2)
+            axis.set_xticks(list(sizes.values()), [f"{size:g}" for size in sizes.values()], minor=False)
+            axis.set_xticks([], minor=True)
+            axis.set_xlabel(varying[0])
+            return Places(sizes, dict.fromkeys(cases, ""))
+    if len(varying) > 1:
+        return _grouped(axis, values, varying, max(reversed(varying), key=lambda name: count[name]))
+    labels = view.case_labels(cases)
+    style.case_ticks(axis, [labels[case] for case in cases])
+    return Places({case: float(place) for place, case in enumerate(cases)}, dict.fromkeys(cases, ""))
+
+
+def _grouped(axis: Axes, values: Mapping[str, Mapping[str, str]], varying: Sequence[str], along: str) -> Places:
+    """A stretch of the axis for each combination of the other axes' values, named above it."""
+    group = {
+        case: " ".join(f"{name}={value.get(name, '')}" for name in varying if name != along)
+        for case, value in values.items()
+    }
+    x: dict[str, float] = {}
+    at = 0.0
+    for name in dict.fromkeys(group.values()):
+        members = [case for case in values if group[case] == name]
+        for case in members:
+            x[case] = at
+            at += 1.0
+        middle = (x[members[0]] + x[members[-1]]) / 2
+        axis.annotate(
+            name, (middle, 1), xycoords=("data", "axes fraction"), xytext=(0, 2), textcoords="offset points",
+            ha="center", fontsize=7.5, color=SOFT,
+        )  # fmt: skip
+        at += 0.6
+    small = 8 if len(x) <= 16 else 6.5
+    axis.set_xticks(list(x.values()), [values[case].get(along, "") for case in x], fontsize=small)
+    axis.tick_params(axis="x", rotation=90 if len(x) > 24 else 0)
+    axis.set_xlabel(along)
+    return Places(x, group)
+
+
+def _floor_line(axis: Axes, run: Run, rows: pandas.DataFrame) -> None:
+    """The time of an empty kernel, where it is within sight of the times shown."""
+    limits = run.environment.get("limits") or {}
+    graph = bool((rows["method"] == "graph").all())
+    floor = view.number(limits.get("graph_floor_s" if graph else "floor_s"))
+    if floor and floor > rows["median_s"].min() / 8:
+        axis.axhline(floor, color=SOFT, linestyle=":", linewidth=1.2, zorder=1, label="_floor")
+        axis.annotate(
+            "empty kernel", (0.995, floor), xycoords=("axes fraction", "data"), xytext=(0, 3),
+            textcoords="offset points", ha="right", fontsize=8, color=SOFT,
+        )  # fmt: skip
+
+
+def _name_lines(axis: Axes, rows: pandas.DataFrame) -> None:
+    """Names to the right of the panel, each near where its line leads, moved apart where they would overlap."""
+    import numpy as np
+
+    lines = [line for line in axis.lines if not str(line.get_label()).startswith("_")]
+    box, dpi = axis.get_window_extent(), axis.figure.dpi
+    ends = _expected_ends(rows)
+    heights = [axis.transData.transform((1, ends[str(line.get_label())]))[1] for line in lines]
+    places = spread(heights, 11.5 * dpi / 72, box.y0, box.y1)
+    for line, place in zip(lines, places, strict=True):
+        colour, points = line.get_color(), np.asarray(line.get_xydata())
+        highlighted = colour not in (INK, MUTED)
+        axis.annotate(
+            str(line.get_label()),
+            xy=(points[-1, 0], points[-1, 1]),
+            xytext=((box.x1 - box.x0 + 16 * dpi / 72) / dpi * 72, (place - box.y0) / dpi * 72),
+            textcoords="axes points",
+            va="center",
+            fontsize=8.5,
+            fontweight="bold" if highlighted else "normal",
+            color=SOFT if colour == MUTED else colour,
+            annotation_clip=False,
+            arrowprops={
+                "arrowstyle": "-", "linewidth": 0.7 if highlighted else 0.5, "relpos": (0, 0.5),
+                "color": colour if highlighted else FAINT, "shrinkA": 0, "shrinkB": 4,
+            },
+        )  # fmt: skip
+
+
+def _expected_ends(rows: pandas.DataFrame) -> dict[str, float]:
+    """Seconds at which each line ends in the last case; for one that stops earlier, where it would by its
+    usual distance from the others."""
+    typical = rows.groupby("case", sort=False)["median_s"].median()
+    relative = rows["median_s"] / rows["case"].map(typical)
+    usual = relative.groupby(rows["implementation"]).median() * typical.iloc[-1]
+    last = rows[rows["case"] == typical.index[-1]].set_index("implementation")["median_s"]
+    return {**usual.to_dict(), **last.to_dict()}
+
+
+def spread(wanted: Sequence[float], step: float, low: float, high: float) -> list[float]:
+    """Places as near to `wanted` as may be, at least `step` apart, and between low and high while there is room."""
+    order = sorted(range(len(wanted)), key=lambda index: wanted[index])
+    step = min(step, (high - low) / max(len(wanted) - 1, 1))
+    places = [0.0] * len(wanted)
+    at = low - step
+    for index in order:
+        at = places[index] = max(wanted[index], at + step)
+    at = high + step
+    for index in reversed(order):
+        at = places[index] = min(places[index], at - step)
+    return places

@@ -1,0 +1,118 @@
+"""Plain tables for the terminal (rich): what `plan`, `build`, `check` and `list` print.
+
+All tables fit 100 columns; long text is folded, never cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from kernelbench.report import view
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from kernelbench.records import Check
+
+WIDTH = 100  # characters, of every table
+STYLES = {
+    "holds": "green", "FASTER": "green", "passed": "green",
+    "holds in part": "yellow", "UNSURE": "yellow", "unsupported": "yellow", "skipped": "yellow",
+    "does not hold": "red", "SLOWER": "red", "wrong": "bold red", "failed": "red",
+    "not measured": "dim", "SAME": "dim",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class BuildLine:
+    """One compiled kernel as `kernelbench build` lists it. `loads`: global loads by input, None if unknown."""
+
+    implementation: str
+    cases: str  # which group of cases this binary serves
+    registers: int
+    shared_bytes: int
+    spill_bytes: int
+    loads: Mapping[str, int] | None
+    note: str = ""  # "cached", or the compiler's first error
+
+
+def plan_table(entries: Iterable[tuple[str, str, Sequence[str], Sequence[str]]]) -> Table:
+    """Launches. `entries`: (case, implementation, one text a launch, reasons for the choice or refusal)."""
+    return list_table(
+        ("case", "implementation", "launches", "why"),
+        [(case, name, "\n".join(launches) or "-", "\n".join(reasons)) for case, name, launches, reasons in entries],
+    )
+
+
+def build_table(lines: Iterable[BuildLine]) -> Table:
+    """What the compiler made: registers, shared memory, spills, loads, and inputs never read."""
+    from rich.text import Text
+
+    table = new_table("")
+    for header in ("implementation", "cases"):
+        table.add_column(header, overflow="fold")
+    for header in ("registers", "shared B", "spills B"):
+        table.add_column(header, justify="right", overflow="fold")
+    for header in ("loads", "note"):
+        table.add_column(header, overflow="fold")
+    for line in lines:
+        loads = line.loads or {}
+        flag = view.never_read(loads)
+        note = Text("; ".join(part for part in (flag, line.note) if part), "bold red" if flag else "")
+        numbers = map(str, (line.registers, line.shared_bytes, line.spill_bytes))
+        counts = " ".join(f"{name}={count}" for name, count in loads.items())
+        table.add_row(Text(line.implementation), Text(line.cases), *numbers, Text(counts), note)
+    return table
+
+
+def check_table(entries: Iterable[tuple[str, str, str, Check | None, str]]) -> Table:
+    """Verification. `entries`: (case, implementation, status, check, reason)."""
+    from rich.text import Text
+
+    table = new_table("")
+    for header in ("case", "implementation", "status"):
+        table.add_column(header, overflow="fold")
+    for header in ("abs. error", "rel. error", "allowed rel."):
+        table.add_column(header, justify="right", no_wrap=True)
+    table.add_column("reason", overflow="fold")
+    for case, name, status, check, reason in entries:
+        errors = (
+            (check.max_absolute_error, check.max_relative_error, check.tolerance.relative) if check else (None,) * 3
+        )
+        numbers = ["" if error is None else f"{error:.1e}" for error in errors]
+        word = Text(view.STATUS_WORDS.get(status, status), STYLES.get(status, ""))
+        message = reason or (check.message if check else "")
+        table.add_row(Text(case), Text(name), word, *numbers, Text(message))
+    return table
+
+
+def list_table(headers: Sequence[str], rows: Iterable[Sequence[Any]], title: str = "") -> Table:
+    """Any rows of text under headers; numbers are put to the right."""
+    from rich.text import Text
+
+    lines = [list(row) for row in rows]
+    table = new_table(title)
+    for position, header in enumerate(headers):
+        numeric = bool(lines) and all(isinstance(line[position], int | float) for line in lines)
+        table.add_column(Text(header), justify="right" if numeric else "left", overflow="fold")
+    for line in lines:
+        table.add_row(*(Text(view.text(cell)) for cell in line))
+    return table
+
+
+def new_table(title: str) -> Table:
+    """A table without vertical lines, at most 100 columns wide."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    return Table(
+        title=Text(title, "bold") if title else None,
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+        header_style="bold",
+    )

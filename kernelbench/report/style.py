@@ -1,0 +1,150 @@
+"""How charts look: colours, markers, axes, and SVG that is the same byte for byte each time.
+
+Colours are Okabe and Ito's (jfly.uni-koeln.de/color), told apart by colour-blind readers too; every
+line has a marker and its name beside it as well. The page replaces the colours by CSS variables, so
+that one picture serves light and dark: each colour below stands for one variable.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+INK, SOFT, MUTED, FAINT, PAPER = "#1f2328", "#656d76", "#a8b1ba", "#d8dee4", "#ffffff"
+WIDTH = 8.6  # inches, of every chart
+SERIES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+MARKERS = "osD^vPX<>*h8pd"
+VARIABLES = {INK: "--ink", SOFT: "--soft", MUTED: "--muted", FAINT: "--line", PAPER: "--paper"} | {
+    colour: f"--series-{number}" for number, colour in enumerate(SERIES)
+}
+PNG_DPI = 160
+_SETTINGS: Any = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "kernelbench",
+    "font.family": "DejaVu Sans",  # comes with matplotlib: the same picture everywhere
+    "font.size": 9.5,
+    "text.color": INK,
+    "text.parse_math": False,  # a name with $ in it is a name
+    "axes.edgecolor": FAINT,
+    "axes.labelcolor": SOFT,
+    "axes.titlesize": 10,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "axes.grid": True,
+    "grid.color": FAINT,
+    "grid.linewidth": 0.6,
+    "xtick.color": FAINT,
+    "ytick.color": FAINT,
+    "xtick.labelcolor": SOFT,
+    "ytick.labelcolor": SOFT,
+    "figure.facecolor": PAPER,
+    "axes.facecolor": PAPER,
+    "hatch.linewidth": 0.8,
+    "path.simplify": False,
+}
+
+
+@contextmanager
+def settings() -> Iterator[None]:
+    """The house's look, within a `with` block; the caller's matplotlib settings come back after it."""
+    import matplotlib
+
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(_SETTINGS)
+        yield
+
+
+def colours(highlighted: Sequence[str]) -> dict[str, str]:
+    """A colour of its own for each highlighted implementation; whoever is not in here is grey."""
+    return dict(zip(highlighted, SERIES, strict=False))
+
+
+def png(figure: Figure) -> bytes:
+    data = io.BytesIO()
+    with settings():
+        figure.savefig(data, format="png", dpi=PNG_DPI, metadata={"Software": None})
+    return data.getvalue()
+
+
+def svg(figure: Figure) -> str:
+    """SVG with text as text, without dates."""
+    data = io.StringIO()
+    with settings():
+        figure.savefig(data, format="svg", metadata={"Date": None, "Creator": None})
+    generic = re.sub(r"'DejaVu Sans'", "'DejaVu Sans', Verdana, Helvetica, Arial, sans-serif", data.getvalue())
+    return re.sub(r"[ \t]+\n", "\n", generic)
+
+
+def inline_svg(figure: Figure, prefix: str, label: str) -> str:
+    """The figure as an <svg> element for a page: colours as CSS variables, `prefix` before its ids.
+
+    `label` says in words what is shown, for those who do not see it. It is escaped here.
+    """
+    from html import escape
+
+    text = svg(figure)
+    text = text[text.index("<svg") :]
+    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+    text = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
+    referenced = set(re.findall(r"#([\w-]+)", text))
+    text = re.sub(r' id="([\w-]+)"', lambda m: f' id="{prefix}-{m[1]}"' if m[1] in referenced else "", text)
+    text = re.sub(r'(href="#|url\(#)([\w-]+)', rf"\g<1>{prefix}-\g<2>", text)
+    for colour, variable in VARIABLES.items():
+        text = text.replace(colour, f"var({variable})")
+    text = re.sub(r"font: ([\d.]+)px [^;\"]*", r"font-size: \1px", text)
+    text = re.sub(r"font: bold ([\d.]+)px [^;\"]*", r"font-weight: 600; font-size: \1px", text)
+    text = re.sub(r"xlink:href", "href", text)
+    head = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', text)
+    assert head, "matplotlib writes a viewBox"
+    opening = f'<svg viewBox="0 0 {head[1]} {head[2]}" role="img" aria-label="{escape(label)}">'
+    text = re.sub(r"<svg[^>]*>", lambda m: opening, text, count=1)
+    return re.sub(r"\n\s*", "\n", text)
+
+
+def case_ticks(axis: Axes, labels: Sequence[str]) -> None:
+    """A tick for each case, its words one below the other where that makes them fit, else turned."""
+    stacked = [label.replace(" ", "\n") for label in labels]
+    widest = max((len(word) for label in stacked for word in label.split("\n")), default=0)
+    turned = widest * len(labels) > 100
+    axis.set_xticks(
+        range(len(labels)),
+        labels if turned else stacked,
+        fontsize=7 if turned else 8,
+        rotation=40 if turned else 0,
+        ha="right" if turned else "center",
+        rotation_mode="anchor" if turned else "default",
+    )
+
+
+def plain_time_axis(axis: Axes, which: str = "y") -> None:
+    """A logarithmic axis of seconds with labels as `10 us`."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    from kernelbench.units import time_text
+
+    (axis.set_yscale if which == "y" else axis.set_xscale)("log")
+    target = axis.yaxis if which == "y" else axis.xaxis
+    low, high = axis.get_ylim() if which == "y" else axis.get_xlim()
+    target.set_major_locator(LogLocator(subs=(1.0,) if high / low > 50 else (1.0, 2.0, 5.0)))
+    target.set_major_formatter(FuncFormatter(lambda value, _: _short(time_text(value))))
+    target.set_minor_formatter(NullFormatter())
+
+
+def _short(text: str) -> str:
+    """`10.00 us` as `10 us`; 1000 us as 1 ms."""
+    value, unit = text.split(" ")
+    amount = float(value)
+    if unit == "us" and amount >= 1000:
+        amount, unit = amount / 1000, "ms"
+    return f"{amount:g} {unit}"

@@ -1,0 +1,201 @@
+"""How a run's tables are read for showing: short names of cases, the method shown, groups of reasons.
+
+Console, charts and page share these, so that they name the same case alike and show the same time.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from kernelbench.units import digits
+
+if TYPE_CHECKING:
+    import pandas
+
+    from kernelbench.results import Run
+
+VERDICTS = ("holds", "holds in part", "does not hold", "not measured")
+STATUS_WORDS = {"unsupported": "refused"}  # shown for a status where another word says more
+
+
+class VerdictCase(Protocol):
+    """What one case says about a claim."""
+
+    @property
+    def case(self) -> str: ...
+
+    @property
+    def measured(self) -> float | None: ...
+
+    @property
+    def published(self) -> float | None: ...
+
+    @property
+    def holds(self) -> bool | None: ...
+
+    @property
+    def text(self) -> str: ...
+
+
+class Verdict(Protocol):
+    """Whether one published claim holds; `verdict` is one of VERDICTS."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def title(self) -> str: ...
+
+    @property
+    def verdict(self) -> str: ...
+
+    @property
+    def sentence(self) -> str: ...
+
+    @property
+    def cases(self) -> Sequence[VerdictCase]: ...
+
+
+def number(value: Any) -> float | None:
+    """A table's cell as a number; None for an empty one."""
+    if value is None or value == "" or (isinstance(value, float) and math.isnan(value)):
+        return None
+    return float(value)
+
+
+def text(value: Any) -> str:
+    """A table's cell as text; '' for an empty one."""
+    return "" if value is None or (isinstance(value, float) and math.isnan(value)) else str(value)
+
+
+def records(table: pandas.DataFrame) -> list[dict[str, Any]]:
+    """The rows of a table as dictionaries, empty cells as None."""
+    rows: list[dict[str, Any]] = table.astype(object).where(table.notna(), None).to_dict("records")
+    return rows
+
+
+def case_labels(keys: Iterable[str]) -> dict[str, str]:
+    """The shortest text for each case key that still tells the cases apart.
+
+    Words that all cases share are left out; so is the shape where the suite's axes determine it.
+    """
+    unique = list(dict.fromkeys(keys))
+    words = {key: key.split(" ") for key in unique}
+    shared = set.intersection(*(set(parts) for parts in words.values())) if len(unique) > 1 else set()
+    for drop_shape in (True, False):
+        labels = {
+            key: " ".join(
+                part for part in parts if part not in shared and not (drop_shape and part.startswith("shape="))
+            )
+            for key, parts in words.items()
+        }
+        if len(unique) > 1 and len(set(labels.values())) == len(unique) and all(labels.values()):
+            return labels
+    return {key: next((part for part in words[key] if part.startswith("shape=")), key) for key in unique}
+
+
+def shared_words(keys: Iterable[str]) -> str:
+    """What all cases have in common, as `case_labels` leaves it out; '' for a single case."""
+    unique = list(dict.fromkeys(keys))
+    if len(unique) < 2:
+        return ""
+    return " ".join(word for word in unique[0].split(" ") if all(word in key.split(" ") for key in unique))
+
+
+def shown_methods(rows: pandas.DataFrame, comparison: pandas.DataFrame | None = None) -> dict[tuple[str, str], str]:
+    """The one timing method to show for each (case, cache).
+
+    That of the comparison where there is one; else graphs where every implementation has them, for
+    two methods must not stand side by side in one row; else events.
+    """
+    chosen: dict[tuple[str, str], str] = {}
+    for (case, cache), group in rows[rows["status"] == "ok"].groupby(["case", "cache"], sort=False):
+        sets = [set(methods) for _, methods in group.groupby("implementation")["method"]]
+        chosen[str(case), str(cache)] = "graph" if all("graph" in methods for methods in sets) else "events"
+    if comparison is not None and len(comparison):
+        timed = comparison[comparison["method"].isin(["events", "graph"])]
+        for (case, cache), group in timed.groupby(["case", "cache"], sort=False):
+            chosen[str(case), str(cache)] = str(group["method"].mode().iloc[0])
+    return chosen
+
+
+def shown_rows(rows: pandas.DataFrame, methods: Mapping[tuple[str, str], str]) -> pandas.DataFrame:
+    """The measured rows by the method of `shown_methods`: at most one for a case, cache and implementation."""
+    keep = [
+        status == "ok" and methods.get((case, cache)) == method
+        for case, cache, method, status in zip(rows["case"], rows["cache"], rows["method"], rows["status"], strict=True)
+    ]
+    return rows[keep]
+
+
+def reason_groups(rows: pandas.DataFrame) -> list[tuple[str, str, list[str], str]]:
+    """(implementation, status, case keys, reason) of what has no time; alike reasons gathered.
+
+    Reasons that differ in their numbers alone ("got 2048", "got 4096") count as alike: the first is shown.
+    """
+    groups: dict[tuple[str, str, str], tuple[list[str], str]] = {}
+    missing = rows[rows["status"] != "ok"]
+    for name, status, case, reason in missing[["implementation", "status", "case", "reason"]].itertuples(index=False):
+        pattern = re.sub(r"\d+", "#", reason) if status in ("unsupported", "skipped") else f"{case} {reason}"
+        cases, _ = groups.setdefault((name, status, pattern), ([], reason))
+        if case not in cases:
+            cases.append(case)
+    return [(name, status, cases, reason) for (name, status, _), (cases, reason) in groups.items()]
+
+
+def ratio(value: float) -> str:
+    """Two decimals, fewer from 10 on and three digits below 0.1: 2.05, 19.3, 0.052."""
+    return f"{value:.2f}" if 0.1 <= value < 9.995 else digits(value, 3 if value >= 0.1 else 2)
+
+
+def ratio_text(value: float | None) -> str:
+    """`2.05x`; '' for None."""
+    return "" if value is None else f"{ratio(value)}x"
+
+
+def parse_loads(cell: str) -> dict[str, int]:
+    """`x=4 mask=0` as {"x": 4, "mask": 0}."""
+    return {name: int(count) for name, count in re.findall(r"([^\s=;,]+)=(\d+)", cell)}
+
+
+def never_read(loads: Mapping[str, int]) -> str:
+    """`never reads x`, or ''."""
+    unread = [name for name, count in loads.items() if count == 0]
+    return f"never reads {', '.join(unread)}" if unread else ""
+
+
+def answer(verdicts: Sequence[Verdict], device: str) -> str:
+    """The answer in a sentence: how many of the published claims hold on this GPU."""
+    if not verdicts:
+        return f"No published claim belongs to this suite; the times below are those of {device}."
+    counts = {word: sum(verdict.verdict == word for verdict in verdicts) for word in VERDICTS}
+    if len(verdicts) == 1:
+        word = {"not measured": "was not measured"}.get(verdicts[0].verdict, verdicts[0].verdict)
+        return f"The published claim {word} on {device}."
+    verbs = {
+        "holds": ("holds", "hold"),
+        "holds in part": ("holds in part", "hold in part"),
+        "does not hold": ("does not hold", "do not hold"),
+        "not measured": ("was not measured", "were not measured"),
+    }
+    parts = [f"{counts[word]} {verbs[word][counts[word] != 1]}" for word in VERDICTS if counts[word]]
+    return f"Of {len(verdicts)} published claims, {', '.join(parts)} on {device}."
+
+
+def baselines(comparison: pandas.DataFrame) -> str:
+    """Whom the speed-ups of a comparison divide by."""
+    return ", ".join(dict.fromkeys(comparison["baseline"]))
+
+
+def highlights(run: Run, comparison: pandas.DataFrame, limit: int = 6) -> list[str]:
+    """The implementations that a chart colours: the baseline, those with published figures, then the fastest."""
+    cited = comparison[comparison["published_speedup"].notna()]["implementation"].tolist()
+    wanted = [*comparison["baseline"].tolist(), str(run.environment.get("baseline") or ""), *cited]
+    timed = run.rows[(run.rows["status"] == "ok") & (run.rows["role"] != "yardstick")]
+    relative = timed["median_s"] / timed.groupby(["case", "cache", "method"])["median_s"].transform("min")
+    by_speed = relative.groupby(timed["implementation"]).median().sort_values(kind="stable").index.tolist()
+    present = set(timed["implementation"])
+    return [name for name in dict.fromkeys([*wanted, *by_speed]) if name in present][:limit]
