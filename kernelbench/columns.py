@@ -90,6 +90,7 @@ COMPARISON = (
     Column("share_of_ceiling", "", "bandwidth over that of the best copy on this GPU"),
     Column("published_speedup", "", "published time of the baseline over published time of the implementation"),
     Column("published_device", "", "GPU of the published figure"),
+    Column("published_share", "", "bandwidth of the published time over the peak of that GPU"),
     Column("claim", "", "id of the ledger entry it is from"),
     Column("reason", "", "why cells are empty"),
 )

@@ -33,6 +33,8 @@ class Graph(Protocol):
 class Clock(Protocol):
     """The device's own clock and what is needed to take a clean sample. All calls but `wait` only submit."""
 
+    resolution_s: float  # the step in which `elapsed` counts
+
     def flush(self, seconds: float) -> None:
         """Clear the L2 by overwriting twice its size, and go on for at least `seconds`."""
 

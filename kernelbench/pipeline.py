@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 from kernelbench import environment, places
 from kernelbench.catalog import Catalog, load_catalog
 from kernelbench.contracts import Device
-from kernelbench.errors import BuildError, DeviceLost
+from kernelbench.errors import BuildError, DeviceLost, NoDevice
 from kernelbench.planning import CasePlan, Planned, plan_suite
 from kernelbench.records import Binary, DeviceProperties, Limits, Operation, Result, Suite
 from kernelbench.results import Run, Store, read_run
 from kernelbench.rows import rows_of, samples_of
-from kernelbench.runs import finished_keys, new_folder
+from kernelbench.runs import find_run, finished_keys, new_folder
 
 if TYPE_CHECKING:
     import pandas
@@ -199,7 +199,7 @@ def built(
     requests = {request for plan in plans for one in plan.planned if (request := request_of(one))}
     with progress.stage("Building kernels", len(requests)) as advance:
         binaries = build_all(
-            requests, compiler, places.cache(), on_done=lambda request: advance(1, request.source.stem)
+            requests, compiler, places.cache(), on_done=lambda request, *_: advance(1, request.source.stem)
         )
 
     def with_binary(one: Planned) -> Planned:
@@ -221,6 +221,32 @@ def built(
     return tuple(CasePlan(plan.case, tuple(map(with_binary, plan.planned))) for plan in plans), summary
 
 
+def gpu_properties(name: str | None) -> DeviceProperties:
+    """A GPU of the table by name; for None the one that is here, else an H200."""
+    from kernelbench.devices import open_device
+    from kernelbench.devices.known import known_gpu
+
+    if name:
+        return known_gpu(name)
+    try:
+        return open_device("auto").properties
+    except NoDevice:
+        return known_gpu("h200")
+
+
+def build(
+    request: Request, gpu: DeviceProperties, progress: Progress
+) -> tuple[list[tuple[Suite, tuple[CasePlan, ...]]], dict[str, Any]]:
+    """Compile what the suites need on `gpu`; the plans with their binaries, and a summary."""
+    from kernelbench.build import find_compiler
+
+    compiler = find_compiler(request.nvcc)
+    found = planned(request, gpu)
+    plans, summary = built([plan for _, plans in found for plan in plans], compiler, gpu.architecture, progress)
+    rest = iter(plans)
+    return [(suite, tuple(next(rest) for _ in own)) for suite, own in found], summary
+
+
 # ---- from a run on disk --------------------------------------------------------------------------
 
 
@@ -233,13 +259,27 @@ def answer(run: Run, baseline: str | None = None) -> Answer:
     return Answer(run, compare_within(run, chosen, ledger), judge(run, ledger))
 
 
+def answer_of(run_name: str | None, baseline: str | None) -> tuple[Answer, str]:
+    """The answer of a run on disk, and a line that says which run that is."""
+    folder, which = find_run(run_name)
+    return answer(read_run(folder), baseline), which
+
+
+def save_comparison(found: Answer, out: Path | None) -> Path:
+    """comparison.csv and claims.json, in `out` or the run's folder; returns that folder."""
+    from kernelbench.compare import write_comparison
+
+    folder = out or found.run.folder
+    write_comparison(found.run, found.comparison, found.verdicts, folder)
+    return folder
+
+
 def report(found: Answer, out: Path | None) -> Path:
     """comparison.csv, claims.json, charts/ and report.html: in the run's folder, or around `out`."""
-    from kernelbench.compare import write_comparison
     from kernelbench.report import write_charts, write_report
 
     page = out or found.run.folder / "report.html"
-    write_comparison(found.run, found.comparison, found.verdicts, page.parent)
+    save_comparison(found, page.parent)
     write_charts(found.run, found.comparison, page.parent / "charts")
     return write_report(found.run, found.comparison, found.verdicts, page)
 

@@ -40,6 +40,8 @@ class FakeGraph:
 
 
 class FakeClock:
+    resolution_s = 1e-9
+
     def __init__(self) -> None:
         self.host = 0.0
         self.device = 0.0

@@ -157,16 +157,17 @@ class CudaDevice:
         return self._modules[binary.key]
 
     def _bind(self, module: Any, launch: Launch, buffers: Mapping[str, Any]) -> Callable[[], None]:
-        kernel = module.get_function(launch.entry)
+        raw = module.get_function(launch.entry)
         if launch.shared_bytes > self.properties.shared_per_block:
-            kernel.max_dynamic_shared_size_bytes = launch.shared_bytes
+            raw.max_dynamic_shared_size_bytes = launch.shared_bytes
+        kernel, stream = raw.kernel, self.stream  # RawKernel itself would take whichever stream is current
         arguments = tuple(
             dtypes.storage(argument.dtype)(argument.value) if isinstance(argument, Scalar) else buffers[argument]
             for argument in launch.arguments
         )
 
         def call() -> None:
-            kernel(launch.grid, launch.block, arguments, shared_mem=launch.shared_bytes)
+            kernel(launch.grid, launch.block, arguments, launch.shared_bytes, stream)
 
         return call
 
@@ -212,6 +213,19 @@ class CudaClock:
         self._flush_bytes = flush_bytes
         self._buffer = cupy.cuda.alloc(flush_bytes)
         self._flush_s = self._time_flush()
+        self.resolution_s = self._smallest_step()
+
+    def _smallest_step(self) -> float:
+        """Seconds between neighbouring readings of the event clock: 32 ns on an H100 or H200."""
+        readings = set()
+        for _ in range(50):
+            start = self.record()
+            self._clear(1)
+            stop = self.record()
+            self.wait()
+            readings.add(self.elapsed(start, stop))
+        steps = np.diff(sorted(readings))
+        return float(steps[steps > 1e-10].min(initial=1e-6))
 
     def _time_flush(self) -> float:
         """Seconds of one flush: the median of ten, so that `flush(seconds)` knows how often to repeat it."""
@@ -239,6 +253,7 @@ class CudaClock:
     def wait(self) -> None:
         with _cuda_errors("running"):
             self._stream.synchronize()
+        self._stream.use()  # a peer's library may have made another stream the current one
 
     def elapsed(self, start: Event, stop: Event) -> float:
         assert isinstance(start, _CudaEvent)

@@ -59,10 +59,11 @@ class _Track:
     rounds: list[int] = field(default_factory=list)
 
     def precise(self, precision: Precision) -> bool:
+        """The median is known as well as asked for, or as the clock can tell."""
         if len(self.samples) < precision.least_samples:
             return False
         median, low, high = statistics.median_interval(self.samples)
-        return high - low <= precision.interval_width * median
+        return high - low <= max(precision.interval_width * median, 1.01 * self.timer.clock.resolution_s)
 
     def full(self, precision: Precision) -> bool:
         return len(self.samples) >= precision.most_samples
