@@ -1,0 +1,73 @@
+"""Which published claims hold in a run, and the files that keep the answer."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import asdict
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kernelbench.compare.kinds import KINDS
+from kernelbench.compare.ledger import Ledger
+from kernelbench.compare.measured import Measured
+from kernelbench.compare.schema import FIGURES_ONLY
+from kernelbench.compare.verdicts import ClaimVerdict
+from kernelbench.errors import InputError, ResultsError
+from kernelbench.records import Claim
+from kernelbench.results import Run
+
+if TYPE_CHECKING:
+    import pandas
+
+COMPARISON_FILE, CLAIMS_FILE = "comparison.csv", "claims.json"
+
+
+def judge(run: Run, ledger: Ledger, ids: Sequence[str] | None = None) -> list[ClaimVerdict]:
+    """The verdict on each claim. Without `ids`: those that the run's suite names, else all that name the suite."""
+    if ids is None:
+        ids = list(run.environment.get("claims") or [])
+        ids = ids or [claim.id for claim in ledger.values() if run.suite in claim.suites]
+    measured = Measured(run)
+    return [_judge_one(measured, _entry(ledger, id_), ledger) for id_ in ids]
+
+
+def _entry(ledger: Ledger, id_: str) -> Claim:
+    if id_ in ledger:
+        return ledger[id_]
+    matches = get_close_matches(id_, list(ledger), n=1)
+    hint = f"did you mean '{matches[0]}'?" if matches else "`kernelbench list claims` shows all"
+    raise InputError(f"claim '{id_}' is not in the ledger; {hint}")
+
+
+def _judge_one(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
+    if claim.kind == FIGURES_ONLY:
+        sentence = "Published figures only; this entry claims nothing that could hold or not."
+        return ClaimVerdict(claim.id, claim.title, "not measured", sentence)
+    return KINDS[claim.kind](measured, claim, ledger)
+
+
+def write_comparison(
+    run: Run, table: pandas.DataFrame, verdicts: Sequence[ClaimVerdict] = (), folder: Path | None = None
+) -> tuple[Path, Path]:
+    """Write comparison.csv and claims.json into `folder`, the run's own unless given; their paths."""
+    folder = run.folder if folder is None else folder
+    text = table.to_csv(index=False, float_format="%.9g", lineterminator="\n")
+    claims = json.dumps([asdict(verdict) for verdict in verdicts], indent=2, ensure_ascii=False) + "\n"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        return _replace(folder / COMPARISON_FILE, text), _replace(folder / CLAIMS_FILE, claims)
+    except OSError as error:
+        raise ResultsError(
+            f"{folder}: cannot write the comparison ({error.strerror}); choose a folder to write"
+        ) from error
+
+
+def _replace(path: Path, text: str) -> Path:
+    """Write in one step, so that a file is never half new."""
+    temporary = path.with_name(f"{path.name}.part")
+    temporary.write_text(text, encoding="utf-8")
+    os.replace(temporary, path)
+    return path

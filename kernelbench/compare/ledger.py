@@ -1,0 +1,193 @@
+"""The ledger of published figures, results/published/<id>.yaml: read, and turned into numbers.
+
+Files hold what was published: times, bytes and the bandwidths that the source itself states. Bandwidth and
+share of a GPU's peak are never typed but computed here from bytes and time, so that a flag such as
+`above-peak` can be reproduced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kernelbench.compare import schema, yamlfile
+from kernelbench.errors import InputError, Problem, ProblemsError
+from kernelbench.records import Claim
+
+if TYPE_CHECKING:
+    import pandas
+
+Ledger = Mapping[str, Claim]
+
+_GIBI = 2.0**30 / 1e9
+_BANDWIDTH_TOLERANCE = 0.02  # published times have 3 digits as a rule
+_SHARE_TOLERANCE = 0.05  # profilers count traffic that the operation's definition does not, up to 4 points seen
+
+
+def read_ledger(folder: Path) -> Ledger:
+    """Every entry of the folder by its id. ProblemsError names all files and what is wrong in each."""
+    paths = sorted(folder.glob("*.yaml"))
+    if not paths:
+        raise InputError(f"{folder}: no ledger here; expected files <id>.yaml of published figures")
+    found: list[Problem] = []
+    entries: dict[str, Claim] = {}
+    for path in paths:
+        try:
+            document = yamlfile.load(path)
+        except ProblemsError as error:
+            found += error.problems
+            continue
+        problems = [Problem(path, 0, text) for text in schema.problems(document, path.stem)]
+        found += problems
+        if not problems:
+            entries[path.stem] = _claim(document)
+    if found:
+        raise ProblemsError(found)
+    return entries
+
+
+def _claim(document: dict[str, Any]) -> Claim:
+    claim = document.get("claim", {})
+    return Claim(
+        id=document["id"],
+        title=document["title"],
+        kind=claim.get("kind", schema.FIGURES_ONLY),
+        suites=tuple(claim.get("suites", ())),
+        document=document,
+    )
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One published number: one implementation on one case."""
+
+    entry: str  # id in the ledger
+    operation: str
+    implementation: str
+    shape: tuple[int, ...] | None  # None: not stated, or a mean over several
+    axis: int
+    dtype: str
+    what: str  # what the row is beyond its shape, "backward"
+    device: str
+    peak_bytes_per_s: float | None
+    moved_bytes: float | None  # what this implementation had to read and write; None: not stated
+    published_s: float | None
+    published_bytes_per_s: float | None
+    published_share: float | None  # of the device's peak
+
+    @property
+    def seconds(self) -> float | None:
+        """The published time, or the one that follows from a published bandwidth."""
+        if self.published_s is None and self.moved_bytes and self.published_bytes_per_s:
+            return self.moved_bytes / self.published_bytes_per_s
+        return self.published_s
+
+    @property
+    def bytes_per_s(self) -> float | None:
+        """Bytes over time."""
+        seconds = self.seconds
+        return self.moved_bytes / seconds if self.moved_bytes and seconds else None
+
+    @property
+    def share_of_peak(self) -> float | None:
+        rate = self.bytes_per_s
+        return rate / self.peak_bytes_per_s if rate and self.peak_bytes_per_s else None
+
+    def is_of(self, shape: Sequence[int], axis: int, dtype: str) -> bool:
+        """Whether this is a figure of that very case, forward."""
+        same_axis = self.shape is not None and axis % len(shape) == self.axis % len(self.shape)
+        return not self.what and self.shape == tuple(shape) and same_axis and self.dtype == dtype
+
+
+def figures(claim: Claim) -> tuple[Figure, ...]:
+    """All numbers of one entry, in the order of the file."""
+    rows: list[Figure] = []
+    for row in claim.document.get("figures", ()):
+        names: dict[str, None] = {}
+        for unit in ("us", "ms", "gb_per_s", "percent_of_peak"):
+            names |= dict.fromkeys(row.get(unit, {}))
+        rows += [_figure(claim, row, name) for name in names]
+    return tuple(rows)
+
+
+def _figure(claim: Claim, row: Mapping[str, Any], name: str) -> Figure:
+    device = claim.document["device"]
+    seconds = _scaled(row, "us", name, 1e-6)
+    return Figure(
+        entry=claim.id,
+        operation=claim.document["operation"],
+        implementation=name,
+        shape=tuple(row["shape"]) if isinstance(row["shape"], list) else None,
+        axis=row["axis"],
+        dtype=row["dtype"],
+        what=row.get("what", ""),
+        device=device["name"],
+        peak_bytes_per_s=device.get("peak_bytes_per_s"),
+        moved_bytes=row.get("moved_bytes", {}).get(name, row.get("bytes")),
+        published_s=_scaled(row, "ms", name, 1e-3) if seconds is None else seconds,
+        published_bytes_per_s=_scaled(row, "gb_per_s", name, 1e9),
+        published_share=_scaled(row, "percent_of_peak", name, 1e-2),
+    )
+
+
+def _scaled(row: Mapping[str, Any], unit: str, name: str, factor: float) -> float | None:
+    value = row.get(unit, {}).get(name)
+    return None if value is None else value * factor
+
+
+def computed_flags(claim: Claim) -> frozenset[str]:
+    """The flags that follow from an entry's own numbers: above-peak, metric-mismatch, units-mislabelled."""
+    flags = set()
+    for figure in figures(claim):
+        share = figure.share_of_peak
+        if share is not None and share > 1:
+            flags.add("above-peak")
+        stated = figure.published_share
+        if share is not None and stated is not None and abs(share - stated) > _SHARE_TOLERANCE:
+            flags.add("metric-mismatch")
+        if figure.published_s is not None and figure.published_bytes_per_s is not None and figure.bytes_per_s:
+            ratio = figure.bytes_per_s / figure.published_bytes_per_s
+            if abs(ratio / _GIBI - 1) <= _BANDWIDTH_TOLERANCE / 4:
+                flags.add("units-mislabelled")
+            elif abs(ratio - 1) > _BANDWIDTH_TOLERANCE:
+                flags.add("metric-mismatch")
+    return frozenset(flags)
+
+
+def find(ledger: Ledger, operation: str, shape: Sequence[int], axis: int, dtype: str) -> dict[str, dict[str, Figure]]:
+    """Published numbers of that very case: by entry, then by implementation."""
+    found: dict[str, dict[str, Figure]] = {}
+    for claim in ledger.values():
+        for figure in figures(claim):
+            if figure.operation == operation and figure.seconds and figure.is_of(shape, axis, dtype):
+                found.setdefault(claim.id, {})[figure.implementation] = figure
+    return found
+
+
+def figures_table(ledger: Ledger) -> pandas.DataFrame:
+    """Every published number with its recomputed bandwidth and share of its GPU's peak."""
+    import pandas
+
+    rows = []
+    for claim in ledger.values():
+        for figure in figures(claim):
+            rows.append(
+                {
+                    "claim": figure.entry,
+                    "operation": figure.operation,
+                    "what": figure.what,
+                    "shape": "" if figure.shape is None else "x".join(map(str, figure.shape)),
+                    "axis": figure.axis,
+                    "dtype": figure.dtype,
+                    "implementation": figure.implementation,
+                    "device": figure.device,
+                    "published_s": figure.seconds,
+                    "moved_bytes": figure.moved_bytes,
+                    "bytes_per_s": figure.bytes_per_s,
+                    "share_of_peak": figure.share_of_peak,
+                    "flags": " ".join(claim.document["flags"]),
+                }
+            )
+    return pandas.DataFrame(rows)

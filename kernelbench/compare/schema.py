@@ -1,0 +1,212 @@
+"""What a ledger entry must say: keys, types and closed lists. Values are kept as the file has them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from difflib import get_close_matches
+from typing import Any
+
+from kernelbench import dtypes
+
+NOT_STATED = "not stated"  # written out wherever the source says nothing
+SEVERAL = "several"  # shape of a mean over shapes that `what` names
+
+FLAGS: Mapping[str, str] = {
+    "kernel-not-as-described": "the timed code does not compute what the text says it computes",
+    "input-constant": "timed on constant input, which can hide wrong results and compresses well",
+    "above-peak": "bytes over time exceed the DRAM peak of the GPU: the data came from a cache, or the time is wrong",
+    "metric-mismatch": "the published bandwidth or share of peak is not bytes over time",
+    "units-mislabelled": "the published bandwidth is right in another unit than the one it is labelled with",
+    "traffic-miscounted": "the published traffic is not what the launches it lists read and write",
+    "device-not-stated": "the source names no GPU; peak and share rest on the guess that the device's name gives",
+    "shape-not-stated": "the source names no shape, so bytes and bandwidth are unknown",
+    "dtype-not-stated": "the source names no element type, so bytes and bandwidth are unknown",
+    "unit-not-stated": "the source gives numbers without a unit; the entry says how they were read",
+    "tool-not-stated": "the source does not say how the times were taken",
+    "clock-not-stated": "the source does not say whether GPU clocks were fixed",
+    "cache-state-not-stated": "the source does not say whether the L2 was cleared before each timing",
+    "excerpt": "rows or columns of the source are left out because they could not be read",
+    "source-not-located": "known from a quotation only; the original page was not found",
+}
+
+Check = Callable[[Any], str]  # what is wrong with a value, "" for nothing
+
+
+def text(value: Any) -> str:
+    return "" if isinstance(value, str) and value.strip() else f"expected text, got {value!r}"
+
+
+def texts(value: Any) -> str:
+    if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
+        return ""
+    return f"expected a list of words, got {value!r}"
+
+
+def positive(value: Any) -> str:
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return "" if number and 0 < value < float("inf") else f"expected a positive number, got {value!r}"
+
+
+def fraction(value: Any) -> str:
+    return positive(value) or ("" if value <= 1 else f"expected a share of at most 1, got {value!r}")
+
+
+def whole(value: Any) -> str:
+    good = isinstance(value, int) and not isinstance(value, bool) and value > 0
+    return "" if good else f"expected a positive whole number, got {value!r}"
+
+
+def shape(value: Any) -> str:
+    if value in (NOT_STATED, SEVERAL) or (isinstance(value, list) and value and not any(map(whole, value))):
+        return ""
+    return f"expected a list of extents, '{NOT_STATED}' or '{SEVERAL}', got {value!r}"
+
+
+def traffic(value: Any) -> str:
+    good = isinstance(value, list) and len(value) == 2 and all(not positive(v) or v == 0 for v in value)
+    return "" if good else f"expected [arrays, rows], as in 7 D + 4, got {value!r}"
+
+
+def _integer(value: Any) -> str:
+    return "" if isinstance(value, int) and not isinstance(value, bool) else f"expected a whole number, got {value!r}"
+
+
+def _truth(value: Any) -> str:
+    return "" if isinstance(value, bool) else f"expected true or false, got {value!r}"
+
+
+def _element_type(value: Any) -> str:
+    return "" if value in (*dtypes.NAMES, NOT_STATED) else f"expected a dtype or '{NOT_STATED}', got {value!r}"
+
+
+def _mapping(value: Any) -> str:
+    return "" if isinstance(value, dict) else f"expected a mapping, got {value!r}"
+
+
+def _list(value: Any) -> str:
+    return "" if isinstance(value, list) else f"expected a list, got {value!r}"
+
+
+# Parameters of a claim by kind; `compare/kinds.py` says how each is judged.
+KINDS: Mapping[str, Mapping[str, Check]] = {
+    "faster": {"faster": text, "slower": text},
+    "near_best": {"dispatched": text, "alternatives": texts, "within": fraction},
+    "not_faster": {"suspect": text, "than": text},
+    "bandwidth_share": {"reads_thrice": text, "reads_once": text, "share": fraction},
+    "proportion": {
+        "unfused": text,
+        "fused": text,
+        "published_unfused": traffic,
+        "counted_unfused": traffic,
+        "counted_fused": traffic,
+        "tolerance": fraction,
+    },
+    "specimen": {"specimens": texts, "correct": text},
+    "explanation": {},
+}
+FIGURES_ONLY = "figures"  # the kind of an entry without a claim
+
+_CLAIM: Mapping[str, Check] = {"kind": text, "suites": texts, "expected": text}
+_CLAIM_OPTIONAL: Mapping[str, Check] = {
+    "labels": _mapping,  # names for sentences
+    "dtypes": texts,  # only these cases
+    "from_columns": whole,  # only rows at least this long
+    "caution": text,  # what to know of the published numbers wherever they are quoted
+}
+_ENTRY: Mapping[str, Check] = {
+    "id": text,
+    "title": text,
+    "operation": text,
+    "citation": _mapping,
+    "device": _mapping,
+    "tool": text,
+    "clock": text,
+    "cache": text,
+    "input": text,
+    "flags": _list,
+    "note": text,
+}
+_ENTRY_OPTIONAL: Mapping[str, Check] = {"implementations": _mapping, "figures": _list, "claim": _mapping}
+_CITATION: Mapping[str, Check] = dict.fromkeys(("project", "document", "url", "commit", "section"), text)
+_DEVICE: Mapping[str, Check] = {"name": text, "stated": _truth}
+_DEVICE_OPTIONAL: Mapping[str, Check] = {"peak_bytes_per_s": positive, "peak_source": text}
+_FIGURE: Mapping[str, Check] = {"shape": shape, "axis": _integer, "dtype": _element_type}
+_NUMBERS = ("us", "ms", "gb_per_s", "percent_of_peak", "speedup")  # each a mapping of implementation to number
+_FIGURE_OPTIONAL: Mapping[str, Check] = {
+    "bytes": whole,
+    "what": text,
+    "moved_bytes": _mapping,
+    **dict.fromkeys(_NUMBERS, _mapping),
+}
+
+
+def problems(document: Any, file_stem: str) -> Iterator[str]:
+    """Everything wrong with one entry, in words that name the key."""
+    if not isinstance(document, dict):
+        yield f"expected a mapping with id, title, citation, .., got {type(document).__name__}"
+        return
+    yield from _keys("", document, _ENTRY, _ENTRY_OPTIONAL)
+    if document.get("id") != file_stem:
+        yield f"id: expected '{file_stem}' as the file is named, got {document.get('id')!r}"
+    yield from _keys("citation", document.get("citation"), _CITATION, {})
+    yield from _keys("device", document.get("device"), _DEVICE, _DEVICE_OPTIONAL)
+    yield from _flag_problems(document.get("flags"))
+    if isinstance(document.get("claim"), dict):
+        yield from _claim_problems(document["claim"])
+    figures = document.get("figures", [])
+    names = document.get("implementations", {})
+    for index, figure in enumerate(figures if isinstance(figures, list) else []):
+        yield from _figure_problems(f"figures[{index}]", figure, names if isinstance(names, dict) else {})
+
+
+def _keys(place: str, value: Any, required: Mapping[str, Check], optional: Mapping[str, Check]) -> Iterator[str]:
+    if not isinstance(value, dict):
+        return  # reported where the mapping itself is checked
+    prefix = f"{place}." if place else ""
+    for name in required:
+        if name not in value:
+            yield f"{prefix}{name}: missing"
+    known = {**required, **optional}
+    for name, item in value.items():
+        if name not in known:
+            yield f"{prefix}{name}: unknown key{_nearest(name, known)}"
+        elif wrong := known[name](item):
+            yield f"{prefix}{name}: {wrong}"
+
+
+def _flag_problems(flags: Any) -> Iterator[str]:
+    for flag in flags if isinstance(flags, list) else []:
+        if flag not in FLAGS:
+            yield f"flags: unknown flag {flag!r}{_nearest(flag, FLAGS)}"
+
+
+def _claim_problems(claim: dict[str, Any]) -> Iterator[str]:
+    kind = claim.get("kind")
+    if not isinstance(kind, str) or kind not in KINDS:
+        yield f"claim.kind: expected one of {', '.join(KINDS)}, got {kind!r}{_nearest(kind, KINDS)}"
+        return
+    yield from _keys("claim", claim, {**_CLAIM, **KINDS[kind]}, _CLAIM_OPTIONAL)
+
+
+def _figure_problems(place: str, figure: Any, names: Mapping[str, Any]) -> Iterator[str]:
+    if not isinstance(figure, dict):
+        yield f"{place}: expected a mapping, got {figure!r}"
+        return
+    yield from _keys(place, figure, _FIGURE, _FIGURE_OPTIONAL)
+    unknown_bytes = not isinstance(figure.get("shape"), list) or figure.get("dtype") == NOT_STATED
+    if unknown_bytes == ("bytes" in figure):
+        yield f"{place}.bytes: expected exactly where shape and dtype are stated"
+    if not any(name in figure for name in _NUMBERS):
+        yield f"{place}: no number; expected one of {', '.join(_NUMBERS)}"
+    for unit in (*_NUMBERS, "moved_bytes"):
+        values = figure.get(unit, {})
+        for name, value in values.items() if isinstance(values, dict) else ():
+            if name not in names:
+                yield f"{place}.{unit}.{name}: not among 'implementations'{_nearest(name, names)}"
+            if wrong := positive(value):
+                yield f"{place}.{unit}.{name}: {wrong}"
+
+
+def _nearest(name: Any, known: Mapping[str, Any]) -> str:
+    matches = get_close_matches(str(name), list(known), n=1)
+    return f"; did you mean '{matches[0]}'?" if matches else ""

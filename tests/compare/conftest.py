@@ -1,0 +1,96 @@
+"""Synthetic runs with known times, written and read as real ones are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kernelbench import dtypes, places
+from kernelbench.compare import read_ledger
+from kernelbench.records import Case
+from kernelbench.results import Run, Store, read_run
+
+SAMPLES = 25
+
+
+@dataclass
+class RunBuilder:
+    """Collects rows and writes them through `results.Store`."""
+
+    folder: Path
+    suite: str = "softmax"
+    claims: Sequence[str] = ()
+    l2_bytes: int = 60_000_000
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    samples: list[list[Any]] = field(default_factory=list)
+
+    def case(self, *shape: int, axis: int = -1, dtype: str = "float32", axes: Mapping[str, int] | None = None) -> Case:
+        return Case("softmax", shape, axis, dtype, tuple((axes or {}).items()))
+
+    def time(
+        self,
+        case: Case,
+        name: str,
+        median_us: float,
+        spread: float = 0.001,
+        cache: str = "cold",
+        method: str = "graph",
+        raw: bool = True,
+    ) -> None:
+        """Samples evenly spread over median * (1 +- spread); the same for the same arguments."""
+        offsets = [spread * (2 * i / (SAMPLES - 1) - 1) for i in range(SAMPLES)]
+        taken = [median_us * 1e-6 * (1 + offset) for offset in offsets]
+        moved = 2 * prod(case.shape) * dtypes.itemsize(case.dtype)
+        self.rows.append(
+            self._row(case, name, "ok", "")
+            | {"cache": cache, "method": method, "median_s": median_us * 1e-6, "samples": SAMPLES}
+            | {"low_s": taken[7], "high_s": taken[17], "bytes_moved": moved, "share_of_ceiling": 0.5}
+        )
+        if raw:
+            self.samples += [[case.key, name, cache, method, i, seconds] for i, seconds in enumerate(taken)]
+
+    def refuse(self, case: Case, name: str, status: str, reason: str, role: str = "kernel") -> None:
+        self.rows.append(self._row(case, name, status, reason) | {"role": role})
+
+    def _row(self, case: Case, name: str, status: str, reason: str) -> dict[str, Any]:
+        return {
+            "suite": self.suite,
+            "case": case.key,
+            "operation": "softmax",
+            "shape": "x".join(map(str, case.shape)),
+            "axis": case.axis,
+            "dtype": case.dtype,
+            "axes": " ".join(f"{name}={value}" for name, value in case.axes),
+            "implementation": name,
+            "role": "kernel",
+            "status": status,
+            "reason": reason,
+        }
+
+    def write(self) -> Run:
+        store = Store(self.folder)
+        store.append(self.rows, self.samples)
+        device = {"name": "Test GPU", "l2_bytes": self.l2_bytes}
+        store.write_environment({"suite": self.suite, "claims": list(self.claims), "device": device})
+        return read_run(self.folder)
+
+
+@pytest.fixture
+def build(tmp_path: Path) -> RunBuilder:
+    return RunBuilder(tmp_path / "run")
+
+
+@pytest.fixture
+def published_case(build: RunBuilder) -> Callable[[int], Case]:
+    """A case of the published table: (32, 64, s, s) in float32."""
+    return lambda seq: build.case(32, 64, seq, seq, axes={"seq": seq})
+
+
+@pytest.fixture(scope="session")
+def ledger():
+    return read_ledger(places.LEDGER)

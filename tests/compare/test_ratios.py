@@ -1,0 +1,169 @@
+"""Speed-ups within a run: values, verdicts, methods, empty cells and published numbers."""
+
+import pandas
+import pytest
+
+from kernelbench import columns
+from kernelbench.compare import compare_within
+from kernelbench.compare.claims import write_comparison
+from kernelbench.errors import InputError, ResultsError
+
+
+def cell(table, name, column, cache="cold", case=None):
+    rows = table[(table.implementation == name) & (table.cache == cache)]
+    rows = rows if case is None else rows[rows.case == case.key]
+    assert len(rows) == 1
+    return rows.iloc[0][column]
+
+
+@pytest.mark.parametrize(
+    ("median_us", "spread", "verdict"),
+    [
+        (50, 0.001, "FASTER"),
+        (200, 0.001, "SLOWER"),
+        (100, 0.001, "SAME"),
+        (99, 0.001, "FASTER"),
+        (101, 0.001, "SLOWER"),
+        (99.5, 0.02, "SAME"),
+        (100, 0.3, "UNSURE"),
+    ],
+)
+def test_verdict_follows_from_the_interval(build, ledger, published_case, median_us, spread, verdict):
+    case = published_case(64)
+    build.time(case, "ft", 100)
+    build.time(case, "oneflow", median_us, spread)
+    table = compare_within(build.write(), "ft", ledger)
+    assert list(table.columns) == columns.names(columns.COMPARISON)
+    assert cell(table, "oneflow", "verdict") == verdict
+    assert cell(table, "oneflow", "speedup") == pytest.approx(100 / median_us)
+    low, high = cell(table, "oneflow", "speedup_low"), cell(table, "oneflow", "speedup_high")
+    assert low <= 100 / median_us <= high
+
+
+def test_published_ratio_device_and_share_stand_beside_and_the_baseline_is_itself(build, ledger, published_case):
+    case = published_case(16)
+    build.time(case, "ft", 10)
+    build.time(case, "oneflow", 4)
+    build.time(case, "naive", 40)
+    table = compare_within(build.write(), "ft", ledger)
+    assert cell(table, "oneflow", "published_speedup") == pytest.approx(26.43 / 9.66)
+    assert cell(table, "oneflow", "published_device") == "A100 PCIe 40 GB"
+    assert cell(table, "oneflow", "published_share") == pytest.approx(0.279, abs=1e-3)
+    assert cell(table, "oneflow", "claim") == "softmax-ft-oneflow"
+    assert pandas.isna(cell(table, "naive", "published_speedup"))
+    assert cell(table, "naive", "published_device") == ""
+    assert cell(table, "ft", "speedup") == 1
+    assert cell(table, "ft", "reason") == "the baseline itself"
+
+
+def test_graph_is_used_only_where_both_sides_have_it(build, ledger, published_case):
+    case = published_case(16)
+    for name, graph, events in (("ft", 10, 13), ("oneflow", 5, 8), ("torch", None, 6.5)):
+        build.time(case, name, events, method="events")
+        if graph:
+            build.time(case, name, graph, method="graph")
+    build.time(case, "only_graph", 10, method="graph", cache="warm")
+    build.time(case, "ft", 10, method="events", cache="warm")
+    table = compare_within(build.write(), "ft", ledger)
+    assert (cell(table, "oneflow", "method"), cell(table, "torch", "method")) == ("graph", "events")
+    assert cell(table, "oneflow", "speedup") == pytest.approx(2)
+    assert cell(table, "torch", "speedup") == pytest.approx(2)
+    assert cell(table, "torch", "baseline_s") == pytest.approx(13e-6)
+    assert pandas.isna(cell(table, "only_graph", "speedup", "warm"))
+    reason = cell(table, "only_graph", "reason", "warm")
+    assert reason == "no timing method in common: only_graph by graph; ft by events"
+
+
+def test_caches_are_compared_apart(build, ledger, published_case):
+    case = published_case(16)
+    for cache, oneflow in (("cold", 5), ("warm", 20)):
+        build.time(case, "ft", 10, cache=cache)
+        build.time(case, "oneflow", oneflow, cache=cache)
+    table = compare_within(build.write(), "ft", ledger)
+    assert cell(table, "oneflow", "verdict", "cold") == "FASTER"
+    assert cell(table, "oneflow", "verdict", "warm") == "SLOWER"
+
+
+def test_missing_rows_leave_cells_empty_and_say_why(build, ledger, published_case):
+    small, large = published_case(16), build.case(1024, 2048)
+    build.time(small, "ft", 10)
+    build.refuse(small, "torch", "skipped", "torch is not installed")
+    build.refuse(small, "ft_as_published", "wrong", "y[0, 0]: got 0.06, expected 0.1", role="specimen")
+    build.refuse(large, "ft", "unsupported", "columns must be at most 1024, got 2048")
+    build.time(large, "oneflow", 5)
+    table = compare_within(build.write(), "ft", ledger)
+    assert cell(table, "torch", "reason", case=small) == "torch: skipped (torch is not installed)"
+    assert cell(table, "ft_as_published", "reason", case=small).startswith("ft_as_published: wrong (y[0, 0]")
+    assert cell(table, "oneflow", "reason", case=small) == "oneflow: not in this run"
+    assert "unsupported (columns must be at most 1024" in cell(table, "oneflow", "reason", case=large)
+    assert cell(table, "oneflow", "median_s", case=large) == pytest.approx(5e-6)
+    for column in ("speedup", "speedup_low", "speedup_high", "baseline_s"):
+        assert pandas.isna(cell(table, "oneflow", column, case=large))
+    assert cell(table, "oneflow", "verdict", case=large) == ""
+
+
+def test_case_that_nobody_could_run_still_has_its_rows(build, ledger, published_case):
+    build.refuse(published_case(16), "ft", "failed", "out of memory")
+    table = compare_within(build.write(), "ft", ledger)
+    assert table[["cache", "reason"]].to_numpy().tolist() == [["", "ft: failed (out of memory)"]]
+
+
+def test_without_raw_samples_the_interval_comes_from_both_medians(build, ledger, published_case):
+    case = published_case(16)
+    build.time(case, "ft", 100, spread=0.02, raw=False)
+    build.time(case, "oneflow", 50, spread=0.02, raw=False)
+    table = compare_within(build.write(), "ft", ledger)
+    low, high = cell(table, "oneflow", "speedup_low"), cell(table, "oneflow", "speedup_high")
+    assert low == pytest.approx(2 * (1 - 0.02 * 5 / 12) / (1 + 0.02 * 5 / 12))
+    assert high == pytest.approx(1 / low * 4)
+
+
+def test_published_baseline_sets_times_and_shares_side_by_side_without_a_verdict(build, ledger, published_case):
+    case = published_case(512)
+    build.time(case, "oneflow", 1000)
+    build.time(case, "naive", 9000)
+    build.refuse(case, "ft", "skipped", "left out")
+    table = compare_within(build.write(), "published", ledger)
+    assert cell(table, "oneflow", "speedup") == pytest.approx(3.1)
+    assert cell(table, "oneflow", "baseline_s") == pytest.approx(3100e-6)
+    assert cell(table, "oneflow", "published_share") == pytest.approx(0.891, abs=1e-3)
+    assert cell(table, "oneflow", "share_of_ceiling") == 0.5
+    assert cell(table, "oneflow", "verdict") == ""
+    assert "absolute times do not carry over; published 89 % of that GPU's peak" in cell(table, "oneflow", "reason")
+    assert cell(table, "naive", "reason") == "naive: nothing published for this case"
+    assert cell(table, "ft", "reason") == "ft: skipped (left out)"
+    assert cell(table, "ft", "baseline_s") == pytest.approx(6090e-6)
+
+
+def test_published_baseline_without_any_figures_is_refused(build, ledger):
+    build.time(build.case(3, 5), "ft", 10)
+    with pytest.raises(InputError, match="nothing is published for the cases of"):
+        compare_within(build.write(), "published", ledger)
+
+
+def test_unknown_baseline_names_the_nearest(build, ledger, published_case):
+    build.time(published_case(16), "oneflow_warp", 10)
+    build.time(published_case(16), "ft", 10)
+    with pytest.raises(InputError, match=r"--baseline oneflow_wrap: .*did you mean 'oneflow_warp'.*It has .*ft"):
+        compare_within(build.write(), "oneflow_wrap", ledger)
+
+
+def test_comparison_is_the_same_every_time_and_is_written(build, ledger, published_case, tmp_path):
+    case = published_case(16)
+    build.time(case, "ft", 100, spread=0.1)
+    build.time(case, "oneflow", 97, spread=0.1)
+    run = build.write()
+    first, second = (write_comparison(run, compare_within(run, "ft", ledger), (), tmp_path / out) for out in "ab")
+    assert first[0].read_bytes() == second[0].read_bytes()
+    read = pandas.read_csv(first[0])
+    assert list(read.columns) == columns.names(columns.COMPARISON)
+    assert read.speedup.iloc[-1] == pytest.approx(100 / 97)
+    assert write_comparison(run, read)[0] == run.folder / "comparison.csv"
+
+
+def test_folder_that_cannot_be_written_is_a_results_error(build, ledger, published_case, tmp_path):
+    build.time(published_case(16), "ft", 10)
+    run = build.write()
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ResultsError, match="cannot write the comparison"):
+        write_comparison(run, compare_within(run, "ft", ledger), (), tmp_path / "file")
