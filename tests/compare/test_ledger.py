@@ -186,3 +186,9 @@ def test_empty_folder_is_an_error(tmp_path):
 def test_every_flag_is_explained_and_used(ledger):
     used = {flag for claim in ledger.values() for flag in claim.document["flags"]}
     assert used == set(FLAGS)
+
+
+def test_documentation_names_every_flag_kind_and_claim(ledger):
+    text = (places.ROOT / "docs" / "claims-and-ledger.md").read_text()
+    for name in (*FLAGS, *CLAIMED, *CLAIMED.values()):
+        assert f"`{name}`" in text, name
