@@ -46,11 +46,11 @@ def shown(value: object) -> str:
         return "nothing"
     if isinstance(value, bool):
         return str(value).lower()
-    text = value if isinstance(value, str) else str(value)
+    text = str(value)
     if len(text) > _MAX_SHOWN:
         text = text[:_MAX_SHOWN] + "..."
-    # ascii() for what a terminal could not encode or would obey: lone surrogates, escape sequences.
-    return (repr(text) if text.isprintable() else ascii(text)) if isinstance(value, str) else text
+    # repr() escapes what a terminal could not encode or would obey: lone surrogates, escape sequences.
+    return repr(text) if isinstance(value, str) else text
 
 
 def suggest(word: str, names: Collection[str]) -> str:

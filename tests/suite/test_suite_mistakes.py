@@ -24,10 +24,19 @@ def listed(*entries):
     return "\n".join(lines)
 
 
-@pytest.mark.parametrize(("old", "new", "expected"), table())
+@pytest.mark.parametrize(("old", "new", "expected"), list(table()))
 def test_mistake_is_told_with_its_line(problems, changed, old, new, expected):
     assert expected
     assert problems(changed(old, new)) == expected
+
+
+@pytest.mark.parametrize("extent", ["(" * 99 + "seq" + ")" * 98, "(" * 98 + "seq" + ")" * 98, "-" * 196 + "seq"])
+def test_the_deepest_expressions_are_no_trouble(read, problems, changed, extent):
+    text = changed("[32, 64,", f"['{extent}', 64,")
+    if extent.count("(") == extent.count(")"):
+        assert read(text).cases[0].shape == (16, 64, 16, 16)
+    else:
+        assert problems(text)[0].startswith("3: '((((")
 
 
 def test_a_million_million_elements_pass_the_limit(problems):

@@ -41,10 +41,12 @@ def test_refused(problems, text, expected):
 
 
 def test_refused_values_are_told_once(problems, changed):
-    assert problems(changed("[32, 64, seq, seq]", "!x [32, 64, seq, seq]").replace("baseline: ft", "dtype: !y 3")) == [
-        "3: tag '!x' is refused; a suite holds plain values",
-        "7: tag '!y' is refused; a suite holds plain values",
-    ]
+    text = changed("baseline: ft", "dtype: !y 3")
+    for old, new in (("shape: ", "shape: !x "), ("axes:", "axes: !z")):
+        assert problems(text.replace(old, new)) == [
+            f"{3 if old == 'shape: ' else 4}: tag {new.split()[1]!r} is refused; a suite holds plain values",
+            "7: tag '!y' is refused; a suite holds plain values",
+        ]
 
 
 def test_a_bomb_ends_after_a_hundred_mistakes(problems):
