@@ -56,6 +56,22 @@ def test_published_ratio_device_and_share_stand_beside_and_the_baseline_is_itsel
     assert cell(table, "ft", "reason") == "the baseline itself"
 
 
+@pytest.mark.parametrize("claims", [(), ("triton-h100-softmax",)])
+def test_of_two_entries_with_a_case_the_runs_own_claim_is_taken(build, ledger, claims):
+    case = build.case(4096, 256)
+    build.claims = claims
+    for name in ("torch", "triton", "naive"):
+        build.time(case, name, 10)
+    run = build.write()
+    table = compare_within(run, "torch", ledger)
+    assert cell(table, "triton", "claim") == (claims[0] if claims else "torch-1024-cliff")
+    expected = 809.086437 / 840.205157 if claims else 923.042225 / 907.0727
+    assert cell(table, "triton", "published_speedup") == pytest.approx(expected)
+    alone = compare_within(run, "naive", ledger)
+    assert pandas.isna(cell(alone, "triton", "published_speedup"))
+    assert cell(alone, "triton", "claim")
+
+
 def test_graph_is_used_only_where_both_sides_have_it(build, ledger, published_case):
     case = published_case(16)
     for name, graph, events in (("ft", 10, 13), ("oneflow", 5, 8), ("torch", None, 6.5)):
