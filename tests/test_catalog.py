@@ -100,7 +100,7 @@ def test_a_missing_folder_is_named(tmp_path):
         ("IMPLEMENTATIONS = ('naive',)\n", "got ('naive',)"),
         (PEER.format(name="Torch-2"), "bad.py: implementation name 'Torch-2': expected small letters"),
         (KERNEL.format(names=("lonely",)), "'lonely' has a plan but no kernel: expected bad.cu beside it"),
-        (PEER.format(name="tree"), "bad.py"),
+        (PEER.format(name="tree"), "tree.py: implementation 'tree' is defined in"),
     ],
 )
 def test_a_bad_module_is_named_with_its_line(folder, text, said):
@@ -109,6 +109,8 @@ def test_a_bad_module_is_named_with_its_line(folder, text, said):
     (problem,) = problems(folder)
     assert said in problem
     assert str(path.parent) in problem
+    if "cannot be imported" in problem:
+        assert not [name for name in sys.modules if name.endswith("_scan_bad")], "nothing half made is left behind"
 
 
 def test_equal_names_are_refused_with_both_files(folder):

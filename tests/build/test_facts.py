@@ -18,6 +18,8 @@ ptxas info    : Compile time = 39.728 ms
 ptxas info    : Compiling entry function 'spills' for 'sm_90'
 ptxas info    : Function properties for spills
     272 bytes stack frame, 12 bytes spill stores, 16 bytes spill loads
+ptxas info    : Function properties for _Z5innerPKfi
+    64 bytes stack frame, 3 bytes spill stores, 3 bytes spill loads
 ptxas info    : Used 40 registers, used 1 barriers, 272 bytes cumulative stack size, 512 bytes smem, 400 bytes cmem[0]
 ptxas info    : Function properties for _Z6helperPKfi
     256 bytes stack frame, 7 bytes spill stores, 7 bytes spill loads
@@ -67,6 +69,8 @@ def entry(body: str, parameters: str = ".param .u64 k_param_0, .param .u64 k_par
         ("prefetch.global.L2 [%rd0]; cp.async.commit_group; cp.async.wait_group 0;", (0, 0, 0), (0, 0, 0)),
         ("cp.async.bulk.prefetch.L2.global [%rd0], %r9;", (0, 0, 0), (0, 0, 0)),
         ("// ld.global.f32 %f1, [%rd0];\n/* ld.global.f32 %f1,\n [%rd0]; */", (0, 0, 0), (0, 0, 0)),
+        ("// begin inline asm\nld.global.f32 %f1, [%rd0];\n// end inline asm", (1, 0, 0), (0, 0, 0)),
+        ("\t.loc\t1 28 0\n\tld.global.f32 \t%f1, [%rd0];", (1, 0, 0), (0, 0, 0)),
         # where an address comes from
         ("cvta.to.global.u64 %rd5, %rd0; add.s64 %rd6, %rd7, %rd5; ld.global.f32 %f1, [%rd6];", (1, 0, 0), (0, 0, 0)),
         ("mad.wide.s32 %rd5, %r3, 4, %rd0; ld.global.f32 %f1, [%rd5];", (1, 0, 0), (0, 0, 0)),
@@ -75,7 +79,8 @@ def entry(body: str, parameters: str = ".param .u64 k_param_0, .param .u64 k_par
         ("mov.b64 {%r5, %r6}, %rd0; mov.b64 %rd5, {%r5, %r6}; ld.f32 %f1, [%rd5];", (1, 0, 0), (0, 0, 0)),
         ("st.local.u64 [%rd9], %rd0; ld.local.u64 %rd5, [%rd9]; ld.f32 %f1, [%rd5];", (1, 0, 0), (0, 0, 0)),
         # numbers are no addresses: a size, a difference, an index that was loaded
-        ("mul.wide.u32 %rd5, %r2, 4; add.s64 %rd6, %rd0, %rd5; ld.global.f32 %f1, [%rd6];", (1, 0, 0), (0, 0, 0)),
+        ("mul.lo.s64 %rd5, %rd1, 4; add.s64 %rd6, %rd0, %rd5; ld.global.f32 %f1, [%rd6];", (1, 0, 0), (0, 0, 0)),
+        ("mad.lo.s64 %rd5, %rd1, %rd1, %rd0; ld.global.f32 %f1, [%rd5];", (1, 0, 0), (0, 0, 0)),
         ("shl.b64 %rd5, %rd1, 2; add.s64 %rd6, %rd0, %rd5; ld.global.f32 %f1, [%rd6];", (1, 0, 0), (0, 0, 0)),
         ("sub.s64 %rd5, %rd9, %rd1; add.s64 %rd6, %rd0, %rd5; ld.global.f32 %f1, [%rd6];", (1, 0, 0), (0, 0, 0)),
         ("ld.global.u64 %rd5, [%rd0]; ld.global.f32 %f1, [%rd5];", (1, 0, 0), (0, 0, 0)),

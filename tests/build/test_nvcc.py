@@ -176,6 +176,16 @@ def test_kernels_were_found() -> None:
     assert ("softmax", "naive") in COMPILED
 
 
+@pytest.mark.timeout(900)
+def test_the_port_that_never_reads_its_input_is_flagged(everything: dict[BuildRequest, Binary | BuildError]) -> None:
+    found = planned(CATALOG.implementations["softmax"]["ft_as_published"], known_gpu("h200"))
+    assert found
+    for case, plan, request in found:
+        binary = everything[request]
+        assert isinstance(binary, Binary)
+        assert unread_inputs(plan, binary.facts, ["x"]) == ["x"], case.key
+
+
 @pytest.mark.timeout(900)  # the first one waits for all compilations
 @pytest.mark.parametrize("gpu", GPUS)
 @pytest.mark.parametrize(("operation", "name"), COMPILED)
