@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
 from kernelbench import dtypes, places
+from kernelbench.build import BuildRequest, build, find_compiler
 from kernelbench.catalog import load_catalog
-from kernelbench.records import DeviceProperties, Implementation, LaunchPlan, Scalar
+from kernelbench.errors import NoCompiler
+from kernelbench.records import Binary, DeviceProperties, Implementation, LaunchPlan, Scalar
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90")  # the oldest that nvcc 13 knows, and the two after it with new loads
 _ENTRY = re.compile(r"\.entry\s+(\w+)\s*\((.*?)\)", re.DOTALL)
@@ -74,6 +76,29 @@ def signatures(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Implementa
         return known[key]
 
     return compile_once
+
+
+@pytest.fixture(scope="session")
+def binaries(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Callable[[Implementation, Sequence[LaunchPlan], str], list[Binary]]:
+    """Builds each plan for one architecture, in parallel and once a session; the binaries in the plans' order."""
+    try:
+        compiler = find_compiler()
+    except NoCompiler as error:
+        pytest.skip(str(error))
+    cache = tmp_path_factory.mktemp("binaries")
+
+    def build_all(implementation: Implementation, plans: Sequence[LaunchPlan], architecture: str) -> list[Binary]:
+        assert implementation.source is not None
+        requests = [BuildRequest(implementation.source, plan.defines, architecture) for plan in plans]
+        built = build(requests, compiler, cache)
+        results = [built[request] for request in requests]
+        for result in results:
+            assert isinstance(result, Binary), result
+        return results
+
+    return build_all
 
 
 @pytest.fixture(scope="session")
