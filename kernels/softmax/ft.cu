@@ -7,7 +7,8 @@
 //   launch  v1: grid batch * heads, the rows of a head one after the other; v2: grid batch * heads * seq, a block a row
 //           block: the next of 32, 64, .., 1024 that holds a row; 264 bytes of static shared memory
 //   moves   8 bytes an element of float: 1 read, 1 write, 4-byte accesses; at seq = 16 half of each warp idles
-//   The denominator is the sum plus 1e-6. A row of -inf gives zeros, since idle threads bring -1e20 to the maximum.
+//   The denominator is the sum plus 1e-6. A row of -inf gives zeros, since idle lanes bring -1e20 to the maximum;
+//   at 1024 columns none is idle, and it gives NaN.
 //   Origin: NVIDIA/FasterTransformer, release/v1.0_tag, fastertransformer/cuda/open_attention.cu, lines 189 to 268.
 #include "common/convert.cuh"
 #include "softmax/ft_reduce.cuh"
