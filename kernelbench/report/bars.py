@@ -24,7 +24,8 @@ def speedup_figure(run: Run, comparison: pandas.DataFrame, cache: str) -> Figure
 
     table = comparison[(comparison["cache"] == cache) & comparison["speedup"].notna()]
     own = set(table["baseline"])
-    colours = style.colours([name for name in view.highlights(run, comparison) if name not in own])
+    colours = style.colours(view.highlights(run, comparison))  # as in the other charts
+    colours = {name: colour for name, colour in colours.items() if name not in own}
     bars = [row for row in view.records(table) if row["implementation"] in colours]
     panels = _panels(bars, run.rows.drop_duplicates("case").set_index("case")["dtype"].to_dict())
     with style.settings():

@@ -154,7 +154,9 @@ def _speedups(rows: Sequence[Mapping[str, Any]], labels: Mapping[str, str], cach
     from rich.text import Text
 
     devices = {view.text(row["published_device"]) for row in rows if row["published_speedup"] is not None}
+    methods = {view.text(row["method"]) for row in rows} - {""}
     columns: dict[str, Callable[[Mapping[str, Any]], str]] = {
+        "by": lambda row: view.text(row["method"]) if len(methods) > 1 else "",
         "time": lambda row: time_text(row["median_s"]),
         "speed-up": lambda row: "1" if _is_baseline(row) else view.ratio_text(row["speedup"]),
         "95 % interval": _interval,
@@ -162,7 +164,6 @@ def _speedups(rows: Sequence[Mapping[str, Any]], labels: Mapping[str, str], cach
         "published": lambda row: _published(row, with_device=len(devices) > 1),
     }
     columns = {header: cell for header, cell in columns.items() if any(cell(row) for row in rows)}
-    methods = {view.text(row["method"]) for row in rows} - {""}
     of = ", ".join(dict.fromkeys(view.text(row["baseline"]) for row in rows))
     table = new_table(
         f"Speed-up over {of}" + (f", {cache}" if cache else "") + (f", by {min(methods)}" if len(methods) == 1 else "")
@@ -173,9 +174,8 @@ def _speedups(rows: Sequence[Mapping[str, Any]], labels: Mapping[str, str], cach
     table.add_column("verdict", no_wrap=True)
     for case in dict.fromkeys(row["case"] for row in rows):
         of_case = [row for row in rows if row["case"] == case]
-        method = f" (by {view.text(of_case[0]['method']) or 'no method'})" if len(methods) > 1 else ""
         table.add_section()
-        table.add_row(Text(labels[case] + method, "bold"))
+        table.add_row(Text(labels[case], "bold"))
         for row in of_case:
             verdict = "baseline" if _is_baseline(row) else view.text(row["verdict"])
             cells = (cell(row) for cell in columns.values())
@@ -204,7 +204,8 @@ def _notes(rows: Sequence[Mapping[str, Any]], labels: Mapping[str, str]) -> list
     """Why cells are empty, alike reasons gathered."""
     cases: dict[str, list[str]] = {}
     for row in rows:
-        if view.text(row["reason"]) and labels[row["case"]] not in cases.setdefault(row["reason"], []):
+        own = _is_baseline(row) and row["median_s"] is not None
+        if view.text(row["reason"]) and not own and labels[row["case"]] not in cases.setdefault(row["reason"], []):
             cases[row["reason"]].append(labels[row["case"]])
     return [
         f"{', '.join(where[:3])}{f' and {len(where) - 3} more' if where[3:] else ''}: {reason}"

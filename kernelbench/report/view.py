@@ -78,7 +78,7 @@ def records(table: pandas.DataFrame) -> list[dict[str, Any]]:
 
 
 def case_labels(keys: Iterable[str]) -> dict[str, str]:
-    """The shortest text for each case key that still tells the cases apart.
+    """The shortest text for each case key that still tells the cases apart: `seq=16 float32`.
 
     Words that all cases share are left out; so is the shape where the suite's axes determine it.
     """
@@ -88,13 +88,15 @@ def case_labels(keys: Iterable[str]) -> dict[str, str]:
     for drop_shape in (True, False):
         labels = {
             key: " ".join(
-                part for part in parts if part not in shared and not (drop_shape and part.startswith("shape="))
+                part.removeprefix("dtype=").removeprefix("shape=")
+                for part in parts
+                if part not in shared and not (drop_shape and part.startswith("shape="))
             )
             for key, parts in words.items()
         }
         if len(unique) > 1 and len(set(labels.values())) == len(unique) and all(labels.values()):
             return labels
-    return {key: next((part for part in words[key] if part.startswith("shape=")), key) for key in unique}
+    return {key: next((part[6:] for part in words[key] if part.startswith("shape=")), key) for key in unique}
 
 
 def shared_words(keys: Iterable[str]) -> str:

@@ -1,0 +1,119 @@
+"""One HTML page of a run: self-contained, offline, readable without scripts.
+
+Suites, kernels and ledger may come from anywhere, so all their text is escaped, links must be http(s), and the page
+forbids itself to load anything or to run any script but its own.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from kernelbench.errors import ResultsError
+from kernelbench.report import charts, page, sources, strips, style, view
+from kernelbench.report.sources import Published
+
+if TYPE_CHECKING:
+    import pandas
+
+    from kernelbench.results import Run
+
+MAX_BYTES = 3_000_000
+_HERE = Path(__file__).parent
+
+
+def write_report(
+    run: Run,
+    comparison: pandas.DataFrame,
+    verdicts: Sequence[view.Verdict],
+    out: Path,
+    published: Published | None = None,
+) -> Path:
+    """Write the page to `out`, below 3 MB: a run too large for that goes without the strips of its samples.
+
+    `comparison` may be empty (with its columns); so may `verdicts`. `published` may be the whole ledger.
+    """
+    text = render(run, comparison, verdicts, published or Published())
+    if len(text.encode()) >= MAX_BYTES:
+        text = render(run, comparison, verdicts, published or Published(), with_strips=False)
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise ResultsError(
+            f"{out}: cannot write the report ({error.strerror}); choose another place with --out"
+        ) from error
+    return out
+
+
+def render(
+    run: Run,
+    comparison: pandas.DataFrame,
+    verdicts: Sequence[view.Verdict],
+    published: Published,
+    with_strips: bool = True,
+) -> str:
+    """The page as text."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
+
+    labels = view.case_labels(run.rows["case"])
+    script = (_HERE / "page.js").read_text(encoding="utf-8")
+    templates = Environment(
+        loader=FileSystemLoader(_HERE),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    templates.filters["link"] = safe_link
+    return templates.get_template("template.html.j2").render(
+        css=Markup((_HERE / "page.css").read_text(encoding="utf-8")),
+        script=Markup(script),
+        script_hash=_content_hash(f"\n{script}\n"),
+        version=view.text(run.environment.get("kernelbench")),
+        head=page.header(run, verdicts),
+        baseline=view.baselines(comparison),
+        claims=page.claims(verdicts, labels),
+        charts=_charts(run, comparison),
+        rows=page.measurements(run, comparison, labels, with_strips),
+        with_strips=with_strips,
+        reach=f"{100 * strips.REACH:.0f} %",
+        problems=page.problems(run, labels),
+        launches=page.launches(run, labels),
+        cases=[(labels[key], key) for key in dict.fromkeys(run.rows["case"])],
+        implementations=sources.implementations(run),
+        published=sources.published(published, run, verdicts, comparison),
+        environment=page.environment(run),
+        commands=page.commands(run, comparison),
+    )
+
+
+def _charts(run: Run, comparison: pandas.DataFrame) -> list[dict[str, Any]]:
+    from markupsafe import Markup
+
+    return [
+        {
+            "name": chart.name,
+            "title": chart.title,
+            "caption": chart.caption,
+            # Text inside comes from matplotlib, which escapes it.
+            "svg": Markup(style.inline_svg(chart.figure, chart.name, f"{chart.title}. {chart.caption}")),
+        }
+        for chart in charts.all_charts(run, comparison)
+    ]
+
+
+def safe_link(url: str) -> str:
+    """The address if it is a web page's, else '': `javascript:` and its like never become links."""
+    parts = urlsplit(url.strip())
+    return url.strip() if parts.scheme in ("http", "https") and parts.netloc else ""
+
+
+def _content_hash(text: str) -> str:
+    """How a content security policy names a script that may run."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

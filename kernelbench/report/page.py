@@ -1,0 +1,227 @@
+"""What the HTML page shows, section by section, as plain texts and numbers. The template only lays it out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from kernelbench.report import strips, view
+from kernelbench.units import bytes_text, duration_text, rate_text, time_text
+
+if TYPE_CHECKING:
+    import pandas
+
+    from kernelbench.results import Run
+
+SYMBOLS = {"holds": "✓", "does not hold": "✗", "holds in part": "◐", "not measured": "○"}
+
+
+def header(run: Run, verdicts: Sequence[view.Verdict]) -> dict[str, Any]:
+    """Title, the answer in a sentence, and what the run was."""
+    rows, environment = run.rows, run.environment
+    counts = rows["status"].value_counts().to_dict()
+    words = {"wrong": "wrong", "failed": "failed", "unsupported": "refused", "skipped": "skipped"}
+    limits = environment.get("limits") or {}
+    return {
+        "title": view.text(environment.get("title")) or run.suite,
+        "suite": run.suite,
+        "device": run.device,
+        "date": view.text(environment.get("started"))[:10],
+        "answer": view.answer(verdicts, run.device),
+        "detail": next((one.sentence for one in verdicts if one.verdict != "not measured"), ""),
+        "cases": rows["case"].nunique(),
+        "implementations": rows["implementation"].nunique(),
+        "measured": counts.get("ok", 0),
+        "troubles": [f"{counts[status]} {word}" for status, word in words.items() if counts.get(status)],
+        "alarm": bool(counts.get("wrong") or counts.get("failed")),
+        "floor": time_text(view.number(limits.get("floor_s"))),
+        "graph_floor": time_text(view.number(limits.get("graph_floor_s"))),
+        "ceiling": rate_text(view.number(limits.get("dram_bytes_per_s"))),
+        "ceiling_copy": view.text(limits.get("dram_copy")),
+        "l2": rate_text(view.number(limits.get("l2_bytes_per_s"))),
+        "common": view.shared_words(rows["case"]),
+    }
+
+
+def claims(verdicts: Sequence[view.Verdict], labels: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Each claim with its verdict and what each case says of it."""
+    return [
+        {
+            "id": verdict.id,
+            "title": verdict.title,
+            "verdict": verdict.verdict,
+            "symbol": SYMBOLS.get(verdict.verdict, "○"),
+            "tone": verdict.verdict.replace(" ", "-"),
+            "sentence": verdict.sentence,
+            "cases": [
+                {
+                    "case": labels.get(case.case, case.case),
+                    "measured": _quantity(case.measured),
+                    "published": _quantity(case.published),
+                    "holds": {True: "yes", False: "no", None: "unsure" if case.measured is not None else ""}[
+                        case.holds
+                    ],
+                    "text": case.text,
+                }
+                for case in verdict.cases
+            ],
+        }
+        for verdict in verdicts
+    ]
+
+
+def _quantity(value: float | None) -> str:
+    return "" if value is None else view.ratio(value)
+
+
+def measurements(
+    run: Run, comparison: pandas.DataFrame, labels: Mapping[str, str], with_strips: bool
+) -> list[dict[str, Any]]:
+    """Every row of results.csv, in its order."""
+    speedups = {
+        (row["case"], row["implementation"], row["cache"], row["method"]): row for row in view.records(comparison)
+    }
+    paths = strips.strips(run.samples) if with_strips else {}
+    lines = []
+    for row in view.records(run.rows):
+        key = (row["case"], row["implementation"], row["cache"], row["method"])
+        line = {"case": labels[row["case"]], "implementation": row["implementation"], "status": row["status"]}
+        if row["status"] == "ok":
+            line |= _time_cells(row) | _speedup_cells(speedups.get(key)) | {"strip": paths.get(key, "")}
+        lines.append(line | {"word": view.STATUS_WORDS.get(row["status"], row["status"]), "note": _note(row)})
+    return lines
+
+
+def _time_cells(row: Mapping[str, Any]) -> dict[str, Any]:
+    median, low, high = row["median_s"], row["low_s"], row["high_s"]
+    bandwidth = row["bandwidth_bytes_per_s"]
+    return {
+        "cache": row["cache"],
+        "method": row["method"],
+        "seconds": f"{median:.4g}",
+        "median": time_text(median),
+        "half": "" if low is None or high is None else f"{50 * (high - low) / median:.2f}",
+        "share": "" if row["share_of_ceiling"] is None else f"{100 * row['share_of_ceiling']:.0f}",
+        "bandwidth": "" if bandwidth is None else f"{bandwidth / 1e9:.0f}",
+        "samples": "" if row["samples"] is None else f"{row['samples']:.0f}",
+        "range": f"5 % below {time_text(row['p5_s'])}, 5 % above {time_text(row['p95_s'])}",
+    }
+
+
+def _speedup_cells(row: Mapping[str, Any] | None) -> dict[str, Any]:
+    if row is None or row["speedup"] is None:
+        return {"speedup": "", "speedup_interval": "", "verdict": ""}
+    low, high = row["speedup_low"], row["speedup_high"]
+    interval = "" if low is None or high is None else f"{view.ratio(low)} to {view.ratio(high)}"
+    return {"speedup": view.ratio(row["speedup"]), "speedup_interval": interval, "verdict": row["verdict"] or ""}
+
+
+def _note(row: Mapping[str, Any]) -> str:
+    """What to know of a row: its reason, and what makes its time less certain."""
+    parts = [row["reason"] or ""]
+    if row["floor_limited"] == "yes":
+        parts.append("near the floor")
+    if row["stopped"] in ("time limit", "sample limit"):
+        parts.append(f"stopped by the {row['stopped']}")
+    if row["throttle"]:
+        parts.append(f"clock lowered: {row['throttle']}")
+    return "; ".join(part for part in parts if part)
+
+
+def problems(run: Run, labels: Mapping[str, str]) -> list[dict[str, Any]]:
+    """What was wrong, failed, refused or skipped, with its reason; wrong rows first."""
+    order = ("wrong", "failed", "skipped", "unsupported")
+    groups = view.reason_groups(run.rows)
+    return [
+        {
+            "implementation": name,
+            "status": status,
+            "word": view.STATUS_WORDS.get(status, status),
+            "cases": ", ".join(labels[case] for case in cases),
+            "reason": reason,
+        }
+        for name, status, cases, reason in sorted(groups, key=lambda group: order.index(group[1]))
+    ]
+
+
+def launches(run: Run, labels: Mapping[str, str]) -> list[dict[str, Any]]:
+    """For each case and implementation: its launches, what the compiler said, and how far off the output was."""
+    lines = []
+    for row in view.records(run.rows.drop_duplicates(["case", "implementation"])):
+        if not (row["launches"] or row["check"]):
+            continue
+        loads = view.parse_loads(row["input_loads"] or "")
+        lines.append(
+            {
+                "case": labels[row["case"]],
+                "implementation": row["implementation"],
+                "launches": [part.strip() for part in (row["launches"] or "").split(";")],
+                "registers": _count(row["registers"]),
+                "shared": _count(row["static_shared_bytes"]),
+                "spills": _count(row["spill_bytes"]),
+                "loads": row["input_loads"] or "",
+                "flag": view.never_read(loads),
+                "check": row["check"] or "",
+                "absolute": _error(row["max_absolute_error"]),
+                "relative": _error(row["max_relative_error"]),
+                "tolerance": _error(row["relative_tolerance"]),
+            }
+        )
+    return lines
+
+
+def _count(value: float | None) -> str:
+    return "" if value is None else f"{value:.0f}"
+
+
+def _error(value: float | None) -> str:
+    return "" if value is None else f"{value:.1e}"
+
+
+def environment(run: Run) -> list[tuple[str, str]]:
+    """The run's environment as lines of name and value; what has a section of its own is left out."""
+    left_out = {"implementations", "limits", "title", "claims", "command"}
+    return list(_flat({key: value for key, value in run.environment.items() if key not in left_out}))
+
+
+def _flat(values: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
+    lines: list[tuple[str, str]] = []
+    for key, value in values.items():
+        name = f"{prefix}{key}".replace("_", " ")
+        if isinstance(value, Mapping):
+            lines += _flat(value, f"{name}: ")
+        elif value not in (None, "", []):
+            lines.append(_with_unit(name, value))
+    return lines
+
+
+def _with_unit(name: str, value: Any) -> tuple[str, str]:
+    """Units in names become units of values: `l2 bytes` 50000000 is `l2` 50.0 MB."""
+    number = value if isinstance(value, int | float) and not isinstance(value, bool) else None
+    if number is not None and name.endswith(" bytes per s"):
+        return name.removesuffix(" bytes per s"), rate_text(number)
+    if number is not None and name.endswith(" bytes"):
+        return name.removesuffix(" bytes"), bytes_text(number)
+    if number is not None and name.endswith(" hz"):
+        return name.removesuffix(" hz"), f"{number / 1e6:.0f} MHz"
+    if number is not None and name == "wall s":
+        return "duration", duration_text(number)
+    separator = "." if name.endswith("compute capability") else " "
+    return name, separator.join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def commands(run: Run, comparison: pandas.DataFrame) -> list[tuple[str, str]]:
+    """What to type to get this again, on this GPU or another."""
+    import shlex
+
+    command = run.environment.get("command")
+    words = shlex.join(map(str, command)) if isinstance(command, list | tuple) else view.text(command)
+    baseline = view.baselines(comparison) or view.text(run.environment.get("baseline"))
+    against = f" --baseline {shlex.quote(baseline)}" if baseline else ""
+    lines = [
+        ("as it was run", words),
+        ("measure again", f"kernelbench run {shlex.quote(run.suite)}"),
+        ("compare", f"kernelbench compare{against}"),
+        ("this page", "kernelbench report"),
+    ]
+    return [(what, line) for what, line in lines if line]
