@@ -97,17 +97,16 @@ def run(suites: tuple[str, ...], no_report: bool, **options: Any) -> None:
       kernelbench run softmax --only ft,oneflow,copy --filter 'seq=512' --quick
       kernelbench run softmax --resume
     """
-    from kernelbench import pipeline
-    from kernelbench.report import console
+    from kernelbench import pipeline, screen
 
     request = _request(suites, options)
     if request.out and len(suites) > 1:
         raise InputError(f"--out {request.out}: one folder holds one suite, but {len(suites)} were named")
     failed = False
-    for answer in pipeline.run(request, console.ConsoleProgress()):
+    for answer in pipeline.run(request, screen.ConsoleProgress()):
         page = None if no_report else pipeline.report(answer, None)
-        console.show_run(answer, page)
-        failed = failed or bool(answer.run.rows["status"].isin(["failed", "wrong"]).any())
+        screen.show_run(answer, page)
+        failed = failed or pipeline.has_failures(answer.run)
     sys.exit(1 if failed else 0)
 
 
@@ -147,12 +146,11 @@ def compare(
       kernelbench compare softmax_half --baseline torch --only oneflow,ft
       kernelbench compare --baseline published
     """
-    from kernelbench import pipeline
-    from kernelbench.report import console
+    from kernelbench import pipeline, screen
 
     answer, which = pipeline.answer_of(run_name, baseline)
     folder = pipeline.save_comparison(answer, out)
-    console.show_comparison(answer, which, folder, caches, only)
+    screen.show_comparison(answer, which, folder, caches, only)
 
 
 @cli.command()
@@ -171,12 +169,11 @@ def report(run_name: str | None, baseline: str | None, out: Path | None) -> None
       kernelbench report
       kernelbench report softmax --out softmax.html
     """
-    from kernelbench import pipeline
-    from kernelbench.report import console
+    from kernelbench import pipeline, screen
 
     answer, which = pipeline.answer_of(run_name, baseline)
-    console.say(f"Report of {which}")
-    console.say(f"written to {pipeline.report(answer, out)}")
+    screen.say(f"Report of {which}")
+    screen.say(f"written to {pipeline.report(answer, out)}")
 
 
 @cli.command()
@@ -195,11 +192,10 @@ def check(suites: tuple[str, ...], **options: Any) -> None:
       kernelbench check suites/softmax.yaml
       kernelbench check softmax --specimens        shows that wrong kernels are rejected
     """
-    from kernelbench import pipeline
-    from kernelbench.report import console
+    from kernelbench import pipeline, screen
 
-    results = list(pipeline.check(_request(suites, options), console.ConsoleProgress()))
-    console.show_checks(results)
+    results = list(pipeline.check(_request(suites, options), screen.ConsoleProgress()))
+    screen.show_checks(results)
     wrong = [
         result
         for result in results
@@ -222,11 +218,10 @@ def plan(suites: tuple[str, ...], gpu: str | None, **options: Any) -> None:
       kernelbench plan softmax --only oneflow
       kernelbench plan softmax_oneflow_regimes --gpu a100 --filter columns=4096
     """
-    from kernelbench import pipeline
-    from kernelbench.report import console
+    from kernelbench import pipeline, screen
 
     properties = pipeline.gpu_properties(gpu)
-    console.show_plans(pipeline.planned(_request(suites, options), properties), properties)
+    screen.show_plans(pipeline.planned(_request(suites, options), properties), properties)
 
 
 @cli.command()
@@ -244,12 +239,11 @@ def build(suites: tuple[str, ...], gpu: str | None, **options: Any) -> None:
       kernelbench build softmax
       kernelbench build softmax --gpu v100 --specimens
     """
-    from kernelbench import pipeline
-    from kernelbench.report import console
+    from kernelbench import pipeline, screen
 
     properties = pipeline.gpu_properties(gpu)
-    found, summary = pipeline.build(_request(suites, options), properties, console.ConsoleProgress())
-    console.show_builds(found, summary, properties)
+    found, summary = pipeline.build(_request(suites, options), properties, screen.ConsoleProgress())
+    screen.show_builds(found, summary, properties)
     broken = any(one.status == "failed" for _, plans in found for plan in plans for one in plan.planned)
     sys.exit(1 if broken else 0)
 
@@ -264,11 +258,10 @@ def list_(what: str | None) -> None:
       kernelbench list
       kernelbench list claims
     """
-    from kernelbench import listing
-    from kernelbench.report import console
+    from kernelbench import listing, screen
 
     for kind in [what] if what else list(listing.KINDS):
-        console.show_list(listing.KINDS[kind]())
+        screen.show_list(listing.KINDS[kind]())
 
 
 @cli.command()
@@ -276,9 +269,9 @@ def list_(what: str | None) -> None:
 def doctor(nvcc: Path | None) -> None:
     """Check what kernelbench needs on this machine, and say how to get what is missing."""
     from kernelbench import doctor as doctor_room
-    from kernelbench.report import console
+    from kernelbench import screen
 
-    sys.exit(0 if console.show_diagnosis(doctor_room.diagnose(nvcc)) else 1)
+    sys.exit(0 if screen.show_diagnosis(doctor_room.diagnose(nvcc)) else 1)
 
 
 def _request(suites: tuple[str, ...], options: dict[str, Any]) -> Any:

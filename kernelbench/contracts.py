@@ -8,7 +8,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from kernelbench.records import Arrays, ArraySpec, Binary, Case, DeviceProperties, Implementation, LaunchPlan
+from kernelbench.differences import Differences
+from kernelbench.records import (
+    Array,
+    Arrays,
+    ArraySpec,
+    Binary,
+    Case,
+    DeviceProperties,
+    Implementation,
+    LaunchPlan,
+    Tolerance,
+)
 
 
 class Executable(Protocol):
@@ -71,6 +82,9 @@ class Device(Protocol):
 
     def poison(self, arrays: Arrays, specs: Sequence[ArraySpec]) -> None:
         """Outputs overwritten with a pattern that no kernel writes (all bits set: NaN in every float)."""
+
+    def compare(self, got: Array, dtype: str, expected: Array, tolerance: Tolerance) -> Differences:
+        """A flat stored array of `dtype` against a flat float64 array; see differences.differences."""
 
     def red_zone_damage(self, arrays: Arrays) -> str:
         """The name of an array whose surroundings were written, else ''."""

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from kernelbench import environment, places
 from kernelbench.catalog import Catalog, load_catalog
 from kernelbench.contracts import Device
-from kernelbench.errors import BuildError, DeviceLost, NoDevice
-from kernelbench.planning import CasePlan, Planned, plan_suite
+from kernelbench.errors import BuildError, DeviceLost, InputError, NoDevice
+from kernelbench.planning import CasePlan, Planned, input_loads, plan_suite
 from kernelbench.records import Binary, DeviceProperties, Limits, Operation, Result, Suite
 from kernelbench.results import Run, Store, read_run
 from kernelbench.rows import rows_of, samples_of
@@ -76,7 +76,7 @@ def run(request: Request, progress: Progress) -> Iterator[Answer]:
     from kernelbench.build import find_compiler
     from kernelbench.devices import open_device
 
-    catalog = load_catalog(specimens=request.specimens)
+    catalog = load_catalog(specimens=True)
     suites = read_suites(request, catalog)
     device = open_device(request.device)
     compiler = find_compiler(request.nvcc)
@@ -97,6 +97,7 @@ def run_suite(
     """Plan, build and measure one suite; every finished case is on disk before the next begins."""
     from kernelbench.measure.case import CaseRun, Settings
     from kernelbench.measure.rounds import QUICK, Precision
+    from kernelbench.measure.timing import CACHES
 
     started = time.monotonic()
     operation = catalog.operations[suite.operation]
@@ -117,7 +118,8 @@ def run_suite(
     store.write_environment(state)
 
     precision = QUICK if request.quick else Precision()
-    settings = Settings(request.seed, request.caches or suite.caches, precision, limits)
+    caches = [cache for cache in CACHES if cache in (request.caches or suite.caches)]
+    settings = Settings(request.seed, caches, precision, limits)
     with progress.stage(f"Measuring {suite.name} on {device.name}", sum(map(_weight, plans))) as advance:
         for plan in plans:
             case_run = CaseRun(device, operation, plan)
@@ -138,7 +140,7 @@ def check(request: Request, progress: Progress) -> Iterator[Result]:
     from kernelbench.devices import open_device
     from kernelbench.measure.case import CaseRun, Settings
 
-    catalog = load_catalog(specimens=request.specimens)
+    catalog = load_catalog(specimens=True)
     suites = read_suites(request, catalog)
     device = open_device(request.device)
     compiler = find_compiler(request.nvcc)
@@ -176,7 +178,7 @@ def read_suites(request: Request, catalog: Catalog) -> list[Suite]:
 
 def planned(request: Request, gpu: DeviceProperties) -> list[tuple[Suite, tuple[CasePlan, ...]]]:
     """Every suite with its launch plans for `gpu`."""
-    catalog = load_catalog(specimens=request.specimens)
+    catalog = load_catalog(specimens=True)
     return [
         (suite, plan_suite(suite, catalog.operations[suite.operation], catalog.implementations[suite.operation], gpu))
         for suite in read_suites(request, catalog)
@@ -204,11 +206,15 @@ def built(
 
     def with_binary(one: Planned) -> Planned:
         request = request_of(one)
-        if request is None:
+        if request is None or one.plan is None:
             return one
         binary = binaries[request]
         if isinstance(binary, BuildError):
             return replace(one, status="failed", reason=str(binary))
+        try:
+            input_loads(one.plan, binary.facts, ())  # the plan launches what the binary holds
+        except InputError as error:
+            return replace(one, status="failed", reason=str(error))
         return replace(one, binary=binary)
 
     compiled = sum(isinstance(binary, Binary) and not binary.cached for binary in binaries.values())
@@ -257,6 +263,12 @@ def answer(run: Run, baseline: str | None = None) -> Answer:
     ledger = read_ledger(places.LEDGER)
     chosen = baseline or run.environment.get("baseline") or str(run.rows["implementation"].iloc[0])
     return Answer(run, compare_within(run, chosen, ledger), judge(run, ledger))
+
+
+def has_failures(run: Run) -> bool:
+    """A row failed or was wrong; specimens are wrong on purpose."""
+    rows = run.rows
+    return bool((rows["status"].isin(["failed", "wrong"]) & (rows["role"] != "specimen")).any())
 
 
 def answer_of(run_name: str | None, baseline: str | None) -> tuple[Answer, str]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from kernelbench import dtypes
+from kernelbench.gpu import DeviceProperties as DeviceProperties  # noqa: PLC0414 - plans import their words from here
 
 Array = Any  # a numpy or cupy array
 Arrays = Mapping[str, Array]  # by name, as an operation's `arrays` names them
@@ -135,53 +136,6 @@ class Origin:
     url: str = ""
     commit: str = ""
     differs: str = ""  # what is not as in the original, and why
-
-
-@dataclass(frozen=True)
-class DeviceProperties:
-    """What a plan may know of a GPU. Sizes in bytes, rates in bytes per second."""
-
-    name: str
-    compute_capability: tuple[int, int]
-    multiprocessors: int
-    l2_bytes: int
-    memory_bytes: int
-    peak_bytes_per_s: float  # memory clock times bus width, both edges
-    max_threads_per_multiprocessor: int
-    max_blocks_per_multiprocessor: int
-    registers_per_multiprocessor: int
-    shared_per_multiprocessor: int
-    shared_per_block: int  # without opting in: 48 KB on every GPU so far
-    shared_per_block_optin: int
-    shared_reserved_per_block: int  # what the driver takes of each resident block: 1 KB since sm_80
-    max_grid: tuple[int, int, int] = (2**31 - 1, 65535, 65535)
-    max_threads_per_block: int = 1024
-    warp_size: int = 32
-
-    @property
-    def architecture(self) -> str:
-        """As nvcc names it: `sm_90`."""
-        major, minor = self.compute_capability
-        return f"sm_{major}{minor}"
-
-    def resident_blocks(self, threads: int, registers: int, shared_bytes: int) -> int:
-        """Blocks that fit on one multiprocessor at once; 0 if not even one does.
-
-        `registers` a thread as ptxas reports them, `shared_bytes` a block, static plus dynamic. The
-        rules are those of NVIDIA's occupancy calculator for sm_70 and later: registers are given out
-        in units of 256 a warp, shared memory in units of 128 bytes (sm_80 on) or 256.
-        """
-        warps = -(-threads // self.warp_size)
-        if threads > self.max_threads_per_block or shared_bytes > self.shared_per_block_optin:
-            return 0
-        by_warps = self.max_threads_per_multiprocessor // self.warp_size // warps
-        registers_per_warp = -(-registers * self.warp_size // 256) * 256
-        # Each of a multiprocessor's four partitions gives registers to whole warps of its own.
-        warps_by_registers = 4 * (self.registers_per_multiprocessor // 4 // max(registers_per_warp, 1))
-        unit = 128 if self.compute_capability >= (8, 0) else 256
-        shared = -(-(shared_bytes + self.shared_reserved_per_block) // unit) * unit
-        by_shared = self.shared_per_multiprocessor // shared if shared else self.max_blocks_per_multiprocessor
-        return min(self.max_blocks_per_multiprocessor, by_warps, warps_by_registers // warps, by_shared)
 
 
 @dataclass(frozen=True)
@@ -348,10 +302,3 @@ class Claim:
     kind: str
     suites: tuple[str, ...]
     document: Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class Environment:
-    """Where, when and with what a run was made: environment.json."""
-
-    values: Mapping[str, Any] = field(default_factory=dict)

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from kernelbench.planning import launch_text
-from kernelbench.records import EntryFacts, Limits, Measurement, Operation, Result, Scalar
+from kernelbench.planning import input_loads, launch_text
+from kernelbench.records import Limits, Measurement, Operation, Result
 
 FLOOR_LIMITED = 3.0  # times an empty kernel: below this a time says as much of the launch as of the kernel
 
@@ -75,7 +75,7 @@ def _build_cells(operation: Operation, result: Result) -> dict[str, Any]:
         return cells
     facts = [result.binary.facts[launch.entry] for launch in result.plan.launches]
     inputs = [spec.name for spec in operation.arrays(result.case) if spec.role == "input"]
-    loads = {name: _loads(name, result, facts) for name in inputs}
+    loads = input_loads(result.plan, result.binary.facts, inputs)
     return {
         **cells,
         "registers": max(fact.registers for fact in facts),
@@ -84,17 +84,6 @@ def _build_cells(operation: Operation, result: Result) -> dict[str, Any]:
         "input_loads": " ".join(f"{name}={count}" for name, count in loads.items()),
         "binary": result.binary.key[:16],
     }
-
-
-def _loads(name: str, result: Result, facts: list[EntryFacts]) -> int:
-    """Global load instructions of array `name` over all launches of the plan."""
-    assert result.plan is not None
-    return sum(
-        fact.parameter_loads[position]
-        for launch, fact in zip(result.plan.launches, facts, strict=True)
-        for position, argument in enumerate(launch.arguments)
-        if not isinstance(argument, Scalar) and argument == name
-    )
 
 
 def _time_cells(operation: Operation, result: Result, measured: Measurement, limits: Limits) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 
@@ -10,15 +11,21 @@ import numpy as np
 def median_interval(samples: Sequence[float], confidence: float = 0.95) -> tuple[float, float, float]:
     """Median and its distribution-free interval (order statistics; Conover, Practical Nonparametric
     Statistics, 3.2). With fewer than 6 samples the interval is the range: no narrower one has 95 %."""
-    from scipy.stats import binom
-
     ordered = np.sort(np.asarray(samples, dtype=float))
     n = len(ordered)
     if n == 0:
         raise ValueError("no samples: a median of nothing does not exist")
-    rank = int(binom.ppf((1 - confidence) / 2, n, 0.5))
+    rank = _lower_rank(n, confidence)
     low, high = max(rank - 1, 0), min(n - rank, n - 1)
     return float(np.median(ordered)), float(ordered[low]), float(ordered[high])
+
+
+@cache
+def _lower_rank(n: int, confidence: float) -> int:
+    """Rank, from 1, of the ordered sample that bounds the median from below; 0 where there is none."""
+    from scipy.stats import binom
+
+    return int(binom.ppf((1 - confidence) / 2, n, 0.5))
 
 
 def ratio_interval(

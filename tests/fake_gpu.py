@@ -13,8 +13,9 @@ import numpy as np
 
 from kernelbench import dtypes
 from kernelbench.devices.known import KNOWN
+from kernelbench.differences import Differences, differences
 from kernelbench.errors import DeviceError
-from kernelbench.records import Arrays, ArraySpec, Binary, Case, Implementation, LaunchPlan, Origin
+from kernelbench.records import Arrays, ArraySpec, Binary, Case, Implementation, LaunchPlan, Origin, Tolerance
 
 FLUSH_S = 30e-6
 EVENT_S = 1e-6
@@ -103,6 +104,9 @@ class FakeDevice:
         for spec in specs:
             if spec.role == "output":
                 arrays[spec.name].view(np.uint8)[...] = 0xFF
+
+    def compare(self, got: Any, dtype: str, expected: Any, tolerance: Tolerance) -> Differences:
+        return differences(np, dtypes.widen(np, got, dtype), expected, tolerance)
 
     def red_zone_damage(self, arrays: Arrays) -> str:
         return ""

@@ -2,7 +2,6 @@
 
 from kernelbench.build.builder import OnDone, build
 from kernelbench.build.compiler import Compiler, find_compiler
-from kernelbench.build.facts import input_loads, unread_inputs
 from kernelbench.build.request import FLAGS, BuildRequest
 
-__all__ = ["FLAGS", "BuildRequest", "Compiler", "OnDone", "build", "find_compiler", "input_loads", "unread_inputs"]
+__all__ = ["FLAGS", "BuildRequest", "Compiler", "OnDone", "build", "find_compiler"]

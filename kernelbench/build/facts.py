@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kernelbench.build.ptx import accesses
-from kernelbench.errors import InputError
-from kernelbench.records import EntryFacts, Launch, LaunchPlan
+from kernelbench.records import EntryFacts
 
 _COMPILING = re.compile(r"Compiling entry function '([^']+)'")
 _PROPERTIES = re.compile(r"Function properties for (\S+)")
@@ -61,37 +59,3 @@ def ptxas_usage(log: str) -> dict[str, Usage]:
             usage[entry] = Usage(int(match[1]), int(shared[1]) if shared else 0, *stack)
             entry = ""
     return usage
-
-
-def input_loads(plan: LaunchPlan, facts: Mapping[str, EntryFacts], inputs: Sequence[str]) -> dict[str, int]:
-    """Global load instructions of all launches together whose address comes from each input.
-
-    Raises InputError where the plan launches what the binary does not hold, or with another number
-    of arguments than the kernel takes.
-    """
-    loads = dict.fromkeys(inputs, 0)
-    for launch, entry in _launched(plan, facts):
-        for argument, count in zip(launch.arguments, entry.parameter_loads, strict=True):
-            if isinstance(argument, str) and argument in loads:
-                loads[argument] += count
-    return loads
-
-
-def unread_inputs(plan: LaunchPlan, facts: Mapping[str, EntryFacts], inputs: Sequence[str]) -> list[str]:
-    """Inputs that no launch of the plan ever loads: such a kernel cannot compute what it is asked for."""
-    return [name for name, count in input_loads(plan, facts, inputs).items() if count == 0]
-
-
-def _launched(plan: LaunchPlan, facts: Mapping[str, EntryFacts]) -> Iterator[tuple[Launch, EntryFacts]]:
-    for launch in plan.launches:
-        entry = facts.get(launch.entry)
-        if entry is None:
-            raise InputError(
-                f"the plan launches '{launch.entry}', which its source does not define; expected one of {sorted(facts)}"
-            )
-        if len(launch.arguments) != len(entry.parameter_loads):
-            raise InputError(
-                f"'{launch.entry}' takes {len(entry.parameter_loads)} arguments, but the plan gives it "
-                f"{len(launch.arguments)}"
-            )
-        yield launch, entry

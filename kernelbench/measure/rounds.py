@@ -23,7 +23,10 @@ from kernelbench.records import Check, Implementation, Measurement
 GRAPH_BELOW_S = 20e-6  # under this, events add a tenth and more to a kernel's time: use graphs as well
 GRAPH_UP_TO = 10  # implementations this many times slower than that are still worth the same method
 PILOT_SAMPLES = 3
+LONG_S = 1e-3  # a kernel that takes longer needs no pilot to be told from a short one
 CONDITIONS_EVERY_S = 0.05
+# Above this many times the L2, what a first run leaves in it is nothing of what the next one reads first.
+WARM_UP_TO_L2 = 4
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,7 @@ class Precision:
     least_samples: int = 20
     most_samples: int = 400
     interval_width: float = 0.005  # of the 95 % interval of the median, from end to end
-    seconds_per_case: float = 3.0  # after the least samples are taken
+    seconds_per_case: float = 2.0  # unless the least samples take longer
 
 
 QUICK = Precision(least_samples=7, most_samples=50, interval_width=0.02, seconds_per_case=0.5)
@@ -58,12 +61,14 @@ class _Track:
     samples: list[float] = field(default_factory=list)
     rounds: list[int] = field(default_factory=list)
 
-    def precise(self, precision: Precision) -> bool:
-        """The median is known as well as asked for, or as the clock can tell."""
+    def precise(self, precision: Precision, flush_s: float) -> bool:
+        """The median is known as well as asked for, or as the clock can tell. `flush_s`: the part of a
+        graph's time that is not the kernel's."""
         if len(self.samples) < precision.least_samples:
             return False
         median, low, high = statistics.median_interval(self.samples)
-        return high - low <= max(precision.interval_width * median, 1.01 * self.timer.clock.resolution_s)
+        own = median - flush_s if self.timer.method == "graph" else median
+        return high - low <= max(precision.interval_width * own, 1.01 * self.timer.clock.resolution_s)
 
     def full(self, precision: Precision) -> bool:
         return len(self.samples) >= precision.most_samples
@@ -83,7 +88,7 @@ class CaseMeasurement:
         self.setup, self.device = setup, setup.device
         self.caches, self.precision, self.seed, self.progress = caches, precision, seed, progress
         self.random = np.random.default_rng(seed)
-        self.flushes: list[tuple[int, float]] = []
+        self.flushes: list[float] = []
         self.conditions: list[dict[str, object]] = []
 
     def run(self, contenders: Sequence[Contender]) -> None:
@@ -91,7 +96,7 @@ class CaseMeasurement:
         number, stopped = self._rounds(tracks)
         alive = [track for track in tracks if not track.contender.failure]
         self._last_round(alive, number)
-        flush_s = float(np.median([seconds for _, seconds in self.flushes])) if self.flushes else 0.0
+        flush_s = self._flush_s()
         for track in alive:
             if not track.contender.failure:
                 track.contender.measurements.append(self._measurement(track, flush_s, stopped))
@@ -102,13 +107,14 @@ class CaseMeasurement:
         """Event timers for all, with a short pilot that also warms up; graph timers where kernels are short."""
         tracks: list[_Track] = []
         pilots: dict[str, float] = {}
+        caches = self._caches(contenders)
         for contender in contenders:
-            timers = [EventTimer(self.device.clock, contender.executable, cache) for cache in self.caches]
+            timers = [EventTimer(self.device.clock, contender.executable, cache) for cache in caches]
             pilot = self._attempt(contender, lambda timers=timers: self._pilot(timers))  # type: ignore[misc]
             if pilot is not None:
                 pilots[contender.implementation.name] = pilot
                 tracks += [_Track(contender, timer) for timer in timers]
-        if "cold" not in self.caches or not pilots or min(pilots.values()) >= GRAPH_BELOW_S:
+        if "cold" not in caches or not pilots or min(pilots.values()) >= GRAPH_BELOW_S:
             return tracks
         self.flush_graph = FlushGraph(self.device.clock)
         for contender in contenders:
@@ -121,9 +127,22 @@ class CaseMeasurement:
                     contender.notes.append(f"no graph timing: {error}")
         return tracks
 
+    def _caches(self, contenders: Sequence[Contender]) -> list[Cache]:
+        """The cache states asked for, less warm where the data is too large for there to be such a state."""
+        moved = self.setup.operation.bytes_moved(self.setup.case)
+        times = moved / self.device.properties.l2_bytes
+        if "warm" not in self.caches or times <= WARM_UP_TO_L2:
+            return list(self.caches)
+        for contender in contenders:
+            contender.notes.append(f"not timed warm: the data is {times:.0f} times the L2, which holds none of it")
+        return [cache for cache in self.caches if cache != "warm"]
+
     def _pilot(self, timers: Sequence[EventTimer]) -> float:
-        times = [timer.sample() for timer in timers for _ in range(PILOT_SAMPLES)]
-        return float(np.median(times[:PILOT_SAMPLES]))
+        """Seconds of a run, roughly; the first sample of each timer warms up."""
+        first = [timer.sample() for timer in timers]
+        if first[0] > LONG_S:
+            return first[0]
+        return float(np.median([timers[0].sample() for _ in range(PILOT_SAMPLES)]))
 
     # ---- Rounds ----
 
@@ -153,7 +172,7 @@ class CaseMeasurement:
             self.progress(0.5 + 0.5 * len(stopped) / max(1, len(tracks)))
 
     def _why_stop(self, track: _Track, out_of_time: bool) -> str:
-        if track.precise(self.precision):
+        if track.precise(self.precision, self._flush_s()):
             return "precise"
         if track.full(self.precision):
             return "sample limit"
@@ -165,7 +184,7 @@ class CaseMeasurement:
             if not track.contender.failure:
                 self._take(track, number)
         if any(track.timer.method == "graph" for track in tracks):
-            self.flushes.append((number, self.flush_graph.sample()))
+            self.flushes.append(self.flush_graph.sample())
 
     def _take(self, track: _Track, number: int) -> None:
         seconds = self._attempt(track.contender, track.timer.sample)
@@ -190,7 +209,7 @@ class CaseMeasurement:
             if not check.passed:
                 contender.failure = f"the output of a timed run was wrong: {check.message}"
         if any(track.timer.method == "graph" for track in tracks):
-            self.flushes.append((number, self.flush_graph.sample()))
+            self.flushes.append(self.flush_graph.sample())
 
     def _attempt(self, contender: Contender, action: Callable[[], float]) -> float | None:
         """`action`, or None with the failure noted; a lost device ends the case."""
@@ -204,6 +223,10 @@ class CaseMeasurement:
             return None
 
     # ---- Results ----
+
+    def _flush_s(self) -> float:
+        """Median time of the graph of flushes alone, over the rounds so far."""
+        return float(np.median(self.flushes)) if self.flushes else 0.0
 
     def _measurement(self, track: _Track, flush_s: float, stopped: dict[int, str]) -> Measurement:
         samples = track.samples

@@ -22,6 +22,7 @@ GRAPH_REPEATS = 8  # more repeats average more flushes a sample, and cost as muc
 
 Cache = Literal["cold", "warm"]
 Method = Literal["events", "graph"]
+CACHES: tuple[Cache, ...] = ("cold", "warm")
 
 
 @dataclass

@@ -11,24 +11,61 @@ from typing import Any
 
 from kernelbench import dtypes
 from kernelbench.contracts import Device, Executable
-from kernelbench.records import Arrays, ArraySpec, Case, Check, Implementation, Operation, Tolerance
+from kernelbench.differences import Differences
+from kernelbench.records import Arrays, ArraySpec, Case, Check, Implementation, Operation, Reference, Tolerance
 
 SLICE_ELEMENTS = 2**26  # of the largest array; a float64 slice of it is 512 MB
 WORKSPACE_FACTOR = 10  # float64 slices alive at once while one is checked, rounded up
 
 
-@dataclass(frozen=True)
+@dataclass
 class Setup:
-    """A case on a device: what every implementation of it is checked and timed with."""
+    """A case on a device: what every implementation of it is checked and timed with.
+
+    The reference of the inputs that were checked last is kept where a quarter of the free memory holds
+    it: all implementations of a case are compared with the same one.
+    """
 
     device: Device
     operation: Operation
     case: Case
     arrays: Arrays
 
-    @property
-    def specs(self) -> tuple[ArraySpec, ...]:
-        return self.operation.arrays(self.case)
+    def __post_init__(self) -> None:
+        self.specs = self.operation.arrays(self.case)
+        outputs = sum(spec.nbytes // dtypes.itemsize(spec.dtype) for spec in self.specs if spec.role == "output")
+        self._keep = 8 * outputs <= self.device.free_bytes() // 4
+        self._kept: dict[tuple[int, int, int], Arrays] = {}
+
+    def expected(self, reference: Reference, seed: int, part: Part) -> Arrays:
+        """The reference's outputs for a slice of the inputs that `seed` made."""
+        key = (seed, part.start, part.stop)
+        shared = reference is self.operation.reference
+        if shared and key in self._kept:
+            return self._kept[key]
+        inputs = {
+            spec.name: dtypes.widen(self.device.xp, part.of(self.arrays[spec.name]), spec.dtype)
+            for spec in self.specs
+            if spec.role == "input"
+        }
+        outputs = reference(self.device.xp, self.case, inputs)
+        if shared and self._keep:
+            if any(kept_seed != seed for kept_seed, _, _ in self._kept):
+                self._kept.clear()
+            self._kept[key] = outputs
+        return outputs
+
+
+@dataclass(frozen=True)
+class Part:
+    """Rows `start` to `stop` of arrays seen as [split, -1]."""
+
+    start: int
+    stop: int
+    split: int
+
+    def of(self, array: Any) -> Any:
+        return array.reshape(self.split, -1)[self.start : self.stop]
 
 
 class _Errors:
@@ -41,25 +78,15 @@ class _Errors:
         self.max_relative: float | None = 0.0
         self.first = ""
 
-    def add(self, xp: Any, spec: ArraySpec, offset: int, got: Any, expected: Any, tolerance: Tolerance) -> None:
-        """Compare one slice (float64, flat); `offset` is its place in the flat array."""
-        error = xp.abs(got - expected)
-        size = xp.abs(expected)
-        # Equal infinities and a NaN where NaN is expected are right, though their difference is NaN.
-        same = (got == expected) | (xp.isnan(got) & xp.isnan(expected))
-        wrong = ~(same | (error <= tolerance.absolute + tolerance.relative * size))
-        count = int(wrong.sum())
-        if count and not self.first:
-            place = int(xp.argmax(wrong))
-            index = ", ".join(map(str, _unravel(offset + place, spec.shape)))
-            self.first = f"{spec.name}[{index}]: got {float(got[place]):.7g}, expected {float(expected[place]):.7g}"
-        self.elements += int(got.size)
-        self.mismatches += count
-        error = xp.where(same, 0.0, error)
-        largest = float(error.max())
-        relative = float((error / xp.where(size > 0, size, 1.0)).max())
-        self.max_absolute = _larger(self.max_absolute, largest)
-        self.max_relative = _larger(self.max_relative, relative)
+    def add(self, spec: ArraySpec, offset: int, elements: int, found: Differences) -> None:
+        """One slice of `elements` that begins at `offset` of the flat array."""
+        if found.first is not None and not self.first:
+            index = ", ".join(map(str, _unravel(offset + found.first, spec.shape)))
+            self.first = f"{spec.name}[{index}]: got {found.got:.7g}, expected {found.expected:.7g}"
+        self.elements += elements
+        self.mismatches += found.mismatches
+        self.max_absolute = _larger(self.max_absolute, found.max_absolute)
+        self.max_relative = _larger(self.max_relative, found.max_relative)
 
 
 def run_and_check(setup: Setup, implementation: Implementation, executable: Executable, seed: int) -> Check:
@@ -85,22 +112,17 @@ def check_after_run(setup: Setup, implementation: Implementation, returned: Arra
 
 def check_outputs(setup: Setup, implementation: Implementation, outputs: Arrays, seed: int) -> Check:
     """All elements of `outputs` against the reference on the inputs that the arrays hold now."""
-    xp, specs = setup.device.xp, setup.specs
     tolerance = _tolerance(setup, implementation)
     reference = implementation.reference or setup.operation.reference
     errors = _Errors()
-    for start, stop, split in _slices(setup):
-        inputs = {
-            spec.name: _widened(xp, setup.arrays[spec.name], spec.dtype, (start, stop, split))
-            for spec in specs
-            if spec.role == "input"
-        }
-        expected = reference(xp, setup.case, inputs)
-        for spec in specs:
+    for part in _parts(setup):
+        expected = setup.expected(reference, seed, part)
+        for spec in setup.specs:
             if spec.role == "output":
-                got = _widened(xp, outputs[spec.name], spec.dtype, (start, stop, split)).reshape(-1)
-                offset = start * (got.size // (stop - start))
-                errors.add(xp, spec, offset, got, expected[spec.name].reshape(-1), tolerance)
+                got = part.of(outputs[spec.name]).reshape(-1)
+                offset = part.start * (got.size // (part.stop - part.start))
+                found = setup.device.compare(got, spec.dtype, expected[spec.name].reshape(-1), tolerance)
+                errors.add(spec, offset, int(got.size), found)
     first = f"{errors.mismatches} of {errors.elements} elements wrong, first {errors.first}"
     return Check(
         passed=errors.mismatches == 0,
@@ -118,20 +140,15 @@ def _tolerance(setup: Setup, implementation: Implementation) -> Tolerance:
     return setup.operation.tolerance(setup.case).plus(implementation.extra_tolerance)
 
 
-def _slices(setup: Setup) -> Iterator[tuple[int, int, int]]:
-    """(start, stop, split): ranges of the common first dimension, each small enough to check in memory."""
+def _parts(setup: Setup) -> Iterator[Part]:
+    """Ranges of the common first dimension, each small enough to check in memory."""
     split = setup.operation.split(setup.case) if setup.operation.split else 1
     largest = max(spec.nbytes // dtypes.itemsize(spec.dtype) for spec in setup.specs)
     affordable = setup.device.free_bytes() // (8 * WORKSPACE_FACTOR)
     elements = max(1, min(SLICE_ELEMENTS, affordable))
     step = max(1, elements // max(1, largest // split))
     for start in range(0, split, step):
-        yield start, min(start + step, split), split
-
-
-def _widened(xp: Any, array: Any, dtype: str, part: tuple[int, int, int]) -> Any:
-    start, stop, split = part
-    return dtypes.widen(xp, array.reshape(split, -1)[start:stop], dtype)
+        yield Part(start, min(start + step, split), split)
 
 
 def _shape_problem(specs: Sequence[ArraySpec], outputs: Arrays) -> str:
@@ -149,8 +166,6 @@ def _unravel(place: int, shape: tuple[int, ...]) -> list[int]:
     return index[::-1]
 
 
-def _larger(so_far: float | None, value: float) -> float | None:
-    """The larger of two errors; None once one is NaN: an error that cannot be put into a number."""
-    if so_far is None or value != value:  # noqa: PLR0124 - NaN
-        return None
-    return max(so_far, value)
+def _larger(so_far: float | None, value: float | None) -> float | None:
+    """The larger of two errors; None once one is none: NaN cannot be put into a number."""
+    return None if so_far is None or value is None else max(so_far, value)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from kernelbench.build import input_loads, unread_inputs
+from kernelbench.planning import input_loads, unread_inputs
 from kernelbench.build.facts import Usage, entry_facts, ptxas_usage
 from kernelbench.build.ptx import accesses
 from kernelbench.errors import InputError

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from kernelbench import dtypes
-from kernelbench.build import input_loads, unread_inputs
+from kernelbench.planning import input_loads, unread_inputs
 from kernelbench.errors import Unsupported
 from kernelbench.records import Case, Scalar
 

@@ -38,7 +38,7 @@ def test_every_round_takes_everybody_once_in_changing_order() -> None:
     names = ["a", "b", "c"]
     device = FakeDevice(dict.fromkeys(names, (softmax, 5e-05, 5e-06)))
     run(device, names, Settings(1, ("cold",), Precision(least_samples=20)))
-    launches = [name for name in device.clock.log if name in names][3 + 9 :]  # after verification and pilot
+    launches = [name for name in device.clock.log if name in names][3 + 12 :]  # after verification and pilot
     rounds = [tuple(launches[i : i + 3]) for i in range(0, len(launches), 3)]
     assert all(sorted(one) == names for one in rounds)
     assert len(set(rounds)) > 2, "the order must change from round to round"

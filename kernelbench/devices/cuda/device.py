@@ -1,0 +1,220 @@
+"""One GPU: memory with red zones, modules and launches. All work goes to one non-blocking stream."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import cupy
+import numpy as np
+from cupy.cuda import runtime
+
+from kernelbench import dtypes
+from kernelbench.contracts import Executable
+from kernelbench.devices.cuda import arrays as arrays_on_gpu
+from kernelbench.devices.cuda.clock import CudaClock
+from kernelbench.devices.cuda.failures import cuda_errors
+from kernelbench.devices.cuda.properties import existing, properties_of
+from kernelbench.devices.nvml import Nvml
+from kernelbench.differences import Differences
+from kernelbench.errors import DeviceError, DeviceLost, KernelbenchError
+from kernelbench.records import (
+    Arrays,
+    ArraySpec,
+    Binary,
+    Case,
+    Implementation,
+    Launch,
+    LaunchPlan,
+    Scalar,
+    Tolerance,
+)
+
+RED_ZONE_BYTES = 4096  # on each side of every array; keeps the array itself aligned like cudaMalloc's
+RED_ZONE_BYTE = 0xA5
+POISON_BYTE = 0xFF  # NaN in every float type, -1 in every signed integer
+FILL_ELEMENTS = 2**26  # inputs are drawn in pieces of this size, each with a seed of its own
+FLUSH_LEAST_BYTES = 64 * 2**20
+
+
+class CudaDevice:
+    """One GPU; see contracts.Device."""
+
+    def __init__(self, number: int) -> None:
+        self._device = cupy.cuda.Device(existing(number))
+        self._device.use()
+        self.properties = properties_of(number)
+        self.name = self.properties.name
+        self.xp = cupy
+        self.stream = cupy.cuda.Stream(non_blocking=True)
+        self.stream.use()
+        self._nvml = _nvml(self._device.pci_bus_id)
+        self._modules: dict[str, Any] = {}
+        self._scratch: Any = None
+        self._zones: dict[str, tuple[Any, Any]] = {}
+        self.clock = CudaClock(self.stream, max(2 * self.properties.l2_bytes, FLUSH_LEAST_BYTES))
+
+    # ---- Memory ----
+
+    def allocate(self, specs: Sequence[ArraySpec]) -> Arrays:
+        arrays = {}
+        self._zones = {}
+        for spec in specs:
+            with cuda_errors(f"allocating {spec.nbytes} bytes for {spec.name}"):
+                room = -(-spec.nbytes // 512) * 512
+                memory = cupy.cuda.alloc(room + 2 * RED_ZONE_BYTES)
+                memory.memset(RED_ZONE_BYTE, room + 2 * RED_ZONE_BYTES)
+            arrays[spec.name] = cupy.ndarray(spec.shape, dtypes.storage(spec.dtype), memory + RED_ZONE_BYTES)
+            before = cupy.ndarray((RED_ZONE_BYTES,), np.uint8, memory)
+            after_bytes = room - spec.nbytes + RED_ZONE_BYTES
+            after = cupy.ndarray((after_bytes,), np.uint8, memory + RED_ZONE_BYTES + spec.nbytes)
+            self._zones[spec.name] = (before, after)
+        return arrays
+
+    def fill(self, arrays: Arrays, specs: Sequence[ArraySpec], seed: int) -> None:
+        for position, spec in enumerate(specs):
+            if spec.role != "input":
+                continue
+            flat = arrays[spec.name].reshape(-1)
+            for start in range(0, flat.size, FILL_ELEMENTS):
+                piece = flat[start : start + FILL_ELEMENTS]
+                with cuda_errors(f"filling {spec.name}"):
+                    piece[...] = arrays_on_gpu.random_values(spec, piece.size, (seed, position, start // FILL_ELEMENTS))
+        self.stream.synchronize()
+
+    def poison(self, arrays: Arrays, specs: Sequence[ArraySpec]) -> None:
+        for spec in specs:
+            if spec.role == "output":
+                arrays[spec.name].data.memset_async(POISON_BYTE, spec.nbytes, self.stream)
+
+    def compare(self, got: Any, dtype: str, expected: Any, tolerance: Tolerance) -> Differences:
+        return arrays_on_gpu.compare(got, dtype, expected, tolerance)
+
+    def red_zone_damage(self, arrays: Arrays) -> str:
+        zones = [zone for pair in self._zones.values() for zone in pair]
+        if not zones or bool((cupy.concatenate(zones) == RED_ZONE_BYTE).all()):
+            return ""
+        damaged = [name for name, pair in self._zones.items() if any((zone != RED_ZONE_BYTE).any() for zone in pair)]
+        for zone in zones:
+            zone.fill(RED_ZONE_BYTE)
+        return ", ".join(damaged)
+
+    def free_bytes(self) -> int:
+        free, _ = runtime.memGetInfo()
+        return int(free + cupy.get_default_memory_pool().free_bytes())
+
+    def release(self) -> None:
+        self._scratch = None
+        self._zones = {}
+        cupy.get_default_memory_pool().free_all_blocks()
+
+    # ---- Launching ----
+
+    def executable(
+        self,
+        implementation: Implementation,
+        case: Case,
+        plan: LaunchPlan | None,
+        binary: Binary | None,
+        arrays: Arrays,
+    ) -> Executable:
+        if implementation.prepare is not None:
+            prepare = implementation.prepare
+            call = _library_call(lambda: prepare(case, arrays, self.stream.ptr), f"preparing {implementation.name}")()
+            return _library_call(call, f"launching {implementation.name}")
+        assert plan is not None
+        assert binary is not None
+        buffers = {**arrays, **self._scratch_buffers(plan)}
+        with cuda_errors(f"loading {implementation.name}"):
+            module = self._module(binary)
+            calls = [self._bind(module, launch, buffers) for launch in plan.launches]
+
+        def submit() -> None:
+            with cuda_errors(f"launching {implementation.name}"):
+                for call in calls:
+                    call()
+
+        return submit
+
+    def _module(self, binary: Binary) -> Any:
+        if binary.key not in self._modules:
+            self._modules[binary.key] = cupy.RawModule(path=str(binary.path))
+        return self._modules[binary.key]
+
+    def _bind(self, module: Any, launch: Launch, buffers: Mapping[str, Any]) -> Callable[[], None]:
+        raw = module.get_function(launch.entry)
+        if launch.shared_bytes > self.properties.shared_per_block:
+            raw.max_dynamic_shared_size_bytes = launch.shared_bytes
+        kernel, stream = raw.kernel, self.stream  # RawKernel itself would take whichever stream is current
+        arguments = tuple(
+            dtypes.storage(argument.dtype)(argument.value) if isinstance(argument, Scalar) else buffers[argument]
+            for argument in launch.arguments
+        )
+
+        def call() -> None:
+            kernel(launch.grid, launch.block, arguments, launch.shared_bytes, stream)
+
+        return call
+
+    def _scratch_buffers(self, plan: LaunchPlan) -> Mapping[str, Any]:
+        """Implementations of one case share one block of scratch: they never run at the same time."""
+        sizes = {name: -(-nbytes // 256) * 256 for name, nbytes in plan.scratch}
+        total = sum(sizes.values())
+        if total and (self._scratch is None or self._scratch.mem.size < total):
+            self._scratch = None
+            with cuda_errors(f"allocating {total} bytes of scratch"):
+                self._scratch = cupy.cuda.alloc(total)
+        buffers, offset = {}, 0
+        for name, size in sizes.items():
+            buffers[name] = cupy.ndarray((size,), np.uint8, self._scratch + offset)
+            offset += size
+        return buffers
+
+    # ---- State ----
+
+    def conditions(self) -> Mapping[str, Any]:
+        return self._nvml.conditions() if self._nvml else {}
+
+    def environment(self) -> Mapping[str, Any]:
+        own = self.properties
+        return {
+            "name": own.name,
+            "compute_capability": ".".join(map(str, own.compute_capability)),
+            "multiprocessors": own.multiprocessors,
+            "l2_bytes": own.l2_bytes,
+            "memory_bytes": own.memory_bytes,
+            "peak_bytes_per_s": own.peak_bytes_per_s,
+            "cuda_driver": _version_text(runtime.driverGetVersion()),
+            "cuda_runtime": _version_text(runtime.runtimeGetVersion()),
+            **(self._nvml.environment() if self._nvml else {}),
+        }
+
+
+def _library_call(call: Callable[[], Any], doing: str) -> Callable[[], Any]:
+    """`call` with whatever a library raises turned into a DeviceError: it costs that peer's row only."""
+
+    def guarded() -> Any:
+        try:
+            with cuda_errors(doing):
+                return call()
+        except KernelbenchError:
+            raise
+        except Exception as error:  # a library's own errors have no common base
+            lost = any(word in str(error) for word in ("illegal memory access", "unspecified launch failure"))
+            raise (DeviceLost if lost else DeviceError)(f"{type(error).__name__} while {doing}: {error}") from error
+
+    return guarded
+
+
+def _nvml(pci_bus_id: str) -> Nvml | None:
+    import pynvml
+
+    try:
+        return Nvml(pci_bus_id)
+    except pynvml.NVMLError:
+        return None  # conditions stay empty; the GPU can be measured all the same
+
+
+def _version_text(version: int) -> str:
+    """13000 -> 13.0, as CUDA numbers its versions."""
+    return f"{version // 1000}.{version % 1000 // 10}"

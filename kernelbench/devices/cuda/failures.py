@@ -1,0 +1,30 @@
+"""CUDA's errors as kernelbench's: which of them leave the context usable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from cupy.cuda.memory import OutOfMemoryError
+from cupy_backends.cuda.api.driver import CUDADriverError
+from cupy_backends.cuda.api.runtime import CUDARuntimeError
+
+from kernelbench.errors import DeviceError, DeviceLost
+
+# After these the context answers every further call with the same error (CUDA runtime API, "Error handling").
+_STICKY = ("IllegalAddress", "LaunchFail", "LAUNCH_FAILED", "ILLEGAL", "Misaligned", "MISALIGNED", "IllegalInstruction",
+           "HardwareStack", "InvalidPc", "INVALID_PC", "Assert", "ASSERT", "LaunchTimeout", "LAUNCH_TIMEOUT",
+           "illegal memory access", "unspecified launch failure", "misaligned address")  # fmt: skip
+
+
+@contextmanager
+def cuda_errors(doing: str) -> Iterator[None]:
+    """CUDA's own errors as DeviceError or DeviceLost, with what was being done."""
+    try:
+        yield
+    except OutOfMemoryError as error:
+        raise DeviceError(f"out of GPU memory while {doing}: {error}") from error
+    except (CUDADriverError, CUDARuntimeError) as error:
+        text = str(error)
+        lost = any(word in text for word in _STICKY)
+        raise (DeviceLost if lost else DeviceError)(f"{text} while {doing}") from error

@@ -1,0 +1,106 @@
+"""What there is: the tables of `kernelbench list`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from kernelbench import places, runs
+from kernelbench.catalog import load_catalog
+from kernelbench.errors import KernelbenchError, NoDevice
+
+
+@dataclass(frozen=True)
+class Listing:
+    """A table as plain text cells; `note` stands below it."""
+
+    title: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    note: str = ""
+
+
+def suites() -> Listing:
+    from kernelbench.compare import read_ledger
+    from kernelbench.suite import read_suite
+
+    catalog, claims = load_catalog(), read_ledger(places.LEDGER)
+    rows = []
+    for path in sorted(places.SUITES.glob("*.yaml")):
+        suite = read_suite(path, catalog.operations, catalog.implementations, claims)
+        rows.append((suite.name, suite.title, str(len(suite.cases)), str(len(suite.implementations))))
+    return Listing("Suites", ("suite", "title", "cases", "kernels"), rows, "kernelbench run SUITE measures one")
+
+
+def kernels() -> Listing:
+    catalog = load_catalog()
+    rows = [
+        (operation, one.name, one.role, one.origin.project, one.summary)
+        for operation, implementations in catalog.implementations.items()
+        for one in implementations.values()
+    ]
+    return Listing("Kernels", ("operation", "name", "role", "whose algorithm", "summary"), rows)
+
+
+def devices() -> Listing:
+    from kernelbench.devices import open_device
+    from kernelbench.devices.known import KNOWN
+
+    rows = []
+    note = "only the first is here; the others are known to `plan --gpu` and `build --gpu`"
+    try:
+        own = open_device("auto").properties
+        rows.append(
+            ("cuda:0", own.name, own.architecture, str(own.multiprocessors), f"{own.peak_bytes_per_s / 1e9:.0f}")
+        )
+    except NoDevice as error:
+        note = str(error).splitlines()[0] + " The GPUs above are known to `plan --gpu` and `build --gpu`."
+    for name, gpu in KNOWN.items():
+        rows.append((name, gpu.name, gpu.architecture, str(gpu.multiprocessors), f"{gpu.peak_bytes_per_s / 1e9:.0f}"))
+    return Listing("Devices", ("device", "GPU", "architecture", "SMs", "peak GB/s"), rows, note)
+
+
+def all_runs() -> Listing:
+    from kernelbench.results import read_run
+
+    rows = []
+    for folder in (*runs.user_runs(), *runs.shipped_runs()):
+        name = folder.name if folder.parent == places.runs() else f"{folder.parent.name}/{folder.name}"
+        try:
+            run = read_run(folder)
+        except KernelbenchError as error:
+            rows.append((name, "", "", "", f"cannot be read: {error}"))
+            continue
+        started = str(run.environment.get("started", ""))[:16].replace("T", " ")
+        state = "" if run.environment.get("finished") else "not finished; --resume goes on"
+        rows.append((name, run.device, started, str(run.rows["case"].nunique()), state))
+    return Listing("Runs", ("run", "device", "started", "cases", "state"), rows, "kernelbench compare RUN reads one")
+
+
+def claims() -> Listing:
+    """Every claim of the ledger with its verdict on the run that kernelbench ships."""
+    from kernelbench.compare import judge, read_ledger
+    from kernelbench.results import read_run
+
+    ledger = read_ledger(places.LEDGER)
+    verdicts = {
+        verdict.id: verdict
+        for folder in runs.shipped_runs()
+        for verdict in judge(read_run(folder), ledger)
+        if verdict.verdict != "not measured" or verdict.id not in ledger
+    }
+    rows = [
+        (one.id, one.title, ", ".join(one.suites), verdicts[one.id].verdict if one.id in verdicts else "")
+        for one in ledger.values()
+    ]
+    note = "verdicts: on the recorded runs that kernelbench ships; none: a figure without a claim, or not measured"
+    return Listing("Claims", ("id", "what was published", "suites", "verdict"), rows, note)
+
+
+KINDS: Mapping[str, Callable[[], Listing]] = {
+    "suites": suites,
+    "kernels": kernels,
+    "devices": devices,
+    "runs": all_runs,
+    "claims": claims,
+}

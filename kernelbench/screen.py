@@ -1,0 +1,199 @@
+"""What a person sees in the terminal: progress with time left, and the pipeline's results as tables."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kernelbench.planning import CasePlan, Planned, input_loads, launch_text
+from kernelbench.records import DeviceProperties, Result, Suite
+from kernelbench.units import duration_text
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from kernelbench.doctor import Finding
+    from kernelbench.listing import Listing
+    from kernelbench.pipeline import Answer
+
+WIDTH = 100
+Found = Sequence[tuple[Suite, Sequence[CasePlan]]]
+
+
+def console(*, stderr: bool = False) -> Console:
+    """At most 100 columns wide, so that a table looks alike in every window, file and page."""
+    from rich.console import Console
+
+    own = Console(stderr=stderr, highlight=False)
+    return Console(stderr=stderr, highlight=False, width=min(own.width, WIDTH) if own.is_terminal else WIDTH)
+
+
+def say(text: str) -> None:
+    """A plain line, folded by nobody."""
+    print(text)
+
+
+class ConsoleProgress:
+    """A bar with the time left on a terminal; one line at the end of each stage elsewhere."""
+
+    @contextmanager
+    def stage(self, title: str, total: float) -> Iterator[Callable[[float, str], None]]:
+        started = time.monotonic()
+        if total <= 0:
+            yield lambda amount, what: None
+            return
+        if not sys.stderr.isatty():
+            yield lambda amount, what: None
+        else:
+            yield from self._bar(title, total)
+        print(f"{title}: {duration_text(time.monotonic() - started)}", file=sys.stderr, flush=True)
+
+    def _bar(self, title: str, total: float) -> Iterator[Callable[[float, str], None]]:
+        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=20),
+            TaskProgressColumn(),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[what]}"),
+        )
+        with Progress(*columns, console=console(stderr=True), transient=True) as bar:
+            task = bar.add_task(title, total=total, what="")
+            yield lambda amount, what: bar.update(task, advance=amount, what=what[:40])
+
+
+# ---- run, compare, check -------------------------------------------------------------------------
+
+
+def show_run(answer: Answer, page: Path | None) -> None:
+    """Times, reasons, claims, and where everything lies."""
+    from kernelbench.report.console import claims_table, limits_line, results_table
+
+    out = console()
+    out.print(results_table(answer.run))
+    out.print(limits_line(answer.run))
+    if answer.verdicts:
+        out.print(claims_table(answer.verdicts))
+    builds = answer.run.environment.get("builds", {})
+    say(f"{builds.get('compiled', 0)} of {builds.get('binaries', 0)} binaries compiled in {builds.get('seconds', 0)} s")
+    say(f"rows: {answer.run.folder / 'results.csv'}")
+    if page:
+        say(f"page: {page}")
+
+
+def show_comparison(answer: Answer, which: str, folder: Path, caches: Sequence[str], only: Sequence[str]) -> None:
+    """Speed-ups of the chosen rows, the published ones beside them, and the claims."""
+    from kernelbench.report.console import claims_table, comparison_table, limits_line
+
+    table = answer.comparison
+    chosen = table["cache"].isin([*caches, ""])
+    if only:
+        chosen &= table["implementation"].isin([*only, *table["baseline"].unique()])
+    out = console()
+    say(f"Comparing within {which}")
+    say(limits_line(answer.run))
+    out.print(comparison_table(table[chosen], answer.run))
+    if answer.verdicts:
+        out.print(claims_table(answer.verdicts))
+    say(f"all rows: {folder / 'comparison.csv'}")
+
+
+def show_checks(results: Sequence[Result]) -> None:
+    from kernelbench.report.lists import check_table
+
+    console().print(
+        check_table((one.case.key, one.implementation.name, one.status, one.check, one.reason) for one in results)
+    )
+    right = sum(one.status == "ok" for one in results)
+    wrong = sum(one.status in ("wrong", "failed") for one in results)
+    say(f"{right} right, {wrong} wrong or failed, {len(results) - right - wrong} refused or skipped")
+
+
+# ---- plan, build ---------------------------------------------------------------------------------
+
+
+def show_plans(found: Found, gpu: DeviceProperties) -> None:
+    from kernelbench.report.lists import plan_table
+
+    for suite, plans in found:
+        say(f"{suite.name} on {gpu.name} ({gpu.architecture}, {gpu.multiprocessors} SMs)")
+        console().print(plan_table(_plan_entry(plan, one) for plan in plans for one in plan.planned))
+
+
+def _plan_entry(plan: CasePlan, one: Planned) -> tuple[str, str, list[str], Sequence[str]]:
+    name = one.implementation.name
+    if one.status != "ok":
+        return plan.case.key, name, [], (f"{one.status}: {one.reason}",)
+    if one.plan is None:
+        return plan.case.key, name, ["library call"], ()
+    return plan.case.key, name, [launch_text(launch) for launch in one.plan.launches], one.plan.reasons
+
+
+def show_builds(found: Found, summary: dict[str, Any], gpu: DeviceProperties) -> None:
+    from kernelbench.report.lists import build_table
+
+    lines = [line for suite, plans in found for line in _build_lines(plans)]
+    console().print(build_table(lines))
+    cached = summary["binaries"] - summary["compiled"]
+    flags = " ".join(summary["flags"])
+    say(
+        f"{summary['binaries']} binaries for {gpu.name} ({gpu.architecture}): {summary['compiled']} compiled, "
+        f"{cached} from the cache, {duration_text(summary['seconds'])}; nvcc {flags}"
+    )
+
+
+def _build_lines(plans: Sequence[CasePlan]) -> Iterator[Any]:
+    """One line for each binary and implementation, with the cases that it serves."""
+    from kernelbench.report.lists import BuildLine
+
+    groups: dict[tuple[str, str], list[tuple[CasePlan, Planned]]] = {}
+    for plan in plans:
+        for one in plan.planned:
+            if one.binary:
+                groups.setdefault((one.implementation.name, one.binary.key), []).append((plan, one))
+            elif one.status == "failed":
+                yield BuildLine(one.implementation.name, plan.case.key, 0, 0, 0, None, one.reason)
+    for (name, _), served in groups.items():
+        plan, one = served[0]
+        assert one.binary is not None
+        assert one.plan is not None
+        facts = [one.binary.facts[launch.entry] for launch in one.plan.launches]
+        inputs = [str(argument) for argument in one.plan.launches[0].arguments[:1]]
+        yield BuildLine(
+            implementation=name,
+            cases=plan.case.key if len(served) == 1 else f"{plan.case.key} and {len(served) - 1} more",
+            registers=max(fact.registers for fact in facts),
+            shared_bytes=max(fact.shared_bytes for fact in facts),
+            spill_bytes=max(fact.spill_store_bytes + fact.spill_load_bytes for fact in facts),
+            loads=input_loads(one.plan, one.binary.facts, inputs),
+            note="" if not one.binary.cached else "cached",
+        )
+
+
+# ---- list, doctor --------------------------------------------------------------------------------
+
+
+def show_list(listing: Listing) -> None:
+    from kernelbench.report.lists import list_table
+
+    console().print(list_table(listing.header, listing.rows, listing.title))
+    if listing.note:
+        say(listing.note + "\n")
+
+
+def show_diagnosis(findings: Sequence[Finding]) -> bool:
+    """True if nothing is missing."""
+    from kernelbench.doctor import all_fine
+    from kernelbench.report.lists import list_table
+
+    rows = [
+        (finding.what, "fine" if finding.fine else "missing", finding.text, "" if finding.fine else finding.needed_for)
+        for finding in findings
+    ]
+    console().print(list_table(("what", "", "found", "needed for"), rows))
+    return all_fine(findings)
