@@ -21,7 +21,7 @@ from kernelbench.planning import CasePlan, Planned, input_loads, plan_suite
 from kernelbench.records import Binary, DeviceProperties, Limits, Operation, Result, Suite
 from kernelbench.results import Run, Store, read_run
 from kernelbench.rows import rows_of, samples_of
-from kernelbench.runs import find_run, finished_keys, new_folder
+from kernelbench.runs import find_run, finished_keys, new_folder, output_folder
 
 if TYPE_CHECKING:
     import pandas
@@ -278,19 +278,20 @@ def answer_of(run_name: str | None, baseline: str | None) -> tuple[Answer, str]:
 
 
 def save_comparison(found: Answer, out: Path | None) -> Path:
-    """comparison.csv and claims.json, in `out` or the run's folder; returns that folder."""
+    """comparison.csv and claims.json in `out`, or where the run's own files go; returns that folder."""
     from kernelbench.compare import write_comparison
 
-    folder = out or found.run.folder
+    folder = out or output_folder(found.run.folder)
     write_comparison(found.run, found.comparison, found.verdicts, folder)
     return folder
 
 
 def report(found: Answer, out: Path | None) -> Path:
-    """comparison.csv, claims.json, charts/ and report.html: in the run's folder, or around `out`."""
-    from kernelbench.report import write_charts, write_report
+    """comparison.csv, claims.json, charts/ and report.html: where the run's own files go, or around `out`."""
+    from kernelbench.report.charts import write_charts
+    from kernelbench.report.html import write_report
 
-    page = out or found.run.folder / "report.html"
+    page = out or output_folder(found.run.folder) / "report.html"
     save_comparison(found, page.parent)
     write_charts(found.run, found.comparison, page.parent / "charts")
     return write_report(found.run, found.comparison, found.verdicts, page)

@@ -64,6 +64,14 @@ def shipped_runs() -> list[Path]:
     return sorted(path for path in places.RECORDED.glob("*/*") if is_run(path) and path.parent != places.runs())
 
 
+def output_folder(run: Path) -> Path:
+    """Where comparison, charts and page of a run go: into its folder; recorded runs are left as they are."""
+    if run not in shipped_runs():
+        return run
+    gpu, suite = run.parts[-2:]
+    return places.runs() / f"{gpu}-{suite}"
+
+
 def is_run(folder: Path) -> bool:
     return (folder / RESULTS_FILE).is_file() and (folder / ENVIRONMENT_FILE).is_file()
 
