@@ -24,7 +24,7 @@ def suites() -> Listing:
     from kernelbench.compare import read_ledger
     from kernelbench.suite import read_suite
 
-    catalog, claims = load_catalog(), read_ledger(places.LEDGER)
+    catalog, claims = load_catalog(specimens=True), read_ledger(places.LEDGER)  # a suite may show wrong kernels
     rows = []
     for path in sorted(places.SUITES.glob("*.yaml")):
         suite = read_suite(path, catalog.operations, catalog.implementations, claims)
