@@ -40,6 +40,7 @@ def speedup_figure(run: Run, comparison: pandas.DataFrame, cache: str) -> Figure
             axis.set_ylabel(f"speed-up over {view.baselines(table)}")
             axis.set_title(f"{dtype}, {cache}")
         _legend(figure, bars, colours)
+        style.settle(figure)
     return figure
 
 

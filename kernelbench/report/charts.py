@@ -32,11 +32,11 @@ def all_charts(run: Run, comparison: pandas.DataFrame) -> list[Chart]:
     """Every chart that the run has data for."""
     rows = view.shown_rows(run.rows, view.shown_methods(run.rows, comparison))
     charts = []
-    for cache in dict.fromkeys(rows["cache"]):
+    for cache in _caches(rows):
         title = f"Time by size, {cache}"
         caption = "Median time; both axes logarithmic. Dashed: the copy, a yardstick. Dotted: an empty kernel."
         charts.append(Chart(f"time-{cache}", title, caption, time_figure(run, comparison, cache)))
-    for cache in dict.fromkeys(comparison[comparison["speedup"].notna()]["cache"]):
+    for cache in _caches(comparison[comparison["speedup"].notna()]):
         title = f"Speed-up over {view.baselines(comparison)}, {cache}"
         caption = (
             "Bars: measured here, with the 95 % interval. Hatched: published, on the GPU that the figures are from."
@@ -46,6 +46,11 @@ def all_charts(run: Run, comparison: pandas.DataFrame) -> list[Chart]:
         caption = "Least traffic over time, in per cent of the bandwidth of the best copy in this run; cold."
         charts.append(Chart("ceiling", "Share of the ceiling", caption, ceiling_figure(run, comparison)))
     return charts
+
+
+def _caches(table: pandas.DataFrame) -> list[str]:
+    """The cache states in a table, out of the two there are: they become names of files."""
+    return [cache for cache in ("cold", "warm") if (table["cache"] == cache).any()]
 
 
 def write_charts(run: Run, comparison: pandas.DataFrame, folder: Path) -> list[Path]:

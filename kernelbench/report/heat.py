@@ -32,6 +32,7 @@ def ceiling_figure(run: Run, comparison: pandas.DataFrame) -> Figure:
         for axis, dtype in zip(panels, dtypes, strict=True):
             _heat_panel(axis, rows[rows["dtype"] == dtype], names, bold)
             axis.set_title(f"{dtype}, cold, % of the best copy", pad=8)
+        style.settle(figure)
     return figure
 
 
@@ -45,7 +46,9 @@ def _heat_panel(axis: Axes, rows: pandas.DataFrame, names: Sequence[str], bold: 
         x, y = cases.index(row["case"]), names.index(row["implementation"])
         share = row["share_of_ceiling"]
         strength = 0.04 + 0.56 * min(share, 1.0) ** 1.5
-        axis.add_patch(Rectangle((x - 0.47, y - 0.44), 0.94, 0.88, facecolor=SERIES[0], alpha=strength, linewidth=0))
+        axis.add_patch(
+            Rectangle((x - 0.47, y - 0.44), 0.94, 0.88, facecolor=SERIES[0], alpha=strength, linewidth=0, clip_on=False)
+        )
         axis.text(x, y, f"{100 * share:.0f}", ha="center", va="center", fontsize=8 if len(cases) <= 16 else 6.5)
     axis.set_xlim(-0.5, len(cases) - 0.5)
     axis.set_ylim(len(names) - 0.5, -0.5)

@@ -110,7 +110,10 @@ def _charts(run: Run, comparison: pandas.DataFrame) -> list[dict[str, Any]]:
 
 def safe_link(url: str) -> str:
     """The address if it is a web page's, else '': `javascript:` and its like never become links."""
-    parts = urlsplit(url.strip())
+    try:
+        parts = urlsplit(url.strip())
+    except ValueError:  # a bracket without its pair
+        return ""
     return url.strip() if parts.scheme in ("http", "https") and parts.netloc else ""
 
 

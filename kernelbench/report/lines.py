@@ -45,8 +45,7 @@ def time_figure(run: Run, comparison: pandas.DataFrame, cache: str) -> Figure:
             axis.set_title(f"{dtype}, {cache}", pad=10)
             style.plain_time_axis(axis)
         # The names go into the free fifth on the right, once the panels have their places.
-        figure.draw_without_rendering()
-        figure.set_layout_engine("none")
+        style.settle(figure)
         for axis, dtype in zip(panels, dtypes, strict=True):
             _name_lines(axis, rows[rows["dtype"] == dtype])
     return figure

@@ -130,7 +130,7 @@ def _note(row: Mapping[str, Any]) -> str:
 
 def problems(run: Run, labels: Mapping[str, str]) -> list[dict[str, Any]]:
     """What was wrong, failed, refused or skipped, with its reason; wrong rows first."""
-    order = ("wrong", "failed", "skipped", "unsupported")
+    order = {"wrong": 0, "failed": 1, "skipped": 2}
     groups = view.reason_groups(run.rows)
     return [
         {
@@ -140,7 +140,7 @@ def problems(run: Run, labels: Mapping[str, str]) -> list[dict[str, Any]]:
             "cases": ", ".join(labels[case] for case in cases),
             "reason": reason,
         }
-        for name, status, cases, reason in sorted(groups, key=lambda group: order.index(group[1]))
+        for name, status, cases, reason in sorted(groups, key=lambda group: order.get(group[1], 3))
     ]
 
 

@@ -65,7 +65,10 @@ def published(source: Published, run: Run, verdicts: Sequence[view.Verdict], com
             {
                 "id": claim.id,
                 "title": claim.title,
-                "citation": document.get("citation") or {},
+                "citation": {
+                    key: view.text((document.get("citation") or {}).get(key))
+                    for key in ("project", "document", "section", "url", "commit")
+                },
                 "device": view.text((document.get("device") or {}).get("name")) or "not stated",
                 "facts": [(key, view.text(document.get(key))) for key in ("tool", "clock", "cache", "input")],
                 "flags": [(flag, source.flag_meanings.get(flag, "")) for flag in document.get("flags") or ()],

@@ -70,6 +70,12 @@ def colours(highlighted: Sequence[str]) -> dict[str, str]:
     return dict(zip(highlighted, SERIES, strict=False))
 
 
+def settle(figure: Figure) -> None:
+    """Lay the figure out now and for good, so that each format written later shows the same places."""
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+
+
 def png(figure: Figure) -> bytes:
     data = io.BytesIO()
     with settings():
@@ -97,8 +103,8 @@ def inline_svg(figure: Figure, prefix: str, label: str) -> str:
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     text = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
-    referenced = set(re.findall(r"#([\w-]+)", text))
-    text = re.sub(r' id="([\w-]+)"', lambda m: f' id="{prefix}-{m[1]}"' if m[1] in referenced else "", text)
+    referenced = set(re.findall(r"""(?:href="#|url\(#)([^")]+)""", text))
+    text = re.sub(r' id="([^"]+)"', lambda m: f' id="{prefix}-{m[1]}"' if m[1] in referenced else "", text)
     text = re.sub(r'(href="#|url\(#)([\w-]+)', rf"\g<1>{prefix}-\g<2>", text)
     for colour, variable in VARIABLES.items():
         text = text.replace(colour, f"var({variable})")

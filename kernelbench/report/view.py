@@ -150,7 +150,9 @@ def reason_groups(rows: pandas.DataFrame) -> list[tuple[str, str, list[str], str
 
 def ratio(value: float) -> str:
     """Two decimals, fewer from 10 on and three digits below 0.1: 2.05, 19.3, 0.052."""
-    return f"{value:.2f}" if 0.1 <= value < 9.995 else digits(value, 3 if value >= 0.1 else 2)
+    if value < 0.1:
+        return digits(value, 2)
+    return f"{value:.2f}" if value < 9.995 else f"{value:.1f}" if value < 99.95 else f"{value:.0f}"
 
 
 def ratio_text(value: float | None) -> str:

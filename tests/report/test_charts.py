@@ -1,0 +1,101 @@
+"""Charts: all of them written, the same bytes each time, every implementation named."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import xml.etree.ElementTree as ET
+
+import pandas as pd
+import pytest
+
+from kernelbench import columns
+from kernelbench.report import charts, lines, style
+from kernelbench.results import Run
+
+EXPECTED = {"time-cold", "time-warm", "speedup-cold", "speedup-warm", "ceiling"}
+
+
+@pytest.fixture(scope="module")
+def written(example, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("charts")
+    charts.write_charts(example.run, example.comparison, folder)
+    return folder
+
+
+def test_every_chart_as_png_and_svg(written):
+    assert {path.name for path in written.iterdir()} == {
+        f"{name}.{kind}" for name in EXPECTED for kind in ("png", "svg")
+    }
+    assert all(path.read_bytes().startswith(b"\x89PNG") for path in written.glob("*.png"))
+
+
+def test_svg_is_the_same_each_time_and_has_no_date(example, written):
+    again = {chart.name: style.svg(chart.figure) for chart in charts.all_charts(example.run, example.comparison)}
+    assert set(again) == EXPECTED
+    for name, text in again.items():
+        assert text == (written / f"{name}.svg").read_text()
+        assert "dc:date" not in text
+
+
+def test_text_stays_text_and_every_implementation_is_named(synthetic_run, written):
+    root = ET.parse(written / "time-cold.svg")
+    texts = {node.text for node in root.iter("{http://www.w3.org/2000/svg}text")}
+    assert set(synthetic_run.rows["implementation"]) <= texts
+    assert {"16", "1024", "10 us", "1 ms", "empty kernel"} <= texts
+
+
+def test_published_speedups_stand_beside_measured_ones(written):
+    text = (written / "speedup-cold.svg").read_text()
+    assert "published, A100-PCIE-40GB" in text
+    assert "2.74" in text
+
+
+def test_inline_svg_uses_variables_and_unique_ids(example):
+    made = [
+        style.inline_svg(chart.figure, chart.name, 'a "label" <b>')
+        for chart in charts.all_charts(example.run, example.comparison)
+    ]
+    ids = [name for text in made for name in re.findall(r'\bid="([^"]+)"', text)]
+    assert ids
+    assert len(ids) == len(set(ids))
+    for text in made:
+        assert text.startswith("<svg viewBox=")
+        assert 'aria-label="a &quot;label&quot; &lt;b&gt;"' in text
+        assert "var(--ink)" in text
+        assert not [colour for colour in style.VARIABLES if colour in text]
+        references = set(re.findall(r'(?:href="#|url\(#)([\w-]+)', text))
+        assert references <= set(re.findall(r'\bid="([^"]+)"', text))
+
+
+def test_one_panel_a_dtype_and_groups_where_two_axes_vary(make_example):
+    example = make_example(("float32", "float16"), (8, 32))
+    figure = lines.time_figure(example.run, example.comparison, "cold")
+    assert [axis.get_title(loc="left") for axis in figure.axes] == ["float32, cold", "float16, cold"]
+    texts = {text.get_text() for text in figure.axes[0].texts}
+    assert {"batch=8", "batch=32"} <= texts
+
+
+def test_names_are_spread_without_overlap_and_in_order():
+    places = lines.spread([5.0, 5.0, 5.1, 90.0], step=10.0, low=0.0, high=100.0)
+    assert places == sorted(places)
+    assert all(later - earlier >= 10.0 for earlier, later in itertools.pairwise(places))
+    crowded = lines.spread([50.0] * 30, step=10.0, low=0.0, high=100.0)
+    assert min(crowded) >= -1e-9
+    assert max(crowded) <= 100.0 + 1e-9
+
+
+def test_a_run_without_comparison_or_times_has_the_charts_it_can_have(example):
+    empty = pd.DataFrame(columns=columns.names(columns.COMPARISON))
+    assert {chart.name for chart in charts.all_charts(example.run, empty)} == {"time-cold", "time-warm", "ceiling"}
+    refused = Run(example.run.folder, {}, example.run.rows[example.run.rows["status"] != "ok"])
+    assert charts.all_charts(refused, empty) == []
+
+
+def test_callers_matplotlib_settings_are_left_alone(example):
+    import matplotlib
+
+    before = matplotlib.rcParams["font.size"]
+    with style.settings():
+        assert matplotlib.rcParams["font.size"] != before
+    assert matplotlib.rcParams["font.size"] == before

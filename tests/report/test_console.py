@@ -1,0 +1,133 @@
+"""Tables of the terminal: at most 100 columns, nothing cut, nothing said by colour alone."""
+
+from __future__ import annotations
+
+import io
+
+import pandas as pd
+import pytest
+from rich.console import Console
+
+from kernelbench import columns
+from kernelbench.records import Check, Tolerance
+from kernelbench.report import console, view
+
+
+def shown(renderable, width: int = 100) -> str:
+    terminal = Console(width=width, record=True, file=io.StringIO(), color_system=None)
+    terminal.print(renderable)
+    return terminal.export_text()
+
+
+def test_results_fit_100_columns_with_every_implementation_and_time(synthetic_run):
+    text = shown(console.results_table(synthetic_run))
+    assert max(map(len, text.splitlines())) <= 100
+    assert "…" not in text
+    squeezed = "".join(text.split())
+    for name in synthetic_run.rows["implementation"].unique():
+        assert name.split("_")[-1] in squeezed
+    rows = view.shown_rows(synthetic_run.rows, view.shown_methods(synthetic_run.rows))
+    assert len(rows) > 200
+    for median in rows["median_s"]:
+        assert console.time_text(median) in text
+
+
+def test_results_list_reasons(synthetic_run):
+    text = shown(console.results_table(synthetic_run))
+    assert "columns must be at most 1000, got 1024" in text
+    assert "wrong" in text
+    assert "refused" in text
+    assert "misaligned address" in text
+
+
+def test_wide_intervals_are_marked(synthetic_run):
+    row = {"median_s": 1e-5, "low_s": 0.98e-5, "high_s": 1.02e-5}
+    assert console._time_cell(row) == "10.00 us\n±2.0 %"
+    assert console._time_cell(row | {"low_s": 0.999e-5, "high_s": 1.001e-5}) == "10.00 us"
+
+
+def test_comparison_fits_100_columns_with_every_row(example):
+    text = shown(console.comparison_table(example.comparison, example.run))
+    assert max(map(len, text.splitlines())) <= 100
+    assert "…" not in text
+    for row in view.records(example.comparison):
+        line = [line for line in text.splitlines() if line.split()[:1] == [row["implementation"]]]
+        assert any(console.time_text(row["median_s"]) in one for one in line), row
+    assert "2.74x" in text
+    assert "published: on A100-PCIE-40GB" in text
+    assert text.count("baseline") == 10  # 5 sizes, cold and warm
+    assert "seq=1024: ft: columns must be at most 1000, got 1024" in text
+
+
+def test_comparison_names_methods_and_devices_where_they_differ(example):
+    table = example.comparison.copy()
+    table.loc[table["implementation"] == "naive", "method"] = "graph"
+    table.loc[table["case"].str.contains("seq=32 ") & (table["claim"] != ""), "published_device"] = "Other GPU"
+    text = shown(console.comparison_table(table, example.run))
+    assert max(map(len, text.splitlines())) <= 100
+    line = next(line for line in text.splitlines() if line.split()[:1] == ["naive"])
+    assert line.split()[1] == "graph"
+    assert "Other GPU" in text
+
+
+def test_comparison_of_nothing(example):
+    empty = pd.DataFrame(columns=columns.names(columns.COMPARISON))
+    assert shown(console.comparison_table(empty, example.run)).strip() == ""
+
+
+def test_claims_table_says_verdicts_in_words(example):
+    text = shown(console.claims_table(example.verdicts))
+    for verdict in example.verdicts:
+        assert verdict.id in text
+        assert verdict.verdict in text
+    assert max(map(len, text.splitlines())) <= 100
+
+
+def test_limits_line(synthetic_run):
+    line = console.limits_line(synthetic_run)
+    assert line == (
+        "Fake GPU: floor 2.100 us (an empty kernel), by graph 0.7000 us; "
+        "ceiling 1.80 TB/s (copy: 16 bytes a thread, block 256)"
+    )
+
+
+@pytest.mark.parametrize("limits", [None, {}])
+def test_limits_line_without_limits(synthetic_run, limits):
+    run = type(synthetic_run)(synthetic_run.folder, {"limits": limits}, synthetic_run.rows)
+    assert console.limits_line(run) == "unknown device: floor and ceiling were not measured"
+
+
+def test_build_table_flags_inputs_never_read():
+    lines = [
+        console.BuildLine("ft_as_published", "seq=16..512", 32, 128, 0, {"x": 0}),
+        console.BuildLine("naive", "float32", 30, 0, 16, {"x": 3}, "cached"),
+    ]
+    first, second = [line for line in shown(console.build_table(lines)).splitlines() if "x=" in line]
+    assert "never reads x" in first
+    assert "never" not in second
+    assert "cached" in second
+
+
+def test_plan_check_and_list_tables_show_all_text_as_it_is():
+    plan = console.plan_table(
+        [("seq=16", "ft", ["a<<<(1,1,1), (32,1,1), 0>>>", "b<<<(2,1,1), (32,1,1), 0>>>"], ["[why]"])]
+    )
+    assert "b<<<(2,1,1), (32,1,1), 0>>>" in shown(plan)
+    assert "[why]" in shown(plan)
+    check = Check(False, 7, 100, 3, None, 0.5, Tolerance(1e-5, 0.0), "y[0, 17]: got nan, expected 0.0021")
+    text = shown(
+        console.check_table([("seq=16", "ft", "wrong", check, ""), ("seq=16", "torch", "skipped", None, "no torch")])
+    )
+    assert "y[0, 17]: got nan, expected 0.0021" in " ".join(text.split())
+    assert "5.0e-01" in text
+    assert "no torch" in text
+    assert "[red]x[/red]" in shown(console.list_table(("name", "n"), [("[red]x[/red]", 3)]))
+
+
+def test_nothing_is_lost_without_colour(example):
+    def with_colours(system):
+        terminal = Console(width=100, record=True, file=io.StringIO(), color_system=system, force_terminal=True)
+        terminal.print(console.comparison_table(example.comparison, example.run))
+        return terminal.export_text(styles=False)
+
+    assert with_colours("truecolor") == with_colours(None)

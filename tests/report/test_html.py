@@ -1,0 +1,240 @@
+"""The page: complete, below 3 MB, loading nothing, and safe with hostile text."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from html.parser import HTMLParser
+
+import pandas as pd
+import pytest
+
+from kernelbench import columns
+from kernelbench.records import Claim
+from kernelbench.report import html
+from kernelbench.results import Run
+
+LOADING = {"src", "href", "xlink:href", "srcset", "data", "action", "poster", "background", "formaction"}
+
+
+class Page(HTMLParser):
+    """What a browser would see: elements with attributes, table rows as texts, the scripts."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.tables: list[list[list[str]]] = []
+        self.scripts: list[str] = []
+        self.open_cell = False
+        self.inside = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        self.inside = tag if tag in ("script", "style") else ""
+        if tag == "script":
+            self.scripts.append("")
+        if tag == "table":
+            self.tables.append([])
+        if tag == "tr":
+            self.tables[-1].append([])
+        if tag in ("td", "th"):
+            self.tables[-1][-1].append("")
+            self.open_cell = True
+
+    def handle_endtag(self, tag):
+        self.inside = ""
+        if tag in ("tr", "table"):
+            self.open_cell = False
+
+    def handle_data(self, data):
+        if self.inside == "script":
+            self.scripts[-1] += data
+        elif self.open_cell and self.inside != "style":
+            self.tables[-1][-1][-1] += data
+
+    def table(self, header: str) -> list[list[str]]:
+        return next(table[1:] for table in self.tables if header in table[0])
+
+
+CLAIM = Claim(
+    "softmax-ft-oneflow",
+    "FasterTransformer against OneFlow",
+    "faster",
+    ("softmax",),
+    {
+        "citation": {
+            "project": "somebody/something",
+            "document": "a page",
+            "url": "https://example.org/page",
+            "section": "4",
+        },
+        "device": {"name": "A100-PCIE-40GB"},
+        "tool": "Nsight Compute",
+        "flags": ["kernel-not-as-described"],
+        "note": "The <b>port</b> never reads its input.",
+    },
+)
+FIGURES = pd.DataFrame(
+    [
+        {
+            "claim": "softmax-ft-oneflow", "what": "", "shape": "32x64x16x16", "axis": -1, "dtype": "float32",
+            "implementation": "ft", "device": "A100-PCIE-40GB", "published_s": 26.43e-6, "moved_bytes": 2097152.0,
+            "bytes_per_s": 79.3e9, "share_of_peak": 0.05,
+        }
+    ]
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def written(example, tmp_path_factory):
+    source = html.Published([CLAIM], FIGURES, {"kernel-not-as-described": "it computes something else"})
+    return html.write_report(
+        example.run,
+        example.comparison,
+        example.verdicts,
+        tmp_path_factory.mktemp("page") / "sub" / "report.html",
+        source,
+    )
+
+
+@pytest.fixture(scope="module")
+def text(written):
+    return written.read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def page(text):
+    return Page(text)
+
+
+def test_page_loads_nothing(page, text):
+    for tag, attributes in page.elements:
+        for name in LOADING & set(attributes):
+            value = attributes[name] or ""
+            if tag == "a":
+                assert value.startswith(("#", "https://", "http://")), value
+            else:
+                assert value.startswith(("#", "data:,")), (tag, value)
+    tags = {tag for tag, _ in page.elements}
+    assert not tags & {"iframe", "object", "embed", "img", "audio", "video", "base"}
+    assert "@import" not in text
+    assert not re.findall(r"url\((?!#)", text)
+
+
+def test_only_the_pages_own_script_may_run(page):
+    assert len(page.scripts) == 1
+    digest = base64.b64encode(hashlib.sha256(page.scripts[0].encode()).digest()).decode()
+    policy = next(
+        attributes["content"]
+        for tag, attributes in page.elements
+        if tag == "meta" and attributes.get("http-equiv") == "Content-Security-Policy"
+    )
+    assert "default-src 'none'" in policy
+    assert f"script-src 'sha256-{digest}'" in policy
+    assert not [name for _, attributes in page.elements for name in attributes if name.startswith("on")]
+
+
+def test_hostile_text_is_escaped(text):
+    assert "<script>alert" not in text
+    assert "&lt;script&gt;alert(&#39;row&#39;)&lt;/script&gt;" in text
+    assert "<b>port</b>" not in text
+
+
+def test_every_row_is_on_the_page(page, synthetic_run):
+    rows = page.table("Median")
+    assert len(rows) == len(synthetic_run.rows)
+    assert sum(row[4] == "refused" for row in rows) == 3
+    assert sum(row[4] == "wrong" for row in rows) == 1
+    timed = synthetic_run.rows[synthetic_run.rows["status"] == "ok"].iloc[0]
+    assert rows[0][:4] == ["seq=16", timed["implementation"], timed["cache"], timed["method"]]
+
+
+def test_every_measured_row_has_its_distribution(page, text, synthetic_run):
+    assert text.count("<svg class=s") == (synthetic_run.rows["status"] == "ok").sum()
+
+
+def test_reasons_launches_facts_and_origins(page):
+    problems = page.table("Reason")
+    assert ["ft", "refused", "columns must be at most 1000, got 1024", "seq=1024"] in problems
+    assert any(row[1] == "wrong" and "got nan" in row[2] for row in problems)
+    launches = page.table("Registers")
+    one = next(row for row in launches if row[:2] == ["seq=16", "ft_v2"])
+    assert one[2:6] == ["43", "128", "0", "x=0 never reads x"]
+    assert one[-1] == "softmax_ft_v2_f32<<<(32768,1,1), (128,1,1), 64>>>"
+    origins = page.table("Whose algorithm")
+    assert any(
+        row[0] == "ft" and "NVIDIA/FasterTransformer" in row[3] and row[4] == "mask made optional" for row in origins
+    )
+
+
+def test_claims_published_figures_environment_and_commands(page, text):
+    assert "Of 3 published claims, 1 holds, 1 holds in part, 1 was not measured on Fake GPU." in text
+    assert page.table("Holds")[0] == ["seq=16", "2.10", "2.74", "yes", "2.1x measured, 2.74x published"]
+    assert page.table("Of its GPU's peak")[0][3:] == ["26.43 us", "2.10 MB", "79.3 GB/s", "5 %"]
+    for expected in (
+        "it computes something else",
+        "https://example.org/page",
+        "13.0.88",
+        "40.0 MB",
+        "0123456789abcdef",
+    ):
+        assert expected in text
+    assert "kernelbench compare --baseline ft" in text
+    assert "kernelbench run softmax --cache cold,warm" in text
+
+
+def test_page_of_24_cases_is_below_3_mb(make_example, tmp_path):
+    example = make_example(("float32", "float16"), (8, 32))
+    assert example.run.rows["case"].nunique() == 24
+    path = html.write_report(example.run, example.comparison, example.verdicts, tmp_path / "report.html")
+    assert path.stat().st_size < 3_000_000
+    assert "<svg class=s" in path.read_text(encoding="utf-8")
+
+
+def test_strips_give_way_where_the_page_would_be_too_large(example, tmp_path, monkeypatch):
+    monkeypatch.setattr(html, "MAX_BYTES", 100_000)
+    path = html.write_report(example.run, example.comparison, example.verdicts, tmp_path / "report.html")
+    text = path.read_text(encoding="utf-8")
+    assert "<svg class=s" not in text
+    assert "left out to keep this page below 3 MB" in text
+    assert len(Page(text).table("Median")) == len(example.run.rows)
+
+
+def test_page_of_a_bare_run(example, tmp_path):
+    """No environment, no samples, no comparison, no claims: the page says less, and stands."""
+    empty = pd.DataFrame(columns=columns.names(columns.COMPARISON))
+    refused = example.run.rows[example.run.rows["status"] != "ok"]
+    for rows in (example.run.rows, refused):
+        path = html.write_report(Run(tmp_path, {}, rows), empty, (), tmp_path / "report.html")
+        text = path.read_text(encoding="utf-8")
+        assert "No published claim belongs to this suite" in text
+        assert "nan" not in re.sub(r"<[^>]*>|got nan", "", text).lower().split()
+        assert len(Page(text).table("Median")) == len(rows)
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("https://example.org/a", "https://example.org/a"),
+        ("http://example.org", "http://example.org"),
+        ("javascript:alert(1)", ""),
+        (" JavaScript:alert(1)", ""),
+        ("data:text/html,x", ""),
+        ("//example.org", ""),
+        ("https:///path", ""),
+        ("https://[broken", ""),
+        ("", ""),
+    ],
+)
+def test_links_are_http_only(url, expected):
+    assert html.safe_link(url) == expected
+
+
+def test_unwritable_place_is_named(example, tmp_path):
+    from kernelbench.errors import ResultsError
+
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ResultsError, match="choose another place with --out"):
+        html.write_report(example.run, example.comparison, (), tmp_path / "file" / "report.html")

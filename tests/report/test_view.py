@@ -1,0 +1,94 @@
+"""Names of cases, the method shown, reasons, the answer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+
+from kernelbench.report import view
+
+
+def test_case_labels_drop_what_is_shared_and_the_shape_that_follows_from_the_axes():
+    keys = [f"seq={n} shape=32x64x{n}x{n} axis=-1 dtype=float32" for n in (16, 32)]
+    assert view.case_labels(keys) == {keys[0]: "seq=16", keys[1]: "seq=32"}
+    assert view.shared_words(keys) == "axis=-1 dtype=float32"
+
+
+def test_case_labels_keep_the_shape_where_only_it_tells_cases_apart():
+    keys = ["shape=128x128 axis=0 dtype=float32", "shape=512x896 axis=0 dtype=float32"]
+    assert list(view.case_labels(keys).values()) == ["128x128", "512x896"]
+    both = ["seq=16 shape=8x16 axis=-1 dtype=float32", "seq=16 shape=9x16 axis=-1 dtype=float32"]
+    assert list(view.case_labels(both).values()) == ["8x16", "9x16"]
+
+
+def test_case_labels_of_a_single_case():
+    assert view.case_labels(["seq=16 shape=8x16 axis=-1 dtype=float32"] * 2) == {
+        "seq=16 shape=8x16 axis=-1 dtype=float32": "8x16"
+    }
+
+
+def test_shown_method_is_graph_only_where_every_implementation_has_it(synthetic_run):
+    case = synthetic_run.rows["case"].iloc[0]
+    assert view.shown_methods(synthetic_run.rows)[case, "cold"] == "graph"
+    rows = synthetic_run.rows
+    partly = rows[~((rows["implementation"] == "ft") & (rows["method"] == "graph"))]
+    assert view.shown_methods(partly)[case, "cold"] == "events"
+
+
+def test_shown_method_follows_the_comparison(example):
+    methods = view.shown_methods(example.run.rows, example.comparison)
+    assert set(methods.values()) == {"events"}
+    shown = view.shown_rows(example.run.rows, methods)
+    assert len(shown)
+    assert not shown.duplicated(["case", "cache", "implementation"]).any()
+
+
+def test_reasons_that_differ_in_numbers_only_are_gathered():
+    rows = pd.DataFrame(
+        [
+            ("ft", "unsupported", "a", "columns must be at most 1024, got 2048"),
+            ("ft", "unsupported", "b", "columns must be at most 1024, got 4096"),
+            ("x", "wrong", "a", "y[0]: got 1, expected 2"),
+            ("x", "wrong", "b", "y[0]: got 1, expected 2"),
+            ("x", "ok", "c", ""),
+        ],
+        columns=["implementation", "status", "case", "reason"],
+    )
+    assert view.reason_groups(rows) == [
+        ("ft", "unsupported", ["a", "b"], "columns must be at most 1024, got 2048"),
+        ("x", "wrong", ["a"], "y[0]: got 1, expected 2"),
+        ("x", "wrong", ["b"], "y[0]: got 1, expected 2"),
+    ]
+
+
+def test_loads_and_inputs_never_read():
+    assert view.parse_loads("x=0 mask=2") == {"x": 0, "mask": 2}
+    assert view.never_read({"x": 0, "mask": 2}) == "never reads x"
+    assert view.never_read({"x": 4}) == view.never_read({}) == ""
+
+
+def test_answer_counts_verdicts(example):
+    assert view.answer(example.verdicts, "Fake GPU") == (
+        "Of 3 published claims, 1 holds, 1 holds in part, 1 was not measured on Fake GPU."
+    )
+    first = example.verdicts[0]
+    assert view.answer([first], "Fake GPU") == "The published claim holds on Fake GPU."
+    twice = [replace(first, verdict="does not hold")] * 2
+    assert view.answer(twice, "Fake GPU") == "Of 2 published claims, 2 do not hold on Fake GPU."
+    assert "No published claim" in view.answer([], "Fake GPU")
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"), [(2.0512, "2.05"), (9.999, "10.0"), (19.31, "19.3"), (123.4, "123"), (0.0523, "0.052")]
+)
+def test_ratio_text(value, expected):
+    assert view.ratio(value) == expected
+
+
+def test_highlights_begin_with_the_baseline_and_published_sides(example):
+    names = view.highlights(example.run, example.comparison)
+    assert names[:2] == ["ft", "oneflow"]
+    assert len(names) == 6
+    assert "copy" not in names
