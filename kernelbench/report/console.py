@@ -153,7 +153,7 @@ def _speedups(rows: Sequence[Mapping[str, Any]], labels: Mapping[str, str], cach
     """The comparison of one cache state; columns that nobody fills are left out."""
     from rich.text import Text
 
-    devices = {view.text(row["published_device"]) for row in rows if row["published_speedup"] is not None}
+    devices = {view.text(row["published_device"]) for row in rows if _published(row, False) or _is_abroad(row)}
     methods = {view.text(row["method"]) for row in rows} - {""}
     columns: dict[str, Callable[[Mapping[str, Any]], str]] = {
         "by": lambda row: view.text(row["method"]) if len(methods) > 1 else "",
@@ -162,6 +162,7 @@ def _speedups(rows: Sequence[Mapping[str, Any]], labels: Mapping[str, str], cach
         "95 % interval": _interval,
         "ceiling": lambda row: share_text(row["share_of_ceiling"]),
         "published": lambda row: _published(row, with_device=len(devices) > 1),
+        "of its peak": lambda row: share_text(row["published_share"]) if _is_abroad(row) else "",
     }
     columns = {header: cell for header, cell in columns.items() if any(cell(row) for row in rows)}
     of = ", ".join(dict.fromkeys(view.text(row["baseline"]) for row in rows))
@@ -186,7 +187,12 @@ def _speedups(rows: Sequence[Mapping[str, Any]], labels: Mapping[str, str], cach
 
 
 def _is_baseline(row: Mapping[str, Any]) -> bool:
-    return bool(row["implementation"] == row["baseline"])
+    return bool(row["implementation"] == row["baseline"] and row["median_s"] is not None)
+
+
+def _is_abroad(row: Mapping[str, Any]) -> bool:
+    """Whether the ratio is against the implementation's own time on the GPU that it was published for."""
+    return bool(row["baseline"] == "published" and row["speedup"] is not None)
 
 
 def _interval(row: Mapping[str, Any]) -> str:
@@ -195,7 +201,7 @@ def _interval(row: Mapping[str, Any]) -> str:
 
 
 def _published(row: Mapping[str, Any], with_device: bool) -> str:
-    if row["published_speedup"] is None:
+    if row["published_speedup"] is None or row["implementation"] == row["baseline"]:
         return ""
     return view.ratio_text(row["published_speedup"]) + (f" {view.text(row['published_device'])}" if with_device else "")
 
@@ -204,8 +210,11 @@ def _notes(rows: Sequence[Mapping[str, Any]], labels: Mapping[str, str]) -> list
     """Why cells are empty, alike reasons gathered."""
     cases: dict[str, list[str]] = {}
     for row in rows:
-        own = _is_baseline(row) and row["median_s"] is not None
-        if view.text(row["reason"]) and not own and labels[row["case"]] not in cases.setdefault(row["reason"], []):
+        if (
+            view.text(row["reason"])
+            and not _is_baseline(row)
+            and labels[row["case"]] not in cases.setdefault(row["reason"], [])
+        ):
             cases[row["reason"]].append(labels[row["case"]])
     return [
         f"{', '.join(where[:3])}{f' and {len(where) - 3} more' if where[3:] else ''}: {reason}"

@@ -1,6 +1,6 @@
 "use strict";
 // Sorting and filtering. Without this script the page shows the same tables, whole and in the suite's order.
-const cell = (row, column) => row.cells[column].dataset.v || row.cells[column].textContent.trim();
+const cell = (row, column) => row.cells[column].dataset.v ?? row.cells[column].textContent.trim();
 
 function compare(a, b) {
   const x = parseFloat(a), y = parseFloat(b);

@@ -167,6 +167,7 @@ def compared(run: Run) -> pd.DataFrame:
             "verdict": "" if ratio is None else "FASTER" if ratio > 1.01 else "SLOWER" if ratio < 0.99 else "SAME",
             "share_of_ceiling": row.share_of_ceiling, "published_speedup": published,
             "published_device": "A100-PCIE-40GB" if published else "",
+            "published_share": 0.28 if published else None,
             "claim": "softmax-ft-oneflow" if published else "",
             "reason": "" if base else "ft: columns must be at most 1000, got 1024",
         })  # fmt: skip

@@ -70,6 +70,22 @@ def test_comparison_names_methods_and_devices_where_they_differ(example):
     assert "Other GPU" in text
 
 
+def test_comparison_with_published_times_names_the_gpu_and_its_share(example):
+    table = example.comparison.assign(baseline="published", published_speedup=None)
+    table.loc[table["claim"] == "", "speedup"] = None
+    text = shown(console.comparison_table(table, example.run))
+    line = next(line for line in text.splitlines() if line.split()[:1] == ["oneflow"])
+    assert "28 %" in line
+    assert "published: on A100-PCIE-40GB" in text
+
+
+def test_a_baseline_without_a_time_is_not_called_one(example):
+    table = example.comparison.copy()
+    table.loc[table["implementation"] == "ft", ["median_s", "speedup"]] = None
+    text = shown(console.comparison_table(table, example.run))
+    assert not [line for line in text.splitlines() if line.split()[:1] == ["ft"] and "baseline" in line]
+
+
 def test_comparison_of_nothing(example):
     empty = pd.DataFrame(columns=columns.names(columns.COMPARISON))
     assert shown(console.comparison_table(empty, example.run)).strip() == ""
