@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -87,7 +88,7 @@ def cli() -> None:
 @SPECIMENS
 @SEED
 @NVCC
-def run(suites: tuple[str, ...], no_report: bool, **options: Any) -> None:
+def run(suites: tuple[str, ...], no_report: bool, **options: Any) -> int:
     """Build, verify and measure suites on this GPU.
 
     \b
@@ -107,7 +108,7 @@ def run(suites: tuple[str, ...], no_report: bool, **options: Any) -> None:
         page = None if no_report else pipeline.report(answer, None)
         screen.show_run(answer, page)
         failed = failed or pipeline.has_failures(answer.run)
-    sys.exit(1 if failed else 0)
+    return 1 if failed else 0
 
 
 @cli.command()
@@ -184,7 +185,7 @@ def report(run_name: str | None, baseline: str | None, out: Path | None) -> None
 @SPECIMENS
 @SEED
 @NVCC
-def check(suites: tuple[str, ...], **options: Any) -> None:
+def check(suites: tuple[str, ...], **options: Any) -> int:
     """Verify every output against the float64 reference, and time nothing.
 
     \b
@@ -201,7 +202,7 @@ def check(suites: tuple[str, ...], **options: Any) -> None:
         for result in results
         if result.status in ("failed", "wrong") and result.implementation.role != "specimen"
     ]
-    sys.exit(1 if wrong else 0)
+    return 1 if wrong else 0
 
 
 @cli.command()
@@ -231,7 +232,7 @@ def plan(suites: tuple[str, ...], gpu: str | None, **options: Any) -> None:
 @FILTER
 @SPECIMENS
 @NVCC
-def build(suites: tuple[str, ...], gpu: str | None, **options: Any) -> None:
+def build(suites: tuple[str, ...], gpu: str | None, **options: Any) -> int:
     """Compile only, and print registers, shared memory, spills and loads of each kernel. No GPU needed.
 
     \b
@@ -245,7 +246,7 @@ def build(suites: tuple[str, ...], gpu: str | None, **options: Any) -> None:
     found, summary = pipeline.build(_request(suites, options), properties, screen.ConsoleProgress())
     screen.show_builds(found, summary, properties)
     broken = any(one.status == "failed" for _, plans in found for plan in plans for one in plan.planned)
-    sys.exit(1 if broken else 0)
+    return 1 if broken else 0
 
 
 @cli.command("list")
@@ -266,12 +267,12 @@ def list_(what: str | None) -> None:
 
 @cli.command()
 @NVCC
-def doctor(nvcc: Path | None) -> None:
+def doctor(nvcc: Path | None) -> int:
     """Check what kernelbench needs on this machine, and say how to get what is missing."""
     from kernelbench import doctor as doctor_room
     from kernelbench import screen
 
-    sys.exit(0 if screen.show_diagnosis(doctor_room.diagnose(nvcc)) else 1)
+    return 0 if screen.show_diagnosis(doctor_room.diagnose(nvcc)) else 1
 
 
 def _request(suites: tuple[str, ...], options: dict[str, Any]) -> Any:
@@ -284,22 +285,31 @@ def _request(suites: tuple[str, ...], options: dict[str, Any]) -> Any:
 
 def main() -> None:
     """Entry point: errors as one message on stderr, with their exit code."""
+    code = 0
     try:
-        cli(standalone_mode=False)
+        code = _invoke(sys.argv[1:])
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader of our output went away, as `| head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(code)
+
+
+def _invoke(arguments: list[str]) -> int:
+    """The exit code of a command. Not click's own `main`, which would end a closed pipe with 1, a failed row."""
+    try:
+        with cli.make_context("kernelbench", arguments) as context:
+            return cli.invoke(context) or 0
     except click.exceptions.Exit as error:
-        sys.exit(error.exit_code)
+        return error.exit_code
     except click.ClickException as error:
         error.show()
-        sys.exit(InputError.exit_code)
+        return InputError.exit_code
     except KernelbenchError as error:
         click.echo(f"{error}", err=True)
-        sys.exit(error.exit_code)
+        return error.exit_code
     except (KeyboardInterrupt, click.Abort):
         click.echo("\nStopped. Finished cases are kept; the same command with --resume goes on.", err=True)
-        sys.exit(INTERRUPTED)
-    except BrokenPipeError:
-        sys.stderr.close()  # the reader of our output went away, as `| head` does
-        sys.exit(0)
+        return INTERRUPTED
 
 
 if __name__ == "__main__":

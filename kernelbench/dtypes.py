@@ -42,7 +42,7 @@ def suffix(dtype: str) -> str:
 
 
 def unit_roundoff(dtype: str) -> float:
-    """Largest relative error of rounding to nearest: 2^-24 for float32, 2^-9 for bfloat16."""
+    """Largest relative error of rounding to nearest: 2^-24 for float32, 2^-8 for bfloat16."""
     return {"float64": 2.0**-53, "float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8}[dtype]
 
 

@@ -14,6 +14,7 @@ import gzip
 import io
 import json
 import os
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -59,7 +60,7 @@ class Run:
             return pandas.DataFrame(columns=columns.names(columns.SAMPLES))
         try:
             return pandas.read_csv(path)
-        except (OSError, EOFError, pandas.errors.ParserError) as error:
+        except (OSError, EOFError, ValueError, zlib.error) as error:
             raise ResultsError(f"{path}: cannot be read ({error}); delete it to go on without raw samples") from error
 
 
@@ -73,19 +74,40 @@ def read_run(folder: Path) -> Run:
             f"{folder}: no {RESULTS_FILE} here; expected the folder of a run, as `kernelbench list runs` shows"
         )
     try:
+        if not results.read_bytes().endswith(b"\n"):
+            raise ResultsError(f"{results}: its last row is cut off; delete that line to go on with the others")
         text = dict.fromkeys(_TEXT_COLUMNS, str)
         rows = pandas.read_csv(results, dtype=text, keep_default_na=False, na_values={})
-        for column in columns.names(columns.RESULTS):
-            if column not in rows:
-                raise ResultsError(
-                    f"{results}: column '{column}' is missing; this file was not written by this version"
-                )
-            if column not in _TEXT_COLUMNS:
-                rows[column] = pandas.to_numeric(rows[column], errors="coerce")
-        environment = json.loads((folder / ENVIRONMENT_FILE).read_text())
-    except (OSError, ValueError, pandas.errors.ParserError) as error:
-        raise ResultsError(f"{folder}: cannot be read as a run ({error})") from error
-    return Run(folder, environment, rows)
+    except (OSError, ValueError) as error:
+        raise ResultsError(f"{results}: cannot be read ({error})") from error
+    for column in columns.names(columns.RESULTS):
+        if column not in rows:
+            raise ResultsError(f"{results}: column '{column}' is missing; this file was not written by this version")
+        if column not in _TEXT_COLUMNS:
+            rows[column] = _numbers(rows[column], results)
+    return Run(folder, _read_environment(folder / ENVIRONMENT_FILE), rows)
+
+
+def _numbers(cells: pandas.Series, path: Path) -> pandas.Series:
+    """Cells as numbers, NaN where they are empty; ResultsError names the first that is anything else."""
+    import pandas
+
+    numbers = pandas.to_numeric(cells, errors="coerce")
+    wrong = numbers.isna() & (cells.astype(str) != "")
+    if wrong.any():
+        place = int(wrong.to_numpy().argmax())
+        raise ResultsError(f"{path}:{place + 2}: '{cells.name}' must be a number or empty, got '{cells.iloc[place]}'")
+    return numbers
+
+
+def _read_environment(path: Path) -> Mapping[str, Any]:
+    try:
+        environment = json.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        raise ResultsError(f"{path}: cannot be read ({error})") from error
+    if not isinstance(environment, dict):
+        raise ResultsError(f"{path}: expected a JSON object, got {type(environment).__name__}")
+    return environment
 
 
 class Store:
@@ -145,8 +167,8 @@ def _append(path: Path, data: bytes) -> None:
 
 
 def _cell(value: Any) -> str:
-    """Floats with 9 significant digits (a nanosecond in a second); None as an empty cell."""
-    if value is None:
+    """Floats with 9 significant digits (a nanosecond in a second); None, and NaN, as an empty cell."""
+    if value is None or value != value:  # noqa: PLR0124 - NaN
         return ""
     return f"{value:.9g}" if isinstance(value, float) else str(value)
 

@@ -28,8 +28,12 @@ def console(*, stderr: bool = False) -> Console:
     """At most 100 columns wide, so that a table looks alike in every window, file and page."""
     from rich.console import Console
 
+    class Ours(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError  # left to the command line; rich would end the command with 1, a failed row
+
     own = Console(stderr=stderr, highlight=False)
-    return Console(stderr=stderr, highlight=False, width=min(own.width, WIDTH) if own.is_terminal else WIDTH)
+    return Ours(stderr=stderr, highlight=False, width=min(own.width, WIDTH) if own.is_terminal else WIDTH)
 
 
 def say(text: str) -> None:
