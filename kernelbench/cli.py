@@ -98,16 +98,16 @@ def run(suites: tuple[str, ...], no_report: bool, **options: Any) -> int:
       kernelbench run softmax --only ft,oneflow,copy --filter 'seq=512' --quick
       kernelbench run softmax --resume
     """
-    from kernelbench import pipeline, screen
+    from kernelbench import answers, pipeline, screen
 
     request = _request(suites, options)
     if request.out and len(suites) > 1:
         raise InputError(f"--out {request.out}: one folder holds one suite, but {len(suites)} were named")
     failed = False
     for answer in pipeline.run(request, screen.ConsoleProgress()):
-        page = None if no_report else pipeline.report(answer, None)
+        page = None if no_report else answers.report(answer, None)
         screen.show_run(answer, page)
-        failed = failed or pipeline.has_failures(answer.run)
+        failed = failed or answers.has_failures(answer.run)
     return 1 if failed else 0
 
 
@@ -147,10 +147,10 @@ def compare(
       kernelbench compare softmax_half --baseline torch --only oneflow,ft
       kernelbench compare --baseline published
     """
-    from kernelbench import pipeline, screen
+    from kernelbench import answers, screen
 
-    answer, which = pipeline.answer_of(run_name, baseline)
-    folder = pipeline.save_comparison(answer, out)
+    answer, which = answers.answer_of(run_name, baseline)
+    folder = answers.save_comparison(answer, out)
     screen.show_comparison(answer, which, folder, caches, only)
 
 
@@ -170,11 +170,11 @@ def report(run_name: str | None, baseline: str | None, out: Path | None) -> None
       kernelbench report
       kernelbench report softmax --out softmax.html
     """
-    from kernelbench import pipeline, screen
+    from kernelbench import answers, screen
 
-    answer, which = pipeline.answer_of(run_name, baseline)
+    answer, which = answers.answer_of(run_name, baseline)
     screen.say(f"Report of {which}")
-    screen.say(f"written to {pipeline.report(answer, out)}")
+    screen.say(f"written to {answers.report(answer, out)}")
 
 
 @cli.command()

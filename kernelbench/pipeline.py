@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from kernelbench import environment, places
+from kernelbench.answers import Answer, answer
 from kernelbench.catalog import Catalog, load_catalog
 from kernelbench.contracts import Device
 from kernelbench.errors import BuildError, DeviceLost, InputError, NoDevice
@@ -21,13 +22,10 @@ from kernelbench.planning import CasePlan, Planned, input_loads, plan_suite
 from kernelbench.records import Binary, DeviceProperties, Limits, Operation, Result, Suite
 from kernelbench.results import Run, Store, read_run
 from kernelbench.rows import rows_of, samples_of
-from kernelbench.runs import find_run, finished_keys, new_folder, output_folder
+from kernelbench.runs import finished_keys, new_folder
 
 if TYPE_CHECKING:
-    import pandas
-
     from kernelbench.build import Compiler
-    from kernelbench.compare import ClaimVerdict
 
 DEFAULT_SEED = 20260401
 LIMITS_SOURCE = places.KERNELS / "common" / "limits.cu"
@@ -57,15 +55,6 @@ class Request:
     seed: int = DEFAULT_SEED
     specimens: bool = False
     arguments: Sequence[str] = ()  # the command line, for environment.json
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What a run says: its table, the comparison within it, and the verdict of each claim."""
-
-    run: Run
-    comparison: pandas.DataFrame
-    verdicts: Sequence[ClaimVerdict]
 
 
 # ---- run -----------------------------------------------------------------------------------------
@@ -251,50 +240,6 @@ def build(
     plans, summary = built([plan for _, plans in found for plan in plans], compiler, gpu.architecture, progress)
     rest = iter(plans)
     return [(suite, tuple(next(rest) for _ in own)) for suite, own in found], summary
-
-
-# ---- from a run on disk --------------------------------------------------------------------------
-
-
-def answer(run: Run, baseline: str | None = None) -> Answer:
-    """Compare within a run and judge the claims of its suite; needs no GPU."""
-    from kernelbench.compare import compare_within, judge, read_ledger
-
-    ledger = read_ledger(places.LEDGER)
-    chosen = baseline or run.environment.get("baseline") or str(run.rows["implementation"].iloc[0])
-    return Answer(run, compare_within(run, chosen, ledger), judge(run, ledger))
-
-
-def has_failures(run: Run) -> bool:
-    """A row failed or was wrong; specimens are wrong on purpose."""
-    rows = run.rows
-    return bool((rows["status"].isin(["failed", "wrong"]) & (rows["role"] != "specimen")).any())
-
-
-def answer_of(run_name: str | None, baseline: str | None) -> tuple[Answer, str]:
-    """The answer of a run on disk, and a line that says which run that is."""
-    folder, which = find_run(run_name)
-    return answer(read_run(folder), baseline), which
-
-
-def save_comparison(found: Answer, out: Path | None) -> Path:
-    """comparison.csv and claims.json in `out`, or where the run's own files go; returns that folder."""
-    from kernelbench.compare import write_comparison
-
-    folder = out or output_folder(found.run.folder)
-    write_comparison(found.run, found.comparison, found.verdicts, folder)
-    return folder
-
-
-def report(found: Answer, out: Path | None) -> Path:
-    """comparison.csv, claims.json, charts/ and report.html: where the run's own files go, or around `out`."""
-    from kernelbench.report.charts import write_charts
-    from kernelbench.report.html import write_report
-
-    page = out or output_folder(found.run.folder) / "report.html"
-    save_comparison(found, page.parent)
-    write_charts(found.run, found.comparison, page.parent / "charts")
-    return write_report(found.run, found.comparison, found.verdicts, page)
 
 
 # ---- parts of the walk ---------------------------------------------------------------------------

@@ -66,9 +66,9 @@ def shipped_runs() -> list[Path]:
 
 def output_folder(run: Path) -> Path:
     """Where comparison, charts and page of a run go: into its folder; recorded runs are left as they are."""
-    if run not in shipped_runs():
+    if run.resolve() not in [path.resolve() for path in shipped_runs()]:
         return run
-    gpu, suite = run.parts[-2:]
+    gpu, suite = run.resolve().parts[-2:]
     return places.runs() / f"{gpu}-{suite}"
 
 

@@ -16,9 +16,9 @@ from kernelbench.units import duration_text
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from kernelbench.answers import Answer
     from kernelbench.doctor import Finding
     from kernelbench.listing import Listing
-    from kernelbench.pipeline import Answer
 
 WIDTH = 100
 Found = Sequence[tuple[Suite, Sequence[CasePlan]]]

@@ -12,6 +12,8 @@ from kernelbench import dtypes
 from kernelbench.differences import Differences, differences
 from kernelbench.records import ArraySpec, Tolerance
 
+ROW = 4096  # elements that one block of threads compares: 8 a thread
+
 
 def random_values(spec: ArraySpec, size: int, seed: tuple[int, int, int]) -> Any:
     """`size` random elements in storage type. NumPy spreads the three seeds into one 64-bit number."""
@@ -30,11 +32,23 @@ def compare(got: Any, dtype: str, expected: Any, tolerance: Tolerance) -> Differ
     """See contracts.Device.compare: three passes where all is right, many only where something is wrong."""
     if dtype == "bfloat16":
         got = dtypes.widen(cupy, got, dtype)
-    mismatches = int(_kernel("mismatches")(got, expected, tolerance.relative, tolerance.absolute))
+    mismatches = int(_reduced("mismatches", got, expected, (tolerance.relative, tolerance.absolute)))
     if mismatches:
         return differences(cupy, dtypes.widen(cupy, got, "float64"), expected, tolerance)
-    absolute = float(_kernel("absolute")(got, expected))
-    return Differences(0, absolute, float(_kernel("relative")(got, expected)))
+    absolute = float(_reduced("absolute", got, expected))
+    return Differences(0, absolute, float(_reduced("relative", got, expected)))
+
+
+def _reduced(name: str, got: Any, expected: Any, extra: tuple[float, ...] = ()) -> Any:
+    """One number over two flat arrays. CuPy gives each result of a reduction to one block of threads, so
+    the arrays are reduced by rows first."""
+    kernel = _kernel(name)
+    whole = got.size // ROW * ROW
+    parts = [kernel(got[whole:], expected[whole:], *extra)] if whole < got.size else []
+    if whole:
+        rows = kernel(got[:whole].reshape(-1, ROW), expected[:whole].reshape(-1, ROW), *extra, axis=1)
+        parts.append(rows.sum() if name == "mismatches" else rows.max())
+    return sum(map(int, parts)) if name == "mismatches" else max(map(float, parts))
 
 
 @cache

@@ -69,8 +69,13 @@ class CudaClock:
         return float(cupy.cuda.get_elapsed_time(start.event, stop.event)) * 1e-3
 
     def capture(self, executable: Executable | None, repeats: int) -> Graph:
-        self.wait()
-        with cuda_errors("capturing a graph"):
+        # A graph writes to the same memory at each launch, also to what its work allocated and freed while
+        # it was captured. A pool of its own keeps that memory from being given to anybody else.
+        pool = cupy.cuda.MemoryPool()
+        with cupy.cuda.using_allocator(pool.malloc), cuda_errors("capturing a graph"):
+            if executable is not None:
+                executable()  # fills the pool, so that nothing is allocated while capturing
+            self.wait()
             self._stream.begin_capture(runtime.streamCaptureModeRelaxed)
             try:
                 for _ in range(repeats):
@@ -79,7 +84,7 @@ class CudaClock:
                         executable()
             finally:
                 graph = self._stream.end_capture()
-            return _CudaGraph(graph, self._stream)
+        return _CudaGraph(graph, self._stream, pool)
 
 
 class _CudaEvent:
@@ -91,8 +96,10 @@ class _CudaEvent:
 
 
 class _CudaGraph:
-    def __init__(self, graph: Any, stream: Any) -> None:
-        self._graph, self._stream = graph, stream
+    """Holds the pool of the memory that the graph works in."""
+
+    def __init__(self, graph: Any, stream: Any, pool: Any) -> None:
+        self._graph, self._stream, self._pool = graph, stream, pool
 
     def launch(self) -> None:
         with cuda_errors("launching a graph"):
