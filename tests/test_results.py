@@ -1,0 +1,260 @@
+"""Runs on disk: what `append` leaves there at once, what comes back, and what a damaged file is told as."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import os
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kernelbench import columns, results
+from kernelbench.errors import ResultsError
+from kernelbench.results import ENVIRONMENT_FILE, RESULTS_FILE, SAMPLES_FILE, Run, Store, read_run
+
+ROW = {"suite": "softmax", "case": "seq=16", "implementation": "ft", "status": "ok", "median_s": 26.43e-6, "axis": -1}
+REFUSED = {"suite": "softmax", "case": "seq=16", "implementation": "warp", "status": "unsupported", "reason": "no, 17"}
+SAMPLES = [("seq=16", "ft", "cold", "events", number, f"{26.43e-6:.6g}") for number in range(3)]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A finished run of two rows."""
+    store = Store(tmp_path / "run")
+    store.write_environment({"suite": "softmax", "device": {"name": "Some GPU"}})
+    store.append([ROW, REFUSED], SAMPLES)
+    return tmp_path / "run"
+
+
+def lines(folder: Path) -> list[dict[str, str]]:
+    with (folder / RESULTS_FILE).open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def members(path: Path) -> Iterator[str]:
+    """The texts of a file's gzip members."""
+    rest = path.read_bytes()
+    while rest:
+        reader = zlib.decompressobj(wbits=31)
+        yield reader.decompress(rest).decode()
+        assert reader.eof
+        rest = reader.unused_data
+
+
+def test_a_new_run_has_its_header_and_no_rows(tmp_path: Path) -> None:
+    Store(tmp_path / "deep" / "run")
+    assert (tmp_path / "deep" / "run" / RESULTS_FILE).read_text() == ",".join(columns.names(columns.RESULTS)) + "\n"
+
+
+def test_every_row_is_whole_on_disk_when_append_returns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[str] = []
+    sync = os.fsync
+    monkeypatch.setattr(os, "fsync", lambda file: (synced.append(os.readlink(f"/proc/self/fd/{file}")), sync(file)))
+    store = Store(tmp_path)
+    for number in range(1, 4):
+        store.append([{**ROW, "case": f"seq={number}"}, REFUSED], SAMPLES)
+        assert (tmp_path / RESULTS_FILE).read_text().endswith("\n")
+        assert [row["case"] for row in lines(tmp_path)][::2] == [f"seq={one}" for one in range(1, number + 1)]
+        assert len(lines(tmp_path)) == 2 * number
+        assert {Path(name).name for name in synced} == {RESULTS_FILE, SAMPLES_FILE}
+        synced.clear()
+
+
+def test_what_was_not_measured_is_an_empty_cell(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    store.append([{**REFUSED, "median_s": None, "power_w": float("nan"), "low_s": np.float64("nan")}], [])
+    (row,) = lines(tmp_path)
+    given = {name: value for name, value in row.items() if value}
+    assert given == {name: str(value) for name, value in REFUSED.items()}
+    assert not (tmp_path / SAMPLES_FILE).exists(), "no samples, no file"
+
+
+def test_numbers_keep_nine_digits_and_texts_their_commas(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    reason = 'said "no", twice\nand left'
+    store.append(
+        [{**ROW, "median_s": 1.23456789012e-5, "samples": 21, "reason": reason, "max_absolute_error": 0.0}], []
+    )
+    (row,) = lines(tmp_path)
+    assert (row["median_s"], row["samples"], row["reason"]) == ("1.23456789e-05", "21", reason)
+    assert row["max_absolute_error"] == "0", "a measured zero is no empty cell"
+
+
+def test_samples_are_a_member_a_case_and_read_as_one_file(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    for case in ("a", "b", "c"):
+        store.append([{**ROW, "case": case}], [(case, *sample[1:]) for sample in SAMPLES])
+    header = ",".join(columns.names(columns.SAMPLES))
+    texts = list(members(tmp_path / SAMPLES_FILE))
+    assert [text.splitlines()[0] for text in texts] == [header, *(f"{c},ft,cold,events,0,2.643e-05" for c in "bc")]
+    with gzip.open(tmp_path / SAMPLES_FILE, "rt") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["case"] for row in rows] == ["a"] * 3 + ["b"] * 3 + ["c"] * 3
+
+
+def test_the_same_rows_make_the_same_files(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        Store(tmp_path / name).append([ROW], SAMPLES)
+    for file in (RESULTS_FILE, SAMPLES_FILE):
+        assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes()
+
+
+def test_a_store_goes_on_where_an_earlier_one_ended(folder: Path) -> None:
+    Store(folder).append([{**ROW, "case": "seq=32"}], SAMPLES)
+    assert [row["case"] for row in lines(folder)] == ["seq=16", "seq=16", "seq=32"]
+    assert len(read_run(folder).samples) == 6
+
+
+# ---- reading -------------------------------------------------------------------------------------
+
+
+def test_a_run_is_read_back(folder: Path) -> None:
+    run = read_run(folder)
+    assert (run.suite, run.device) == ("softmax", "Some GPU")
+    ok, refused = run.rows.to_dict("records")
+    assert ok["median_s"] == 26.43e-6
+    assert ok["axis"] == -1
+    assert np.isnan(refused["median_s"]), "empty, not zero"
+    assert (refused["reason"], refused["cache"], refused["launches"]) == ("no, 17", "", "")
+    assert run.samples["seconds"].tolist() == [26.43e-6] * 3
+    assert run.samples["round"].tolist() == [0, 1, 2]
+
+
+def test_texts_that_look_like_numbers_or_nothing_stay_texts(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    store.write_environment({})
+    store.append([{**ROW, "binary": "1234567890123456", "shape": "262144", "reason": "NA", "throttle": "None"}], [])
+    (row,) = read_run(tmp_path).rows.to_dict("records")
+    assert (row["binary"], row["shape"], row["reason"], row["throttle"]) == ("1234567890123456", "262144", "NA", "None")
+
+
+def test_a_run_of_no_rows_and_no_samples_can_be_read(tmp_path: Path) -> None:
+    Store(tmp_path).write_environment({})
+    run = read_run(tmp_path)
+    assert len(run.rows) == 0
+    assert list(run.samples.columns) == columns.names(columns.SAMPLES)
+    assert (run.suite, run.device) == (tmp_path.name, "unknown device")
+
+
+def test_columns_that_are_read_as_texts_are_those_without_numbers() -> None:
+    assert set(results._TEXT_COLUMNS) <= set(columns.names(columns.RESULTS))
+    units = {column.name for column in columns.RESULTS if column.unit}
+    assert not units & set(results._TEXT_COLUMNS)
+
+
+def cut_in_the_middle(text: str) -> str:
+    return text[: len(text) - 30]
+
+
+@pytest.mark.parametrize(
+    ("file", "damage", "said"),
+    [
+        (RESULTS_FILE, cut_in_the_middle, "its last row is cut off; delete that line"),
+        (RESULTS_FILE, lambda text: "", "its last row is cut off"),
+        (RESULTS_FILE, lambda text: text.replace("2.643e-05", "fast"), ":2: 'median_s' must be a number or empty"),
+        (RESULTS_FILE, lambda text: text.replace("median_s", "median"), "column 'median_s' is missing"),
+        (RESULTS_FILE, lambda text: text + "a,b\n" + 99 * "x," + "\n", "cannot be read"),
+        (RESULTS_FILE, lambda text: text.replace("softmax", "\udcff"), "cannot be read"),
+        (RESULTS_FILE, lambda text: text.replace('"no, 17"', '"no, 17'), "cannot be read"),
+        (ENVIRONMENT_FILE, cut_in_the_middle, "cannot be read"),
+        (ENVIRONMENT_FILE, lambda text: "[1]", "expected a JSON object, got list"),
+        (ENVIRONMENT_FILE, lambda text: "\udcff", "cannot be read"),
+        (SAMPLES_FILE, lambda text: text[:-9], "cannot be read"),
+        (SAMPLES_FILE, lambda text: "not gzip", "cannot be read"),
+        (SAMPLES_FILE, lambda text: text[:15] + "\udcff\udcff\udcff" + text[18:], "cannot be read"),
+    ],
+)
+def test_a_damaged_file_is_named(folder: Path, file: str, damage: Callable[[str], str], said: str) -> None:
+    path = folder / file
+    path.write_bytes(damage(path.read_bytes().decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape"))
+    with pytest.raises(ResultsError) as caught:
+        read_run(folder).samples  # noqa: B018 - read when asked for
+    assert str(caught.value).startswith(str(path))
+    assert said in str(caught.value)
+
+
+def test_every_cut_of_the_samples_is_told_or_harmless(folder: Path) -> None:
+    whole = (folder / SAMPLES_FILE).read_bytes()
+    for end in range(len(whole)):
+        (folder / SAMPLES_FILE).write_bytes(whole[:end])
+        with pytest.raises(ResultsError, match=SAMPLES_FILE):
+            read_run(folder).samples  # noqa: B018
+
+
+@pytest.mark.parametrize("file", [RESULTS_FILE, ENVIRONMENT_FILE])
+def test_a_missing_file_is_named(folder: Path, file: str) -> None:
+    (folder / file).unlink()
+    with pytest.raises(ResultsError, match=file):
+        read_run(folder)
+
+
+def test_raw_samples_are_not_read_before_they_are_asked_for(folder: Path) -> None:
+    (folder / SAMPLES_FILE).write_text("damaged")
+    assert len(read_run(folder).rows) == 2
+    (folder / SAMPLES_FILE).unlink()
+    assert isinstance(read_run(folder), Run)
+    assert len(read_run(folder).samples) == 0
+
+
+# ---- places that cannot be written ---------------------------------------------------------------
+
+
+def test_a_file_in_the_folders_place_is_told_with_the_way_out(tmp_path: Path) -> None:
+    (tmp_path / "run").write_text("in the way")
+    with pytest.raises(ResultsError) as caught:
+        Store(tmp_path / "run" / "deeper")
+    assert str(caught.value).startswith(f"{tmp_path}/run/deeper: cannot write a run here (")
+    assert str(caught.value).endswith("; choose another place with --out")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is unwritable for root")
+def test_an_unwritable_folder_is_told(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    with pytest.raises(ResultsError, match="Permission denied"):
+        Store(tmp_path / "run")
+
+
+@pytest.mark.parametrize("failing", [RESULTS_FILE, SAMPLES_FILE])
+def test_a_full_disk_is_told_and_keeps_what_was_there(
+    folder: Path, failing: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, before = Store(folder), lines(folder)
+    append = results._append
+
+    def full(path: Path, data: bytes) -> None:
+        if path.name == failing:
+            raise OSError(28, "No space left on device")
+        append(path, data)
+
+    monkeypatch.setattr(results, "_append", full)
+    with pytest.raises(ResultsError) as caught:
+        store.append([ROW], SAMPLES)
+    assert str(caught.value) == f"{folder}: cannot write (No space left on device); rows written so far are kept"
+    assert lines(folder) == before, "a row never stands without its samples"
+
+
+def test_the_environment_is_replaced_in_one_step(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*names: Any) -> None:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(os, "replace", interrupted)
+    with pytest.raises(ResultsError, match=f"{ENVIRONMENT_FILE}: cannot write"):
+        Store(folder).write_environment({"suite": "another"})
+    assert json.loads((folder / ENVIRONMENT_FILE).read_text())["suite"] == "softmax"
+    monkeypatch.undo()
+    Store(folder).write_environment({"suite": "another"})
+    assert json.loads((folder / ENVIRONMENT_FILE).read_text()) == {"suite": "another"}
+    assert [path.name for path in folder.iterdir() if path.suffix == ".part"] == []
+
+
+def test_csv_is_plain_enough_for_any_reader(folder: Path) -> None:
+    text = (folder / RESULTS_FILE).read_text()
+    assert "\r" not in text
+    assert next(csv.reader(io.StringIO(text))) == columns.names(columns.RESULTS)

@@ -1,0 +1,151 @@
+"""A result as rows: every cell of the table, and which stay empty."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kernelbench import columns
+from kernelbench.catalog import load_catalog
+from kernelbench.records import (
+    Binary,
+    Case,
+    Check,
+    EntryFacts,
+    Implementation,
+    Launch,
+    LaunchPlan,
+    Limits,
+    Measurement,
+    Origin,
+    Result,
+    Tolerance,
+)
+from kernelbench.rows import rows_of, samples_of
+
+OPERATION = load_catalog().operations["softmax"]
+CASE = Case("softmax", (2, 4, 8, 8), -1, "float16", axes=(("seq", 8),), parameters=(("mask", True),))
+MOVED = 2 * (512 + 512 + 2 * 64)  # x, y and the mask in float16
+LIMITS = Limits(floor_s=3e-6, graph_floor_s=1e-6, dram_bytes_per_s=4e12, dram_copy="copy_4")
+PLAN = LaunchPlan(
+    launches=(Launch("k1", (7, 1, 1), (256, 1, 1), ("x", "t")), Launch("k2", (4, 2, 1), (32, 4, 1), ("t", "y"), 4096)),
+    scratch=(("t", 64),),
+)
+FACTS = {
+    "k1": EntryFacts("k1", 40, 128, 0, 4, 8, (3, 0), (0, 1)),
+    "k2": EntryFacts("k2", 24, 512, 0, 0, 0, (1, 0), (0, 1)),
+    "not_launched": EntryFacts("not_launched", 255, 9999, 0, 99, 99, (9,), (9,)),
+}
+BINARY = Binary("0123456789abcdef0123", Path("k.cubin"), Path("k.ptx"), "sm_90", ("nvcc",), FACTS, cached=False)
+KERNEL = Implementation("two_kernels", "", Origin("test"), plan=lambda case, device: PLAN, arithmetic="fast")
+CHECK = Check(True, 42, 512, 0, 1e-4, 2e-3, Tolerance(1e-3, 1e-7))
+
+
+def measured(cache: Any = "cold", method: Any = "events", median: float = 20e-6) -> Measurement:
+    samples = tuple(median + (number - 10) * 1e-8 for number in range(21))
+    return Measurement(
+        cache, method, samples, tuple(range(21)), median, median - 1e-8, median + 1e-8, "precise", 1.98e9
+    )
+
+
+def result(**changes: Any) -> Result:
+    fields = {"status": "ok", "plan": PLAN, "binary": BINARY, "check": CHECK, "measurements": (measured(),)}
+    return Result(CASE, KERNEL, **{**fields, **changes})
+
+
+def one_row(**changes: Any) -> dict[str, Any]:
+    (row,) = rows_of("a_suite", OPERATION, result(**changes), LIMITS)
+    return dict(row)
+
+
+def test_every_cell_has_a_column_and_every_column_is_filled_somewhere() -> None:
+    row = one_row()
+    assert set(row) == set(columns.names(columns.RESULTS))
+
+
+def test_the_case_is_told_as_text_and_in_parts() -> None:
+    row = one_row()
+    assert row["case"] == "seq=8 shape=2x4x8x8 axis=-1 dtype=float16 mask=True"
+    assert (row["suite"], row["shape"], row["axis"], row["dtype"], row["axes"]) == (
+        "a_suite", "2x4x8x8", -1, "float16", "seq=8",
+    )  # fmt: skip
+    assert (row["implementation"], row["role"], row["arithmetic"]) == ("two_kernels", "kernel", "fast")
+
+
+def test_facts_are_the_largest_of_what_is_launched() -> None:
+    row = one_row()
+    assert row["launches"] == "k1<<<7, 256>>>; k2<<<4x2, 32x4, 4096>>>"
+    assert (row["registers"], row["static_shared_bytes"], row["spill_bytes"]) == (40, 512, 12)
+    assert row["input_loads"] == "x=3 mask=0"
+    assert row["binary"] == "0123456789abcdef"
+
+
+def test_times_come_with_bandwidth_and_share() -> None:
+    row = one_row()
+    assert row["bytes_moved"] == MOVED
+    assert row["bandwidth_bytes_per_s"] == MOVED / 20e-6
+    assert row["share_of_ceiling"] == MOVED / 20e-6 / 4e12
+    assert (row["samples"], row["median_s"], row["stopped"]) == (21, 20e-6, "precise")
+    assert (row["low_s"], row["high_s"]) == pytest.approx((19.99e-6, 20.01e-6))
+    assert (row["min_s"], row["p5_s"], row["p95_s"]) == pytest.approx((19.9e-6, 19.91e-6, 20.09e-6))
+    assert (row["sm_clock_hz"], row["power_w"], row["throttle"]) == (1.98e9, None, "")
+
+
+def test_a_warm_row_has_no_share_of_the_dram() -> None:
+    row = one_row(measurements=(measured("warm"),))
+    assert row["share_of_ceiling"] is None
+    assert row["bandwidth_bytes_per_s"] == MOVED / 20e-6
+
+
+@pytest.mark.parametrize(
+    ("method", "median", "limited"),
+    [("events", 8.9e-6, "yes"), ("events", 9.1e-6, ""), ("graph", 2.9e-6, "yes"), ("graph", 3.1e-6, "")],
+)
+def test_floor_limited_is_below_three_floors_of_its_own_method(method: str, median: float, limited: str) -> None:
+    assert one_row(measurements=(measured("cold", method, median),))["floor_limited"] == limited
+
+
+def test_a_row_for_each_measurement() -> None:
+    found = rows_of("s", OPERATION, result(measurements=(measured("cold"), measured("warm"))), LIMITS)
+    assert [row["cache"] for row in found] == ["cold", "warm"]
+    assert {row["launches"] for row in found} == {"k1<<<7, 256>>>; k2<<<4x2, 32x4, 4096>>>"}
+
+
+def test_a_refusal_is_one_row_with_its_reason_and_no_time() -> None:
+    row = one_row(status="unsupported", reason="too long", plan=None, binary=None, check=None, measurements=())
+    assert (row["status"], row["reason"]) == ("unsupported", "too long")
+    for column in ("cache", "median_s", "check", "launches", "registers", "seed", "bandwidth_bytes_per_s"):
+        assert row.get(column) is None, column
+
+
+def test_a_wrong_output_keeps_its_errors_and_has_no_time() -> None:
+    wrong = Check(False, 41, 512, 3, None, None, Tolerance(1e-3, 1e-7), "y[0]: got nan")
+    row = one_row(status="wrong", reason=wrong.message, check=wrong, measurements=())
+    assert (row["check"], row["seed"], row["reason"]) == ("failed", 41, "y[0]: got nan")
+    assert (row["max_absolute_error"], row["max_relative_error"]) == (None, None)
+    assert (row["relative_tolerance"], row["absolute_tolerance"]) == (1e-3, 1e-7)
+    assert "median_s" not in row
+
+
+def test_a_library_call_has_neither_launches_nor_facts() -> None:
+    row = one_row(plan=None, binary=None)
+    assert "launches" not in row
+    assert "binary" not in row
+    assert row["median_s"] == 20e-6
+
+
+def test_a_kernel_that_did_not_compile_keeps_its_launches() -> None:
+    row = one_row(status="failed", reason="nvcc", binary=None, check=None, measurements=())
+    assert row["launches"].startswith("k1<<<")
+    assert "registers" not in row
+
+
+def test_samples_keep_their_round_and_picoseconds() -> None:
+    lines = list(samples_of(result(measurements=(measured(), measured("warm", median=1.23456789e-3)))))
+    assert len(lines) == 42
+    assert lines[0] == (CASE.key, "two_kernels", "cold", "events", 0, "1.99e-05")
+    assert lines[20][4:] == (20, "2.01e-05")
+    assert lines[31] == (CASE.key, "two_kernels", "warm", "events", 10, "0.00123457")
+    assert list(samples_of(result(measurements=()))) == []

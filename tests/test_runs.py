@@ -1,0 +1,157 @@
+"""Which run is meant, where a new one goes, and when an earlier one can be gone on with."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kernelbench import places, runs
+from kernelbench.errors import ResultsError
+from kernelbench.records import Suite
+from kernelbench.results import Store
+
+SUITE = Suite("softmax", Path("softmax.yaml"), "", "softmax", (), ("naive",))
+STATE = {"suite": "softmax", "seed": 7, "kernelbench": "0.1.0", "device": {"name": "NVIDIA H200"}}
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Runs and recorded runs in a place of their own."""
+    monkeypatch.setattr(places, "runs", lambda: tmp_path / "results" / "runs")
+    monkeypatch.setattr(places, "RECORDED", tmp_path / "results")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "results"
+
+
+def make(folder: Path, **changes: Any) -> Path:
+    store = Store(folder)
+    store.write_environment({**STATE, **changes})
+    store.append([{"case": case, "suite": "softmax"} for case in ("seq=16", "seq=16", "seq=32")], [])
+    return folder
+
+
+# ---- new runs ------------------------------------------------------------------------------------
+
+
+def test_a_new_run_is_named_by_time_device_and_suite(home: Path) -> None:
+    folder = runs.new_folder(SUITE, "NVIDIA H200 (SXM) / 141 GB", resume=False)
+    assert folder.parent == home / "runs"
+    assert re.fullmatch(r"\d{8}-\d{6}-nvidia-h200-sxm-141-gb-softmax", folder.name)
+    assert not folder.exists(), "made by who writes into it"
+
+
+def test_resume_takes_the_newest_run_of_that_suite(home: Path) -> None:
+    for name in ("20260101-000000-x-softmax", "20260301-000000-x-softmax", "20260401-000000-x-softmax_half"):
+        make(home / "runs" / name)
+    (home / "runs" / "20260501-000000-x-softmax").mkdir()  # without rows: no run
+    assert runs.new_folder(SUITE, "x", resume=True).name == "20260301-000000-x-softmax"
+
+
+def test_resume_without_a_run_says_so(home: Path) -> None:
+    with pytest.raises(ResultsError) as caught:
+        runs.new_folder(SUITE, "x", resume=True)
+    assert str(caught.value) == (f"--resume: no run of suite 'softmax' in {home}/runs; start one without --resume")
+
+
+# ---- what is finished ----------------------------------------------------------------------------
+
+
+def test_a_new_folder_has_nothing_finished(home: Path) -> None:
+    assert runs.finished_keys(home / "runs" / "new", STATE, resume=False) == set()
+    assert runs.finished_keys(home / "runs" / "new", STATE, resume=True) == set()
+
+
+def test_the_cases_of_an_earlier_session_are_finished(home: Path) -> None:
+    folder = make(home / "runs" / "a", started="earlier")
+    assert runs.finished_keys(folder, {**STATE, "started": "now"}, resume=True) == {"seq=16", "seq=32"}
+
+
+def test_a_run_is_never_overwritten(home: Path) -> None:
+    folder = make(home / "runs" / "a")
+    with pytest.raises(ResultsError) as caught:
+        runs.finished_keys(folder, STATE, resume=False)
+    assert str(caught.value) == (
+        f"{folder}: already holds a run; add --resume to go on with it, or choose another --out"
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"suite": "softmax_half"}, "its suite is 'softmax', now it is 'softmax_half'; start a new run"),
+        ({"seed": 8}, "its seed is 7, now it is 8; start a new run"),
+        ({"kernelbench": "9.0"}, "its kernelbench is '0.1.0', now it is '9.0'; start a new run"),
+        ({"device": {"name": "Tesla T4"}}, "it was measured on NVIDIA H200, this is Tesla T4"),
+    ],
+)
+def test_rows_of_another_kind_are_not_gone_on_with(home: Path, change: dict[str, Any], said: str) -> None:
+    folder = make(home / "runs" / "a")
+    with pytest.raises(ResultsError) as caught:
+        runs.finished_keys(folder, {**STATE, **change}, resume=True)
+    assert str(caught.value) == f"{folder}: --resume: {said}"
+
+
+# ---- which run -----------------------------------------------------------------------------------
+
+
+def test_a_run_is_found_by_folder_name_or_suite(home: Path) -> None:
+    older, newer = make(home / "runs" / "20260101-a-softmax"), make(home / "runs" / "20260201-a-softmax")
+    shipped = make(home / "h200" / "softmax_half")
+    elsewhere = make(home.parent / "elsewhere")
+    assert runs.find_run(str(elsewhere)) == (elsewhere, f"run {elsewhere}")
+    assert runs.find_run("elsewhere")[0] == Path("elsewhere")
+    assert runs.find_run(older.name) == (older, f"run {older.name}")
+    assert runs.find_run(str(older)) == (older, f"run {older}")
+    assert runs.find_run("softmax") == (newer, f"your newest run, {newer.name}")
+    assert runs.find_run("suites/softmax.yaml")[0] == newer
+    recorded = "the recorded run of softmax_half on an H200 that kernelbench ships"
+    assert runs.find_run("softmax_half") == (shipped, recorded)
+    assert runs.find_run("results/h200/softmax_half")[0] == Path("results/h200/softmax_half")
+
+
+def test_without_a_name_the_newest_is_meant_else_the_shipped_one(home: Path) -> None:
+    with pytest.raises(ResultsError, match=r"there is no run yet; `kernelbench run suites/softmax\.yaml` makes one"):
+        runs.find_run(None)
+    shipped = make(home / "h200" / "softmax")
+    make(home / "h200" / "a_suite")
+    assert runs.find_run(None) == (shipped, "the recorded run of softmax on an H200 that kernelbench ships")
+    make(home / "runs" / "20260101-a-softmax")
+    newest = make(home / "runs" / "20260301-a-other")
+    assert runs.find_run(None) == (newest, f"your newest run, {newest.name}")
+
+
+def test_an_unknown_run_has_its_neighbour_named(home: Path) -> None:
+    with pytest.raises(ResultsError, match="`kernelbench list runs` shows what there is"):
+        runs.find_run("nothing")
+    make(home / "h200" / "softmax_half")
+    with pytest.raises(ResultsError) as caught:
+        runs.find_run("softmx_half")
+    assert str(caught.value) == (
+        "no run 'softmx_half': neither a run's folder nor the name of a run or suite; did you mean 'softmax_half'?"
+    )
+
+
+def test_a_folder_without_environment_or_rows_is_no_run(home: Path) -> None:
+    folder = make(home / "runs" / "a")
+    (folder / "environment.json").unlink()
+    assert not runs.is_run(folder)
+    assert runs.user_runs() == []
+    with pytest.raises(ResultsError):
+        runs.find_run("a")
+
+
+def test_users_runs_are_not_among_the_shipped(home: Path) -> None:
+    mine, shipped = make(home / "runs" / "20260101-a-softmax"), make(home / "h200" / "softmax")
+    assert runs.user_runs() == [mine]
+    assert runs.shipped_runs() == [shipped]
+
+
+def test_recorded_runs_are_left_as_they_are(home: Path) -> None:
+    mine, shipped = make(home / "runs" / "a"), make(home / "h200" / "softmax")
+    assert runs.output_folder(mine) == mine
+    assert runs.output_folder(shipped) == home / "runs" / "h200-softmax"
+    assert runs.output_folder(Path("results/h200/softmax")) == home / "runs" / "h200-softmax", "as people type it"
+    assert runs.output_folder(Path("results/runs/a")) == Path("results/runs/a")

@@ -1,0 +1,86 @@
+"""Medians and ratios: published ranks, exact coverage, and coverage by simulation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from kernelbench.statistics import geometric_mean, median_interval, ratio_interval
+
+
+@pytest.mark.parametrize(
+    ("n", "low", "high"),
+    # Ranks of the 95 % interval of a median, as tables of nonparametric statistics print them.
+    [(6, 1, 6), (8, 1, 8), (9, 2, 8), (10, 2, 9), (15, 4, 12), (20, 6, 15), (25, 8, 18), (40, 14, 27), (100, 40, 61)],
+)
+def test_the_interval_ends_at_the_published_ranks(n: int, low: int, high: int) -> None:
+    samples = np.random.default_rng(n).permutation(np.arange(1, n + 1))
+    assert median_interval(samples) == ((n + 1) / 2, low, high)
+
+
+@pytest.mark.parametrize("n", range(1, 6))
+def test_few_samples_have_their_range_as_interval(n: int) -> None:
+    samples = [3.0 + step for step in range(n)][::-1]
+    assert median_interval(samples) == (3.0 + (n - 1) / 2, 3.0, 3.0 + n - 1)
+
+
+def test_nothing_has_no_median() -> None:
+    with pytest.raises(ValueError, match="no samples"):
+        median_interval([])
+
+
+@pytest.mark.parametrize("confidence", [0.9, 0.95, 0.99])
+def test_the_interval_is_the_narrowest_of_that_confidence(confidence: float) -> None:
+    for n in range(8, 401):
+        _, low, high = median_interval(range(1, n + 1), confidence)
+        assert low + high == n + 1, "as many samples below as above"
+        covered = 1 - 2 * binom.cdf(low - 1, n, 0.5)
+        narrower = 1 - 2 * binom.cdf(low, n, 0.5)
+        assert covered >= confidence > narrower, n
+
+
+def test_the_interval_holds_the_median_of_a_skewed_distribution() -> None:
+    generator = np.random.default_rng(1)
+    draws = generator.lognormal(size=(4000, 20))
+    intervals = [median_interval(draw)[1:] for draw in draws]
+    covered = np.mean([low <= 1.0 <= high for low, high in intervals])
+    exact = 1 - 2 * binom.cdf(5, 20, 0.5)
+    assert covered == pytest.approx(exact, abs=0.012)
+
+
+def test_a_ratio_divides_the_medians() -> None:
+    ratio, low, high = ratio_interval([30e-6, 10e-6, 20e-6], [5e-6, 5e-6])
+    assert ratio == pytest.approx(4.0)
+    assert (low, high) == (pytest.approx(2.0), pytest.approx(6.0))
+    assert ratio_interval([7e-6] * 9, [7e-6] * 5) == (1.0, 1.0, 1.0)
+
+
+def test_a_ratio_is_the_same_every_time_and_whatever_the_unit() -> None:
+    generator = np.random.default_rng(2)
+    top, bottom = generator.normal(50, 1, 25), generator.normal(40, 1, 25)
+    assert ratio_interval(top, bottom) == ratio_interval(top, bottom)
+    assert ratio_interval(top * 1e-6, bottom * 1e-6) == pytest.approx(ratio_interval(top, bottom))
+
+
+def test_a_ratios_interval_narrows_with_more_samples() -> None:
+    generator = np.random.default_rng(3)
+    widths = []
+    for n in (20, 320):
+        _, low, high = ratio_interval(generator.normal(50, 1, n), generator.normal(40, 1, n))
+        widths.append(high - low)
+    assert widths[1] < widths[0] / 2
+
+
+def test_the_ratios_interval_holds_the_true_ratio() -> None:
+    generator = np.random.default_rng(4)
+    covered = 0
+    for _ in range(200):
+        _, low, high = ratio_interval(generator.normal(50, 1, 25), generator.normal(40, 1, 25))
+        covered += low <= 1.25 <= high
+    assert covered >= 182, "91 % of 200 draws; a bootstrap of 25 samples promises its 95 % only roughly"
+
+
+def test_a_geometric_mean_gives_opposite_ratios_no_advantage() -> None:
+    assert geometric_mean([0.5, 2.0]) == pytest.approx(1.0)
+    assert geometric_mean([2.0, 8.0]) == pytest.approx(4.0)
