@@ -18,8 +18,8 @@ With a GPU: install its driver, then pip install 'kernelbench[cuda12]' (driver 5
 
 def open_device(name: str) -> Device:
     """The device called `auto`, `cuda` or `cuda:N`. NoDevice says what was found and what still works."""
-    kind, _, number = name.partition(":")
-    if kind not in ("auto", "cuda") or (number and not number.isdigit()) or (kind == "auto" and number):
+    kind, colon, number = name.partition(":")
+    if kind not in ("auto", "cuda") or (colon and (kind == "auto" or not number.isdecimal())):
         raise InputError(f"--device {name}: unknown device; expected auto, cuda or cuda:N, as in cuda:1")
     try:
         from kernelbench.devices.cuda import CudaDevice

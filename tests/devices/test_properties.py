@@ -1,0 +1,83 @@
+"""Occupancy, held against what NVIDIA's occupancy calculator gives for its documented limits."""
+
+from __future__ import annotations
+
+import pytest
+
+from kernelbench.devices.known import KNOWN, known_gpu
+from kernelbench.errors import InputError
+
+KB = 1024
+
+
+@pytest.mark.parametrize(
+    ("gpu", "threads", "registers", "shared", "blocks"),
+    [
+        # Limited by threads: 2048 a multiprocessor, but 1024 on sm_75 and 1536 on sm_89.
+        ("h200", 256, 32, 0, 8),
+        ("h200", 1024, 32, 0, 2),
+        ("t4", 256, 32, 0, 4),
+        ("l4", 512, 32, 0, 3),
+        ("l4", 1024, 32, 0, 1),
+        # Limited by the number of blocks: 32, but 16 on sm_75 and 24 on sm_89.
+        ("h200", 32, 16, 0, 32),
+        ("h200", 33, 16, 0, 32),
+        ("t4", 32, 16, 0, 16),
+        ("l4", 32, 16, 0, 24),
+        # Limited by registers: 65536, given out to warps by 256 out of four equal parts.
+        ("h200", 256, 64, 0, 4),
+        ("h200", 256, 33, 0, 6),  # 33 and 40 take the same 1280 a warp: 12 warps a part, 48 together
+        ("h200", 256, 40, 0, 6),
+        ("h200", 256, 41, 0, 5),
+        ("h200", 96, 40, 0, 16),
+        ("h200", 128, 255, 0, 2),
+        ("h200", 1024, 64, 0, 1),
+        ("h200", 1024, 65, 0, 0),
+        # Limited by shared memory; since sm_80 every block costs 1 KB more.
+        ("h200", 128, 32, 48 * KB, 4),
+        ("a100", 128, 32, 48 * KB, 3),
+        ("v100", 128, 32, 48 * KB, 2),
+        ("t4", 128, 32, 48 * KB, 1),
+        ("h200", 128, 32, 113 * KB, 2),
+        ("h200", 128, 32, 113 * KB + 1, 1),
+        ("h200", 128, 32, 227 * KB, 1),
+        ("v100", 32, 16, 3 * KB, 32),
+        ("v100", 32, 16, 3 * KB + 1, 29),  # by 256 bytes: 13 units instead of 12
+        ("a100", 32, 16, 4 * KB + 128, 32),  # by 128 bytes: 41 of 1312 units
+        ("a100", 32, 16, 4 * KB + 129, 31),
+        # What cannot run at all.
+        ("h200", 1025, 16, 0, 0),
+        ("h200", 128, 32, 227 * KB + 1, 0),
+        ("v100", 128, 32, 97 * KB, 0),
+    ],
+)
+def test_resident_blocks(gpu: str, threads: int, registers: int, shared: int, blocks: int) -> None:
+    assert KNOWN[gpu].resident_blocks(threads, registers, shared) == blocks
+
+
+@pytest.mark.parametrize("gpu", KNOWN)
+def test_a_larger_need_never_fits_more_often(gpu: str) -> None:
+    own = KNOWN[gpu]
+    for threads in (32, 100, 128, 256, 512, 1024):
+        by_shared = [own.resident_blocks(threads, 32, shared) for shared in range(0, own.shared_per_block_optin, 1000)]
+        assert by_shared == sorted(by_shared, reverse=True)
+        by_registers = [own.resident_blocks(threads, registers, 0) for registers in range(16, 256)]
+        assert by_registers == sorted(by_registers, reverse=True)
+        assert max(by_shared + by_registers) * threads <= own.max_threads_per_multiprocessor + 31 * 32
+
+
+def test_gpus_are_named_in_any_case_and_unknown_ones_refused() -> None:
+    assert known_gpu("H200") is KNOWN["h200"]
+    assert known_gpu("a100").architecture == "sm_80"
+    with pytest.raises(InputError) as caught:
+        known_gpu("k80")
+    assert str(caught.value) == "--gpu k80: unknown GPU; expected one of v100, t4, a100, l4, h100, h200"
+
+
+@pytest.mark.parametrize("gpu", KNOWN)
+def test_the_known_gpus_are_in_the_right_units(gpu: str) -> None:
+    own = KNOWN[gpu]
+    assert 4 * 2**20 <= own.l2_bytes < own.memory_bytes < 200e9
+    assert 300e9 <= own.peak_bytes_per_s < 5e12
+    assert own.shared_per_block == 48 * KB <= own.shared_per_block_optin <= own.shared_per_multiprocessor
+    assert own.architecture == "sm_{}{}".format(*own.compute_capability)
