@@ -58,7 +58,7 @@ def _kernel(name: str) -> Any:
     maps = {
         "mismatches": f"!(({error}) <= absolute + relative * fabs(want))",
         "absolute": error,
-        "relative": f"({error}) / (want != 0.0 ? fabs(want) : 1.0)",
+        "relative": f"({error}) / (fabs(want) > 0.0 ? fabs(want) : 1.0)",
     }
     counting = name == "mismatches"
     inputs = "T got, float64 want" + (", float64 relative, float64 absolute" if counting else "")
