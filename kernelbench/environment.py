@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import shlex
 import subprocess
@@ -67,10 +68,11 @@ def command_text(arguments: Sequence[str]) -> str:
 
 
 def git_commit() -> str | None:
-    """The checkout's commit, with `-dirty` where files differ from it; None outside of a checkout."""
+    """The checkout's commit, with `-dirty` where files differ from it. Outside of a checkout (an installed
+    package, a tree copied to another machine) what KERNELBENCH_COMMIT says, else None."""
     folder = places.PACKAGE.parent
     if not (folder / ".git").exists():
-        return None
+        return os.environ.get("KERNELBENCH_COMMIT")
     try:
         commit = _git(folder, "rev-parse", "--short=12", "HEAD")
         changed = _git(folder, "status", "--porcelain", "--untracked-files=no")
