@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernelbench import places
+from kernelbench.errors import ResultsError
 from kernelbench.results import Run, read_run
 from kernelbench.runs import find_run, output_folder
 
@@ -27,11 +28,18 @@ class Answer:
 
 
 def answer(run: Run, baseline: str | None = None) -> Answer:
-    """Compare within a run and judge the claims of its suite; needs no GPU."""
+    """Compare within a run and judge the claims of its suite; needs no GPU.
+
+    Without `baseline` that of the suite, or, where --only left it out, the first that was run.
+    """
     from kernelbench.compare import compare_within, judge, read_ledger
 
+    names = list(run.rows["implementation"])
+    if not names:
+        raise ResultsError(f"{run.folder}: holds no rows yet; the run was stopped in its first case")
     ledger = read_ledger(places.LEDGER)
-    chosen = baseline or run.environment.get("baseline") or str(run.rows["implementation"].iloc[0])
+    own = run.environment.get("baseline")
+    chosen = baseline or (own if own in names else names[0])
     return Answer(run, compare_within(run, chosen, ledger), judge(run, ledger))
 
 

@@ -1,0 +1,144 @@
+"""A project of its own for tests of the whole walk: kernels, suites and runs in a temporary folder, a GPU
+with a set clock, and a compiler that costs nothing."""
+
+from __future__ import annotations
+
+import shutil
+import stat
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kernelbench import build, devices, pipeline, places
+from kernelbench.build import Compiler
+from kernelbench.records import Arrays, Limits
+from tests.build.conftest import FAKE_NVCC
+from tests.fake_gpu import FakeDevice
+
+LIMITS = Limits(floor_s=3e-6, graph_floor_s=1e-6, dram_bytes_per_s=4.2e12, dram_copy="copy_4")
+CALLS = """\
+from kernelbench.records import Implementation, Origin
+IMPLEMENTATIONS = tuple(
+    Implementation(name, "a call", Origin("test"), prepare=lambda case, arrays, stream: None, role="{role}")
+    for name in {names})
+"""
+KERNEL = """\
+from kernelbench.errors import Unsupported
+from kernelbench.records import Implementation, Launch, LaunchPlan, Origin
+
+def plan(case, device):
+    if case.shape[-1] > {most}:
+        raise Unsupported(f"columns must be at most {most}, got {{case.shape[-1]}}")
+    return LaunchPlan((Launch("k", (1, 1, 1), (32, 1, 1), {arguments}),), reasons=("one block",))
+
+IMPLEMENTATIONS = (Implementation("{name}", "a kernel", Origin("test"), plan=plan),)
+"""
+SUITE = """\
+title: A small suite
+operation: softmax
+shape: [4, columns]
+axes: {{columns: {columns}}}
+implementations: [{names}]
+baseline: good
+"""
+
+
+def softmax(arrays: Arrays) -> None:
+    powers = np.exp(arrays["x"] - arrays["x"].max(axis=-1, keepdims=True))
+    arrays["y"][...] = powers / powers.sum(axis=-1, keepdims=True)
+
+
+@dataclass
+class Project:
+    """`kernels`: calls `good`, `other`, `third`; kernels `compiled` (to 16 columns), `broken`, `misfit`; the
+    specimen `zeros`. `device.kernels` says what they do and how long it takes."""
+
+    root: Path
+    device: FakeDevice
+    compiler: Compiler
+
+    def suite(self, names: str, columns: str = "[8, 16, 32]", name: str = "small") -> Path:
+        path = self.root / "suites" / f"{name}.yaml"
+        path.write_text(SUITE.format(names=names, columns=columns))
+        return path
+
+    @property
+    def runs(self) -> list[Path]:
+        folder = self.root / "results" / "runs"
+        return sorted(folder.iterdir()) if folder.is_dir() else []
+
+
+def _write_kernels(root: Path) -> None:
+    softmax_folder, specimens = root / "kernels" / "softmax", root / "specimens" / "softmax"
+    for folder in (softmax_folder, specimens, root / "suites"):
+        folder.mkdir(parents=True)
+    shutil.copy(places.KERNELS / "softmax" / "operation.py", softmax_folder)
+    (softmax_folder / "calls.py").write_text(CALLS.format(role="kernel", names=("good", "other", "third")))
+    (specimens / "zeros.py").write_text(CALLS.format(role="specimen", names=("zeros",)))
+    for name, most, arguments, text in (
+        ("compiled", 16, ("x", "y"), "// fine"),
+        ("broken", 64, ("x", "y"), "REFUSE"),
+        ("misfit", 64, ("x", "y", "x"), "// fine"),
+    ):
+        (softmax_folder / f"{name}.cu").write_text(f"// {name}\n{text}\n")
+        (softmax_folder / f"{name}.py").write_text(KERNEL.format(name=name, most=most, arguments=arguments))
+
+
+def _fake_compiler(root: Path) -> Compiler:
+    path = root / "toolkit" / "bin" / "nvcc"
+    path.parent.mkdir(parents=True)
+    path.write_text(FAKE_NVCC.format(log=root / "nvcc.log"))
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return Compiler(path, "13.0.88")
+
+
+def move_places(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs, caches and recorded runs below `root`; the project's own stay as they are."""
+    monkeypatch.setattr(places, "runs", lambda: root / "results" / "runs")
+    monkeypatch.setattr(places, "RECORDED", root / "results")
+    monkeypatch.setattr(places, "cache", lambda: root / "cache")
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    root = tmp_path
+    _write_kernels(root)
+    device = FakeDevice(dict.fromkeys(("good", "other", "third", "compiled"), (softmax, 50e-6, 5e-6)))
+    device.kernels["zeros"] = (lambda arrays: arrays["y"].fill(0), 50e-6, 5e-6)
+    compiler = _fake_compiler(root)
+    move_places(root, monkeypatch)
+    ledger = root / "published"
+    ledger.mkdir()
+    shutil.copy(places.LEDGER / "softmax-fusion.yaml", ledger)
+    for name, place in (
+        ("KERNELS", "kernels"),
+        ("SPECIMENS", "specimens"),
+        ("SUITES", "suites"),
+        ("LEDGER", "published"),
+    ):
+        monkeypatch.setattr(places, name, root / place)
+    monkeypatch.setattr(devices, "open_device", lambda name: device)
+    monkeypatch.setattr(build, "find_compiler", lambda nvcc=None: compiler)
+    monkeypatch.setattr(pipeline, "measured_limits", lambda *arguments: LIMITS)
+    monkeypatch.chdir(root)
+    return Project(root, device, compiler)
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    """command("list", "runs"): exit code, stdout and stderr of that command line."""
+    from kernelbench import cli
+
+    def run(*arguments: Any) -> tuple[int, str, str]:
+        monkeypatch.setattr("sys.argv", ["kernelbench", *map(str, arguments)])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        out, err = capsys.readouterr()
+        return int(ended.value.code or 0), out, err
+
+    return run
