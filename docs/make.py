@@ -1,0 +1,207 @@
+"""Makes the parts of the documents that show what the program prints or measured; tests check them.
+
+    python docs/make.py              write what is out of date, and say which files those were
+    python docs/make.py --check      write nothing; exit 1 if something is out of date
+    python docs/make.py --run DIR    show this run in README.md in place of the recorded one
+
+Needs kernelbench installed (pip install -e .), but no GPU.
+
+README.md        the blocks between `<!-- made by docs/make.py: NAME -->` and `<!-- end -->`
+docs/cli.md      the whole page, from `--help` of every command
+docs/reading-a-report.md      its tables of columns
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kernelbench.cli import cli
+from kernelbench.units import rate_text, share_text, time_text
+
+if TYPE_CHECKING:
+    from kernelbench.answers import Answer
+
+ROOT = Path(__file__).resolve().parent.parent
+RECORDED = ROOT / "results" / "h200" / "softmax"  # the run that README.md shows
+CHART = "results/h200/softmax/charts/speedup-cold.png"
+BASELINE, RIVAL = "ft", "oneflow"
+SHOWN = (BASELINE, RIVAL, "torch", "copy")  # in the terminal's table
+WIDTH = 100
+
+_BLOCK = re.compile(r"(<!-- made by docs/make\.py: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+# ---- README.md -----------------------------------------------------------------------------------
+
+
+def readme_blocks(run: Path) -> Mapping[str, str]:
+    """Text of every block of README.md by name; each is empty while there is no such run."""
+    if not run.is_dir():
+        return dict.fromkeys(("chart", "times", "claims", "terminal"), "")
+    from kernelbench import answers
+    from kernelbench.results import read_run
+
+    answer = answers.answer(read_run(run), BASELINE)
+    return {
+        "chart": f"![Bars: how many times as fast as FasterTransformer each softmax is on an H200]({CHART})",
+        "times": times_block(answer),
+        "claims": claims_block(answer),
+        "terminal": terminal_block(answer),
+    }
+
+
+def times_block(answer: Answer) -> str:
+    """A row a case: both sides' times, their ratio, the published one, and how near a copy comes."""
+    table = answer.comparison
+    cold = table[(table["cache"] == "cold") & (table["implementation"] == RIVAL) & table["speedup"].notna()]
+    rows = cold.astype(object).where(cold.notna(), None).to_dict("records")
+    published_on = next((row["published_device"] for row in rows if row["published_device"]), "elsewhere")
+    lines = [
+        f"| shape | FasterTransformer | OneFlow | speed-up | published, {published_on} | OneFlow, share of ceiling |",
+        "|---|--:|--:|--:|--:|--:|",
+        *map(_times_line, rows),
+    ]
+    return "\n".join([*lines, "", _conditions(answer, rows)])
+
+
+def _times_line(row: Mapping[str, Any]) -> str:
+    from kernelbench.report import view
+
+    shape = dict(word.split("=", 1) for word in row["case"].split())["shape"].replace("x", ", ")
+    published = view.ratio_text(row["published_speedup"]) if row["published_speedup"] is not None else ""
+    cells = (
+        f"({shape})",
+        time_text(row["baseline_s"]),
+        time_text(row["median_s"]),
+        f"**{view.ratio_text(row['speedup'])}**",
+        published,
+        share_text(row["share_of_ceiling"]),
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def _conditions(answer: Answer, rows: Sequence[Mapping[str, Any]]) -> str:
+    """On what, and how, the times of the table were taken."""
+    state, limits = answer.run.environment, answer.run.environment["limits"]
+    driver = f", driver {state['device']['driver']}" if "driver" in state["device"] else ""
+    floors = {"graph": limits["graph_floor_s"], "events": limits["floor_s"]}
+    counts = {method: sum(row["method"] == method for row in rows) for method in floors}
+    methods = " and ".join(
+        f"{count} rows by {method} (an empty kernel: {time_text(floors[method])})"
+        for method, count in counts.items()
+        if count
+    )
+    return (
+        f"Medians on an {answer.run.device}{driver}, CUDA {state['versions']['nvcc']}, {state['started'][:10]}. "
+        f"float32, the L2 cleared before every sample; {methods}. Ceiling: the best of several copies, "
+        f"{rate_text(limits['dram_bytes_per_s'])}."
+    )
+
+
+def claims_block(answer: Answer) -> str:
+    lines = ["| published claim | on this H200 | |", "|---|---|---|"]
+    lines += [f"| {one.title} | **{one.verdict}** | {one.sentence} |" for one in answer.verdicts]
+    return "\n".join(lines)
+
+
+def terminal_block(answer: Answer) -> str:
+    """What `kernelbench compare` prints of the run, for a few implementations."""
+    from rich.console import Console
+
+    from kernelbench.report.console import claims_table, comparison_table, limits_line
+
+    table = answer.comparison
+    out = io.StringIO()
+    console = Console(file=out, width=WIDTH, color_system=None, force_terminal=False, highlight=False)
+    console.print(limits_line(answer.run))
+    shown = table["implementation"].isin(SHOWN) & table["cache"].isin(["cold", ""])
+    console.print(comparison_table(table[shown], answer.run))
+    console.print(claims_table(answer.verdicts))
+    lines = [line.rstrip() for line in out.getvalue().strip().splitlines()]
+    return "\n".join(["```text", *lines, "```"])
+
+
+def with_blocks(page: str, blocks: Mapping[str, str]) -> str:
+    """The page with every marked block made new. ValueError for a name that nothing makes."""
+
+    def made(match: re.Match[str]) -> str:
+        begin, name, end = match.groups()
+        if name not in blocks:
+            raise ValueError(f"block '{name}': nothing makes it; expected one of {', '.join(blocks)}")
+        return f"{begin}\n{blocks[name]}\n\n{end}" if blocks[name] else f"{begin}{end}"
+
+    return _BLOCK.sub(made, page)
+
+
+# ---- docs/cli.md ---------------------------------------------------------------------------------
+
+CLI_HEAD = """\
+# The command line
+
+Made by `docs/make.py` from `--help` of every command.
+
+A SUITE is the path of a YAML file, or the name of one in `suites/`. A RUN is a folder, or the name of a run or of a
+suite; left out, it is your newest run, else the recorded one that kernelbench ships.
+
+| exit code | meaning |
+|---|---|
+| 0 | fine |
+| 1 | a row failed or was wrong; `doctor`: something is missing |
+| 2 | wrong suite, option or file; no device or compiler where one is needed |
+| 130 | stopped with Ctrl-C; finished cases are kept |
+"""
+
+
+def cli_page() -> str:
+    top = click.Context(cli, info_name="kernelbench", terminal_width=WIDTH, **cli.context_settings)
+    parts = [CLI_HEAD, f"```text\n{cli.get_help(top)}\n```\n"]
+    for name in cli.list_commands(top):
+        command = cli.commands[name]
+        context = click.Context(command, info_name=name, parent=top, terminal_width=WIDTH)
+        parts.append(f"## kernelbench {name}\n\n```text\n{command.get_help(context)}\n```\n")
+    return "\n".join(parts)
+
+
+# ---- All of it -----------------------------------------------------------------------------------
+
+
+def pages(run: Path = RECORDED) -> Mapping[Path, str]:
+    """Every page that this makes, wholly or in part, as it should read."""
+    from kernelbench.report import columns_page
+
+    readme, columns = ROOT / "README.md", ROOT / "docs" / "reading-a-report.md"
+    return {
+        readme: with_blocks(readme.read_text(encoding="utf-8"), readme_blocks(run)),
+        ROOT / "docs" / "cli.md": cli_page(),
+        columns: columns_page.updated(columns.read_text(encoding="utf-8")),
+    }
+
+
+def out_of_date(made: Mapping[Path, str]) -> list[Path]:
+    return [path for path, text in made.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Make the parts of the documents that show output.")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if something is out of date")
+    parser.add_argument("--run", type=Path, default=RECORDED, help="the run that README.md shows")
+    options = parser.parse_args()
+    made = pages(options.run)
+    old = out_of_date(made)
+    for path in old:
+        if not options.check:
+            path.write_text(made[path], encoding="utf-8")
+        print(f"{path.relative_to(ROOT)}: {'out of date' if options.check else 'made new'}")
+    return 1 if old and options.check else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,234 @@
+"""The documents keep what they promise: commands run, links lead somewhere, shown output is that of the program."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import click
+import pytest
+
+from kernelbench import places
+from kernelbench.build import BuildRequest, build, find_compiler
+from kernelbench.catalog import load_catalog
+from kernelbench.cli import cli
+from kernelbench.errors import NoCompiler
+from kernelbench.planning import input_loads, plan_case
+from kernelbench.records import Binary, Case
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+RECORDED = ROOT / "results" / "h200" / "softmax"
+_LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
+_FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+each_command = pytest.mark.parametrize("name", list(cli.commands))
+
+
+@pytest.fixture(scope="module")
+def make() -> ModuleType:
+    """docs/make.py, which is a script and in no package."""
+    spec = importlib.util.spec_from_file_location("docs_make", ROOT / "docs" / "make.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def fences(page: Path, language: str) -> list[str]:
+    return [text for found, text in _FENCE.findall(page.read_text()) if found == language]
+
+
+def links(page: Path) -> Iterator[str]:
+    """Targets outside of code."""
+    yield from _LINK.findall(_FENCE.sub("", page.read_text()))
+
+
+def shell_words(page: Path) -> Iterator[list[str]]:
+    """The commands of a page's bash blocks, each as its words."""
+    for block in fences(page, "bash"):
+        for line in block.splitlines():
+            words: list[str] = []
+            for word in shlex.split(line, comments=True):
+                if word != "&&":
+                    words.append(word)
+                elif words:
+                    yield words
+                    words = []
+            if words:
+                yield words
+
+
+# ---- Made by docs/make.py ------------------------------------------------------------------------
+
+
+def test_made_pages_are_up_to_date(make: ModuleType) -> None:
+    old = [str(path.relative_to(ROOT)) for path in make.out_of_date(make.pages())]
+    assert old == [], "out of date; run `python docs/make.py`"
+
+
+def test_the_readme_shows_the_recorded_run(make: ModuleType) -> None:
+    if not RECORDED.is_dir():
+        pytest.skip("no recorded run of softmax on an H200 here")
+    page = (ROOT / "README.md").read_text()
+    assert (ROOT / make.CHART).is_file(), "the chart that README.md shows"
+    assert make.CHART in page
+    assert page.count("| (32, 64, ") == 6
+    assert "**holds" in page
+
+
+def test_blocks_are_filled_and_the_text_round_them_stays(make: ModuleType) -> None:
+    page = "# Title\n<!-- made by docs/make.py: times -->\nold\n<!-- end -->\nafter\n"
+    filled = make.with_blocks(page, {"times": "new"})
+    assert filled == "# Title\n<!-- made by docs/make.py: times -->\n\nnew\n\n<!-- end -->\nafter\n"
+    assert make.with_blocks(filled, {"times": "new"}) == filled
+    with pytest.raises(ValueError, match="block 'times': nothing makes it; expected one of claims"):
+        make.with_blocks(page, {"claims": ""})
+
+
+def test_every_block_of_the_readme_is_made(make: ModuleType, tmp_path: Path) -> None:
+    marked = re.findall(r"made by docs/make\.py: (\w+)", (ROOT / "README.md").read_text())
+    assert sorted(marked) == sorted(make.readme_blocks(tmp_path / "no run"))
+
+
+# ---- The command line ----------------------------------------------------------------------------
+
+
+@each_command
+def test_every_command_has_help_and_examples(name: str) -> None:
+    text = cli.commands[name].help
+    assert text, f"kernelbench {name} has no help"
+    assert f"  kernelbench {name}" in text, f"kernelbench {name} shows no example"
+
+
+@each_command
+def test_every_option_has_help(name: str) -> None:
+    options = [one for one in cli.commands[name].params if isinstance(one, click.Option)]
+    assert [one.name for one in options if not one.help] == []
+
+
+@each_command
+def test_examples_parse(name: str) -> None:
+    """Each `kernelbench ...` line of the help is taken by the command's own parser."""
+    lines = [line.strip() for line in (cli.commands[name].help or "").splitlines()]
+    examples = [line.split("  ")[0] for line in lines if line.startswith("kernelbench ")]  # the rest says what for
+    assert examples
+    for example in examples:
+        takes(shlex.split(example))
+
+
+def takes(words: list[str]) -> None:
+    """Parse a command line and run nothing."""
+    assert words[0] == "kernelbench"
+    assert words[1] in cli.commands, f"kernelbench has no command '{words[1]}'"
+    command = cli.commands[words[1]]
+    command.make_context(words[1], words[2:], parent=click.Context(cli, info_name="kernelbench"))
+
+
+def test_python_runs_the_package() -> None:
+    command = [sys.executable, "-m", "kernelbench", "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("kernelbench, version ")
+
+
+# ---- Pages ---------------------------------------------------------------------------------------
+
+
+def test_pages_were_found() -> None:
+    assert {"README.md", "CONTRIBUTING.md", "measuring.md", "writing-a-kernel.md"} <= {page.name for page in PAGES}
+    assert any(links(page) for page in PAGES)
+    assert any(shell_words(page) for page in PAGES)
+
+
+@each_page
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in links(page):
+        if target.startswith(("http://", "https://", "#")):
+            continue
+        path = page.parent / target.split("#")[0]
+        later = RECORDED in path.parents and not RECORDED.exists()
+        assert later or path.exists(), f"{page.name}: [..]({target}) leads nowhere"
+
+
+@each_page
+def test_every_page_is_in_the_index(page: Path) -> None:
+    index = ROOT / "docs" / "README.md"
+    if page != index:
+        assert page.resolve() in {(index.parent / target.split("#")[0]).resolve() for target in links(index)}
+
+
+@each_page
+def test_commands_in_pages_exist(page: Path) -> None:
+    for words in shell_words(page):
+        if words[0] == "kernelbench":
+            takes(words)
+
+
+@each_page
+def test_only_extras_that_exist_are_installed(page: Path) -> None:
+    project = (ROOT / "pyproject.toml").read_text()
+    section = project.split("[project.optional-dependencies]")[1].split("\n[")[0]
+    extras = set(re.findall(r"^(\w+) = \[", section, re.MULTILINE))
+    assert {"test", "nvcc"} <= extras
+    for words in shell_words(page):
+        if words[:2] == ["pip", "install"]:
+            asked = {extra for word in words for extra in re.findall(r"\[(.*)\]", word) for extra in extra.split(",")}
+            assert asked <= extras
+
+
+def test_the_readmes_two_commands_are_whole() -> None:
+    """Each begins with a fresh environment and ends with what it promises; a shell can read it."""
+    lines = [line for block in fences(ROOT / "README.md", "bash") for line in block.splitlines() if "venv" in line]
+    assert len(lines) == 2
+    for line, last in zip(lines, ("kernelbench run suites/softmax.yaml", "pytest -n auto"), strict=True):
+        steps = line.split(" && ")
+        assert steps[:2] == ["python3 -m venv .venv", ". .venv/bin/activate"]
+        assert steps[-1] == last
+        assert subprocess.run(["bash", "-n", "-c", line], check=False).returncode == 0
+    assert (ROOT / "suites" / "softmax.yaml").is_file()
+
+
+def test_ci_runs_the_readmes_test_command() -> None:
+    pattern = re.search(r"grep -E '(.+)' README\.md", (ROOT / ".ci" / "run").read_text())
+    assert pattern is not None
+    found = [line for line in (ROOT / "README.md").read_text().splitlines() if re.search(pattern[1], line)]
+    assert len(found) == 1
+
+
+# ---- The example of docs/writing-a-kernel.md -----------------------------------------------------
+
+
+@pytest.mark.nvcc
+def test_the_example_kernel_compiles_and_fits_its_plan(tmp_path: Path) -> None:
+    page = ROOT / "docs" / "writing-a-kernel.md"
+    try:
+        compiler = find_compiler()
+    except NoCompiler as error:
+        pytest.skip(str(error).splitlines()[0])
+    folder = tmp_path / "softmax"
+    folder.mkdir()
+    (folder / "warp.cu").write_text(fences(page, "cuda")[0])
+    (folder / "warp.py").write_text(next(text for text in fences(page, "python") if "IMPLEMENTATIONS" in text))
+
+    from kernelbench.devices.known import known_gpu
+
+    catalog = load_catalog([places.KERNELS, tmp_path])
+    warp = catalog.implementations["softmax"]["warp"]
+    case = Case("softmax", (2, 3, 129), -1, "float32")
+    planned = plan_case(case, catalog.operations["softmax"], warp, known_gpu("h200"))
+    assert planned.status == "ok", planned.reason
+    assert planned.plan is not None
+    assert planned.plan.launches[0].grid == (2, 1, 1)
+    assert warp.source is not None
+    request = BuildRequest(warp.source, planned.plan.defines, "sm_90")
+    binary = build({request}, compiler, tmp_path / "cache")[request]
+    assert isinstance(binary, Binary), binary
+    assert input_loads(planned.plan, binary.facts, ["x"])["x"] > 0
