@@ -268,7 +268,13 @@ def list_(what: str | None) -> None:
 @cli.command()
 @NVCC
 def doctor(nvcc: Path | None) -> int:
-    """Check what kernelbench needs on this machine, and say how to get what is missing."""
+    """Check what kernelbench needs on this machine, and say how to get what is missing.
+
+    \b
+    Examples:
+      kernelbench doctor
+      kernelbench doctor --nvcc /opt/cuda/bin/nvcc
+    """
     from kernelbench import doctor as doctor_room
     from kernelbench import screen
 
