@@ -57,8 +57,9 @@ class Clock(Protocol):
     def elapsed(self, start: Event, stop: Event) -> float:
         """Seconds between two passed events."""
 
-    def capture(self, executable: Executable | None, repeats: int) -> Graph:
-        """A graph of `repeats` times (flush, executable), or of the flushes alone for None.
+    def capture(self, executables: Sequence[Executable], repeats: int) -> Graph:
+        """A graph of `repeats` times (flush, executable), taking the executables in turn; for none of them
+        a graph of the flushes alone.
 
         Raises DeviceError where the work cannot be captured.
         """
@@ -75,7 +76,8 @@ class Device(Protocol):
     def clock(self) -> Clock: ...
 
     def allocate(self, specs: Sequence[ArraySpec]) -> Arrays:
-        """Uninitialised arrays inside red zones. DeviceError when the memory does not suffice."""
+        """Uninitialised arrays inside red zones, at a place of their own. DeviceError when the memory does
+        not suffice."""
 
     def fill(self, arrays: Arrays, specs: Sequence[ArraySpec], seed: int) -> None:
         """Fresh random inputs, the same for the same seed."""
@@ -86,8 +88,8 @@ class Device(Protocol):
     def compare(self, got: Array, dtype: str, expected: Array, tolerance: Tolerance) -> Differences:
         """A flat stored array of `dtype` against a flat float64 array; see differences.differences."""
 
-    def red_zone_damage(self, arrays: Arrays) -> str:
-        """The name of an array whose surroundings were written, else ''."""
+    def red_zone_damage(self) -> str:
+        """Names of arrays whose surroundings were written since the last look, else ''."""
 
     def executable(
         self,

@@ -68,12 +68,12 @@ class FakeClock:
         assert stop.done(), "elapsed asked for before the stop event has passed"
         return stop.time - start.time + EVENT_S
 
-    def capture(self, executable: Callable[[], Any] | None, repeats: int) -> FakeGraph:
+    def capture(self, executables: Sequence[Callable[[], Any]], repeats: int) -> FakeGraph:
         work: list[Callable[[], Any]] = []
-        for _ in range(repeats):
+        for repeat in range(repeats):
             work.append(lambda: self.submit("flush", FLUSH_S))
-            if executable is not None:
-                work.append(executable)
+            if executables:
+                work.append(executables[repeat % len(executables)])
         return FakeGraph(self, work)
 
 
@@ -108,7 +108,7 @@ class FakeDevice:
     def compare(self, got: Any, dtype: str, expected: Any, tolerance: Tolerance) -> Differences:
         return differences(np, dtypes.widen(np, got, dtype), expected, tolerance)
 
-    def red_zone_damage(self, arrays: Arrays) -> str:
+    def red_zone_damage(self) -> str:
         return ""
 
     def executable(

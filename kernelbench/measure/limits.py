@@ -50,9 +50,9 @@ def measure_limits(device: Device, binary: Binary) -> Limits:
     """Floor by both methods, and the best copy of as many bytes as fit a third of the free memory."""
     yardstick = _Yardstick(device, binary)
     empty = yardstick.executable(Launch("limits_empty", (1, 1, 1), (1, 1, 1), ()), {})
-    floor_s = _median(EventTimer(device.clock, empty, "cold"), FLOOR_SAMPLES)
+    floor_s = _median(EventTimer(device.clock, [empty], "cold"), FLOOR_SAMPLES)
     flush_s = _median(FlushGraph(device.clock), FLOOR_SAMPLES)
-    graph_floor_s = (_median(GraphTimer(device.clock, empty), FLOOR_SAMPLES) - flush_s) / GRAPH_REPEATS
+    graph_floor_s = (_median(GraphTimer(device.clock, [empty]), FLOOR_SAMPLES) - flush_s) / GRAPH_REPEATS
     rates = _copy_rates(device, yardstick)
     best = max(rates, key=lambda name: rates[name])
     return Limits(floor_s, graph_floor_s, rates[best], best)
@@ -71,7 +71,7 @@ def _copy_rates(device: Device, yardstick: _Yardstick) -> dict[str, float]:
         for name, in_flight in COPIES.items():
             grid = (-(-packs // (BLOCK * in_flight)), 1, 1)
             launch = Launch(f"limits_{name}", grid, (BLOCK, 1, 1), ("in", "out", Scalar("int64", packs)))
-            timer = EventTimer(device.clock, yardstick.executable(launch, arrays), "cold")
+            timer = EventTimer(device.clock, [yardstick.executable(launch, arrays)], "cold")
             rates[name] = 2 * nbytes / _median(timer, COPY_SAMPLES)
     except DeviceError as error:
         raise DeviceError(f"the copy that the ceiling is measured with failed: {error}") from error

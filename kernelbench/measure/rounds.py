@@ -44,10 +44,10 @@ QUICK = Precision(least_samples=7, most_samples=50, interval_width=0.02, seconds
 
 @dataclass
 class Contender:
-    """One implementation of a case, ready to run, and what becomes of it."""
+    """One implementation of a case, ready to run at each placement, and what becomes of it."""
 
     implementation: Implementation
-    executable: Executable
+    executables: list[Executable]
     measurements: list[Measurement] = field(default_factory=list)
     check: Check | None = None  # of the last round
     failure: str = ""
@@ -109,7 +109,7 @@ class CaseMeasurement:
         pilots: dict[str, float] = {}
         caches = self._caches(contenders)
         for contender in contenders:
-            timers = [EventTimer(self.device.clock, contender.executable, cache) for cache in caches]
+            timers = [EventTimer(self.device.clock, contender.executables, cache) for cache in caches]
             pilot = self._attempt(contender, lambda timers=timers: self._pilot(timers))  # type: ignore[misc]
             if pilot is not None:
                 pilots[contender.implementation.name] = pilot
@@ -120,7 +120,7 @@ class CaseMeasurement:
         for contender in contenders:
             if pilots.get(contender.implementation.name, float("inf")) < GRAPH_UP_TO * GRAPH_BELOW_S:
                 try:
-                    tracks.append(_Track(contender, GraphTimer(self.device.clock, contender.executable)))
+                    tracks.append(_Track(contender, GraphTimer(self.device.clock, contender.executables)))
                 except DeviceLost:
                     raise
                 except DeviceError as error:
@@ -187,7 +187,7 @@ class CaseMeasurement:
             self.flushes.append(self.flush_graph.sample())
 
     def _take(self, track: _Track, number: int) -> None:
-        seconds = self._attempt(track.contender, track.timer.sample)
+        seconds = self._attempt(track.contender, lambda: track.timer.sample(number))
         if seconds is not None:
             track.samples.append(seconds)
             track.rounds.append(number)
@@ -199,11 +199,13 @@ class CaseMeasurement:
             contender = track.contender
             if contender.failure:
                 continue
-            self.device.poison(self.setup.arrays, self.setup.specs)
+            arrays = self.setup.placements[track.timer.place(number)]
+            self.device.poison(arrays, self.setup.specs)
             self._take(track, number)
             if contender.failure:
                 continue
-            check = check_after_run(self.setup, contender.implementation, track.timer.returned, self.seed)
+            outputs = {**arrays, **(track.timer.returned or {})}
+            check = check_after_run(self.setup, contender.implementation, outputs, self.seed)
             if contender.check is None or contender.check.passed:
                 contender.check = check
             if not check.passed:

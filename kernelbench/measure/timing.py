@@ -9,6 +9,7 @@ cold graph    a graph of n (flush, launch) minus a graph of n flushes, divided b
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -27,23 +28,27 @@ CACHES: tuple[Cache, ...] = ("cold", "warm")
 
 @dataclass
 class EventTimer:
-    """Samples one executable by two events. Learns how long the flush must be to hide its submission."""
+    """Samples one implementation by two events. Learns how long the flush must be to hide its submission.
+
+    `executables`: the same work on arrays at different places in memory, taken in turn by the round.
+    """
 
     clock: Clock
-    executable: Executable
+    executables: Sequence[Executable]
     cache: Cache
     hold_s: float = FIRST_HOLD_S
     returned: Arrays | None = None  # outputs of the last sampled run, if it allocates its own
     method: Method = "events"
 
-    def sample(self) -> float:
-        """Seconds of one run. DeviceError when even the longest flush does not hide the submission."""
+    def sample(self, number: int = 0) -> float:
+        """Seconds of one run, in round `number`. DeviceError when no flush is long enough to hide the submission."""
+        executable = self.executables[self.place(number)]
         while True:
             self.clock.flush(self.hold_s)
             if self.cache == "warm":
-                self.executable()
+                executable()
             start = self.clock.record()
-            self.returned = self.executable()
+            self.returned = executable()
             stop = self.clock.record()
             hidden = self._still_ahead(start)
             self.clock.wait()
@@ -55,6 +60,10 @@ class EventTimer:
                     "cannot be told from the host's"
                 )
             self.hold_s = min(2 * self.hold_s, LONGEST_HOLD_S)
+
+    def place(self, number: int) -> int:
+        """Which of the executables writes last in a sample of round `number`."""
+        return number % len(self.executables)
 
     def _still_ahead(self, start: Event) -> bool:
         """True if the device had not reached the start when the host was done submitting."""
@@ -68,7 +77,7 @@ class FlushGraph:
     clock: Clock
 
     def __post_init__(self) -> None:
-        self._graph = self.clock.capture(None, GRAPH_REPEATS)
+        self._graph = self.clock.capture((), GRAPH_REPEATS)
 
     def sample(self) -> float:
         return time_graph(self.clock, self._graph)
@@ -76,26 +85,32 @@ class FlushGraph:
 
 @dataclass
 class GraphTimer:
-    """Samples one executable inside a graph; seconds include its `GRAPH_REPEATS` flushes."""
+    """Samples one implementation inside a graph, its executables in turn; seconds include the flushes."""
 
     clock: Clock
-    executable: Executable
+    executables: Sequence[Executable]
     cache: Cache = "cold"
     returned: Arrays | None = None
     method: Method = "graph"
 
     def __post_init__(self) -> None:
-        outputs: list[Arrays | None] = []
+        self._graph = self.clock.capture([self._remembering(one) for one in self.executables], GRAPH_REPEATS)
 
-        def remembered() -> Arrays | None:
-            outputs.append(self.executable())
-            return outputs[-1]
-
-        self._graph = self.clock.capture(remembered, GRAPH_REPEATS)
-        self.returned = outputs[-1] if outputs else None
-
-    def sample(self) -> float:
+    def sample(self, number: int = 0) -> float:
         return time_graph(self.clock, self._graph)
+
+    def place(self, number: int) -> int:
+        """Which of the executables writes last in a sample."""
+        return (GRAPH_REPEATS - 1) % len(self.executables)
+
+    def _remembering(self, executable: Executable) -> Executable:
+        """`executable`, with its outputs noted: a graph writes to the same ones at each launch."""
+
+        def run() -> Arrays | None:
+            self.returned = executable()
+            return self.returned
+
+        return run
 
 
 def time_graph(clock: Clock, graph: Graph) -> float:

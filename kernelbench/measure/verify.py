@@ -22,14 +22,15 @@ WORKSPACE_FACTOR = 10  # float64 slices alive at once while one is checked, roun
 class Setup:
     """A case on a device: what every implementation of it is checked and timed with.
 
-    The reference of the inputs that were checked last is kept where a quarter of the free memory holds
-    it: all implementations of a case are compared with the same one.
+    `placements` are arrays of the same contents at different places in memory; verification before
+    timing uses the first. The reference of the inputs that were checked last is kept where a quarter
+    of the free memory holds it: all implementations of a case are compared with the same one.
     """
 
     device: Device
     operation: Operation
     case: Case
-    arrays: Arrays
+    placements: list[Arrays]
 
     def __post_init__(self) -> None:
         self.specs = self.operation.arrays(self.case)
@@ -44,7 +45,7 @@ class Setup:
         if shared and key in self._kept:
             return self._kept[key]
         inputs = {
-            spec.name: dtypes.widen(self.device.xp, part.of(self.arrays[spec.name]), spec.dtype)
+            spec.name: dtypes.widen(self.device.xp, part.of(self.placements[0][spec.name]), spec.dtype)
             for spec in self.specs
             if spec.role == "input"
         }
@@ -91,19 +92,19 @@ class _Errors:
 
 def run_and_check(setup: Setup, implementation: Implementation, executable: Executable, seed: int) -> Check:
     """Poison the outputs, run once, check everything, red zones included."""
-    setup.device.poison(setup.arrays, setup.specs)
+    arrays = setup.placements[0]
+    setup.device.poison(arrays, setup.specs)
     returned = executable()
     setup.device.clock.wait()
-    return check_after_run(setup, implementation, returned, seed)
+    return check_after_run(setup, implementation, {**arrays, **(returned or {})}, seed)
 
 
-def check_after_run(setup: Setup, implementation: Implementation, returned: Arrays | None, seed: int) -> Check:
-    """Check what a finished run left: in the case's arrays, or in the outputs that it returned."""
-    outputs = {**setup.arrays, **(returned or {})}
+def check_after_run(setup: Setup, implementation: Implementation, outputs: Arrays, seed: int) -> Check:
+    """Check what a finished run left: outputs, and what lies around every array."""
     if problem := _shape_problem(setup.specs, outputs):
         return Check(False, seed, 0, 0, None, None, _tolerance(setup, implementation), problem)
     check = check_outputs(setup, implementation, outputs, seed)
-    damaged = setup.device.red_zone_damage(setup.arrays)
+    damaged = setup.device.red_zone_damage()
     if not damaged:
         return check
     text = f"wrote outside of {damaged}"

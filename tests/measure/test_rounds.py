@@ -10,7 +10,7 @@ import pytest
 
 from kernelbench.catalog import load_catalog
 from kernelbench.errors import DeviceError, DeviceLost
-from kernelbench.measure.case import CaseRun, Settings
+from kernelbench.measure.case import PLACEMENTS, CaseRun, Settings
 from kernelbench.measure.rounds import Precision
 from kernelbench.planning import CasePlan, Planned
 from kernelbench.records import Arrays, Case, Limits, Result
@@ -95,9 +95,32 @@ def test_short_kernels_are_measured_by_graph_too_without_the_events_overhead() -
 def test_timed_inputs_are_not_those_of_the_verification() -> None:
     device = FakeDevice({"a": (softmax, 50e-6, 5e-6)})
     result = run(device, ["a"], Settings(41, ("cold",), Precision()))["a"]
-    assert device.fills == [41, 42]
+    assert device.fills == [41] + PLACEMENTS * [42]
     assert result.check is not None
     assert result.check.seed == 42
+
+
+def test_rounds_go_through_all_placements_in_turn() -> None:
+    device = FakeDevice({})
+    places: list[int] = []
+
+    def noting(arrays: Arrays) -> None:
+        places.append(id(arrays["y"]))
+        softmax(arrays)
+
+    device.kernels["a"] = (noting, 50e-6, 5e-6)
+    run(device, ["a"], Settings(1, ("cold",), Precision()))
+    timed = places[-21:]
+    assert len(set(timed)) == PLACEMENTS
+    assert timed[:5] == timed[PLACEMENTS:], "after the last place the first comes again"
+
+
+def test_few_placements_where_memory_is_short() -> None:
+    device = FakeDevice({"a": (softmax, 50e-6, 5e-6)})
+    case_bytes = sum(spec.nbytes for spec in OPERATION.arrays(CASE))
+    device.free_bytes = lambda: 5 * case_bytes  # type: ignore[method-assign]
+    run(device, ["a"], Settings(1, ("cold",), Precision()))
+    assert device.fills == [1, 2, 2, 2], "half of the free memory: two more places"
 
 
 def test_a_kernel_that_fails_while_timed_costs_only_its_own_row() -> None:
@@ -142,7 +165,7 @@ def test_a_time_beyond_the_best_copy_is_an_error_with_both_rates() -> None:
 
     case_run = CaseRun(device, OPERATION, CasePlan(big, (Planned(implementation("a")),)))
     for seconds, expected in ((100e-6, "failed"), (130e-6, "ok")):
-        one = Contender(case_run.plan.planned[0].implementation, lambda: None)
+        one = Contender(case_run.plan.planned[0].implementation, [lambda: None])
         one.measurements.append(Measurement("cold", "events", (seconds,), (0,), seconds, seconds, seconds, "precise"))
         case_run._finish(one, Settings(1, limits=limits))
         result = case_run.results["a"]

@@ -15,21 +15,21 @@ def kernel(clock: FakeClock, device_s: float, host_s: float = 5e-6):
 
 def test_cold_sample_is_flush_event_launch_event_wait() -> None:
     clock = FakeClock()
-    seconds = EventTimer(clock, kernel(clock, 8e-6), "cold").sample()
+    seconds = EventTimer(clock, [kernel(clock, 8e-6)], "cold").sample()
     assert clock.log == ["flush", "event", "kernel", "event", "wait"]
     assert seconds == pytest.approx(8e-6 + EVENT_S)
 
 
 def test_warm_sample_runs_the_kernel_once_before_it_is_timed() -> None:
     clock = FakeClock()
-    seconds = EventTimer(clock, kernel(clock, 8e-6), "warm").sample()
+    seconds = EventTimer(clock, [kernel(clock, 8e-6)], "warm").sample()
     assert clock.log == ["flush", "kernel", "event", "kernel", "event", "wait"]
     assert seconds == pytest.approx(8e-6 + EVENT_S)
 
 
 def test_a_sample_that_waited_for_the_host_is_taken_again_behind_a_longer_flush() -> None:
     clock = FakeClock()
-    timer = EventTimer(clock, kernel(clock, 8e-6, host_s=3 * FIRST_HOLD_S), "cold")
+    timer = EventTimer(clock, [kernel(clock, 8e-6, host_s=3 * FIRST_HOLD_S)], "cold")
     assert timer.sample() == pytest.approx(8e-6 + EVENT_S)
     assert clock.log.count("flush") == 3  # 60 and 120 us did not hide 180 us, 240 us did
     clock.log.clear()
@@ -40,12 +40,12 @@ def test_a_sample_that_waited_for_the_host_is_taken_again_behind_a_longer_flush(
 def test_a_host_that_no_flush_can_hide_is_refused() -> None:
     clock = FakeClock()
     with pytest.raises(DeviceError, match="longer than 50 ms"):
-        EventTimer(clock, kernel(clock, 8e-6, host_s=2 * LONGEST_HOLD_S), "cold").sample()
+        EventTimer(clock, [kernel(clock, 8e-6, host_s=2 * LONGEST_HOLD_S)], "cold").sample()
 
 
 def test_graph_samples_differ_from_the_flushes_alone_by_the_kernel() -> None:
     clock = FakeClock()
     flushes = FlushGraph(clock).sample()
-    both = GraphTimer(clock, kernel(clock, 3e-6, host_s=0.0)).sample()
+    both = GraphTimer(clock, [kernel(clock, 3e-6, host_s=0.0)]).sample()
     assert flushes == pytest.approx(GRAPH_REPEATS * FLUSH_S + EVENT_S)
     assert (both - flushes) / GRAPH_REPEATS == pytest.approx(3e-6)

@@ -119,7 +119,7 @@ def test_slices_cover_all_elements_and_give_the_right_index() -> None:
     device.fill(arrays, OPERATION.arrays(CASE), 1)
     one = implementation("one")
     check = run_and_check(
-        Setup(device, OPERATION, CASE, arrays), one, device.executable(one, CASE, None, None, arrays), 1
+        Setup(device, OPERATION, CASE, [arrays]), one, device.executable(one, CASE, None, None, arrays), 1
     )
     assert check.elements == CASE.elements
     assert "y[2, 1, 17]" in check.message
@@ -143,7 +143,7 @@ def test_outputs_that_a_library_returns_are_checked_instead_of_the_arrays() -> N
 
 def test_damage_outside_of_an_array_is_wrong_even_if_the_values_are_right() -> None:
     device = FakeDevice({"one": (right, 30e-6, 5e-6)})
-    device.red_zone_damage = lambda arrays: "y"  # type: ignore[method-assign]
+    device.red_zone_damage = lambda: "y"  # type: ignore[method-assign]
     result = CaseRun(device, OPERATION, CasePlan(CASE, (Planned(implementation("one")),))).run(Settings(seed=7))[0]
     assert (result.status, result.reason) == ("wrong", "wrote outside of y")
 
@@ -173,4 +173,4 @@ def test_a_row_of_minus_infinity_expects_nan() -> None:
     one = implementation("one", extra_tolerance=Tolerance(0.0, 0.0))
     with np.errstate(invalid="ignore"):
         executable = device.executable(one, CASE, None, None, arrays)
-        assert run_and_check(Setup(device, OPERATION, CASE, arrays), one, executable, 1).passed
+        assert run_and_check(Setup(device, OPERATION, CASE, [arrays]), one, executable, 1).passed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import ceil
 from typing import Any
 
@@ -68,20 +69,20 @@ class CudaClock:
         assert isinstance(stop, _CudaEvent)
         return float(cupy.cuda.get_elapsed_time(start.event, stop.event)) * 1e-3
 
-    def capture(self, executable: Executable | None, repeats: int) -> Graph:
+    def capture(self, executables: Sequence[Executable], repeats: int) -> Graph:
         # A graph writes to the same memory at each launch, also to what its work allocated and freed while
         # it was captured. A pool of its own keeps that memory from being given to anybody else.
         pool = cupy.cuda.MemoryPool()
         with cupy.cuda.using_allocator(pool.malloc), cuda_errors("capturing a graph"):
-            if executable is not None:
+            for executable in executables:
                 executable()  # fills the pool, so that nothing is allocated while capturing
             self.wait()
             self._stream.begin_capture(runtime.streamCaptureModeRelaxed)
             try:
-                for _ in range(repeats):
+                for repeat in range(repeats):
                     self._clear(1)
-                    if executable is not None:
-                        executable()
+                    if executables:
+                        executables[repeat % len(executables)]()
             finally:
                 graph = self._stream.end_capture()
         return _CudaGraph(graph, self._stream, pool)

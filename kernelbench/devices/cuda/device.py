@@ -50,15 +50,14 @@ class CudaDevice:
         self.stream.use()
         self._nvml = _nvml(self._device.pci_bus_id)
         self._modules: dict[str, Any] = {}
-        self._scratch: Any = None
-        self._zones: dict[str, tuple[Any, Any]] = {}
+        self._scratch: dict[int, Any] = {}  # by id of the arrays that it belongs to
+        self._zones: list[tuple[str, Any, Any]] = []
         self.clock = CudaClock(self.stream, max(2 * self.properties.l2_bytes, FLUSH_LEAST_BYTES))
 
     # ---- Memory ----
 
     def allocate(self, specs: Sequence[ArraySpec]) -> Arrays:
         arrays = {}
-        self._zones = {}
         for spec in specs:
             with cuda_errors(f"allocating {spec.nbytes} bytes for {spec.name}"):
                 room = -(-spec.nbytes // 512) * 512
@@ -68,7 +67,7 @@ class CudaDevice:
             before = cupy.ndarray((RED_ZONE_BYTES,), np.uint8, memory)
             after_bytes = room - spec.nbytes + RED_ZONE_BYTES
             after = cupy.ndarray((after_bytes,), np.uint8, memory + RED_ZONE_BYTES + spec.nbytes)
-            self._zones[spec.name] = (before, after)
+            self._zones.append((spec.name, before, after))
         return arrays
 
     def fill(self, arrays: Arrays, specs: Sequence[ArraySpec], seed: int) -> None:
@@ -90,22 +89,26 @@ class CudaDevice:
     def compare(self, got: Any, dtype: str, expected: Any, tolerance: Tolerance) -> Differences:
         return arrays_on_gpu.compare(got, dtype, expected, tolerance)
 
-    def red_zone_damage(self, arrays: Arrays) -> str:
-        zones = [zone for pair in self._zones.values() for zone in pair]
+    def red_zone_damage(self) -> str:
+        zones = [zone for _, before, after in self._zones for zone in (before, after)]
         if not zones or bool((cupy.concatenate(zones) == RED_ZONE_BYTE).all()):
             return ""
-        damaged = [name for name, pair in self._zones.items() if any((zone != RED_ZONE_BYTE).any() for zone in pair)]
+        damaged = [
+            name
+            for name, before, after in self._zones
+            if (before != RED_ZONE_BYTE).any() or (after != RED_ZONE_BYTE).any()
+        ]
         for zone in zones:
             zone.fill(RED_ZONE_BYTE)
-        return ", ".join(damaged)
+        return ", ".join(dict.fromkeys(damaged))
 
     def free_bytes(self) -> int:
         free, _ = runtime.memGetInfo()
         return int(free + cupy.get_default_memory_pool().free_bytes())
 
     def release(self) -> None:
-        self._scratch = None
-        self._zones = {}
+        self._scratch.clear()
+        self._zones.clear()
         cupy.get_default_memory_pool().free_all_blocks()
 
     # ---- Launching ----
@@ -124,7 +127,7 @@ class CudaDevice:
             return _library_call(call, f"launching {implementation.name}")
         assert plan is not None
         assert binary is not None
-        buffers = {**arrays, **self._scratch_buffers(plan)}
+        buffers = {**arrays, **self._scratch_buffers(plan, id(arrays))}
         with cuda_errors(f"loading {implementation.name}"):
             module = self._module(binary)
             calls = [self._bind(module, launch, buffers) for launch in plan.launches]
@@ -156,17 +159,17 @@ class CudaDevice:
 
         return call
 
-    def _scratch_buffers(self, plan: LaunchPlan) -> Mapping[str, Any]:
-        """Implementations of one case share one block of scratch: they never run at the same time."""
+    def _scratch_buffers(self, plan: LaunchPlan, owner: int) -> Mapping[str, Any]:
+        """Implementations that work on the same arrays share their scratch: they never run at the same time."""
         sizes = {name: -(-nbytes // 256) * 256 for name, nbytes in plan.scratch}
         total = sum(sizes.values())
-        if total and (self._scratch is None or self._scratch.mem.size < total):
-            self._scratch = None
+        if total and (owner not in self._scratch or self._scratch[owner].mem.size < total):
+            self._scratch.pop(owner, None)
             with cuda_errors(f"allocating {total} bytes of scratch"):
-                self._scratch = cupy.cuda.alloc(total)
+                self._scratch[owner] = cupy.cuda.alloc(total)
         buffers, offset = {}, 0
         for name, size in sizes.items():
-            buffers[name] = cupy.ndarray((size,), np.uint8, self._scratch + offset)
+            buffers[name] = cupy.ndarray((size,), np.uint8, self._scratch[owner] + offset)
             offset += size
         return buffers
 
