@@ -166,7 +166,8 @@ def cli_page() -> str:
     for name in cli.list_commands(top):
         command = cli.commands[name]
         context = click.Context(command, info_name=name, parent=top, terminal_width=WIDTH)
-        parts.append(f"## kernelbench {name}\n\n```text\n{command.get_help(context)}\n```\n")
+        text = re.sub(r"\[(\[[^\]]*\])\]", r"\1", command.get_help(context))  # click 8.4 doubles brackets, 8.5 does not
+        parts.append(f"## kernelbench {name}\n\n```text\n{text}\n```\n")
     return "\n".join(parts)
 
 
