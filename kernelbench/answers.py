@@ -38,7 +38,7 @@ def answer(run: Run, baseline: str | None = None) -> Answer:
     if not names:
         raise ResultsError(f"{run.folder}: holds no rows yet; the run was stopped in its first case")
     ledger = read_ledger(places.LEDGER)
-    own = run.environment.get("baseline")
+    own = str(run.environment.get("baseline"))
     chosen = baseline or (own if own in names else names[0])
     return Answer(run, compare_within(run, chosen, ledger), judge(run, ledger))
 

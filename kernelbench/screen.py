@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from kernelbench.planning import CasePlan, Planned, input_loads, launch_text
@@ -187,7 +188,7 @@ def show_list(listing: Listing) -> None:
 
     console().print(list_table(listing.header, listing.rows, listing.title))
     if listing.note:
-        say(listing.note + "\n")
+        say(fill(listing.note, WIDTH) + "\n")
 
 
 def show_diagnosis(findings: Sequence[Finding]) -> bool:

@@ -1,0 +1,384 @@
+"""The command line: help, options, errors and exit codes, tables that fit, and how quickly it starts."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from kernelbench import __version__, places
+from kernelbench.cli import cli
+from kernelbench.devices import NO_DEVICE_ADVICE
+from tests.conftest import Project, move_places
+
+ROOT = Path(__file__).resolve().parent.parent
+COMMANDS = list(cli.commands)
+OPTIONS = [(name, option) for name, one in cli.commands.items() for option in one.params]
+WIDTH = 100
+Command = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The project's own kernels and suites, seen from an empty folder without runs."""
+    move_places(tmp_path, monkeypatch)
+    monkeypatch.setattr(places, "runs", lambda: tmp_path / "runs")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def start(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """The command as a process of its own, from the project's folder; no GPU is visible to it."""
+    return subprocess.run(
+        [sys.executable, "-m", "kernelbench.cli", *arguments],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env={**os.environ, "CUDA_VISIBLE_DEVICES": "", **environment},
+        check=False,
+    )
+
+
+def one_message(done: subprocess.CompletedProcess[str]) -> str:
+    """What stderr says of a mistake: nothing else was printed, and no traceback."""
+    assert done.returncode == 2, done.stderr
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+    return done.stderr
+
+
+# ---- help ----------------------------------------------------------------------------------------
+
+
+def test_the_commands_are_those_of_the_walk_in_its_order(command: Command) -> None:
+    code, out, err = command("--help")
+    assert (code, err) == (0, "")
+    listed = re.findall(r"^  (\w+)  ", out[out.index("Commands:") :], re.MULTILINE)
+    assert listed == COMMANDS == ["run", "compare", "report", "check", "plan", "build", "list", "doctor"]
+    assert "kernelbench run suites/softmax.yaml" in out
+    assert "Exit codes: 0 fine" in out
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_explains_itself(name: str, command: Command) -> None:
+    code, out, err = command(name, "--help")
+    assert (code, err) == (0, "")
+    assert out.startswith(f"Usage: kernelbench {name} ")
+    assert command(name, "-h")[1] == out
+    if name != "doctor":
+        assert f"kernelbench {name}" in out[out.index("Examples:") :]
+    assert max(map(len, out.splitlines())) <= WIDTH
+
+
+@pytest.mark.parametrize(("name", "option"), [pair for pair in OPTIONS if isinstance(pair[1], click.Option)])
+def test_every_option_says_what_it_does(name: str, option: click.Option) -> None:
+    assert option.help
+    assert option.help.endswith((".", "]")), f"{name} {option.opts[0]}"
+
+
+def test_the_version_is_the_packages(command: Command) -> None:
+    assert command("--version") == (0, f"kernelbench, version {__version__}\n", "")
+
+
+def test_without_a_command_the_help_is_shown(command: Command) -> None:
+    code, out, err = command()
+    assert code == 2
+    assert "Usage: kernelbench [OPTIONS] COMMAND" in out + err
+
+
+# ---- mistakes of one option ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("run softmax --device tpu", "--device tpu: unknown device; expected auto, cuda or cuda:N, as in cuda:1"),
+        (
+            "check softmax --device cuda:x",
+            "--device cuda:x: unknown device; expected auto, cuda or cuda:N, as in cuda:1",
+        ),
+        ("run softmax --cache hot", "--cache hot: unknown cache state 'hot'; expected cold, warm or cold,warm"),
+        ("compare --cache cold,lukewarm", "--cache cold,lukewarm: unknown cache state 'lukewarm'; expected"),
+        ("plan softmax --gpu k80", "--gpu k80: unknown GPU; expected one of v100, t4, a100, l4, h100, h200"),
+        ("build softmax --gpu k80", "--gpu k80: unknown GPU; expected one of v100, t4, a100, l4, h100, h200"),
+        ("plan softmax --only naive,fft", "suite 'softmax' has no implementation 'fft'; did you mean 'ft'?"),
+        ("plan softmax --filter seq=17", "no case of suite 'softmax' has seq=17; seq is 16, 32, 64, 128, 512, 1024"),
+        ("plan softmax --filter seq", "filter 'seq' cannot be read; expected such as 'seq=512'"),
+        ("plan softmx", "no suite 'softmx'; did you mean 'softmax'?"),
+        ("run softmax nowhere/softmx.yaml", "no suite 'nowhere/softmx.yaml'; did you mean 'softmax'?"),
+        ("run softmax softmax_half --out x", "--out x: one folder holds one suite, but 2 were named"),
+        ("compare nothere", "no run 'nothere': neither a run's folder nor the name of a run or suite"),
+        ("report nothere", "no run 'nothere': neither a run's folder nor the name of a run or suite"),
+        ("compare", "there is no run yet; `kernelbench run suites/softmax.yaml` makes one"),
+        ("report", "there is no run yet; `kernelbench run suites/softmax.yaml` makes one"),
+        ("build softmax --nvcc nowhere/nvcc", "no CUDA compiler (nvcc); looked at\n  --nvcc nowhere/nvcc: not found"),
+    ],
+)
+def test_a_wrong_option_is_one_message_and_exit_code_2(arguments: str, said: str, here: Path, command: Command) -> None:
+    code, out, err = command(*arguments.split())
+    assert (code, out) == (2, "")
+    assert err.startswith(said)
+    assert len(err.splitlines()) <= 1 or "nvcc" in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("frob", "No such command 'frob'."),
+        ("run", "Missing argument 'SUITE...'."),
+        ("run softmax --sed 7", "--sed"),
+        ("run softmax --seed x", "'x' is not a valid integer range."),
+        ("run softmax --seed -1", "-1 is not in the range 0<=x<=2147483646."),
+        ("list suits", "'suits' is not one of 'suites', 'kernels', 'devices', 'runs', 'claims'."),
+        ("compare a b", "Got unexpected extra argument (b)"),
+        ("report --out .", "File '.' is a directory."),
+    ],
+)
+def test_what_click_refuses_ends_alike(arguments: str, said: str, here: Path, command: Command) -> None:
+    code, out, err = command(*arguments.split())
+    assert (code, out) == (2, "")
+    assert said in err
+    assert err.startswith("Usage: kernelbench ")
+
+
+def test_an_unknown_baseline_is_told_with_those_there_are(project: Project, command: Command) -> None:
+    assert command("run", project.suite("good, other"), "--quick", "--no-report")[0] == 0
+    for name in ("compare", "report"):
+        code, _, err = command(name, "--baseline", "goood")
+        assert code == 2
+        assert err.startswith("--baseline goood: ")
+        assert "good" in err.removeprefix("--baseline goood")
+        assert len(err.splitlines()) == 1
+
+
+def test_a_damaged_run_is_named(project: Project, command: Command) -> None:
+    assert command("run", project.suite("good"), "--quick", "--no-report")[0] == 0
+    path = project.runs[0] / "environment.json"
+    path.write_text(path.read_text()[:100])
+    for name in ("compare", "report"):
+        code, _, err = command(name)
+        assert code == 2
+        assert err.startswith(f"{path}: cannot be read (")
+
+
+# ---- bad suites, as processes: nothing but messages may come -----------------------------------------
+
+
+BAD = """\
+titel: Wrong in every line
+operation: softmax
+shape: [0, sqe, seq]
+axes:
+  seq: []
+  rows: [16, "x"]
+dtype: float31
+implementations: [ft, oneflw]
+baseline: 7
+"""
+BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
+    f"{new}: &{new} [{', '.join(9 * [f'*{old}'])}]\n" for old, new in zip("abcdefgh", "bcdefghi", strict=True)
+)
+GOOD = "title: t\noperation: softmax\nimplementations: [ft]\nshape: {shape}\n"
+
+
+@pytest.mark.parametrize("name", ["run", "plan"])
+def test_all_mistakes_of_a_suite_are_told_at_once_with_their_lines(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "bad.yaml"
+    path.write_text(BAD)
+    lines = one_message(start(name, str(path))).splitlines()
+    places_told = [line.split(": ")[0] for line in lines]
+    assert {f"{path}:{line}" for line in (1, 3, 5, 6, 7, 8, 9)} <= set(places_told)
+    assert all(place.startswith(f"{path}:") for place in places_told)
+    text = "\n".join(lines)
+    assert "unknown key 'titel'; did you mean 'title'?" in text
+    assert "unknown implementation 'oneflw'; did you mean 'oneflow'?" in text
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "said"),
+    [
+        (GOOD.format(shape="[32, 0]"), 4, "0"),
+        (GOOD.format(shape="[32, -16]"), 4, "-16"),
+        (GOOD.format(shape="[1000000, 1000000]"), 4, "makes an array of 4.00 TB"),
+        (GOOD.format(shape="[32, seq]"), 4, "seq"),
+        (GOOD.format(shape="wide"), 4, "shape"),
+        (BOMB, 1, "alias"),
+        ("title: !!python/object/apply:os.system [exit]\n", 1, "tag"),
+        ("title: [\n", 2, ""),
+        ("\x00", 1, ""),
+        ("", 0, "the file is empty"),
+    ],
+)
+def test_a_hostile_suite_is_told_with_its_line(text: str, line: int, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "bad.yaml"
+    path.write_text(text)
+    began = time.monotonic()
+    message = one_message(start("run", str(path)))
+    assert time.monotonic() - began < 10, "a bomb must not be unfolded"
+    place = f"{path}:{line}: " if line else f"{path}: "
+    assert any(one.startswith(place) for one in message.splitlines()), message
+    assert said in message
+
+
+# ---- what is missing on this machine -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["run", "check"])
+def test_without_a_gpu_it_is_said_what_still_works(name: str) -> None:
+    message = one_message(start(name, "suites/softmax.yaml"))
+    assert message.startswith("No CUDA device: ")
+    assert message.endswith(f"\n\n{NO_DEVICE_ADVICE}\n")
+
+
+def test_without_nvcc_it_is_said_where_it_was_sought(tmp_path: Path, here: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    clean = {"PATH": str(tmp_path / "empty"), "CUDA_HOME": "", "CUDA_PATH": "", "KERNELBENCH_CACHE": str(tmp_path)}
+    code = (
+        "import sys; sys.modules['nvidia'] = None; sys.argv[0] = 'kernelbench'; import kernelbench.cli as c; c.main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, "build", "softmax"],
+        capture_output=True, text=True, cwd=ROOT, env={**os.environ, **clean}, check=False,
+    )  # fmt: skip
+    if done.returncode == 0:
+        pytest.skip("nvcc lies where it is found without PATH")
+    message = one_message(done)
+    assert message.startswith("no CUDA compiler (nvcc); looked at\n")
+    assert "pip install 'kernelbench[nvcc]'" in message
+
+
+def test_a_gpu_without_nvcc_ends_before_anything_is_measured(
+    project: Project, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from kernelbench.errors import NoCompiler
+
+    def missing(nvcc: Path | None = None) -> Any:
+        raise NoCompiler("no CUDA compiler (nvcc); looked at ..")
+
+    monkeypatch.setattr("kernelbench.build.find_compiler", missing)
+    code, out, err = command("run", project.suite("good"))
+    assert (code, out, err) == (2, "", "no CUDA compiler (nvcc); looked at ..\n")
+    assert project.device.fills == []
+    assert project.runs == []
+
+
+# ---- output --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("arguments", ["list kernels", "plan softmax_bert", "--help", "plan --help", "list claims"])
+@pytest.mark.parametrize("reader", ["head -n 1", "true"])
+def test_a_reader_that_goes_away_is_no_error(arguments: str, reader: str) -> None:
+    line = f"'{sys.executable}' -m kernelbench.cli {arguments} | {reader}; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, cwd=ROOT, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def tables(text: str) -> list[str]:
+    """Lines without those that name a file or a compiler's flags, which nobody folds."""
+    return [line for line in text.splitlines() if "/" not in line and not re.match(r"\d+ binaries", line)]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "list suites", "list kernels", "list devices", "list runs", "list claims", "doctor", "plan softmax",
+        "plan softmax_bert --gpu t4", "plan softmax_oneflow_regimes --only oneflow --filter columns>=8192",
+    ],
+)  # fmt: skip
+def test_tables_fit_100_columns(arguments: str, here: Path, command: Command) -> None:
+    code, out, _ = command(*arguments.split())
+    assert code == 0 or arguments == "doctor"
+    found = tables(out)
+    assert len(found) > 5
+    assert max(map(len, found)) <= WIDTH, max(found, key=len)
+
+
+def test_tables_of_a_run_fit_100_columns(project: Project, command: Command) -> None:
+    suite = project.suite("good, other, compiled, broken")
+    outputs = [
+        command("run", suite, "--quick", "--no-report")[1],
+        command("compare")[1],
+        command("compare", "--baseline", "other", "--cache", "cold,warm")[1],
+        command("check", suite, "--specimens")[1],
+        command("build", suite)[1],
+        command("list")[1],
+    ]
+    for out in outputs:
+        found = tables(out)
+        assert len(found) > 5
+        assert max(map(len, found)) <= WIDTH, max(found, key=len)
+
+
+def test_compare_leaves_its_table_beside_the_run_or_where_it_is_told(project: Project, command: Command) -> None:
+    assert command("run", project.suite("good, other"), "--quick", "--no-report")[0] == 0
+    (folder,) = project.runs
+    assert not (folder / "report.html").exists()
+    code, out, _ = command("compare", "--only", "other")
+    assert code == 0
+    assert f"Comparing within your newest run, {folder.name}" in out
+    assert f"all rows: {folder}/comparison.csv" in out
+    assert json.loads((folder / "claims.json").read_text()) is not None
+    code, out, _ = command("compare", folder, "--out", project.root / "elsewhere")
+    assert code == 0
+    assert (project.root / "elsewhere" / "comparison.csv").read_bytes() == (folder / "comparison.csv").read_bytes()
+
+
+def test_build_shows_registers_and_what_does_not_compile(project: Project, command: Command) -> None:
+    code, out, _ = command("build", project.suite("good, compiled"))
+    assert code == 0
+    assert "compiled" in out
+    assert "29" in out, "registers"
+    assert "1 binaries for NVIDIA H200 (sm_90): 1 compiled, 0 from the cache" in out
+    code, out, _ = command("build", project.suite("good, compiled, broken"))
+    assert code == 1
+    assert "REFUSE" in out
+
+
+def test_plan_shows_launches_and_refusals(project: Project, command: Command) -> None:
+    code, out, _ = command("plan", project.suite("good, compiled"), "--gpu", "a100")
+    assert code == 0
+    assert "small on NVIDIA A100-PCIE-40GB (sm_80, 108 SMs)" in out
+    assert "k<<<1, 32>>>" in out
+    assert "library call" in out
+    assert "unsupported: columns must be" in re.sub(r"\s+", " ", out)
+
+
+# ---- start ---------------------------------------------------------------------------------------
+
+
+def test_help_comes_at_once() -> None:
+    def seconds() -> float:
+        began = time.perf_counter()
+        assert start("--help").returncode == 0
+        return time.perf_counter() - began
+
+    # The quickest of five: where other work runs beside it, the slower ones measure that.
+    assert min(seconds() for _ in range(5)) < 0.3
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["--version"]])
+def test_help_loads_nothing_heavy(arguments: list[str]) -> None:
+    code = "import sys, kernelbench.cli as c\ntry: c.main()\nfinally: print(*sys.modules, file=sys.stderr)"
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, cwd=ROOT, check=False
+    )
+    loaded = {name.split(".")[0] for name in done.stderr.split()}
+    assert "click" in loaded
+    heavy = {"numpy", "pandas", "scipy", "matplotlib", "cupy", "torch", "rich", "jinja2", "yaml", "pynvml"}
+    assert loaded & heavy == set()
+
+
+def test_the_package_can_be_run_as_a_module() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "kernelbench", "--version"], capture_output=True, text=True, cwd=ROOT, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, f"kernelbench, version {__version__}\n")
