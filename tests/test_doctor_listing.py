@@ -1,0 +1,225 @@
+"""What `doctor` and `list` say, with and without what they look for; and the environment of a run."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections.abc import Callable
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kernelbench import doctor, environment, listing, places
+from kernelbench.catalog import load_catalog
+from kernelbench.errors import InputError, NoCompiler, NoDevice
+from kernelbench.records import Case, Suite
+from kernelbench.results import Store
+from tests.conftest import LIMITS, Project, move_places
+
+Command = Callable[..., tuple[int, str, str]]
+SUITE = Suite("s", Path("s.yaml"), "A title", "softmax", (Case("softmax", (1, 2), -1, "float32"),), ("naive",), "naive")
+
+
+def findings() -> dict[str, doctor.Finding]:
+    return {finding.what: finding for finding in doctor.diagnose()}
+
+
+# ---- doctor --------------------------------------------------------------------------------------
+
+
+def test_all_is_fine_where_nothing_is_missing(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor.metadata, "version", lambda package: "14.2.0")
+    found = findings()
+    assert list(found) == [
+        "kernelbench", "Python", "kernels and suites", "compiler", "CuPy", "GPU", "build cache", "runs",
+    ]  # fmt: skip
+    assert doctor.all_fine(list(found.values())), [one for one in found.values() if not one.fine]
+    assert found["compiler"].text == f"nvcc 13.0.88 at {project.compiler.path}"
+    assert found["CuPy"].text == "cupy-cuda13x 14.2.0"
+    assert found["GPU"].text == "NVIDIA H200, sm_90, 132 SMs, driver ?"
+    assert found["kernels and suites"].text.startswith("6 kernels of 1 operation(s) in ")
+
+
+def test_what_is_missing_is_told_with_the_way_to_get_it(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_package(package: str) -> str:
+        raise metadata.PackageNotFoundError(package)
+
+    def no_compiler(nvcc: Path | None = None) -> Any:
+        raise NoCompiler("no CUDA compiler; looked at\n  PATH: not found\n\nmore")
+
+    def no_device(name: str) -> Any:
+        raise NoDevice("No CUDA device: none.\n\nWhat works without a GPU:")
+
+    monkeypatch.setattr(doctor.metadata, "version", no_package)
+    monkeypatch.setattr("kernelbench.build.find_compiler", no_compiler)
+    monkeypatch.setattr("kernelbench.devices.open_device", no_device)
+    found = findings()
+    missing = {what: finding for what, finding in found.items() if not finding.fine}
+    assert set(missing) == {"compiler", "CuPy", "GPU"}
+    assert not doctor.all_fine(list(found.values()))
+    assert missing["CuPy"].text.startswith("not installed; pip install 'kernelbench[cuda12]'")
+    assert missing["GPU"].text == "No CUDA device: none.", "the advice is the command's own"
+    assert missing["compiler"].text == "no CUDA compiler; looked at\n  PATH: not found"
+    assert {finding.needed_for for finding in missing.values()} == {"run, check, build", "run, check"}
+
+
+def test_folders_that_cannot_be_written_are_missing(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    (project.root / "cache").write_text("a file in the folder's place")
+    found = findings()["build cache"]
+    assert not found.fine
+    assert "cannot be written: Not a directory" in found.text
+    assert findings()["runs"].fine
+    assert not (project.root / "results" / "runs").exists(), "looking makes no folders"
+
+
+def test_broken_kernels_are_told(project: Project) -> None:
+    (project.root / "kernels" / "softmax" / "calls.py").write_text("1 / 0\n")
+    found = findings()["kernels and suites"]
+    assert not found.fine
+    assert "calls.py:1: cannot be imported: ZeroDivisionError" in found.text
+
+
+def test_the_command_ends_with_1_where_something_is_missing(
+    project: Project, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doctor.metadata, "version", lambda package: "14.2.0")
+    code, out, _ = command("doctor")
+    assert (code, "missing" in out) == (0, False)
+    (project.root / "cache").write_text("")
+    code, out, _ = command("doctor")
+    assert (code, "missing" in out) == (1, True)
+
+
+# ---- list ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    move_places(tmp_path, monkeypatch)
+    return tmp_path
+
+
+def test_every_shipped_suite_and_kernel_is_listed(here: Path) -> None:
+    assert {row[0] for row in listing.suites().rows} == {path.stem for path in places.SUITES.glob("*.yaml")}
+    kernels = [row[1] for row in listing.kernels().rows]
+    assert kernels == list(load_catalog().implementations["softmax"])
+    assert "ft" in kernels
+
+
+@pytest.mark.parametrize("kind", listing.KINDS)
+def test_every_cell_is_a_text_below_a_header(kind: str, here: Path) -> None:
+    table = listing.KINDS[kind]()
+    assert table.title
+    for row in table.rows:
+        assert len(row) == len(table.header)
+        assert all(isinstance(cell, str) for cell in row)
+
+
+def test_without_a_gpu_only_the_known_ones_are_listed(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_device(name: str) -> Any:
+        raise NoDevice("No CUDA device: none.\n\nadvice")
+
+    monkeypatch.setattr("kernelbench.devices.open_device", no_device)
+    table = listing.devices()
+    assert [row[0] for row in table.rows] == ["v100", "t4", "a100", "l4", "h100", "h200"]
+    assert table.note == "No CUDA device: none. The GPUs above are known to `plan --gpu` and `build --gpu`."
+
+
+def test_the_gpu_here_comes_first(project: Project) -> None:
+    assert listing.devices().rows[0] == ("cuda:0", "NVIDIA H200", "sm_90", "132", "4814")
+
+
+def test_runs_are_listed_with_their_state_and_damaged_ones_too(here: Path) -> None:
+    for name, finished in (("20260101-a-s", "now"), ("20260201-a-s", None)):
+        store = Store(here / "results" / "runs" / name)
+        started = "2026-05-04T12:30:00+00:00"
+        store.write_environment({"device": {"name": "Some GPU"}, "started": started, "finished": finished})
+        store.append([{"case": "a"}, {"case": "a"}, {"case": "b"}], [])
+    shipped = Store(here / "results" / "h200" / "s")
+    shipped.write_environment({"finished": "now"})
+    damaged = here / "results" / "runs" / "20250101-a-s"
+    Store(damaged).write_environment({})
+    (damaged / "results.csv").write_text("cut")
+    rows = listing.all_runs().rows
+    assert rows[0] == ("20260201-a-s", "Some GPU", "2026-05-04 12:30", "2", "not finished; --resume goes on")
+    assert rows[1] == ("20260101-a-s", "Some GPU", "2026-05-04 12:30", "2", "")
+    assert rows[2][0] == "20250101-a-s"
+    assert rows[2][4].startswith(f"cannot be read: {damaged}/results.csv")
+    assert rows[3][:2] == ("h200/s", "unknown device")
+
+
+def test_every_entry_of_the_ledger_is_a_line_of_claims(here: Path) -> None:
+    assert [row[0] for row in listing.claims().rows] == sorted(path.stem for path in places.LEDGER.glob("*.yaml"))
+
+
+def test_list_without_a_word_lists_everything(project: Project, command: Command) -> None:
+    code, out, _ = command("list")
+    assert code == 0
+    for title in ("Suites", "Kernels", "Devices", "Runs", "Claims"):
+        assert re.search(rf"^{title}", out, re.MULTILINE)
+
+
+def test_a_broken_suite_is_told_by_list_too(project: Project) -> None:
+    project.suite("good, nobody")
+    with pytest.raises(InputError, match=r"small\.yaml:5: unknown implementation 'nobody'"):
+        listing.suites()
+
+
+# ---- environment ---------------------------------------------------------------------------------
+
+
+def test_the_environment_is_json_and_tells_when_and_with_what() -> None:
+    state = environment.start_environment(SUITE, 7, ("run", "s"))
+    assert json.loads(json.dumps(state)) == state
+    assert (state["suite"], state["title"], state["seed"], state["baseline"]) == ("s", "A title", 7, "naive")
+    assert state["command"] == "kernelbench run s"
+    assert state["finished"] is None
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", state["started"])
+    assert state["versions"]["numpy"] == metadata.version("numpy")
+    assert environment.limits_text(LIMITS)["dram_copy"] == "copy_4"
+
+
+def test_absent_packages_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(environment, "PACKAGES", ("numpy", "a_package_that_is_not_there"))
+    assert set(environment.start_environment(SUITE, 7, ())["versions"]) == {"python", "numpy"}
+
+
+def test_the_command_can_be_pasted_and_names_no_place_of_this_machine() -> None:
+    arguments = ("run", f"{places.ROOT}/suites/softmax.yaml", "--filter", "seq>=128")
+    assert environment.command_text(arguments) == "kernelbench run suites/softmax.yaml --filter 'seq>=128'"
+
+
+def test_implementations_are_kept_with_whose_they_are() -> None:
+    found = environment.implementations_text(load_catalog().implementations["softmax"].values())
+    assert found["ft"]["origin"]["project"] == "NVIDIA/FasterTransformer"
+    assert found["ft"]["arithmetic"] == "fast"
+    assert found["copy"]["role"] == "yardstick"
+    assert json.loads(json.dumps(found)) == found
+
+
+def git(folder: Path, *arguments: str) -> str:
+    identity = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+    done = subprocess.run(["git", "-C", str(folder), *identity, *arguments], capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def test_the_commit_is_named_and_marked_where_files_differ(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(places, "PACKAGE", tmp_path / "kernelbench")
+    monkeypatch.delenv("KERNELBENCH_COMMIT", raising=False)
+    assert environment.git_commit() is None
+    monkeypatch.setenv("KERNELBENCH_COMMIT", "0123456789ab")
+    assert environment.git_commit() == "0123456789ab", "a tree without its history"
+    git(tmp_path, "init", "-q")
+    assert environment.git_commit() is None, "a checkout without a commit"
+    (tmp_path / "file").write_text("one")
+    git(tmp_path, "add", "file")
+    git(tmp_path, "commit", "-qm", "one")
+    commit = git(tmp_path, "rev-parse", "--short=12", "HEAD")
+    assert environment.git_commit() == commit
+    (tmp_path / "not_tracked").write_text("")
+    assert environment.git_commit() == commit
+    (tmp_path / "file").write_text("two")
+    assert environment.git_commit() == f"{commit}-dirty"
