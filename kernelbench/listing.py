@@ -91,7 +91,7 @@ def claims() -> Listing:
     }
     rows = [
         (one.id, one.title, ", ".join(one.suites), verdicts[one.id].verdict if one.id in verdicts else "")
-        for one in ledger.values()
+        for one in sorted(ledger.values(), key=lambda one: not one.suites)
     ]
     note = "verdicts: on the recorded runs that kernelbench ships; none: a figure without a claim, or not measured"
     return Listing("Claims", ("id", "what was published", "suites", "verdict"), rows, note)

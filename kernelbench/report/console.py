@@ -45,7 +45,7 @@ def results_table(run: Run) -> RenderableType:
     methods = view.shown_methods(run.rows)
     rows, labels = view.shown_rows(run.rows, methods), view.case_labels(run.rows["case"])
     parts: list[RenderableType] = []
-    for cache in dict.fromkeys(rows["cache"]):
+    for cache in sorted(rows["cache"].unique()):  # cold first
         parts += _time_panels(rows[rows["cache"] == cache], run.rows, labels, methods, cache)
     if parts:
         parts.append(Text("-: no time, reason below. ±: half width of the 95 % interval, where above 0.5 %.", "dim"))
@@ -66,7 +66,7 @@ def _time_panels(
     from rich.text import Text
 
     cells = {(row["case"], row["implementation"]): _time_cell(row) for row in view.records(rows)}
-    cases = list(dict.fromkeys(everything["case"]))
+    cases = [case for case in dict.fromkeys(everything["case"]) if cache == "cold" or case in set(rows["case"])]
     used = {methods[case, cache] for case in cases if (case, cache) in methods}
     starts = {case: labels[case] for case in cases}
     if len(used) > 1:
@@ -76,6 +76,7 @@ def _time_panels(
     columns = {
         _broken(name): [cells.get((case, name), "-") for case in cases]
         for name in dict.fromkeys(everything["implementation"])
+        if name in set(rows["implementation"])
     }
     tables: list[RenderableType] = []
     for panel in _panels(columns, WIDTH - first - BETWEEN):
@@ -169,7 +170,8 @@ def _speedups(rows: Sequence[Mapping[str, Any]], labels: Mapping[str, str], cach
     table = new_table(
         f"Speed-up over {of}" + (f", {cache}" if cache else "") + (f", by {min(methods)}" if len(methods) == 1 else "")
     )
-    table.add_column("case, implementation", overflow="fold", max_width=30)
+    longest = max((len(str(row["implementation"])) for row in rows), default=0)
+    table.add_column("case, implementation", overflow="fold", min_width=min(longest + 2, 34), max_width=34)
     for header in columns:
         table.add_column(header, justify="right", overflow="fold", max_width=22)
     table.add_column("verdict", no_wrap=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from kernelbench.report import view
 
@@ -17,11 +17,12 @@ if TYPE_CHECKING:
     from kernelbench.records import Check
 
 WIDTH = 100  # characters, of every table
+NAME_WIDTH = 28  # words up to this length are not broken
 STYLES = {
     "holds": "green", "FASTER": "green", "passed": "green",
     "holds in part": "yellow", "UNSURE": "yellow", "unsupported": "yellow", "skipped": "yellow",
     "does not hold": "red", "SLOWER": "red", "wrong": "bold red", "failed": "red",
-    "not measured": "dim", "SAME": "dim",
+    "not measured": "dim", "SAME": "dim", "rejected": "green",
 }  # fmt: skip
 
 
@@ -96,7 +97,11 @@ def list_table(headers: Sequence[str], rows: Iterable[Sequence[Any]], title: str
     table = new_table(title)
     for position, header in enumerate(headers):
         numeric = bool(lines) and all(isinstance(line[position], int | float) for line in lines)
-        table.add_column(Text(header), justify="right" if numeric else "left", overflow="fold")
+        cells = [view.text(line[position]) for line in lines]
+        word = max((len(word) for cell in cells for word in cell.split()), default=0)
+        side: Literal["left", "right"] = "right" if numeric else "left"
+        kept = min(word, NAME_WIDTH) if position < len(headers) - 1 else None  # the last takes what is left
+        table.add_column(Text(header), justify=side, overflow="fold", min_width=kept)
     for line in lines:
         table.add_row(*(Text(view.text(cell)) for cell in line))
     return table

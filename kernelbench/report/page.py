@@ -19,8 +19,9 @@ SYMBOLS = {"holds": "✓", "does not hold": "✗", "holds in part": "◐", "not 
 def header(run: Run, verdicts: Sequence[view.Verdict]) -> dict[str, Any]:
     """Title, the answer in a sentence, and what the run was."""
     rows, environment = run.rows, run.environment
-    counts = rows["status"].value_counts().to_dict()
+    counts = view.shown_status(rows).value_counts().to_dict()
     words = {"wrong": "wrong", "failed": "failed", "unsupported": "refused", "skipped": "skipped"}
+    words[view.REJECTED] = "specimens rejected"
     limits = environment.get("limits") or {}
     return {
         "title": view.text(environment.get("title")) or run.suite,

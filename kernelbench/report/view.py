@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from kernelbench.results import Run
 
 VERDICTS = ("holds", "holds in part", "does not hold", "not measured")
+REJECTED = "rejected"
 STATUS_WORDS = {"unsupported": "refused"}  # shown for a status where another word says more
 
 
@@ -133,15 +134,23 @@ def shown_rows(rows: pandas.DataFrame, methods: Mapping[tuple[str, str], str]) -
     return rows[keep]
 
 
+def shown_status(rows: pandas.DataFrame) -> pandas.Series[Any]:
+    """Each row's status; a specimen that verification found wrong, as it must, is called rejected."""
+    return rows["status"].mask((rows["status"] == "wrong") & (rows["role"] == "specimen"), REJECTED)
+
+
 def reason_groups(rows: pandas.DataFrame) -> list[tuple[str, str, list[str], str]]:
     """(implementation, status, case keys, reason) of what has no time; alike reasons gathered.
 
-    Reasons that differ in their numbers alone ("got 2048", "got 4096") count as alike: the first is shown.
+    Refusals that differ in their numbers alone ("got 2048", "got 4096") count as alike, and so do all
+    rejections of a specimen: the first reason is shown.
     """
     groups: dict[tuple[str, str, str], tuple[list[str], str]] = {}
-    missing = rows[rows["status"] != "ok"]
+    missing = rows[rows["status"] != "ok"].assign(status=shown_status)
     for name, status, case, reason in missing[["implementation", "status", "case", "reason"]].itertuples(index=False):
-        pattern = re.sub(r"\d+", "#", reason) if status in ("unsupported", "skipped") else f"{case} {reason}"
+        pattern = "" if status == REJECTED else f"{case} {reason}"
+        if status in ("unsupported", "skipped"):
+            pattern = re.sub(r"\d+", "#", reason)
         cases, _ = groups.setdefault((name, status, pattern), ([], reason))
         if case not in cases:
             cases.append(case)

@@ -45,7 +45,7 @@ def test_shown_method_follows_the_comparison(example):
     assert not shown.duplicated(["case", "cache", "implementation"]).any()
 
 
-def test_reasons_that_differ_in_numbers_only_are_gathered():
+def test_reasons_that_differ_in_numbers_only_and_rejections_are_gathered():
     rows = pd.DataFrame(
         [
             ("ft", "unsupported", "a", "columns must be at most 1024, got 2048"),
@@ -53,13 +53,17 @@ def test_reasons_that_differ_in_numbers_only_are_gathered():
             ("x", "wrong", "a", "y[0]: got 1, expected 2"),
             ("x", "wrong", "b", "y[0]: got 1, expected 2"),
             ("x", "ok", "c", ""),
+            ("bad", "wrong", "a", "y[0]: got 1, expected 2"),
+            ("bad", "wrong", "b", "y[7]: got 3, expected 4"),
         ],
         columns=["implementation", "status", "case", "reason"],
     )
+    rows["role"] = ["specimen" if name == "bad" else "kernel" for name in rows["implementation"]]
     assert view.reason_groups(rows) == [
         ("ft", "unsupported", ["a", "b"], "columns must be at most 1024, got 2048"),
         ("x", "wrong", ["a"], "y[0]: got 1, expected 2"),
         ("x", "wrong", ["b"], "y[0]: got 1, expected 2"),
+        ("bad", "rejected", ["a", "b"], "y[0]: got 1, expected 2"),
     ]
 
 
