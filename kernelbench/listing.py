@@ -35,7 +35,7 @@ def suites() -> Listing:
 def kernels() -> Listing:
     catalog = load_catalog()
     rows = [
-        (operation, one.name, one.role, one.origin.project, one.summary)
+        (operation, one.name, one.role, one.origin.project.split("/")[-1], one.summary)
         for operation, implementations in catalog.implementations.items()
         for one in implementations.values()
     ]

@@ -213,7 +213,7 @@ def built(
         "seconds": round(time.monotonic() - started, 2),
         "flags": list(FLAGS),
     }
-    return tuple(CasePlan(plan.case, tuple(map(with_binary, plan.planned))) for plan in plans), summary
+    return tuple(replace(plan, planned=tuple(map(with_binary, plan.planned))) for plan in plans), summary
 
 
 def gpu_properties(name: str | None) -> DeviceProperties:

@@ -39,6 +39,7 @@ class Planned:
 class CasePlan:
     case: Case
     planned: tuple[Planned, ...]
+    inputs: tuple[str, ...] = ()  # names of the arrays that are read
 
 
 def plan_suite(
@@ -47,7 +48,11 @@ def plan_suite(
     """The suite's cases in order, each with its implementations in the suite's order."""
     chosen = [implementations[name] for name in suite.implementations]
     return tuple(
-        CasePlan(case, tuple(plan_case(case, operation, implementation, device) for implementation in chosen))
+        CasePlan(
+            case,
+            tuple(plan_case(case, operation, implementation, device) for implementation in chosen),
+            tuple(spec.name for spec in operation.arrays(case) if spec.role == "input"),
+        )
         for case in suite.cases
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from textwrap import fill
@@ -125,24 +125,26 @@ def show_checks(results: Sequence[Result]) -> None:
 def show_plans(found: Found, gpu: DeviceProperties) -> None:
     from kernelbench.report.lists import plan_table
 
+    labels = _labels(found)
     for suite, plans in found:
         say(f"{suite.name} on {gpu.name} ({gpu.architecture}, {gpu.multiprocessors} SMs)")
-        console().print(plan_table(_plan_entry(plan, one) for plan in plans for one in plan.planned))
+        console().print(plan_table(_plan_entry(labels[plan.case.key], one) for plan in plans for one in plan.planned))
 
 
-def _plan_entry(plan: CasePlan, one: Planned) -> tuple[str, str, list[str], Sequence[str]]:
+def _plan_entry(case: str, one: Planned) -> tuple[str, str, list[str], Sequence[str]]:
     name = one.implementation.name
     if one.status != "ok":
-        return plan.case.key, name, [], (f"{one.status}: {one.reason}",)
+        return case, name, [], (f"{one.status}: {one.reason}",)
     if one.plan is None:
-        return plan.case.key, name, ["library call"], ()
-    return plan.case.key, name, [launch_text(launch) for launch in one.plan.launches], one.plan.reasons
+        return case, name, ["library call"], ()
+    return case, name, [launch_text(launch) for launch in one.plan.launches], one.plan.reasons
 
 
 def show_builds(found: Found, summary: dict[str, Any], gpu: DeviceProperties) -> None:
     from kernelbench.report.lists import build_table
 
-    lines = [line for suite, plans in found for line in _build_lines(plans)]
+    labels = _labels(found)
+    lines = [line for suite, plans in found for line in _build_lines(plans, labels)]
     console().print(build_table(lines))
     cached = summary["binaries"] - summary["compiled"]
     flags = " ".join(summary["flags"])
@@ -152,7 +154,14 @@ def show_builds(found: Found, summary: dict[str, Any], gpu: DeviceProperties) ->
     )
 
 
-def _build_lines(plans: Sequence[CasePlan]) -> Iterator[Any]:
+def _labels(found: Found) -> Mapping[str, str]:
+    """Short names of all cases: what they have in common is left out."""
+    from kernelbench.report.view import case_labels
+
+    return case_labels([plan.case.key for _, plans in found for plan in plans])
+
+
+def _build_lines(plans: Sequence[CasePlan], labels: Mapping[str, str]) -> Iterator[Any]:
     """One line for each binary and implementation, with the cases that it serves."""
     from kernelbench.report.lists import BuildLine
 
@@ -162,20 +171,19 @@ def _build_lines(plans: Sequence[CasePlan]) -> Iterator[Any]:
             if one.binary:
                 groups.setdefault((one.implementation.name, one.binary.key), []).append((plan, one))
             elif one.status == "failed":
-                yield BuildLine(one.implementation.name, plan.case.key, 0, 0, 0, None, one.reason)
+                yield BuildLine(one.implementation.name, labels[plan.case.key], 0, 0, 0, None, one.reason)
     for (name, _), served in groups.items():
         plan, one = served[0]
         assert one.binary is not None
         assert one.plan is not None
         facts = [one.binary.facts[launch.entry] for launch in one.plan.launches]
-        inputs = [str(argument) for argument in one.plan.launches[0].arguments[:1]]
         yield BuildLine(
             implementation=name,
-            cases=plan.case.key if len(served) == 1 else f"{plan.case.key} and {len(served) - 1} more",
+            cases=labels[plan.case.key] + (f" and {len(served) - 1} more" if len(served) > 1 else ""),
             registers=max(fact.registers for fact in facts),
             shared_bytes=max(fact.shared_bytes for fact in facts),
             spill_bytes=max(fact.spill_store_bytes + fact.spill_load_bytes for fact in facts),
-            loads=input_loads(one.plan, one.binary.facts, inputs),
+            loads=input_loads(one.plan, one.binary.facts, plan.inputs),
             note="" if not one.binary.cached else "cached",
         )
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kernelbench.records import Check
 
 WIDTH = 100  # characters, of every table
-NAME_WIDTH = 28  # words up to this length are not broken
+NAME_WIDTH = 28  # columns of single words up to this length are not broken
 STYLES = {
     "holds": "green", "FASTER": "green", "passed": "green",
     "holds in part": "yellow", "UNSURE": "yellow", "unsupported": "yellow", "skipped": "yellow",
@@ -98,10 +98,9 @@ def list_table(headers: Sequence[str], rows: Iterable[Sequence[Any]], title: str
     for position, header in enumerate(headers):
         numeric = bool(lines) and all(isinstance(line[position], int | float) for line in lines)
         cells = [view.text(line[position]) for line in lines]
-        word = max((len(word) for cell in cells for word in cell.split()), default=0)
+        whole = all(" " not in cell and len(cell) <= NAME_WIDTH for cell in cells)
         side: Literal["left", "right"] = "right" if numeric else "left"
-        kept = min(word, NAME_WIDTH) if position < len(headers) - 1 else None  # the last takes what is left
-        table.add_column(Text(header), justify=side, overflow="fold", min_width=kept)
+        table.add_column(Text(header), justify=side, overflow="fold", no_wrap=whole)
     for line in lines:
         table.add_row(*(Text(view.text(cell)) for cell in line))
     return table

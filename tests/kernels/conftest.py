@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -53,9 +52,10 @@ Signatures = Mapping[str, tuple[str, ...]]
 @pytest.fixture(scope="session")
 def signatures(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Implementation, LaunchPlan, str], Signatures]:
     """Compiles what a plan needs, and gives the PTX types of every entry's parameters by entry."""
-    nvcc = shutil.which("nvcc")
-    if nvcc is None:
-        pytest.skip("nvcc is not on PATH")
+    try:
+        nvcc = find_compiler().path
+    except NoCompiler as error:
+        pytest.skip(str(error).splitlines()[0])
     folder = tmp_path_factory.mktemp("ptx")
     known: dict[tuple[Path | None, object, str], Signatures] = {}
 
