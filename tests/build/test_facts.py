@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from kernelbench.planning import input_loads, unread_inputs
 from kernelbench.build.facts import Usage, entry_facts, ptxas_usage
 from kernelbench.build.ptx import accesses
 from kernelbench.errors import InputError
+from kernelbench.planning import input_loads, unread_inputs
 from kernelbench.records import EntryFacts, Launch, LaunchPlan, Scalar
 
 LOG = """\

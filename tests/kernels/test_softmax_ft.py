@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from kernelbench import dtypes
-from kernelbench.planning import input_loads, unread_inputs
 from kernelbench.errors import Unsupported
+from kernelbench.planning import input_loads, unread_inputs
 from kernelbench.records import Case, Scalar
 
 NAMES = ("ft_v1", "ft_v2", "ft")
