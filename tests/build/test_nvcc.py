@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from kernelbench import places
-from kernelbench.build import BuildRequest, Compiler, build, input_loads, unread_inputs
+from kernelbench.build import BuildRequest, Compiler, build
 from kernelbench.catalog import load_catalog
 from kernelbench.devices.known import known_gpu
 from kernelbench.errors import BuildError, Unsupported
+from kernelbench.planning import input_loads, unread_inputs
 from kernelbench.records import Binary, Case, DeviceProperties, Implementation, LaunchPlan
 
 pytestmark = pytest.mark.nvcc
