@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from kernelbench import dtypes
+from kernelbench.errors import Unsupported
 from kernelbench.gpu import DeviceProperties as DeviceProperties  # noqa: PLC0414 - plans import their words from here
 
 Array = Any  # a numpy or cupy array
@@ -54,6 +55,23 @@ class Case:
 
     def parameter(self, name: str, default: Any) -> Any:
         return dict(self.parameters).get(name, default)
+
+    def refuse(self, *names: str) -> None:
+        """Unsupported if one of these parameters is set."""
+        for name in names:
+            if self.parameter(name, False):
+                raise Unsupported(f"{name} is not supported")
+
+    def rows_columns(self, max_rows: int | None = None, max_columns: int | None = None) -> tuple[int, int]:
+        """The shape as rows along the last axis. Unsupported for another axis, or beyond a limit."""
+        rows, columns, inner = self.outer_dim_inner
+        if inner != 1:
+            raise Unsupported(f"axis must be the last, got axis {self.axis} of {len(self.shape)}")
+        if max_rows is not None and rows > max_rows:
+            raise Unsupported(f"rows must be at most {max_rows}, got {rows}")
+        if max_columns is not None and columns > max_columns:
+            raise Unsupported(f"columns must be at most {max_columns}, got {columns}")
+        return rows, columns
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,7 @@ def prepare(case: Case, arrays: Arrays, stream: int) -> Callable[[], Arrays]:
         raise Unsupported("dtype must be float32, got bfloat16, which CuPy has no arithmetic for")
     if case.dtype == "float16":
         raise Unsupported("dtype must be float32, got float16, in which CuPy also subtracts and takes the exponential")
-    if case.parameter("mask", False):
-        raise Unsupported("mask is not supported")
+    case.refuse("mask")
     if case.parameter("scale", 1.0) != 1.0:
         raise Unsupported(f"scale must be 1, got {case.parameter('scale', 1.0)}")
     try:

@@ -1,7 +1,6 @@
 """Launch plan of five_kernels.cu: the softmax of a framework that fuses nothing."""
 
 from kernelbench import dtypes
-from kernelbench.errors import Unsupported
 from kernelbench.records import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar
 
 BLOCK = 256
@@ -12,15 +11,8 @@ MAX_COLUMNS = 2**30  # a column and a step beyond it still fit int32
 
 
 def plan(case: Case, device: DeviceProperties) -> LaunchPlan:
-    rows, columns, inner = case.outer_dim_inner
-    if inner != 1:
-        raise Unsupported(f"axis must be the last, got axis {case.axis} of {len(case.shape)}")
-    if case.parameter("mask", False):
-        raise Unsupported("mask is not supported")
-    if rows > device.max_grid[0]:
-        raise Unsupported(f"rows must be at most {device.max_grid[0]}, got {rows}")
-    if columns > MAX_COLUMNS:
-        raise Unsupported(f"columns must be at most {MAX_COLUMNS}, got {columns}")
+    case.refuse("mask")
+    rows, columns = case.rows_columns(device.max_grid[0], MAX_COLUMNS)
 
     suffix = dtypes.suffix(case.dtype)
     scale = Scalar("float32", case.parameter("scale", 1.0))

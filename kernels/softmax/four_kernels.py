@@ -1,7 +1,6 @@
 """Launch plan of four_kernels.cu: reduce_max, exp, reduce_sum and divide, a block of 256 a row in each."""
 
 from kernelbench import dtypes
-from kernelbench.errors import Unsupported
 from kernelbench.records import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar
 
 BLOCK = 256
@@ -9,15 +8,8 @@ MAX_COLUMNS = 2**30  # a column and a step beyond it still fit int32
 
 
 def plan(case: Case, device: DeviceProperties) -> LaunchPlan:
-    rows, columns, inner = case.outer_dim_inner
-    if inner != 1:
-        raise Unsupported(f"axis must be the last, got axis {case.axis} of {len(case.shape)}")
-    if case.parameter("mask", False):
-        raise Unsupported("mask is not supported")
-    if rows > device.max_grid[0]:
-        raise Unsupported(f"rows must be at most {device.max_grid[0]}, a block each, got {rows}")
-    if columns > MAX_COLUMNS:
-        raise Unsupported(f"columns must be at most {MAX_COLUMNS}, got {columns}")
+    case.refuse("mask")
+    rows, columns = case.rows_columns(device.max_grid[0], MAX_COLUMNS)
 
     suffix = dtypes.suffix(case.dtype)
     width = Scalar("int32", columns)

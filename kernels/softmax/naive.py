@@ -1,18 +1,14 @@
 """Launch plan of naive.cu: a thread a row."""
 
 from kernelbench import dtypes
-from kernelbench.errors import Unsupported
 from kernelbench.records import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar
 
 BLOCK = 256
 
 
 def plan(case: Case, device: DeviceProperties) -> LaunchPlan:
-    rows, columns, inner = case.outer_dim_inner
-    if inner != 1:
-        raise Unsupported(f"axis must be the last, got axis {case.axis} of {len(case.shape)}")
-    if case.parameter("mask", False):
-        raise Unsupported("mask is not supported")
+    case.refuse("mask")
+    rows, columns = case.rows_columns()
     launch = Launch(
         entry=f"softmax_naive_{dtypes.suffix(case.dtype)}",
         grid=(-(-rows // BLOCK), 1, 1),

@@ -39,14 +39,8 @@ class WarpShape(NamedTuple):
 
 
 def rows_columns(case: Case) -> tuple[int, int]:
-    rows, columns, inner = case.outer_dim_inner
-    if inner != 1:
-        raise Unsupported(f"axis must be the last, got axis {case.axis} of {len(case.shape)}")
-    if case.parameter("mask", False):
-        raise Unsupported("mask is not supported")
-    if columns > MAX_COLUMNS:
-        raise Unsupported(f"columns must be at most {MAX_COLUMNS}, got {columns}")
-    return rows, columns
+    case.refuse("mask")
+    return case.rows_columns(max_columns=MAX_COLUMNS)
 
 
 def pack_size(columns: int) -> int:

@@ -11,8 +11,7 @@ from kernelbench.records import Arrays, Case, Implementation, Origin
 
 
 def prepare(case: Case, arrays: Arrays, stream: int) -> Callable[[], None]:
-    if case.parameter("mask", False):
-        raise Unsupported("mask is not supported")
+    case.refuse("mask")
     if case.parameter("scale", 1.0) != 1.0:
         raise Unsupported(f"scale must be 1, got {case.parameter('scale', 1.0)}")
     try:

@@ -8,7 +8,6 @@ element each, so that two trees of the same block can be compared with nothing e
 from functools import partial
 
 from kernelbench import dtypes
-from kernelbench.errors import Unsupported
 from kernelbench.records import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar
 
 COLUMNS_A_STEP = 256  # threads of a block times columns that each folds
@@ -34,15 +33,8 @@ SHUFFLE = Origin(
 
 def plan(case: Case, device: DeviceProperties, tree: str, loads: int = 1) -> LaunchPlan:
     """`tree` names a struct of common/reduction_trees.cuh; a thread folds `loads` columns a step."""
-    rows, columns, inner = case.outer_dim_inner
-    if inner != 1:
-        raise Unsupported(f"axis must be the last, got axis {case.axis} of {len(case.shape)}")
-    if case.parameter("mask", False):
-        raise Unsupported("mask is not supported")
-    if rows > device.max_grid[0]:
-        raise Unsupported(f"rows must be at most {device.max_grid[0]}, a block each, got {rows}")
-    if columns > MAX_COLUMNS:
-        raise Unsupported(f"columns must be at most {MAX_COLUMNS}, got {columns}")
+    case.refuse("mask")
+    rows, columns = case.rows_columns(device.max_grid[0], MAX_COLUMNS)
     block = COLUMNS_A_STEP // loads
     launch = Launch(
         entry=f"softmax_tree_{dtypes.suffix(case.dtype)}",

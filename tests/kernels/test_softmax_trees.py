@@ -47,7 +47,7 @@ def test_scale_reaches_the_kernel(softmax, h200):
     [
         (Case("softmax", (4, 8, 2), 1, "float32"), "axis must be the last, got axis 1 of 3"),
         (Case("softmax", (1, 1, 8, 8), -1, "float32", parameters=(("mask", True),)), "mask"),
-        (Case("softmax", (2**31, 1), -1, "float16"), "rows must be at most 2147483647, a block each, got 2147483648"),
+        (Case("softmax", (2**31, 1), -1, "float16"), "rows must be at most 2147483647, got 2147483648"),
         (Case("softmax", (1, 2**30 + 1), -1, "float16"), "columns must be at most 1073741824, got 1073741825"),
     ],
 )
