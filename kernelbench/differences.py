@@ -28,7 +28,8 @@ def differences(xp: Any, got: Array, expected: Array, tolerance: Tolerance) -> D
     same = (got == expected) | (xp.isnan(got) & xp.isnan(expected))
     error = xp.where(same, 0.0, xp.abs(got - expected))
     size = xp.abs(expected)
-    wrong = ~(same | (error <= tolerance.absolute + tolerance.relative * size))
+    close = (error <= tolerance.absolute + tolerance.relative * size) & (error < xp.inf)  # inf expected allows none
+    wrong = ~(same | close)
     mismatches = int(wrong.sum())
     place = int(xp.argmax(wrong)) if mismatches else None
     return Differences(

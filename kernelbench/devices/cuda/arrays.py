@@ -56,7 +56,7 @@ def _kernel(name: str) -> Any:
     """Comparisons of a stored array with a float64 one, each in a single pass."""
     error = "(double(got) == want || (isnan(double(got)) && isnan(want))) ? 0.0 : fabs(double(got) - want)"
     maps = {
-        "mismatches": f"!(({error}) <= absolute + relative * fabs(want))",
+        "mismatches": f"!(({error}) <= absolute + relative * fabs(want)) || isinf({error})",
         "absolute": error,
         "relative": f"({error}) / (fabs(want) > 0.0 ? fabs(want) : 1.0)",
     }

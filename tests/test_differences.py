@@ -1,0 +1,62 @@
+"""How far one array is from another, where numbers, NaN and infinities meet."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kernelbench.differences import Differences, differences
+from kernelbench.records import Tolerance
+
+INF, NAN = float("inf"), float("nan")
+WIDE = Tolerance(relative=0.5, absolute=0.25)
+
+
+def compared(got: list[float], expected: list[float], tolerance: Tolerance = WIDE) -> Differences:
+    with np.errstate(invalid="ignore"):
+        return differences(np, np.array(got), np.array(expected), tolerance)
+
+
+def test_equal_arrays_differ_by_nothing() -> None:
+    assert compared([1.0, -2.0, 0.0], [1.0, -2.0, -0.0]) == Differences(0, 0.0, 0.0)
+
+
+def test_the_first_mismatch_is_named_and_all_are_counted() -> None:
+    found = compared([1.0, 9.0, 2.0, -9.0], [1.0, 2.0, 2.0, 2.0])
+    assert (found.mismatches, found.first, found.got, found.expected) == (2, 1, 9.0, 2.0)
+    assert (found.max_absolute, found.max_relative) == (11.0, 5.5)
+
+
+@pytest.mark.parametrize(("got", "wrong"), [(4.25, 0), (4.2501, 1), (1.25, 1), (1.7501, 0), (1.7499, 1)])
+def test_the_bound_is_absolute_plus_relative_of_what_is_expected(got: float, wrong: int) -> None:
+    assert compared([got], [3.0], Tolerance(relative=1 / 3, absolute=0.25)).mismatches == wrong
+
+
+@pytest.mark.parametrize(
+    ("got", "expected", "wrong"),
+    [
+        (NAN, NAN, 0),
+        (NAN, 1.0, 1),
+        (1.0, NAN, 1),
+        (INF, INF, 0),
+        (-INF, -INF, 0),
+        (INF, -INF, 1),
+        (INF, 1.0, 1),
+        (1.0, INF, 1),
+        (0.0, -INF, 1),
+        (NAN, INF, 1),
+        (INF, NAN, 1),
+    ],
+)
+def test_no_tolerance_makes_up_for_nan_or_infinity(got: float, expected: float, wrong: int) -> None:
+    assert compared([got, 1.0], [expected, 1.0]).mismatches == wrong
+
+
+def test_errors_that_are_no_numbers_are_none() -> None:
+    assert compared([NAN], [1.0]).max_absolute is None
+    assert compared([1.0, 2.0], [1.0, NAN]).max_relative is None
+    assert compared([NAN, 1.0], [NAN, 1.0]) == Differences(0, 0.0, 0.0)
+
+
+def test_beside_zero_the_relative_error_is_the_absolute_one() -> None:
+    assert compared([0.125], [0.0]) == Differences(0, 0.125, 0.125)
