@@ -1,0 +1,105 @@
+"""The GPU of this machine, kernels compiled for it, and one case run on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kernelbench import places
+from kernelbench.build import BuildRequest, Compiler, build, find_compiler
+from kernelbench.catalog import Catalog, load_catalog
+from kernelbench.devices import open_device
+from kernelbench.errors import NoCompiler, NoDevice
+from kernelbench.measure.case import CaseRun, Settings
+from kernelbench.pipeline import built
+from kernelbench.planning import CasePlan, Planned, plan_case
+from kernelbench.records import Binary, Case, Result
+
+
+class Silent:
+    """A Progress that shows nothing."""
+
+    def stage(self, title: str, total: float) -> AbstractContextManager[Callable[[float, str], None]]:
+        return nullcontext(lambda amount, what: None)
+
+
+@pytest.fixture(scope="session")
+def _opened() -> Any:
+    try:
+        return open_device("auto")
+    except NoDevice as error:
+        pytest.skip(str(error).splitlines()[0])
+
+
+@pytest.fixture
+def device(_opened: Any) -> Any:
+    """A CudaDevice whose stream is the current one, whatever ran before."""
+    _opened.stream.use()
+    yield _opened
+    _opened.release()
+
+
+@pytest.fixture(scope="session")
+def compiler(_opened: Any) -> Compiler:
+    try:
+        return find_compiler()
+    except NoCompiler as error:
+        pytest.skip(str(error).splitlines()[0])
+
+
+@pytest.fixture(scope="session")
+def catalog() -> Catalog:
+    return load_catalog(specimens=True)
+
+
+@pytest.fixture
+def compiled(device: Any, compiler: Compiler, tmp_path: Path) -> Callable[[str], Binary]:
+    """compiled(text): the binary of that source for this GPU."""
+
+    def make(text: str) -> Binary:
+        source = tmp_path / "kernels" / "test" / "kernel.cu"
+        source.parent.mkdir(parents=True, exist_ok=True)
+        source.write_text(text)
+        request = BuildRequest(source, (), device.properties.architecture)
+        binary = build([request], compiler, places.cache())[request]
+        assert isinstance(binary, Binary), binary
+        return binary
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def plans(_opened: Any, compiler: Compiler, catalog: Catalog) -> Callable[..., tuple[CasePlan, ...]]:
+    """plans(cases, names): each case with these implementations (all if None), planned and compiled."""
+
+    def make(cases: Sequence[Case], names: Sequence[str] | None = None) -> tuple[CasePlan, ...]:
+        known = catalog.implementations["softmax"]
+        chosen = [known[name] for name in names or known]
+        operation = catalog.operations["softmax"]
+        planned = [
+            CasePlan(case, tuple(plan_case(case, operation, one, _opened.properties) for one in chosen))
+            for case in cases
+        ]
+        return built(planned, compiler, _opened.properties.architecture, Silent())[0]
+
+    return make
+
+
+@pytest.fixture
+def run_case(device: Any, catalog: Catalog) -> Callable[..., dict[str, Result]]:
+    """run_case(plan, settings): the results by implementation."""
+
+    def run(plan: CasePlan, settings: Settings) -> dict[str, Result]:
+        results = CaseRun(device, catalog.operations["softmax"], plan).run(settings)
+        return {result.implementation.name: result for result in results}
+
+    return run
+
+
+def planned_calls(case: Case, *implementations: Any) -> CasePlan:
+    """A case of library calls alone, which need neither plan nor binary."""
+    return CasePlan(case, tuple(map(Planned, implementations)))
