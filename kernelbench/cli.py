@@ -69,7 +69,7 @@ def cli() -> None:
       kernelbench report                           the same as one HTML page
       kernelbench run softmax --only ft,oneflow --filter 'seq>=128'
 
-    Exit codes: 0 fine, 1 a row failed or was wrong, 2 wrong suite or option, 3 a regression.
+    Exit codes: 0 fine, 1 a row failed or was wrong, 2 wrong suite or option, 130 stopped by Ctrl-C.
     """
 
 
@@ -105,7 +105,7 @@ def run(suites: tuple[str, ...], no_report: bool, **options: Any) -> int:
         raise InputError(f"--out {request.out}: one folder holds one suite, but {len(suites)} were named")
     failed = False
     for answer in pipeline.run(request, screen.ConsoleProgress()):
-        page = None if no_report else answers.report(answer, None)
+        page = None if no_report else answers.report(answer, answer.run.folder / "report.html")
         screen.show_run(answer, page)
         failed = failed or answers.has_failures(answer.run)
     return 1 if failed else 0
@@ -238,7 +238,7 @@ def build(suites: tuple[str, ...], gpu: str | None, **options: Any) -> int:
     \b
     Examples:
       kernelbench build softmax
-      kernelbench build softmax --gpu v100 --specimens
+      kernelbench build softmax --gpu a100 --specimens
     """
     from kernelbench import pipeline, screen
 

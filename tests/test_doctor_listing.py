@@ -152,7 +152,7 @@ def test_runs_are_listed_with_their_state_and_damaged_ones_too(here: Path) -> No
 
 
 def test_every_entry_of_the_ledger_is_a_line_of_claims(here: Path) -> None:
-    assert [row[0] for row in listing.claims().rows] == sorted(path.stem for path in places.LEDGER.glob("*.yaml"))
+    assert sorted(row[0] for row in listing.claims().rows) == sorted(path.stem for path in places.LEDGER.glob("*.yaml"))
 
 
 def test_list_without_a_word_lists_everything(project: Project, command: Command) -> None:
