@@ -106,7 +106,7 @@ def test_a_row_of_minus_infinity_and_huge_values_come_out_as_the_reference(
     arrays["x"][0, 0, 3] = 7.0
     arrays["x"][1, 2, 95, ::2] = 80.0
     device.clock.wait()
-    setup = Setup(device, operation, case, arrays)
+    setup = Setup(device, operation, case, [arrays])
     for one in plan.planned:
         assert one.status == "ok", one.reason
         executable = device.executable(one.implementation, case, one.plan, one.binary, arrays)

@@ -62,9 +62,9 @@ def test_the_clock_has_a_fine_step(device: Any) -> None:
 
 def test_events_and_graphs_agree_on_a_kernel_of_80_us(device: Any, copy: Callable[[float], Any]) -> None:
     executable = copy(80e-6)
-    events = median(EventTimer(device.clock, executable, "cold"))
+    events = median(EventTimer(device.clock, [executable], "cold"))
     flushes = FlushGraph(device.clock)
-    both = GraphTimer(device.clock, executable)
+    both = GraphTimer(device.clock, [executable])
     graph = (median(both) - median(flushes)) / GRAPH_REPEATS
     print(f"\nevents {events * 1e6:.2f} us, graph {graph * 1e6:.2f} us")
     assert 40e-6 < graph < 160e-6
@@ -73,8 +73,8 @@ def test_events_and_graphs_agree_on_a_kernel_of_80_us(device: Any, copy: Callabl
 
 def test_what_fits_the_l2_is_quicker_warm_than_cold(device: Any, copy: Callable[[float], Any]) -> None:
     executable = copy(device.properties.l2_bytes / 8 / device.properties.peak_bytes_per_s)
-    cold = median(EventTimer(device.clock, executable, "cold"))
-    warm = median(EventTimer(device.clock, executable, "warm"))
+    cold = median(EventTimer(device.clock, [executable], "cold"))
+    warm = median(EventTimer(device.clock, [executable], "warm"))
     print(f"\ncold {cold * 1e6:.2f} us, warm {warm * 1e6:.2f} us")
     assert warm < 0.9 * cold
 
@@ -87,8 +87,8 @@ def test_a_slow_host_is_hidden(device: Any, copy: Callable[[float], Any], delay_
         time.sleep(delay_s)
         executable()
 
-    timer = EventTimer(device.clock, slow, "cold")
-    plain, delayed = median(EventTimer(device.clock, executable, "cold")), median(timer, 15)
+    timer = EventTimer(device.clock, [slow], "cold")
+    plain, delayed = median(EventTimer(device.clock, [executable], "cold")), median(timer, 15)
     assert timer.hold_s >= delay_s > FIRST_HOLD_S
     assert delayed == pytest.approx(plain, rel=0.02)
 
@@ -101,7 +101,7 @@ def test_a_host_that_cannot_be_hidden_is_refused(device: Any, copy: Callable[[fl
         executable()
 
     with pytest.raises(DeviceError, match="longer than 50 ms"):
-        EventTimer(device.clock, slow, "cold").sample()
+        EventTimer(device.clock, [slow], "cold").sample()
 
 
 def test_a_flush_lasts_as_long_as_it_is_asked_to(device: Any) -> None:
