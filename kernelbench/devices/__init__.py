@@ -12,7 +12,7 @@ What works without a GPU:
   kernelbench plan SUITE                how each kernel would be launched on a chosen GPU
   kernelbench build SUITE               compile everything; registers, spills, loads of each kernel
   kernelbench list                      suites, kernels, claims, runs
-With a GPU: install its driver, then CuPy with pip install 'kernelbench[cuda13]' (driver 580 or newer)
+With a GPU: install its driver, then CuPy: pip install 'kernelbench[cuda13]' (driver 580 or newer)
 or 'kernelbench[cuda12]'; with an older driver also the CUDA toolkit that fits it, on PATH.
 `kernelbench doctor` says what is missing."""
 

@@ -85,30 +85,46 @@ class FlushGraph:
 
 @dataclass
 class GraphTimer:
-    """Samples one implementation inside a graph, its executables in turn; seconds include the flushes."""
+    """Samples one implementation inside graphs; seconds include the flushes.
+
+    Each graph takes the next `GRAPH_REPEATS` of the executables, each round the next graph.
+    """
 
     clock: Clock
     executables: Sequence[Executable]
     cache: Cache = "cold"
-    returned: Arrays | None = None
     method: Method = "graph"
 
     def __post_init__(self) -> None:
-        self._graph = self.clock.capture([self._remembering(one) for one in self.executables], GRAPH_REPEATS)
+        self._outputs: list[Arrays | None] = [None] * len(self.executables)
+        self._graphs = [
+            self.clock.capture([self._remembering(place) for place in places], GRAPH_REPEATS)
+            for places in self._shares()
+        ]
+        self._number = 0
 
     def sample(self, number: int = 0) -> float:
-        return time_graph(self.clock, self._graph)
+        self._number = number
+        return time_graph(self.clock, self._graphs[number % len(self._graphs)])
 
     def place(self, number: int) -> int:
-        """Which of the executables writes last in a sample."""
-        return (GRAPH_REPEATS - 1) % len(self.executables)
+        """Which of the executables writes last in a sample of round `number`."""
+        share = self._shares()[number % len(self._graphs)]
+        return share[(GRAPH_REPEATS - 1) % len(share)]
 
-    def _remembering(self, executable: Executable) -> Executable:
-        """`executable`, with its outputs noted: a graph writes to the same ones at each launch."""
+    @property
+    def returned(self) -> Arrays | None:
+        """Outputs of the last sampled run, if it allocates its own: a graph writes to the same ones each time."""
+        return self._outputs[self.place(self._number)]
 
+    def _shares(self) -> list[list[int]]:
+        places = list(range(len(self.executables)))
+        return [places[start : start + GRAPH_REPEATS] for start in range(0, len(places), GRAPH_REPEATS)]
+
+    def _remembering(self, place: int) -> Executable:
         def run() -> Arrays | None:
-            self.returned = executable()
-            return self.returned
+            self._outputs[place] = self.executables[place]()
+            return self._outputs[place]
 
         return run
 

@@ -109,8 +109,8 @@ def test_rounds_go_through_all_placements_in_turn() -> None:
         softmax(arrays)
 
     device.kernels["a"] = (noting, 50e-6, 5e-6)
-    run(device, ["a"], Settings(1, ("cold",), Precision()))
-    timed = places[-21:]
+    run(device, ["a"], Settings(1, ("cold",), Precision(least_samples=PLACEMENTS + 4)))
+    timed = places[-PLACEMENTS - 5 :]
     assert len(set(timed)) == PLACEMENTS
     assert timed[:5] == timed[PLACEMENTS:], "after the last place the first comes again"
 

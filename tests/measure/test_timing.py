@@ -49,3 +49,14 @@ def test_graph_samples_differ_from_the_flushes_alone_by_the_kernel() -> None:
     both = GraphTimer(clock, [kernel(clock, 3e-6, host_s=0.0)]).sample()
     assert flushes == pytest.approx(GRAPH_REPEATS * FLUSH_S + EVENT_S)
     assert (both - flushes) / GRAPH_REPEATS == pytest.approx(3e-6)
+
+
+def test_graphs_share_all_places_and_are_taken_in_turn() -> None:
+    clock = FakeClock()
+    log: list[int] = []
+    timer = GraphTimer(clock, [lambda place=place: log.append(place) for place in range(2 * GRAPH_REPEATS + 3)])
+    for number, places in ((0, range(8)), (1, range(8, 16)), (2, [16, 17, 18] * 3), (3, range(8))):
+        log.clear()
+        timer.sample(number)
+        assert log == list(places)[:GRAPH_REPEATS]
+        assert timer.place(number) == log[-1]
