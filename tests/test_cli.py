@@ -170,6 +170,24 @@ def test_a_damaged_run_is_named(project: Project, command: Command) -> None:
         assert err.startswith(f"{path}: cannot be read (")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "place"),
+    [
+        ("run small --quick --no-report --out file/run", "file/run"),
+        ("compare --out file/x", "file/x"),
+        ("report --out file/x/page.html", "file/x"),
+        ("report --out file/page.html", "file"),
+    ],
+)
+def test_a_place_that_cannot_be_written_is_told(arguments: str, place: str, project: Project, command: Command) -> None:
+    assert command("run", project.suite("good, other", columns="[8]"), "--quick", "--no-report")[0] == 0
+    (project.root / "file").write_text("not a folder")
+    code, _, err = command(*arguments.split())
+    assert code == 2
+    assert re.search(rf"^{place}: cannot write .*(Not a directory|File exists)", err, re.MULTILINE), err
+    assert "Traceback" not in err
+
+
 # ---- bad suites, as processes: nothing but messages may come -----------------------------------------
 
 
