@@ -22,7 +22,7 @@ from kernelbench.planning import CasePlan, Planned, input_loads, plan_suite
 from kernelbench.records import Binary, DeviceProperties, Limits, Operation, Result, Suite
 from kernelbench.results import Run, Store, read_run
 from kernelbench.rows import rows_of, samples_of
-from kernelbench.runs import finished_keys, new_folder
+from kernelbench.runs import finished_keys, new_folder, resumed
 
 if TYPE_CHECKING:
     from kernelbench.build import Compiler
@@ -99,6 +99,7 @@ def run_suite(
         implementations=environment.implementations_text(implementations[name] for name in suite.implementations)
     )
     finished = finished_keys(folder, state, resume=request.resume)
+    state = resumed(folder, state) if finished else state
     store = Store(folder)
 
     plans = tuple(plan for plan in plans if plan.case.key not in finished)

@@ -52,15 +52,17 @@ class Run:
 
     @cached_property
     def samples(self) -> pandas.DataFrame:
-        """Raw samples; an empty table where the run has no samples file."""
+        """Raw samples; an empty table where the run has no samples file. Of a case that was written twice,
+        since a run was killed between its samples and its rows, the later samples count."""
         import pandas
 
         path = self.folder / SAMPLES_FILE
         if not path.exists():
             return pandas.DataFrame(columns=columns.names(columns.SAMPLES))
         try:
-            return pandas.read_csv(path)
-        except (OSError, EOFError, ValueError, zlib.error) as error:
+            table = pandas.read_csv(path)
+            return table.drop_duplicates(["case", "implementation", "cache", "method", "round"], keep="last")
+        except (OSError, EOFError, ValueError, KeyError, zlib.error) as error:
             raise ResultsError(f"{path}: cannot be read ({error}); delete it to go on without raw samples") from error
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from datetime import datetime
@@ -22,7 +23,7 @@ _SAME_TO_RESUME = ("suite", "seed", "kernelbench")
 def new_folder(suite: Suite, device: str, *, resume: bool) -> Path:
     """results/runs/<time>-<device>-<suite>; with `resume` the newest folder of that suite."""
     if resume:
-        mine = [folder for folder in user_runs() if folder.name.endswith(f"-{suite.name}")]
+        mine = [folder for folder in user_runs() if _suite_of(folder) == suite.name]
         if not mine:
             raise ResultsError(
                 f"--resume: no run of suite '{suite.name}' in {places.runs()}; start one without --resume"
@@ -50,6 +51,14 @@ def finished_keys(folder: Path, state: Mapping[str, Any], *, resume: bool) -> se
             f"{folder}: --resume: it was measured on {earlier.device}, this is {state['device']['name']}"
         )
     return set(earlier.rows["case"])
+
+
+def resumed(folder: Path, state: Mapping[str, Any]) -> dict[str, Any]:
+    """`state` with what the earlier sessions of the run in `folder` began with."""
+    if not (folder / ENVIRONMENT_FILE).exists():
+        return dict(state)
+    earlier = read_run(folder).environment
+    return {**state, "started": earlier.get("started"), "resumed": [*earlier.get("resumed", []), state["started"]]}
 
 
 def user_runs() -> list[Path]:
@@ -88,7 +97,7 @@ def find_run(name: str | None) -> tuple[Path, str]:
         return path, f"run {path}"
     if is_run(places.runs() / path.name):
         return places.runs() / path.name, f"run {path.name}"
-    mine = [folder for folder in user_runs() if folder.name.endswith(f"-{path.stem}")]
+    mine = [folder for folder in user_runs() if _suite_of(folder) == path.stem]
     shipped = [folder for folder in shipped_runs() if folder.name == path.stem]
     if mine or shipped:
         return _newest(mine, shipped)
@@ -105,3 +114,11 @@ def _newest(mine: list[Path], shipped: list[Path]) -> tuple[Path, str]:
         gpu, suite = shipped[0].parts[-2:]
         return shipped[0], f"the recorded run of {suite} on an {gpu.upper()} that kernelbench ships"
     raise ResultsError("there is no run yet; `kernelbench run suites/softmax.yaml` makes one")
+
+
+def _suite_of(folder: Path) -> str:
+    """The suite that a run is of; '' where its environment cannot be read."""
+    try:
+        return str(json.loads((folder / ENVIRONMENT_FILE).read_text())["suite"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""

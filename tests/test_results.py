@@ -107,9 +107,14 @@ def test_the_same_rows_make_the_same_files(tmp_path: Path) -> None:
 
 
 def test_a_store_goes_on_where_an_earlier_one_ended(folder: Path) -> None:
-    Store(folder).append([{**ROW, "case": "seq=32"}], SAMPLES)
+    Store(folder).append([{**ROW, "case": "seq=32"}], [("seq=32", *sample[1:]) for sample in SAMPLES])
     assert [row["case"] for row in lines(folder)] == ["seq=16", "seq=16", "seq=32"]
     assert len(read_run(folder).samples) == 6
+
+
+def test_samples_of_a_case_that_was_written_twice_count_once(folder: Path) -> None:
+    Store(folder).append([], [(*sample[:-1], "1e-05") for sample in SAMPLES])  # killed before the rows, then resumed
+    assert read_run(folder).samples["seconds"].tolist() == [1e-05] * 3
 
 
 # ---- reading -------------------------------------------------------------------------------------

@@ -45,7 +45,8 @@ def test_a_new_run_is_named_by_time_device_and_suite(home: Path) -> None:
 
 def test_resume_takes_the_newest_run_of_that_suite(home: Path) -> None:
     for name in ("20260101-000000-x-softmax", "20260301-000000-x-softmax", "20260401-000000-x-softmax_half"):
-        make(home / "runs" / name)
+        make(home / "runs" / name, suite=name.split("-x-")[1])
+    make(home / "runs" / "20260402-000000-x-my-softmax", suite="my-softmax")
     (home / "runs" / "20260501-000000-x-softmax").mkdir()  # without rows: no run
     assert runs.new_folder(SUITE, "x", resume=True).name == "20260301-000000-x-softmax"
 
