@@ -42,6 +42,7 @@ class FakeGraph:
 
 class FakeClock:
     resolution_s = 1e-9
+    streams = 2
 
     def __init__(self) -> None:
         self.host = 0.0
@@ -52,6 +53,9 @@ class FakeClock:
         self.log.append(name)
         self.host += host_s
         self.device = max(self.device, self.host) + device_s
+
+    def at(self, place: int) -> None:
+        self.stream = place % self.streams
 
     def flush(self, seconds: float) -> None:
         self.submit("flush", max(seconds, FLUSH_S))
@@ -88,7 +92,7 @@ class FakeDevice:
         self.kernels = dict(kernels)
         self.fills: list[int] = []
 
-    def allocate(self, specs: Sequence[ArraySpec]) -> Arrays:
+    def allocate(self, specs: Sequence[ArraySpec], place: int = 0) -> Arrays:
         return {spec.name: np.zeros(spec.shape, dtypes.storage(spec.dtype)) for spec in specs}
 
     def fill(self, arrays: Arrays, specs: Sequence[ArraySpec], seed: int) -> None:

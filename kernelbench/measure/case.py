@@ -42,7 +42,7 @@ class CaseRun:
         """Results in the order of the plan. DeviceLost ends the case, with `results` as far as they got."""
         setup, contenders = None, []
         try:
-            setup = Setup(self.device, self.operation, self.plan.case, [self._arrays(settings.seed)])
+            setup = Setup(self.device, self.operation, self.plan.case, [self._arrays(settings.seed, 0)])
             contenders = self._verify_all(setup, settings.seed)
             if settings.precision and contenders:
                 self._place(setup, contenders, settings.seed + 1)
@@ -64,10 +64,10 @@ class CaseRun:
 
     # ---- Memory ----
 
-    def _arrays(self, seed: int) -> Arrays:
+    def _arrays(self, seed: int, place: int) -> Arrays:
         """A further set of the case's arrays, inputs filled."""
         specs = self.operation.arrays(self.plan.case)
-        arrays = self.device.allocate(specs)
+        arrays = self.device.allocate(specs, place)
         self.device.fill(arrays, specs, seed)
         return arrays
 
@@ -77,8 +77,8 @@ class CaseRun:
         self.device.fill(setup.placements[0], setup.specs, seed)
         scratch = max((sum(size for _, size in one.plan.scratch) for one in self.plan.planned if one.plan), default=0)
         room = int(PLACEMENT_SHARE * self.device.free_bytes()) // (sum(spec.nbytes for spec in setup.specs) + scratch)
-        for _ in range(min(PLACEMENTS - 1, room)):
-            setup.placements.append(self._arrays(seed))
+        for place in range(1, 1 + min(PLACEMENTS - 1, room)):
+            setup.placements.append(self._arrays(seed, place))
         for contender in contenders:
             planned = self._planned(contender)
             contender.executables += [self._executable(planned, arrays) for arrays in setup.placements[1:]]

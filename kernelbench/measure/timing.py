@@ -17,7 +17,9 @@ from kernelbench.contracts import Clock, Event, Executable, Graph
 from kernelbench.errors import DeviceError
 from kernelbench.records import Arrays
 
-FIRST_HOLD_S = 60e-6  # hides the host's time to submit one launch through CuPy, about 10 us
+# Hides the host's time to submit a few launches through CuPy, some 100 us. It also gives the GPU time to fetch
+# them: behind 60 us, five launches in a row took 3 to 6 % more or less from run to run, behind 200 us under 0.5 %.
+FIRST_HOLD_S = 200e-6
 LONGEST_HOLD_S = 50e-3
 GRAPH_REPEATS = 8  # more repeats average more flushes a sample, and cost as much more time
 
@@ -43,6 +45,7 @@ class EventTimer:
     def sample(self, number: int = 0) -> float:
         """Seconds of one run, in round `number`. DeviceError when no flush is long enough to hide the submission."""
         executable = self.executables[self.place(number)]
+        self.clock.at(self.place(number))
         while True:
             self.clock.flush(self.hold_s)
             if self.cache == "warm":
@@ -72,22 +75,27 @@ class EventTimer:
 
 @dataclass
 class FlushGraph:
-    """The graph of flushes alone, that every graph sample of the same round is compared with."""
+    """Graphs of flushes alone, one a stream, that graph samples are compared with."""
 
     clock: Clock
 
     def __post_init__(self) -> None:
-        self._graph = self.clock.capture((), GRAPH_REPEATS)
+        self._graphs = []
+        for stream in range(self.clock.streams):
+            self.clock.at(stream)
+            self._graphs.append(self.clock.capture((), GRAPH_REPEATS))
 
-    def sample(self) -> float:
-        return time_graph(self.clock, self._graph)
+    def sample(self, number: int = 0) -> float:
+        stream = number % self.clock.streams
+        self.clock.at(stream)
+        return time_graph(self.clock, self._graphs[stream])
 
 
 @dataclass
 class GraphTimer:
     """Samples one implementation inside graphs; seconds include the flushes.
 
-    Each graph takes the next `GRAPH_REPEATS` of the executables, each round the next graph.
+    A graph goes through the executables of one stream in turn; each round takes the next graph.
     """
 
     clock: Clock
@@ -97,14 +105,15 @@ class GraphTimer:
 
     def __post_init__(self) -> None:
         self._outputs: list[Arrays | None] = [None] * len(self.executables)
-        self._graphs = [
-            self.clock.capture([self._remembering(place) for place in places], GRAPH_REPEATS)
-            for places in self._shares()
-        ]
+        self._graphs = []
+        for places in self._shares():
+            self.clock.at(places[0])
+            self._graphs.append(self.clock.capture([self._remembering(place) for place in places], GRAPH_REPEATS))
         self._number = 0
 
     def sample(self, number: int = 0) -> float:
         self._number = number
+        self.clock.at(self.place(number))
         return time_graph(self.clock, self._graphs[number % len(self._graphs)])
 
     def place(self, number: int) -> int:
@@ -119,7 +128,7 @@ class GraphTimer:
 
     def _shares(self) -> list[list[int]]:
         places = list(range(len(self.executables)))
-        return [places[start : start + GRAPH_REPEATS] for start in range(0, len(places), GRAPH_REPEATS)]
+        return [share for stream in range(self.clock.streams) if (share := places[stream :: self.clock.streams])]
 
     def _remembering(self, place: int) -> Executable:
         def run() -> Arrays | None:

@@ -38,7 +38,8 @@ def _opened() -> Any:
 @pytest.fixture
 def device(_opened: Any) -> Any:
     """A CudaDevice whose stream is the current one, whatever ran before."""
-    _opened.stream.use()
+    _opened.streams[0].use()
+    _opened.clock.at(0)
     yield _opened
     _opened.release()
 

@@ -51,12 +51,23 @@ def test_graph_samples_differ_from_the_flushes_alone_by_the_kernel() -> None:
     assert (both - flushes) / GRAPH_REPEATS == pytest.approx(3e-6)
 
 
-def test_graphs_share_all_places_and_are_taken_in_turn() -> None:
+def test_graphs_go_through_the_places_of_one_stream_each() -> None:
     clock = FakeClock()
-    log: list[int] = []
-    timer = GraphTimer(clock, [lambda place=place: log.append(place) for place in range(2 * GRAPH_REPEATS + 3)])
-    for number, places in ((0, range(8)), (1, range(8, 16)), (2, [16, 17, 18] * 3), (3, range(8))):
+    log: list[tuple[int, int]] = []
+    places = 2 * GRAPH_REPEATS + 1
+    timer = GraphTimer(clock, [lambda place=place: log.append((place, clock.stream)) for place in range(places)])
+    for number in range(4):
         log.clear()
         timer.sample(number)
-        assert log == list(places)[:GRAPH_REPEATS]
-        assert timer.place(number) == log[-1]
+        stream = number % clock.streams
+        assert log == [(place, stream) for place in range(stream, places, clock.streams)][:GRAPH_REPEATS]
+        assert timer.place(number) == log[-1][0]
+
+
+def test_a_sample_goes_to_the_stream_of_its_place() -> None:
+    clock = FakeClock()
+    streams: list[int] = []
+    timer = EventTimer(clock, [lambda: streams.append(clock.stream)] * 3, "cold")
+    for number in range(4):
+        timer.sample(number)
+    assert streams == [0, 1, 0, 0]

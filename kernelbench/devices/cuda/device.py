@@ -1,4 +1,4 @@
-"""One GPU: memory with red zones, modules and launches. All work goes to one non-blocking stream."""
+"""One GPU: memory with red zones, modules and launches, on a few non-blocking streams."""
 
 from __future__ import annotations
 
@@ -30,6 +30,9 @@ from kernelbench.records import (
     Tolerance,
 )
 
+# A stream's launches cost about 0.2 us more or less than another's, for as long as the process lives. Places in
+# memory are spread over this many, so that no single one decides.
+STREAMS = 4
 RED_ZONE_BYTES = 4096  # on each side of every array; keeps the array itself aligned like cudaMalloc's
 RED_ZONE_BYTE = 0xA5
 POISON_BYTE = 0xFF  # NaN in every float type, -1 in every signed integer
@@ -46,18 +49,20 @@ class CudaDevice:
         self.properties = properties_of(number)
         self.name = self.properties.name
         self.xp = cupy
-        self.stream = cupy.cuda.Stream(non_blocking=True)
-        self.stream.use()
+        self.streams = [cupy.cuda.Stream(non_blocking=True) for _ in range(STREAMS)]
+        self.streams[0].use()
         self._nvml = _nvml(self._device.pci_bus_id)
         self._modules: dict[str, Any] = {}
+        self._places: dict[int, int] = {}  # by id of the arrays
         self._scratch: dict[int, Any] = {}  # by id of the arrays that it belongs to
         self._zones: list[tuple[str, Any, Any]] = []
-        self.clock = CudaClock(self.stream, max(2 * self.properties.l2_bytes, FLUSH_LEAST_BYTES))
+        self.clock = CudaClock(self.streams, max(2 * self.properties.l2_bytes, FLUSH_LEAST_BYTES))
 
     # ---- Memory ----
 
-    def allocate(self, specs: Sequence[ArraySpec]) -> Arrays:
-        arrays = {}
+    def allocate(self, specs: Sequence[ArraySpec], place: int = 0) -> Arrays:
+        arrays: dict[str, Any] = {}
+        self._places[id(arrays)] = place
         for spec in specs:
             with cuda_errors(f"allocating {spec.nbytes} bytes for {spec.name}"):
                 room = -(-spec.nbytes // 512) * 512
@@ -79,12 +84,12 @@ class CudaDevice:
                 piece = flat[start : start + FILL_ELEMENTS]
                 with cuda_errors(f"filling {spec.name}"):
                     piece[...] = arrays_on_gpu.random_values(spec, piece.size, (seed, position, start // FILL_ELEMENTS))
-        self.stream.synchronize()
+        cupy.cuda.get_current_stream().synchronize()
 
     def poison(self, arrays: Arrays, specs: Sequence[ArraySpec]) -> None:
         for spec in specs:
             if spec.role == "output":
-                arrays[spec.name].data.memset_async(POISON_BYTE, spec.nbytes, self.stream)
+                arrays[spec.name].data.memset_async(POISON_BYTE, spec.nbytes, self._stream(arrays))
 
     def compare(self, got: Any, dtype: str, expected: Any, tolerance: Tolerance) -> Differences:
         return arrays_on_gpu.compare(got, dtype, expected, tolerance)
@@ -108,6 +113,7 @@ class CudaDevice:
 
     def release(self) -> None:
         self._scratch.clear()
+        self._places.clear()
         self._zones.clear()
         cupy.get_default_memory_pool().free_all_blocks()
 
@@ -121,16 +127,17 @@ class CudaDevice:
         binary: Binary | None,
         arrays: Arrays,
     ) -> Executable:
+        stream = self._stream(arrays)
         if implementation.prepare is not None:
             prepare = implementation.prepare
-            call = _library_call(lambda: prepare(case, arrays, self.stream.ptr), f"preparing {implementation.name}")()
+            call = _library_call(lambda: prepare(case, arrays, stream.ptr), f"preparing {implementation.name}")()
             return _library_call(call, f"launching {implementation.name}")
         assert plan is not None
         assert binary is not None
         buffers = {**arrays, **self._scratch_buffers(plan, id(arrays))}
         with cuda_errors(f"loading {implementation.name}"):
             module = self._module(binary)
-            calls = [self._bind(module, launch, buffers) for launch in plan.launches]
+            calls = [self._bind(module, launch, buffers, stream) for launch in plan.launches]
 
         def submit() -> None:
             with cuda_errors(f"launching {implementation.name}"):
@@ -139,16 +146,19 @@ class CudaDevice:
 
         return submit
 
+    def _stream(self, arrays: Arrays) -> Any:
+        return self.streams[self._places.get(id(arrays), 0) % len(self.streams)]
+
     def _module(self, binary: Binary) -> Any:
         if binary.key not in self._modules:
             self._modules[binary.key] = cupy.RawModule(path=str(binary.path))
         return self._modules[binary.key]
 
-    def _bind(self, module: Any, launch: Launch, buffers: Mapping[str, Any]) -> Callable[[], None]:
+    def _bind(self, module: Any, launch: Launch, buffers: Mapping[str, Any], stream: Any) -> Callable[[], None]:
         raw = module.get_function(launch.entry)
         if launch.shared_bytes > self.properties.shared_per_block:
             raw.max_dynamic_shared_size_bytes = launch.shared_bytes
-        kernel, stream = raw.kernel, self.stream  # RawKernel itself would take whichever stream is current
+        kernel = raw.kernel  # RawKernel itself would take whichever stream is current
         arguments = tuple(
             dtypes.storage(argument.dtype)(argument.value) if isinstance(argument, Scalar) else buffers[argument]
             for argument in launch.arguments
