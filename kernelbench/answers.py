@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernelbench import places
 from kernelbench.errors import ResultsError
+from kernelbench.records import Claim
 from kernelbench.results import Run, read_run
 from kernelbench.runs import find_run, output_folder
 
@@ -25,6 +26,7 @@ class Answer:
     run: Run
     comparison: pandas.DataFrame
     verdicts: Sequence[ClaimVerdict]
+    ledger: Mapping[str, Claim]
 
 
 def answer(run: Run, baseline: str | None = None) -> Answer:
@@ -40,7 +42,7 @@ def answer(run: Run, baseline: str | None = None) -> Answer:
     ledger = read_ledger(places.LEDGER)
     own = str(run.environment.get("baseline"))
     chosen = baseline or (own if own in names else names[0])
-    return Answer(run, compare_within(run, chosen, ledger), judge(run, ledger))
+    return Answer(run, compare_within(run, chosen, ledger), judge(run, ledger), ledger)
 
 
 def has_failures(run: Run) -> bool:
@@ -66,13 +68,12 @@ def save_comparison(found: Answer, out: Path | None) -> Path:
 
 def report(found: Answer, out: Path | None) -> Path:
     """comparison.csv, claims.json, charts/ and report.html: where the run's own files go, or around `out`."""
-    from kernelbench.compare import FLAGS, figures_table, read_ledger
+    from kernelbench.compare import FLAGS, figures_table
     from kernelbench.report.charts import write_charts
     from kernelbench.report.html import write_report
     from kernelbench.report.sources import Published
 
-    ledger = read_ledger(places.LEDGER)
-    published = Published(list(ledger.values()), figures_table(ledger), FLAGS)
+    published = Published(list(found.ledger.values()), figures_table(found.ledger), FLAGS)
     page = out or output_folder(found.run.folder) / "report.html"
     save_comparison(found, page.parent)
     write_charts(found.run, found.comparison, page.parent / "charts")

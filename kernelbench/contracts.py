@@ -21,6 +21,8 @@ from kernelbench.records import (
     Tolerance,
 )
 
+LARGE_SCRATCH_BYTES = 2**28  # scratch above this is one for all places in memory, below it each place has its own
+
 
 class Executable(Protocol):
     """One implementation, ready for one case: calling it submits all its launches, waiting for none."""

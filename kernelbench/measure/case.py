@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from kernelbench.contracts import Device, Executable
+from kernelbench.contracts import LARGE_SCRATCH_BYTES, Device, Executable
 from kernelbench.errors import DeviceError, DeviceLost, MissingLibrary, Unsupported
 from kernelbench.measure.limits import ABOVE_CEILING
 from kernelbench.measure.rounds import CaseMeasurement, Contender, Precision
@@ -76,7 +76,9 @@ class CaseRun:
         from its verification is wrong now."""
         self.device.fill(setup.placements[0], setup.specs, seed)
         scratch = max((sum(size for _, size in one.plan.scratch) for one in self.plan.planned if one.plan), default=0)
-        room = int(PLACEMENT_SHARE * self.device.free_bytes()) // (sum(spec.nbytes for spec in setup.specs) + scratch)
+        own_scratch = scratch if scratch <= LARGE_SCRATCH_BYTES else 0
+        place_bytes = sum(spec.nbytes for spec in setup.specs) + own_scratch
+        room = int(PLACEMENT_SHARE * self.device.free_bytes()) // place_bytes
         for place in range(1, 1 + min(PLACEMENTS - 1, room)):
             setup.placements.append(self._arrays(seed, place))
         for contender in contenders:

@@ -9,6 +9,7 @@ cold graph    a graph of n (flush, launch) minus a graph of n flushes, divided b
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -17,9 +18,10 @@ from kernelbench.contracts import Clock, Event, Executable, Graph
 from kernelbench.errors import DeviceError
 from kernelbench.records import Arrays
 
-# Hides the host's time to submit a few launches through CuPy, some 100 us. It also gives the GPU time to fetch
-# them: behind 60 us, five launches in a row took 3 to 6 % more or less from run to run, behind 200 us under 0.5 %.
-FIRST_HOLD_S = 200e-6
+FIRST_HOLD_S = 60e-6  # hides the host's time to submit one launch through CuPy, about 10 us
+# The flush lasts this many times what submitting takes, so that the GPU has fetched all launches when it ends: behind
+# 60 us, five launches in a row took 3 to 6 % more or less from run to run, behind 200 us under 0.5 %.
+HOLD_PER_SUBMIT = 5
 LONGEST_HOLD_S = 50e-3
 GRAPH_REPEATS = 8  # more repeats average more flushes a sample, and cost as much more time
 
@@ -39,6 +41,7 @@ class EventTimer:
     executables: Sequence[Executable]
     cache: Cache
     hold_s: float = FIRST_HOLD_S
+    submit_s: float | None = None  # the host's time for one run; the shortest seen
     returned: Arrays | None = None  # outputs of the last sampled run, if it allocates its own
     method: Method = "events"
 
@@ -47,11 +50,13 @@ class EventTimer:
         executable = self.executables[self.place(number)]
         self.clock.at(self.place(number))
         while True:
-            self.clock.flush(self.hold_s)
+            self.clock.flush(max(self.hold_s, HOLD_PER_SUBMIT * (self.submit_s or 0.0)))
             if self.cache == "warm":
                 executable()
             start = self.clock.record()
+            began = time.perf_counter()
             self.returned = executable()
+            self.submit_s = min(self.submit_s or LONGEST_HOLD_S, time.perf_counter() - began)
             stop = self.clock.record()
             hidden = self._still_ahead(start)
             self.clock.wait()

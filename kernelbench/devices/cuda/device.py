@@ -10,7 +10,7 @@ import numpy as np
 from cupy.cuda import runtime
 
 from kernelbench import dtypes
-from kernelbench.contracts import Executable
+from kernelbench.contracts import LARGE_SCRATCH_BYTES, Executable
 from kernelbench.devices.cuda import arrays as arrays_on_gpu
 from kernelbench.devices.cuda.clock import CudaClock
 from kernelbench.devices.cuda.failures import cuda_errors
@@ -170,9 +170,11 @@ class CudaDevice:
         return call
 
     def _scratch_buffers(self, plan: LaunchPlan, owner: int) -> Mapping[str, Any]:
-        """Implementations that work on the same arrays share their scratch: they never run at the same time."""
+        """Implementations that work on the same arrays share their scratch, and large scratch serves all places:
+        no two of them run at the same time."""
         sizes = {name: -(-nbytes // 256) * 256 for name, nbytes in plan.scratch}
         total = sum(sizes.values())
+        owner = 0 if total > LARGE_SCRATCH_BYTES else owner
         if total and (owner not in self._scratch or self._scratch[owner].mem.size < total):
             self._scratch.pop(owner, None)
             with cuda_errors(f"allocating {total} bytes of scratch"):
