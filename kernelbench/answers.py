@@ -69,12 +69,13 @@ def save_comparison(found: Answer, out: Path | None) -> Path:
 def report(found: Answer, out: Path | None) -> Path:
     """comparison.csv, claims.json, charts/ and report.html: where the run's own files go, or around `out`."""
     from kernelbench.compare import FLAGS, figures_table
-    from kernelbench.report.charts import write_charts
+    from kernelbench.report.charts import all_charts, write_charts
     from kernelbench.report.html import write_report
     from kernelbench.report.sources import Published
 
     published = Published(list(found.ledger.values()), figures_table(found.ledger), FLAGS)
     page = out or output_folder(found.run.folder) / "report.html"
     save_comparison(found, page.parent)
-    write_charts(found.run, found.comparison, page.parent / "charts")
-    return write_report(found.run, found.comparison, found.verdicts, page, published)
+    charts = all_charts(found.run, found.comparison)
+    write_charts(charts, page.parent / "charts")
+    return write_report(found.run, found.comparison, found.verdicts, page, published, charts)

@@ -36,7 +36,7 @@ class Precision:
     least_samples: int = 20
     most_samples: int = 400
     interval_width: float = 0.005  # of the 95 % interval of the median, from end to end
-    seconds_per_case: float = 2.5  # unless the least samples take longer
+    seconds_per_case: float = 2.0  # unless the least samples take longer
 
 
 QUICK = Precision(least_samples=7, most_samples=50, interval_width=0.02, seconds_per_case=0.5)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +28,11 @@ class Chart:
     title: str
     caption: str
     figure: Figure
+
+    @cached_property
+    def svg(self) -> str:
+        """The figure as an SVG document; drawn once, for the file and for the page."""
+        return style.svg(self.figure)
 
 
 def all_charts(run: Run, comparison: pandas.DataFrame) -> list[Chart]:
@@ -53,13 +60,13 @@ def _caches(table: pandas.DataFrame) -> list[str]:
     return [cache for cache in ("cold", "warm") if (table["cache"] == cache).any()]
 
 
-def write_charts(run: Run, comparison: pandas.DataFrame, folder: Path) -> list[Path]:
-    """Write every chart as PNG and SVG into `folder`; the same data give the same bytes."""
+def write_charts(charts: Sequence[Chart], folder: Path) -> list[Path]:
+    """Write charts as PNG and SVG into `folder`; the same data give the same bytes."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
-    for chart in all_charts(run, comparison):
+    for chart in charts:
         png, svg = folder / f"{chart.name}.png", folder / f"{chart.name}.svg"
         png.write_bytes(style.png(chart.figure))
-        svg.write_text(style.svg(chart.figure), encoding="utf-8")
+        svg.write_text(chart.svg, encoding="utf-8")
         paths += [png, svg]
     return paths

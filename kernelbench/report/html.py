@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from kernelbench.errors import ResultsError
-from kernelbench.report import charts, page, sources, strips, style, view
+from kernelbench.report import page, sources, strips, style, view
 from kernelbench.report.sources import Published
 
 if TYPE_CHECKING:
     import pandas
 
+    from kernelbench.report.charts import Chart
     from kernelbench.results import Run
 
 MAX_BYTES = 3_000_000
@@ -32,14 +33,16 @@ def write_report(
     verdicts: Sequence[view.Verdict],
     out: Path,
     published: Published | None = None,
+    drawn: Sequence[Chart] = (),
 ) -> Path:
     """Write the page to `out`, below 3 MB: a run too large for that goes without the strips of its samples.
 
-    `comparison` may be empty (with its columns); so may `verdicts`. `published` may be the whole ledger.
+    `comparison` may be empty (with its columns); so may `verdicts`. `published` may be the whole ledger,
+    `drawn` are the charts of charts.all_charts.
     """
-    text = render(run, comparison, verdicts, published or Published())
+    text = render(run, comparison, verdicts, published or Published(), drawn)
     if len(text.encode()) >= MAX_BYTES:
-        text = render(run, comparison, verdicts, published or Published(), with_strips=False)
+        text = render(run, comparison, verdicts, published or Published(), drawn, with_strips=False)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         out.write_text(text, encoding="utf-8")
@@ -55,6 +58,7 @@ def render(
     comparison: pandas.DataFrame,
     verdicts: Sequence[view.Verdict],
     published: Published,
+    drawn: Sequence[Chart] = (),
     with_strips: bool = True,
 ) -> str:
     """The page as text."""
@@ -79,7 +83,7 @@ def render(
         head=page.header(run, verdicts),
         baseline=view.baselines(comparison),
         claims=page.claims(verdicts, labels),
-        charts=_charts(run, comparison),
+        charts=_charts(drawn),
         rows=page.measurements(run, comparison, labels, with_strips),
         with_strips=with_strips,
         reach=f"{100 * strips.REACH:.0f} %",
@@ -93,7 +97,7 @@ def render(
     )
 
 
-def _charts(run: Run, comparison: pandas.DataFrame) -> list[dict[str, Any]]:
+def _charts(drawn: Sequence[Chart]) -> list[dict[str, Any]]:
     from markupsafe import Markup
 
     return [
@@ -102,9 +106,9 @@ def _charts(run: Run, comparison: pandas.DataFrame) -> list[dict[str, Any]]:
             "title": chart.title,
             "caption": chart.caption,
             # Text inside comes from matplotlib, which escapes it.
-            "svg": Markup(style.inline_svg(chart.figure, chart.name, f"{chart.title}. {chart.caption}")),
+            "svg": Markup(style.inline_svg(chart.svg, chart.name, f"{chart.title}. {chart.caption}")),
         }
-        for chart in charts.all_charts(run, comparison)
+        for chart in drawn
     ]
 
 

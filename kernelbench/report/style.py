@@ -92,14 +92,13 @@ def svg(figure: Figure) -> str:
     return re.sub(r"[ \t]+\n", "\n", generic)
 
 
-def inline_svg(figure: Figure, prefix: str, label: str) -> str:
-    """The figure as an <svg> element for a page: colours as CSS variables, `prefix` before its ids.
+def inline_svg(text: str, prefix: str, label: str) -> str:
+    """An SVG document of `svg` as an <svg> element for a page: colours as CSS variables, `prefix` before its ids.
 
     `label` says in words what is shown, for those who do not see it. It is escaped here.
     """
     from html import escape
 
-    text = svg(figure)
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     text = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)

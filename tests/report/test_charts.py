@@ -19,7 +19,7 @@ EXPECTED = {"time-cold", "time-warm", "speedup-cold", "speedup-warm", "ceiling"}
 @pytest.fixture(scope="module")
 def written(example, tmp_path_factory):
     folder = tmp_path_factory.mktemp("charts")
-    charts.write_charts(example.run, example.comparison, folder)
+    charts.write_charts(charts.all_charts(example.run, example.comparison), folder)
     return folder
 
 
@@ -53,7 +53,7 @@ def test_published_speedups_stand_beside_measured_ones(written):
 
 def test_inline_svg_uses_variables_and_unique_ids(example):
     made = [
-        style.inline_svg(chart.figure, chart.name, 'a "label" <b>')
+        style.inline_svg(chart.svg, chart.name, 'a "label" <b>')
         for chart in charts.all_charts(example.run, example.comparison)
     ]
     ids = [name for text in made for name in re.findall(r'\bid="([^"]+)"', text)]

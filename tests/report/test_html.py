@@ -12,7 +12,7 @@ import pytest
 
 from kernelbench import columns
 from kernelbench.records import Claim
-from kernelbench.report import html
+from kernelbench.report import charts, html
 from kernelbench.results import Run
 
 LOADING = {"src", "href", "xlink:href", "srcset", "data", "action", "poster", "background", "formaction"}
@@ -96,6 +96,7 @@ def written(example, tmp_path_factory):
         example.verdicts,
         tmp_path_factory.mktemp("page") / "sub" / "report.html",
         source,
+        charts.all_charts(example.run, example.comparison),
     )
 
 
