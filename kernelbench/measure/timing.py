@@ -21,7 +21,7 @@ from kernelbench.records import Arrays
 FIRST_HOLD_S = 60e-6  # hides the host's time to submit one launch through CuPy, about 10 us
 # The flush lasts this many times what submitting takes, so that the GPU has fetched all launches when it ends: behind
 # 60 us, five launches in a row took 3 to 6 % more or less from run to run, behind 200 us under 0.5 %.
-HOLD_PER_SUBMIT = 5
+HOLD_PER_SUBMIT = 10
 LONGEST_HOLD_S = 50e-3
 GRAPH_REPEATS = 8  # more repeats average more flushes a sample, and cost as much more time
 
