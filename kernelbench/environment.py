@@ -71,13 +71,14 @@ def git_commit() -> str | None:
     """The checkout's commit, with `-dirty` where files differ from it. Outside of a checkout (an installed
     package, a tree copied to another machine) what KERNELBENCH_COMMIT says, else None."""
     folder = places.PACKAGE.parent
+    named = os.environ.get("KERNELBENCH_COMMIT")
     if not (folder / ".git").exists():
-        return os.environ.get("KERNELBENCH_COMMIT")
+        return named
     try:
         commit = _git(folder, "rev-parse", "--short=12", "HEAD")
         changed = _git(folder, "status", "--porcelain", "--untracked-files=no")
     except (OSError, subprocess.SubprocessError):
-        return None
+        return named  # no git here, or a copy that git does not take for a checkout
     return f"{commit}-dirty" if changed else commit
 
 

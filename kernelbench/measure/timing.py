@@ -50,7 +50,8 @@ class EventTimer:
         executable = self.executables[self.place(number)]
         self.clock.at(self.place(number))
         while True:
-            self.clock.flush(self.lead_s)
+            lead_s = self.lead_s
+            self.clock.flush(lead_s)
             if self.cache == "warm":
                 executable()
             start = self.clock.record()
@@ -62,17 +63,17 @@ class EventTimer:
             self.clock.wait()
             if hidden:
                 return self.clock.elapsed(start, stop)
-            if self.lead_s >= LONGEST_HOLD_S:
+            if lead_s >= LONGEST_HOLD_S:
                 raise DeviceError(
                     f"submitting it took the host longer than {LONGEST_HOLD_S * 1e3:.0f} ms, so its time "
                     "cannot be told from the host's"
                 )
-            self.hold_s = min(2 * self.lead_s, LONGEST_HOLD_S)
+            self.hold_s = min(2 * lead_s, LONGEST_HOLD_S)
 
     @property
     def lead_s(self) -> float:
         """How long the flush goes on, that what follows is submitted behind."""
-        return max(self.hold_s, HOLD_PER_SUBMIT * (self.submit_s or 0.0))
+        return max(self.hold_s, min(HOLD_PER_SUBMIT * (self.submit_s or 0.0), LONGEST_HOLD_S))
 
     def place(self, number: int) -> int:
         """Which of the executables writes last in a sample of round `number`."""

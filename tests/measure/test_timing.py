@@ -5,7 +5,15 @@ from __future__ import annotations
 import pytest
 
 from kernelbench.errors import DeviceError
-from kernelbench.measure.timing import FIRST_HOLD_S, GRAPH_REPEATS, LONGEST_HOLD_S, EventTimer, FlushGraph, GraphTimer
+from kernelbench.measure.timing import (
+    FIRST_HOLD_S,
+    GRAPH_REPEATS,
+    HOLD_PER_SUBMIT,
+    LONGEST_HOLD_S,
+    EventTimer,
+    FlushGraph,
+    GraphTimer,
+)
 from tests.fake_gpu import EVENT_S, FLUSH_S, FakeClock
 
 
@@ -35,6 +43,15 @@ def test_a_sample_that_waited_for_the_host_is_taken_again_behind_a_longer_flush(
     clock.log.clear()
     timer.sample()
     assert clock.log.count("flush") == 1, "the length that was needed must be remembered"
+
+
+def test_the_flush_outlasts_what_submitting_takes_up_to_the_longest() -> None:
+    clock = FakeClock()
+    timer = EventTimer(clock, [kernel(clock, 8e-6, host_s=0.9 * LONGEST_HOLD_S)], "cold", submit_s=20e-6)
+    assert timer.lead_s == pytest.approx(HOLD_PER_SUBMIT * 20e-6)
+    timer.submit_s = 0.9 * LONGEST_HOLD_S
+    assert timer.lead_s == LONGEST_HOLD_S
+    assert timer.sample() == pytest.approx(8e-6 + EVENT_S), "the longest flush hides it: no reason to refuse"
 
 
 def test_a_host_that_no_flush_can_hide_is_refused() -> None:
