@@ -91,8 +91,10 @@ def _bar(axis: Axes, place: float, width: float, row: dict[str, Any], colour: st
     if published or row["published_speedup"] is not None:
         top = ratio if published else max(ratio, row["speedup_high"] or ratio)
         axis.annotate(
-            view.ratio(ratio), (place, top), xytext=(0, 2), textcoords="offset points", ha="center",
+            view.ratio(ratio), (place, top), xytext=(0, 2), textcoords="offset points", ha="center", zorder=5,
             fontsize=7.5, color=SOFT if published else INK,
+            # Wider than its bar, it must stay readable before the next one.
+            bbox={"facecolor": PAPER, "edgecolor": "none", "pad": 0.6} if published else None,
         )  # fmt: skip
 
 

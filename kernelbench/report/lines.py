@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from math import log2
 from typing import TYPE_CHECKING
 
 from kernelbench.report import style, view
@@ -16,6 +18,10 @@ if TYPE_CHECKING:
 
     from kernelbench.results import Run
 
+# Shares of a panel's width: what a character of a tick's label takes, and below what two ticks are one.
+LABEL_WIDTH = 0.0135
+SAME_PLACE = 0.012
+
 
 @dataclass(frozen=True)
 class Places:
@@ -23,6 +29,7 @@ class Places:
 
     x: Mapping[str, float]  # by case
     group: Mapping[str, str]  # by case: lines go on within a group only
+    lines_above: int = 0  # of the names of groups, above the panel
 
 
 def time_figure(run: Run, comparison: pandas.DataFrame, cache: str) -> Figure:
@@ -35,14 +42,18 @@ def time_figure(run: Run, comparison: pandas.DataFrame, cache: str) -> Figure:
     dtypes = list(dict.fromkeys(rows["dtype"]))
     colours = style.colours(view.highlights(run, comparison))
     height = max(3.4, 0.165 * rows["implementation"].nunique() + 1.0)
+    beside = max(0.21, 0.0098 * rows["implementation"].str.len().max())  # of the width, for the names
     with style.settings():
-        figure = Figure(figsize=(WIDTH, height * len(dtypes)), layout=ConstrainedLayoutEngine(rect=(0, 0, 0.79, 1)))
+        figure = Figure(
+            figsize=(WIDTH, height * len(dtypes)), layout=ConstrainedLayoutEngine(rect=(0, 0, 1 - beside, 1))
+        )
         panels = figure.subplots(len(dtypes), 1, squeeze=False)[:, 0]
         for axis, dtype in zip(panels, dtypes, strict=True):
             of_dtype = rows[rows["dtype"] == dtype]
-            _panel(axis, of_dtype, _places(axis, of_dtype), colours)
+            placed = _places(axis, of_dtype)
+            _panel(axis, of_dtype, placed, colours)
             _floor_line(axis, run, of_dtype)
-            axis.set_title(f"{dtype}, {cache}", pad=10)
+            axis.set_title(f"{dtype}, {cache}", pad=10 + 9 * placed.lines_above)
             style.plain_time_axis(axis)
         # The names go into the free fifth on the right, once the panels have their places.
         style.settle(figure)
@@ -90,15 +101,35 @@ def _places(axis: Axes, rows: pandas.DataFrame) -> Places:
         sizes = {case: float(values[case][varying[0]]) for case in cases}
         if len(set(sizes.values())) == len(cases) and min(sizes.values()) > 0:
             axis.set_xscale("log", base=2)
-            axis.set_xticks(list(sizes.values()), [f"{size:g}" for size in sizes.values()], minor=False)
-            axis.set_xticks([], minor=True)
+            _size_ticks(axis, sorted(sizes.values()))
             axis.set_xlabel(varying[0])
             return Places(sizes, dict.fromkeys(cases, ""))
-    if len(varying) > 1:
-        return _grouped(axis, values, varying, max(reversed(varying), key=lambda name: count[name]))
+    if len(varying) > 1 and all(name in value for name in varying for value in values.values()):
+        return _grouped(axis, values, varying, min(varying, key=lambda name: len(_groups(values, varying, name))))
     labels = view.case_labels(cases)
     style.case_ticks(axis, [labels[case] for case in cases])
     return Places({case: float(place) for place, case in enumerate(cases)}, dict.fromkeys(cases, ""))
+
+
+def _size_ticks(axis: Axes, sizes: Sequence[float]) -> None:
+    """A tick for each size on a logarithmic axis; labels are turned where they would run into each other, and
+    one is left out where two would lie on top of each other."""
+    span = log2(sizes[-1] / sizes[0]) or 1.0
+    shown: list[float] = []
+    for size in sizes:
+        if not shown or log2(size / shown[-1]) / span > SAME_PLACE:
+            shown.append(size)
+    gaps = [log2(right / left) / span for left, right in pairwise(shown)]
+    turned = bool(gaps) and min(gaps) < LABEL_WIDTH * max(len(f"{size:g}") for size in shown)
+    axis.set_xticks(sizes, [f"{size:g}" if size in shown else "" for size in sizes], minor=False)
+    axis.set_xticks([], minor=True)
+    if turned:
+        axis.tick_params(axis="x", rotation=60)
+
+
+def _groups(values: Mapping[str, Mapping[str, str]], varying: Sequence[str], along: str) -> set[tuple[str, ...]]:
+    """The combinations of the values of all axes but `along`."""
+    return {tuple(value.get(name, "") for name in varying if name != along) for value in values.values()}
 
 
 def _grouped(axis: Axes, values: Mapping[str, Mapping[str, str]], varying: Sequence[str], along: str) -> Places:
@@ -116,15 +147,15 @@ def _grouped(axis: Axes, values: Mapping[str, Mapping[str, str]], varying: Seque
             at += 1.0
         middle = (x[members[0]] + x[members[-1]]) / 2
         axis.annotate(
-            name, (middle, 1), xycoords=("data", "axes fraction"), xytext=(0, 2), textcoords="offset points",
-            ha="center", fontsize=7.5, color=SOFT,
+            name.replace(" ", "\n"), (middle, 1), xycoords=("data", "axes fraction"),
+            xytext=(0, 2), textcoords="offset points", ha="center", fontsize=7.5, color=SOFT,
         )  # fmt: skip
         at += 0.6
     small = 8 if len(x) <= 16 else 6.5
     axis.set_xticks(list(x.values()), [values[case].get(along, "") for case in x], fontsize=small)
     axis.tick_params(axis="x", rotation=90 if len(x) > 24 else 0)
     axis.set_xlabel(along)
-    return Places(x, group)
+    return Places(x, group, lines_above=len(varying) - 1)
 
 
 def _floor_line(axis: Axes, run: Run, rows: pandas.DataFrame) -> None:
