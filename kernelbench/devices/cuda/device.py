@@ -30,8 +30,8 @@ from kernelbench.records import (
     Tolerance,
 )
 
-# A stream's launches cost about 0.2 us more or less than another's, for as long as the process lives. Places in
-# memory are spread over this many, so that no single one decides.
+# The launches of one stream can cost up to 0.2 us more than those of another, for as long as the process lives. Places
+# in memory are spread over this many, so that no single one decides.
 STREAMS = 4
 RED_ZONE_BYTES = 4096  # on each side of every array; keeps the array itself aligned like cudaMalloc's
 RED_ZONE_BYTE = 0xA5
@@ -67,7 +67,7 @@ class CudaDevice:
             with cuda_errors(f"allocating {spec.nbytes} bytes for {spec.name}"):
                 room = -(-spec.nbytes // 512) * 512
                 memory = cupy.cuda.alloc(room + 2 * RED_ZONE_BYTES)
-                memory.memset(RED_ZONE_BYTE, room + 2 * RED_ZONE_BYTES)
+                memory.memset_async(RED_ZONE_BYTE, room + 2 * RED_ZONE_BYTES, cupy.cuda.get_current_stream())
             arrays[spec.name] = cupy.ndarray(spec.shape, dtypes.storage(spec.dtype), memory + RED_ZONE_BYTES)
             before = cupy.ndarray((RED_ZONE_BYTES,), np.uint8, memory)
             after_bytes = room - spec.nbytes + RED_ZONE_BYTES
