@@ -14,7 +14,7 @@ def existing(number: int) -> int:
     try:
         count = runtime.getDeviceCount()
     except CUDARuntimeError as error:
-        raise NoDevice(f"the CUDA runtime answers '{error}'.") from error
+        raise NoDevice(f"no GPU, or no driver for it; the CUDA runtime answers '{error}'.") from error
     if number >= count:
         raise NoDevice(f"cuda:{number} was asked for, but there {'is' if count == 1 else 'are'} {count}.")
     return number
