@@ -23,7 +23,6 @@ _TYPES: dict[str, tuple[type, int, str]] = {
     "uint8": (np.uint8, 1, "u8"),
 }
 NAMES = tuple(_TYPES)
-FLOATS = ("float64", "float32", "float16", "bfloat16")
 
 
 def storage(dtype: str) -> type:

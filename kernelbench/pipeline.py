@@ -112,13 +112,14 @@ def run_suite(
     settings = Settings(request.seed, caches, precision, limits)
     with progress.stage(f"Measuring {suite.name} on {device.name}", sum(map(_weight, plans))) as advance:
         for plan in plans:
-            case_run = CaseRun(device, operation, plan)
+            case_run, done = CaseRun(device, operation, plan), _shares(advance, plan)
             try:
-                case_run.run(settings, _shares(advance, plan))
+                case_run.run(settings, done)
             except DeviceLost:
                 _append(store, suite, operation, case_run.ordered(), limits)
                 raise
             _append(store, suite, operation, case_run.ordered(), limits)
+            done(1.0)
     state.update(finished=environment.now(), wall_s=round(time.monotonic() - started, 1))
     store.write_environment(state)
     return read_run(folder)
@@ -140,7 +141,8 @@ def check(request: Request, progress: Progress) -> Iterator[Result]:
         plans, _ = built(plans, compiler, device.properties.architecture, progress)
         with progress.stage(f"Checking {suite.name} on {device.name}", sum(map(_weight, plans))) as advance:
             for plan in plans:
-                yield from CaseRun(device, operation, plan).run(Settings(request.seed), _shares(advance, plan))
+                yield from CaseRun(device, operation, plan).run(Settings(request.seed))
+                advance(_weight(plan), plan.case.key)
 
 
 # ---- without a GPU -------------------------------------------------------------------------------

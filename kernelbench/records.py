@@ -211,7 +211,6 @@ class Implementation:
     prepare: Prepare | None = None
     arithmetic: Literal["accurate", "fast"] = "accurate"
     role: Literal["kernel", "peer", "yardstick", "specimen"] = "kernel"
-    requires: str = ""  # the library a peer imports, as shown when it is absent
     extra_tolerance: Tolerance | None = None  # what the published arithmetic deviates by design, stated in origin
     reference: Reference | None = None  # a yardstick computes something else than the operation
     operation: str = ""

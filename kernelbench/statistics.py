@@ -40,7 +40,3 @@ def ratio_interval(
     tail = (1 - confidence) / 2
     low, high = np.quantile(tops / bottoms, [tail, 1 - tail])
     return float(np.median(top) / np.median(bottom)), float(low), float(high)
-
-
-def geometric_mean(values: Sequence[float]) -> float:
-    return float(np.exp(np.mean(np.log(np.asarray(values, dtype=float)))))

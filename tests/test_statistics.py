@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from kernelbench.statistics import geometric_mean, median_interval, ratio_interval
+from kernelbench.statistics import median_interval, ratio_interval
 
 
 @pytest.mark.parametrize(
@@ -79,8 +79,3 @@ def test_the_ratios_interval_holds_the_true_ratio() -> None:
         _, low, high = ratio_interval(generator.normal(50, 1, 25), generator.normal(40, 1, 25))
         covered += low <= 1.25 <= high
     assert covered >= 182, "91 % of 200 draws; a bootstrap of 25 samples promises its 95 % only roughly"
-
-
-def test_a_geometric_mean_gives_opposite_ratios_no_advantage() -> None:
-    assert geometric_mean([0.5, 2.0]) == pytest.approx(1.0)
-    assert geometric_mean([2.0, 8.0]) == pytest.approx(4.0)

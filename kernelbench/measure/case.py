@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from kernelbench.contracts import LARGE_SCRATCH_BYTES, Device, Executable
@@ -11,7 +12,7 @@ from kernelbench.measure.limits import ABOVE_CEILING
 from kernelbench.measure.rounds import CaseMeasurement, Contender, Precision
 from kernelbench.measure.timing import Cache
 from kernelbench.measure.verify import Setup, run_and_check
-from kernelbench.planning import CasePlan, Planned
+from kernelbench.planning import CasePlan, Planned, unread_inputs
 from kernelbench.records import Arrays, Check, Limits, Measurement, Operation, Result, Status
 from kernelbench.units import rate_text, time_text
 
@@ -46,7 +47,8 @@ class CaseRun:
             contenders = self._verify_all(setup, settings.seed)
             if settings.precision and contenders:
                 self._place(setup, contenders, settings.seed + 1)
-                CaseMeasurement(setup, settings.caches, settings.precision, settings.seed + 1, progress).run(contenders)
+                ready = [contender for contender in contenders if not contender.failure]
+                CaseMeasurement(setup, settings.caches, settings.precision, settings.seed + 1, progress).run(ready)
             for contender in contenders:
                 self._finish(contender, settings)
         except DeviceLost as error:
@@ -56,7 +58,8 @@ class CaseRun:
             self._give_up(str(error))
         finally:
             setup, contenders = None, []  # lets go of the memory
-            self.device.release()
+            with suppress(DeviceLost):  # a lost context has no memory to give back, and what was lost is known
+                self.device.release()
         return self.ordered()
 
     def ordered(self) -> list[Result]:
@@ -80,10 +83,24 @@ class CaseRun:
         place_bytes = sum(spec.nbytes for spec in setup.specs) + own_scratch
         room = int(PLACEMENT_SHARE * self.device.free_bytes()) // place_bytes
         for place in range(1, 1 + min(PLACEMENTS - 1, room)):
-            setup.placements.append(self._arrays(seed, place))
+            try:
+                setup.placements.append(self._arrays(seed, place))
+            except DeviceLost:
+                raise
+            except DeviceError:
+                break  # fewer places than hoped for: the memory is there, but not in one piece
         for contender in contenders:
-            planned = self._planned(contender)
-            contender.executables += [self._executable(planned, arrays) for arrays in setup.placements[1:]]
+            self._prepare(contender, setup.placements[1:])
+
+    def _prepare(self, contender: Contender, placements: Sequence[Arrays]) -> None:
+        """Make a contender ready at further places; what goes wrong costs its own row only."""
+        planned = self._planned(contender)
+        try:
+            contender.executables += [self._executable(planned, arrays) for arrays in placements]
+        except DeviceLost:
+            raise
+        except (Unsupported, MissingLibrary, DeviceError) as error:
+            contender.failure = str(error)
 
     def _executable(self, planned: Planned, arrays: Arrays) -> Executable:
         return self.device.executable(planned.implementation, self.plan.case, planned.plan, planned.binary, arrays)
@@ -116,9 +133,16 @@ class CaseRun:
                 raise
             return None
         if not check.passed:
-            self._keep(planned, "wrong", check.message, check)
+            self._keep(planned, "wrong", check.message + self._unread(planned), check)
             return None
         return Contender(implementation, [executable], check=check)
+
+    def _unread(self, planned: Planned) -> str:
+        """Inputs that the machine code never loads, as a reason why an output is wrong; '' for none."""
+        if planned.plan is None or planned.binary is None:
+            return ""
+        unread = unread_inputs(planned.plan, planned.binary.facts, self.plan.inputs)
+        return f"; it never reads {', '.join(unread)}" if unread else ""
 
     # ---- Results ----
 

@@ -98,8 +98,13 @@ class CaseMeasurement:
         self._last_round(alive, number)
         flush_s = self._flush_s()
         for track in alive:
-            if not track.contender.failure:
-                track.contender.measurements.append(self._measurement(track, flush_s, stopped))
+            if track.contender.failure:
+                continue
+            measured = self._measurement(track, flush_s, stopped)
+            if measured.median_s > 0:
+                track.contender.measurements.append(measured)
+            else:
+                track.contender.notes.append(f"no {measured.method} timing: too short to be told from the flushes")
 
     # ---- Which tracks ----
 

@@ -41,6 +41,5 @@ IMPLEMENTATIONS = (
         Origin("cupy/cupy", "https://github.com/cupy/cupy"),
         prepare=prepare,
         role="peer",
-        requires="cupy",
     ),
 )

@@ -42,6 +42,5 @@ IMPLEMENTATIONS = (
         Origin("pytorch/pytorch", "https://github.com/pytorch/pytorch"),
         prepare=prepare,
         role="peer",
-        requires="torch",
     ),
 )

@@ -150,7 +150,7 @@ def test_refuses_mask_and_scale(softmax, torch, cupy, name, parameters, reason):
 
 @pytest.mark.parametrize("name", PEERS)
 def test_is_a_peer(softmax, name):
-    assert (softmax[name].role, softmax[name].requires, softmax[name].source) == ("peer", name, None)
+    assert (softmax[name].role, softmax[name].source) == ("peer", None)
 
 
 # ---- The copy ----

@@ -173,3 +173,55 @@ def test_a_time_beyond_the_best_copy_is_an_error_with_both_rates() -> None:
         if expected == "failed":
             assert "5.37 TB/s" in result.reason
             assert "4.30 TB/s" in result.reason
+
+
+def test_an_implementation_that_cannot_be_prepared_at_a_further_place_costs_only_its_own_row() -> None:
+    device = FakeDevice({"good": (softmax, 50e-6, 5e-6), "bad": (softmax, 50e-6, 5e-6)})
+    prepare = device.executable
+    prepared = itertools.count()
+
+    def once(implementation: Any, *rest: Any) -> Any:
+        if implementation.name == "bad" and next(prepared):
+            raise DeviceError("no room for its workspace")
+        return prepare(implementation, *rest)
+
+    device.executable = once  # type: ignore[method-assign]
+    results = run(device, ["bad", "good"], Settings(1, ("cold",), Precision()))
+    assert (results["bad"].status, results["bad"].reason) == ("failed", "no room for its workspace")
+    assert results["good"].status == "ok"
+
+
+def test_memory_that_ends_while_places_are_made_leaves_those_that_there_are() -> None:
+    device = FakeDevice({"a": (softmax, 50e-6, 5e-6)})
+    allocate = device.allocate
+
+    def scarce(specs: Any, place: int = 0) -> Arrays:
+        if place == 3:
+            raise DeviceError("out of GPU memory")
+        return allocate(specs, place)
+
+    device.allocate = scarce  # type: ignore[method-assign]
+    assert run(device, ["a"], Settings(1, ("cold",), Precision()))["a"].status == "ok"
+    assert device.fills == [1, 2, 2, 2]
+
+
+def test_a_graph_time_that_is_no_time_is_left_out_with_the_reason() -> None:
+    device = FakeDevice({"a": (softmax, 0.0, 0.0)})
+    result = run(device, ["a"], Settings(1, ("cold",), Precision()))["a"]
+    assert [one.method for one in result.measurements] == ["events"]
+    assert result.reason == "no graph timing: too short to be told from the flushes"
+
+
+def test_a_lost_context_is_named_even_where_its_memory_cannot_be_given_back() -> None:
+    device = FakeDevice({})
+
+    def lost(arrays: Arrays) -> None:
+        raise DeviceLost("an illegal memory access")
+
+    def release() -> None:
+        raise DeviceLost("giving memory back")
+
+    device.kernels["bad"] = (lost, 50e-6, 5e-6)
+    device.release = release  # type: ignore[method-assign]
+    with pytest.raises(DeviceLost, match="an illegal memory access"):
+        CaseRun(device, OPERATION, CasePlan(CASE, (Planned(implementation("bad")),))).run(Settings(1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from kernelbench.measure.case import CaseRun, Settings
 from kernelbench.measure.rounds import Precision
 from kernelbench.measure.verify import Setup, run_and_check
 from kernelbench.planning import CasePlan, Planned
-from kernelbench.records import Arrays, Case, Tolerance
+from kernelbench.records import Arrays, Binary, Case, EntryFacts, Launch, LaunchPlan, Tolerance
 from tests.fake_gpu import FakeDevice, implementation
 
 OPERATION = load_catalog().operations["softmax"]
@@ -174,3 +175,14 @@ def test_a_row_of_minus_infinity_expects_nan() -> None:
     with np.errstate(invalid="ignore"):
         executable = device.executable(one, CASE, None, None, arrays)
         assert run_and_check(Setup(device, OPERATION, CASE, [arrays]), one, executable, 1).passed
+
+
+def test_a_wrong_kernel_whose_machine_code_never_loads_its_input_is_told_so() -> None:
+    launch = Launch("kernel", (1, 1, 1), (32, 1, 1), ("x", "y"))
+    facts = EntryFacts("kernel", 8, 0, 0, 0, 0, parameter_loads=(0, 0), parameter_stores=(0, 1))
+    binary = Binary("key", Path("cubin"), Path("ptx"), "sm_90", ("nvcc",), {"kernel": facts}, cached=True)
+    device = FakeDevice({"one": (zeros, 30e-6, 5e-6)})
+    planned = Planned(implementation("one"), LaunchPlan((launch,)), binary)
+    result = CaseRun(device, OPERATION, CasePlan(CASE, (planned,), ("x",))).run(Settings(seed=7))[0]
+    assert result.status == "wrong"
+    assert result.reason.endswith("; it never reads x")

@@ -115,7 +115,8 @@ class CudaDevice:
         self._scratch.clear()
         self._places.clear()
         self._zones.clear()
-        cupy.get_default_memory_pool().free_all_blocks()
+        with cuda_errors("giving memory back"):
+            cupy.get_default_memory_pool().free_all_blocks()
 
     # ---- Launching ----
 
