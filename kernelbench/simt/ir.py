@@ -1,0 +1,203 @@
+"""PTX as data: what the parser makes, what control flow and lowering read.
+
+Names are those of the PTX ISA. An instruction keeps its text and its line in the .cu file, so that every
+counter and fault can be shown where a reader wrote it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+# Bytes of the fundamental types; a predicate is a bit, kept as a mask of 32 lanes.
+TYPE_BYTES = {
+    "b8": 1, "u8": 1, "s8": 1,
+    "b16": 2, "u16": 2, "s16": 2, "f16": 2, "bf16": 2,
+    "b32": 4, "u32": 4, "s32": 4, "f32": 4, "f16x2": 4, "bf16x2": 4, "tf32": 4,
+    "b64": 8, "u64": 8, "s64": 8, "f64": 8, "f32x2": 8,
+    "b128": 16,
+    "pred": 4,
+}  # fmt: skip
+
+
+# ---- Operands ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Register:
+    """A declared register, its name unique within the function (scopes are resolved by the parser)."""
+
+    name: str
+    type: str  # as declared: "b32", "f32", "pred"
+
+
+@dataclass(frozen=True)
+class Special:
+    """A read-only register of the machine: %tid.x, %laneid, %lanemask_lt, WARP_SZ."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Immediate:
+    """A constant: an integer, or the bits of a floating-point number (0f3F800000, 0d3FF0000000000000)."""
+
+    value: int
+    kind: str = "int"  # "int", "f32", "f64"
+
+
+@dataclass(frozen=True)
+class Symbol:
+    """The address of a variable or parameter, or the name of a function."""
+
+    name: str
+    offset: int = 0
+
+
+@dataclass(frozen=True)
+class Address:
+    """A memory operand in brackets: base plus displacement in bytes. `base` None: an absolute address."""
+
+    base: Register | Symbol | None
+    offset: int = 0
+
+
+@dataclass(frozen=True)
+class Vector:
+    """{a, b, c, d}; `_` (a lane of the vector that is not wanted) is Discard."""
+
+    items: tuple[Operand, ...]
+
+
+@dataclass(frozen=True)
+class Discard:
+    """The sink `_`."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """d|p: a result and a predicate beside it (shfl, setp, match)."""
+
+    first: Register | Discard
+    second: Register | Discard
+
+
+@dataclass(frozen=True)
+class Not:
+    """!p, a predicate negated in place."""
+
+    register: Register
+
+
+@dataclass(frozen=True)
+class Label:
+    name: str
+
+
+@dataclass(frozen=True)
+class Group:
+    """(a, b): the arguments or results of a call."""
+
+    items: tuple[Operand, ...]
+
+
+Operand = Register | Special | Immediate | Symbol | Address | Vector | Discard | Pair | Not | Label | Group
+
+
+# ---- Code ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class SourceLine:
+    """A line of the .cu (or of a header it includes); `file` as nvcc wrote it."""
+
+    file: str
+    line: int
+
+
+@dataclass(frozen=True)
+class Guard:
+    """@p or @!p before an instruction."""
+
+    register: Register
+    negated: bool
+
+
+@dataclass(frozen=True)
+class Instruction:
+    opcode: tuple[str, ...]  # "ld.global.nc.v4.f32" split at the dots
+    operands: tuple[Operand, ...]
+    guard: Guard | None
+    text: str  # one line, as in the module
+    ptx_line: int  # in the PTX text, from 1
+    source: SourceLine | None  # where the statement was written (the innermost line, in an inlined function)
+
+    @property
+    def name(self) -> str:
+        return ".".join(self.opcode)
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A formal parameter: `offset` in the block of all parameters of its function, `bytes` in all."""
+
+    name: str
+    type: str
+    offset: int
+    bytes: int
+    alignment: int
+
+
+@dataclass(frozen=True)
+class Relocation:
+    """The address of `symbol` plus `addend`, `bytes` wide, stored at `offset` of a variable when it is placed."""
+
+    offset: int
+    bytes: int
+    symbol: str
+    addend: int
+    generic: bool
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A variable in memory, of the module or of a function."""
+
+    name: str
+    space: str  # global, const, shared, local, param
+    type: str
+    bytes: int  # 0 for `extern .shared x[]`: what the launch gives
+    alignment: int
+    dynamic: bool = False  # extern .shared of unknown size
+    image: bytes = b""  # initial contents; empty for zeros
+    relocations: tuple[Relocation, ...] = ()
+
+
+@dataclass(frozen=True)
+class Function:
+    """A kernel (.entry) or device function (.func). `labels` and `targets` give indices of `instructions`;
+    a label after the last one is len(instructions)."""
+
+    name: str
+    entry: bool
+    parameters: tuple[Parameter, ...]
+    results: tuple[Parameter, ...]
+    registers: Mapping[str, Register]
+    variables: tuple[Variable, ...]  # its own shared, local and param variables
+    instructions: tuple[Instruction, ...]
+    labels: Mapping[str, int]
+    targets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # .branchtargets: name -> labels
+    max_threads: tuple[int, ...] = ()  # .maxntid
+    required_threads: tuple[int, ...] = ()  # .reqntid
+    cluster: tuple[int, ...] = ()  # .reqnctapercluster
+    defined: bool = True  # False for a declaration: vprintf, __assertfail
+
+
+@dataclass(frozen=True)
+class Module:
+    """One PTX text."""
+
+    version: str
+    target: str  # sm_90
+    functions: Mapping[str, Function]
+    variables: Mapping[str, Variable]
