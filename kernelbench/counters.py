@@ -1,0 +1,90 @@
+"""What the simulator counts: of a launch, of a source line, of a whole row.
+
+Counts of the simulator, not of a GPU: they follow the PTX. Where blocks were sampled they are scaled to the
+whole grid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
+
+
+@dataclass(frozen=True)
+class Counters:
+    """A request is one warp instruction that accesses memory, a sector 32 bytes of global memory, a wavefront one
+    pass over the 32 banks of shared memory. `ideal`: the fewest that the same bytes need."""
+
+    warp_instructions: int = 0
+    thread_instructions: int = 0  # active lanes, summed over warp instructions
+    global_load_requests: int = 0
+    global_load_sectors: int = 0
+    global_load_ideal_sectors: int = 0
+    global_store_requests: int = 0
+    global_store_sectors: int = 0
+    global_store_ideal_sectors: int = 0
+    global_atomic_requests: int = 0
+    global_atomic_sectors: int = 0
+    shared_load_requests: int = 0
+    shared_load_wavefronts: int = 0
+    shared_load_ideal_wavefronts: int = 0
+    shared_store_requests: int = 0
+    shared_store_wavefronts: int = 0
+    shared_store_ideal_wavefronts: int = 0
+    shared_atomic_requests: int = 0
+    shared_atomic_wavefronts: int = 0
+    local_load_requests: int = 0
+    local_load_sectors: int = 0
+    local_store_requests: int = 0
+    local_store_sectors: int = 0
+    barriers: int = 0  # warps that arrive at one
+    branches: int = 0
+    divergent_branches: int = 0  # of the PTX; the machine code may predicate what diverges here
+    read_once_bytes: int = 0  # distinct 32-byte sectors read, in bytes; 0 for a source line
+    written_once_bytes: int = 0
+
+    def __add__(self, other: Counters) -> Counters:
+        return Counters(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
+
+    def scaled(self, factor: float) -> Counters:
+        return Counters(*(round(getattr(self, one.name) * factor) for one in fields(self)))
+
+    @property
+    def lanes_per_instruction(self) -> float:
+        """Active lanes of a warp instruction, of 32."""
+        return self.thread_instructions / self.warp_instructions if self.warp_instructions else 0.0
+
+    @property
+    def global_sectors(self) -> int:
+        return self.global_load_sectors + self.global_store_sectors + self.global_atomic_sectors
+
+    @property
+    def shared_requests(self) -> int:
+        return self.shared_load_requests + self.shared_store_requests + self.shared_atomic_requests
+
+    @property
+    def shared_wavefronts(self) -> int:
+        return self.shared_load_wavefronts + self.shared_store_wavefronts + self.shared_atomic_wavefronts
+
+
+def total(parts: Iterable[Counters]) -> Counters:
+    return sum(parts, Counters())
+
+
+@dataclass(frozen=True)
+class LaunchCounters:
+    """One launch of a plan. `blocks_run` below `blocks`: sampled, and scaled by their ratio."""
+
+    entry: str
+    counters: Counters
+    lines: Mapping[tuple[str, int], Counters] = field(default_factory=dict)  # by file and line of the .cu
+    blocks: int = 0
+    blocks_run: int = 0
+    faults: tuple[str, ...] = ()  # each as one sentence with its place; none for a correct kernel
+
+    @property
+    def sampled(self) -> str:
+        """`sampled 64 of 262144 blocks`, or ''."""
+        if self.blocks_run == self.blocks:
+            return ""
+        return f"sampled {self.blocks_run} of {self.blocks} blocks"
