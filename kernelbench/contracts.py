@@ -47,10 +47,6 @@ class Clock(Protocol):
     """The device's own clock and what is needed to take a clean sample. All calls but `wait` only submit."""
 
     resolution_s: float  # the step in which `elapsed` counts
-    streams: int  # queues of work that places in memory are spread over: place p belongs to stream p % streams
-
-    def at(self, place: int) -> None:
-        """Submit what follows to the stream of this place; the work of another one must be done."""
 
     def flush(self, seconds: float) -> None:
         """Clear the L2 by overwriting twice its size, and go on for at least `seconds`."""
@@ -81,9 +77,8 @@ class Device(Protocol):
     @property
     def clock(self) -> Clock: ...
 
-    def allocate(self, specs: Sequence[ArraySpec], place: int = 0) -> Arrays:
-        """Uninitialised arrays inside red zones, the `place`-th set of their kind. DeviceError when the
-        memory does not suffice."""
+    def allocate(self, specs: Sequence[ArraySpec]) -> Arrays:
+        """Uninitialised arrays inside red zones. DeviceError when the memory does not suffice."""
 
     def fill(self, arrays: Arrays, specs: Sequence[ArraySpec], seed: int) -> None:
         """Fresh random inputs, the same for the same seed."""

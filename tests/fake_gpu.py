@@ -42,7 +42,6 @@ class FakeGraph:
 
 class FakeClock:
     resolution_s = 1e-9
-    streams = 2
 
     def __init__(self) -> None:
         self.host = 0.0
@@ -53,9 +52,6 @@ class FakeClock:
         self.log.append(name)
         self.host += host_s
         self.device = max(self.device, self.host) + device_s
-
-    def at(self, place: int) -> None:
-        self.stream = place % self.streams
 
     def flush(self, seconds: float) -> None:
         self.submit("flush", max(seconds, FLUSH_S))
@@ -92,7 +88,7 @@ class FakeDevice:
         self.kernels = dict(kernels)
         self.fills: list[int] = []
 
-    def allocate(self, specs: Sequence[ArraySpec], place: int = 0) -> Arrays:
+    def allocate(self, specs: Sequence[ArraySpec]) -> Arrays:
         return {spec.name: np.zeros(spec.shape, dtypes.storage(spec.dtype)) for spec in specs}
 
     def fill(self, arrays: Arrays, specs: Sequence[ArraySpec], seed: int) -> None:

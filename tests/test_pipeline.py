@@ -232,10 +232,10 @@ def test_a_lost_gpu_ends_the_run_and_keeps_the_rows_of_its_case(project: Project
 def test_memory_that_does_not_suffice_fails_a_case_and_the_next_goes_on(project: Project) -> None:
     allocate = project.device.allocate
 
-    def scarce(specs: Any, place: int = 0) -> Arrays:
+    def scarce(specs: Any) -> Arrays:
         if specs[0].shape[-1] == 16:
             raise DeviceError("out of GPU memory while allocating 256 bytes for x")
-        return allocate(specs, place)
+        return allocate(specs)
 
     project.device.allocate = scarce  # type: ignore[method-assign]
     run = run_suite(project, project.suite("good, other"))

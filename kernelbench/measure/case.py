@@ -43,7 +43,7 @@ class CaseRun:
         """Results in the order of the plan. DeviceLost ends the case, with `results` as far as they got."""
         setup, contenders = None, []
         try:
-            setup = Setup(self.device, self.operation, self.plan.case, [self._arrays(settings.seed, 0)])
+            setup = Setup(self.device, self.operation, self.plan.case, [self._arrays(settings.seed)])
             contenders = self._verify_all(setup, settings.seed)
             if settings.precision and contenders:
                 self._place(setup, contenders, settings.seed + 1)
@@ -67,10 +67,10 @@ class CaseRun:
 
     # ---- Memory ----
 
-    def _arrays(self, seed: int, place: int) -> Arrays:
+    def _arrays(self, seed: int) -> Arrays:
         """A further set of the case's arrays, inputs filled."""
         specs = self.operation.arrays(self.plan.case)
-        arrays = self.device.allocate(specs, place)
+        arrays = self.device.allocate(specs)
         self.device.fill(arrays, specs, seed)
         return arrays
 
@@ -82,9 +82,9 @@ class CaseRun:
         own_scratch = scratch if scratch <= LARGE_SCRATCH_BYTES else 0
         place_bytes = sum(spec.nbytes for spec in setup.specs) + own_scratch
         room = int(PLACEMENT_SHARE * self.device.free_bytes()) // place_bytes
-        for place in range(1, 1 + min(PLACEMENTS - 1, room)):
+        for _ in range(min(PLACEMENTS - 1, room)):
             try:
-                setup.placements.append(self._arrays(seed, place))
+                setup.placements.append(self._arrays(seed))
             except DeviceLost:
                 raise
             except DeviceError:

@@ -189,7 +189,7 @@ class CaseMeasurement:
             if not track.contender.failure:
                 self._take(track, number)
         if any(track.timer.method == "graph" for track in tracks):
-            self.flushes.append(self.flush_graph.sample(number))
+            self.flushes.append(self.flush_graph.sample())
 
     def _take(self, track: _Track, number: int) -> None:
         seconds = self._attempt(track.contender, lambda: track.timer.sample(number))
@@ -216,7 +216,7 @@ class CaseMeasurement:
             if not check.passed:
                 contender.failure = f"the output of a timed run was wrong: {check.message}"
         if any(track.timer.method == "graph" for track in tracks):
-            self.flushes.append(self.flush_graph.sample(number))
+            self.flushes.append(self.flush_graph.sample())
 
     def _attempt(self, contender: Contender, action: Callable[[], float]) -> float | None:
         """`action`, or None with the failure noted; a lost device ends the case."""

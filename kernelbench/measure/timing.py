@@ -12,6 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil
 from typing import Literal
 
 from kernelbench.contracts import Clock, Event, Executable, Graph
@@ -48,7 +49,6 @@ class EventTimer:
     def sample(self, number: int = 0) -> float:
         """Seconds of one run, in round `number`. DeviceError when no flush is long enough to hide the submission."""
         executable = self.executables[self.place(number)]
-        self.clock.at(self.place(number))
         while True:
             lead_s = self.lead_s
             self.clock.flush(lead_s)
@@ -86,27 +86,22 @@ class EventTimer:
 
 @dataclass
 class FlushGraph:
-    """Graphs of flushes alone, one a stream, that graph samples are compared with."""
+    """A graph of flushes alone, that graph samples are compared with."""
 
     clock: Clock
 
     def __post_init__(self) -> None:
-        self._graphs = []
-        for stream in range(self.clock.streams):
-            self.clock.at(stream)
-            self._graphs.append(self.clock.capture((), GRAPH_REPEATS))
+        self._graph = self.clock.capture((), GRAPH_REPEATS)
 
-    def sample(self, number: int = 0) -> float:
-        stream = number % self.clock.streams
-        self.clock.at(stream)
-        return time_graph(self.clock, self._graphs[stream])
+    def sample(self) -> float:
+        return time_graph(self.clock, self._graph)
 
 
 @dataclass
 class GraphTimer:
     """Samples one implementation inside graphs; seconds include the flushes.
 
-    A graph goes through the executables of one stream in turn; each round takes the next graph.
+    Each graph goes through as many executables as it has repeats; each round takes the next graph.
     """
 
     clock: Clock
@@ -118,13 +113,11 @@ class GraphTimer:
         self._outputs: list[Arrays | None] = [None] * len(self.executables)
         self._graphs = []
         for places in self._shares():
-            self.clock.at(places[0])
             self._graphs.append(self.clock.capture([self._remembering(place) for place in places], GRAPH_REPEATS))
         self._number = 0
 
     def sample(self, number: int = 0) -> float:
         self._number = number
-        self.clock.at(self.place(number))
         return time_graph(self.clock, self._graphs[number % len(self._graphs)])
 
     def place(self, number: int) -> int:
@@ -139,7 +132,8 @@ class GraphTimer:
 
     def _shares(self) -> list[list[int]]:
         places = list(range(len(self.executables)))
-        return [share for stream in range(self.clock.streams) if (share := places[stream :: self.clock.streams])]
+        graphs = ceil(len(places) / GRAPH_REPEATS)
+        return [places[graph::graphs] for graph in range(graphs)]
 
     def _remembering(self, place: int) -> Executable:
         def run() -> Arrays | None:

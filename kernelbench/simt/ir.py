@@ -6,6 +6,7 @@ counter and fault can be shown where a reader wrote it.
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -169,7 +170,7 @@ class Variable:
     bytes: int  # 0 for `extern .shared x[]`: what the launch gives
     alignment: int
     dynamic: bool = False  # extern .shared of unknown size
-    image: bytes = b""  # initial contents; empty for zeros
+    image: builtins.bytes = b""  # initial contents; empty for zeros
     relocations: tuple[Relocation, ...] = ()
 
 

@@ -38,8 +38,7 @@ def _opened() -> Any:
 @pytest.fixture
 def device(_opened: Any) -> Any:
     """A CudaDevice whose stream is the current one, whatever ran before."""
-    _opened.streams[0].use()
-    _opened.clock.at(0)
+    _opened.stream.use()
     yield _opened
     _opened.release()
 

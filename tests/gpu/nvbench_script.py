@@ -70,12 +70,12 @@ class Bench:
 
     def _on_stream(self, address: int, make: Callable[[], Any]) -> Any:
         """What `make` binds to the device's stream, bound to the one at that address instead."""
-        own = self.device.streams
-        self.device.streams = [self.device.xp.cuda.ExternalStream(address)]
+        own = self.device.stream
+        self.device.stream = self.device.xp.cuda.ExternalStream(address)
         try:
             return make()
         finally:
-            self.device.streams = own
+            self.device.stream = own
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""The GPU's own clock: events, flushes of the L2, and graphs, on one of several streams at a time."""
+"""The GPU's own clock: events, flushes of the L2, and graphs, on one stream."""
 
 from __future__ import annotations
 
@@ -17,10 +17,8 @@ from kernelbench.devices.cuda.failures import cuda_errors
 class CudaClock:
     """Events, flushes and graphs; see contracts.Clock."""
 
-    def __init__(self, streams: Sequence[Any], flush_bytes: int) -> None:
-        self._streams = streams
-        self._stream = streams[0]
-        self.streams = len(streams)
+    def __init__(self, stream: Any, flush_bytes: int) -> None:
+        self._stream = stream
         self._flush_bytes = flush_bytes
         self._buffer = cupy.cuda.alloc(flush_bytes)
         self._flush_s = self._time_flush()
@@ -52,9 +50,6 @@ class CudaClock:
     def _clear(self, times: int) -> None:
         for turn in range(times):
             self._buffer.memset_async(turn & 0xFF, self._flush_bytes, self._stream)
-
-    def at(self, place: int) -> None:
-        self._stream = self._streams[place % self.streams]
 
     def flush(self, seconds: float) -> None:
         self._clear(max(1, ceil(seconds / self._flush_s)))

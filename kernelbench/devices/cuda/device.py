@@ -1,7 +1,8 @@
-"""One GPU: memory with red zones, modules and launches, on a few non-blocking streams."""
+"""One GPU: memory with red zones, modules and launches, on one non-blocking stream."""
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ from kernelbench import dtypes
 from kernelbench.contracts import LARGE_SCRATCH_BYTES, Executable
 from kernelbench.devices.cuda import arrays as arrays_on_gpu
 from kernelbench.devices.cuda.clock import CudaClock
+from kernelbench.devices.cuda.context import STREAMS, Chain, choose_context
 from kernelbench.devices.cuda.failures import cuda_errors
 from kernelbench.devices.cuda.properties import existing, properties_of
 from kernelbench.devices.nvml import Nvml
@@ -30,9 +32,6 @@ from kernelbench.records import (
     Tolerance,
 )
 
-# The launches of one stream can cost up to 0.2 us more than those of another, for as long as the process lives. Places
-# in memory are spread over this many, so that no single one decides.
-STREAMS = 4
 RED_ZONE_BYTES = 4096  # on each side of every array; keeps the array itself aligned like cudaMalloc's
 RED_ZONE_BYTE = 0xA5
 POISON_BYTE = 0xFF  # NaN in every float type, -1 in every signed integer
@@ -44,25 +43,24 @@ class CudaDevice:
     """One GPU; see contracts.Device."""
 
     def __init__(self, number: int) -> None:
-        self._device = cupy.cuda.Device(existing(number))
+        self._contexts = choose_context(existing(number))
+        self._device = cupy.cuda.Device(number)
         self._device.use()
         self.properties = properties_of(number)
         self.name = self.properties.name
         self.xp = cupy
-        self.streams = [cupy.cuda.Stream(non_blocking=True) for _ in range(STREAMS)]
-        self.streams[0].use()
+        self.stream, self._chain_s = _cheapest_stream()
+        self.stream.use()
         self._nvml = _nvml(self._device.pci_bus_id)
         self._modules: dict[str, Any] = {}
-        self._places: dict[int, int] = {}  # by id of the arrays
         self._scratch: dict[int, Any] = {}  # by id of the arrays that it belongs to
         self._zones: list[tuple[str, Any, Any]] = []
-        self.clock = CudaClock(self.streams, max(2 * self.properties.l2_bytes, FLUSH_LEAST_BYTES))
+        self.clock = CudaClock(self.stream, max(2 * self.properties.l2_bytes, FLUSH_LEAST_BYTES))
 
     # ---- Memory ----
 
-    def allocate(self, specs: Sequence[ArraySpec], place: int = 0) -> Arrays:
+    def allocate(self, specs: Sequence[ArraySpec]) -> Arrays:
         arrays: dict[str, Any] = {}
-        self._places[id(arrays)] = place
         for spec in specs:
             with cuda_errors(f"allocating {spec.nbytes} bytes for {spec.name}"):
                 room = -(-spec.nbytes // 512) * 512
@@ -89,7 +87,7 @@ class CudaDevice:
     def poison(self, arrays: Arrays, specs: Sequence[ArraySpec]) -> None:
         for spec in specs:
             if spec.role == "output":
-                arrays[spec.name].data.memset_async(POISON_BYTE, spec.nbytes, self._stream(arrays))
+                arrays[spec.name].data.memset_async(POISON_BYTE, spec.nbytes, self.stream)
 
     def compare(self, got: Any, dtype: str, expected: Any, tolerance: Tolerance) -> Differences:
         return arrays_on_gpu.compare(got, dtype, expected, tolerance)
@@ -113,7 +111,6 @@ class CudaDevice:
 
     def release(self) -> None:
         self._scratch.clear()
-        self._places.clear()
         self._zones.clear()
         with cuda_errors("giving memory back"):
             cupy.get_default_memory_pool().free_all_blocks()
@@ -128,7 +125,7 @@ class CudaDevice:
         binary: Binary | None,
         arrays: Arrays,
     ) -> Executable:
-        stream = self._stream(arrays)
+        stream = self.stream
         if implementation.prepare is not None:
             prepare = implementation.prepare
             call = _library_call(lambda: prepare(case, arrays, stream.ptr), f"preparing {implementation.name}")()
@@ -146,9 +143,6 @@ class CudaDevice:
                     call()
 
         return submit
-
-    def _stream(self, arrays: Arrays) -> Any:
-        return self.streams[self._places.get(id(arrays), 0) % len(self.streams)]
 
     def _module(self, binary: Binary) -> Any:
         if binary.key not in self._modules:
@@ -202,6 +196,8 @@ class CudaDevice:
             "peak_bytes_per_s": own.peak_bytes_per_s,
             "cuda_driver": _version_text(runtime.driverGetVersion()),
             "cuda_runtime": _version_text(runtime.runtimeGetVersion()),
+            "launch_chain_s": self._chain_s,
+            "launch_chains_tried_s": self._contexts.tried_s if self._contexts else (),
             **(self._nvml.environment() if self._nvml else {}),
         }
 
@@ -220,6 +216,15 @@ def _library_call(call: Callable[[], Any], doing: str) -> Callable[[], Any]:
             raise (DeviceLost if lost else DeviceError)(f"{type(error).__name__} while {doing}: {error}") from error
 
     return guarded
+
+
+def _cheapest_stream() -> tuple[Any, float]:
+    """A new non-blocking stream whose launches in a row are the cheapest of several, and their seconds."""
+    streams = [cupy.cuda.Stream(non_blocking=True) for _ in range(STREAMS)]
+    chain = Chain()
+    costs = [chain.cost(ctypes.c_void_p(stream.ptr)) for stream in streams]
+    best = min(range(STREAMS), key=costs.__getitem__)
+    return streams[best], costs[best]
 
 
 def _nvml(pci_bus_id: str) -> Nvml | None:
