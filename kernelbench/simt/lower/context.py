@@ -1,0 +1,273 @@
+"""What a lowering function sees of the kernel: where operands live, and how to say what runs.
+
+A family of instructions is a module with `TABLE`, from a dotted start of the opcode ("add", "bar.warp"; the
+longest that fits wins) to a function `f(context, instruction) -> None` that calls `context.emit` exactly once.
+Operands are byte offsets into a warp's register file: registers, constants and special registers alike, 32 lanes
+of their width. 8-bit registers take 16 bits. Predicates are indices of 32-bit masks.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Mapping, Sequence
+from typing import NoReturn
+
+from kernelbench.errors import PtxError
+from kernelbench.simt import ir
+from kernelbench.simt.lower.layout import Layout
+from kernelbench.simt.lower.program import LANES, NONE, Kind, Lowered, Patch, SpecialSlot
+
+LANE_CONSTANTS: Mapping[str, Callable[[int], int]] = {  # special registers that depend on the lane alone
+    "%laneid": lambda lane: lane,
+    "%lanemask_eq": lambda lane: 1 << lane,
+    "%lanemask_lt": lambda lane: (1 << lane) - 1,
+    "%lanemask_le": lambda lane: (2 << lane) - 1,
+    "%lanemask_gt": lambda lane: 0xFFFFFFFF & ~((2 << lane) - 1),
+    "%lanemask_ge": lambda lane: 0xFFFFFFFF & ~((1 << lane) - 1),
+    "WARP_SZ": lambda lane: LANES,
+    "%smid": lambda lane: 0,
+    "%nsmid": lambda lane: 1,
+    "%gridid": lambda lane: 1,
+}
+AXES = ("x", "y", "z")
+FILLED = {  # special registers that the machine fills, at launch or for each block
+    *(
+        f"%{name}.{axis}"
+        for name in ("tid", "ntid", "ctaid", "nctaid", "clusterid", "nclusterid", "cluster_ctaid", "cluster_nctaid")
+        for axis in AXES
+    ),
+    *("%warpid", "%nwarpid", "%cluster_ctarank", "%cluster_nctarank"),
+    *("%is_explicit_cluster", "%dynamic_smem_size", "%total_smem_size", "%aggr_smem_size"),
+}
+
+
+def slot_bytes(type_name: str) -> int:
+    """Bytes of a register of this type: those of the type, at least 2."""
+    return max(2, ir.TYPE_BYTES[type_name])
+
+
+class Context:
+    """One kernel being lowered. `instruction` is the one at hand."""
+
+    def __init__(self, function: ir.Function, module: ir.Module) -> None:
+        self.function = function
+        self.module = module
+        self.layout = Layout(function, module)
+        self.instruction: ir.Instruction = function.instructions[0]
+        self.code: list[Lowered] = []
+        self.tables: list[tuple[int, ...]] = []
+        self.reconverge: Mapping[int, int | None] = {}
+        self.ordered = False
+        self.patches: dict[int, Patch] = {}
+        self.specials: dict[tuple[str, int], SpecialSlot] = {}
+        self.variables: set[str] = set()
+        self._registers = self._place_registers()
+        self.image_offset = self.register_bytes = sum(
+            LANES * slot_bytes(function.registers[name].type) for name in self._registers
+        )
+        self.image = bytearray()
+        self._constants: dict[tuple[object, int], int] = {}
+        self._predicates: dict[str, int] = {}
+
+    # ---- Operands --------------------------------------------------------------------------------
+
+    def width(self, operand: ir.Operand) -> int | None:
+        """Bytes of a register's slot; None for an operand that takes any width (immediate, symbol, `_`)."""
+        if isinstance(operand, ir.Register):
+            return slot_bytes(operand.type)
+        return None
+
+    def register(self, operand: ir.Operand, width: int | None = None) -> int:
+        """Offset of a register; `width`: the bytes that its slot must have, where the instruction says so."""
+        if not isinstance(operand, ir.Register) or operand.type == "pred":
+            self.refuse(f"a register was expected, not {operand}")
+        if width is not None and slot_bytes(operand.type) != width:
+            self.refuse(f"{operand.name} has {8 * slot_bytes(operand.type)} bits, expected {8 * width}")
+        return self._registers[operand.name]
+
+    def source(self, operand: ir.Operand, type_name: str) -> int:
+        """Offset of an operand that is read as `type_name`: a register of that width, or the slot of a constant."""
+        return self.source_of(operand, slot_bytes(type_name))
+
+    def source_of(self, operand: ir.Operand, width: int) -> int:
+        """Offset of an operand that is read as `width` bytes (2, 4, 8, 16)."""
+        if isinstance(operand, ir.Register):
+            return self.register(operand, width)
+        if isinstance(operand, ir.Immediate):
+            return self.constant(self.bits(operand, width), width)
+        if isinstance(operand, ir.Special):
+            return self._special(operand.name, width)
+        if not isinstance(operand, ir.Symbol):
+            self.refuse(f"a value was expected, not {operand}")
+        return self.symbol(operand, width)
+
+    def destination(self, operand: ir.Operand, width: int | None = None) -> int:
+        """Offset of a register that is written; for `_` a slot that nobody reads (`width` must then be given)."""
+        if isinstance(operand, ir.Discard):
+            return self.discard(width or 8)
+        return self.register(operand, width)
+
+    def discard(self, width: int) -> int:
+        """A slot of `width` bytes that is written and never read."""
+        return self._constant_slot(("discard",), width, [0] * LANES)
+
+    def predicate(self, operand: ir.Operand) -> tuple[int, bool]:
+        """Index of a predicate, and whether its negation is meant; `_` is a predicate that nobody reads."""
+        if isinstance(operand, ir.Not):
+            index, negated = self.predicate(operand.register)
+            return index, not negated
+        if isinstance(operand, ir.Discard):
+            return self._predicate_index("_"), False
+        if isinstance(operand, ir.Immediate):  # a predicate that is never written is false
+            return self._predicate_index("0"), operand.value != 0
+        if not isinstance(operand, ir.Register) or operand.type != "pred":
+            self.refuse(f"a predicate was expected, not {operand}")
+        return self._predicate_index(operand.name), False
+
+    def items(self, operand: ir.Operand) -> tuple[ir.Operand, ...]:
+        """The elements of a vector operand, or the operand itself as the only one."""
+        return operand.items if isinstance(operand, ir.Vector) else (operand,)
+
+    def bits(self, operand: ir.Immediate, width: int) -> int:
+        """The constant as an unsigned integer of `width` bytes; floating-point ones are converted to the width."""
+        value = operand.value
+        if operand.kind == "f32" and width == 8:
+            value = _bits("<d", "<Q", _float("<f", "<I", value))
+        elif operand.kind == "f64" and width == 4:
+            value = _bits("<f", "<I", _float("<d", "<Q", value))
+        return value & ((1 << (8 * width)) - 1)
+
+    def constant(self, value: int, width: int) -> int:
+        """Slot that holds `value` (taken modulo its width) in every lane."""
+        value &= (1 << (8 * width)) - 1
+        return self._constant_slot(value, width, [value] * LANES)
+
+    def symbol(self, operand: ir.Symbol, width: int) -> int:
+        """Slot that holds the address of a variable in its own state space; module variables are patched in."""
+        place = self.layout.place(operand.name)
+        if place is None:
+            self.refuse(f"{operand.name} has no address")
+        if place.space not in ("global", "const"):
+            return self.constant(place.offset + operand.offset, width)
+        self.variables.add(operand.name)
+        slot = self._constant_slot((operand.name, operand.offset), width, [0] * LANES)
+        self.patches[slot] = Patch(slot, width, operand.name, operand.offset)
+        return slot
+
+    def address(self, operand: ir.Operand) -> tuple[int, int, int]:
+        """(slot, displacement, bytes of the slot's elements: 4 or 8) of a memory operand."""
+        if isinstance(operand, (ir.Register, ir.Symbol)):
+            operand = ir.Address(operand)
+        if not isinstance(operand, ir.Address):
+            self.refuse(f"an address was expected, not {operand}")
+        if isinstance(operand.base, ir.Register):
+            width = slot_bytes(operand.base.type)
+            if width not in (4, 8):
+                self.refuse(f"an address of {8 * width} bits")
+            return self.register(operand.base), operand.offset, width
+        if operand.base is None:
+            return self.constant(0, 8), operand.offset, 8
+        return self.symbol(operand.base, 8), operand.offset, 8
+
+    # ---- Code ------------------------------------------------------------------------------------
+
+    def emit(
+        self,
+        operation: str,
+        *,
+        d: int = NONE,
+        a: int = NONE,
+        b: int = NONE,
+        c: int = NONE,
+        e: int = NONE,
+        f: int = NONE,
+        x: Sequence[int] = (),
+        immediate: int = 0,
+        kind: Kind = Kind.COMPUTE,
+        target: int = NONE,
+        reconverge: int = NONE,
+    ) -> None:
+        """Run `operation` ("add_u32": the runtime's op_add_u32) for the instruction at hand. Once for each."""
+        if len(x) > 8:
+            self.refuse(f"a vector of {len(x)} elements")
+        guard = self.instruction.guard
+        index = NONE if guard is None else self.predicate(guard.register)[0]
+        self.code.append(
+            Lowered(
+                *(operation, d, a, b, c, e, f, (*x, *(NONE,) * (8 - len(x))), immediate),
+                *(index, guard is not None and guard.negated, kind, target, reconverge),
+            )
+        )
+
+    def refuse(self, reason: str) -> NoReturn:
+        """The kernel cannot run here; `reason` says why, the message gains the place."""
+        one = self.instruction
+        source = f"{one.source.file}:{one.source.line}: " if one.source else ""
+        raise PtxError(f"kernel {self.function.name}: {source}ptx line {one.ptx_line}: {reason}: '{one.text}'")
+
+    # ---- Slots -----------------------------------------------------------------------------------
+
+    @property
+    def predicates(self) -> int:
+        return len(self._predicates)
+
+    def register_slot(self, name: str) -> tuple[int, int] | None:
+        """(offset, bytes) of a named register that an instruction mentions."""
+        if name not in self._registers:
+            return None
+        return self._registers[name], LANES * slot_bytes(self.function.registers[name].type)
+
+    def _place_registers(self) -> dict[str, int]:
+        """Offsets in the order of first mention, so that what is used together lies together."""
+        placed: dict[str, int] = {}
+        offset = 0
+        for instruction in self.function.instructions:
+            for register in _mentioned(instruction.operands):
+                if register.type != "pred" and register.name not in placed:
+                    placed[register.name] = offset
+                    offset += LANES * slot_bytes(register.type)
+        return placed
+
+    def _predicate_index(self, name: str) -> int:
+        return self._predicates.setdefault(name, len(self._predicates))
+
+    def _special(self, name: str, width: int) -> int:
+        if name in LANE_CONSTANTS:
+            values = [LANE_CONSTANTS[name](lane) for lane in range(LANES)]
+            return self._constant_slot((name,), width, values)
+        if name not in FILLED:
+            self.refuse(f"not supported: {name}")
+        slot = self._constant_slot((name,), width, [0] * LANES)
+        self.specials[name, width] = SpecialSlot(name, slot, width)
+        return slot
+
+    def _constant_slot(self, key: object, width: int, values: Sequence[int]) -> int:
+        if (key, width) not in self._constants:
+            self._constants[key, width] = self.image_offset + len(self.image)
+            self.image += b"".join((value & ((1 << (8 * width)) - 1)).to_bytes(width, "little") for value in values)
+        return self._constants[key, width]
+
+
+def _mentioned(operands: Sequence[ir.Operand]) -> list[ir.Register]:
+    """The registers of operands, in order, inside vectors, pairs, negations and addresses."""
+    found: list[ir.Register] = []
+    for operand in operands:
+        if isinstance(operand, ir.Register):
+            found.append(operand)
+        elif isinstance(operand, (ir.Vector, ir.Group)):
+            found += _mentioned(operand.items)
+        elif isinstance(operand, ir.Pair):
+            found += _mentioned((operand.first, operand.second))
+        elif isinstance(operand, ir.Not):
+            found.append(operand.register)
+        elif isinstance(operand, ir.Address) and isinstance(operand.base, ir.Register):
+            found.append(operand.base)
+    return found
+
+
+def _float(floating: str, integer: str, bits: int) -> float:
+    return float(struct.unpack(floating, struct.pack(integer, bits))[0])
+
+
+def _bits(floating: str, integer: str, value: float) -> int:
+    return int(struct.unpack(integer, struct.pack(floating, value))[0])

@@ -1,0 +1,71 @@
+"""Where the variables of a kernel lie: offsets in shared memory, in local memory, in the block of parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from kernelbench.simt import ir
+
+DYNAMIC_ALIGNMENT = 16  # bytes; what a launch gives begins after the static variables, at least so aligned
+
+
+@dataclass(frozen=True)
+class Place:
+    """`offset` in the memory of the block (shared), of the thread (local), or in the block of parameters (param);
+    variables of global and const are placed by the machine."""
+
+    space: str
+    offset: int
+    bytes: int
+
+
+class Layout:
+    """All that a function can name. A param variable that is not one of the kernel's parameters carries
+    arguments of a call that was inlined: it lies in local memory."""
+
+    def __init__(self, function: ir.Function, module: ir.Module) -> None:
+        self.parameters = {one.name: Place("param", one.offset, one.bytes) for one in function.parameters}
+        self.parameter_bytes = max((one.offset + one.bytes for one in function.parameters), default=0)
+        own = function.variables
+        named = _symbols(function)
+        everywhere = [variable for variable in module.variables.values() if variable.name in named]
+        shared = [one for one in (*own, *everywhere) if one.space == "shared"]
+        self._places = dict(self.parameters)
+        self.static_shared_bytes = self._stack("shared", (one for one in shared if not one.dynamic))
+        dynamic = [one for one in shared if one.dynamic]
+        alignment = max((one.alignment for one in dynamic), default=DYNAMIC_ALIGNMENT)
+        self.dynamic_offset = align(self.static_shared_bytes, max(alignment, DYNAMIC_ALIGNMENT))
+        self._places |= {one.name: Place("shared", self.dynamic_offset, 0) for one in dynamic}
+        self.local_bytes = align(self._stack("local", (one for one in own if one.space in ("local", "param"))), 16)
+        self._places |= {one.name: Place(one.space, 0, one.bytes) for one in everywhere if one.space != "shared"}
+
+    def place(self, name: str) -> Place | None:
+        return self._places.get(name)
+
+    def _stack(self, space: str, variables: Iterable[ir.Variable]) -> int:
+        offset = 0
+        for one in variables:
+            offset = align(offset, one.alignment)
+            self._places[one.name] = Place(space, offset, one.bytes)
+            offset += one.bytes
+        return offset
+
+
+def align(offset: int, alignment: int) -> int:
+    return -(-offset // alignment) * alignment
+
+
+def _symbols(function: ir.Function) -> set[str]:
+    """Names of variables that instructions mention."""
+    found: set[str] = set()
+    pending: list[ir.Operand] = [operand for one in function.instructions for operand in one.operands]
+    while pending:
+        operand = pending.pop()
+        if isinstance(operand, ir.Symbol):
+            found.add(operand.name)
+        elif isinstance(operand, ir.Address) and isinstance(operand.base, ir.Symbol):
+            found.add(operand.base.name)
+        elif isinstance(operand, (ir.Vector, ir.Group)):
+            pending += operand.items
+    return found
