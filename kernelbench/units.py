@@ -34,6 +34,19 @@ def bytes_text(size: float | None) -> str:
     raise AssertionError("unreachable")
 
 
+def count_text(count: float | None) -> str:
+    """`24.9 M`; whole below ten thousand."""
+    if count is None:
+        return ""
+    if abs(count) < 10_000:
+        return f"{count:.0f}"
+    for unit in ("k", "M", "G"):
+        count /= 1000
+        if abs(count) < 999.5 or unit == "G":
+            return f"{digits(count, 3)} {unit}"
+    raise AssertionError("unreachable")
+
+
 def rate_text(bytes_per_s: float | None) -> str:
     """`3.26 TB/s`."""
     return "" if bytes_per_s is None else f"{bytes_text(bytes_per_s)}/s"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from difflib import get_close_matches
 from pathlib import Path
@@ -15,6 +15,7 @@ from kernelbench.compare.ledger import Ledger
 from kernelbench.compare.measured import Measured
 from kernelbench.compare.schema import FIGURES_ONLY
 from kernelbench.compare.verdicts import ClaimVerdict
+from kernelbench.counted import Counted, counted_of_run
 from kernelbench.errors import InputError, ResultsError
 from kernelbench.records import Claim
 from kernelbench.results import Run
@@ -25,12 +26,20 @@ if TYPE_CHECKING:
 COMPARISON_FILE, CLAIMS_FILE = "comparison.csv", "claims.json"
 
 
-def judge(run: Run, ledger: Ledger, ids: Sequence[str] | None = None) -> list[ClaimVerdict]:
-    """The verdict on each claim. Without `ids`: those that the run's suite names, else all that name the suite."""
+def judge(
+    run: Run,
+    ledger: Ledger,
+    ids: Sequence[str] | None = None,
+    counted: Mapping[str, Mapping[str, Counted]] | None = None,
+) -> list[ClaimVerdict]:
+    """The verdict on each claim. Without `ids`: those that the run's suite names, else all that name the suite.
+
+    `counted`: counts of the simulator by case and implementation, where the run itself has none.
+    """
     if ids is None:
         ids = list(run.environment.get("claims") or [])
         ids = ids or [claim.id for claim in ledger.values() if run.suite in claim.suites]
-    measured = Measured(run)
+    measured = Measured(run, counted_of_run(run) or counted)
     return [_judge_one(measured, _entry(ledger, id_), ledger) for id_ in ids]
 
 

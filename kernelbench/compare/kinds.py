@@ -8,7 +8,7 @@ bandwidth_share  `reads_thrice` reaches more than `share` of the effective bandw
 proportion       time of `unfused` over time of `fused` is the ratio of their traffic, within `tolerance`, on
                  cases that no cache can hold (more than 4 times the L2)
 specimen         verification rejects each of `specimens` as wrong, and `correct` was measured
-explanation      a mechanism that times cannot show
+explanation      counters of the simulator confirm each statement of the entry; times are not looked at
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from kernelbench import units
+from kernelbench import evidence, units
 from kernelbench.compare import verdicts
 from kernelbench.compare.ledger import Ledger, figures, find
 from kernelbench.compare.measured import SAME, Measured, MeasuredCase, Ratio
 from kernelbench.compare.verdicts import CaseVerdict, ClaimVerdict
+from kernelbench.counted import METRICS
 from kernelbench.records import Claim
 
 CACHE = "cold"
@@ -158,7 +159,36 @@ def specimen(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
 
 
 def explanation(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
-    return _unmeasured(claim, "it explains by counting, which times cannot decide")
+    if not measured.counted:
+        return _unmeasured(claim, "it explains by counting, which times cannot decide, and nothing was counted")
+    cases, found = [], []
+    for case in _cases(measured, claim):
+        said = evidence.decide_all([claim], measured.counted.get(case.key, {}))
+        holds = evidence.overall(said)
+        confirmed = sum(one.decision == "confirmed" for one in said)
+        text = "; ".join(f"{one.decision}: {one.statement.says} ({one.text})" for one in said)
+        share = None if holds is None else confirmed / len(said)
+        cases.append(CaseVerdict(case.key, case.label, share, None, holds, text or "nobody was counted on this case"))
+        found += said
+    outcome = verdicts.overall(cases)
+    if outcome == "not measured":
+        return _unmeasured(claim, verdicts.unmeasured_reasons(cases), cases)
+    parts = "; ".join(_statement_text(statement, found) for statement in evidence.statements(claim))
+    sentence = f"Counted by the simulator on {verdicts.counted(cases)}: {parts}."
+    return ClaimVerdict(claim.id, claim.title, outcome, sentence, tuple(cases))
+
+
+def _statement_text(statement: evidence.Statement, found: list[evidence.Evidence]) -> str:
+    """What was said, and on how many cases counters confirm it."""
+    own = [one for one in found if one.statement == statement and one.decision != "not visible here"]
+    if not own:
+        return f"not visible: {statement.says}"
+    confirmed = sum(one.decision == "confirmed" for one in own)
+    word = "confirmed" if confirmed == len(own) else f"confirmed on {confirmed} of {len(own)}" if confirmed else ""
+    lefts = verdicts.spread([one.left for one in own if one.left is not None], METRICS[statement.metric].text)
+    rights = verdicts.spread([one.right for one in own if one.right is not None], METRICS[statement.metric].text)
+    than = statement.than if isinstance(statement.than, str) else "stated"
+    return f"{word or 'contradicted'}: {statement.says} ({statement.of} {lefts}, {than} {rights})"
 
 
 KINDS: Mapping[str, Judge] = {

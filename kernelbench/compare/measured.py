@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from kernelbench import statistics
+from kernelbench.counted import Counted
 from kernelbench.results import Run
 
 CACHES = ("cold", "warm")
@@ -87,10 +88,14 @@ def speedup(baseline: Timed, timed: Timed) -> Ratio:
 
 
 class Measured:
-    """The rows and samples of one run, by case, implementation, cache and method."""
+    """The rows and samples of one run, by case, implementation, cache and method.
 
-    def __init__(self, run: Run) -> None:
+    `counted`: what the simulator counted, of this run or of another one of the same suite.
+    """
+
+    def __init__(self, run: Run, counted: Mapping[str, Mapping[str, Counted]] | None = None) -> None:
         self.run = run
+        self.counted = counted or {}
         self.cases: list[MeasuredCase] = []
         self.implementations: list[str] = []
         self._timed: dict[tuple[str, str, str], dict[str, Timed]] = {}

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any
 
-from kernelbench import dtypes
+from kernelbench import dtypes, evidence
+from kernelbench.counted import METRICS
 
 NOT_STATED = "not stated"  # written out wherever the source says nothing
 SEVERAL = "several"  # shape of a mean over shapes that `what` names
@@ -87,6 +88,19 @@ def _list(value: Any) -> str:
     return "" if isinstance(value, list) else f"expected a list, got {value!r}"
 
 
+def _word_of(known: Mapping[str, Any]) -> Check:
+    def check(value: Any) -> str:
+        expected = f"expected one of {', '.join(known)}, got {value!r}"
+        return "" if isinstance(value, str) and value in known else expected + _nearest(value, known)
+
+    return check
+
+
+def _name_or_number(value: Any) -> str:
+    """Whom or what a count is set against; 0 is a number like others."""
+    return "" if not text(value) or value == 0 or not positive(value) else f"expected a name or number, got {value!r}"
+
+
 # Parameters of a claim by kind; `compare/kinds.py` says how each is judged.
 KINDS: Mapping[str, Mapping[str, Check]] = {
     "faster": {"faster": text, "slower": text},
@@ -126,7 +140,20 @@ _ENTRY: Mapping[str, Check] = {
     "flags": _list,
     "note": text,
 }
-_ENTRY_OPTIONAL: Mapping[str, Check] = {"implementations": _mapping, "figures": _list, "claim": _mapping}
+_ENTRY_OPTIONAL: Mapping[str, Check] = {
+    "implementations": _mapping,
+    "figures": _list,
+    "claim": _mapping,
+    "explanation": _list,
+}
+_STATEMENT: Mapping[str, Check] = {
+    "says": text,
+    "of": text,
+    "metric": _word_of(METRICS),
+    "relation": _word_of(evidence.RELATIONS),
+    "than": _name_or_number,
+}
+_STATEMENT_OPTIONAL: Mapping[str, Check] = {"factor": positive, "within": fraction}
 _CITATION: Mapping[str, Check] = dict.fromkeys(("project", "document", "url", "commit", "section"), text)
 _DEVICE: Mapping[str, Check] = {"name": text, "stated": _truth}
 _DEVICE_OPTIONAL: Mapping[str, Check] = {"peak_bytes_per_s": positive, "peak_source": text}
@@ -153,6 +180,7 @@ def problems(document: Any, file_stem: str) -> Iterator[str]:
     yield from _flag_problems(document.get("flags"))
     if isinstance(document.get("claim"), dict):
         yield from _claim_problems(document["claim"])
+    yield from _statement_problems(document)
     figures = document.get("figures", [])
     names = document.get("implementations", {})
     for index, figure in enumerate(figures if isinstance(figures, list) else []):
@@ -186,6 +214,19 @@ def _claim_problems(claim: dict[str, Any]) -> Iterator[str]:
         yield f"claim.kind: expected one of {', '.join(KINDS)}, got {kind!r}{_nearest(kind, KINDS)}"
         return
     yield from _keys("claim", claim, {**_CLAIM, **KINDS[kind]}, _CLAIM_OPTIONAL)
+
+
+def _statement_problems(document: Mapping[str, Any]) -> Iterator[str]:
+    """Wrong statements of the explanation; a claim that is an explanation must have some."""
+    entries, claim = document.get("explanation", []), document.get("claim")
+    if isinstance(claim, dict) and claim.get("kind") == "explanation" and not entries:
+        yield "explanation: missing; expected statements that counters can decide, as the claim's kind asks for"
+    for index, entry in enumerate(entries if isinstance(entries, list) else []):
+        place = f"explanation[{index}]"
+        if isinstance(entry, dict):
+            yield from _keys(place, entry, _STATEMENT, _STATEMENT_OPTIONAL)
+        else:
+            yield f"{place}: expected a mapping, got {entry!r}"
 
 
 def _figure_problems(place: str, figure: Any, names: Mapping[str, Any]) -> Iterator[str]:

@@ -1,0 +1,220 @@
+"""One implementation on one case as the simulator counted it, and what the counts come to: the metrics.
+
+Every metric has its name, unit and meaning here, once. Tables, sentences, ledger entries and pages name it;
+none of them computes anything from counters by itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields
+from math import prod
+from typing import TYPE_CHECKING, Any, Literal
+
+from kernelbench.counters import Counters, LaunchCounters
+from kernelbench.gpu import DeviceProperties
+from kernelbench.units import bytes_text, count_text, digits, share_text
+
+if TYPE_CHECKING:
+    from kernelbench.results import Run
+
+SECTOR_BYTES = 32
+COUNTERS = tuple(one.name for one in fields(Counters))  # also the names of their columns in results.csv
+
+
+@dataclass(frozen=True)
+class LaunchShape:
+    """What a launch asks of a GPU. 0 registers: not known."""
+
+    entry: str
+    blocks: int
+    threads: int  # of a block
+    shared_bytes: int = 0  # static and dynamic
+    registers: int = 0
+
+    @property
+    def warps(self) -> int:
+        """Of all blocks."""
+        return self.blocks * -(-self.threads // 32)
+
+
+@dataclass(frozen=True)
+class Counted:
+    """One implementation on one case: what all its launches together did."""
+
+    case: str  # key of the case
+    implementation: str
+    counters: Counters
+    role: str = "kernel"
+    least_bytes: int | None = None  # each input read once, each output written once
+    shapes: tuple[LaunchShape, ...] = ()
+    launches: tuple[LaunchCounters, ...] = ()  # empty where only the totals were kept
+    sampled: str = ""  # "sampled 64 of 262144 blocks"
+    gpu: DeviceProperties | None = None  # for which occupancy is calculated
+
+    def value(self, metric: str) -> float | None:
+        """None where it makes no sense: sectors a request without a request."""
+        return METRICS[metric].value(self)
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A number that says something of a kernel. `better`: which of two kernels has less to do."""
+
+    name: str
+    header: str  # of a table's column, two lines at most
+    meaning: str
+    value: Callable[[Counted], float | None]
+    text: Callable[[float], str]
+    better: Literal["less", "more"] = "less"
+    shown: bool = True  # as a column of its own
+
+
+def counted_of_run(run: Run) -> dict[str, dict[str, Counted]]:
+    """What a run's results.csv holds of counters: by case, then implementation. {} for a run on a GPU."""
+    if any(name not in run.rows for name in COUNTERS):
+        return {}
+    found: dict[str, dict[str, Counted]] = {}
+    for row in run.rows.to_dict("records"):
+        if _is_number(row[COUNTERS[0]]):
+            found.setdefault(row["case"], {}).setdefault(row["implementation"], _of_row(row))
+    return found
+
+
+def _of_row(row: Mapping[str, Any]) -> Counted:
+    sampled = re.search(r"sampled \d+ of \d+ blocks", str(row["reason"]))
+    registers = int(row["registers"]) if _is_number(row["registers"]) else 0
+    static = int(row["static_shared_bytes"]) if _is_number(row["static_shared_bytes"]) else 0
+    return Counted(
+        case=row["case"],
+        implementation=row["implementation"],
+        counters=Counters(**{name: int(row[name]) if _is_number(row[name]) else 0 for name in COUNTERS}),
+        role=row["role"],
+        least_bytes=int(row["bytes_moved"]) if _is_number(row["bytes_moved"]) else None,
+        shapes=tuple(_shapes(row["launches"], registers, static)),
+        sampled=sampled[0] if sampled else "",
+    )
+
+
+_LAUNCH = re.compile(r"(\S+)<<<([\dx]+), ([\dx]+)(?:, (\d+))?>>>")  # as planning.launch_text writes it
+
+
+def _shapes(cell: str, registers: int, static_shared_bytes: int) -> Iterable[LaunchShape]:
+    for entry, grid, block, shared in _LAUNCH.findall(cell):
+        blocks, threads = (prod(map(int, extent.split("x"))) for extent in (grid, block))
+        yield LaunchShape(entry, blocks, threads, static_shared_bytes + int(shared or 0), registers)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and value == value  # noqa: PLR0124 - NaN
+
+
+# ---- The metrics ---------------------------------------------------------------------------------
+
+
+def _ratio(part: float, whole: float | None) -> float | None:
+    return part / whole if whole else None
+
+
+def moved_bytes(counters: Counters) -> int:
+    """Distinct bytes that each launch reads and writes, added up over the launches."""
+    return counters.read_once_bytes + counters.written_once_bytes
+
+
+def _asked_bytes(counters: Counters) -> int:
+    """What all loads together ask for, in whole sectors: every repetition counts, scattering does not."""
+    return SECTOR_BYTES * counters.global_load_ideal_sectors
+
+
+def _shared_ideal(counters: Counters) -> int:
+    return counters.shared_load_ideal_wavefronts + counters.shared_store_ideal_wavefronts
+
+
+def _accesses(counters: Counters) -> int:
+    return counters.global_load_requests + counters.global_store_requests + counters.global_atomic_requests
+
+
+def _local_bytes(counters: Counters) -> int:
+    return SECTOR_BYTES * (counters.local_load_sectors + counters.local_store_sectors)
+
+
+def resident_share(shape: LaunchShape, gpu: DeviceProperties) -> float:
+    """Threads of one multiprocessor that can be there at once, of those it has places for."""
+    blocks = gpu.resident_blocks(shape.threads, shape.registers, shape.shared_bytes)
+    return blocks * shape.threads / gpu.max_threads_per_multiprocessor
+
+
+def _occupancy(one: Counted) -> float | None:
+    if one.gpu is None or not one.shapes or not all(shape.registers for shape in one.shapes):
+        return None
+    return min(resident_share(shape, one.gpu) for shape in one.shapes)
+
+
+def _few(value: float) -> str:
+    """One decimal below 100: `3.3`, `28.0`."""
+    return f"{value:.1f}" if value < 100 else digits(value, 3)
+
+
+def _times(value: float) -> str:
+    return digits(value, 3) if value >= 100 else f"{value:.2f}"
+
+
+# name, header, meaning, value, text, further arguments: a new metric is a new line
+METRICS: Mapping[str, Metric] = {
+    metric.name: metric
+    for metric in (
+        Metric("launches", "launches", "kernel launches", lambda c: len(c.shapes) or None, count_text),
+        Metric("traffic", "traffic\n/ least", "distinct bytes that the launches read and write, over the least traffic",
+               lambda c: _ratio(moved_bytes(c.counters), c.least_bytes), _times),
+        Metric("reads", "reads of\neach byte", "bytes that loads ask for, over the distinct bytes read",
+               lambda c: _ratio(_asked_bytes(c.counters), c.counters.read_once_bytes), _times),
+        Metric("load_requests", "loads", "warp instructions that load from global memory",
+               lambda c: c.counters.global_load_requests, count_text, shown=False),
+        Metric("load_sectors", "sectors\na load", "32-byte sectors of a global load request",
+               lambda c: _ratio(c.counters.global_load_sectors, c.counters.global_load_requests), _few),
+        Metric("load_ideal", "least\na load", "sectors that the bytes of a global load request would fill",
+               lambda c: _ratio(c.counters.global_load_ideal_sectors, c.counters.global_load_requests), _few,
+               shown=False),
+        Metric("load_excess", "load\nexcess", "sectors of global loads over the fewest that hold their bytes",
+               lambda c: _ratio(c.counters.global_load_sectors, c.counters.global_load_ideal_sectors), _times,
+               shown=False),
+        Metric("load_bytes", "bytes\na load", "bytes that one global load request asks for, 512 at most",
+               lambda c: _ratio(_asked_bytes(c.counters), c.counters.global_load_requests), _few, "more",
+               shown=False),
+        Metric("store_sectors", "sectors\na store", "32-byte sectors of a global store request",
+               lambda c: _ratio(c.counters.global_store_sectors, c.counters.global_store_requests), _few),
+        Metric("store_ideal", "least\na store", "sectors that the bytes of a global store request would fill",
+               lambda c: _ratio(c.counters.global_store_ideal_sectors, c.counters.global_store_requests), _few,
+               shown=False),
+        Metric("store_excess", "store\nexcess", "sectors of global stores over the fewest that hold their bytes",
+               lambda c: _ratio(c.counters.global_store_sectors, c.counters.global_store_ideal_sectors), _times,
+               shown=False),
+        Metric("accesses", "global\naccesses", "warp instructions that load, store or change global memory",
+               lambda c: _accesses(c.counters), count_text),
+        Metric("atomic_sectors", "sectors\nan atomic", "32-byte sectors of a global atomic request",
+               lambda c: _ratio(c.counters.global_atomic_sectors, c.counters.global_atomic_requests), _few),
+        Metric("shared_requests", "shared\naccesses", "warp instructions that access shared memory",
+               lambda c: c.counters.shared_requests, count_text),
+        Metric("wavefronts", "wavefronts\na request", "passes over the 32 banks for a shared load or store",
+               lambda c: _ratio(c.counters.shared_load_wavefronts + c.counters.shared_store_wavefronts,
+                                c.counters.shared_load_requests + c.counters.shared_store_requests), _few),
+        Metric("bank_conflicts", "bank\nconflicts", "shared wavefronts over the fewest that move their bytes",
+               lambda c: _ratio(c.counters.shared_load_wavefronts + c.counters.shared_store_wavefronts,
+                                _shared_ideal(c.counters)), _times, shown=False),
+        Metric("shared_atomic_wavefronts", "wavefronts\nan atomic", "passes over the banks for a shared atomic",
+               lambda c: _ratio(c.counters.shared_atomic_wavefronts, c.counters.shared_atomic_requests), _few),
+        Metric("warp_instructions", "warp\ninstr.", "PTX instructions that warps executed",
+               lambda c: c.counters.warp_instructions, count_text),
+        Metric("lanes", "lanes\nof 32", "active lanes of a warp instruction, of the PTX",
+               lambda c: c.counters.lanes_per_instruction or None, _few, "more"),
+        Metric("divergence", "divergent\nbranches", "branches at which the lanes of a warp part, of the PTX",
+               lambda c: _ratio(c.counters.divergent_branches, c.counters.branches), share_text, shown=False),
+        Metric("barriers", "barriers\na block", "barriers that each warp of a block arrives at, on average",
+               lambda c: _ratio(c.counters.barriers, sum(shape.warps for shape in c.shapes)), _few),
+        Metric("local_bytes", "local\nmemory", "bytes to and from local memory: spills, arrays indexed at run time",
+               lambda c: _local_bytes(c.counters), bytes_text),
+        Metric("occupancy", "resident\nthreads", "threads that a multiprocessor can hold at once, of its places",
+               _occupancy, share_text, "more"),
+    )
+}  # fmt: skip

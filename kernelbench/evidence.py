@@ -1,0 +1,130 @@
+"""Published explanations as statements that counters can decide.
+
+An entry of the ledger lists them under `explanation:`, each about one metric of one implementation:
+
+    explanation:
+      - says: neighbouring threads with a strided index collide in banks
+        of: tree_strided
+        metric: bank_conflicts
+        relation: more                  # more, less or times
+        than: tree_sequential           # an implementation, or a number
+        factor: 1.1                     # for more and less: at least so many times; for times: the stated ratio
+
+The right side of `times` may deviate by `within`, 5 % if it is not given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from kernelbench.counted import METRICS, Counted
+from kernelbench.records import Claim
+from kernelbench.units import digits
+
+Decision = Literal["confirmed", "contradicted", "not visible here"]
+
+APART = 1.02  # counts nearer to each other than this are not called more or less
+WITHIN = 0.05
+
+
+@dataclass(frozen=True)
+class Statement:
+    """`metric` of the implementation `of`, set against that of another, or against a number."""
+
+    claim: str  # id in the ledger
+    says: str
+    of: str
+    metric: str
+    relation: str
+    than: str | float
+    factor: float
+    within: float
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the counters of one case say of a statement."""
+
+    statement: Statement
+    decision: Decision
+    text: str  # both numbers, or why there are none
+    left: float | None = None
+    right: float | None = None
+
+
+def statements(claim: Claim) -> tuple[Statement, ...]:
+    """The statements of a ledger entry, in the order of the file."""
+    return tuple(_statement(claim.id, entry) for entry in claim.document.get("explanation", ()))
+
+
+def _statement(claim: str, entry: Mapping[str, Any]) -> Statement:
+    default = 1.0 if entry["relation"] == "times" else APART
+    return Statement(
+        claim=claim,
+        says=entry["says"],
+        of=entry["of"],
+        metric=entry["metric"],
+        relation=entry["relation"],
+        than=entry["than"],
+        factor=entry.get("factor", default),
+        within=entry.get("within", WITHIN),
+    )
+
+
+def _is_times(left: float, right: float, statement: Statement) -> bool:
+    stated = right * statement.factor
+    return abs(left - stated) <= statement.within * abs(stated)
+
+
+# A relation between two numbers; a new one is a new line.
+RELATIONS: Mapping[str, Callable[[float, float, Statement], bool]] = {
+    "more": lambda left, right, statement: left > right and left >= right * statement.factor,
+    "less": lambda left, right, statement: left < right and left * statement.factor <= right,
+    "times": _is_times,
+}
+
+
+def decide(statement: Statement, case: Mapping[str, Counted]) -> Evidence:
+    """Judge a statement on one case; `case` holds who was counted, by name."""
+    sides = [statement.of] if isinstance(statement.than, int | float) else [statement.of, statement.than]
+    missing = [name for name in sides if name not in case]
+    if missing:
+        return Evidence(statement, "not visible here", f"{' and '.join(missing)}: not counted on this case")
+    values = [case[name].value(statement.metric) for name in sides]
+    metric = METRICS[statement.metric]
+    if None in values:
+        nothing = " and ".join(name for name, value in zip(sides, values, strict=True) if value is None)
+        return Evidence(statement, "not visible here", f"{nothing}: nothing to count ({metric.meaning})")
+    left = float(values[0] or 0.0)
+    right = float(statement.than if isinstance(statement.than, int | float) else values[1] or 0.0)
+    holds = RELATIONS[statement.relation](left, right, statement)
+    return Evidence(statement, "confirmed" if holds else "contradicted", _text(statement, left, right), left, right)
+
+
+def decide_all(claims: Iterable[Claim], case: Mapping[str, Counted]) -> list[Evidence]:
+    """Every statement of these entries of which at least one side was counted on the case."""
+    return [
+        decide(statement, case)
+        for claim in claims
+        for statement in statements(claim)
+        if {statement.of, statement.than} & set(case)
+    ]
+
+
+def overall(found: Sequence[Evidence]) -> bool | None:
+    """True where all that could be seen is confirmed, None where nothing could be seen."""
+    seen = [one.decision == "confirmed" for one in found if one.decision != "not visible here"]
+    return all(seen) if seen else None
+
+
+def _text(statement: Statement, left: float, right: float) -> str:
+    """`tree_strided 3.30, tree_sequential 1.00`, and of `times` the ratio beside the stated one."""
+    text = METRICS[statement.metric].text
+    if isinstance(statement.than, int | float):
+        return f"{statement.of} {text(left)}, stated {text(right * statement.factor)}"
+    both = f"{statement.of} {text(left)}, {statement.than} {text(right)}"
+    if statement.relation != "times" or not right:
+        return both
+    return f"{both}: {digits(left / right, 3)} times, stated {digits(statement.factor, 3)}"
