@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from kernelbench.results import Run
 
 SECTOR_BYTES = 32
-COUNTERS = tuple(one.name for one in fields(Counters))  # also the names of their columns in results.csv
+# Counters with a column of their own in results.csv; it has thread_instructions as lanes_per_instruction.
+_COLUMNS = tuple(one.name for one in fields(Counters) if one.name != "thread_instructions")
 
 
 @dataclass(frozen=True)
@@ -73,27 +74,27 @@ class Metric:
 
 def counted_of_run(run: Run) -> dict[str, dict[str, Counted]]:
     """What a run's results.csv holds of counters: by case, then implementation. {} for a run on a GPU."""
-    if any(name not in run.rows for name in COUNTERS):
-        return {}
     found: dict[str, dict[str, Counted]] = {}
     for row in run.rows.to_dict("records"):
-        if _is_number(row[COUNTERS[0]]):
+        if _number(row["warp_instructions"]):
             found.setdefault(row["case"], {}).setdefault(row["implementation"], _of_row(row))
     return found
 
 
 def _of_row(row: Mapping[str, Any]) -> Counted:
-    sampled = re.search(r"sampled \d+ of \d+ blocks", str(row["reason"]))
-    registers = int(row["registers"]) if _is_number(row["registers"]) else 0
-    static = int(row["static_shared_bytes"]) if _is_number(row["static_shared_bytes"]) else 0
+    counters = Counters(
+        thread_instructions=round(_number(row["lanes_per_instruction"]) * _number(row["warp_instructions"])),
+        **{name: round(_number(row[name])) for name in _COLUMNS},
+    )
+    registers, static = int(_number(row["registers"])), int(_number(row["static_shared_bytes"]))
     return Counted(
         case=row["case"],
         implementation=row["implementation"],
-        counters=Counters(**{name: int(row[name]) if _is_number(row[name]) else 0 for name in COUNTERS}),
+        counters=counters,
         role=row["role"],
-        least_bytes=int(row["bytes_moved"]) if _is_number(row["bytes_moved"]) else None,
+        least_bytes=int(_number(row["bytes_moved"])) or None,
         shapes=tuple(_shapes(row["launches"], registers, static)),
-        sampled=sampled[0] if sampled else "",
+        sampled=row["sampled"] and f"sampled {row['sampled']}",
     )
 
 
@@ -106,8 +107,9 @@ def _shapes(cell: str, registers: int, static_shared_bytes: int) -> Iterable[Lau
         yield LaunchShape(entry, blocks, threads, static_shared_bytes + int(shared or 0), registers)
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and value == value  # noqa: PLR0124 - NaN
+def _number(value: Any) -> float:
+    """A cell of a column of numbers; 0 for an empty one."""
+    return float(value) if isinstance(value, int | float) and value == value else 0.0  # noqa: PLR0124 - NaN
 
 
 # ---- The metrics ---------------------------------------------------------------------------------
