@@ -25,6 +25,8 @@ class DeviceProperties:
     max_grid: tuple[int, int, int] = (2**31 - 1, 65535, 65535)
     max_threads_per_block: int = 1024
     warp_size: int = 32
+    max_clock_hz: float = 0.0  # of the multiprocessors, boosted; 0 where it is not known
+    schedulers_per_multiprocessor: int = 4  # each starts at most one warp instruction a clock (sm_70 and later)
 
     @property
     def architecture(self) -> str:

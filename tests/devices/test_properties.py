@@ -19,11 +19,16 @@ KB = 1024
         ("t4", 256, 32, 0, 4),
         ("l4", 512, 32, 0, 3),
         ("l4", 1024, 32, 0, 1),
-        # Limited by the number of blocks: 32, but 16 on sm_75 and 24 on sm_89.
+        ("rtx3090", 1024, 32, 0, 1),
+        ("rtx5090", 512, 32, 0, 3),
+        ("b200", 1024, 32, 0, 2),
+        # Limited by the number of blocks: 32, but 16 on sm_75 and sm_86, 24 on sm_89 and sm_120.
         ("h200", 32, 16, 0, 32),
         ("h200", 33, 16, 0, 32),
         ("t4", 32, 16, 0, 16),
+        ("rtx3090", 32, 16, 0, 16),
         ("l4", 32, 16, 0, 24),
+        ("rtx5090", 32, 16, 0, 24),
         # Limited by registers: 65536, given out to warps by 256 out of four equal parts.
         ("h200", 256, 64, 0, 4),
         ("h200", 256, 33, 0, 6),  # 33 and 40 take the same 1280 a warp: 12 warps a part, 48 together
@@ -71,13 +76,14 @@ def test_gpus_are_named_in_any_case_and_unknown_ones_refused() -> None:
     assert known_gpu("a100").architecture == "sm_80"
     with pytest.raises(InputError) as caught:
         known_gpu("k80")
-    assert str(caught.value) == "--gpu k80: unknown GPU; expected one of v100, t4, a100, l4, h100, h200"
+    assert str(caught.value) == f"--gpu k80: unknown GPU; expected one of {', '.join(KNOWN)}"
 
 
 @pytest.mark.parametrize("gpu", KNOWN)
 def test_the_known_gpus_are_in_the_right_units(gpu: str) -> None:
     own = KNOWN[gpu]
     assert 4 * 2**20 <= own.l2_bytes < own.memory_bytes < 200e9
-    assert 300e9 <= own.peak_bytes_per_s < 5e12
+    assert 300e9 <= own.peak_bytes_per_s <= 8e12
+    assert 1.3e9 < own.max_clock_hz < 2.6e9
     assert own.shared_per_block == 48 * KB <= own.shared_per_block_optin <= own.shared_per_multiprocessor
     assert own.architecture == "sm_{}{}".format(*own.compute_capability)

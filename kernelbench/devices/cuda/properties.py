@@ -41,4 +41,5 @@ def properties_of(number: int) -> DeviceProperties:
         max_grid=tuple(values["maxGridSize"]),
         max_threads_per_block=values["maxThreadsPerBlock"],
         warp_size=values["warpSize"],
+        max_clock_hz=1e3 * attributes.get("ClockRate", 0),
     )
