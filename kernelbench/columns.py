@@ -16,6 +16,48 @@ class Column:
     meaning: str
 
 
+# What the simulator counts, over all launches of a row; empty where a GPU measured. Each is a field of
+# `counters.Counters` or one of its properties, but for `sampled`.
+COUNTERS = (
+    Column(
+        "sampled", "", "simulator: the blocks that were run, as 64 of 262144 blocks; counts are scaled to all of them"
+    ),
+    Column("warp_instructions", "", "PTX instructions executed, one for each warp; not those of the machine code"),
+    Column("lanes_per_instruction", "", "active lanes of a warp instruction, of 32"),
+    Column("global_load_requests", "", "warp instructions that load from global memory"),
+    Column("global_load_sectors", "", "sectors of 32 bytes that these loads touch, each request on its own"),
+    Column("global_load_ideal_sectors", "", "the fewest sectors that hold the bytes asked for"),
+    Column("global_store_requests", "", "warp instructions that store to global memory"),
+    Column("global_store_sectors", "", "sectors of 32 bytes that these stores touch"),
+    Column("global_store_ideal_sectors", "", "the fewest sectors that hold the bytes stored"),
+    Column("global_atomic_requests", "", "warp instructions that are global atomics"),
+    Column("global_atomic_sectors", "", "sectors of 32 bytes that these atomics touch"),
+    Column("shared_load_requests", "", "warp instructions that load from shared memory"),
+    Column(
+        "shared_load_wavefronts", "", "passes over the 32 banks that these loads take; more than ideal: bank conflicts"
+    ),
+    Column("shared_load_ideal_wavefronts", "", "the fewest passes for the bytes asked for"),
+    Column("shared_store_requests", "", "warp instructions that store to shared memory"),
+    Column("shared_store_wavefronts", "", "passes over the 32 banks that these stores take"),
+    Column("shared_store_ideal_wavefronts", "", "the fewest passes for the bytes stored"),
+    Column("shared_atomic_requests", "", "warp instructions that are shared atomics"),
+    Column("shared_atomic_wavefronts", "", "passes over the 32 banks that these atomics take"),
+    Column(
+        "local_load_requests", "", "warp instructions that load from local memory, as the PTX has it; spills come later"
+    ),
+    Column("local_load_sectors", "", "sectors of 32 bytes that these loads touch"),
+    Column("local_store_requests", "", "warp instructions that store to local memory"),
+    Column("local_store_sectors", "", "sectors of 32 bytes that these stores touch"),
+    Column("barriers", "", "times that a warp arrives at a block-wide barrier"),
+    Column("branches", "", "branches executed, one for each warp"),
+    Column(
+        "divergent_branches", "", "those where lanes of a warp part, in the PTX; machine code may predicate instead"
+    ),
+    Column("read_once_bytes", "B", "distinct sectors of global memory read, in bytes, summed over launches"),
+    Column("written_once_bytes", "B", "distinct sectors of global memory written, in bytes, summed over launches"),
+)
+
+
 # results.csv: one row for each case, implementation, cache and method; a row without a measurement
 # (status other than ok) has cache and method empty.
 RESULTS = (
@@ -61,6 +103,7 @@ RESULTS = (
     Column("power_w", "W", "power draw while the case was measured"),
     Column("temperature_c", "C", "GPU temperature while the case was measured"),
     Column("throttle", "", "NVML's reasons for a lowered clock while the case was measured"),
+    *COUNTERS,
 )
 
 # samples.csv.gz: one row a sample.
@@ -93,6 +136,14 @@ COMPARISON = (
     Column("published_share", "", "bandwidth of the published time over the peak of that GPU"),
     Column("claim", "", "id of the ledger entry it is from"),
     Column("reason", "", "why cells are empty"),
+    Column("global_bytes", "B", "simulator: global sectors loaded, stored and in atomics, times 32 bytes"),
+    Column("global_bytes_ratio", "", "over that of the baseline; below 1 is less traffic"),
+    Column("distinct_bytes", "B", "simulator: read_once_bytes + written_once_bytes"),
+    Column("distinct_bytes_ratio", "", "over that of the baseline"),
+    Column("shared_wavefronts", "", "simulator: passes over the banks of shared memory, of all its accesses"),
+    Column("shared_wavefronts_ratio", "", "over that of the baseline"),
+    Column("warp_instructions", "", "simulator: PTX instructions executed, one for each warp"),
+    Column("warp_instructions_ratio", "", "over that of the baseline"),
 )
 
 

@@ -1,13 +1,15 @@
 """What the rooms promise each other: the device that runs kernels, and the times it takes.
 
-`devices/cuda.py` is the one that measures; tests use a fake that keeps a log and a set clock.
+`devices/cuda` is the one that measures, `devices/simulated.py` the one that counts; tests use a fake that keeps
+a log and a set clock.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
+from kernelbench.counters import LaunchCounters
 from kernelbench.differences import Differences
 from kernelbench.records import (
     Array,
@@ -112,3 +114,28 @@ class Device(Protocol):
 
     def release(self) -> None:
         """Give back memory that cached pools hold."""
+
+
+@runtime_checkable
+class CountingDevice(Device, Protocol):
+    """A device that has no time: it counts what kernels do. Nobody may ask its clock for more than `wait`.
+
+    Of large grids it may run a sample of the blocks. What those wrote, and nothing else, is then verified.
+    """
+
+    full: bool  # run every block, whatever it costs
+    strict: bool  # look for what is wrong even where outputs are right: races, uninitialised reads, ..
+    slice_elements: int  # of the largest array, to be verified at a time
+
+    def prepare(self) -> None:
+        """Make ready what every launch needs, which can take seconds. NoCompiler where it cannot be made."""
+
+    def counts(self, executable: Executable) -> tuple[LaunchCounters, ...]:
+        """What each launch of the executable's last run did."""
+
+    def materialise(self, part: Array) -> Array:
+        """A part of an input, its values made now where that was put off."""
+
+    def written(self, output: Array) -> Array | None:
+        """Ranges [start, stop) of the flat output, int64 [n, 2] in order, that the last run wrote and that depend on
+        nothing that was left out of its sample. None: every block was run, so all of it counts."""

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from kernelbench import dtypes
+from kernelbench.counters import LaunchCounters
 from kernelbench.errors import Unsupported
 from kernelbench.gpu import DeviceProperties as DeviceProperties  # noqa: PLC0414 - plans import their words from here
 
@@ -288,7 +289,7 @@ Status = Literal["ok", "wrong", "failed", "unsupported", "skipped"]
 
 @dataclass(frozen=True)
 class Result:
-    """One case on one implementation: measured, or the reason why not."""
+    """One case on one implementation: measured or counted, or the reason why not."""
 
     case: Case
     implementation: Implementation
@@ -298,6 +299,7 @@ class Result:
     binary: Binary | None = None
     check: Check | None = None
     measurements: tuple[Measurement, ...] = ()
+    counters: tuple[LaunchCounters, ...] = ()  # of each launch of the plan, where it ran on the simulator
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,7 @@ RESULTS_FILE, SAMPLES_FILE, ENVIRONMENT_FILE = "results.csv", "samples.csv.gz", 
 _TEXT_COLUMNS = (
     "suite", "case", "operation", "shape", "axes", "dtype", "implementation", "role", "arithmetic", "status",
     "reason", "cache", "method", "stopped", "floor_limited", "check", "launches", "input_loads", "binary", "throttle",
+    "sampled",
 )  # fmt: skip
 
 
@@ -49,6 +50,11 @@ class Run:
     @property
     def device(self) -> str:
         return str(self.environment.get("device", {}).get("name", "unknown device"))
+
+    @property
+    def simulated(self) -> bool:
+        """Whether kernels were counted on the simulator: such a run has no times."""
+        return bool(self.environment.get("device", {}).get("simulator"))
 
     @cached_property
     def samples(self) -> pandas.DataFrame:
@@ -83,6 +89,8 @@ def read_run(folder: Path) -> Run:
     except (OSError, ValueError) as error:
         raise ResultsError(f"{results}: cannot be read ({error})") from error
     for column in columns.names(columns.RESULTS):
+        if column not in rows and column in columns.names(columns.COUNTERS):
+            rows[column] = ""  # of a run from before there was a simulator
         if column not in rows:
             raise ResultsError(f"{results}: column '{column}' is missing; this file was not written by this version")
         if column not in _TEXT_COLUMNS:
@@ -126,14 +134,18 @@ class Store:
             ) from error
 
     def _start_results(self) -> None:
+        """Write the header; a run that is gone on with keeps the one that it has."""
         path = self.folder / RESULTS_FILE
-        if not path.exists():
-            path.write_text(_csv_text([columns.names(columns.RESULTS)]))
+        self._names = columns.names(columns.RESULTS)
+        if path.exists():
+            with path.open(newline="") as file:
+                self._names = next(csv.reader(file), self._names)
+        else:
+            path.write_text(_csv_text([self._names]))
 
     def append(self, rows: Sequence[Mapping[str, Any]], samples: Iterable[Sequence[Any]]) -> None:
         """Add whole rows of results.csv (by column name) and their samples, and flush both to disk."""
-        names = columns.names(columns.RESULTS)
-        text = _csv_text([[_cell(row.get(name)) for name in names] for row in rows])
+        text = _csv_text([[_cell(row.get(name)) for name in self._names] for row in rows])
         sample_lines = [list(sample) for sample in samples]
         try:
             if sample_lines:

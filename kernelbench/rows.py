@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from kernelbench import columns
+from kernelbench.counters import LaunchCounters, total
 from kernelbench.planning import input_loads, launch_text
 from kernelbench.records import Limits, Measurement, Operation, Result
 
 FLOOR_LIMITED = 3.0  # times an empty kernel: below this a time says as much of the launch as of the kernel
 
 
-def rows_of(suite: str, operation: Operation, result: Result, limits: Limits) -> list[Mapping[str, Any]]:
-    """One row for each measurement; one row without times where there is none."""
+def rows_of(suite: str, operation: Operation, result: Result, limits: Limits | None) -> list[Mapping[str, Any]]:
+    """One row for each measurement; one row without times where there is none. `limits` None: nothing is timed."""
     common = {**_case_cells(suite, operation, result), **_check_cells(result), **_build_cells(operation, result)}
-    if not result.measurements:
-        return [common]
+    if not result.measurements or limits is None:
+        return [{**common, **_counter_cells(result.counters)}]
     return [{**common, **_time_cells(operation, result, measured, limits)} for measured in result.measurements]
 
 
@@ -84,6 +86,18 @@ def _build_cells(operation: Operation, result: Result) -> dict[str, Any]:
         "input_loads": " ".join(f"{name}={count}" for name, count in loads.items()),
         "binary": result.binary.key[:16],
     }
+
+
+def _counter_cells(launches: Sequence[LaunchCounters]) -> dict[str, Any]:
+    """All launches of the row together; `sampled` names the launch of which the smallest share was run."""
+    if not launches:
+        return {}
+    added = total(one.counters for one in launches)
+    least = min(launches, key=lambda one: one.blocks_run / one.blocks if one.blocks else 1.0)
+    cells: dict[str, Any] = {
+        name: getattr(added, name) for name in columns.names(columns.COUNTERS) if name != "sampled"
+    }
+    return {**cells, "sampled": least.sampled.removeprefix("sampled ")}
 
 
 def _time_cells(operation: Operation, result: Result, measured: Measurement, limits: Limits) -> dict[str, Any]:

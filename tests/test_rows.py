@@ -9,6 +9,7 @@ import pytest
 
 from kernelbench import columns
 from kernelbench.catalog import load_catalog
+from kernelbench.counters import Counters, LaunchCounters
 from kernelbench.records import (
     Binary,
     Case,
@@ -40,6 +41,10 @@ FACTS = {
 }
 BINARY = Binary("0123456789abcdef0123", Path("k.cubin"), Path("k.ptx"), "sm_90", ("nvcc",), FACTS, cached=False)
 KERNEL = Implementation("two_kernels", "", Origin("test"), plan=lambda case, device: PLAN, arithmetic="fast")
+COUNTED = (
+    LaunchCounters("k1", Counters(warp_instructions=30, thread_instructions=600, global_load_sectors=7), {}, 64, 8),
+    LaunchCounters("k2", Counters(warp_instructions=10, thread_instructions=320, read_once_bytes=96), {}, 100, 100),
+)
 CHECK = Check(True, 42, 512, 0, 1e-4, 2e-3, Tolerance(1e-3, 1e-7))
 
 
@@ -61,8 +66,9 @@ def one_row(**changes: Any) -> dict[str, Any]:
 
 
 def test_every_cell_has_a_column_and_every_column_is_filled_somewhere() -> None:
-    row = one_row()
-    assert set(row) == set(columns.names(columns.RESULTS))
+    timed, counted = one_row(), one_row(measurements=(), counters=COUNTED)
+    assert set(timed) | set(counted) == set(columns.names(columns.RESULTS))
+    assert set(counted) - set(timed) == set(columns.names(columns.COUNTERS))
 
 
 def test_the_case_is_told_as_text_and_in_parts() -> None:
@@ -111,6 +117,15 @@ def test_a_row_for_each_measurement() -> None:
     found = rows_of("s", OPERATION, result(measurements=(measured("cold"), measured("warm"))), LIMITS)
     assert [row["cache"] for row in found] == ["cold", "warm"]
     assert {row["launches"] for row in found} == {"k1<<<7, 256>>>; k2<<<4x2, 32x4, 4096>>>"}
+
+
+def test_counts_are_those_of_all_launches_and_the_smallest_sample_is_named() -> None:
+    row = one_row(measurements=(), counters=COUNTED)
+    assert (row["warp_instructions"], row["global_load_sectors"], row["read_once_bytes"]) == (40, 7, 96)
+    assert row["lanes_per_instruction"] == 23
+    assert row["sampled"] == "8 of 64 blocks"
+    assert one_row(measurements=(), counters=COUNTED[1:])["sampled"] == ""
+    assert "median_s" not in row
 
 
 def test_a_refusal_is_one_row_with_its_reason_and_no_time() -> None:

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from kernelbench.contracts import LARGE_SCRATCH_BYTES, Device, Executable
+from kernelbench.contracts import LARGE_SCRATCH_BYTES, CountingDevice, Device, Executable
+from kernelbench.counters import LaunchCounters
 from kernelbench.errors import DeviceError, DeviceLost, MissingLibrary, Unsupported
 from kernelbench.measure.limits import ABOVE_CEILING
 from kernelbench.measure.rounds import CaseMeasurement, Contender, Precision
@@ -15,6 +16,8 @@ from kernelbench.measure.verify import Setup, run_and_check
 from kernelbench.planning import CasePlan, Planned, unread_inputs
 from kernelbench.records import Arrays, Check, Limits, Measurement, Operation, Result, Status
 from kernelbench.units import rate_text, time_text
+
+NOT_TIMED = "not timed: simulated"  # the reason of a row that has counts instead of times
 
 # Where arrays lie in memory moves a kernel's time by up to 5 %, for as long as they lie there. Rounds go
 # through this many places, so that the median is that of the kernel and not of one of them.
@@ -38,14 +41,16 @@ class CaseRun:
     def __init__(self, device: Device, operation: Operation, plan: CasePlan) -> None:
         self.device, self.operation, self.plan = device, operation, plan
         self.results: dict[str, Result] = {}
+        self.counters: dict[str, tuple[LaunchCounters, ...]] = {}  # of those that were right, by name
 
     def run(self, settings: Settings, progress: Callable[[float], None] = lambda share: None) -> list[Result]:
         """Results in the order of the plan. DeviceLost ends the case, with `results` as far as they got."""
         setup, contenders = None, []
         try:
             setup = Setup(self.device, self.operation, self.plan.case, [self._arrays(settings.seed)])
-            contenders = self._verify_all(setup, settings.seed)
-            if settings.precision and contenders:
+            counting = isinstance(self.device, CountingDevice)
+            contenders = self._verify_all(setup, settings.seed, progress if counting else lambda share: None)
+            if settings.precision and contenders and not counting:
                 self._place(setup, contenders, settings.seed + 1)
                 ready = [contender for contender in contenders if not contender.failure]
                 CaseMeasurement(setup, settings.caches, settings.precision, settings.seed + 1, progress).run(ready)
@@ -110,13 +115,14 @@ class CaseRun:
 
     # ---- Verify ----
 
-    def _verify_all(self, setup: Setup, seed: int) -> list[Contender]:
+    def _verify_all(self, setup: Setup, seed: int, progress: Callable[[float], None]) -> list[Contender]:
         """Run and check each implementation once; those that are right go on."""
         contenders = []
-        for planned in self.plan.planned:
+        for number, planned in enumerate(self.plan.planned, start=1):
             contender = self._verify(setup, planned, seed)
             if contender is not None:
                 contenders.append(contender)
+            progress(number / len(self.plan.planned))
         return contenders
 
     def _verify(self, setup: Setup, planned: Planned, seed: int) -> Contender | None:
@@ -135,7 +141,10 @@ class CaseRun:
         if not check.passed:
             self._keep(planned, "wrong", check.message + self._unread(planned), check)
             return None
-        return Contender(implementation, [executable], check=check)
+        contender = Contender(implementation, [executable], check=check)
+        if isinstance(self.device, CountingDevice):
+            self.counters[implementation.name] = self.device.counts(executable)
+        return contender
 
     def _unread(self, planned: Planned) -> str:
         """Inputs that the machine code never loads, as a reason why an output is wrong; '' for none."""
@@ -154,7 +163,24 @@ class CaseRun:
         elif impossible:
             self._keep(planned, "failed", impossible, check)
         else:
-            self._keep(planned, "ok", "; ".join(contender.notes), check, contender.measurements)
+            notes = [*contender.notes, *self._counting_notes(contender, settings)]
+            # Of a sample that depends on what was left out, nothing is verified.
+            self._keep(
+                planned, "ok", "; ".join(notes), check if check and check.elements else None, contender.measurements
+            )
+
+    def _counting_notes(self, contender: Contender, settings: Settings) -> list[str]:
+        """Why a row of the simulator has no time, and how much of it was run and verified."""
+        launches = self.counters.get(contender.implementation.name)
+        if launches is None:
+            return []
+        sampled = list(dict.fromkeys(one.sampled for one in launches if one.sampled))
+        unverified = contender.check is not None and not contender.check.elements
+        return [
+            *([NOT_TIMED] if settings.precision else []),
+            *sampled[:1],
+            *(["nothing verified: all that the sample wrote depends on blocks outside of it"] if unverified else []),
+        ]
 
     def _impossible(self, contender: Contender, limits: Limits) -> str:
         """A time that no correct kernel can have: more bytes a second than the best copy, out of DRAM."""
@@ -186,6 +212,7 @@ class CaseRun:
             binary=planned.binary,
             check=check,
             measurements=tuple(measurements),
+            counters=self.counters.get(planned.implementation.name, ()) if status == "ok" else (),
         )
 
     def _give_up(self, reason: str) -> None:

@@ -1,17 +1,20 @@
 """Outputs against the float64 reference, every element, in slices that fit the memory.
 
-Works on any array module, so a GPU's output is checked on that GPU.
+Works on any array module, so a GPU's output is checked on that GPU. Where a device ran a sample of the blocks,
+every element that those wrote.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from kernelbench import dtypes
-from kernelbench.contracts import Device, Executable
+from kernelbench.contracts import CountingDevice, Device, Executable
 from kernelbench.differences import Differences
+from kernelbench.measure import sample
+from kernelbench.measure.sample import Written
 from kernelbench.records import Arrays, ArraySpec, Case, Check, Implementation, Operation, Reference, Tolerance
 
 SLICE_ELEMENTS = 2**26  # of the largest array; a float64 slice of it is 512 MB
@@ -35,7 +38,8 @@ class Setup:
     def __post_init__(self) -> None:
         self.specs = self.operation.arrays(self.case)
         outputs = sum(spec.nbytes // dtypes.itemsize(spec.dtype) for spec in self.specs if spec.role == "output")
-        self._keep = 8 * outputs <= self.device.free_bytes() // 4
+        self._room = self.device.free_bytes() // 4
+        self._keep_all = 8 * outputs <= self._room
         self._kept: dict[tuple[int, int, int], Arrays] = {}
 
     def expected(self, reference: Reference, seed: int, part: Part) -> Arrays:
@@ -45,16 +49,27 @@ class Setup:
         if shared and key in self._kept:
             return self._kept[key]
         inputs = {
-            spec.name: dtypes.widen(self.device.xp, part.of(self.placements[0][spec.name]), spec.dtype)
+            spec.name: dtypes.widen(self.device.xp, self._input(spec, part), spec.dtype)
             for spec in self.specs
             if spec.role == "input"
         }
         outputs = reference(self.device.xp, self.case, inputs)
-        if shared and self._keep:
+        if shared and self._may_keep(outputs):
             if any(kept_seed != seed for kept_seed, _, _ in self._kept):
                 self._kept.clear()
             self._kept[key] = outputs
         return outputs
+
+    def _input(self, spec: ArraySpec, part: Part) -> Any:
+        values = part.of(self.placements[0][spec.name])
+        return self.device.materialise(values) if isinstance(self.device, CountingDevice) else values
+
+    def _may_keep(self, outputs: Arrays) -> bool:
+        """All parts or none on a GPU; of a sample, which is a small share of the whole, what fits."""
+        if self._keep_all or not isinstance(self.device, CountingDevice):
+            return self._keep_all
+        kept = sum(array.nbytes for arrays in (*self._kept.values(), outputs) for array in arrays.values())
+        return bool(kept <= self._room)
 
 
 @dataclass(frozen=True)
@@ -115,15 +130,20 @@ def check_outputs(setup: Setup, implementation: Implementation, outputs: Arrays,
     """All elements of `outputs` against the reference on the inputs that the arrays hold now."""
     tolerance = _tolerance(setup, implementation)
     reference = implementation.reference or setup.operation.reference
+    written = sample.written_of(setup.device, setup.specs, outputs)
     errors = _Errors()
-    for part in _parts(setup):
+    for part in _sampled_parts(setup, outputs, written) if written else _parts(setup):
         expected = setup.expected(reference, seed, part)
         for spec in setup.specs:
             if spec.role == "output":
-                got = part.of(outputs[spec.name]).reshape(-1)
+                got, wanted = part.of(outputs[spec.name]).reshape(-1), expected[spec.name].reshape(-1)
                 offset = part.start * (got.size // (part.stop - part.start))
-                found = setup.device.compare(got, spec.dtype, expected[spec.name].reshape(-1), tolerance)
-                errors.add(spec, offset, int(got.size), found)
+                mask = written[spec.name].mask(offset, offset + got.size) if spec.name in written else None
+                if mask is not None:
+                    got, wanted = got[mask], wanted[mask]
+                if got.size:
+                    found = sample.placed(setup.device.compare(got, spec.dtype, wanted, tolerance), mask)
+                    errors.add(spec, offset, int(got.size), found)
     first = f"{errors.mismatches} of {errors.elements} elements wrong, first {errors.first}"
     return Check(
         passed=errors.mismatches == 0,
@@ -143,13 +163,35 @@ def _tolerance(setup: Setup, implementation: Implementation) -> Tolerance:
 
 def _parts(setup: Setup) -> Iterator[Part]:
     """Ranges of the common first dimension, each small enough to check in memory."""
-    split = setup.operation.split(setup.case) if setup.operation.split else 1
-    largest = max(spec.nbytes // dtypes.itemsize(spec.dtype) for spec in setup.specs)
-    affordable = setup.device.free_bytes() // (8 * WORKSPACE_FACTOR)
-    elements = max(1, min(SLICE_ELEMENTS, affordable))
-    step = max(1, elements // max(1, largest // split))
+    split = _split(setup)
+    step = max(1, _slice_elements(setup) // _row_elements(setup))
     for start in range(0, split, step):
         yield Part(start, min(start + step, split), split)
+
+
+def _sampled_parts(setup: Setup, outputs: Arrays, written: Mapping[str, Written]) -> Iterator[Part]:
+    """Those ranges that hold what was written."""
+    split, row = _split(setup), _row_elements(setup)
+    ranges = sample.row_ranges(written, outputs, split)
+    step, most = max(1, _slice_elements(setup) // row), max(1, sample.MOST_ELEMENTS // row)
+    for start, stop in sample.pieces(ranges.tolist(), step, most):
+        yield Part(start, stop, split)
+
+
+def _split(setup: Setup) -> int:
+    return setup.operation.split(setup.case) if setup.operation.split else 1
+
+
+def _row_elements(setup: Setup) -> int:
+    """Elements of one row of the largest array, seen as [split, -1]."""
+    largest = max(spec.nbytes // dtypes.itemsize(spec.dtype) for spec in setup.specs)
+    return max(1, largest // _split(setup))
+
+
+def _slice_elements(setup: Setup) -> int:
+    affordable = setup.device.free_bytes() // (8 * WORKSPACE_FACTOR)
+    most = setup.device.slice_elements if isinstance(setup.device, CountingDevice) else SLICE_ELEMENTS
+    return max(1, min(most, affordable))
 
 
 def _shape_problem(specs: Sequence[ArraySpec], outputs: Arrays) -> str:
