@@ -1,0 +1,109 @@
+"""From a flat function to what the runtime executes: registers become slots, opcodes become operations.
+
+An instruction that is not known, or whose operation the runtime does not have, is refused here, by name and line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from kernelbench.simt.cfg import control_flow
+
+from kernelbench.errors import PtxError
+from kernelbench.simt import ir
+from kernelbench.simt.lower import arithmetic, compare, control, convert, logic, memory, warp
+from kernelbench.simt.lower.context import Context, slot_bytes
+from kernelbench.simt.lower.program import LANES, Kind, Lowered, Patch, Program, SpecialSlot
+
+__all__ = ["LANES", "Context", "Kind", "Lowered", "Patch", "Program", "SpecialSlot", "lower", "slot_bytes"]
+
+Lowering = Callable[[Context, ir.Instruction], None]
+
+FAMILIES: tuple[Mapping[str, Lowering], ...] = (
+    arithmetic.TABLE,
+    compare.TABLE,
+    control.TABLE,
+    convert.TABLE,
+    logic.TABLE,
+    memory.TABLE,
+    warp.TABLE,
+)
+LONGEST_KEY = 4  # parts of an opcode that a key of a table may have
+
+
+def lower(function: ir.Function, module: ir.Module, has_operation: Callable[[str], bool]) -> Program:
+    """`function`: a kernel without calls (inline.flatten). `has_operation("add_u32")`: whether the runtime has it."""
+    function = _closed(function)
+    context = Context(function, module)
+    flow = control_flow(function)
+    context.reconverge = flow.reconverge
+    for one in function.instructions:
+        context.instruction = one
+        _lowering(context, one)(context, one)
+        operation = context.code[-1].operation
+        if operation and not has_operation(operation):
+            context.refuse(f"not supported (the simulator has no operation {operation})")
+    return _program(context, flow.undefined)
+
+
+def _lowering(context: Context, one: ir.Instruction) -> Lowering:
+    keys = (".".join(one.opcode[:parts]) for parts in range(LONGEST_KEY, 0, -1))
+    found = next((table[key] for key in keys for table in FAMILIES if key in table), None)
+    if found is None:
+        context.refuse("not supported")
+    return found
+
+
+def _closed(function: ir.Function) -> ir.Function:
+    """The function with an exit after its end, if control can get there."""
+    code = function.instructions
+    ends = bool(code) and code[-1].opcode[0] in ("ret", "exit") and code[-1].guard is None
+    if ends and len(code) not in function.labels.values():
+        return function
+    line = code[-1].ptx_line if code else 0
+    return replace(function, instructions=(*code, ir.Instruction(("exit",), (), None, "exit", line, None)))
+
+
+def _program(context: Context, undefined: frozenset[str]) -> Program:
+    function, layout = context.function, context.layout
+    zeroed = (context.register_slot(name) for name in undefined)
+    return Program(
+        name=function.name,
+        code=tuple(context.code),
+        sources=function.instructions,
+        register_bytes=context.image_offset + len(context.image),
+        image_offset=context.image_offset,
+        image=bytes(context.image),
+        specials=tuple(context.specials.values()),
+        patches=tuple(context.patches.values()),
+        zeroed=tuple(sorted(slot for slot in zeroed if slot is not None)),
+        predicates=context.predicates,
+        static_shared_bytes=layout.static_shared_bytes,
+        dynamic_offset=layout.dynamic_offset,
+        local_bytes=layout.local_bytes,
+        parameters=function.parameters,
+        parameter_bytes=layout.parameter_bytes,
+        tables=tuple(context.tables),
+        variables=_reached(context),
+        ordered=context.ordered,
+        max_threads=function.max_threads,
+        required_threads=function.required_threads,
+        cluster=function.cluster,
+    )
+
+
+def _reached(context: Context) -> dict[str, ir.Variable]:
+    """Module variables that the code addresses, and those whose addresses stand in their initial contents."""
+    reached: dict[str, ir.Variable] = {}
+    pending = sorted(context.variables)
+    while pending:
+        name = pending.pop()
+        if name in reached:
+            continue
+        variable = context.module.variables.get(name)
+        if variable is None:
+            raise PtxError(f"kernel {context.function.name}: unknown variable {name}")
+        reached[name] = variable
+        pending += [one.symbol for one in variable.relocations]
+    return reached

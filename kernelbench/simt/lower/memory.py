@@ -1,0 +1,213 @@
+"""Loads, stores, atomics and asynchronous copies.
+
+`ld_<space>_<element>_<register bits>` and `st_..`: a address slot (NONE: the displacement alone), b its bytes,
+immediate displacement, f number of elements, x their registers.
+`atom_<space>_<op>_<type>`: d result or NONE, a, b, immediate the address, c operand, e new value of cas.
+`cpasync_<bytes>`: a, b, immediate the shared address, c global address, x[0] its displacement as 32 bits,
+f slot with the number of bytes to read or NONE, x[1] predicate that asks for zeros instead or NONE, x[2] its negation.
+"""
+
+from __future__ import annotations
+
+from kernelbench.simt import ir
+from kernelbench.simt.lower.context import Context, slot_bytes
+from kernelbench.simt.lower.program import NONE, Kind
+
+SPACES = ("global", "shared", "local", "const", "param")
+VECTORS = {"v2": 2, "v4": 4, "v8": 8}
+# Accesses by which blocks talk to each other: seen by others in an order that matters.
+TALKING = {"volatile", "relaxed", "acquire", "release", "acq_rel", "mmio"}
+ATOMICS = {"add", "min", "max", "and", "or", "xor", "exch", "inc", "dec", "cas"}
+MODIFIERS = {
+    *SPACES,
+    *TALKING,
+    *VECTORS,
+    *ATOMICS,
+    *("cta", "cluster", "gpu", "sys", "weak", "noftz", "nc", "unified", "entry", "func"),
+    *("ca", "cg", "cs", "lu", "cv", "wb", "wt"),
+    *("L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate"),
+    *("L2::evict_normal", "L2::evict_first", "L2::evict_last", "L2::cache_hint", "L2::64B", "L2::128B", "L2::256B"),
+}
+# shared::cta is the block's own shared memory, param::entry the kernel's parameters.
+ALIASES = {"shared::cta": "shared", "param::entry": "param", "param::func": "param"}
+
+
+def load(context: Context, one: ir.Instruction) -> None:
+    """ld, ldu."""
+    element, space, count = _access(context, one)
+    items = context.items(one.operands[0])
+    width = _register_width(context, items, element)
+    slot, displacement, address_bytes, space = _address(context, one.operands[1], space)
+    registers = _halves(context, [context.destination(item, width) for item in items], width)
+    name, width = _element(element, width)
+    _check_count(context, len(items), count)
+    context.emit(
+        f"ld_{space}_{name}_{8 * width}",
+        a=slot,
+        b=address_bytes,
+        immediate=displacement,
+        f=len(registers),
+        x=registers,
+    )
+
+
+def store(context: Context, one: ir.Instruction) -> None:
+    """st."""
+    element, space, count = _access(context, one)
+    items = context.items(one.operands[1])
+    width = _register_width(context, items, element)
+    slot, displacement, address_bytes, space = _address(context, one.operands[0], space)
+    registers = _halves(context, [context.source_of(item, width) for item in items], width)
+    name, width = _element(element, width)
+    _check_count(context, len(items), count)
+    context.emit(
+        f"st_{space}_{name.replace('s', 'u')}_{8 * width}",
+        a=slot,
+        b=address_bytes,
+        immediate=displacement,
+        f=len(registers),
+        x=registers,
+    )
+
+
+def atomic(context: Context, one: ir.Instruction) -> None:
+    """atom; red is the same without a result."""
+    element, space, count = _access(context, one)
+    if count != 1:
+        context.refuse("not supported: a vector in an atomic operation")
+    name = next((part for part in one.opcode[1:] if part in ATOMICS), None)
+    if name is None:
+        context.refuse("not supported: which atomic operation")
+    operands = one.operands
+    result = NONE
+    if one.opcode[0] == "atom":
+        result = NONE if isinstance(operands[0], ir.Discard) else context.register(operands[0], slot_bytes(element))
+        operands = operands[1:]
+    slot, displacement, address_bytes, space = _address(context, operands[0], space)
+    values = [context.source(operand, element) for operand in operands[1 : 3 if name == "cas" else 2]]
+    kind = element if name in ("min", "max") else element.replace("s", "u", 1)
+    context.emit(
+        f"atom_{space}_{name}_{kind.replace('b', 'u', 1) if kind in ('b16', 'b32', 'b64') else kind}",
+        d=result,
+        a=slot,
+        b=address_bytes,
+        immediate=displacement,
+        c=values[0],
+        e=values[1] if name == "cas" else NONE,
+    )
+    if space in ("global", "generic"):
+        context.ordered = True
+
+
+def copy_async(context: Context, one: ir.Instruction) -> None:
+    """cp.async.ca/cg.shared.global [shared], [global], bytes{, bytes to read | ignore}{, cache policy}.
+
+    The copy is done at once: what a kernel reads before it waits is not noticed.
+    """
+    operands = list(one.operands)
+    if "L2::cache_hint" in one.opcode:
+        operands.pop()
+    shared, shared_displacement, shared_bytes = context.address(operands[0])
+    source, displacement, source_bytes = context.address(operands[1])
+    if source_bytes != 8 or not isinstance(operands[2], ir.Immediate):
+        context.refuse("not supported: this form of cp.async")
+    size, ignore, negated = NONE, NONE, False
+    if len(operands) > 3:
+        third = operands[3]
+        if isinstance(third, ir.Not) or (isinstance(third, ir.Register) and third.type == "pred"):
+            ignore, negated = context.predicate(third)
+        else:
+            size = context.source(third, "u32")
+    context.emit(
+        f"cpasync_{operands[2].value}",
+        a=shared,
+        b=shared_bytes,
+        immediate=shared_displacement,
+        c=source,
+        f=size,
+        x=(displacement & 0xFFFFFFFF, ignore, int(negated)),
+    )
+
+
+def nothing(context: Context, one: ir.Instruction) -> None:
+    """A hint, or an order that holds anyway: every access is done when its instruction is."""
+    context.emit("", kind=Kind.NOTHING)
+
+
+# ---- Parts ---------------------------------------------------------------------------------------
+
+
+def _access(context: Context, one: ir.Instruction) -> tuple[str, str, int]:
+    """(type, space or "generic", number of elements) of a memory instruction."""
+    parts = [ALIASES.get(part, part) for part in one.opcode[1:]]
+    unknown = [part for part in parts[:-1] if part not in MODIFIERS]
+    if unknown or not parts or parts[-1] not in ir.TYPE_BYTES:
+        context.refuse(f"not supported: .{(unknown or parts or ['?'])[0]}")
+    space = next((part for part in parts if part in SPACES), "generic")
+    if space in ("global", "generic") and TALKING & set(parts):
+        context.ordered = True
+    return parts[-1], space, next((VECTORS[part] for part in parts if part in VECTORS), 1)
+
+
+def _address(context: Context, operand: ir.Operand, space: str) -> tuple[int, int, int, str]:
+    """(slot, displacement, bytes, space): as context.address, with parameters reached in the way they are kept."""
+    if space != "param" or not isinstance(operand, ir.Address):
+        return *context.address(operand), space
+    if not isinstance(operand.base, ir.Symbol):
+        # The address of a parameter, in a register, is that of the launch's copy of the parameters.
+        return *context.address(operand), "const"
+    place = context.layout.place(operand.base.name)
+    if place is None:
+        context.refuse(f"unknown parameter {operand.base.name}")
+    if place.space != "param":  # an argument of a call that was inlined
+        return *context.address(operand), place.space
+    offset = operand.base.offset + operand.offset
+    if not 0 <= offset < max(place.bytes, 1):
+        context.refuse(f"offset {offset} is outside the {place.bytes} bytes of {operand.base.name}")
+    return NONE, place.offset + offset, 8, "param"
+
+
+def _register_width(context: Context, items: tuple[ir.Operand, ...], element: str) -> int:
+    """Bytes of the registers of an access: all the same, at least as wide as the element."""
+    widths = {width for width in map(context.width, items) if width is not None} or {slot_bytes(element)}
+    if len(widths) != 1:
+        context.refuse("not supported: registers of different widths")
+    width = widths.pop()
+    if width < ir.TYPE_BYTES[element]:
+        context.refuse(f"registers of {8 * width} bits are narrower than {element}")
+    return width
+
+
+def _halves(context: Context, slots: list[int], width: int) -> tuple[int, ...]:
+    """Registers of 128 bits are two of 64, one after the other."""
+    if width != 16:
+        return tuple(slots)
+    return tuple(half for slot in slots for half in (slot, slot + 32 * 8))
+
+
+def _element(element: str, width: int) -> tuple[str, int]:
+    """(how the element is read, bytes of a register): u or s and its bits; unsigned where nothing is extended."""
+    size = ir.TYPE_BYTES[element]
+    if size == 16:
+        return "u64", 8
+    signed = element.startswith("s") and size < width
+    return f"{'s' if signed else 'u'}{8 * size}", width
+
+
+def _check_count(context: Context, found: int, expected: int) -> None:
+    if found != expected:
+        context.refuse(f"{found} registers for {expected} elements")
+
+
+TABLE = {
+    "ld": load,
+    "ldu": load,
+    "st": store,
+    "atom": atomic,
+    "red": atomic,
+    "cp.async": copy_async,
+    "cp.async.commit_group": nothing,
+    "cp.async.wait_group": nothing,
+    "cp.async.wait_all": nothing,
+    **dict.fromkeys(("prefetch", "prefetchu", "applypriority", "discard", "membar", "fence"), nothing),
+}
