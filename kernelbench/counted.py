@@ -33,6 +33,7 @@ class LaunchShape:
     threads: int  # of a block
     shared_bytes: int = 0  # static and dynamic
     registers: int = 0
+    array_bytes: int = 0  # of the arrays that it is given; 0: not known
 
     @property
     def warps(self) -> int:
@@ -129,6 +130,11 @@ def _asked_bytes(counters: Counters) -> int:
     return SECTOR_BYTES * counters.global_load_ideal_sectors
 
 
+def _shared_wavefronts(counters: Counters) -> int:
+    """Of loads and stores; atomics have no ideal to be set against."""
+    return counters.shared_load_wavefronts + counters.shared_store_wavefronts
+
+
 def _shared_ideal(counters: Counters) -> int:
     return counters.shared_load_ideal_wavefronts + counters.shared_store_ideal_wavefronts
 
@@ -145,6 +151,23 @@ def resident_share(shape: LaunchShape, gpu: DeviceProperties) -> float:
     """Threads of one multiprocessor that can be there at once, of those it has places for."""
     blocks = gpu.resident_blocks(shape.threads, shape.registers, shape.shared_bytes)
     return blocks * shape.threads / gpu.max_threads_per_multiprocessor
+
+
+def resident_limit(shape: LaunchShape, gpu: DeviceProperties) -> str:
+    """What keeps further blocks from a multiprocessor."""
+    now = gpu.resident_blocks(shape.threads, shape.registers, shape.shared_bytes)
+    if gpu.resident_blocks(shape.threads, 1, shape.shared_bytes) > now:
+        return f"{shape.registers} registers a thread"
+    if gpu.resident_blocks(shape.threads, shape.registers, 0) > now:
+        return f"{bytes_text(shape.shared_bytes)} of shared memory a block"
+    return f"blocks of {shape.threads} threads"
+
+
+def _conflict_ways(one: Counted) -> float | None:
+    """Of the source line with the worst conflicts."""
+    lines = [counters for launch in one.launches for counters in launch.lines.values()]
+    ways = [_shared_wavefronts(counters) / _shared_ideal(counters) for counters in lines if _shared_ideal(counters)]
+    return max(ways, default=None)
 
 
 def _occupancy(one: Counted) -> float | None:
@@ -170,7 +193,7 @@ METRICS: Mapping[str, Metric] = {
         Metric("traffic", "traffic\n/ least", "distinct bytes that the launches read and write, over the least traffic",
                lambda c: _ratio(moved_bytes(c.counters), c.least_bytes), _times),
         Metric("reads", "reads of\neach byte", "bytes that loads ask for, over the distinct bytes read",
-               lambda c: _ratio(_asked_bytes(c.counters), c.counters.read_once_bytes), _times),
+               lambda c: _ratio(_asked_bytes(c.counters), c.counters.read_once_bytes), _few),
         Metric("load_requests", "loads", "warp instructions that load from global memory",
                lambda c: c.counters.global_load_requests, count_text, shown=False),
         Metric("load_sectors", "sectors\na load", "32-byte sectors of a global load request",
@@ -194,16 +217,19 @@ METRICS: Mapping[str, Metric] = {
                shown=False),
         Metric("accesses", "global\naccesses", "warp instructions that load, store or change global memory",
                lambda c: _accesses(c.counters), count_text),
+        Metric("atomics", "atomics", "warp instructions that are global atomics",
+               lambda c: c.counters.global_atomic_requests, count_text, shown=False),
         Metric("atomic_sectors", "sectors\nan atomic", "32-byte sectors of a global atomic request",
                lambda c: _ratio(c.counters.global_atomic_sectors, c.counters.global_atomic_requests), _few),
         Metric("shared_requests", "shared\naccesses", "warp instructions that access shared memory",
                lambda c: c.counters.shared_requests, count_text),
         Metric("wavefronts", "wavefronts\na request", "passes over the 32 banks for a shared load or store",
-               lambda c: _ratio(c.counters.shared_load_wavefronts + c.counters.shared_store_wavefronts,
+               lambda c: _ratio(_shared_wavefronts(c.counters),
                                 c.counters.shared_load_requests + c.counters.shared_store_requests), _few),
         Metric("bank_conflicts", "bank\nconflicts", "shared wavefronts over the fewest that move their bytes",
-               lambda c: _ratio(c.counters.shared_load_wavefronts + c.counters.shared_store_wavefronts,
-                                _shared_ideal(c.counters)), _times, shown=False),
+               lambda c: _ratio(_shared_wavefronts(c.counters), _shared_ideal(c.counters)), _times, shown=False),
+        Metric("conflict_ways", "worst\nline", "shared wavefronts over the fewest, of the line that is worst off",
+               _conflict_ways, _few, shown=False),
         Metric("shared_atomic_wavefronts", "wavefronts\nan atomic", "passes over the banks for a shared atomic",
                lambda c: _ratio(c.counters.shared_atomic_wavefronts, c.counters.shared_atomic_requests), _few),
         Metric("warp_instructions", "warp\ninstr.", "PTX instructions that warps executed",

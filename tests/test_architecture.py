@@ -15,7 +15,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE, KERNELS, SPECIMENS = ROOT / "kernelbench", ROOT / "kernels", ROOT / "tests" / "specimens"
 
-ROOMS = {"suite", "build", "devices", "simt", "measure", "compare", "report"}
+ROOMS = {"suite", "build", "devices", "simt", "measure", "compare", "report", "explain"}
 # Floors above the rooms, upwards; all other modules of the package are the ground that rooms stand on.
 ABOVE = {"answers": 2, "doctor": 2, "listing": 2, "pipeline": 3, "screen": 4, "cli": 5, "__main__": 6}
 STANDS_ON = {("devices", "simt")}  # a room that may use another

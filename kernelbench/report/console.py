@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BuildLine", "build_table", "check_table", "claims_table", "comparison_table", "limits_line", "list_table",
-    "plan_table", "results_table",
+    "panels", "plan_table", "results_table",
 ]  # fmt: skip
 
 PRECISE = 0.005  # half width of an interval, as a share of the median, that needs no remark
@@ -79,7 +79,7 @@ def _time_panels(
         if name in set(rows["implementation"])
     }
     tables: list[RenderableType] = []
-    for panel in _panels(columns, WIDTH - first - BETWEEN):
+    for panel in panels(columns, WIDTH - first - BETWEEN):
         table = new_table(title + (", continued" if tables else ""))
         table.add_column("case", overflow="fold", max_width=first)
         for header in panel:
@@ -90,7 +90,7 @@ def _time_panels(
     return tables
 
 
-def _panels(columns: Mapping[str, Sequence[str]], width: int) -> list[list[str]]:
+def panels(columns: Mapping[str, Sequence[str]], width: int) -> list[list[str]]:
     """Headers gathered in order, so that the columns of each group fit `width` characters."""
     panels: list[list[str]] = []
     left = 0

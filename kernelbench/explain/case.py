@@ -1,0 +1,70 @@
+"""A case explained: the metrics that differ, a sentence for each rule that applies, bounds, and published words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from kernelbench import evidence
+from kernelbench.counted import METRICS, Counted
+from kernelbench.evidence import Evidence
+from kernelbench.explain.bounds import bound
+from kernelbench.explain.rules import RULES, Facts
+from kernelbench.explanations import CaseExplanation, Link, Sentence
+from kernelbench.gpu import DeviceProperties
+from kernelbench.records import Claim
+
+APART = 1.05  # smallest ratio of the largest to the smallest value for which a metric has a column
+
+
+def explain_case(
+    case: str,
+    counted: Mapping[str, Counted],
+    gpu: DeviceProperties,
+    claims: Iterable[Claim] = (),
+    missing: Mapping[str, str] | None = None,
+) -> CaseExplanation:
+    """Explain one case on `gpu`. `claims`: entries of the ledger whose statements are looked at; `missing`: why
+    others were not counted."""
+    found = evidence.decide_all(claims, counted)
+    bounds = {name: limit for name, one in counted.items() if (limit := bound(one, gpu))}
+    return CaseExplanation(
+        case=case,
+        counted=counted,
+        metrics=differing(list(counted.values())),
+        sentences=tuple(_sentences(counted, found)),
+        bounds=bounds,
+        evidence=tuple(found),
+        missing=missing or {},
+    )
+
+
+def differing(counted: Sequence[Counted]) -> tuple[str, ...]:
+    """Metrics that are not the same for all, or that only some have; of one implementation alone, all it has."""
+    return tuple(name for name, metric in METRICS.items() if metric.shown and _differs(name, counted))
+
+
+def _differs(metric: str, counted: Sequence[Counted]) -> bool:
+    values = [one.value(metric) for one in counted]
+    known = [value for value in values if value is not None]
+    if not any(known):
+        return False
+    return len(values) == 1 or len(known) < len(values) or max(known) > APART * min(known)
+
+
+def _sentences(counted: Mapping[str, Counted], found: Sequence[Evidence]) -> Iterable[Sentence]:
+    for name, one in counted.items():
+        facts = Facts(one, counted)
+        for rule in RULES:
+            text = rule.says(facts)
+            if text:
+                yield Sentence(rule.name, name, text, _links(name, rule.about, found))
+
+
+def _links(name: str, about: Sequence[str], found: Sequence[Evidence]) -> tuple[Link, ...]:
+    """Published statements about this implementation and one of these metrics that could be decided."""
+    links = [
+        Link(one.statement.claim, one.decision)
+        for one in found
+        if one.statement.of == name and one.statement.metric in about and one.decision != "not visible here"
+    ]
+    return tuple(dict.fromkeys(links))

@@ -1,0 +1,125 @@
+"""The sentences: each rule is a condition on metrics and a template. A new rule is one entry of RULES.
+
+A condition sees `Facts`: `facts["lanes"]` is the implementation's own value, `facts["best lanes"]` the best among the
+other kernels of the case, `facts["times lanes"]` the one over the other. What does not exist is NaN, of which every
+comparison is false. Templates name the same, as `{lanes}`; `{by lanes}` is who has the best.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from kernelbench.counted import METRICS, Counted, resident_limit, resident_share
+from kernelbench.units import digits
+
+
+class Facts:
+    """The metrics of one implementation, and the best of the other kernels on the same case."""
+
+    def __init__(self, own: Counted, case: Mapping[str, Counted]) -> None:
+        self.own = own
+        self.others = {name: one for name, one in case.items() if one.role == "kernel" and name != own.implementation}
+
+    def __getitem__(self, key: str) -> float:
+        kind, _, metric = key.rpartition(" ")
+        own = _or_nan(self.own.value(metric))
+        if not kind:
+            return own
+        best = _or_nan(self._best(metric)[0])
+        return best if kind == "best" else own / best if best else math.nan
+
+    def text(self, key: str) -> str:
+        """The value as sentences show it."""
+        kind, _, metric = key.rpartition(" ")
+        if key == "occupancy limit":
+            return self._limit()
+        if kind == "by":
+            return self._best(metric)[1]
+        value = self[key]
+        return digits(value, 2 if value < 10 else 3) if kind == "times" else METRICS[metric].text(value)
+
+    def _best(self, metric: str) -> tuple[float | None, str]:
+        """The best value among the other kernels, and who has it."""
+        known = {name: value for name, one in self.others.items() if (value := one.value(metric)) is not None}
+        if not known:
+            return None, ""
+        name = (max if METRICS[metric].better == "more" else min)(known, key=lambda one: known[one])
+        return known[name], name
+
+    def _limit(self) -> str:
+        """What keeps blocks off a multiprocessor, in the launch that suffers most."""
+        gpu = self.own.gpu
+        assert gpu is not None  # there is no occupancy to speak of without one
+        return resident_limit(min(self.own.shapes, key=lambda shape: resident_share(shape, gpu)), gpu)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """`about`: the metrics whose published explanations a sentence of this rule bears on."""
+
+    name: str
+    when: Callable[[Facts], bool]
+    template: str
+    about: tuple[str, ...] = ()
+
+    def says(self, facts: Facts) -> str | None:
+        return self.template.format_map(_Texts(facts)) if self.when(facts) else None
+
+
+class _Texts(dict[str, str]):
+    """What a template's names stand for."""
+
+    def __init__(self, facts: Facts) -> None:
+        self._facts = facts
+
+    def __missing__(self, key: str) -> str:
+        return self._facts.text(key)
+
+
+def _or_nan(value: float | None) -> float:
+    return math.nan if value is None else value
+
+
+# The thresholds are where a difference begins to be worth a sentence; smaller ones are in the table.
+RULES = (
+    Rule("input never read", lambda f: f["load_requests"] == 0, "loads nothing, so it never reads its input",
+         ("load_requests", "reads", "traffic")),
+    Rule("input read again", lambda f: f["launches"] == 1 and f["reads"] >= 1.25, "reads its input {reads} times",
+         ("reads",)),
+    Rule("bytes read again", lambda f: f["launches"] > 1 and f["reads"] >= 1.25,
+         "its launches read each byte {reads} times", ("reads",)),
+    Rule("traffic of several launches", lambda f: f["launches"] > 1 and f["traffic"] >= 1.1,
+         "moves {traffic} times the least bytes, in {launches} launches", ("traffic",)),
+    Rule("traffic", lambda f: f["launches"] == 1 and f["traffic"] >= 1.1, "moves {traffic} times the least bytes",
+         ("traffic",)),
+    Rule("uncoalesced loads", lambda f: f["load_excess"] >= 1.25,
+         "{load_sectors} sectors a load request where {load_ideal} would do", ("load_sectors", "load_excess")),
+    Rule("uncoalesced stores", lambda f: f["store_excess"] >= 1.25,
+         "{store_sectors} sectors a store request where {store_ideal} would do", ("store_sectors", "store_excess")),
+    Rule("narrow loads", lambda f: f["load_bytes"] < 100 and f["best load_bytes"] >= 1.5 * f["load_bytes"],
+         "{load_bytes} bytes a load request, {by load_bytes} {best load_bytes}", ("load_bytes", "accesses")),
+    Rule("bank conflicts", lambda f: f["bank_conflicts"] >= 1.1 and not f["conflict_ways"] >= 2,
+         "{wavefronts} wavefronts a shared request, {bank_conflicts} times the fewest: bank conflicts",
+         ("bank_conflicts", "wavefronts")),
+    Rule("bank conflicts of a line", lambda f: f["bank_conflicts"] >= 1.1 and f["conflict_ways"] >= 2,
+         "{wavefronts} wavefronts a shared request, {bank_conflicts} times the fewest: bank conflicts, "
+         "{conflict_ways}-way in the worst line", ("bank_conflicts", "wavefronts", "conflict_ways")),
+    Rule("shared atomics meet", lambda f: f["shared_atomic_wavefronts"] >= 1.25,
+         "{shared_atomic_wavefronts} wavefronts a shared atomic: lanes of a warp meet", ("shared_atomic_wavefronts",)),
+    Rule("global atomics", lambda f: f["atomics"] > 0, "{atomics} global atomics of {atomic_sectors} sectors each",
+         ("atomics", "atomic_sectors")),
+    Rule("idle lanes", lambda f: f["lanes"] < 28 and f["lanes"] < 0.97 * f["best lanes"],
+         "{lanes} of 32 lanes active, {by lanes} {best lanes}", ("lanes",)),
+    Rule("divergence", lambda f: f["divergence"] >= 0.2,
+         "{divergence} of its branches diverge in the PTX", ("divergence", "lanes")),
+    Rule("instructions", lambda f: f["times warp_instructions"] >= 1.5,
+         "{times warp_instructions} times the warp instructions of {by warp_instructions}", ("warp_instructions",)),
+    Rule("barriers", lambda f: f["barriers"] >= 4 and f["barriers"] >= 2 * f["best barriers"],
+         "{barriers} barriers a block, {by barriers} {best barriers}", ("barriers",)),
+    Rule("local memory", lambda f: f["local_bytes"] > 0,
+         "{local_bytes} through local memory: an array that is indexed at run time", ("local_bytes",)),
+    Rule("occupancy", lambda f: f["occupancy"] <= 0.5,
+         "{occupancy} of the threads that a multiprocessor has places for, by {occupancy limit}", ("occupancy",)),
+)  # fmt: skip

@@ -1,0 +1,246 @@
+"""What counters explain, shown: tables and sentences for the terminal, the page's section, source lines, JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from kernelbench.counted import METRICS, Counted
+from kernelbench.explanations import CaseExplanation, Line, Listing, Sentence
+from kernelbench.report import view
+from kernelbench.report.console import BETWEEN, panels
+from kernelbench.report.lists import STYLES, WIDTH, new_table
+from kernelbench.units import count_text, digits, time_text
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+
+NOTE = (
+    "Counts of the simulator, of the PTX, over all launches. Bounds are what no run with a cleared L2 can be below; "
+    "they are not times and rank nobody."
+)
+DECISIONS = {"confirmed": "holds", "contradicted": "does not hold", "not visible here": "not measured"}
+CONFIRMS = {"confirmed": "confirms", "contradicted": "contradicts"}
+
+
+# ---- Terminal ------------------------------------------------------------------------------------
+
+
+def case_table(explained: CaseExplanation, title: str) -> RenderableType:
+    """A row an implementation, a column a metric that differs; as many columns side by side as fit."""
+    from rich.console import Group
+    from rich.text import Text
+
+    first = max((len(name) for name in explained.counted), default=0)
+    columns = {
+        METRICS[metric].header: [_cell(one, metric) for one in explained.counted.values()]
+        for metric in explained.metrics
+    }
+    parts: list[RenderableType] = []
+    for panel in panels(columns, WIDTH - first - BETWEEN):
+        table = new_table(title + (", continued" if parts else ""))
+        table.add_column("implementation", no_wrap=True, min_width=first)
+        for header in panel:
+            table.add_column(Text(header), justify="right", no_wrap=True)
+        for position, name in enumerate(explained.counted):
+            table.add_row(Text(name), *(columns[header][position] for header in panel))
+        parts.append(table)
+    if not parts:
+        parts.append(Text(f"{title}: no counter differs", "bold"))
+    return Group(*parts)
+
+
+def _cell(one: Counted, metric: str) -> str:
+    value = one.value(metric)
+    return "" if value is None else METRICS[metric].text(value)
+
+
+def sentences(explained: CaseExplanation) -> list[tuple[str, str]]:
+    """(implementation, what is said of it); an implementation of which nothing is to be said is left out."""
+    said: dict[str, list[str]] = {name: [] for name in explained.counted}
+    for sentence in explained.sentences:
+        said[sentence.implementation].append(_with_links(sentence))
+    for name, limit in explained.bounds.items():
+        said[name].append(str(limit))
+    return [(name, "; ".join(parts)) for name, parts in said.items() if parts]
+
+
+def _with_links(sentence: Sentence) -> str:
+    links = ", ".join(f"{CONFIRMS[link.decision]} {link.claim}" for link in sentence.links)
+    return f"{sentence.text} ({links})" if links else sentence.text
+
+
+def sentences_block(explained: CaseExplanation) -> RenderableType:
+    """The sentences as paragraphs, the name in front of each, then who was not counted."""
+    from rich.console import Group
+    from rich.padding import Padding
+    from rich.text import Text
+
+    lines = [Text.assemble((name, "bold"), f": {text}.") for name, text in sentences(explained)]
+    lines += [Text(f"{one.implementation}: {one.sampled}", "dim") for one in explained.counted.values() if one.sampled]
+    lines += [Text(f"{name}: not counted, {reason}", "dim") for name, reason in explained.missing.items()]
+    return Group(*(Padding(line, (0, 0, 0, 1)) for line in lines))
+
+
+def evidence_table(explained: CaseExplanation) -> Table:
+    """Each published statement with what the counters say of it."""
+    from rich.text import Text
+
+    table = new_table("Published explanations")
+    table.add_column("claim", overflow="fold", max_width=22)
+    table.add_column("counters", no_wrap=True)
+    table.add_column("", overflow="fold")
+    for one in explained.evidence:
+        word = Text(one.decision, STYLES[DECISIONS[one.decision]])
+        table.add_row(Text(one.statement.claim), word, Text(f"{one.statement.says} ({one.text})"))
+    return table
+
+
+# ---- Source lines --------------------------------------------------------------------------------
+
+_LINE_COLUMNS = ("instr.", "lanes", "global", "sectors", "shared", "wavefronts", "local")
+
+
+def listing_table(listing: Listing) -> Table:
+    """The lines of one file that cost something; * marks those that cost most."""
+    from rich.text import Text
+
+    table = new_table(f"{listing.implementation}: {listing.path.name}")
+    table.add_column("", no_wrap=True)
+    table.add_column("line", justify="right", no_wrap=True)
+    cells = [line_cells(line) for line in listing.lines]
+    used = [position for position in range(len(_LINE_COLUMNS)) if any(row[position] for row in cells)]
+    for position in used:
+        table.add_column(_LINE_COLUMNS[position], justify="right", no_wrap=True)
+    table.add_column("source", no_wrap=True, overflow="ellipsis", ratio=1)
+    for line, row in zip(listing.lines, cells, strict=True):
+        style = "bold" if line.top else ""
+        source = Text(line.text.strip(), style)
+        table.add_row("*" if line.top else "", str(line.number), *(row[position] for position in used), source)
+    return table
+
+
+def line_cells(line: Line) -> tuple[str, ...]:
+    """By _LINE_COLUMNS; sectors and wavefronts a request where they are more than the fewest: `1.2 M (32.0)`."""
+    own = line.counters
+    requests = own.global_load_requests + own.global_store_requests + own.global_atomic_requests
+    ideal = own.global_load_ideal_sectors + own.global_store_ideal_sectors + own.global_atomic_sectors
+    shared_ideal = own.shared_load_ideal_wavefronts + own.shared_store_ideal_wavefronts + own.shared_atomic_requests
+    local = own.local_load_requests + own.local_store_requests
+    return (
+        _count(own.warp_instructions),
+        f"{own.lanes_per_instruction:.1f}" if own.warp_instructions else "",
+        _count(requests),
+        _excess(own.global_sectors, ideal),
+        _count(own.shared_requests),
+        _excess(own.shared_wavefronts, shared_ideal),
+        _count(local),
+    )
+
+
+def _count(value: int) -> str:
+    return count_text(value) if value else ""
+
+
+def _excess(value: int, ideal: int) -> str:
+    """`8.39 M`, or `8.39 M x8.0` where that is so many times the fewest."""
+    if not value:
+        return ""
+    return count_text(value) + (f" x{digits(value / ideal, 2)}" if ideal and value > 1.05 * ideal else "")
+
+
+# ---- Page ----------------------------------------------------------------------------------------
+
+
+def section(
+    explained: Sequence[CaseExplanation], labels: Mapping[str, str], times_s: Mapping[tuple[str, str], float]
+) -> list[dict[str, Any]]:
+    """For the template: each case with its table, sentences and evidence. `times_s`: by case and implementation."""
+    return [
+        {
+            "case": labels.get(one.case, one.case),
+            "headers": [
+                {"text": METRICS[metric].header.replace("\n", " "), "meaning": METRICS[metric].meaning}
+                for metric in one.metrics
+            ],
+            "rows": [_page_row(one, counted, times_s.get((one.case, name))) for name, counted in one.counted.items()],
+            "timed": any((one.case, name) in times_s for name in one.counted),
+            "sentences": sentences(one),
+            "evidence": [
+                {
+                    "claim": found.statement.claim,
+                    "says": found.statement.says,
+                    "decision": found.decision,
+                    "tone": DECISIONS[found.decision].replace(" ", "-"),
+                    "text": found.text,
+                }
+                for found in one.evidence
+            ],
+        }
+        for one in explained
+    ]
+
+
+def _page_row(explained: CaseExplanation, one: Counted, seconds: float | None) -> dict[str, Any]:
+    limit = explained.bounds.get(one.implementation)
+    return {
+        "implementation": one.implementation,
+        "cells": [
+            {"text": _cell(one, metric), "value": "" if value is None else f"{value:.6g}"}
+            for metric in explained.metrics
+            for value in [one.value(metric)]
+        ],
+        "time": time_text(seconds),
+        "seconds": "" if seconds is None else f"{seconds:.4g}",
+        "bound": time_text(limit.seconds) if limit else "",
+        "bound_seconds": f"{limit.seconds:.4g}" if limit else "",
+        "resource": limit.resource if limit else "",
+        "sampled": one.sampled,
+    }
+
+
+def cold_times(rows: Iterable[Mapping[str, Any]], methods: Mapping[tuple[str, str], str]) -> dict[Any, float]:
+    """Median times with a cleared L2, by case and implementation, of the method that is shown."""
+    return {
+        (row["case"], row["implementation"]): float(row["median_s"])
+        for row in rows
+        if view.number(row["median_s"]) is not None
+        and row["cache"] == "cold"
+        and methods.get((row["case"], "cold")) == row["method"]
+    }
+
+
+# ---- JSON ----------------------------------------------------------------------------------------
+
+
+def as_json(explained: Sequence[CaseExplanation]) -> str:
+    """All metrics, sentences, bounds and evidence; numbers that make no sense are null."""
+    return json.dumps([_plain(one) for one in explained], indent=2, ensure_ascii=False)
+
+
+def _plain(explained: CaseExplanation) -> dict[str, Any]:
+    return {
+        "case": explained.case,
+        "implementations": {
+            name: {
+                "metrics": {metric: one.value(metric) for metric in METRICS},
+                "sampled": one.sampled,
+                "sentences": [
+                    {"rule": said.rule, "text": said.text, "claims": {link.claim: link.decision for link in said.links}}
+                    for said in explained.sentences
+                    if said.implementation == name
+                ],
+                "bound_s": explained.bounds[name].seconds if name in explained.bounds else None,
+                "bound_by": explained.bounds[name].resource if name in explained.bounds else None,
+            }
+            for name, one in explained.counted.items()
+        },
+        "differing": list(explained.metrics),
+        "evidence": [
+            {"claim": one.statement.claim, "says": one.statement.says, "decision": one.decision, "text": one.text}
+            for one in explained.evidence
+        ],
+        "missing": dict(explained.missing),
+    }
