@@ -77,14 +77,14 @@ def _candidates() -> Iterator[tuple[str, Path | None]]:
         yield f"{variable}={home}" if home else f"{variable} (not set)", Path(found) if found else None
     found = shutil.which("nvcc")
     yield "PATH", Path(found) if found else None
-    folders = _wheel_folders()
+    folders = wheel_folders()
     for folder in folders:
         yield f"wheels in {folder}", Path(shutil.which("nvcc", path=str(folder / "bin")) or folder / "bin" / "nvcc")
     if not folders:
         yield "wheels of the nvcc extra", None
 
 
-def _wheel_folders() -> list[Path]:
+def wheel_folders() -> list[Path]:
     """site-packages/nvidia/cu13 and its like, newest first."""
     spec = importlib.util.find_spec("nvidia")
     roots = list(spec.submodule_search_locations or ()) if spec else []
@@ -93,7 +93,7 @@ def _wheel_folders() -> list[Path]:
 
 def _version(nvcc: Path) -> str:
     """What `nvcc --version` says; raises _Unusable for one that cannot compile."""
-    if nvcc.parent.parent in _wheel_folders():
+    if nvcc.parent.parent in wheel_folders():
         _require_all_wheels(nvcc.parent.parent)
     try:
         said = subprocess.run([nvcc, "--version"], capture_output=True, text=True, timeout=60, check=True).stdout

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 _IGNORED = re.compile(r"//[^\n]*|/\*.*?\*/|^[ \t]*\.(?:loc|file)\b[^\n]*$", re.DOTALL | re.MULTILINE)
 _ENTRY = re.compile(r"\.entry\s+([\w$.]+)\s*(?:\(([^)]*)\))?[^{;]*\{")
+_FUNCTION = re.compile(r"\.(?:entry|func)\s*(?:\([^)]*\)\s*)?([\w$.]+)\s*(?:\([^)]*\))?[^{;]*\{")
 _PREFIX = re.compile(r"(?:\s+|[{}]|[\w$]+:(?!:)|@!?[%\w$.]+)*")  # scopes, labels and the guard of an instruction
 _OPERAND = re.compile(r"\{[^}]*\}|\[[^\]]*\]|\([^)]*\)|[^,\s]+")
 _NAME = re.compile(r"(?<![\w$.%])[%A-Za-z_$][\w$.]*")
@@ -66,6 +67,19 @@ def accesses(ptx: str) -> dict[str, Accesses]:
     return found
 
 
+def functions(ptx: str) -> dict[str, list[tuple[str, str]]]:
+    """Instructions of every kernel and device function that has a body: opcode, and operands as they are written."""
+    text = _IGNORED.sub("", ptx)
+    return {
+        match[1]: [
+            (opcode, rest)
+            for opcode, rest in _statements(text[match.end() : _closing_brace(text, match.end())])
+            if opcode and not opcode.startswith(".")
+        ]
+        for match in _FUNCTION.finditer(text)
+    }
+
+
 def _entry_accesses(parameter_list: str, instructions: list[_Instruction]) -> Accesses:
     passed_on: dict[str, set[str]] = defaultdict(set)
     for instruction in instructions:
@@ -102,13 +116,18 @@ def _closing_brace(text: str, start: int) -> int:
 
 def _instructions(body: str) -> Iterator[_Instruction]:
     renamed: dict[str, str] = {}  # names declared again in each scope: arguments of calls, registers of inline asm
-    for number, statement in enumerate(body.split(";")):
-        opcode, _, rest = " ".join(_PREFIX.sub("", statement, count=1).split()).partition(" ")
+    for number, (opcode, rest) in enumerate(_statements(body)):
         if opcode in (".param", ".reg"):
             declared = _NAME.findall(re.sub(r"(?<!\w)\.\w+", "", rest))
             renamed.update({name: f"{name}#{number}" for name in declared if not name.startswith("%")})
         elif opcode and not opcode.startswith("."):
             yield _instruction(opcode.split("."), [_operand(text, renamed) for text in _OPERAND.findall(rest)])
+
+
+def _statements(body: str) -> Iterator[tuple[str, str]]:
+    for statement in body.split(";"):
+        opcode, _, rest = " ".join(_PREFIX.sub("", statement, count=1).split()).partition(" ")
+        yield opcode, rest
 
 
 def _operand(text: str, renamed: dict[str, str]) -> _Operand:

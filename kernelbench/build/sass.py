@@ -1,0 +1,229 @@
+"""Memory instructions of a kernel's PTX against those of its machine code (SASS).
+
+Counters of the simulator follow the PTX. ptxas may merge memory operations, split them, leave some out or put
+registers into local memory; then the GPU counts something else, and the kernel is marked. Counted is the code, not
+what is executed: an unrolled loop has every instruction several times, which changes nothing of what is executed
+and is no difference here.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from kernelbench.build.compiler import Compiler, wheel_folders
+from kernelbench.build.ptx import functions
+
+# An instruction that accesses memory: what it does and where ("ld.shared"), and the bytes of a lane. The bytes are 0
+# where they say nothing: of atomics and barriers.
+Access = tuple[str, int]
+
+_TOOLS = (("nvdisasm", ("-c",)), ("cuobjdump", ("-sass",)))
+_TIMEOUT_S = 60.0
+
+_SPACES = ("global", "shared", "local")
+_VECTOR = {"v2": 2, "v4": 4, "v8": 8}
+_TYPE = re.compile(r"(?:[busf]|bf)(8|16|32|64|128)(x2)?")
+
+# A function's code as nvdisasm (`.text.name:`) and cuobjdump (`Function : name`) begin it.
+_SECTION = re.compile(r"^(?:\s*\.section\s+\.text\.([\w$.]+)|\s*Function : ([\w$.]+))", re.MULTILINE)
+_SASS_LINE = re.compile(r"^\s*/\*[0-9a-f]{4,}\*/\s+(?:@(!?U?P\w+)\s+)?([A-Z][\w.]*)", re.MULTILINE)
+_SASS_CLASS = {
+    "LDG": "ld.global", "STG": "st.global", "LDS": "ld.shared", "STS": "st.shared", "LDL": "ld.local",
+    "STL": "st.local", "LD": "ld", "ST": "st", "LDGSTS": "cp.async", "LDSM": "ldmatrix", "STSM": "stmatrix",
+    "ATOMG": "atom.global", "REDG": "atom.global", "RED": "atom", "ATOM": "atom", "ATOMS": "atom.shared",
+    "BAR": "bar",
+}  # fmt: skip
+_SASS_NAME = {"atom.global": "ATOMG", "atom.shared": "ATOMS", "atom": "ATOM", "bar": "BAR"}
+_SASS_NAME |= {name: mnemonic for mnemonic, name in _SASS_CLASS.items() if name not in _SASS_NAME}
+_SASS_NAME |= {f"{name}.cas": f"{mnemonic}.CAS" for name, mnemonic in _SASS_NAME.items() if name.startswith("atom")}
+
+
+@dataclass(frozen=True)
+class SassCheck:
+    """What became of a kernel's memory instructions, counted in the code."""
+
+    entry: str
+    status: Literal["same", "changed", "not available"]
+    note: str  # what changed, or why it is not available; "" if it is the same
+    ptx: Mapping[Access, int]
+    sass: Mapping[Access, int]
+
+
+def disassemble(cubin: Path, compiler: Compiler | None = None) -> str | None:
+    """The SASS of a cubin; None where no disassembler is found, or none that can read it."""
+    for tool, options in _disassemblers(compiler):
+        try:
+            done = subprocess.run(
+                [str(tool), *options, str(cubin)], capture_output=True, text=True, timeout=_TIMEOUT_S, check=True
+            )
+        except (OSError, subprocess.SubprocessError):
+            continue  # of another version than the cubin, or not for this machine: perhaps the next one
+        return done.stdout
+    return None
+
+
+def _disassemblers(compiler: Compiler | None) -> Iterator[tuple[Path, tuple[str, ...]]]:
+    """Those beside nvcc, in CUDA_HOME, on PATH and in the wheels."""
+    homes = [os.environ[name] for name in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(name)]
+    folders = [
+        *([str(compiler.path.parent), str(compiler.path.resolve().parent)] if compiler else []),
+        *(str(Path(home) / "bin") for home in homes),
+        os.environ.get("PATH", os.defpath),
+        *(str(folder / "bin") for folder in wheel_folders()),
+    ]
+    for folder in dict.fromkeys(folders):
+        for tool, options in _TOOLS:
+            if found := shutil.which(tool, path=folder):
+                yield Path(found), options
+
+
+def cross_check(ptx_text: str, entry: str, sass_text: str | None) -> SassCheck:
+    """Compare an entry's memory instructions in its PTX with those in the SASS; ValueError for an unknown entry."""
+    known = functions(ptx_text)
+    if entry not in known:
+        raise ValueError(f"the PTX has no kernel '{entry}'; expected one of {', '.join(known)}")
+    ptx = Counter(_ptx_accesses(known, entry))
+    if sass_text is None:
+        return SassCheck(entry, "not available", "not available: neither nvdisasm nor cuobjdump was found", ptx, {})
+    code = _sass_functions(sass_text)
+    if entry not in code:
+        return SassCheck(entry, "not available", f"not available: the SASS has no kernel '{entry}'", ptx, {})
+    sass = Counter(_sass_accesses(code[entry]))
+    changes = _changes(*_spaces_resolved(ptx, sass))
+    return SassCheck(entry, "changed" if changes else "same", "; ".join(changes), ptx, sass)
+
+
+# ---- reading both --------------------------------------------------------------------------------
+
+
+def _ptx_accesses(known: Mapping[str, list[tuple[str, str]]], entry: str) -> Iterator[Access]:
+    """Of a kernel and all functions that it may call, each of them once."""
+    waiting, seen = [entry], {entry}
+    while waiting:
+        for opcode, operands in known[waiting.pop()]:
+            parts = opcode.split(".")
+            if parts[0] == "call":
+                called = {name for name in re.findall(r"[\w$.]+", operands) if name in known} - seen
+                seen |= called
+                waiting += called
+            elif access := _ptx_access(parts, operands):
+                yield access
+
+
+def _ptx_access(parts: list[str], operands: str) -> Access | None:
+    base = parts[0]
+    spaces = [space for part in parts if (space := part.split("::")[0]) in (*_SPACES, "param", "const")]
+    where = f".{spaces[0]}" if spaces else ""
+    if base in ("ld", "ldu", "st") and where not in (".param", ".const"):
+        return f"{'st' if base == 'st' else 'ld'}{where}", _ptx_bytes(parts)
+    if base in ("atom", "red"):
+        return f"atom{where}{'.cas' if 'cas' in parts else ''}", 0
+    if base == "cp" and parts[1:2] == ["async"] and len(spaces) == 2 and "bulk" not in parts:
+        return "cp.async", int(operands.rpartition("]")[2].split(",")[1])
+    if base in ("bar", "barrier") and "warp" not in parts and "cluster" not in parts:
+        return "bar", 0
+    if base in ("ldmatrix", "stmatrix"):
+        return base, 4 * next((int(part[1:]) for part in parts if part in ("x1", "x2", "x4")), 1)
+    return None
+
+
+def _ptx_bytes(parts: list[str]) -> int:
+    elements = next((_VECTOR[part] for part in parts if part in _VECTOR), 1)
+    types = [match for part in parts if (match := _TYPE.fullmatch(part))]
+    return elements * int(types[-1][1]) * (2 if types[-1][2] else 1) // 8 if types else 0
+
+
+def _sass_functions(sass_text: str) -> dict[str, str]:
+    starts = list(_SECTION.finditer(sass_text))
+    ends = [*(match.start() for match in starts[1:]), len(sass_text)]
+    return {match[1] or match[2]: sass_text[match.end() : end] for match, end in zip(starts, ends, strict=True)}
+
+
+def _sass_accesses(code: str) -> Iterator[Access]:
+    for guard, mnemonic in _SASS_LINE.findall(code):
+        base, *parts = mnemonic.split(".")
+        name = _SASS_CLASS.get(base)
+        if name is None or guard == "!PT":  # never executed: what ptxas pads cp.async with
+            continue
+        if name == "bar" or name.startswith("atom"):
+            yield f"{name}.cas" if {"CAS", "CAST"} & set(parts) else name, 0
+        elif name.endswith("matrix"):
+            yield name, 4 * next((int(part) for part in parts if part in ("1", "2", "4")), 1)
+        else:
+            bits = [int(part.lstrip("US")) for part in parts if re.fullmatch(r"[US]?(8|16|64|128|256)", part)]
+            yield name, bits[-1] // 8 if bits else 4
+
+
+# ---- comparing them ------------------------------------------------------------------------------
+
+
+def _spaces_resolved(ptx: Counter[Access], sass: Counter[Access]) -> tuple[Counter[Access], Counter[Access]]:
+    """Generic accesses whose space only one side knows, counted alike. They stay what they are when executed."""
+    ptx, sass = ptx.copy(), sass.copy()
+    for name, size in [access for access in ptx | sass if access[0] in ("ld", "st", "atom", "atom.cas")]:
+        base, _, cas = name.partition(".")
+        for space in _SPACES:
+            exact = f"{base}.{space}{'.' + cas if cas else ''}", size
+            for less, more in ((sass, ptx), (ptx, sass)):
+                moved = min(more[name, size] - less[name, size], less[exact] - more[exact])
+                if moved > 0:
+                    more[name, size] -= moved
+                    more[exact] += moved
+    return +ptx, +sass
+
+
+def _changes(ptx: Counter[Access], sass: Counter[Access]) -> list[str]:
+    merged, others = [], []
+    for name in sorted({name for name, _ in ptx | sass}):
+        before = {size: count for (one, size), count in sorted(ptx.items()) if one == name}
+        after = {size: count for (one, size), count in sorted(sass.items()) if one == name}
+        if name.startswith("atom") and name.endswith(".cas"):
+            if after and not before and any(one.startswith("atom") for one, _ in ptx):
+                others.append(f"atomics became a loop of a load and {_SASS_NAME[name]}")
+        elif name.startswith("atom") and not after and any(one == f"{name}.cas" for one, _ in sass):
+            continue  # said at the loop that it became
+        elif name in ("ld.local", "st.local") and not before:
+            others.append(f"ptxas put registers into local memory: {_sass_text(name, after)}")
+        elif not after:
+            others.append(f"ptxas left out {_ptx_text(name, before)}")
+        elif not before:
+            if not _part_of_a_loop(name, sass):
+                others.append(f"ptxas added {_sass_text(name, after)}")
+        elif before.keys() != after.keys():
+            merged.append(_became(name, before, after))
+        elif fewer := {size: count for size, count in before.items() if after[size] < count}:
+            kept = {size: after[size] for size in fewer}
+            others.append(f"ptxas left {_sass_text(name, kept)} of {_ptx_text(name, fewer)}")
+    return [*([f"ptxas re-vectorised memory operations: {', '.join(merged)}"] if merged else []), *others]
+
+
+def _part_of_a_loop(name: str, sass: Counter[Access]) -> bool:
+    """A load that begins the loop of an atomic, and no access of its own in the PTX."""
+    return name.startswith("ld") and any(one.endswith(".cas") for one, _ in sass)
+
+
+def _became(name: str, before: Mapping[int, int], after: Mapping[int, int]) -> str:
+    """`32 ld.shared of 4 bytes became 16 LDS and 4 LDS.128`; of an unrolled loop one copy is shown."""
+    bytes_before, bytes_after = (sum(size * count for size, count in one.items()) for one in (before, after))
+    copies = bytes_after // bytes_before if bytes_after % bytes_before == 0 else 1
+    if copies < 2 or any(count % copies for count in after.values()):
+        return f"{_ptx_text(name, before)} became {_sass_text(name, after)}"
+    once = {size: count // copies for size, count in after.items()}
+    return f"{_ptx_text(name, before)} became {_sass_text(name, once)} (in each of {copies} copies)"
+
+
+def _ptx_text(name: str, counts: Mapping[int, int]) -> str:
+    return " and ".join(f"{count} {name}{f' of {size} bytes' if size else ''}" for size, count in counts.items())
+
+
+def _sass_text(name: str, counts: Mapping[int, int]) -> str:
+    suffixes = {0: "", 1: ".U8", 2: ".U16", 4: "", 8: ".64", 16: ".128", 32: ".256"}
+    return " and ".join(f"{count} {_SASS_NAME[name]}{suffixes[size]}" for size, count in counts.items())
