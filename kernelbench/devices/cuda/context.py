@@ -16,9 +16,10 @@ from typing import Any
 
 import numpy as np
 
-LEAST_CONTEXTS, MOST_CONTEXTS = 5, 14
+LEAST_CONTEXTS, MOST_CONTEXTS = 5, 16
+PATIENT_CONTEXTS = 9  # so many are tried for one of the very cheapest; after that, one of the cheaper kind will do
 STREAMS = 8
-WITHIN = 1.006  # a context this close to the cheapest seen is taken
+CHEAPEST, CHEAP = 1.012, 1.03  # times the cheapest seen; between the two kinds lie 3 to 6 %
 CHAIN = 6  # launches in a row
 SAMPLES = 24
 HOLD_CYCLES = 150_000  # some 75 us, in which the host submits the chain
@@ -94,7 +95,10 @@ def choose_context(number: int) -> LaunchCost | None:
 
 def _good_enough(tried: Sequence[float]) -> bool:
     """The last one is as cheap as any, among enough of them."""
-    return len(tried) >= MOST_CONTEXTS or (len(tried) >= LEAST_CONTEXTS and tried[-1] <= WITHIN * min(tried))
+    if len(tried) < LEAST_CONTEXTS:
+        return False
+    within = CHEAPEST if len(tried) < PATIENT_CONTEXTS else CHEAP
+    return tried[-1] <= within * min(tried) or len(tried) >= MOST_CONTEXTS
 
 
 def _cost_of_new_context(driver: _Driver, device: ctypes.c_int) -> float:
