@@ -84,7 +84,7 @@ def _program(context: Context, undefined: frozenset[str]) -> Program:
         local_bytes=layout.local_bytes,
         parameters=function.parameters,
         parameter_bytes=layout.parameter_bytes,
-        tables=tuple(context.tables),
+        table=tuple(context.table),
         variables=_reached(context),
         ordered=context.ordered,
         max_threads=function.max_threads,

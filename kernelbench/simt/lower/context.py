@@ -37,7 +37,7 @@ FILLED = {  # special registers that the machine fills, at launch or for each bl
         for axis in AXES
     ),
     *("%warpid", "%nwarpid", "%cluster_ctarank", "%cluster_nctarank"),
-    *("%is_explicit_cluster", "%dynamic_smem_size", "%total_smem_size", "%aggr_smem_size"),
+    *("%dynamic_smem_size", "%total_smem_size"),
 }
 
 
@@ -55,11 +55,11 @@ class Context:
         self.layout = Layout(function, module)
         self.instruction: ir.Instruction = function.instructions[0]
         self.code: list[Lowered] = []
-        self.tables: list[tuple[int, ...]] = []
+        self.table: list[int] = []
         self.reconverge: Mapping[int, int | None] = {}
         self.ordered = False
         self.patches: dict[int, Patch] = {}
-        self.specials: dict[tuple[str, int], SpecialSlot] = {}
+        self.specials: dict[str, SpecialSlot] = {}
         self.variables: set[str] = set()
         self._registers = self._place_registers()
         self.image_offset = self.register_bytes = sum(
@@ -235,10 +235,10 @@ class Context:
         if name in LANE_CONSTANTS:
             values = [LANE_CONSTANTS[name](lane) for lane in range(LANES)]
             return self._constant_slot((name,), width, values)
-        if name not in FILLED:
+        if name not in FILLED or width != 4:
             self.refuse(f"not supported: {name}")
         slot = self._constant_slot((name,), width, [0] * LANES)
-        self.specials[name, width] = SpecialSlot(name, slot, width)
+        self.specials[name] = SpecialSlot(name, slot)
         return slot
 
     def _constant_slot(self, key: object, width: int, values: Sequence[int]) -> int:

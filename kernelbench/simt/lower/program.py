@@ -49,11 +49,10 @@ class Lowered:
 
 @dataclass(frozen=True)
 class SpecialSlot:
-    """Where a warp keeps a special register ("%tid.x"): 32 lanes of `bytes`, filled by the machine."""
+    """Where a warp keeps a special register ("%tid.x"): 32 lanes of 4 bytes, filled by the machine."""
 
     name: str
     offset: int
-    bytes: int
 
 
 @dataclass(frozen=True)
@@ -94,7 +93,7 @@ class Program:
     local_bytes: int
     parameters: tuple[ir.Parameter, ...]
     parameter_bytes: int
-    tables: tuple[tuple[int, ...], ...]  # of brx.idx: the table's index is `immediate`, its entries instructions
+    table: tuple[int, ...]  # targets of all brx.idx
     variables: Mapping[str, ir.Variable]  # of the module: those addressed, and those their initialisers name
     ordered: bool
     max_threads: tuple[int, ...]
