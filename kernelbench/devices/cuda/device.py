@@ -14,7 +14,7 @@ from kernelbench import dtypes
 from kernelbench.contracts import LARGE_SCRATCH_BYTES, Executable
 from kernelbench.devices.cuda import arrays as arrays_on_gpu
 from kernelbench.devices.cuda.clock import CudaClock
-from kernelbench.devices.cuda.context import STREAMS, Chain, choose_context
+from kernelbench.devices.context import STREAMS, Chain, choose_context
 from kernelbench.devices.cuda.failures import cuda_errors
 from kernelbench.devices.cuda.properties import existing, properties_of
 from kernelbench.devices.nvml import Nvml

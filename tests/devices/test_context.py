@@ -1,0 +1,93 @@
+"""Which of several CUDA contexts is kept, by what launches cost in each."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from kernelbench.devices import context
+from kernelbench.devices.context import LEAST_CONTEXTS, MOST_CONTEXTS, PATIENT_CONTEXTS, choose_context
+
+CHEAP, CHEAPER, DEAR = 9.15e-6, 9.0e-6, 9.7e-6
+
+
+class FakeDriver:
+    """Counts contexts made and given up; `active` is what cuDevicePrimaryCtxGetState says."""
+
+    def __init__(self, active: int = 0) -> None:
+        self.active, self.resets = active, 0
+
+    def cuInit(self, flags: int) -> None: ...  # noqa: N802
+
+    def cuDeviceGet(self, device: Any, number: int) -> None: ...  # noqa: N802
+
+    def cuDevicePrimaryCtxGetState(self, device: Any, flags: Any, active: Any) -> None:  # noqa: N802
+        active._obj.value = self.active
+
+    def cuDevicePrimaryCtxReset_v2(self, device: Any) -> None:  # noqa: N802
+        self.resets += 1
+
+    def cuDevicePrimaryCtxRelease_v2(self, device: Any) -> None: ...  # noqa: N802
+
+
+def chosen(monkeypatch: pytest.MonkeyPatch, costs: Sequence[float]) -> tuple[context.LaunchCost | None, FakeDriver]:
+    driver, rest = FakeDriver(), iter(costs)
+    monkeypatch.setattr(context, "_Driver", lambda: driver)
+    monkeypatch.setattr(context, "_cost_of_new_context", lambda driver, device: next(rest))
+    return choose_context(0), driver
+
+
+def test_the_first_one_that_is_as_cheap_as_the_cheapest_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    costs = [DEAR, CHEAPER, DEAR, DEAR, DEAR, CHEAP, CHEAPER, CHEAPER]
+    found, driver = chosen(monkeypatch, costs)
+    assert found is not None
+    assert found.tried_s == tuple(costs[:7])
+    assert found.chain_s == CHEAPER
+    assert driver.resets == 6, "every context but the last is given up"
+
+
+def test_a_few_are_always_tried_since_the_first_cannot_know_what_is_cheap(monkeypatch: pytest.MonkeyPatch) -> None:
+    found, _ = chosen(monkeypatch, [DEAR] * LEAST_CONTEXTS)
+    assert found is not None
+    assert len(found.tried_s) == LEAST_CONTEXTS
+
+
+def test_after_many_one_of_the_cheaper_kind_will_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    found, _ = chosen(monkeypatch, [CHEAPER] + [CHEAP] * MOST_CONTEXTS)
+    assert found is not None
+    assert (len(found.tried_s), found.chain_s) == (PATIENT_CONTEXTS, CHEAP)
+
+
+def test_it_ends_where_no_other_cheap_one_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    found, _ = chosen(monkeypatch, [CHEAPER] + [DEAR] * MOST_CONTEXTS)
+    assert found is not None
+    assert len(found.tried_s) == MOST_CONTEXTS
+
+
+def test_a_context_that_others_hold_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    driver = FakeDriver(active=1)
+    monkeypatch.setattr(context, "_Driver", lambda: driver)
+    assert choose_context(0) is None
+    assert driver.resets == 0
+
+
+def test_without_a_driver_nothing_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent(name: str) -> ctypes.CDLL:
+        raise OSError(f"{name}: cannot open shared object file")
+
+    monkeypatch.setattr(ctypes, "CDLL", absent)
+    assert choose_context(0) is None
+
+
+def test_a_driver_error_names_the_function(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Library:
+        @staticmethod
+        def cuInit(flags: int) -> int:  # noqa: N802
+            return 100
+
+    monkeypatch.setattr(ctypes, "CDLL", lambda name: Library())
+    with pytest.raises(OSError, match="cuInit answers 100"):
+        context._Driver().cuInit(0)
