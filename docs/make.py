@@ -8,6 +8,7 @@ Needs kernelbench installed (pip install -e .), but no GPU.
 
 README.md        the blocks between `<!-- made by docs/make.py: NAME -->` and `<!-- end -->`
 docs/cli.md      the whole page, from `--help` of every command
+docs/measuring.md             the table of agreement with NVBench
 docs/reading-a-report.md      its tables of columns
 """
 
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import io
+import json
 import re
 import sys
 from collections.abc import Mapping, Sequence
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 RECORDED = ROOT / "results" / "h200" / "softmax"  # the run that README.md shows
+NVBENCH = ROOT / "results" / "h200" / "nvbench.json"  # kept by tests/gpu/test_nvbench.py
 CHART = "results/h200/softmax/charts/speedup-cold.png"
 BASELINE, RIVAL = "ft", "oneflow"
 SHOWN = (BASELINE, RIVAL, "torch", "copy")  # in the terminal's table
@@ -129,6 +132,19 @@ def terminal_block(answer: Answer) -> str:
     return "\n".join(["```text", *lines, "```"])
 
 
+def agreement_block() -> str:
+    """Ten kernels by NVBench and by our own timer; '' while nothing is recorded."""
+    if not NVBENCH.is_file():
+        return ""
+    lines = ["| kernel | shape | NVBench, cold | kernelbench, cold | difference |", "|---|---|--:|--:|--:|"]
+    for row in json.loads(NVBENCH.read_text(encoding="utf-8")):
+        theirs, ours = row["nvbench_s"], row["ours_s"]
+        apart = f"{(ours / theirs - 1) * 100:+.2f} %" if theirs >= 20e-6 else f"{(ours - theirs) * 1e6:+.2f} us"
+        shape = "x".join(map(str, row["shape"]))
+        lines.append(f"| {row['implementation']} | {shape} | {theirs * 1e6:.2f} | {ours * 1e6:.2f} | {apart} |")
+    return "\n".join(lines)
+
+
 def with_blocks(page: str, blocks: Mapping[str, str]) -> str:
     """The page with every marked block made new. ValueError for a name that nothing makes."""
 
@@ -179,9 +195,11 @@ def pages(run: Path = RECORDED) -> Mapping[Path, str]:
     from kernelbench.report import columns_page
 
     readme, columns = ROOT / "README.md", ROOT / "docs" / "reading-a-report.md"
+    measuring = ROOT / "docs" / "measuring.md"
     return {
         readme: with_blocks(readme.read_text(encoding="utf-8"), readme_blocks(run)),
         ROOT / "docs" / "cli.md": cli_page(),
+        measuring: with_blocks(measuring.read_text(encoding="utf-8"), {"agreement": agreement_block()}),
         columns: columns_page.updated(columns.read_text(encoding="utf-8")),
     }
 

@@ -30,7 +30,7 @@ class Silent:
 @pytest.fixture(scope="session")
 def _opened() -> Any:
     try:
-        return open_device("auto")
+        return open_device("cuda")
     except NoDevice as error:
         pytest.skip(str(error).splitlines()[0])
 

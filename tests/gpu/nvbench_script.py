@@ -31,7 +31,7 @@ class Bench:
 
     def __init__(self, pairs: list[tuple[str, list[int]]]) -> None:
         self.pairs = pairs
-        self.device: Any = open_device("auto")
+        self.device: Any = open_device("cuda")
         self.own: dict[int, list[float]] = {}
         catalog = load_catalog()
         self.operation = catalog.operations[OPERATION]
