@@ -15,7 +15,7 @@ The right side of `times` may deviate by `within`, 5 % if it is not given.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -41,6 +41,11 @@ class Statement:
     than: str | float
     factor: float
     within: float
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The implementations that it is about."""
+        return (self.of, self.than) if isinstance(self.than, str) else (self.of,)
 
 
 @dataclass(frozen=True)
@@ -88,7 +93,7 @@ RELATIONS: Mapping[str, Callable[[float, float, Statement], bool]] = {
 
 def decide(statement: Statement, case: Mapping[str, Counted]) -> Evidence:
     """Judge a statement on one case; `case` holds who was counted, by name."""
-    sides = [statement.of] if isinstance(statement.than, int | float) else [statement.of, statement.than]
+    sides = statement.names
     missing = [name for name in sides if name not in case]
     if missing:
         return Evidence(statement, "not visible here", f"{' and '.join(missing)}: not counted on this case")
@@ -98,18 +103,18 @@ def decide(statement: Statement, case: Mapping[str, Counted]) -> Evidence:
         nothing = " and ".join(name for name, value in zip(sides, values, strict=True) if value is None)
         return Evidence(statement, "not visible here", f"{nothing}: nothing to count ({metric.meaning})")
     left = float(values[0] or 0.0)
-    right = float(statement.than if isinstance(statement.than, int | float) else values[1] or 0.0)
+    right = float(values[1] or 0.0) if isinstance(statement.than, str) else float(statement.than)
     holds = RELATIONS[statement.relation](left, right, statement)
     return Evidence(statement, "confirmed" if holds else "contradicted", _text(statement, left, right), left, right)
 
 
-def decide_all(claims: Iterable[Claim], case: Mapping[str, Counted]) -> list[Evidence]:
-    """Every statement of these entries of which at least one side was counted on the case."""
+def decide_all(claims: Iterable[Claim], case: Mapping[str, Counted], asked: Collection[str]) -> list[Evidence]:
+    """Every statement of these entries that is only about implementations in `asked`."""
     return [
         decide(statement, case)
         for claim in claims
         for statement in statements(claim)
-        if {statement.of, statement.than} & set(case)
+        if all(name in asked for name in statement.names)
     ]
 
 
@@ -122,7 +127,7 @@ def overall(found: Sequence[Evidence]) -> bool | None:
 def _text(statement: Statement, left: float, right: float) -> str:
     """`tree_strided 3.30, tree_sequential 1.00`, and of `times` the ratio beside the stated one."""
     text = METRICS[statement.metric].text
-    if isinstance(statement.than, int | float):
+    if not isinstance(statement.than, str):
         return f"{statement.of} {text(left)}, stated {text(right * statement.factor)}"
     both = f"{statement.of} {text(left)}, {statement.than} {text(right)}"
     if statement.relation != "times" or not right:

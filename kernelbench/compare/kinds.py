@@ -1,4 +1,4 @@
-"""How each kind of claim is judged on a run. All use times with the L2 cleared ("cold").
+"""How each kind of claim is judged on a run. All use times with the L2 cleared ("cold"), but for the last two.
 
 faster           `faster` is faster than `slower`, by interval, on every case
 near_best        `dispatched` takes at most 1 + `within` times the time of the best of `alternatives`
@@ -134,28 +134,27 @@ def specimen(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
         states = {name: measured.status(case.key, name) for name in specimens}
         checked = {name: state for name, (state, _) in states.items() if state in ("ok", "wrong")}
         timed = measured.best_method(case.key, correct, CACHE)
-        if not checked or timed is None:
+        counted = measured.run.simulated and measured.status(case.key, correct)[0] == "ok"
+        if not checked or (timed is None and not counted):
             missing = (*specimens, correct) if not checked else (correct,)
             reason = measured.why_not(case.key, CACHE, *missing)
             cases.append(CaseVerdict(case.key, case.label, None, None, None, reason))
             continue
         rejected = all(state == "wrong" for state in checked.values())
         said = "; ".join(f"{name}: {state}" for name, state in checked.items())
-        text = f"{said}; {correct} takes {units.time_text(timed.median_s)}"
-        cases.append(CaseVerdict(case.key, case.label, timed.median_s, None, rejected, text))
+        text = f"{said}; {correct} " + (f"takes {units.time_text(timed.median_s)}" if timed else "is right")
+        share = sum(state == "wrong" for state in checked.values()) / len(checked)  # what stands for a time without one
+        cases.append(CaseVerdict(case.key, case.label, timed.median_s if timed else share, None, rejected, text))
     outcome = verdicts.overall(cases)
     if outcome == "not measured":
         return _unmeasured(claim, verdicts.unmeasured_reasons(cases), cases)
     names, number = " and ".join(specimens), verdicts.counted(cases)
     verb = {"holds": "rejects", "does not hold": "accepts"}.get(outcome, "does not always reject")
+    sentence = f"Verification {verb} {names} on {number}; {_label(claim, correct)}"
+    if measured.run.simulated:
+        return ClaimVerdict(claim.id, claim.title, outcome, f"{sentence} is right.", tuple(cases))
     times = verdicts.spread([case.measured for case in cases if case.measured], units.time_text)
-    return ClaimVerdict(
-        claim.id,
-        claim.title,
-        outcome,
-        f"Verification {verb} {names} on {number}; {_label(claim, correct)}, which is right, takes {times}.",
-        tuple(cases),
-    )
+    return ClaimVerdict(claim.id, claim.title, outcome, f"{sentence}, which is right, takes {times}.", tuple(cases))
 
 
 def explanation(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
@@ -163,12 +162,13 @@ def explanation(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdic
         return _unmeasured(claim, "it explains by counting, which times cannot decide, and nothing was counted")
     cases, found = [], []
     for case in _cases(measured, claim):
-        said = evidence.decide_all([claim], measured.counted.get(case.key, {}))
+        counted = measured.counted.get(case.key, {})
+        said = [evidence.decide(statement, counted) for statement in evidence.statements(claim)]
         holds = evidence.overall(said)
         confirmed = sum(one.decision == "confirmed" for one in said)
         text = "; ".join(f"{one.decision}: {one.statement.says} ({one.text})" for one in said)
         share = None if holds is None else confirmed / len(said)
-        cases.append(CaseVerdict(case.key, case.label, share, None, holds, text or "nobody was counted on this case"))
+        cases.append(CaseVerdict(case.key, case.label, share, None, holds, text))
         found += said
     outcome = verdicts.overall(cases)
     if outcome == "not measured":
@@ -200,6 +200,8 @@ KINDS: Mapping[str, Judge] = {
     "specimen": specimen,
     "explanation": explanation,
 }
+
+WITHOUT_TIMES = ("specimen", "explanation")  # what a run of the simulator can decide as well
 
 
 # ---- What the kinds share ------------------------------------------------------------------------

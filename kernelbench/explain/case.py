@@ -25,7 +25,7 @@ def explain_case(
 ) -> CaseExplanation:
     """Explain one case on `gpu`. `claims`: entries of the ledger whose statements are looked at; `missing`: why
     others were not counted."""
-    found = evidence.decide_all(claims, counted)
+    found = evidence.decide_all(claims, counted, {*counted, *(missing or {})})
     bounds = {name: limit for name, one in counted.items() if (limit := bound(one, gpu))}
     return CaseExplanation(
         case=case,

@@ -28,6 +28,16 @@ CONFIRMS = {"confirmed": "confirms", "contradicted": "contradicts"}
 # ---- Terminal ------------------------------------------------------------------------------------
 
 
+def case_parts(explained: CaseExplanation, title: str) -> Iterable[RenderableType]:
+    """All that the terminal shows of a case, one below the other."""
+    yield case_table(explained, title)
+    yield sentences_block(explained)
+    if explained.evidence:
+        yield evidence_table(explained)
+    for listing in explained.listings:
+        yield listing_table(listing)
+
+
 def case_table(explained: CaseExplanation, title: str) -> RenderableType:
     """A row an implementation, a column a metric that differs; as many columns side by side as fit."""
     from rich.console import Group
