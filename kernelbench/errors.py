@@ -9,6 +9,7 @@ KernelbenchError            shown as one message, never a traceback; its `exit_c
 +-- Unsupported             an implementation refuses a case: the row shows the reason
 +-- MissingLibrary          a peer's library is absent: the row is skipped with the reason
 +-- BuildError              nvcc refused a kernel: the row shows command and first error
++-- PtxError                PTX that the simulator cannot read or run: the row shows line and reason
 +-- DeviceError             a launch, allocation or library call failed on the device
     +-- DeviceLost          the context is poisoned: nothing can be measured in it any more
 """
@@ -80,6 +81,10 @@ class BuildError(KernelbenchError):
         super().__init__(message)
         self.command = tuple(command)
         self.log = log
+
+
+class PtxError(KernelbenchError):
+    """PTX is malformed, too large, or holds what the simulator does not do: `line 12: ...`."""
 
 
 class DeviceError(KernelbenchError):

@@ -1,0 +1,246 @@
+"""Control flow of a flat kernel: blocks, where diverged paths meet again, registers read before written.
+
+Paths meet at the immediate post-dominator of the branch (Cooper, Harvey and Kennedy's algorithm on the
+reversed graph). Leaving the kernel early is no path in this: after `if (i >= n) return;` nobody waits for
+the threads that left, so an edge that only leads out is put aside where its block can also go on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from kernelbench.errors import PtxError
+from kernelbench.simt.ir import Function, Instruction, Label
+from kernelbench.simt.usage import reads, writes
+
+MOST_STEPS = 50_000_000  # of the search for post-dominators; the code of a large kernel takes some 10,000
+MOST_LIVE_BITS = 1 << 32  # blocks x registers that live across blocks
+
+_LEAVE = {"ret", "exit", "trap"}
+_JUMP = {"bra", "brx"}
+
+
+@dataclass(frozen=True)
+class Block:
+    """Instructions `start` to `end` (excluded), run one after the other. `successors`: indices of blocks;
+    `leaves`: the kernel may end after the last instruction."""
+
+    start: int
+    end: int
+    successors: tuple[int, ...]
+    leaves: bool
+
+
+@dataclass(frozen=True)
+class ControlFlow:
+    """`reconverge`: index of each branch that may diverge -> index of the instruction where its paths meet,
+    None where they meet no more before the kernel ends. `undefined`: registers that may be read first."""
+
+    blocks: tuple[Block, ...]
+    reconverge: Mapping[int, int | None]
+    undefined: frozenset[str]
+
+
+def control_flow(function: Function) -> ControlFlow:
+    blocks = _blocks(function)
+    joins = _post_dominators(_going_on(blocks, function.instructions))
+    reconverge: dict[int, int | None] = {}
+    for number, block in enumerate(blocks):
+        last = function.instructions[block.end - 1]
+        if last.opcode[0] == "brx" or (last.opcode[0] == "bra" and last.guard is not None):
+            join = joins[number]
+            pure = join is None or _only_leaves(blocks[join], function.instructions)
+            reconverge[block.end - 1] = None if join is None or pure else blocks[join].start
+    return ControlFlow(blocks, reconverge, _undefined(blocks, function.instructions))
+
+
+# ---- Blocks --------------------------------------------------------------------------------------
+
+
+def branch_targets(function: Function, instruction: Instruction) -> tuple[int, ...]:
+    """Indices of instructions that a bra or brx may go to."""
+    label = instruction.operands[-1]
+    assert isinstance(label, Label)
+    names = (label.name,) if instruction.opcode[0] == "bra" else function.targets[label.name]
+    return tuple(dict.fromkeys(function.labels[name] for name in names))
+
+
+def _blocks(function: Function) -> tuple[Block, ...]:
+    code = function.instructions
+    starts = {0}
+    for index, instruction in enumerate(code):
+        if instruction.opcode[0] in _JUMP:
+            starts.update(branch_targets(function, instruction))
+        if instruction.opcode[0] in _JUMP or instruction.opcode[0] in _LEAVE:
+            starts.add(index + 1)
+    ordered = sorted(start for start in starts if start < len(code))
+    numbers = {start: number for number, start in enumerate(ordered)}
+    ends = [*ordered[1:], len(code)]
+    return tuple(_block(function, numbers, start, end) for start, end in zip(ordered, ends, strict=True))
+
+
+def _block(function: Function, numbers: Mapping[int, int], start: int, end: int) -> Block:
+    last = function.instructions[end - 1]
+    jumps, always = last.opcode[0] in _JUMP, last.guard is None
+    to = branch_targets(function, last) if jumps else ()
+    if not always or (not jumps and last.opcode[0] not in _LEAVE):
+        to = (*to, end)
+    past_the_end = len(function.instructions)
+    leaves = last.opcode[0] in _LEAVE or past_the_end in to
+    return Block(start, end, tuple(dict.fromkeys(numbers[index] for index in to if index < past_the_end)), leaves)
+
+
+# ---- Where paths meet ----------------------------------------------------------------------------
+
+
+def _only_leaves(block: Block, code: Sequence[Instruction]) -> bool:
+    first = code[block.start]
+    return block.end - block.start == 1 and first.opcode[0] in _LEAVE and first.guard is None
+
+
+def _going_on(blocks: Sequence[Block], code: Sequence[Instruction]) -> list[list[int]]:
+    """Successors of each block, without the edges that only lead out of the kernel; the exit is one more
+    block at the end. Every block reaches the exit: an endless loop gets an edge of its own."""
+    exit = len(blocks)
+    every = [[*block.successors, *([exit] if block.leaves else [])] for block in blocks]
+    out = _ways_out(blocks, code)
+    kept = [[to for to in edges if to not in out] or edges for edges in every]
+    before = _reversed(kept, exit)
+    reached: set[int] = set()
+    _walk(before, exit, reached)
+    # A loop whose every way out was put aside takes back the one at its end, else all of them.
+    aside = [number for number in reversed(range(exit)) if len(kept[number]) < len(every[number])]
+    for number in aside:
+        if number not in reached and any(to <= number for to in kept[number]):
+            kept[number] = every[number]
+            _walk(before, number, reached)
+    for number in [number for number in aside if number not in reached]:
+        kept[number] = every[number]
+        _walk(before, number, reached)
+    for number in reversed(range(exit)):
+        if number not in reached:
+            kept[number] = [*kept[number], exit]
+            _walk(before, number, reached)
+    return kept
+
+
+def _ways_out(blocks: Sequence[Block], code: Sequence[Instruction]) -> set[int]:
+    """The exit, blocks that do nothing but leave, and the straight code of one branch that ends so."""
+    entries = [0] * len(blocks)
+    for block in blocks:
+        for to in block.successors:
+            entries[to] += 1
+    leaving = {number for number, block in enumerate(blocks) if _only_leaves(block, code)}
+    for number, block in enumerate(blocks):
+        straight = entries[number] == 1 and len(block.successors) <= 1
+        if straight and all(_only_leaves(blocks[to], code) for to in block.successors):
+            leaving.add(number)
+    return leaving | {len(blocks)}
+
+
+def _reversed(edges: Sequence[Sequence[int]], exit: int) -> list[list[int]]:
+    before: list[list[int]] = [[] for _ in range(exit + 1)]
+    for number, successors in enumerate(edges):
+        for to in successors:
+            before[to].append(number)
+    return before
+
+
+def _walk(edges: Sequence[Sequence[int]], start: int, seen: set[int]) -> None:
+    waiting = [start]
+    seen.add(start)
+    while waiting:
+        for to in edges[waiting.pop()]:
+            if to not in seen:
+                seen.add(to)
+                waiting.append(to)
+
+
+def _post_dominators(edges: Sequence[Sequence[int]]) -> list[int | None]:
+    """The immediate post-dominator of each block; None: the exit."""
+    exit = len(edges)
+    order = _postorder(_reversed(edges, exit), exit)
+    place = {number: index for index, number in enumerate(order)}  # the exit has the highest
+    joins: dict[int, int] = {exit: exit}
+    steps, changed = 0, True
+    while changed:
+        changed = False
+        for number in reversed(order[:-1]):
+            join = -1
+            for to in edges[number]:
+                if to not in joins:
+                    continue
+                other, join = join, to if join < 0 else join
+                other = to if other >= 0 else join
+                while join != other:
+                    steps += 1
+                    if place[join] < place[other]:
+                        join = joins[join]
+                    else:
+                        other = joins[other]
+            steps += 1
+            if joins.get(number) != join:
+                joins[number] = join
+                changed = True
+            if steps > MOST_STEPS:
+                raise PtxError(f"control flow of {exit} blocks is too tangled to find where its paths meet")
+    return [None if joins[number] == exit else joins[number] for number in range(exit)]
+
+
+def _postorder(edges: Sequence[Sequence[int]], start: int) -> list[int]:
+    order: list[int] = []
+    seen = {start}
+    waiting = [(start, iter(edges[start]))]
+    while waiting:
+        number, rest = waiting[-1]
+        for to in rest:
+            if to not in seen:
+                seen.add(to)
+                waiting.append((to, iter(edges[to])))
+                break
+        else:
+            order.append(number)
+            waiting.pop()
+    return order
+
+
+# ---- Registers -----------------------------------------------------------------------------------
+
+
+def _undefined(blocks: Sequence[Block], code: Sequence[Instruction]) -> frozenset[str]:
+    """Registers alive where the kernel starts. A guarded write may not happen, so it ends no life."""
+    if not blocks:
+        return frozenset()
+    exposed, written = zip(*(_summary(code[block.start : block.end]) for block in blocks), strict=True)
+    names = sorted(set().union(*exposed))
+    if len(names) * len(blocks) > MOST_LIVE_BITS:
+        raise PtxError(f"{len(blocks)} blocks with {len(names)} registers alive across them are too many")
+    bits = {name: 1 << index for index, name in enumerate(names)}
+    alive = [sum(bits[name] for name in found) for found in exposed]
+    kills = [~sum(bits[name] for name in found if name in bits) for found in written]
+    before = _reversed([block.successors for block in blocks], len(blocks))
+    waiting = list(range(len(blocks)))
+    queued = [True] * len(blocks)
+    while waiting:
+        number = waiting.pop()
+        queued[number] = False
+        for previous in before[number]:
+            found = alive[previous] | (alive[number] & kills[previous])
+            if found != alive[previous]:
+                alive[previous] = found
+                if not queued[previous]:
+                    queued[previous] = True
+                    waiting.append(previous)
+    return frozenset(name for name in names if alive[0] & bits[name])
+
+
+def _summary(code: Sequence[Instruction]) -> tuple[set[str], set[str]]:
+    """Names read before any write in the block, and names surely written in it."""
+    exposed: set[str] = set()
+    written: set[str] = set()
+    for instruction in code:
+        exposed.update(register.name for register in reads(instruction) if register.name not in written)
+        if instruction.guard is None:
+            written.update(register.name for register in writes(instruction))
+    return exposed, written

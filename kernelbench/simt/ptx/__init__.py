@@ -1,0 +1,1 @@
+"""Reading PTX: text, names, operands, declarations, headers and bodies of functions."""

@@ -1,0 +1,74 @@
+"""PTX text without its comments, places in it, and the bounds on what is read at all."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from typing import NoReturn
+
+from kernelbench.errors import PtxError
+
+# Far above what nvcc makes of a .cu (a few MB), low enough that any text is refused or read in seconds.
+MOST_CHARACTERS = 32 << 20
+MOST_STATEMENTS = 1 << 20  # in a module; nested scopes count as statements
+MOST_STATEMENT_CHARACTERS = 1 << 16  # of an instruction or a declaration without its initialiser
+MOST_DEPTH = 64  # of nested scopes
+MOST_REGISTERS = 1 << 20  # of one declaration: .reg .b32 %r<1000>
+MOST_VARIABLE_BYTES = 1 << 40
+MOST_IMAGE_BYTES = 64 << 20  # of all initialised variables together
+
+# An open comment or string runs to the end of the text or line, so the search never starts over.
+_COMMENT_OR_STRING = re.compile(r'//[^\n]*|/\*.*?(?:\*/|\Z)|"[^"\n]*"?', re.DOTALL)
+_QUOTED_IN_ERRORS = 60
+
+
+class Text:
+    """`text` is the PTX with comments blanked; newlines stay, so that lines are those of the original."""
+
+    def __init__(self, text: str) -> None:
+        if len(text) > MOST_CHARACTERS:
+            raise PtxError(f"line 1: PTX of {len(text)} characters; at most {MOST_CHARACTERS} are read")
+        self._original = text
+        self.text = _COMMENT_OR_STRING.sub(self._blank, text)
+        self._newlines = [match.start() for match in re.finditer("\n", self.text)]
+        self._statements = 0
+
+    def _blank(self, match: re.Match[str]) -> str:
+        found = match[0]
+        if found.startswith('"'):
+            if len(found) < 2 or not found.endswith('"'):
+                self._unfinished(match, "string")
+            return found
+        if found.startswith("/*") and (len(found) < 4 or not found.endswith("*/")):
+            self._unfinished(match, "comment")
+        return " " + "\n" * found.count("\n")
+
+    def _unfinished(self, match: re.Match[str], what: str) -> NoReturn:
+        line = self._original.count("\n", 0, match.start()) + 1
+        raise PtxError(f"line {line}: a {what} that does not end: {quoted(match[0])}")
+
+    def line(self, position: int) -> int:
+        return bisect_right(self._newlines, position - 1) + 1
+
+    def fail(self, position: int, message: str) -> NoReturn:
+        raise PtxError(f"line {self.line(position)}: {message}")
+
+    def count(self, position: int) -> None:
+        """One more statement; too many are refused."""
+        self._statements += 1
+        if self._statements > MOST_STATEMENTS:
+            self.fail(position, f"more than {MOST_STATEMENTS} statements")
+
+    def end_of_statement(self, start: int, most: int = MOST_STATEMENT_CHARACTERS) -> int:
+        """Position of the next `;`."""
+        end = self.text.find(";", start, start + most + 1)
+        if end < 0:
+            what = f"within {most} characters" if len(self.text) > start + most else "before the end of the text"
+            self.fail(start, f"expected ';' {what} after {quoted(self.text[start : start + 200])}")
+        return end
+
+
+def quoted(text: str) -> str:
+    """On one line, shortened, for a message."""
+    words = " ".join(text[: 4 * _QUOTED_IN_ERRORS].split())
+    return repr(words if len(words) <= _QUOTED_IN_ERRORS else words[:_QUOTED_IN_ERRORS] + "...")

@@ -1,0 +1,51 @@
+"""Which registers an instruction reads and which it writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kernelbench.simt.ir import Address, Group, Instruction, Not, Operand, Pair, Register, Vector
+
+# Their first operand is an input though it may be a register; all others write their first operand, unless
+# it is an address.
+_WRITE_NOTHING = {"bar", "barrier", "bra", "brx", "nanosleep", "setmaxnreg", "call", "pmevent"}
+# Their first operand is an accumulator: read, then written.
+_ACCUMULATE = {"wgmma"}
+
+
+def writes(instruction: Instruction) -> tuple[Register, ...]:
+    first = _destination(instruction)
+    return tuple(_registers(first)) if first is not None else ()
+
+
+def reads(instruction: Instruction) -> tuple[Register, ...]:
+    """The guard's predicate among them."""
+    found = [instruction.guard.register] if instruction.guard is not None else []
+    written = _destination(instruction)
+    accumulates = instruction.opcode[0] in _ACCUMULATE
+    for operand in instruction.operands[0 if written is None or accumulates else 1 :]:
+        found += _registers(operand)
+    return tuple(found)
+
+
+def _destination(instruction: Instruction) -> Operand | None:
+    name = instruction.opcode[0]
+    if not instruction.operands or (name in _WRITE_NOTHING and "red" not in instruction.opcode):
+        return None
+    first = instruction.operands[0]
+    return first if isinstance(first, (Register, Vector, Pair)) else None
+
+
+def _registers(operand: Operand) -> Iterator[Register]:
+    if isinstance(operand, Register):
+        yield operand
+    elif isinstance(operand, Address):
+        if isinstance(operand.base, Register):
+            yield operand.base
+    elif isinstance(operand, (Vector, Group)):
+        for item in operand.items:
+            yield from _registers(item)
+    elif isinstance(operand, Pair):
+        yield from (item for item in (operand.first, operand.second) if isinstance(item, Register))
+    elif isinstance(operand, Not):
+        yield operand.register
