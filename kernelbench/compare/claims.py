@@ -10,7 +10,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kernelbench.compare.kinds import KINDS
+from kernelbench.compare.counts import NO_TIMES
+from kernelbench.compare.kinds import KINDS, WITHOUT_TIMES
 from kernelbench.compare.ledger import Ledger
 from kernelbench.compare.measured import Measured
 from kernelbench.compare.schema import FIGURES_ONLY
@@ -55,6 +56,8 @@ def _judge_one(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict
     if claim.kind == FIGURES_ONLY:
         sentence = "Published figures only; this entry claims nothing that could hold or not."
         return ClaimVerdict(claim.id, claim.title, "not measured", sentence)
+    if measured.run.simulated and claim.kind not in WITHOUT_TIMES:
+        return ClaimVerdict(claim.id, claim.title, "not measured", f"Not measured: {NO_TIMES}.")
     return KINDS[claim.kind](measured, claim, ledger)
 
 

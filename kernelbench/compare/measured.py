@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from kernelbench import statistics
+from kernelbench.compare.counts import NO_TIMES
 from kernelbench.counted import Counted
 from kernelbench.results import Run
 
@@ -153,12 +154,14 @@ class Measured:
                 reasons.append(f"{name}: not in this run")
             elif status != "ok":
                 reasons.append(f"{name}: {status} ({reason})" if reason else f"{name}: {status}")
+            elif self.run.simulated:
+                reasons.append(NO_TIMES)
             elif not self.times(case, name, cache):
                 reasons.append(f"{name}: not timed with a {cache} cache")
         if not reasons:
             methods = "; ".join(f"{name} by {', '.join(self.times(case, name, cache))}" for name in names)
             reasons = [f"no timing method in common: {methods}"]
-        return "; ".join(reasons)
+        return "; ".join(dict.fromkeys(reasons))
 
 
 def _case(row: Mapping[str, Any], with_dtype: bool) -> MeasuredCase:

@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from kernelbench import columns, units
+from kernelbench.compare.counts import count_cells
 from kernelbench.compare.ledger import Figure, Ledger, find
 from kernelbench.compare.measured import Measured, MeasuredCase, Ratio, Timed, speedup
 from kernelbench.errors import InputError
@@ -23,7 +24,8 @@ def compare_within(run: Run, baseline: str, ledger: Ledger) -> pandas.DataFrame:
 
     With `published` as the baseline, each implementation is set against its own published time. That is a
     ratio between two GPUs, so it gets no verdict: shares of the ceiling and of the peak are what compares.
-    Cells of what was not measured or not published are empty, and `reason` says why.
+    Cells of what was not measured or not published are empty, and `reason` says why. A run of the simulator is
+    compared by its counts alone.
     """
     import pandas
 
@@ -38,6 +40,8 @@ def compare_within(run: Run, baseline: str, ledger: Ledger) -> pandas.DataFrame:
                     cells = _against_published(measured, case, cache, name, published)
                 else:
                     cells = _against_baseline(measured, case, cache, name, baseline, published)
+                counted = measured.counted.get(case.key, {})
+                cells |= count_cells(counted.get(name), counted.get(baseline))
                 rows.append(_row(measured, case, cache, name, baseline) | cells)
     return pandas.DataFrame(rows, columns=columns.names(columns.COMPARISON))
 
