@@ -8,6 +8,7 @@ comparison is false. Templates name the same, as `{lanes}`; `{by lanes}` is who 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -38,7 +39,8 @@ class Facts:
         if kind == "by":
             return self._best(metric)[1]
         value = self[key]
-        return digits(value, 2 if value < 10 else 3) if kind == "times" else METRICS[metric].text(value)
+        text = digits(value, 2 if value < 10 else 3) if kind == "times" else METRICS[metric].text(value)
+        return re.sub(r"\.0+$", "", text)  # whole numbers read better in a sentence
 
     def _best(self, metric: str) -> tuple[float | None, str]:
         """The best value among the other kernels, and who has it."""
@@ -82,6 +84,11 @@ def _or_nan(value: float | None) -> float:
     return math.nan if value is None else value
 
 
+def _has_a_worse_line(facts: Facts) -> bool:
+    """Whether one source line is clearly worse off than the average."""
+    return facts["conflict_ways"] >= 1.2 * facts["bank_conflicts"]
+
+
 # The thresholds are where a difference begins to be worth a sentence; smaller ones are in the table.
 RULES = (
     Rule("input never read", lambda f: f["load_requests"] == 0, "loads nothing, so it never reads its input",
@@ -100,15 +107,15 @@ RULES = (
          "{store_sectors} sectors a store request where {store_ideal} would do", ("store_sectors", "store_excess")),
     Rule("narrow loads", lambda f: f["load_bytes"] < 100 and f["best load_bytes"] >= 1.5 * f["load_bytes"],
          "{load_bytes} bytes a load request, {by load_bytes} {best load_bytes}", ("load_bytes", "accesses")),
-    Rule("bank conflicts", lambda f: f["bank_conflicts"] >= 1.1 and not f["conflict_ways"] >= 2,
-         "{wavefronts} wavefronts a shared request, {bank_conflicts} times the fewest: bank conflicts",
+    Rule("bank conflicts", lambda f: f["bank_conflicts"] >= 1.1 and not _has_a_worse_line(f),
+         "{wavefronts} wavefronts a shared request where {wavefronts_ideal} would do: bank conflicts",
          ("bank_conflicts", "wavefronts")),
-    Rule("bank conflicts of a line", lambda f: f["bank_conflicts"] >= 1.1 and f["conflict_ways"] >= 2,
-         "{wavefronts} wavefronts a shared request, {bank_conflicts} times the fewest: bank conflicts, "
+    Rule("bank conflicts of a line", lambda f: f["bank_conflicts"] >= 1.1 and _has_a_worse_line(f),
+         "{wavefronts} wavefronts a shared request where {wavefronts_ideal} would do: bank conflicts, "
          "{conflict_ways}-way in the worst line", ("bank_conflicts", "wavefronts", "conflict_ways")),
     Rule("shared atomics meet", lambda f: f["shared_atomic_wavefronts"] >= 1.25,
          "{shared_atomic_wavefronts} wavefronts a shared atomic: lanes of a warp meet", ("shared_atomic_wavefronts",)),
-    Rule("global atomics", lambda f: f["atomics"] > 0, "{atomics} global atomics of {atomic_sectors} sectors each",
+    Rule("global atomics", lambda f: f["atomics"] > 0, "{atomics} global atomics, {atomic_sectors} sectors a request",
          ("atomics", "atomic_sectors")),
     Rule("idle lanes", lambda f: f["lanes"] < 28 and f["lanes"] < 0.97 * f["best lanes"],
          "{lanes} of 32 lanes active, {by lanes} {best lanes}", ("lanes",)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kernelbench.counted import METRICS, Counted
@@ -16,6 +17,8 @@ from kernelbench.units import count_text, digits, time_text
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
+
+    from kernelbench.results import Run
 
 NOTE = (
     "Counts of the simulator, of the PTX, over all launches. Bounds are what no run with a cleared L2 can be below; "
@@ -164,43 +167,55 @@ def _excess(value: int, ideal: int) -> str:
 # ---- Page ----------------------------------------------------------------------------------------
 
 
-def section(
-    explained: Sequence[CaseExplanation], labels: Mapping[str, str], times_s: Mapping[tuple[str, str], float]
-) -> list[dict[str, Any]]:
-    """For the template: each case with its table, sentences and evidence. `times_s`: by case and implementation."""
-    return [
-        {
-            "case": labels.get(one.case, one.case),
-            "headers": [
-                {"text": METRICS[metric].header.replace("\n", " "), "meaning": METRICS[metric].meaning}
-                for metric in one.metrics
-            ],
-            "rows": [_page_row(one, counted, times_s.get((one.case, name))) for name, counted in one.counted.items()],
-            "timed": any((one.case, name) in times_s for name in one.counted),
-            "sentences": sentences(one),
-            "evidence": [
-                {
-                    "claim": found.statement.claim,
-                    "says": found.statement.says,
-                    "decision": found.decision,
-                    "tone": DECISIONS[found.decision].replace(" ", "-"),
-                    "text": found.text,
-                }
-                for found in one.evidence
-            ],
-        }
-        for one in explained
-    ]
+@dataclass(frozen=True)
+class Explained:
+    """The explanations of a run's cases, and whose counts they are from: `its own counts`."""
+
+    cases: Sequence[CaseExplanation]
+    source: str
+
+
+def section(explained: Explained, run: Run, labels: Mapping[str, str]) -> dict[str, Any]:
+    """For the template: each case with its table, sentences and evidence, measured times beside them."""
+    times = _cold_times(run)
+    return {"source": explained.source, "cases": [_page_case(one, labels, times) for one in explained.cases]}
+
+
+def _page_case(
+    explained: CaseExplanation, labels: Mapping[str, str], times: Mapping[tuple[str, str], float]
+) -> dict[str, Any]:
+    case = explained.case
+    return {
+        "case": labels.get(case, case),
+        "timed": any((case, name) in times for name in explained.counted),
+        "gpu": next((limit.gpu for limit in explained.bounds.values()), ""),
+        "headers": [
+            {"text": METRICS[metric].header.replace("\n", " "), "meaning": METRICS[metric].meaning}
+            for metric in explained.metrics
+        ],
+        "rows": [_page_row(explained, one, times.get((case, name))) for name, one in explained.counted.items()],
+        "sentences": sentences(explained),
+        "evidence": [
+            {
+                "claim": one.statement.claim,
+                "says": one.statement.says,
+                "decision": one.decision,
+                "tone": DECISIONS[one.decision].replace(" ", "-"),
+                "text": one.text,
+            }
+            for one in explained.evidence
+        ],
+    }
 
 
 def _page_row(explained: CaseExplanation, one: Counted, seconds: float | None) -> dict[str, Any]:
     limit = explained.bounds.get(one.implementation)
+    values = [one.value(metric) for metric in explained.metrics]
     return {
         "implementation": one.implementation,
         "cells": [
             {"text": _cell(one, metric), "value": "" if value is None else f"{value:.6g}"}
-            for metric in explained.metrics
-            for value in [one.value(metric)]
+            for metric, value in zip(explained.metrics, values, strict=True)
         ],
         "time": time_text(seconds),
         "seconds": "" if seconds is None else f"{seconds:.4g}",
@@ -211,14 +226,15 @@ def _page_row(explained: CaseExplanation, one: Counted, seconds: float | None) -
     }
 
 
-def cold_times(rows: Iterable[Mapping[str, Any]], methods: Mapping[tuple[str, str], str]) -> dict[Any, float]:
+def _cold_times(run: Run) -> dict[tuple[str, str], float]:
     """Median times with a cleared L2, by case and implementation, of the method that is shown."""
+    methods = view.shown_methods(run.rows)
     return {
-        (row["case"], row["implementation"]): float(row["median_s"])
-        for row in rows
-        if view.number(row["median_s"]) is not None
+        (row["case"], row["implementation"]): row["median_s"]
+        for row in view.records(run.rows)
+        if row["median_s"] is not None
         and row["cache"] == "cold"
-        and methods.get((row["case"], "cold")) == row["method"]
+        and row["method"] == methods.get((row["case"], "cold"))
     }
 
 

@@ -1,0 +1,135 @@
+"""A case explained: columns that differ, links to the ledger, bounds, source lines."""
+
+from __future__ import annotations
+
+import pytest
+
+from kernelbench.counted import LaunchShape
+from kernelbench.counters import Counters
+from kernelbench.devices.known import known_gpu
+from kernelbench.explain import bound, explain_case, listings
+from kernelbench.explain.case import differing
+from kernelbench.explanations import Link
+from kernelbench.records import Claim
+
+M = 1_000_000
+H200 = known_gpu("h200")
+CONFLICTS = {"shared_load_requests": 3 * M, "shared_load_wavefronts": 10 * M, "shared_load_ideal_wavefronts": 3 * M}
+CLEAN = {"shared_load_requests": 3 * M, "shared_load_wavefronts": 3 * M, "shared_load_ideal_wavefronts": 3 * M}
+
+
+def claim(*statements):
+    return Claim("trees", "trees", "explanation", ("softmax",), {"explanation": list(statements)})
+
+
+def conflicts(of, relation, than, **more):
+    words = {"says": "they collide", "of": of, "metric": "bank_conflicts", "relation": relation, "than": than}
+    return words | more
+
+
+# ---- Columns ----
+
+
+def test_only_metrics_that_differ_have_a_column(make):
+    same = [make("ft"), make("oneflow")]
+    assert differing(same) == ()
+    assert differing([make("ft"), make("naive", global_load_sectors=32 * M)]) == ("load_sectors",)
+
+
+def test_a_metric_that_only_some_have_is_a_column(make):
+    assert "wavefronts" in differing([make("ft"), make("tree", **CLEAN)])
+
+
+def test_one_implementation_alone_shows_all_it_has(make):
+    assert {"lanes", "load_sectors", "warp_instructions"} <= set(differing([make("ft")]))
+
+
+# ---- Published explanations ----
+
+
+@pytest.mark.parametrize(("relation", "decision"), [("more", "confirmed"), ("less", "contradicted")])
+def test_sentences_are_linked_to_what_was_published(make, relation, decision):
+    case = {"strided": make("strided", **CONFLICTS), "sequential": make("sequential", **CLEAN)}
+    found = explain_case("seq=512", case, H200, [claim(conflicts("strided", relation, "sequential"))])
+    (sentence,) = [one for one in found.sentences if one.rule == "bank conflicts"]
+    assert sentence.implementation == "strided"
+    assert sentence.links == (Link("trees", decision),)
+    assert [one.decision for one in found.evidence] == [decision]
+    assert found.evidence[0].text == "strided 3.33, sequential 1.00"
+
+
+def test_statements_about_others_are_left_out_and_missing_ones_named(make):
+    case = {"strided": make("strided", **CONFLICTS)}
+    claims = [claim(conflicts("strided", "more", "sequential"))]
+    assert explain_case("seq=512", case, H200, claims).evidence == ()
+    (one,) = explain_case("seq=512", case, H200, claims, {"sequential": "too long"}).evidence
+    assert (one.decision, one.text) == ("not visible here", "sequential: not counted on this case")
+
+
+# ---- Bounds ----
+
+
+def test_a_streaming_kernel_is_bounded_by_memory(make):
+    """All that it reads, and what of its output the L2 cannot keep."""
+    limit = bound(make("ft"), H200)
+    assert limit.resource == "DRAM bytes"
+    assert limit.seconds == pytest.approx((2 * 128e6 - H200.l2_bytes) / H200.peak_bytes_per_s)
+    assert str(limit).startswith("cannot be faster than 40.")
+
+
+def test_later_launches_may_read_what_the_l2_kept(make):
+    two = bound(make("two", launches=2), H200)
+    first, second = 2 * 128e6 - H200.l2_bytes, 2 * (128e6 - H200.l2_bytes)
+    assert two.seconds == pytest.approx((first + second) / H200.peak_bytes_per_s)
+
+
+def test_bank_conflicts_can_be_the_bound(make):
+    own = make("strided", shared_load_requests=50 * M, shared_load_wavefronts=1600 * M)
+    limit = bound(own, H200)
+    assert limit.resource == "shared wavefronts"
+    assert limit.seconds == pytest.approx(1600e6 / (H200.multiprocessors * H200.max_clock_hz))
+    one_block = LaunchShape("kernel", blocks=1, threads=256, registers=32)
+    alone = make("strided", shape=one_block, shared_load_requests=50 * M, shared_load_wavefronts=1600 * M)
+    assert bound(alone, H200).seconds == pytest.approx(H200.multiprocessors * limit.seconds)
+
+
+def test_a_sample_is_held_to_the_arrays_there_are(make):
+    """A mask that all blocks read is counted for each of them when a sample is scaled up."""
+    counted = make("ft", sampled="sampled 64 of 10000 blocks", read_once_bytes=1000 * 128 * M)
+    assert bound(counted, H200).seconds <= 2 * 128e6 / H200.peak_bytes_per_s
+
+
+# ---- Source lines ----
+
+
+def test_lines_are_listed_with_the_costliest_marked(make, tmp_path):
+    source = tmp_path / "tree.cu"
+    source.write_text("int a;\nslots[i] += slots[i + s];\ny[i] = 1;\n")
+    lines = {
+        (str(source), 2): Counters(warp_instructions=5, thread_instructions=160, shared_load_wavefronts=10),
+        (str(source), 3): Counters(warp_instructions=3, thread_instructions=48, global_store_sectors=4),
+    }
+    (listing,) = listings(make("tree", lines=lines))
+    assert listing.path == source
+    assert [(line.number, line.text, line.top) for line in listing.lines] == [
+        (2, "slots[i] += slots[i + s];", True),
+        (3, "y[i] = 1;", True),
+    ]
+    assert listing.lines[1].counters.lanes_per_instruction == 16
+
+
+def test_only_the_costliest_lines_are_marked(make, tmp_path):
+    lines = {(str(tmp_path / "gone.cu"), number): Counters(warp_instructions=number) for number in range(1, 10)}
+    (listing,) = listings(make("tree", lines=lines))
+    assert [line.number for line in listing.lines if line.top] == [7, 8, 9]
+    assert {line.text for line in listing.lines} == {""}
+
+
+def test_the_worst_line_is_told(make):
+    lines = {
+        ("a.cu", 1): Counters(shared_load_wavefronts=100, shared_load_ideal_wavefronts=10),
+        ("a.cu", 2): Counters(shared_load_wavefronts=10, shared_load_ideal_wavefronts=10),
+    }
+    found = explain_case("seq=512", {"tree": make("tree", lines=lines, **CONFLICTS)}, H200)
+    (sentence,) = [one for one in found.sentences if "bank conflicts" in one.text]
+    assert sentence.text.endswith("bank conflicts, 10-way in the worst line")
