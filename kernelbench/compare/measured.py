@@ -154,14 +154,14 @@ class Measured:
                 reasons.append(f"{name}: not in this run")
             elif status != "ok":
                 reasons.append(f"{name}: {status} ({reason})" if reason else f"{name}: {status}")
-            elif self.run.simulated:
-                reasons.append(NO_TIMES)
-            elif not self.times(case, name, cache):
+            elif not self.run.simulated and not self.times(case, name, cache):
                 reasons.append(f"{name}: not timed with a {cache} cache")
+        if not reasons and self.run.simulated:
+            return NO_TIMES
         if not reasons:
             methods = "; ".join(f"{name} by {', '.join(self.times(case, name, cache))}" for name in names)
             reasons = [f"no timing method in common: {methods}"]
-        return "; ".join(dict.fromkeys(reasons))
+        return "; ".join(reasons)
 
 
 def _case(row: Mapping[str, Any], with_dtype: bool) -> MeasuredCase:

@@ -10,6 +10,7 @@ from kernelbench import columns, units
 from kernelbench.compare.counts import count_cells
 from kernelbench.compare.ledger import Figure, Ledger, find
 from kernelbench.compare.measured import Measured, MeasuredCase, Ratio, Timed, speedup
+from kernelbench.counted import counted_of_run
 from kernelbench.errors import InputError
 from kernelbench.results import Run
 
@@ -29,7 +30,7 @@ def compare_within(run: Run, baseline: str, ledger: Ledger) -> pandas.DataFrame:
     """
     import pandas
 
-    measured = Measured(run)
+    measured = Measured(run, counted_of_run(run))
     _check_baseline(measured, baseline, ledger)
     rows = []
     for case in measured.cases:

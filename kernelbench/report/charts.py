@@ -1,4 +1,5 @@
-"""Charts of a run (matplotlib, no window): time by size, speed-ups beside published ones, share of the ceiling."""
+"""Charts of a run (matplotlib, no window): time by size, speed-ups beside published ones, share of the ceiling;
+of a run of the simulator: what it counted."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kernelbench.report import style, view
+from kernelbench.report import counts, style, view
 from kernelbench.report.bars import speedup_figure
 from kernelbench.report.heat import ceiling_figure
 from kernelbench.report.lines import time_figure
@@ -52,6 +53,7 @@ def all_charts(run: Run, comparison: pandas.DataFrame) -> list[Chart]:
     if rows["share_of_ceiling"].notna().any():
         caption = "Least traffic over time, in per cent of the bandwidth of the best copy in this run; cold."
         charts.append(Chart("ceiling", "Share of the ceiling", caption, ceiling_figure(run, comparison)))
+    charts += [Chart(shown.name, shown.title, shown.caption, figure) for shown, figure in counts.charts(run)]
     return charts
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from kernelbench.report import view
+from kernelbench.report import counts, view
 from kernelbench.report.lists import (
     STYLES,
     WIDTH,
@@ -38,7 +38,10 @@ BETWEEN = 2  # characters between two columns of `new_table`
 
 
 def results_table(run: Run) -> RenderableType:
-    """Median times: a row a case, a column an implementation, panels of at most 100 columns, one set a cache."""
+    """Median times: a row a case, a column an implementation, panels of at most 100 columns, one set a cache.
+
+    Of a run of the simulator, what it counted.
+    """
     from rich.console import Group
     from rich.text import Text
 
@@ -49,9 +52,11 @@ def results_table(run: Run) -> RenderableType:
         parts += _time_panels(rows[rows["cache"] == cache], run.rows, labels, methods, cache)
     if parts:
         parts.append(Text("-: no time, reason below. ±: half width of the 95 % interval, where above 0.5 %.", "dim"))
+    if run.simulated:
+        parts += [*counts.tables(run), Text(counts.note(run), "dim")]
     missing = view.reason_groups(run.rows)
     if missing:
-        parts.append(_reasons(missing, labels))
+        parts.append(_reasons(missing, labels, "Without counts" if run.simulated else "Without a time"))
     return Group(*parts)
 
 
@@ -121,11 +126,11 @@ def _broken(name: str, width: int = 12) -> str:
     return "\n".join(lines)
 
 
-def _reasons(groups: Sequence[tuple[str, str, list[str], str]], labels: Mapping[str, str]) -> Table:
+def _reasons(groups: Sequence[tuple[str, str, list[str], str]], labels: Mapping[str, str], title: str) -> Table:
     """What has no time, with its reason; many cases of one reason are counted."""
     from rich.text import Text
 
-    table = new_table("Without a time")
+    table = new_table(title)
     for header in ("implementation", "status", "cases", "reason"):
         table.add_column(header, overflow="fold")
     for name, status, cases, reason in groups:
@@ -144,7 +149,7 @@ def comparison_table(table: pandas.DataFrame, run: Run) -> RenderableType:
     parts: list[RenderableType] = []
     for cache in dict.fromkeys(view.text(cache) for cache in table["cache"]):
         rows = [row for row in view.records(table) if view.text(row["cache"]) == cache]
-        parts.append(_speedups(rows, labels, cache))
+        parts.append(counts.ratios_table(rows, labels) if run.simulated else _speedups(rows, labels, cache))
         parts += [Text(note, "dim") for note in _notes(rows, labels)]
         parts.append(Text(""))
     return Group(*parts)
@@ -240,6 +245,8 @@ def claims_table(verdicts: Iterable[view.Verdict]) -> Table:
 
 def limits_line(run: Run) -> str:
     """Floor and ceiling of this GPU in this run, on one line."""
+    if run.simulated:
+        return f"{run.device}: counts of what kernels do; the simulator has no times"
     limits = run.environment.get("limits") or {}
     floor, graph, dram = (view.number(limits.get(name)) for name in ("floor_s", "graph_floor_s", "dram_bytes_per_s"))
     parts = []

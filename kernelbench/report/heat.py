@@ -1,8 +1,9 @@
-"""The chart of shares of the ceiling: a table whose cells are coloured by their number."""
+"""Tables whose cells are coloured by their number: shares of the ceiling, counts of the simulator."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kernelbench.report import style, view
@@ -16,40 +17,69 @@ if TYPE_CHECKING:
     from kernelbench.results import Run
 
 
+@dataclass(frozen=True)
+class Cell:
+    case: str
+    name: str  # of the implementation
+    text: str
+    strength: float  # of its colour, 0 to 1
+
+
+@dataclass(frozen=True)
+class Panel:
+    title: str
+    cases: Sequence[str]  # in the order of the columns
+    cells: Sequence[Cell]
+
+
 def ceiling_figure(run: Run, comparison: pandas.DataFrame) -> Figure:
     """A heat table: implementations by cases, per cent of the best copy's bandwidth; a panel a dtype."""
-    from matplotlib.figure import Figure
-
     rows = view.shown_rows(run.rows, view.shown_methods(run.rows, comparison))
     rows = rows[rows["share_of_ceiling"].notna()]
     names = rows.groupby("implementation")["share_of_ceiling"].median().sort_values(ascending=False).index.tolist()
-    dtypes = list(dict.fromkeys(rows["dtype"]))
     bold = {*comparison["baseline"], *comparison[comparison["published_speedup"].notna()]["implementation"]}
+    panels = []
+    for dtype in dict.fromkeys(rows["dtype"]):
+        of_dtype = view.records(rows[rows["dtype"] == dtype])
+        cells = [
+            Cell(
+                row["case"], row["implementation"], f"{100 * row['share_of_ceiling']:.0f}",
+                min(row["share_of_ceiling"], 1.0) ** 1.5,
+            )
+            for row in of_dtype
+        ]  # fmt: skip
+        panels.append(Panel(f"{dtype}, cold, % of the best copy", list(dict.fromkeys(c.case for c in cells)), cells))
+    return heat_figure(panels, names, bold)
+
+
+def heat_figure(panels: Sequence[Panel], names: Sequence[str], bold: Collection[str] = ()) -> Figure:
+    """A panel below the other; `names` are the rows of each, `bold` those that stand out."""
+    from matplotlib.figure import Figure
+
     height = 0.23 * len(names) + 1.1
     with style.settings():
-        figure = Figure(figsize=(WIDTH, height * len(dtypes)), layout="constrained")
-        panels = figure.subplots(len(dtypes), 1, squeeze=False)[:, 0]
-        for axis, dtype in zip(panels, dtypes, strict=True):
-            _heat_panel(axis, rows[rows["dtype"] == dtype], names, bold)
-            axis.set_title(f"{dtype}, cold, % of the best copy", pad=8)
+        figure = Figure(figsize=(WIDTH, height * len(panels)), layout="constrained")
+        axes = figure.subplots(len(panels), 1, squeeze=False)[:, 0]
+        for axis, panel in zip(axes, panels, strict=True):
+            _heat_panel(axis, panel, names, bold)
+            axis.set_title(panel.title, pad=8)
         style.settle(figure)
     return figure
 
 
-def _heat_panel(axis: Axes, rows: pandas.DataFrame, names: Sequence[str], bold: set[str]) -> None:
+def _heat_panel(axis: Axes, panel: Panel, names: Sequence[str], bold: Collection[str]) -> None:
     """Cells of one colour, the stronger the larger the share: opacity works on white and on black."""
     from matplotlib.patches import Rectangle
 
-    cases = list(dict.fromkeys(rows["case"]))
+    cases = list(panel.cases)
     labels = view.case_labels(cases)
-    for row in view.records(rows):
-        x, y = cases.index(row["case"]), names.index(row["implementation"])
-        share = row["share_of_ceiling"]
-        strength = 0.04 + 0.56 * min(share, 1.0) ** 1.5
+    for cell in panel.cells:
+        x, y = cases.index(cell.case), names.index(cell.name)
+        strength = 0.04 + 0.56 * cell.strength
         axis.add_patch(
             Rectangle((x - 0.47, y - 0.44), 0.94, 0.88, facecolor=SERIES[0], alpha=strength, linewidth=0, clip_on=False)
         )
-        axis.text(x, y, f"{100 * share:.0f}", ha="center", va="center", fontsize=8 if len(cases) <= 16 else 6.5)
+        axis.text(x, y, cell.text, ha="center", va="center", fontsize=8 if len(cases) <= 16 else 6.5)
     axis.set_xlim(-0.5, len(cases) - 0.5)
     axis.set_ylim(len(names) - 0.5, -0.5)
     style.case_ticks(axis, [labels[case] for case in cases])

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from kernelbench.errors import ResultsError
-from kernelbench.report import page, sources, strips, style, view
+from kernelbench.report import counts, explanation, page, sources, strips, style, view
+from kernelbench.report.explanation import Explained
 from kernelbench.report.sources import Published
 
 if TYPE_CHECKING:
@@ -34,15 +35,16 @@ def write_report(
     out: Path,
     published: Published | None = None,
     drawn: Sequence[Chart] = (),
+    explained: Explained | None = None,
 ) -> Path:
     """Write the page to `out`, below 3 MB: a run too large for that goes without the strips of its samples.
 
     `comparison` may be empty (with its columns); so may `verdicts`. `published` may be the whole ledger,
-    `drawn` are the charts of charts.all_charts.
+    `drawn` are the charts of charts.all_charts, `explained` what the simulator counted.
     """
-    text = render(run, comparison, verdicts, published or Published(), drawn)
+    text = render(run, comparison, verdicts, published or Published(), drawn, explained)
     if len(text.encode()) >= MAX_BYTES:
-        text = render(run, comparison, verdicts, published or Published(), drawn, with_strips=False)
+        text = render(run, comparison, verdicts, published or Published(), drawn, explained, with_strips=False)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         out.write_text(text, encoding="utf-8")
@@ -59,6 +61,7 @@ def render(
     verdicts: Sequence[view.Verdict],
     published: Published,
     drawn: Sequence[Chart] = (),
+    explained: Explained | None = None,
     with_strips: bool = True,
 ) -> str:
     """The page as text."""
@@ -84,7 +87,10 @@ def render(
         baseline=view.baselines(comparison),
         claims=page.claims(verdicts, labels),
         charts=_charts(drawn),
-        rows=page.measurements(run, comparison, labels, with_strips),
+        explained=explanation.section(explained, run, labels) if explained else None,
+        rows=[] if run.simulated else page.measurements(run, comparison, labels, with_strips),
+        counts=counts.page_table(run) if run.simulated else {},
+        counts_note=counts.note(run) if run.simulated else "",
         with_strips=with_strips,
         reach=f"{100 * strips.REACH:.0f} %",
         problems=page.problems(run, labels),

@@ -1,0 +1,232 @@
+"""A run of the simulator, shown: its tables for the terminal, its charts, and the rows of its page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import log2
+from typing import TYPE_CHECKING, Any
+
+from kernelbench.counted import METRICS, SECTOR_BYTES, Counted, Metric, counted_of_run
+from kernelbench.report import heat, view
+from kernelbench.report.lists import WIDTH, new_table
+from kernelbench.units import bytes_text, count_text
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from rich.table import Table
+
+    from kernelbench.results import Run
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One number of each implementation on each case."""
+
+    name: str  # of its chart's file
+    title: str
+    caption: str
+    value: Callable[[Counted], float | None]
+    text: Callable[[float], str]
+    ideal: float  # the value that nothing is better than
+    doublings: float  # from there to the strongest colour
+
+
+def _traffic(one: Counted) -> float | None:
+    return SECTOR_BYTES * one.counters.global_sectors / one.least_bytes if one.least_bytes else None
+
+
+def _per_32_elements(one: Counted) -> float | None:
+    """Warp instructions for 32 elements of 4 bytes read or written at least."""
+    return one.counters.warp_instructions / (one.least_bytes / 128) if one.least_bytes else None
+
+
+SHOWN = (
+    Shown("traffic", "Global traffic over the least",
+          "Sectors of 32 bytes that loads, stores and atomics touch, over the least traffic: each input read once, "
+          "each output written once. Caches answer part of what is above 1.",
+          _traffic, view.ratio, 1.0, 4.0),
+    Shown("wavefronts", "Wavefronts a shared-memory access",
+          "Passes over the 32 banks for a load or store of shared memory. Above 1 for accesses of 4 bytes: bank "
+          "conflicts.",
+          METRICS["wavefronts"].value, view.ratio, 1.0, 4.0),
+    Shown("instructions", "Warp instructions for 128 bytes of the least traffic",
+          "PTX instructions that warps execute; machine code differs.",
+          _per_32_elements, lambda value: view.ratio(value) if value < 10 else count_text(value), 1.0, 8.0),
+    Shown("lanes", "Active lanes of a warp instruction, of 32",
+          "The rest is masked off: by a condition, by the end of a row, or for want of work.",
+          METRICS["lanes"].value, lambda value: f"{value:.0f}", 32.0, -2.0),
+)  # fmt: skip
+IN_TERMINAL = ("traffic", "wavefronts", "instructions")
+
+
+def charts(run: Run) -> list[tuple[Shown, Figure]]:
+    """A heat table for each number that the run has."""
+    found = []
+    for shown in SHOWN:
+        values = _values(run, shown)
+        if values:
+            found.append((shown, heat.heat_figure(_panels(run, values, shown), _order(values))))
+    return found
+
+
+def _values(run: Run, shown: Shown) -> dict[str, dict[str, float]]:
+    """By implementation, then case; who has none is left out."""
+    found: dict[str, dict[str, float]] = {}
+    for case, counted in counted_of_run(run).items():
+        for name, one in counted.items():
+            value = shown.value(one)
+            if value is not None:
+                found.setdefault(name, {})[case] = value
+    return found
+
+
+def _order(values: Mapping[str, Mapping[str, float]]) -> list[str]:
+    """Least first, by the median case."""
+    return sorted(values, key=lambda name: sorted(values[name].values())[len(values[name]) // 2])
+
+
+def _panels(run: Run, values: Mapping[str, Mapping[str, float]], shown: Shown) -> list[heat.Panel]:
+    dtypes = run.rows.drop_duplicates("case").set_index("case")["dtype"].to_dict()
+    present = {case for of_name in values.values() for case in of_name}
+    panels = []
+    for dtype in dict.fromkeys(dtypes[case] for case in dtypes if case in present):
+        cells = [
+            heat.Cell(case, name, shown.text(value), _strength(value, shown))
+            for name, of_name in values.items()
+            for case, value in of_name.items()
+            if dtypes[case] == dtype
+        ]
+        cases = [case for case in dtypes if dtypes[case] == dtype and case in present]
+        panels.append(heat.Panel(f"{dtype}, {shown.title[0].lower()}{shown.title[1:]}", cases, cells))
+    return panels
+
+
+def _strength(value: float, shown: Shown) -> float:
+    """0 at the ideal, 1 so many doublings away."""
+    return min(1.0, max(0.0, log2(max(value, 1e-9) / shown.ideal) / shown.doublings))
+
+
+# ---- Terminal ------------------------------------------------------------------------------------
+
+
+def tables(run: Run) -> list[Table]:
+    """A row an implementation, a column a case; panels of at most 100 columns."""
+    from rich.text import Text
+
+    labels = view.case_labels(run.rows["case"])
+    found = []
+    for shown in SHOWN:
+        values = _values(run, shown) if shown.name in IN_TERMINAL else {}
+        cases = [
+            case for case in dict.fromkeys(run.rows["case"]) if any(case in of_name for of_name in values.values())
+        ]
+        names = [name for name in dict.fromkeys(run.rows["implementation"]) if name in values]
+        first = max(map(len, names), default=0)
+        for panel in _columns(cases, labels, WIDTH - first):
+            table = new_table(shown.title + (", continued" if panel[0] != cases[0] else ""))
+            table.min_width = len(str(table.title))
+            table.add_column("implementation", no_wrap=True)
+            for case in panel:
+                table.add_column(Text(labels[case]), justify="right", overflow="fold")
+            for name in names:
+                cells = [shown.text(values[name][case]) if case in values[name] else "-" for case in panel]
+                table.add_row(Text(name), *cells)
+            found.append(table)
+    return found
+
+
+def note(run: Run) -> str:
+    """How the tables are to be read."""
+    sampled = run.rows["sampled"].ne("").sum()
+    total = run.rows["warp_instructions"].notna().sum()
+    text = "Counts of the simulator, of the PTX, over all launches; -: none, reason below."
+    if sampled:
+        text += (
+            f" {sampled} of {total} rows ran a sample of their blocks, scaled to all of them; --full runs every block."
+        )
+    return text
+
+
+def ratios_table(rows: Sequence[Mapping[str, Any]], labels: Mapping[str, str]) -> Table:
+    """Rows of a comparison: each count over that of the baseline, a block a case."""
+    from rich.text import Text
+
+    columns = {
+        name: header
+        for name, header in (
+            ("global_bytes", "global\ntraffic"),
+            ("distinct_bytes", "distinct\nbytes"),
+            ("shared_wavefronts", "shared\nwavefronts"),
+            ("warp_instructions", "warp\ninstr."),
+        )
+        if any(row[name] for row in rows)
+    }
+    table = new_table(f"Counts over those of {', '.join(dict.fromkeys(view.text(row['baseline']) for row in rows))}")
+    table.min_width = len(str(table.title))
+    table.add_column("case, implementation", overflow="fold", max_width=34)
+    for header in columns.values():
+        table.add_column(Text(header), justify="right", no_wrap=True)
+    for case in dict.fromkeys(row["case"] for row in rows):
+        table.add_section()
+        table.add_row(Text(labels[case], "bold"))
+        for row in rows:
+            if row["case"] == case and any(row[name] is not None for name in columns):
+                table.add_row(Text(f"  {row['implementation']}"), *(Text(_ratio_cell(row, name)) for name in columns))
+    return table
+
+
+def _ratio_cell(row: Mapping[str, Any], name: str) -> str:
+    """The baseline's own count, and what others have over it."""
+    if row[name] is None:
+        return ""
+    if row["implementation"] == row["baseline"]:
+        return bytes_text(row[name]) if name.endswith("_bytes") else count_text(row[name])
+    return view.ratio_text(row[f"{name}_ratio"])
+
+
+def _columns(cases: Sequence[str], labels: Mapping[str, str], width: int) -> list[list[str]]:
+    """Cases gathered in order, so that the columns of each group fit `width` characters."""
+    panels: list[list[str]] = []
+    left = 0
+    for case in cases:
+        needed = 2 + max(7, *(len(word) for word in labels[case].split(" ")))
+        if not panels or needed > left:
+            panels.append([])
+            left = width
+        panels[-1].append(case)
+        left -= needed
+    return panels
+
+
+# ---- Page ----------------------------------------------------------------------------------------
+
+
+def page_table(run: Run) -> dict[str, Any]:
+    """Headers with their meanings and one row a case and implementation; {} for a run that counted nothing."""
+    counted = counted_of_run(run)
+    everyone = [one for of_case in counted.values() for one in of_case.values()]
+    metrics = [metric for metric in METRICS.values() if metric.shown and any(metric.value(one) for one in everyone)]
+    if not metrics:
+        return {}
+    labels = view.case_labels(run.rows["case"])
+    rows = [
+        {
+            "case": labels[row["case"]],
+            "implementation": row["implementation"],
+            "status": row["status"],
+            "word": "" if row["status"] == "ok" else view.STATUS_WORDS.get(row["status"], row["status"]),
+            "cells": [
+                _page_cell(counted.get(row["case"], {}).get(row["implementation"]), metric) for metric in metrics
+            ],
+            "note": row["sampled"] or ("" if row["status"] == "ok" else row["reason"]),
+        }
+        for row in view.records(run.rows)
+    ]
+    return {"headers": [(metric.header.replace("\n", " "), metric.meaning) for metric in metrics], "rows": rows}
+
+
+def _page_cell(one: Counted | None, metric: Metric) -> dict[str, str]:
+    """A number to sort by, and its text."""
+    value = None if one is None else metric.value(one)
+    return {"value": "", "text": ""} if value is None else {"value": f"{value:.6g}", "text": metric.text(value)}
