@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from kernelbench.simt.cfg import control_flow
-
 from kernelbench.errors import PtxError
 from kernelbench.simt import ir
+from kernelbench.simt.cfg import control_flow
 from kernelbench.simt.lower import arithmetic, compare, control, convert, logic, memory, warp
 from kernelbench.simt.lower.context import Context, slot_bytes
 from kernelbench.simt.lower.program import LANES, Kind, Lowered, Patch, Program, SpecialSlot

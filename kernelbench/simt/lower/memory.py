@@ -150,12 +150,11 @@ def _access(context: Context, one: ir.Instruction) -> tuple[str, str, int]:
 
 
 def _address(context: Context, operand: ir.Operand, space: str) -> tuple[int, int, int, str]:
-    """(slot, displacement, bytes, space): as context.address, with parameters reached in the way they are kept."""
-    if space != "param" or not isinstance(operand, ir.Address):
+    """(slot, displacement, bytes, space): as context.address, with parameters reached in the way they are kept.
+
+    The address of a kernel's parameter, in a register, is its offset in the block of parameters."""
+    if space != "param" or not isinstance(operand, ir.Address) or not isinstance(operand.base, ir.Symbol):
         return *context.address(operand), space
-    if not isinstance(operand.base, ir.Symbol):
-        # The address of a parameter, in a register, is that of the launch's copy of the parameters.
-        return *context.address(operand), "const"
     place = context.layout.place(operand.base.name)
     if place is None:
         context.refuse(f"unknown parameter {operand.base.name}")
