@@ -1,0 +1,200 @@
+"""Published explanations against counters: statements, their schema, and the verdict on a claim that only explains."""
+
+from __future__ import annotations
+
+import pytest
+
+from kernelbench import columns, evidence
+from kernelbench.compare import judge, schema, yamlfile
+from kernelbench.counted import Counted
+from kernelbench.counters import Counters
+from kernelbench.records import Claim
+
+REQUESTS = 1000
+
+
+def counted(name, wavefronts=1.0, lanes=32.0):
+    """A kernel with so many wavefronts for each shared load, where one would do."""
+    counters = Counters(
+        warp_instructions=REQUESTS,
+        thread_instructions=round(lanes * REQUESTS),
+        shared_load_requests=REQUESTS,
+        shared_load_wavefronts=round(wavefronts * REQUESTS),
+        shared_load_ideal_wavefronts=REQUESTS,
+    )
+    return Counted("case", name, counters)
+
+
+def statement(of, relation, than, **more):
+    entry = {"says": "they collide", "of": of, "metric": "bank_conflicts", "relation": relation, "than": than}
+    (one,) = evidence.statements(Claim("id", "", "explanation", (), {"explanation": [entry | more]}))
+    return one
+
+
+# ---- Relations ----
+
+
+@pytest.mark.parametrize(
+    ("relation", "than", "more", "decision"),
+    [
+        ("more", "clean", {}, "confirmed"),
+        ("less", "clean", {}, "contradicted"),
+        ("more", "clean", {"factor": 4}, "contradicted"),
+        ("more", 1, {}, "confirmed"),
+        ("times", 3.3, {}, "confirmed"),
+        ("times", "clean", {"factor": 3.2}, "confirmed"),
+        ("times", "clean", {"factor": 3.2, "within": 0.01}, "contradicted"),
+        ("times", "clean", {"factor": 2}, "contradicted"),
+        ("times", 0, {}, "contradicted"),
+        ("more", "another", {}, "not visible here"),
+    ],
+)
+def test_relations(relation, than, more, decision):
+    case = {"strided": counted("strided", 3.3), "clean": counted("clean")}
+    assert evidence.decide(statement("strided", relation, than, **more), case).decision == decision
+
+
+@pytest.mark.parametrize("relation", ["more", "less"])
+def test_counts_that_are_alike_are_neither_more_nor_less(relation):
+    case = {"strided": counted("strided", 1.01), "clean": counted("clean")}
+    assert evidence.decide(statement("strided", relation, "clean"), case).decision == "contradicted"
+
+
+def test_both_numbers_are_told():
+    case = {"strided": counted("strided", 3.3), "clean": counted("clean")}
+    texts = [
+        evidence.decide(statement("strided", "more", "clean"), case).text,
+        evidence.decide(statement("strided", "times", "clean", factor=3), case).text,
+        evidence.decide(statement("strided", "times", 1), case).text,
+        evidence.decide(statement("strided", "more", "gone"), case).text,
+    ]
+    assert texts == [
+        "strided 3.30, clean 1.00",
+        "strided 3.30, clean 1.00: 3.30 times, stated 3.00",
+        "strided 3.30, stated 1.00",
+        "gone: not counted on this case",
+    ]
+
+
+def test_what_has_nothing_to_count_is_not_visible():
+    case = {"strided": Counted("case", "strided", Counters(warp_instructions=1)), "clean": counted("clean")}
+    found = evidence.decide(statement("strided", "more", "clean"), case)
+    assert found.decision == "not visible here"
+    assert found.text.startswith("strided: nothing to count")
+
+
+# ---- Schema ----
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"metric": "bank_conflict"}, "explanation[0].metric: expected one of .*did you mean 'bank_conflicts'"),
+        ({"relation": "same"}, "explanation[0].relation: expected one of more, less, times"),
+        ({"than": ["clean"]}, "explanation[0].than: expected a name or number"),
+        ({"than": -1}, "explanation[0].than: expected a name or number"),
+        ({"factor": 0}, "explanation[0].factor: expected a positive number"),
+        ({"within": 2}, "explanation[0].within: expected a share"),
+        ({"sayd": "x"}, "explanation[0].sayd: unknown key; did you mean 'says'"),
+    ],
+)
+def test_wrong_statements_are_named(ledger, change, problem):
+    entry = dict(ledger["reduce-tree-counters"].document)
+    entry["explanation"] = [entry["explanation"][0] | change]
+    found = "\n".join(schema.problems(entry, "reduce-tree-counters"))
+    pattern, _, hint = problem.partition(".*")
+    assert pattern in found
+    assert hint in found
+    assert len(found.splitlines()) == 1
+
+
+def test_zero_is_a_number_to_compare_with(ledger):
+    entry = dict(ledger["softmax-ft-oneflow"].document)
+    assert entry["explanation"][0]["than"] == 0
+    assert list(schema.problems(entry, "softmax-ft-oneflow")) == []
+
+
+def test_an_explanation_without_statements_is_refused(ledger):
+    entry = {key: value for key, value in ledger["reduce-tree-counters"].document.items() if key != "explanation"}
+    assert list(schema.problems(entry, "reduce-tree-counters")) == [
+        "explanation: missing; expected statements that counters can decide, as the claim's kind asks for"
+    ]
+
+
+# ---- The verdict of a claim that explains ----
+
+
+def trees(strided=3.3, modulo_lanes=23.3):
+    return {
+        "tree_modulo": counted("tree_modulo", lanes=modulo_lanes),
+        "tree_strided": counted("tree_strided", strided, lanes=29.0),
+        "tree_sequential": counted("tree_sequential", lanes=29.1),
+    }
+
+
+def verdict(build, ledger, by_case):
+    (answer,) = judge(build.write(), ledger, ["reduce-tree-counters"], by_case)
+    return answer
+
+
+@pytest.fixture
+def two_cases(build, published_case):
+    """A run of a GPU: it has times, which must not matter."""
+    for seq in (16, 32):
+        for name in trees():
+            build.time(published_case(seq), name, 100)
+    return build
+
+
+def test_an_explanation_is_decided_by_counters(two_cases, ledger, published_case):
+    answer = verdict(two_cases, ledger, {published_case(seq).key: trees() for seq in (16, 32)})
+    assert answer.verdict == "holds"
+    assert answer.sentence.startswith("Counted by the simulator on all 2 measured cases: confirmed: threads picked by")
+    assert "(tree_strided 3.30, tree_modulo 1.00)" in answer.sentence
+    assert answer.cases[0].holds is True
+    assert "confirmed: consecutive threads" in answer.cases[0].text
+
+
+def test_an_explanation_can_fail_or_hold_in_part(two_cases, ledger, published_case):
+    some = {published_case(16).key: trees(), published_case(32).key: trees(strided=1.0)}
+    answer = verdict(two_cases, ledger, some)
+    assert answer.verdict == "holds in part"
+    assert "confirmed on 1 of 2: consecutive threads" in answer.sentence
+    none = {published_case(seq).key: trees(strided=1.0, modulo_lanes=30) for seq in (16, 32)}
+    assert verdict(two_cases, ledger, none).verdict == "does not hold"
+
+
+def test_without_counters_an_explanation_is_not_measured(two_cases, ledger):
+    answer = verdict(two_cases, ledger, None)
+    assert answer.verdict == "not measured"
+    assert "nothing was counted" in answer.sentence
+
+
+def test_a_simulated_run_decides_by_its_own_counters(build, ledger, published_case):
+    """Counters come back from results.csv; lanes a warp instruction stand for thread instructions."""
+    case = published_case(16)
+    known = set(columns.names(columns.RESULTS))
+    for name, one in trees().items():
+        build.refuse(case, name, "ok", "not timed")
+        cells = {key: value for key, value in vars(one.counters).items() if key in known}
+        build.rows[-1] |= cells | {"lanes_per_instruction": one.counters.lanes_per_instruction}
+    assert verdict(build, ledger, None).verdict == "holds"
+
+
+def test_every_statement_of_the_ledger_names_implementations_that_exist(ledger):
+    from kernelbench.catalog import load_catalog
+
+    catalog = load_catalog(specimens=True)
+    found = [one for claim in ledger.values() for one in evidence.statements(claim)]
+    assert found
+    for one in found:
+        names = catalog.implementations[ledger[one.claim].document["operation"]]
+        assert set(one.names) <= set(names), one
+
+
+def test_statements_survive_the_file(tmp_path, ledger):
+    """As YAML has them: a list of mappings, read without loss."""
+    path = tmp_path / "x.yaml"
+    path.write_text("explanation:\n  - {says: a, of: b, metric: lanes, relation: more, than: 1.5, factor: 2}\n")
+    (one,) = evidence.statements(Claim("x", "", "explanation", (), yamlfile.load(path)))
+    assert (one.than, one.factor, one.within) == (1.5, 2, evidence.WITHIN)

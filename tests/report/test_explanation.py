@@ -1,0 +1,129 @@
+"""What counters explain, as the terminal, the page and JSON show it."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from kernelbench.counted import METRICS, Counted, LaunchShape
+from kernelbench.counters import Counters
+from kernelbench.evidence import Evidence, Statement
+from kernelbench.explanations import Bound, CaseExplanation, Line, Link, Listing, Sentence
+from kernelbench.report import explanation, html
+from kernelbench.report.explanation import Explained
+from kernelbench.report.sources import Published
+
+HOSTILE = "<script>alert('says')</script>"
+STATEMENT = Statement("reduce-tree-counters", "they collide", "tree_strided", "bank_conflicts", "more", "naive", 1, 0)
+
+
+def counted(case, name, wavefronts, sampled=""):
+    counters = Counters(
+        warp_instructions=2_000_000,
+        thread_instructions=60_000_000,
+        shared_load_requests=1000,
+        shared_load_wavefronts=wavefronts,
+        shared_load_ideal_wavefronts=1000,
+    )
+    return Counted(case, name, counters, shapes=(LaunchShape("kernel", 10, 256),), sampled=sampled)
+
+
+@pytest.fixture
+def explained(example):
+    case = example.run.rows["case"].iloc[0]
+    return CaseExplanation(
+        case=case,
+        counted={
+            "naive": counted(case, "naive", 1000, "sampled 64 of 4096 blocks"),
+            "tree_strided": counted(case, "tree_strided", 3300),
+        },
+        metrics=("wavefronts",),
+        sentences=(
+            Sentence("bank conflicts", "tree_strided", "3.3 wavefronts", (Link("reduce-tree-counters", "confirmed"),)),
+        ),
+        bounds={"naive": Bound(12.3e-6, "DRAM bytes", "NVIDIA H200", 20e-6)},
+        evidence=(Evidence(STATEMENT, "confirmed", "tree_strided 3.30, naive 1.00", 3.3, 1.0),),
+        missing={"torch": "a library call"},
+    )
+
+
+def terminal(explained, title="softmax"):
+    out = io.StringIO()
+    console = Console(file=out, width=100, color_system=None)
+    for part in explanation.case_parts(explained, title):
+        console.print(part)
+    assert max(map(len, out.getvalue().splitlines())) <= 100
+    return " ".join(out.getvalue().split())
+
+
+def test_terminal_shows_table_sentences_bounds_and_evidence(explained):
+    text = terminal(explained)
+    assert "wavefronts implementation a request" in text
+    assert "tree_strided 3.3" in text
+    assert "tree_strided: 3.3 wavefronts (confirms reduce-tree-counters)." in text
+    assert "naive: cannot be faster than 12.30 us on NVIDIA H200: DRAM bytes" in text
+    assert "as the PTX has takes 20.00 us" in text
+    assert "naive: sampled 64 of 4096 blocks" in text
+    assert "torch: not counted, a library call" in text
+    assert "confirmed they collide (tree_strided 3.30, naive 1.00)" in text
+
+
+def test_all_metrics_fit_the_terminal(explained):
+    text = terminal(replace(explained, metrics=tuple(METRICS)))
+    assert "softmax, continued" in text
+
+
+def test_alike_kernels_have_no_table(explained):
+    assert "no counter differs" in terminal(replace(explained, metrics=()))
+
+
+def test_source_lines_stand_beside_their_counters(explained):
+    own = Counters(
+        warp_instructions=5_000_000,
+        thread_instructions=100_000_000,
+        global_load_requests=1000,
+        global_load_sectors=32_000,
+        global_load_ideal_sectors=4000,
+    )
+    lines = (Line(7, "  sum += x[row * columns + i];  [bold]", own, top=True), Line(9, "", Counters()))
+    text = terminal(replace(explained, listings=(Listing("naive", Path("naive.cu"), lines),)))
+    assert "naive: naive.cu" in text
+    assert "* 7 5.00 M 20.0 1000 32.0 k x8.0 sum += x[row * columns + i]; [bold]" in text
+
+
+def test_page_shows_counts_beside_measured_times(example, explained):
+    said = replace(explained.sentences[0], text=HOSTILE)
+    shown = Explained([replace(explained, sentences=(said,))], "the recorded simulator run of this suite")
+    text = html.render(example.run, example.comparison, example.verdicts, Published(), explained=shown)
+    start = text.index('<section id="explanation">')
+    section = text[start : text.index("</section>", start)]
+    assert '<a href="#explanation">' in text
+    assert "Counted from the recorded simulator run of this suite" in section
+    assert "Measured, cold" in section
+    assert "sampled 64 of 4096 blocks" in section
+    assert "12.30 us" in section
+    assert "they collide" in section
+    assert HOSTILE not in section
+    assert "&lt;script&gt;" in section
+
+
+def test_page_without_counts_has_no_such_section(example):
+    text = html.render(example.run, example.comparison, example.verdicts, Published())
+    assert "explanation" not in text
+
+
+def test_json_has_every_metric(explained):
+    (found,) = json.loads(explanation.as_json([explained]))
+    one = found["implementations"]["tree_strided"]
+    assert one["metrics"]["wavefronts"] == 3.3
+    assert one["metrics"]["load_sectors"] is None
+    assert set(one["metrics"]) == set(METRICS)
+    assert one["sentences"][0]["claims"] == {"reduce-tree-counters": "confirmed"}
+    assert found["implementations"]["naive"]["bound_s"] == 12.3e-6
+    assert found["evidence"][0]["decision"] == "confirmed"
+    assert found["missing"] == {"torch": "a library call"}
