@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernelbench import places
+from kernelbench.counted import Counted, counted_of_run
 from kernelbench.errors import ResultsError
-from kernelbench.records import Claim
+from kernelbench.explanations import CaseExplanation
+from kernelbench.records import Claim, DeviceProperties
 from kernelbench.results import Run, read_run
-from kernelbench.runs import find_run, output_folder
+from kernelbench.runs import find_run, is_run, output_folder
 
 if TYPE_CHECKING:
     import pandas
 
     from kernelbench.compare import ClaimVerdict
+
+SIMULATED = "simulated"  # folder of the recorded simulator runs, beside those of GPUs
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,8 @@ def answer(run: Run, baseline: str | None = None) -> Answer:
     ledger = read_ledger(places.LEDGER)
     own = str(run.environment.get("baseline"))
     chosen = baseline or (own if own in names else names[0])
-    return Answer(run, compare_within(run, chosen, ledger), judge(run, ledger), ledger)
+    counted, _ = counts_of(run)
+    return Answer(run, compare_within(run, chosen, ledger), judge(run, ledger, counted=counted), ledger)
 
 
 def has_failures(run: Run) -> bool:
@@ -70,6 +75,7 @@ def report(found: Answer, out: Path | None) -> Path:
     """comparison.csv, claims.json, charts/ and report.html: where the run's own files go, or around `out`."""
     from kernelbench.compare import FLAGS, figures_table
     from kernelbench.report.charts import all_charts, write_charts
+    from kernelbench.report.explanation import Explained
     from kernelbench.report.html import write_report
     from kernelbench.report.sources import Published
 
@@ -78,4 +84,42 @@ def report(found: Answer, out: Path | None) -> Path:
     save_comparison(found, page.parent)
     charts = all_charts(found.run, found.comparison)
     write_charts(charts, page.parent / "charts")
-    return write_report(found.run, found.comparison, found.verdicts, page, published, charts)
+    cases, source = explanations(found.run, found.ledger)
+    explained = Explained(cases, source) if cases else None
+    return write_report(found.run, found.comparison, found.verdicts, page, published, charts, explained)
+
+
+def counts_of(run: Run) -> tuple[Mapping[str, Mapping[str, Counted]], str]:
+    """What the simulator counted, by case and implementation, and whose counts these are: the run's own, else those
+    of the recorded simulator run of its suite."""
+    own = counted_of_run(run)
+    if own:
+        return own, "this run's own counters"
+    folder = places.RECORDED / SIMULATED / run.suite
+    if not is_run(folder):
+        return {}, ""
+    recorded = counted_of_run(read_run(folder))
+    wanted = set(run.rows["case"])
+    return {case: one for case, one in recorded.items() if case in wanted}, "the recorded simulator run of this suite"
+
+
+def explanations(run: Run, ledger: Mapping[str, Claim]) -> tuple[list[CaseExplanation], str]:
+    """Explanations of the run's cases, in its order, and whose counts they are from."""
+    from kernelbench.explain import explain_case
+
+    counted, source = counts_of(run)
+    claims = [claim for claim in ledger.values() if claim.document["operation"] in set(run.rows["operation"])]
+    gpu = _gpu_of(run)
+    with_gpu = {
+        case: {name: replace(counted_one, gpu=gpu) for name, counted_one in one.items()}
+        for case, one in counted.items()
+    }
+    return [explain_case(case, one, gpu, claims) for case, one in with_gpu.items()], source
+
+
+def _gpu_of(run: Run) -> DeviceProperties:
+    """The GPU of the table that the run was on, or that the simulator planned for; else an H200."""
+    from kernelbench.devices.known import KNOWN
+
+    names = sorted(KNOWN.values(), key=lambda gpu: -len(gpu.name))
+    return next((gpu for gpu in names if gpu.name in run.device), KNOWN["h200"])
