@@ -168,6 +168,7 @@ def test_operation_of_a_memory_instruction(text: str, operation: str) -> None:
 def test_vector_with_a_sink() -> None:
     step = one("ld.global.v4.f32 {%f1, _, %f2, %f3}, [%rd1+-16];")
     assert (step.f, step.immediate, step.b, step.x[4:]) == (4, -16, 8, (NONE,) * 4)
+    assert step.x[1] == NONE
     assert len(set(step.x[:4])) == 4
 
 
@@ -303,3 +304,54 @@ def test_an_operation_that_the_runtime_lacks_is_refused() -> None:
     module = parse(HEADER + KERNEL.replace("BODY", "st.shared.u32 [tile], %r1;"))
     with pytest.raises(PtxError, match=r"not supported .*st_shared_u32_32"):
         lowering.lower(flatten(module, "k"), module, lambda name: False)
+
+
+# ---- Register slots ------------------------------------------------------------------------------
+
+
+def test_registers_that_are_never_alive_together_share_a_slot() -> None:
+    program = lowered(
+        "ld.shared.u32 %r1, [tile]; st.shared.u32 [tile], %r1; ld.shared.u32 %r2, [tile]; st.shared.u32 [tile], %r2;"
+    )
+    assert program.code[0].x[0] == program.code[2].x[0]
+    assert program.image_offset == 32 * 4
+
+
+def test_a_result_shares_no_slot_with_an_operand_of_the_same_instruction() -> None:
+    program = lowered("ld.shared.u32 %r1, [tile]; ld.shared.u32 %r2, [%r1]; st.shared.u32 [tile], %r2;")
+    assert program.code[1].a != program.code[1].x[0]
+
+
+def test_what_a_loop_still_needs_keeps_its_slot() -> None:
+    program = lowered("""
+        ld.shared.u32 %r1, [tile];
+        LOOP: st.shared.u32 [tile], %r1;
+        ld.shared.u32 %r2, [tile];
+        st.shared.u32 [tile], %r2;
+        @%p1 bra LOOP;""")
+    assert program.code[0].x[0] != program.code[2].x[0]
+
+
+def test_the_other_side_of_a_branch_overwrites_nothing() -> None:
+    """%r1 is alive where the second side starts, though no instruction between there and the join reads it."""
+    program = lowered("""
+        ld.shared.u32 %r1, [tile];
+        @%p1 bra OTHER;
+        st.shared.u32 [tile], %r1;
+        bra JOIN;
+        OTHER: ld.shared.u32 %r2, [tile];
+        st.shared.u32 [tile], %r2;
+        @%p2 bra JOIN;
+        st.shared.u32 [tile], 3;
+        JOIN: st.shared.u32 [tile], %r1;""")
+    assert program.code[0].x[0] != program.code[4].x[0]
+
+
+def test_a_guarded_write_keeps_what_was_there() -> None:
+    program = lowered("""
+        ld.shared.u32 %r1, [tile];
+        ld.shared.u32 %r3, [tile];
+        st.shared.u32 [tile], %r3;
+        @%p1 ld.shared.u32 %r1, [tile+4];
+        st.shared.u32 [tile], %r1;""")
+    assert program.code[0].x[0] == program.code[3].x[0] != program.code[1].x[0]

@@ -12,10 +12,10 @@ from kernelbench.errors import PtxError
 from kernelbench.simt import ir
 from kernelbench.simt.cfg import control_flow
 from kernelbench.simt.lower import arithmetic, compare, control, convert, logic, memory, warp
-from kernelbench.simt.lower.context import Context, slot_bytes
+from kernelbench.simt.lower.context import Context
 from kernelbench.simt.lower.program import LANES, Kind, Lowered, Patch, Program, SpecialSlot
 
-__all__ = ["LANES", "Context", "Kind", "Lowered", "Patch", "Program", "SpecialSlot", "lower", "slot_bytes"]
+__all__ = ["LANES", "Context", "Kind", "Lowered", "Patch", "Program", "SpecialSlot", "lower"]
 
 Lowering = Callable[[Context, ir.Instruction], None]
 
@@ -34,16 +34,14 @@ LONGEST_KEY = 4  # parts of an opcode that a key of a table may have
 def lower(function: ir.Function, module: ir.Module, has_operation: Callable[[str], bool]) -> Program:
     """`function`: a kernel without calls (inline.flatten). `has_operation("add_u32")`: whether the runtime has it."""
     function = _closed(function)
-    context = Context(function, module)
-    flow = control_flow(function)
-    context.reconverge = flow.reconverge
+    context = Context(function, module, control_flow(function))
     for one in function.instructions:
         context.instruction = one
         _lowering(context, one)(context, one)
         operation = context.code[-1].operation
         if operation and not has_operation(operation):
             context.refuse(f"not supported (the simulator has no operation {operation})")
-    return _program(context, flow.undefined)
+    return _program(context)
 
 
 def _lowering(context: Context, one: ir.Instruction) -> Lowering:
@@ -64,9 +62,9 @@ def _closed(function: ir.Function) -> ir.Function:
     return replace(function, instructions=(*code, ir.Instruction(("exit",), (), None, "exit", line, None)))
 
 
-def _program(context: Context, undefined: frozenset[str]) -> Program:
+def _program(context: Context) -> Program:
     function, layout = context.function, context.layout
-    zeroed = (context.register_slot(name) for name in undefined)
+    zeroed = (context.register_slot(name) for name in context.flow.undefined)
     return Program(
         name=function.name,
         code=tuple(context.code),

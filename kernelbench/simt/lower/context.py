@@ -14,8 +14,11 @@ from typing import NoReturn
 
 from kernelbench.errors import PtxError
 from kernelbench.simt import ir
+from kernelbench.simt.cfg import ControlFlow
 from kernelbench.simt.lower.layout import Layout
 from kernelbench.simt.lower.program import LANES, NONE, Kind, Lowered, Patch, SpecialSlot
+from kernelbench.simt.lower.registers import allocate
+from kernelbench.simt.lower.registers import slot_bytes as slot_bytes  # noqa: PLC0414 - families take their words from here
 
 LANE_CONSTANTS: Mapping[str, Callable[[int], int]] = {  # special registers that depend on the lane alone
     "%laneid": lambda lane: lane,
@@ -41,30 +44,24 @@ FILLED = {  # special registers that the machine fills, at launch or for each bl
 }
 
 
-def slot_bytes(type_name: str) -> int:
-    """Bytes of a register of this type: those of the type, at least 2."""
-    return max(2, ir.TYPE_BYTES[type_name])
-
-
 class Context:
     """One kernel being lowered. `instruction` is the one at hand."""
 
-    def __init__(self, function: ir.Function, module: ir.Module) -> None:
+    def __init__(self, function: ir.Function, module: ir.Module, flow: ControlFlow) -> None:
         self.function = function
         self.module = module
         self.layout = Layout(function, module)
         self.instruction: ir.Instruction = function.instructions[0]
         self.code: list[Lowered] = []
         self.table: list[int] = []
-        self.reconverge: Mapping[int, int | None] = {}
+        self.flow = flow
         self.ordered = False
         self.patches: dict[int, Patch] = {}
         self.specials: dict[str, SpecialSlot] = {}
         self.variables: set[str] = set()
-        self._registers = self._place_registers()
-        self.image_offset = self.register_bytes = sum(
-            LANES * slot_bytes(function.registers[name].type) for name in self._registers
-        )
+        slots = allocate(function.instructions, flow)
+        self._registers = slots.offsets
+        self.image_offset = slots.bytes
         self.image = bytearray()
         self._constants: dict[tuple[object, int], int] = {}
         self._predicates: dict[str, int] = {}
@@ -217,17 +214,6 @@ class Context:
             return None
         return self._registers[name], LANES * slot_bytes(self.function.registers[name].type)
 
-    def _place_registers(self) -> dict[str, int]:
-        """Offsets in the order of first mention, so that what is used together lies together."""
-        placed: dict[str, int] = {}
-        offset = 0
-        for instruction in self.function.instructions:
-            for register in _mentioned(instruction.operands):
-                if register.type != "pred" and register.name not in placed:
-                    placed[register.name] = offset
-                    offset += LANES * slot_bytes(register.type)
-        return placed
-
     def _predicate_index(self, name: str) -> int:
         return self._predicates.setdefault(name, len(self._predicates))
 
@@ -246,23 +232,6 @@ class Context:
             self._constants[key, width] = self.image_offset + len(self.image)
             self.image += b"".join((value & ((1 << (8 * width)) - 1)).to_bytes(width, "little") for value in values)
         return self._constants[key, width]
-
-
-def _mentioned(operands: Sequence[ir.Operand]) -> list[ir.Register]:
-    """The registers of operands, in order, inside vectors, pairs, negations and addresses."""
-    found: list[ir.Register] = []
-    for operand in operands:
-        if isinstance(operand, ir.Register):
-            found.append(operand)
-        elif isinstance(operand, (ir.Vector, ir.Group)):
-            found += _mentioned(operand.items)
-        elif isinstance(operand, ir.Pair):
-            found += _mentioned((operand.first, operand.second))
-        elif isinstance(operand, ir.Not):
-            found.append(operand.register)
-        elif isinstance(operand, ir.Address) and isinstance(operand.base, ir.Register):
-            found.append(operand.base)
-    return found
 
 
 def _float(floating: str, integer: str, bits: int) -> float:

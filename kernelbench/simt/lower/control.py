@@ -104,7 +104,7 @@ def _target(context: Context, operand: ir.Operand) -> int:
 
 
 def _meeting(context: Context) -> int:
-    index = context.reconverge.get(len(context.code))
+    index = context.flow.reconverge.get(len(context.code))
     return NONE if index is None else index
 
 

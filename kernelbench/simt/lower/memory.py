@@ -1,7 +1,7 @@
 """Loads, stores, atomics and asynchronous copies.
 
 `ld_<space>_<element>_<register bits>` and `st_..`: a address slot (NONE: the displacement alone), b its bytes,
-immediate displacement, f number of elements, x their registers.
+immediate displacement, f number of elements, x their registers (NONE: not wanted).
 `atom_<space>_<op>_<type>`: d result or NONE, a, b, immediate the address, c operand, e new value of cas.
 `cpasync_<bytes>`: a, b, immediate the shared address, c global address, x[0] its displacement as 32 bits,
 f slot with the number of bytes to read or NONE, x[1] predicate that asks for zeros instead or NONE, x[2] its negation.
@@ -38,7 +38,7 @@ def load(context: Context, one: ir.Instruction) -> None:
     items = context.items(one.operands[0])
     width = _register_width(context, items, element)
     slot, displacement, address_bytes, space = _address(context, one.operands[1], space)
-    registers = _halves(context, [context.destination(item, width) for item in items], width)
+    registers = _halves([_wanted(context, item, width) for item in items], width)
     name, width = _element(element, width)
     _check_count(context, len(items), count)
     context.emit(
@@ -57,7 +57,7 @@ def store(context: Context, one: ir.Instruction) -> None:
     items = context.items(one.operands[1])
     width = _register_width(context, items, element)
     slot, displacement, address_bytes, space = _address(context, one.operands[0], space)
-    registers = _halves(context, [context.source_of(item, width) for item in items], width)
+    registers = _halves([context.source_of(item, width) for item in items], width)
     name, width = _element(element, width)
     _check_count(context, len(items), count)
     context.emit(
@@ -177,11 +177,15 @@ def _register_width(context: Context, items: tuple[ir.Operand, ...], element: st
     return width
 
 
-def _halves(context: Context, slots: list[int], width: int) -> tuple[int, ...]:
+def _wanted(context: Context, item: ir.Operand, width: int) -> int:
+    return NONE if isinstance(item, ir.Discard) else context.register(item, width)
+
+
+def _halves(slots: list[int], width: int) -> tuple[int, ...]:
     """Registers of 128 bits are two of 64, one after the other."""
     if width != 16:
         return tuple(slots)
-    return tuple(half for slot in slots for half in (slot, slot + 32 * 8))
+    return tuple(half for slot in slots for half in (slot, slot if slot == NONE else slot + 32 * 8))
 
 
 def _element(element: str, width: int) -> tuple[str, int]:
