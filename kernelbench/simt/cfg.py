@@ -14,11 +14,14 @@ from kernelbench.errors import PtxError
 from kernelbench.simt.ir import Function, Instruction, Label
 from kernelbench.simt.usage import reads, writes
 
-MOST_STEPS = 50_000_000  # of the search for post-dominators; the code of a large kernel takes some 10,000
-MOST_LIVE_BITS = 1 << 32  # blocks x registers that live across blocks
+# A large kernel has some 1,000 blocks and 10,000 edges, and each search takes it about as many steps.
+MOST_EDGES = 1 << 20
+MOST_STEPS = 10_000_000
+MOST_LIVE_BITS = 1 << 30  # blocks x registers alive across blocks
 
 _LEAVE = {"ret", "exit", "trap"}
 _JUMP = {"bra", "brx"}
+_WAIT = {"bar", "barrier"}  # where threads that left are not waited for
 
 
 @dataclass(frozen=True)
@@ -69,9 +72,14 @@ def branch_targets(function: Function, instruction: Instruction) -> tuple[int, .
 def _blocks(function: Function) -> tuple[Block, ...]:
     code = function.instructions
     starts = {0}
+    edges = 0
     for index, instruction in enumerate(code):
         if instruction.opcode[0] in _JUMP:
-            starts.update(branch_targets(function, instruction))
+            targets = branch_targets(function, instruction)
+            starts.update(targets)
+            edges += len(targets)
+            if edges > MOST_EDGES:
+                raise PtxError(f"more than {MOST_EDGES} targets of branches in {function.name}")
         if instruction.opcode[0] in _JUMP or instruction.opcode[0] in _LEAVE:
             starts.add(index + 1)
     ordered = sorted(start for start in starts if start < len(code))
@@ -134,7 +142,8 @@ def _ways_out(blocks: Sequence[Block], code: Sequence[Instruction]) -> set[int]:
     leaving = {number for number, block in enumerate(blocks) if _only_leaves(block, code)}
     for number, block in enumerate(blocks):
         straight = entries[number] == 1 and len(block.successors) <= 1
-        if straight and all(_only_leaves(blocks[to], code) for to in block.successors):
+        waits = any(instruction.opcode[0] in _WAIT for instruction in code[block.start : block.end])
+        if straight and not waits and all(_only_leaves(blocks[to], code) for to in block.successors):
             leaving.add(number)
     return leaving | {len(blocks)}
 
@@ -213,26 +222,39 @@ def _undefined(blocks: Sequence[Block], code: Sequence[Instruction]) -> frozense
     if not blocks:
         return frozenset()
     exposed, written = zip(*(_summary(code[block.start : block.end]) for block in blocks), strict=True)
-    names = sorted(set().union(*exposed))
-    if len(names) * len(blocks) > MOST_LIVE_BITS:
-        raise PtxError(f"{len(blocks)} blocks with {len(names)} registers alive across them are too many")
-    bits = {name: 1 << index for index, name in enumerate(names)}
-    alive = [sum(bits[name] for name in found) for found in exposed]
-    kills = [~sum(bits[name] for name in found if name in bits) for found in written]
+    numbers = {name: number for number, name in enumerate(sorted(set().union(*exposed)))}
+    if len(numbers) * len(blocks) > MOST_LIVE_BITS:
+        raise PtxError(f"{len(blocks)} blocks with {len(numbers)} registers alive across them are too many")
+    alive = [_bits(numbers, found) for found in exposed]
+    kept = [~_bits(numbers, found) for found in written]
     before = _reversed([block.successors for block in blocks], len(blocks))
     waiting = list(range(len(blocks)))
     queued = [True] * len(blocks)
+    steps = 0
     while waiting:
         number = waiting.pop()
         queued[number] = False
+        steps += len(before[number]) * (1 + len(numbers) // 4096)
+        if steps > MOST_STEPS:
+            raise PtxError(f"control flow of {len(blocks)} blocks is too tangled to find registers not written")
         for previous in before[number]:
-            found = alive[previous] | (alive[number] & kills[previous])
+            found = alive[previous] | (alive[number] & kept[previous])
             if found != alive[previous]:
                 alive[previous] = found
                 if not queued[previous]:
                     queued[previous] = True
                     waiting.append(previous)
-    return frozenset(name for name in names if alive[0] & bits[name])
+    return frozenset(name for name, number in numbers.items() if alive[0] >> number & 1)
+
+
+def _bits(numbers: Mapping[str, int], names: set[str]) -> int:
+    """A set of registers as one integer. Names without a number are left out."""
+    found = bytearray(len(numbers) // 8 + 1)
+    for name in names:
+        number = numbers.get(name)
+        if number is not None:
+            found[number // 8] |= 1 << number % 8
+    return int.from_bytes(found, "little")
 
 
 def _summary(code: Sequence[Instruction]) -> tuple[set[str], set[str]]:

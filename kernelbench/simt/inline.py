@@ -35,7 +35,9 @@ from kernelbench.simt.ir import (
 )
 
 MOST_INSTRUCTIONS = 1 << 19  # of a kernel with all it calls
+MOST_CALLS = 1 << 16
 MOST_CALLS_DEEP = 64
+MOST_NAMES = 1 << 21  # registers, variables and labels of all inlined bodies
 
 _TRAPS = {"__assertfail", "__assert_fail", "__trap"}
 _REFUSED = {
@@ -57,6 +59,7 @@ class _Flat:
     labels: dict[str, int] = field(default_factory=dict)
     targets: dict[str, tuple[str, ...]] = field(default_factory=dict)
     calls: int = 0
+    names: int = 0
 
 
 def flatten(module: Module, entry: str) -> Function:
@@ -128,6 +131,10 @@ class _Inliner:
         if self._hidden:
             self._refuse(call, f"{self._hidden[0]!r} names a variable of the kernel and one of the module")
         self._flat.calls += 1
+        self._flat.names += sum(map(len, (function.registers, function.variables, function.labels)))
+        self._flat.names += sum(map(len, function.targets.values()))
+        if self._flat.calls > MOST_CALLS or self._flat.names > MOST_NAMES:
+            self._refuse(call, f"more than {MOST_CALLS} calls, or {MOST_NAMES} names in what is called")
         number = self._flat.calls
         before, after, symbols = self._passed(caller, call, function, number, results, arguments)
         end = f"end@{number}"

@@ -17,7 +17,7 @@ from kernelbench.simt.ptx import declarations, initialisers
 from kernelbench.simt.ptx.body import LOCATION, BodyReader
 from kernelbench.simt.ptx.headers import Header, read_header
 from kernelbench.simt.ptx.operands import NAME
-from kernelbench.simt.ptx.text import MOST_IMAGE_BYTES, Text, quoted
+from kernelbench.simt.ptx.text import MOST_CHARACTERS, MOST_IMAGE_BYTES, Text, quoted
 
 _FILE = re.compile(r'[ \t]*\.file[ \t]+([0-9]{1,9})[ \t]+"([^"\n]*)"(?:[ \t]*,[ \t]*[0-9]{1,20}){0,2}')
 _FILES = re.compile(r"^" + _FILE.pattern, re.MULTILINE)
@@ -30,7 +30,6 @@ _ALIAS = re.compile(rf"\s*({NAME})\s*,\s*({NAME})\s*;")
 _PRAGMA = re.compile(r'\s*"[^"\n]*"(?:\s*,\s*"[^"\n]*")*\s*;')
 _LINKAGE = {".visible", ".weak", ".extern", ".common"}
 _SPACES = {".global": "global", ".const": "const", ".shared": "shared"}
-_MOST_INITIALISER_CHARACTERS = 32 << 20
 
 
 def parse(text: str) -> Module:
@@ -120,7 +119,7 @@ class _ModuleReader:
         return match
 
     def _declaration(self, space: str, linkage: str, position: int) -> int:
-        end = self._text.end_of_statement(position, _MOST_INITIALISER_CHARACTERS)
+        end = self._text.end_of_statement(position, MOST_CHARACTERS)
         for declared, initialiser in declarations.variables(self._text.text[position:end]):
             variable = self._variable(space, linkage, declared, initialiser)
             if linkage == ".extern" and not variable.dynamic:

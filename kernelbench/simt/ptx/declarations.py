@@ -22,6 +22,7 @@ _LANES = {".v2": 2, ".v4": 4, ".v8": 8}
 _POINTER_SPACES = {".const", ".global", ".local", ".shared"}
 _MOST_ALIGNMENT = 1 << 16
 _MOST_DIMENSIONS = 16
+_MOST_WORDS = 8  # before the name: .align 8 .u64 .ptr .global .align 16 is five
 _OPAQUE = {".texref", ".samplerref", ".surfref"}
 
 
@@ -93,7 +94,9 @@ def _leading(text: str) -> tuple[str, int, int | None, str]:
     """Type, lanes and alignment, and what follows them."""
     type, lanes, alignment, pointer = "", 1, None, False
     rest = _ATTRIBUTE.sub(" ", text, count=1).lstrip() if ".attribute" in text[:400] else text.lstrip()
-    while rest.startswith("."):
+    for _ in range(_MOST_WORDS):
+        if not rest.startswith("."):
+            break
         match = _ALIGN.match(rest)
         if match is not None:
             # The .align after .ptr is that of what the pointer points to.

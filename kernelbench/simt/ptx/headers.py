@@ -12,7 +12,7 @@ from kernelbench.simt.ptx.numbers import integer
 from kernelbench.simt.ptx.operands import NAME, split
 from kernelbench.simt.ptx.text import Text, quoted
 
-_HEAD = re.compile(rf"\s*(?:\(([^()]*)\))?\s*({NAME})\s*(?:\(([^()]*)\))?")
+_HEAD = re.compile(rf"\s*(?:\(([^()]*)\)\s*)?({NAME})\s*(?:\(([^()]*)\))?")
 _DIRECTIVE = re.compile(r"\s*(\.[a-z_]+)\s*((?:[0-9][0-9A-Za-z]*\s*,?\s*)*)")
 _PRAGMA = re.compile(r'\s*\.pragma\s*"[^"\n]*"(?:\s*,\s*"[^"\n]*")*\s*;')
 _SIZES = {".maxntid": "maxntid", ".reqntid": "reqntid", ".reqnctapercluster": "cluster"}

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 
 from kernelbench.simt.ir import Operand, Register, Symbol, Vector
 
-_NUMBERED = re.compile(r"(.*?)([0-9]{1,7})", re.DOTALL)
 _SPECIAL = re.compile(
     r"""%(?:n?tid|n?ctaid|(?:n)?clusterid|cluster_n?ctaid)(?:\.[xyzw])?
       |%(?:laneid|n?warpid|n?smid|gridid|lanemask_(?:eq|le|lt|ge|gt)|clock(?:_hi|64)?|pm[0-7](?:_64)?|envreg(?:[12]?[0-9]|3[01])
@@ -20,6 +19,9 @@ _SPECIAL = re.compile(
       |WARP_SZ""",
     re.VERBOSE,
 )
+
+
+_MOST_DIGITS = 7  # of a number in a range of registers
 
 
 def is_special(name: str) -> bool:
@@ -120,10 +122,8 @@ class Names:
         return scope
 
     def _numbered(self, scope: Scope, name: str) -> Register | None:
-        match = _NUMBERED.fullmatch(name)
-        if match is None:
-            return None
-        for start in range(match.start(2), len(name)):
+        digits_start = len(name.rstrip("0123456789"))
+        for start in range(max(digits_start, len(name) - _MOST_DIGITS), len(name)):
             found = scope.ranges.get(name[:start])
             digits = name[start:]
             if found is not None and (digits == "0" or digits[0] != "0") and int(digits) < found.count:

@@ -9,10 +9,10 @@ from typing import NoReturn
 from kernelbench.errors import PtxError
 
 # Far above what nvcc makes of a .cu (a few MB), low enough that any text is refused or read in seconds.
-MOST_CHARACTERS = 32 << 20
+MOST_CHARACTERS = 16 << 20
 MOST_STATEMENTS = 1 << 20  # in a module; nested scopes count as statements
 MOST_STATEMENT_CHARACTERS = 1 << 16  # of an instruction or a declaration without its initialiser
-MOST_DEPTH = 64  # of nested scopes
+MOST_DEPTH = 32  # of nested scopes
 MOST_REGISTERS = 1 << 20  # of one declaration: .reg .b32 %r<1000>
 MOST_VARIABLE_BYTES = 1 << 40
 MOST_IMAGE_BYTES = 64 << 20  # of all initialised variables together
