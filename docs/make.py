@@ -9,6 +9,7 @@ Needs kernelbench installed (pip install -e .), but no GPU.
 README.md        the blocks between `<!-- made by docs/make.py: NAME -->` and `<!-- end -->`
 docs/cli.md      the whole page, from `--help` of every command
 docs/measuring.md             the table of agreement with NVBench
+docs/explaining.md            its tables of metrics and rules
 docs/reading-a-report.md      its tables of columns
 """
 
@@ -26,6 +27,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kernelbench.cli import cli
+from kernelbench.counted import METRICS
+from kernelbench.explain import RULES
 from kernelbench.units import rate_text, share_text, time_text
 
 if TYPE_CHECKING:
@@ -187,6 +190,23 @@ def cli_page() -> str:
     return "\n".join(parts)
 
 
+# ---- docs/explaining.md --------------------------------------------------------------------------
+
+
+def metrics_block() -> str:
+    """Every metric that counters come to: those with a column of their own first."""
+    lines = ["| metric | what it is | better |", "|---|---|---|"]
+    for metric in sorted(METRICS.values(), key=lambda one: not one.shown):
+        lines.append(f"| `{metric.name}` | {metric.meaning} | {metric.better} |")
+    return "\n".join(lines)
+
+
+def rules_block() -> str:
+    """Every sentence that explain can say; names in braces are metrics."""
+    lines = ["| rule | sentence |", "|---|---|"]
+    return "\n".join(lines + [f"| {rule.name} | {rule.template} |" for rule in RULES])
+
+
 # ---- All of it -----------------------------------------------------------------------------------
 
 
@@ -195,11 +215,13 @@ def pages(run: Path = RECORDED) -> Mapping[Path, str]:
     from kernelbench.report import columns_page
 
     readme, columns = ROOT / "README.md", ROOT / "docs" / "reading-a-report.md"
-    measuring = ROOT / "docs" / "measuring.md"
+    measuring, explaining = ROOT / "docs" / "measuring.md", ROOT / "docs" / "explaining.md"
+    explanation = {"metrics": metrics_block(), "rules": rules_block()}
     return {
         readme: with_blocks(readme.read_text(encoding="utf-8"), readme_blocks(run)),
         ROOT / "docs" / "cli.md": cli_page(),
         measuring: with_blocks(measuring.read_text(encoding="utf-8"), {"agreement": agreement_block()}),
+        explaining: with_blocks(explaining.read_text(encoding="utf-8"), explanation),
         columns: columns_page.updated(columns.read_text(encoding="utf-8")),
     }
 
