@@ -1,0 +1,219 @@
+// Memory of a block and its threads: shared (its own and, in a cluster, of other blocks), local, and the parameters.
+#include <algorithm>
+#include <cstring>
+
+#include "access.hpp"
+
+namespace simt {
+
+namespace {
+
+// 4-byte lanes at a constant distance never share a word: how often they meet a bank follows from the distance.
+u32 strided_wavefronts(const u64* offsets) {
+    const u64 step = offsets[1] - offsets[0];
+    if (!step || step % 4) {
+        return 0;
+    }
+    u64 bend = 0;
+    for (int lane = 0; lane < LANES; ++lane) {
+        bend |= offsets[lane] ^ (offsets[0] + u64(lane) * step);
+    }
+    return bend ? 0 : std::min<u32>(LANES, u32(step / 4) & (0u - u32(step / 4)));
+}
+
+void count_shared(Counters& counters, u32 bytes, Purpose purpose, const Access& access) {
+    ++counters.shared_requests;
+    if (access.lanes == ALL && bytes == 4) {
+        const bool broadcast = access.shape == Shape::uniform && purpose != Purpose::update;
+        if (const u32 passes = broadcast ? 1 : strided_wavefronts(access.at)) {
+            counters.wavefronts += passes;
+            ++counters.ideal_wavefronts;
+            return;
+        }
+    }
+    counters.wavefronts += count_wavefronts(access.at, access.lanes, bytes, purpose);
+    counters.ideal_wavefronts += count_ideal_wavefronts(access.at, access.lanes, bytes);
+}
+
+FaultKind outside(Purpose purpose) {
+    return purpose == Purpose::read ? FaultKind::out_of_bounds_read : FaultKind::out_of_bounds_write;
+}
+
+// Drops lanes that are misaligned or past `size`; their faults show `window` + offset.
+void keep_good(Warp& warp, const Instruction& instruction, u32 bytes, Purpose purpose, Access& access, u64 size,
+               u64 window) {
+    u64 highest = 0, bits = 0;
+    each_lane(access.lanes, [&](int lane) {
+        highest = std::max(highest, access.at[lane]);
+        bits |= access.at[lane];
+    });
+    if (highest < size && size - highest >= bytes && !(bits & (bytes - 1))) [[likely]] {
+        return;
+    }
+    each_lane(u32(access.lanes), [&](int lane) {
+        const u64 offset = access.at[lane];
+        const bool crooked = offset & (bytes - 1);
+        if (crooked || offset >= size || size - offset < bytes) {
+            fault(warp, instruction, crooked ? FaultKind::misaligned : outside(purpose), lane, window + offset);
+            access.lanes &= ~(1u << lane);
+        }
+    });
+    access.shape = Shape::scattered;
+}
+
+void check_shared(Warp& warp, const Instruction& instruction, u32 bytes, Purpose purpose, const Access& access,
+                  Block& owner) {
+    each_lane(access.lanes, [&](int lane) {
+        u8* states = owner.shared_states + access.at[lane];
+        if (purpose != Purpose::write && std::find(states, states + bytes, 0) != states + bytes) {
+            fault(warp, instruction, FaultKind::uninitialised_shared, lane, SHARED_WINDOW + access.at[lane]);
+        }
+    });
+    if (purpose != Purpose::read) {
+        each_lane(access.lanes, [&](int lane) { std::memset(owner.shared_states + access.at[lane], 1, bytes); });
+    }
+    // Accesses to another block's memory are not ordered by the clocks of its warps.
+    if (&owner == warp.state->block && access.lanes) {
+        owner.shadow->access(warp, instruction, access.lanes, access.at, bytes, purpose);
+    }
+}
+
+// Lanes of `access` in the shared memory of `owner`, as offsets.
+void access_shared_of(Warp& warp, const Instruction& instruction, u32 bytes, Purpose purpose, Access& access,
+                      Block& owner) {
+    WarpState& state = *warp.state;
+    const Launch& launch = *state.worker->launch;
+    access.shape = access.lanes == ALL ? shape_of(access.at, bytes) : Shape::scattered;
+    count_shared(state.worker->counters[state.position], bytes, purpose, access);
+    keep_good(warp, instruction, bytes, purpose, access, launch.shared_bytes, SHARED_WINDOW);
+    if (launch.strict) {
+        check_shared(warp, instruction, bytes, purpose, access, owner);
+    }
+    for (u64& at : access.at) {
+        at += reinterpret_cast<u64>(owner.shared);
+    }
+}
+
+// Serves the lanes of each block of the cluster in turn. ranks[lane]: whose memory.
+void access_cluster(Warp& warp, const Instruction& instruction, u32 bytes, Purpose purpose, Access& access,
+                    const u32* ranks) {
+    Block& own = *warp.state->block;
+    u32 good = 0;
+    u32 same = 0;
+    for (u32 left = access.lanes; left; left &= ~same) {
+        const u32 rank = ranks[first_lane(left)];
+        same = 0;
+        each_lane(left, [&](int lane) { same |= u32(ranks[lane] == rank) << lane; });
+        if (rank >= warp.state->worker->cluster_blocks) {
+            each_lane(same, [&](int lane) {
+                fault(warp, instruction, FaultKind::unwritten_window, lane, access.at[lane]);
+            });
+            continue;
+        }
+        Access part = access;
+        part.lanes = same;
+        access_shared_of(warp, instruction, bytes, purpose, part, own.leader[rank]);
+        each_lane(part.lanes, [&](int lane) { access.at[lane] = part.at[lane]; });
+        good |= part.lanes;
+    }
+    access.lanes = good;
+    access.shape = Shape::scattered;
+}
+
+}  // namespace
+
+void form_addresses(const Warp& warp, const Instruction& instruction, u64* addresses) {
+    const u64 displacement = u64(instruction.immediate);
+    if (instruction.a == NONE) {
+        std::fill_n(addresses, LANES, displacement);
+    } else if (instruction.b == 8) {
+        const u64* base = lanes_of<u64>(warp.registers, instruction.a);
+        for (int lane = 0; lane < LANES; ++lane) {
+            addresses[lane] = base[lane] + displacement;
+        }
+    } else {
+        const u32* base = lanes_of<u32>(warp.registers, instruction.a);
+        for (int lane = 0; lane < LANES; ++lane) {
+            addresses[lane] = u32(base[lane] + u32(displacement));
+        }
+    }
+}
+
+void access_shared(Warp& warp, const Instruction& instruction, u32 bytes, Purpose purpose, Access& access) {
+    u64 high = 0;
+    each_lane(access.lanes, [&](int lane) { high |= access.at[lane] >> RANK_SHIFT; });
+    if (!high || warp.state->worker->cluster_blocks == 1) [[likely]] {
+        access_shared_of(warp, instruction, bytes, purpose, access, *warp.state->block);
+        return;
+    }
+    u32 ranks[LANES];
+    each_lane(access.lanes, [&](int lane) {
+        const u64 tag = access.at[lane] >> RANK_SHIFT;
+        ranks[lane] = tag ? u32(tag - 1) : warp.state->block->rank;
+        access.at[lane] &= RANK_OFFSET;
+    });
+    access_cluster(warp, instruction, bytes, purpose, access, ranks);
+}
+
+void access_local(Warp& warp, const Instruction& instruction, u32 bytes, Purpose purpose, Access& access) {
+    WarpState& state = *warp.state;
+    const u64 size = state.worker->launch->local_bytes;
+    Counters& counters = state.worker->counters[state.position];
+    ++counters.local_requests;
+    counters.local_sectors += count_local_sectors(access.at, access.lanes, bytes);
+    access.shape = Shape::scattered;
+    keep_good(warp, instruction, bytes, purpose, access, size, LOCAL_WINDOW);
+    for (int lane = 0; lane < LANES; ++lane) {
+        access.at[lane] += reinterpret_cast<u64>(state.local) + u64(lane) * size;
+    }
+}
+
+void access_parameters(Warp& warp, const Instruction& instruction, u32 bytes, Purpose purpose, Access& access) {
+    const Launch& launch = *warp.state->worker->launch;
+    access.shape = access.lanes == ALL ? shape_of(access.at, bytes) : Shape::scattered;
+    keep_good(warp, instruction, bytes, purpose, access, launch.parameter_bytes, 0);
+    for (u64& at : access.at) {
+        at += reinterpret_cast<u64>(launch.parameters);
+    }
+}
+
+void access_generic(Warp& warp, const Instruction& instruction, u32 bytes, Purpose purpose, Access& access) {
+    u32 global = 0, shared = 0, local = 0;
+    u32 ranks[LANES];
+    each_lane(access.lanes, [&](int lane) {
+        const u64 address = access.at[lane];
+        const u64 window = address >> WINDOW_SHIFT << WINDOW_SHIFT;
+        const u32 bit = 1u << lane;
+        global |= window != SHARED_WINDOW && window != LOCAL_WINDOW ? bit : 0;
+        shared |= window == SHARED_WINDOW ? bit : 0;
+        local |= window == LOCAL_WINDOW ? bit : 0;
+        ranks[lane] = u32((address - SHARED_WINDOW) >> 32);
+    });
+    if (global == access.lanes) {
+        access_global(warp, instruction, bytes, purpose, access);
+        return;
+    }
+    Access parts[3] = {access, access, access};
+    parts[0].lanes = global;
+    parts[1].lanes = shared;
+    parts[2].lanes = local;
+    if (global) {
+        access_global(warp, instruction, bytes, purpose, parts[0]);
+    }
+    if (shared) {
+        each_lane(shared, [&](int lane) { parts[1].at[lane] = u32(access.at[lane]); });
+        access_cluster(warp, instruction, bytes, purpose, parts[1], ranks);
+    }
+    if (local) {
+        each_lane(local, [&](int lane) { parts[2].at[lane] -= LOCAL_WINDOW; });
+        access_local(warp, instruction, bytes, purpose, parts[2]);
+    }
+    access.lanes = 0;
+    for (const Access& part : parts) {
+        each_lane(part.lanes, [&](int lane) { access.at[lane] = part.at[lane]; });
+        access.lanes |= part.lanes;
+    }
+    access.shape = Shape::scattered;
+}
+
+}  // namespace simt

@@ -1,0 +1,162 @@
+// Global memory: bounds, alignment, sectors, which sectors were touched, and (where tracked) which bytes hold what.
+#include <algorithm>
+#include <cstring>
+
+#include "access.hpp"
+
+namespace simt {
+
+namespace {
+
+Allocation* find(const Launch& launch, u64 address) {
+    Allocation* end = launch.allocations + launch.allocation_count;
+    Allocation* after = std::upper_bound(launch.allocations, end, address,
+                                         [](u64 value, const Allocation& one) { return value < one.begin; });
+    return after == launch.allocations ? nullptr : after - 1;
+}
+
+bool holds(const Allocation* allocation, u64 address, u64 bytes) {
+    return allocation && address >= allocation->begin && address < allocation->end &&
+           bytes <= allocation->end - address;
+}
+
+// The allocation that holds [address, address + bytes), the one this instruction met last being tried first.
+Allocation* locate(Worker& worker, u32 position, u64 address, u64 bytes) {
+    Allocation*& hint = worker.hints[position];
+    if (holds(hint, address, bytes)) [[likely]] {
+        return hint;
+    }
+    Allocation* found = find(*worker.launch, address);
+    if (!holds(found, address, bytes)) {
+        return nullptr;
+    }
+    return hint = found;
+}
+
+void mark(Allocation& allocation, u64 address, u64 bytes, Purpose purpose) {
+    const u64 first = (address - allocation.begin) >> SECTOR_SHIFT;
+    const u64 last = (address + bytes - 1 - allocation.begin) >> SECTOR_SHIFT;
+    if (purpose != Purpose::write) {
+        std::memset(allocation.read + first, 1, last - first + 1);
+    }
+    if (purpose != Purpose::read) {
+        std::memset(allocation.written + first, 1, last - first + 1);
+    }
+    if (allocation.chunks) {
+        generate(allocation, address, address + bytes);
+    }
+}
+
+// Reads and writes with the state of each byte: strict launches look for bytes that nobody wrote, sampled ones for
+// values that a block which did not run would have given.
+class Tracker {
+public:
+    Tracker(Warp& warp, const Instruction& instruction)
+        : warp_(warp), instruction_(instruction), launch_(*warp.state->worker->launch),
+          block_(*warp.state->block) {}
+
+    void touch(const Allocation& allocation, u64 address, u32 bytes, u32 lane, Purpose purpose) {
+        if (!allocation.states) {
+            return;
+        }
+        u8* states = allocation.states + (address - allocation.begin);
+        const bool result_used = purpose == Purpose::read || instruction_.d != NONE;
+        if (purpose != Purpose::write && result_used) {
+            look(allocation, states, address, bytes, lane);
+        }
+        if (purpose != Purpose::read) {
+            // In a sampled launch an atomic misses what the other blocks would add.
+            const bool unsound = block_.unsound || (launch_.sampled && purpose == Purpose::update);
+            std::memset(states, unsound ? UNSOUND : SOUND, bytes);
+        }
+        block_.unsound |= launch_.sampled && purpose == Purpose::update && result_used;
+    }
+
+private:
+    void look(const Allocation& allocation, const u8* states, u64 address, u32 bytes, u32 lane) {
+        bool untouched = false;
+        for (u32 k = 0; k < bytes; ++k) {
+            untouched |= states[k] == UNTOUCHED;
+            block_.unsound |= states[k] == UNSOUND;
+        }
+        if (!untouched || allocation.defined) {
+            return;
+        }
+        if (launch_.sampled) {
+            block_.unsound = true;
+        } else if (launch_.strict) {
+            fault(warp_, instruction_, FaultKind::uninitialised_global, lane, address);
+        }
+    }
+
+    Warp& warp_;
+    const Instruction& instruction_;
+    const Launch& launch_;
+    Block& block_;
+};
+
+// Contiguous or uniform lanes of a full warp within one allocation; false leaves it to the general way.
+bool access_regular(Warp& warp, u32 bytes, Purpose purpose, Access& access, Counters& counters) {
+    const u64 first = access.at[0];
+    if (access.shape == Shape::scattered || first & (bytes - 1) || purpose == Purpose::update) {
+        return false;
+    }
+    const u64 span = access.shape == Shape::uniform ? bytes : u64(bytes) * LANES;
+    Allocation* allocation = locate(*warp.state->worker, warp.state->position, first, span);
+    if (!allocation || allocation->states) {
+        return false;
+    }
+    counters.sectors += ((first + span - 1) >> SECTOR_SHIFT) - (first >> SECTOR_SHIFT) + 1;
+    counters.ideal_sectors += (span + 31) >> SECTOR_SHIFT;
+    mark(*allocation, first, span, purpose);
+    return true;
+}
+
+// Lanes whose address is a multiple of `bytes`; the others get a fault.
+u32 aligned(Warp& warp, const Instruction& instruction, u32 bytes, const Access& access) {
+    u32 good = access.lanes;
+    each_lane(access.lanes, [&](int lane) {
+        if (access.at[lane] & (bytes - 1)) {
+            fault(warp, instruction, FaultKind::misaligned, lane, access.at[lane]);
+            good &= ~(1u << lane);
+        }
+    });
+    return good;
+}
+
+}  // namespace
+
+void access_global(Warp& warp, const Instruction& instruction, u32 bytes, Purpose purpose, Access& access) {
+    WarpState& state = *warp.state;
+    Worker& worker = *state.worker;
+    Counters& counters = worker.counters[state.position];
+    ++counters.requests;
+    access.shape = access.lanes == ALL ? shape_of(access.at, bytes) : Shape::scattered;
+    if (access_regular(warp, bytes, purpose, access, counters)) [[likely]] {
+        return;
+    }
+    const bool update = purpose == Purpose::update;
+    counters.sectors += update ? count_atomic_sectors(access.at, access.lanes)
+                               : count_sectors(access.at, access.lanes);
+    counters.ideal_sectors += (u64(count_distinct(access.at, access.lanes)) * bytes + 31) >> SECTOR_SHIFT;
+    u32 good = aligned(warp, instruction, bytes, access);
+    Tracker tracker(warp, instruction);
+    each_lane(good, [&](int lane) {
+        Allocation* allocation = locate(worker, state.position, access.at[lane], bytes);
+        if (!allocation) {
+            const bool read = purpose == Purpose::read;
+            fault(warp, instruction, read ? FaultKind::out_of_bounds_read : FaultKind::out_of_bounds_write, lane,
+                  access.at[lane]);
+            good &= ~(1u << lane);
+            return;
+        }
+        mark(*allocation, access.at[lane], bytes, purpose);
+        tracker.touch(*allocation, access.at[lane], bytes, lane, purpose);
+    });
+    access.lanes = good;
+    if (good != ALL) {
+        access.shape = Shape::scattered;
+    }
+}
+
+}  // namespace simt

@@ -1,0 +1,78 @@
+// cp.async. The copy is done at issue, so that waiting for it needs nothing.
+//
+// a: shared address, b: its width in bytes, immediate: its displacement; c: global address, 8 bytes wide, x[0]: its
+// displacement; f: register of the bytes to read (the rest is zeros), or NONE for all.
+#include <algorithm>
+#include <cstring>
+
+#include "access.hpp"
+
+using namespace simt;
+
+namespace {
+
+// Reads `sizes[lane]` bytes of each lane of `lanes` from global memory into `data`; the rest stays zero.
+void read_global(Warp& warp, const Instruction& instruction, u32 lanes, u32 bytes, const u32* sizes,
+                 u8 (*data)[16]) {
+    Instruction source = instruction;
+    source.a = instruction.c;
+    source.b = 8;
+    source.immediate = s32(instruction.x[0]);
+    Access access;
+    u32 whole = 0, part = 0;
+    each_lane(lanes, [&](int lane) {
+        whole |= u32(sizes[lane] >= bytes) << lane;
+        part |= u32(sizes[lane] > 0 && sizes[lane] < bytes) << lane;
+    });
+    if (whole) {
+        access.lanes = whole;
+        form_addresses(warp, source, access.at);
+        access_global(warp, source, bytes, Purpose::read, access);
+        each_lane(access.lanes, [&](int lane) {
+            std::memcpy(data[lane], reinterpret_cast<const void*>(access.at[lane]), bytes);
+        });
+    }
+    for (u32 k = 0; part; ++k) {  // byte by byte: their number need not be a power of two
+        each_lane(part, [&](int lane) { part &= ~(u32(k >= sizes[lane]) << lane); });
+        if (!part) {
+            break;
+        }
+        access.lanes = part;
+        form_addresses(warp, source, access.at);
+        for (u64& at : access.at) {
+            at += k;
+        }
+        access_global(warp, source, 1, Purpose::read, access);
+        each_lane(access.lanes, [&](int lane) { data[lane][k] = *reinterpret_cast<const u8*>(access.at[lane]); });
+    }
+}
+
+template <u32 bytes>
+void copy(Warp& warp, const Instruction& instruction, u32 lanes) {
+    u8 data[LANES][16] = {};
+    u32 sizes[LANES];
+    const u32* given = instruction.f == NONE ? nullptr : lanes_of<u32>(warp.registers, instruction.f);
+    for (int lane = 0; lane < LANES; ++lane) {
+        sizes[lane] = given ? std::min(given[lane], bytes) : bytes;
+    }
+    read_global(warp, instruction, lanes, bytes, sizes, data);
+    Access access;
+    access.lanes = lanes;
+    form_addresses(warp, instruction, access.at);
+    access_shared(warp, instruction, bytes, Purpose::write, access);
+    each_lane(access.lanes, [&](int lane) {
+        std::memcpy(reinterpret_cast<void*>(access.at[lane]), data[lane], bytes);
+    });
+}
+
+}  // namespace
+
+extern "C" void op_cpasync_4(Warp& warp, const Instruction& instruction, u32 lanes) {
+    copy<4>(warp, instruction, lanes);
+}
+extern "C" void op_cpasync_8(Warp& warp, const Instruction& instruction, u32 lanes) {
+    copy<8>(warp, instruction, lanes);
+}
+extern "C" void op_cpasync_16(Warp& warp, const Instruction& instruction, u32 lanes) {
+    copy<16>(warp, instruction, lanes);
+}

@@ -1,0 +1,152 @@
+// atom and red: a lane after the other, in order, so that floating-point sums are the same in every run.
+#include <cstring>
+
+#include "access.hpp"
+
+using namespace simt;
+
+namespace {
+
+struct bf16 {
+    u16 bits;
+};
+struct f16x2 {
+    f16 low, high;
+};
+struct bf16x2 {
+    bf16 low, high;
+};
+
+f32 widened(bf16 value) {
+    const u32 bits = u32(value.bits) << 16;
+    f32 result;
+    std::memcpy(&result, &bits, sizeof(result));
+    return result;
+}
+
+bf16 narrowed(f32 value) {
+    if (value != value) {
+        return {0x7fff};
+    }
+    u32 bits;
+    std::memcpy(&bits, &value, sizeof(bits));
+    return {u16((bits + 0x7fffu + ((bits >> 16) & 1)) >> 16)};
+}
+
+struct Add {
+    template <class T>
+    static T apply(T a, T b) { return T(a + b); }
+    static bf16 apply(bf16 a, bf16 b) { return narrowed(widened(a) + widened(b)); }
+    static f16x2 apply(f16x2 a, f16x2 b) { return {f16(a.low + b.low), f16(a.high + b.high)}; }
+    static bf16x2 apply(bf16x2 a, bf16x2 b) { return {apply(a.low, b.low), apply(a.high, b.high)}; }
+};
+struct Minimum {
+    template <class T>
+    static T apply(T a, T b) { return b < a ? b : a; }
+};
+struct Maximum {
+    template <class T>
+    static T apply(T a, T b) { return a < b ? b : a; }
+};
+struct And {
+    template <class T>
+    static T apply(T a, T b) { return a & b; }
+};
+struct Or {
+    template <class T>
+    static T apply(T a, T b) { return a | b; }
+};
+struct Xor {
+    template <class T>
+    static T apply(T a, T b) { return a ^ b; }
+};
+struct Exchange {
+    template <class T>
+    static T apply(T, T b) { return b; }
+};
+struct Increment {  // round to 0 past b
+    template <class T>
+    static T apply(T a, T b) { return a >= b ? T(0) : T(a + 1); }
+};
+struct Decrement {
+    template <class T>
+    static T apply(T a, T b) { return a == 0 || a > b ? b : T(a - 1); }
+};
+
+template <class T>
+T value_at(u64 address) {
+    T value;
+    std::memcpy(&value, reinterpret_cast<const void*>(address), sizeof(T));
+    return value;
+}
+
+// Runs next(lane, old) at the address of each lane; the old value goes to d.
+template <class T, Resolve resolve, class Next>
+void exchange_with(Warp& warp, const Instruction& instruction, u32 lanes, Next next) {
+    Access access;
+    access.lanes = lanes;
+    form_addresses(warp, instruction, access.at);
+    resolve(warp, instruction, sizeof(T), Purpose::update, access);
+    T* result = instruction.d == NONE ? nullptr : lanes_of<T>(warp.registers, instruction.d);
+    each_lane(access.lanes, [&](int lane) {
+        const T old = value_at<T>(access.at[lane]);
+        const T changed = next(lane, old);
+        std::memcpy(reinterpret_cast<void*>(access.at[lane]), &changed, sizeof(T));
+        if (result) {
+            result[lane] = old;
+        }
+    });
+    if (result) {
+        each_lane(lanes & ~access.lanes, [&](int lane) { std::memset(&result[lane], POISON, sizeof(T)); });
+    }
+}
+
+template <class Rule, class T, Resolve resolve>
+void atomic(Warp& warp, const Instruction& instruction, u32 lanes) {
+    const T* operand = lanes_of<T>(warp.registers, instruction.c);
+    exchange_with<T, resolve>(warp, instruction, lanes,
+                              [=](int lane, T old) { return Rule::apply(old, operand[lane]); });
+}
+
+template <class T, Resolve resolve>
+void compare_and_swap(Warp& warp, const Instruction& instruction, u32 lanes) {
+    const T* expected = lanes_of<T>(warp.registers, instruction.c);
+    const T* wanted = lanes_of<T>(warp.registers, instruction.e);
+    exchange_with<T, resolve>(warp, instruction, lanes,
+                              [=](int lane, T old) { return old == expected[lane] ? wanted[lane] : old; });
+}
+
+}  // namespace
+
+#define SIMT_ATOMIC_IN(space, name, type, rule)                                                                  \
+    extern "C" void op_atom_##space##_##name##_##type(Warp& warp, const Instruction& instruction, u32 lanes) { \
+        atomic<rule, type, access_##space>(warp, instruction, lanes);                                            \
+    }
+#define SIMT_ATOMIC(name, type, rule)         \
+    SIMT_ATOMIC_IN(global, name, type, rule) \
+    SIMT_ATOMIC_IN(shared, name, type, rule) \
+    SIMT_ATOMIC_IN(generic, name, type, rule)
+#define SIMT_CAS_IN(space, type)                                                                             \
+    extern "C" void op_atom_##space##_cas_##type(Warp& warp, const Instruction& instruction, u32 lanes) { \
+        compare_and_swap<type, access_##space>(warp, instruction, lanes);                                    \
+    }
+#define SIMT_CAS(type) SIMT_CAS_IN(global, type) SIMT_CAS_IN(shared, type) SIMT_CAS_IN(generic, type)
+#define SIMT_INTEGER(type) \
+    SIMT_ATOMIC(add, type, Add) SIMT_ATOMIC(min, type, Minimum) SIMT_ATOMIC(max, type, Maximum)
+#define SIMT_BITS(type)                                                                         \
+    SIMT_ATOMIC(and, type, And) SIMT_ATOMIC(or, type, Or) SIMT_ATOMIC(xor, type, Xor) \
+    SIMT_ATOMIC(exch, type, Exchange) SIMT_CAS(type)
+
+SIMT_INTEGER(u32) SIMT_INTEGER(s32) SIMT_INTEGER(u64) SIMT_INTEGER(s64)
+SIMT_BITS(u32) SIMT_BITS(u64)
+SIMT_ATOMIC(inc, u32, Increment) SIMT_ATOMIC(dec, u32, Decrement)
+SIMT_CAS(u16)
+SIMT_ATOMIC(add, f32, Add) SIMT_ATOMIC(add, f64, Add)
+SIMT_ATOMIC(add, f16, Add) SIMT_ATOMIC(add, bf16, Add) SIMT_ATOMIC(add, f16x2, Add) SIMT_ATOMIC(add, bf16x2, Add)
+
+// fence and membar: memory is always up to date here; only the hazards of strict launches need to know.
+extern "C" void op_fence(Warp& warp, const Instruction&, u32) {
+    if (warp.state->block->shadow) {
+        warp.state->block->shadow->fence(warp.index);
+    }
+}

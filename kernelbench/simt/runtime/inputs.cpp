@@ -1,0 +1,196 @@
+// Inputs that make their elements at the first touch.
+//
+// An element depends on the seed and its index alone, so that it is the same whoever touches it first, in whichever
+// order. Only additions, multiplications, divisions and square roots are used: the same bits on every machine.
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstring>
+#include <thread>
+
+#include "access.hpp"
+
+namespace simt {
+
+namespace {
+
+enum GeneratorKind : u32 { NO_GENERATOR, NORMAL, UNIFORM, MASK };
+enum GeneratorType : u32 { F32, F16, BF16, F64, I8, U8, I16, U16, I32, U32, I64, U64 };
+constexpr u32 TYPE_BYTES[] = {4, 2, 2, 8, 1, 1, 2, 2, 4, 4, 8, 8};
+constexpr u32 BATCH = 64;
+constexpr f32 TINY = 1.0f / 16777216.0f;  // 2^-24
+
+// splitmix64
+inline u64 scrambled(u64 seed, u64 index) {
+    u64 z = seed + (index + 1) * 0x9e3779b97f4a7c15ull;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+    return z ^ (z >> 31);
+}
+
+// Natural logarithm of a normal number, to about 1e-7: mantissa in [sqrt(1/2), sqrt(2)), then an atanh series.
+inline f32 logarithm(f32 x) {
+    u32 bits;
+    std::memcpy(&bits, &x, 4);
+    const u32 shifted = bits - 0x3f3504f3u;
+    const s32 exponent = s32(shifted) >> 23;
+    const u32 mantissa_bits = (shifted & 0x007fffffu) + 0x3f3504f3u;
+    f32 mantissa;
+    std::memcpy(&mantissa, &mantissa_bits, 4);
+    const f32 s = (mantissa - 1.0f) / (mantissa + 1.0f);
+    const f32 t = s * s;
+    const f32 series = 2.0f * s * (1.0f + t * (0.33333333f + t * (0.2f + t * (0.14285715f + t * 0.11111111f))));
+    return series + f32(exponent) * 0.69314718f;
+}
+
+// sin(2 pi x) of x in [-1/4, 1/4], by its Taylor series.
+inline f32 sine_turn(f32 x) {
+    const f32 t = x * x;
+    return x * (6.2831853f + t * (-41.341702f + t * (81.605249f + t * (-76.705860f + t * (42.058694f -
+           t * 15.094642f)))));
+}
+
+// Two numbers make a pair of normal ones (Box and Muller): even elements take the cosine, odd ones the sine.
+void normal(const Generator& generator, u64 first, f32* out) {
+    const f32 mean = f32(generator.first), deviation = f32(generator.second);
+    for (u32 k = 0; k < BATCH; ++k) {
+        const u64 index = first + k;
+        const u64 random = scrambled(generator.seed, index >> 1);
+        const f32 radius_source = f32(u32(random >> 40) + 1) * TINY;  // (0, 1]
+        f32 turn = f32(u32(random) & 0xffffffu) * TINY - 0.5f;         // [-1/2, 1/2)
+        turn = index & 1 ? turn : turn + 0.25f;                        // cos x = sin(x + 1/4)
+        turn = turn > 0.5f ? turn - 1.0f : turn;
+        turn = turn > 0.25f ? 0.5f - turn : turn < -0.25f ? -0.5f - turn : turn;
+        const f32 squared = -2.0f * logarithm(radius_source);
+        const f32 radius = __builtin_sqrtf(squared > 0.0f ? squared : 0.0f);
+        out[k] = mean + deviation * (radius * sine_turn(turn));
+    }
+}
+
+void uniform(const Generator& generator, u64 first, f32* out) {
+    const f32 low = f32(generator.first), width = f32(generator.second - generator.first);
+    for (u32 k = 0; k < BATCH; ++k) {
+        out[k] = low + width * (f32(u32(scrambled(generator.seed, first + k) >> 40)) * TINY);
+    }
+}
+
+void mask(const Generator& generator, u64 first, f32* out) {
+    const f32 probability = f32(generator.first);
+    for (u32 k = 0; k < BATCH; ++k) {
+        out[k] = f32(u32(scrambled(generator.seed, first + k) >> 40)) * TINY < probability ? 1.0f : 0.0f;
+    }
+}
+
+inline u16 to_bf16(f32 value) {
+    u32 bits;
+    std::memcpy(&bits, &value, 4);
+    return u16((bits + 0x7fffu + ((bits >> 16) & 1)) >> 16);
+}
+
+template <class T>
+void put(const f32* values, u32 count, u8* to) {
+    T converted[BATCH];
+    for (u32 k = 0; k < BATCH; ++k) {
+        converted[k] = T(values[k]);
+    }
+    std::memcpy(to, converted, count * sizeof(T));
+}
+
+// Integers are rounded down, so that `uniform` of [0, 10) gives 0 to 9.
+template <class T>
+void put_integer(const f32* values, u32 count, u8* to) {
+    T converted[BATCH];
+    for (u32 k = 0; k < BATCH; ++k) {
+        converted[k] = T(s64(__builtin_floorf(values[k])));
+    }
+    std::memcpy(to, converted, count * sizeof(T));
+}
+
+void put_bf16(const f32* values, u32 count, u8* to) {
+    u16 converted[BATCH];
+    for (u32 k = 0; k < BATCH; ++k) {
+        converted[k] = to_bf16(values[k]);
+    }
+    std::memcpy(to, converted, count * sizeof(u16));
+}
+
+using Put = void (*)(const f32*, u32, u8*);
+constexpr Put PUTS[] = {put<f32>,          put<f16>,         put_bf16,         put<f64>,
+                        put_integer<s8>,   put_integer<u8>,  put_integer<s16>, put_integer<u16>,
+                        put_integer<s32>,  put_integer<u32>, put_integer<s64>, put_integer<u64>};
+
+void fill(const Generator& generator, u64 first, u64 last, u8* to) {
+    const u32 size = TYPE_BYTES[generator.type];
+    alignas(64) f32 values[BATCH];
+    for (u64 index = first; index < last; index += BATCH) {
+        if (generator.kind == NORMAL) {
+            normal(generator, index, values);
+        } else if (generator.kind == UNIFORM) {
+            uniform(generator, index, values);
+        } else {
+            mask(generator, index, values);
+        }
+        PUTS[generator.type](values, u32(std::min<u64>(BATCH, last - index)), to);
+        to += u64(BATCH) * size;
+    }
+}
+
+enum ChunkState : u8 { EMPTY, BUSY, READY };
+
+void generate_chunk(Allocation& allocation, u64 chunk) {
+    std::atomic_ref<u8> state(allocation.chunks[chunk]);
+    u8 expected = EMPTY;
+    if (state.compare_exchange_strong(expected, BUSY)) {
+        const u64 elements = CHUNK / TYPE_BYTES[allocation.generator.type];
+        const u64 begin = allocation.begin + chunk * CHUNK;
+        const u64 count = std::min(CHUNK, allocation.end - begin) / TYPE_BYTES[allocation.generator.type];
+        fill(allocation.generator, chunk * elements, chunk * elements + count, reinterpret_cast<u8*>(begin));
+        state.store(READY, std::memory_order_release);
+        return;
+    }
+    while (state.load(std::memory_order_acquire) != READY) {
+        std::this_thread::yield();
+    }
+}
+
+}  // namespace
+
+void generate(Allocation& allocation, u64 begin, u64 end) {
+    const u64 last = (end - 1 - allocation.begin) / CHUNK;
+    for (u64 chunk = (begin - allocation.begin) / CHUNK; chunk <= last; ++chunk) {
+        if (std::atomic_ref<u8>(allocation.chunks[chunk]).load(std::memory_order_acquire) != READY) {
+            generate_chunk(allocation, chunk);
+        }
+    }
+}
+
+}  // namespace simt
+
+using namespace simt;
+
+extern "C" void simt_generate(Allocation* allocation, u64 begin, u64 end) {
+    if (end > begin && allocation->chunks) {
+        generate(*allocation, begin, end);
+    }
+}
+
+// Sectors that a map marks, then forgotten. Untouched pages of the map stay untouched.
+extern "C" u64 simt_take_marks(u8* marks, u64 count) {
+    u64 total = 0;
+    u64 k = 0;
+    for (; k + 8 <= count; k += 8) {
+        u64 word;
+        std::memcpy(&word, marks + k, 8);
+        if (word) {
+            total += u64(__builtin_popcountll(word & 0x0101010101010101ull));
+            std::memset(marks + k, 0, 8);
+        }
+    }
+    for (; k < count; ++k) {
+        if (marks[k]) {
+            ++total;
+            marks[k] = 0;
+        }
+    }
+    return total;
+}

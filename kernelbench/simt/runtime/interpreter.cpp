@@ -1,0 +1,177 @@
+// The loop over instructions of one warp: guards, branches and the stack of paths that wait for each other.
+#include "machine.hpp"
+
+namespace simt {
+
+namespace {
+
+// The next path of the stack that still has lanes; false when the warp is done.
+bool next_path(WarpState& state) {
+    while (!state.stack.empty()) {
+        const Path path = state.stack.back();
+        state.stack.pop_back();
+        state.position = path.position;
+        state.reconverge = path.reconverge;
+        state.warp.active = path.lanes & state.warp.live;
+        if (state.warp.active && state.position != state.reconverge) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// Lanes that wait at `position`, unless they are already where the paths meet.
+void push_path(WarpState& state, u32 position, u32 reconverge, u32 lanes) {
+    if (position != reconverge) {
+        state.stack.push_back({position, reconverge, lanes});
+    }
+}
+
+// Opens a region that ends at `reconverge`: what is active now goes on there together. A region that ends where
+// the enclosing one ends needs no entry, so that loops do not let the stack grow.
+void open_region(WarpState& state, u32 reconverge) {
+    if (reconverge != state.reconverge) {
+        state.stack.push_back({reconverge, state.reconverge, state.warp.active});
+        state.reconverge = reconverge;
+    }
+}
+
+void branch(WarpState& state, const Instruction& instruction, u32 taken, Counters& counters) {
+    Warp& warp = state.warp;
+    const u32 stays = warp.active & ~taken;
+    if (!taken) {
+        ++state.position;
+        return;
+    }
+    if (!stays) {
+        state.position = instruction.target;
+        return;
+    }
+    ++counters.divergences;
+    const u32 next = state.position + 1;
+    const u32 meet_at = instruction.reconverge;
+    open_region(state, meet_at);
+    // Backward branches first, so that a loop ends before what follows it runs.
+    const bool target_first = instruction.target <= state.position;
+    push_path(state, target_first ? next : instruction.target, meet_at, target_first ? stays : taken);
+    warp.active = target_first ? taken : stays;
+    state.position = target_first ? instruction.target : next;
+}
+
+// brx.idx: register a holds the index, b the first entry in the table, c how many there are.
+void table_branch(WarpState& state, const Instruction& instruction, u32 lanes, Counters& counters) {
+    Warp& warp = state.warp;
+    const Launch& launch = *state.worker->launch;
+    const u32* index = lanes_of<u32>(warp.registers, instruction.a);
+    const u32 stays = warp.active & ~lanes;
+    const u32 next = state.position + 1;
+    u32 targets[LANES];
+    each_lane(lanes, [&](int lane) {
+        if (index[lane] >= instruction.c) {
+            fault(warp, instruction, FaultKind::invalid_operand, lane, index[lane]);
+        }
+        targets[lane] = launch.table[instruction.b + (index[lane] < instruction.c ? index[lane] : 0)];
+    });
+    if (!lanes) {
+        state.position = next;
+        return;
+    }
+    const u32 meet_at = instruction.reconverge;
+    const u32 before = warp.active;
+    const u32 outer = state.reconverge;
+    const size_t depth = state.stack.size();
+    open_region(state, meet_at);
+    u32 paths = 0;
+    if (stays) {
+        push_path(state, next, meet_at, stays);
+        ++paths;
+    }
+    u32 same = 0;
+    for (u32 left = lanes; left; left &= ~same) {
+        const u32 target = targets[first_lane(left)];
+        same = 0;
+        each_lane(left, [&](int lane) { same |= u32(targets[lane] == target) << lane; });
+        push_path(state, target, meet_at, same);
+        ++paths;
+    }
+    if (paths == 1) {  // nobody parted
+        state.stack.resize(depth);
+        state.reconverge = outer;
+        state.position = targets[first_lane(lanes)];
+        warp.active = before;
+        return;
+    }
+    ++counters.divergences;
+    warp.active = 0;  // the loop takes the path pushed last
+}
+
+void exit_lanes(WarpState& state, u32 lanes) {
+    state.warp.live &= ~lanes;
+    state.warp.active &= ~lanes;
+    ++state.position;
+}
+
+void trap(WarpState& state, const Instruction& instruction, u32 lanes) {
+    const auto kind = instruction.f ? FaultKind::assertion : FaultKind::trapped;
+    each_lane(lanes, [&](int lane) { fault(state.warp, instruction, kind, lane); });
+    exit_lanes(state, lanes);
+}
+
+}  // namespace
+
+void run_warp(WarpState& state) {
+    Warp& warp = state.warp;
+    const Instruction* code = state.worker->launch->code;
+    Counters* all_counters = state.worker->counters.data();
+    while (state.left) {
+        if (state.position == state.reconverge || !warp.active) [[unlikely]] {
+            if (!next_path(state)) {
+                warp_done(state);
+                return;
+            }
+        }
+        --state.left;
+        const Instruction& instruction = code[state.position];
+        Counters& counters = all_counters[state.position];
+        u32 lanes = warp.active;
+        if (instruction.guard != NONE) {
+            lanes &= warp.predicates[instruction.guard] ^ (0u - instruction.negated);
+        }
+        ++counters.warps;
+        counters.threads += count_lanes(lanes);
+        if (instruction.kind == COMPUTE) [[likely]] {
+            if (lanes) {
+                instruction.run(warp, instruction, lanes);
+            }
+            ++state.position;
+            continue;
+        }
+        switch (instruction.kind) {
+            case BRANCH:
+                branch(state, instruction, lanes, counters);
+                break;
+            case TABLE_BRANCH:
+                table_branch(state, instruction, lanes, counters);
+                break;
+            case EXIT:
+                exit_lanes(state, lanes);
+                break;
+            case TRAP:
+                trap(state, instruction, lanes);
+                break;
+            case BARRIER:
+                ++state.position;
+                if (lanes) {
+                    arrive(state, instruction, lanes);
+                    if (state.status != WarpStatus::ready) {
+                        return;
+                    }
+                }
+                break;
+            default:
+                ++state.position;
+        }
+    }
+}
+
+}  // namespace simt

@@ -1,0 +1,187 @@
+// What the machine keeps: a launch as Python describes it, and below it workers (threads), blocks and warps.
+// Structures marked MIRRORED have a twin in kernelbench/simt/native.py, compared by size when it is loaded.
+#pragma once
+
+#include <atomic>
+#include <vector>
+
+#include "warp.hpp"
+
+namespace simt {
+
+// ---- Address space --------------------------------------------------------------------------------
+
+constexpr u64 SHARED_WINDOW = 0x5000000000000000ull;  // + (rank in the cluster << 32) + offset
+constexpr u64 LOCAL_WINDOW = 0x6000000000000000ull;
+constexpr u32 WINDOW_SHIFT = 56;
+constexpr u32 RANK_SHIFT = 24;  // a 32-bit shared address of another block: (rank + 1) << 24 | offset
+constexpr u32 RANK_OFFSET = (1u << RANK_SHIFT) - 1;
+constexpr u32 SECTOR_SHIFT = 5;
+constexpr u64 CHUNK = 65536;  // bytes of an input that are generated together
+constexpr u8 POISON = 0xff;   // of memory never written and of reads that fail: NaN as a float, -1 as an integer
+
+// ---- MIRRORED -------------------------------------------------------------------------------------
+
+struct Counters {  // of one lowered instruction
+    u64 warps, threads;
+    u64 requests, sectors, ideal_sectors;                   // global
+    u64 shared_requests, wavefronts, ideal_wavefronts;      // shared
+    u64 local_requests, local_sectors;
+    u64 divergences;
+};
+
+// How an input makes its elements at the first touch.
+struct Generator {
+    u32 kind;   // GeneratorKind
+    u32 type;   // GeneratorType
+    u64 seed;
+    f64 first;  // normal: mean; uniform: low; mask: probability of 1
+    f64 second;  // normal: deviation; uniform: high
+};
+
+struct Allocation {
+    u64 begin, end;     // host addresses; begin is a multiple of 256
+    u8* read;           // a byte a 32-byte sector, 1: read in this launch
+    u8* written;        // the same for writes
+    u8* states;         // a byte a byte, ByteState; null unless bytes are tracked
+    u8* chunks;         // a byte a chunk, 2: generated; null without a generator
+    u32 defined;        // 1: bytes that no kernel wrote hold a value (an input, or memory set by the host)
+    u32 reserved;
+    Generator generator;
+};
+
+struct FaultRecord {
+    u32 kind, source;
+    u32 warp, lane;
+    u64 block, address, count;
+};
+
+struct Range {
+    u32 offset, bytes;
+};
+
+struct SpecialSlot {
+    u32 special;  // Special
+    u32 offset;   // in the register file, 32 lanes of 4 bytes
+};
+
+struct Launch {
+    const Instruction* code;
+    const u8* image;  // register file with constants
+    const Range* zeroed;
+    const SpecialSlot* specials;
+    const u8* parameters;
+    const u32* table;     // targets of TABLE_BRANCH
+    const u64* blocks;    // linear indices of the blocks to run, ascending
+    Allocation* allocations;  // ascending
+    Counters* counters;   // one an instruction of `code`
+    FaultRecord* faults;
+    const u32* stop;      // not 0: end now
+    u64 block_count, budget;  // warp instructions a block may execute
+    u64 executed, blocks_run, unsound_blocks;  // results
+    u32 code_count, register_bytes, predicate_count, zeroed_count, special_count, parameter_bytes, table_count;
+    u32 allocation_count, source_count, fault_capacity;
+    u32 shared_bytes, dynamic_shared_bytes, local_bytes;
+    u32 grid[3], block[3], cluster[3];
+    u32 cooperative, ordered, sampled, strict, threads;
+    u32 fault_count, status;  // results
+};
+
+// ---- Meaning of numbers in them -------------------------------------------------------------------
+
+enum ByteState : u8 { UNTOUCHED = 0, SOUND = 1, UNSOUND = 2 };
+enum Status : u32 { FINISHED = 0, STOPPED = 1, CUT_SHORT = 2, INVALID = 3, NO_MEMORY = 4 };
+enum BarrierForm : u32 { SYNC, ARRIVE, REDUCE_COUNT, REDUCE_AND, REDUCE_OR, CLUSTER_ARRIVE, CLUSTER_WAIT };
+
+enum Special : u32 {
+    TID_X, TID_Y, TID_Z, NTID_X, NTID_Y, NTID_Z, CTAID_X, CTAID_Y, CTAID_Z, NCTAID_X, NCTAID_Y, NCTAID_Z,
+    LANEID, WARPID, NWARPID, SMID, NSMID, GRIDID, LANEMASK_EQ, LANEMASK_LE, LANEMASK_LT, LANEMASK_GE, LANEMASK_GT,
+    DYNAMIC_SMEM_SIZE, TOTAL_SMEM_SIZE, CLUSTERID_X, CLUSTERID_Y, CLUSTERID_Z, NCLUSTERID_X, NCLUSTERID_Y,
+    NCLUSTERID_Z, CLUSTER_CTAID_X, CLUSTER_CTAID_Y, CLUSTER_CTAID_Z, CLUSTER_NCTAID_X, CLUSTER_NCTAID_Y,
+    CLUSTER_NCTAID_Z, CLUSTER_CTARANK, CLUSTER_NCTARANK, COUNT_OF_SPECIALS
+};
+
+// ---- While it runs --------------------------------------------------------------------------------
+
+struct Block;
+struct Worker;
+class SharedShadow;
+
+struct Path {  // lanes that wait for others: at `position`, until `reconverge`
+    u32 position, reconverge, lanes;
+};
+
+enum class WarpStatus : u32 { ready, waiting, done };
+
+struct WarpState {
+    Warp warp;
+    Block* block;
+    Worker* worker;
+    u32 position;
+    u32 reconverge;  // where the running path meets others, or NONE
+    WarpStatus status;
+    u32 barrier;                      // where it waits; CLUSTER_BARRIER for the cluster's
+    const Instruction* waiting_at;    // for the result of a reduction
+    u32 waiting_lanes;
+    u64 cluster_phase;  // of the cluster's barrier that it last arrived for
+    u64 left;        // instructions until others have a turn
+    u64 met;         // tick of the last meeting of its lanes
+    u8* local;       // 32 lanes x local_bytes
+    std::vector<Path> stack;
+};
+
+constexpr u32 BARRIERS = 16;
+constexpr u32 CLUSTER_BARRIER = BARRIERS;
+
+struct Barrier {
+    u32 arrived;        // warps
+    u32 expected;       // warps, or 0: all that are left
+    u32 count;          // lanes whose predicate held
+    u32 lanes;          // lanes that took part
+    u64 participants;   // warps, a bit each
+};
+
+struct Block {
+    Worker* worker;
+    u64 index;  // linear, in the grid
+    u32 rank;   // in its cluster
+    u32 running;  // warps that have not exited
+    Block* leader;        // first block of its cluster; it keeps the cluster's barrier:
+    u64 cluster_phase;    // times that it completed
+    u32 cluster_arrived;  // warps
+    bool unsound;
+    u64 budget;
+    u8* shared;
+    u8* shared_states;  // strict: a byte a byte, 1: written
+    SharedShadow* shadow;  // strict
+    Barrier barriers[BARRIERS];
+    std::vector<WarpState> warps;
+};
+
+struct alignas(128) Worker {
+    Launch* launch;
+    std::vector<Counters> counters;
+    std::vector<Allocation*> hints;  // allocation last met, an instruction
+    std::vector<FaultRecord> faults;
+    std::vector<u32> fault_slots;    // source x kind -> index in faults + 1
+    std::vector<Block> gang;
+    u32 cluster_blocks;              // of a cluster; its blocks lie next to each other in `gang`
+    u64 executed;                    // warp instructions, the whole quantum of the running warp included
+    u64 blocks_run, unsound_blocks;
+    bool stopped, cut_short;
+    std::atomic<u64>* last_block;    // blocks after this one need not run: an earlier one does not end
+};
+
+// interpreter.cpp: runs the warp until it waits, is done, or has used `left`.
+void run_warp(WarpState& state);
+
+// barriers.cpp
+void arrive(WarpState& state, const Instruction& instruction, u32 lanes);
+void warp_done(WarpState& state);
+
+// gang.cpp: memory of a worker's blocks, and running them together.
+void prepare_gang(Worker& worker, u32 blocks);
+void release_gang(Worker& worker);
+void run_gang(Worker& worker, const u64* blocks, u32 count);
+
+}  // namespace simt

@@ -1,0 +1,111 @@
+// Loads and stores: how data move between registers and host addresses that an access function has checked.
+#pragma once
+
+#include <cstring>
+
+#include "access.hpp"
+
+namespace simt {
+
+// What a register holds after a load of Element: extended by its sign.
+template <class Element, class Register>
+inline Register extended(Element value) {
+    return static_cast<Register>(value);
+}
+
+template <class Element, class Register>
+void load_contiguous(Warp& warp, const Instruction& instruction, const Element* from, u32 count) {
+    if (count == 1) {
+        Register* to = lanes_of<Register>(warp.registers, instruction.x[0]);
+        for (int lane = 0; lane < LANES; ++lane) {
+            to[lane] = extended<Element, Register>(from[lane]);
+        }
+        return;
+    }
+    for (u32 k = 0; k < count; ++k) {
+        if (instruction.x[k] == NONE) {
+            continue;
+        }
+        Register* to = lanes_of<Register>(warp.registers, instruction.x[k]);
+        for (int lane = 0; lane < LANES; ++lane) {
+            to[lane] = extended<Element, Register>(from[u32(lane) * count + k]);
+        }
+    }
+}
+
+template <class Element, class Register, Resolve resolve>
+void load(Warp& warp, const Instruction& instruction, u32 lanes) {
+    const u32 count = instruction.f;
+    Access access;
+    access.lanes = lanes;
+    form_addresses(warp, instruction, access.at);
+    resolve(warp, instruction, count * sizeof(Element), Purpose::read, access);
+    if (access.shape == Shape::contiguous) {
+        load_contiguous<Element, Register>(warp, instruction, reinterpret_cast<const Element*>(access.at[0]), count);
+        return;
+    }
+    for (u32 k = 0; k < count; ++k) {
+        if (instruction.x[k] == NONE) {
+            continue;
+        }
+        Register* to = lanes_of<Register>(warp.registers, instruction.x[k]);
+        if (access.shape == Shape::uniform) {
+            const Element value = reinterpret_cast<const Element*>(access.at[0])[k];
+            for (int lane = 0; lane < LANES; ++lane) {
+                to[lane] = extended<Element, Register>(value);
+            }
+            continue;
+        }
+        each_lane(access.lanes, [&](int lane) {
+            to[lane] = extended<Element, Register>(reinterpret_cast<const Element*>(access.at[lane])[k]);
+        });
+        each_lane(lanes & ~access.lanes, [&](int lane) { std::memset(&to[lane], POISON, sizeof(Register)); });
+    }
+}
+
+template <class Element, class Register, Resolve resolve>
+void store(Warp& warp, const Instruction& instruction, u32 lanes) {
+    const u32 count = instruction.f;
+    Access access;
+    access.lanes = lanes;
+    form_addresses(warp, instruction, access.at);
+    resolve(warp, instruction, count * sizeof(Element), Purpose::write, access);
+    if (access.shape == Shape::contiguous && count == 1) {
+        const Register* from = lanes_of<Register>(warp.registers, instruction.x[0]);
+        Element* to = reinterpret_cast<Element*>(access.at[0]);
+        for (int lane = 0; lane < LANES; ++lane) {
+            to[lane] = static_cast<Element>(from[lane]);
+        }
+        return;
+    }
+    const Register* from[8];
+    for (u32 k = 0; k < count; ++k) {
+        from[k] = lanes_of<Register>(warp.registers, instruction.x[k]);
+    }
+    // Lanes in order: where several write one address, the last one stays.
+    each_lane(access.lanes, [&](int lane) {
+        Element* to = reinterpret_cast<Element*>(access.at[lane]);
+        for (u32 k = 0; k < count; ++k) {
+            to[k] = static_cast<Element>(from[k][lane]);
+        }
+    });
+}
+
+}  // namespace simt
+
+#define SIMT_LOAD(space, element, bits, resolve)                                                             \
+    extern "C" void op_ld_##space##_##element##_##bits(Warp& warp, const Instruction& instruction, u32 lanes) { \
+        load<element, u##bits, resolve>(warp, instruction, lanes);                                           \
+    }
+#define SIMT_STORE(space, element, bits, resolve)                                                            \
+    extern "C" void op_st_##space##_##element##_##bits(Warp& warp, const Instruction& instruction, u32 lanes) { \
+        store<element, u##bits, resolve>(warp, instruction, lanes);                                          \
+    }
+#define SIMT_EACH_PAIR(make, space, resolve)                                                    \
+    make(space, u8, 16, resolve) make(space, u8, 32, resolve) make(space, u8, 64, resolve)     \
+    make(space, s8, 16, resolve) make(space, s8, 32, resolve) make(space, s8, 64, resolve)     \
+    make(space, u16, 16, resolve) make(space, u16, 32, resolve) make(space, u16, 64, resolve)  \
+    make(space, s16, 16, resolve) make(space, s16, 32, resolve) make(space, s16, 64, resolve)  \
+    make(space, u32, 32, resolve) make(space, u32, 64, resolve)                                \
+    make(space, s32, 32, resolve) make(space, s32, 64, resolve)                                \
+    make(space, u64, 64, resolve)

@@ -1,0 +1,147 @@
+// How many sectors of global memory and passes over the banks of shared memory an access takes. The rules are those
+// that Nsight Compute shows on an H200; tests/simt/test_counters.py compares them with its figures.
+#include <algorithm>
+
+#include "access.hpp"
+
+namespace simt {
+
+namespace {
+
+constexpr u32 BANKS = 32;
+constexpr u32 WORD_SHIFT = 2;
+constexpr u32 WAVEFRONT_BYTES = 128;
+
+// Sorts up to 32 numbers, which are mostly in order already, and says how many differ.
+u32 distinct(u64* values, u32 count) {
+    for (u32 k = 1; k < count; ++k) {
+        const u64 value = values[k];
+        u32 place = k;
+        for (; place && values[place - 1] > value; --place) {
+            values[place] = values[place - 1];
+        }
+        values[place] = value;
+    }
+    return u32(std::unique(values, values + count) - values);
+}
+
+template <class Key>
+u32 distinct_keys(u32 lanes, Key key) {
+    u64 values[LANES];
+    u32 count = 0;
+    each_lane(lanes, [&](int lane) {
+        const u64 value = key(lane);
+        if (!count || values[count - 1] != value) {
+            values[count++] = value;
+        }
+    });
+    return distinct(values, count);
+}
+
+// Passes of a group of lanes that are served together: the most different words that one bank must give.
+u32 passes(const u64* offsets, u32 lanes, u32 words_a_lane) {
+    u64 words[BANKS][BANKS];
+    u32 held[BANKS] = {};
+    u32 most = 0;
+    each_lane(lanes, [&](int lane) {
+        for (u32 k = 0; k < words_a_lane; ++k) {
+            const u64 word = (offsets[lane] >> WORD_SHIFT) + k;
+            const u32 bank = word % BANKS;
+            u64* seen = words[bank];
+            if (std::find(seen, seen + held[bank], word) == seen + held[bank]) {
+                seen[held[bank]++] = word;
+                most = std::max(most, held[bank]);
+            }
+        }
+    });
+    return most;
+}
+
+// Atomics on a bank are done one lane after the other, even on one word.
+u32 atomic_passes(const u64* offsets, u32 lanes, u32 words_a_lane) {
+    u32 held[BANKS] = {};
+    each_lane(lanes, [&](int lane) {
+        for (u32 k = 0; k < words_a_lane; ++k) {
+            ++held[((offsets[lane] >> WORD_SHIFT) + k) % BANKS];
+        }
+    });
+    return *std::max_element(held, held + BANKS);
+}
+
+// Whether each pair of neighbouring lanes reads one address: then twice as many lanes are served together.
+bool paired(const u64* offsets, u32 lanes) {
+    if (lanes != ALL) {
+        return false;
+    }
+    for (u32 lane = 0; lane < LANES; lane += 2) {
+        if (offsets[lane] != offsets[lane + 1]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+}  // namespace
+
+u32 count_sectors(const u64* addresses, u32 lanes) {
+    return distinct_keys(lanes, [&](int lane) { return addresses[lane] >> SECTOR_SHIFT; });
+}
+
+u32 count_distinct(const u64* addresses, u32 lanes) {
+    return distinct_keys(lanes, [&](int lane) { return addresses[lane]; });
+}
+
+// Lanes on one address take turns, each with a sector of its own; first turns of all addresses go together.
+u32 count_atomic_sectors(const u64* addresses, u32 lanes) {
+    return distinct_keys(lanes, [&](int lane) {
+        u64 turn = 0;
+        for (int before = 0; before < lane; ++before) {
+            turn += has(lanes, before) && addresses[before] == addresses[lane];
+        }
+        return (addresses[lane] >> SECTOR_SHIFT) * LANES + turn;
+    });
+}
+
+u32 count_wavefronts(const u64* offsets, u32 lanes, u32 bytes, Purpose purpose) {
+    const u32 words = std::max(bytes >> WORD_SHIFT, 1u);
+    u32 group = LANES / words;  // lanes that fill the banks once
+    if (words > 1 && purpose == Purpose::read && paired(offsets, lanes)) {
+        group *= 2;
+    }
+    u32 total = 0;
+    for (u32 first = 0; first < LANES; first += group) {
+        const u32 members = group == LANES ? lanes : lanes & (((1u << group) - 1) << first);
+        if (members) {
+            total += purpose == Purpose::update ? atomic_passes(offsets, members, words)
+                                                : passes(offsets, members, words);
+        }
+    }
+    return total;
+}
+
+u32 count_ideal_wavefronts(const u64* offsets, u32 lanes, u32 bytes) {
+    if (bytes <= 4) {
+        return 1;
+    }
+    return (count_distinct(offsets, lanes) * bytes + WAVEFRONT_BYTES - 1) / WAVEFRONT_BYTES;
+}
+
+// Local memory is laid out so that one word of all lanes is 128 contiguous bytes.
+u32 count_local_sectors(const u64* offsets, u32 lanes, u32 bytes) {
+    const u32 words = std::max(bytes >> WORD_SHIFT, 1u);
+    return words * distinct_keys(lanes, [&](int lane) {
+        return (offsets[lane] >> WORD_SHIFT) * 4 + u64(lane) / 8;
+    });
+}
+
+Shape shape_of(const u64* addresses, u32 bytes) {
+    const u64 first = addresses[0];
+    u64 apart = 0, differ = 0;
+    for (int lane = 0; lane < LANES; ++lane) {
+        differ |= addresses[lane] ^ first;
+        apart |= addresses[lane] ^ (first + u64(lane) * bytes);
+    }
+    return !apart ? Shape::contiguous : !differ ? Shape::uniform : Shape::scattered;
+}
+
+}  // namespace simt
