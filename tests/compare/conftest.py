@@ -26,6 +26,7 @@ class RunBuilder:
     suite: str = "softmax"
     claims: Sequence[str] = ()
     l2_bytes: int = 60_000_000
+    simulated: bool = False
     rows: list[dict[str, Any]] = field(default_factory=list)
     samples: list[list[Any]] = field(default_factory=list)
 
@@ -54,6 +55,11 @@ class RunBuilder:
         if raw:
             self.samples += [[case.key, name, cache, method, i, seconds] for i, seconds in enumerate(taken)]
 
+    def count(self, case: Case, name: str, **counters: int) -> None:
+        """A row of the simulator, which has no times."""
+        row = self._row(case, name, "ok", "not timed: simulated") | {"lanes_per_instruction": 32.0}
+        self.rows.append(row | {"bytes_moved": 8 * prod(case.shape), "warp_instructions": 1} | counters)
+
     def refuse(self, case: Case, name: str, status: str, reason: str, role: str = "kernel") -> None:
         self.rows.append(self._row(case, name, status, reason) | {"role": role})
 
@@ -75,7 +81,9 @@ class RunBuilder:
     def write(self) -> Run:
         store = Store(self.folder)
         store.append(self.rows, self.samples)
-        device = {"name": "Test GPU", "l2_bytes": self.l2_bytes}
+        device: dict[str, Any] = {"name": "Test GPU", "l2_bytes": self.l2_bytes}
+        if self.simulated:
+            device |= {"name": "simulated (H200 properties)", "simulator": {"threads": 2}}
         store.write_environment({"suite": self.suite, "claims": list(self.claims), "device": device})
         return read_run(self.folder)
 

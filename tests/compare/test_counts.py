@@ -1,0 +1,70 @@
+"""A run of the simulator: compared by counts, and judged only where no time is needed."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from kernelbench.compare import compare_within, judge
+
+
+@pytest.fixture
+def counted(build):
+    build.simulated = True
+    case = build.case(32, 64, 16, 16, axes={"seq": 16})
+    build.count(case, "ft", warp_instructions=1000, global_load_sectors=70, global_store_sectors=30,
+                global_atomic_sectors=20, read_once_bytes=640, written_once_bytes=320)  # fmt: skip
+    build.count(case, "oneflow", warp_instructions=250, global_load_sectors=40, global_store_sectors=20,
+                read_once_bytes=640, written_once_bytes=320, shared_load_wavefronts=9)  # fmt: skip
+    build.refuse(case, "torch", "skipped", "a library call", role="peer")
+    return build
+
+
+def test_counts_stand_over_those_of_the_baseline(counted, ledger):
+    table = compare_within(counted.write(), "ft", ledger).set_index("implementation")
+    ft, oneflow, torch = (table.loc[name] for name in ("ft", "oneflow", "torch"))
+    assert (ft["global_bytes"], oneflow["global_bytes"]) == (32 * 120, 32 * 60)
+    assert (oneflow["global_bytes_ratio"], oneflow["distinct_bytes_ratio"]) == (0.5, 1.0)
+    assert oneflow["warp_instructions_ratio"] == 0.25
+    assert oneflow["shared_wavefronts"] == 9
+    assert pd.isna(oneflow["shared_wavefronts_ratio"]), "the baseline has none"
+    for row in (ft, oneflow):
+        assert row["reason"] == "the simulator has no times"
+        assert pd.isna(row["speedup"])
+        assert row["verdict"] == ""
+    assert torch["reason"] == "torch: skipped (a library call)"
+    assert pd.isna(torch["global_bytes"])
+
+
+def test_claims_about_times_are_not_judged(counted, ledger):
+    for one in judge(counted.write(), ledger, ["softmax-ft-oneflow", "softmax-fusion", "ft-dispatch"]):
+        assert (one.verdict, one.sentence) == ("not measured", "Not measured: the simulator has no times.")
+
+
+@pytest.mark.parametrize(
+    ("status", "verdict", "verb"), [("wrong", "holds", "rejects"), ("ok", "does not hold", "accepts")]
+)
+def test_that_a_specimen_is_rejected_needs_no_time(counted, ledger, status, verdict, verb):
+    case = counted.case(32, 64, 16, 16, axes={"seq": 16})
+    counted.count(case, "four_kernels")
+    counted.refuse(case, "four_kernels_as_published", status, "1 of 2 elements wrong", role="specimen")
+    (one,) = judge(counted.write(), ledger, ["softmax-four-kernels"])
+    assert one.verdict == verdict
+    assert one.sentence.startswith(f"Verification {verb} four_kernels_as_published on the one measured case; ")
+    assert one.sentence.endswith(" is right.")
+
+
+def test_a_run_from_before_the_simulator_is_read(build, ledger, published_case):
+    build.time(published_case(16), "ft", 100)
+    folder = build.write().folder
+    path = folder / "results.csv"
+    table = pd.read_csv(path, dtype=str, keep_default_na=False)
+    table.drop(columns=table.columns[list(table.columns).index("sampled") :]).to_csv(path, index=False)
+    from kernelbench.results import Store, read_run
+
+    run = read_run(folder)
+    assert not run.simulated
+    assert (run.rows["sampled"] == "").all()
+    assert run.rows["warp_instructions"].isna().all()
+    Store(folder).append([dict(table.iloc[0])], [])
+    assert len(read_run(folder).rows) == 2, "and gone on with"

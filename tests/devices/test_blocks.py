@@ -1,0 +1,92 @@
+"""Which blocks of a large grid are run."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+import pytest
+
+from kernelbench.devices.blocks import GROUPS, Grid, prefix, sample
+
+
+class Launch:
+    """Runs blocks of a set price, and keeps which."""
+
+    def __init__(self, price: int) -> None:
+        self.price = price
+        self.order: list[int] = []
+
+    def __call__(self, blocks: np.ndarray) -> int:
+        self.order += blocks.tolist()
+        return self.price * blocks.size
+
+
+def test_a_grid_that_fits_the_work_is_run_whole_and_each_block_once() -> None:
+    launch = Launch(10)
+    assert sample((100, 1, 1), 1000, None, launch, 1) is None
+    assert sorted(launch.order) == list(range(100))
+
+
+@pytest.mark.parametrize("grid", [(1, 1, 1), (3, 1, 1), (8, 1, 1), (1, 5, 1), (2, 3, 4)])
+def test_small_grids_are_whole_whatever_they_cost(grid: tuple[int, int, int]) -> None:
+    launch = Launch(10**9)
+    sample(grid, 1, None, launch, GROUPS)
+    assert sorted(launch.order) == list(range(prod(grid)))
+
+
+def test_a_large_grid_is_sampled_at_both_ends_and_between_within_the_work() -> None:
+    launch = Launch(100)
+    covered = sample((262144, 1, 1), 100 * 640, None, launch, 1)
+    assert covered is not None
+    assert len(launch.order) == len(set(launch.order)) == 640
+    chosen = sorted(launch.order)
+    assert chosen[:80] == list(range(80))
+    assert chosen[-80:] == list(range(262144 - 80, 262144))
+    starts = np.array(chosen)[np.diff(chosen, prepend=-2) > 1]
+    assert len(starts) == GROUPS
+    assert np.ptp(np.diff(starts)) <= 1, "evenly spread"
+
+
+def test_costly_blocks_are_run_all_the_same_one_a_group() -> None:
+    launch = Launch(10**9)
+    sample((4096, 1, 1), 1, None, launch, 1)
+    assert len(launch.order) == GROUPS
+
+
+@pytest.mark.parametrize("second", [(262144, 1, 1), (2_097_152, 1, 1), (32768, 1, 1), (65536, 3, 1)])
+def test_a_later_launch_stays_within_what_the_earlier_covered(second: tuple[int, int, int]) -> None:
+    first, later = Launch(100), Launch(1)
+    covered = sample((262144, 1, 1), 100 * 6400, None, first, 4)
+    assert covered is not None
+    narrower = sample(second, 10**12, covered, later, 4)
+    assert narrower is not None
+    grid = Grid(second)
+    slices = sorted({block % grid.slices for block in later.order})
+    shares = [(one / grid.slices, (one + 1) / grid.slices) for one in slices]
+    ran = set(first.order)
+    for low, high in shares:
+        assert {int(low * 262144), int(high * 262144 - 1e-6)} <= ran
+    assert len(later.order) == len(slices) * grid.slice_blocks, "a slice is run as a whole"
+    assert all(a[0] <= b[0] <= b[1] <= a[1] for a, b in zip(covered, narrower, strict=True))
+
+
+def test_the_longest_dimension_is_sampled_and_the_others_are_whole() -> None:
+    launch = Launch(1000)
+    sample((5, 7000, 2), 1000 * 800, None, launch, 1)
+    blocks = np.array(launch.order)
+    y = blocks // 5 % 7000
+    assert {0, 6999} <= set(y.tolist())
+    assert len(blocks) == 10 * len(set(y.tolist()))
+
+
+def test_blocks_that_wait_for_earlier_ones_are_run_in_order_from_the_first() -> None:
+    launch = Launch(10)
+    assert not prefix((1000, 1, 1), 2000, launch)
+    assert launch.order == list(range(200))
+    launch = Launch(10)
+    assert prefix((7, 3, 1), 2000, launch)
+    assert launch.order == list(range(21))
+    launch = Launch(10**9)
+    assert not prefix((1000, 1, 1), 1, launch)
+    assert launch.order == list(range(GROUPS))
