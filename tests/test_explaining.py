@@ -1,0 +1,128 @@
+"""The walk of `explain` on a device that counts what it is told to count."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kernelbench import answers, devices, explaining, pipeline, places, screen
+from kernelbench.counters import Counters, LaunchCounters
+from kernelbench.errors import DeviceError
+from kernelbench.pipeline import Request
+from tests.conftest import Project, softmax
+from tests.fake_simulator import FakeSimulator
+
+Command = Callable[..., tuple[int, str, str]]
+KERNEL = (softmax, 0.0, 0.0)
+
+
+@pytest.fixture
+def simulator(project: Project, monkeypatch: pytest.MonkeyPatch) -> FakeSimulator:
+    device = FakeSimulator(dict.fromkeys(("good", "other", "third", "compiled"), KERNEL))
+    monkeypatch.setattr(devices, "open_device", lambda name: device)
+    return device
+
+
+def explain(suite: Path, **options: Any) -> list[explaining.Explained]:
+    lines = options.pop("lines", False)
+    return list(explaining.explain(Request((str(suite),), **options), None, screen.ConsoleProgress(), lines=lines))
+
+
+def test_every_case_is_counted_and_explained(project: Project, simulator: FakeSimulator) -> None:
+    found = explain(project.suite("compiled, good"))
+    assert [one.explanation.case.split()[0] for one in found] == ["columns=8", "columns=16", "columns=32"]
+    first, _, last = (one.explanation for one in found)
+    counted = first.counted["compiled"]
+    assert counted.counters.warp_instructions == 100
+    assert counted.least_bytes == 2 * 4 * 8 * 4
+    assert counted.gpu is not None
+    assert counted.gpu.name == "NVIDIA H200"
+    (shape,) = counted.shapes
+    assert (shape.entry, shape.blocks, shape.threads, shape.array_bytes) == ("k", 1, 32, 2 * 4 * 8 * 4)
+    assert {one.rule for one in first.sentences} >= {"uncoalesced loads"}
+    assert first.missing == {"good": "a library call, whose kernels are not at hand"}
+    assert last.missing["compiled"] == "columns must be at most 16, got 32"
+
+
+def test_what_fails_is_named_and_the_rest_goes_on(
+    project: Project, simulator: FakeSimulator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(executable: Any) -> None:
+        raise DeviceError("k.cu:12: read outside every array")
+
+    monkeypatch.setattr(simulator, "counts", refuse)
+    found = explain(project.suite("compiled, good"))
+    assert len(found) == 3
+    assert found[0].explanation.missing["compiled"] == "k.cu:12: read outside every array"
+
+
+def test_samples_say_so_and_full_runs_all(project: Project, simulator: FakeSimulator) -> None:
+    import numpy as np
+
+    simulator.ranges = np.zeros((0, 2), np.int64)
+    (found, *_) = explain(project.suite("compiled, good"), full=True)
+    assert simulator.full
+    assert found.explanation.counted["compiled"].sampled == "sampled 8 of 100 blocks"
+
+
+def test_source_lines_only_where_asked_for(
+    project: Project, simulator: FakeSimulator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = str(project.root / "kernels" / "softmax" / "compiled.cu")
+    launch = LaunchCounters("k", Counters(warp_instructions=5), {(source, 2): Counters(warp_instructions=5)}, 1, 1)
+    monkeypatch.setattr(simulator, "counts", lambda executable: (launch,))
+    suite = project.suite("compiled, good")
+    assert explain(suite)[0].explanation.listings == ()
+    (listing,) = explain(suite, lines=True)[0].explanation.listings
+    assert [(line.number, line.text) for line in listing.lines] == [(2, "// fine")]
+
+
+def test_explain_on_the_command_line(project: Project, simulator: FakeSimulator, command: Command) -> None:
+    suite = project.suite("compiled, good")
+    code, out, _ = command("explain", suite, "--filter", "columns=16")
+    assert code == 0
+    assert "10 sectors a load request where 4 would do" in out
+    assert "good: not counted" in out
+    assert "cannot be faster than" in out
+    assert max(map(len, out.splitlines())) <= 100
+    code, out, _ = command("explain", suite, "--filter", "columns=16", "--format", "json")
+    assert code == 0
+    assert json.loads(out)[0]["implementations"]["compiled"]["metrics"]["load_sectors"] == 10
+
+
+def test_unknown_gpu_is_named(project: Project, simulator: FakeSimulator, command: Command) -> None:
+    code, _, error = command("explain", project.suite("compiled, good"), "--gpu", "h999")
+    assert code == 2
+    assert "unknown GPU" in error
+
+
+# ---- Explanations of runs on disk ----
+
+
+def test_a_simulated_run_is_explained_by_its_own_counters(project: Project, simulator: FakeSimulator) -> None:
+    (answer,) = pipeline.run(Request((str(project.suite("compiled, good")),)), screen.ConsoleProgress())
+    cases, source = answers.explanations(answer.run, answer.ledger)
+    assert source == "this run's own counters"
+    assert [list(case.counted) for case in cases] == [["compiled", "good"]] * 2 + [["good"]]
+    page = answers.report(answer, answer.run.folder / "report.html")
+    assert "this run&#39;s own counters" in page.read_text()
+
+
+def test_a_timed_run_is_explained_by_the_recorded_simulator_run(
+    project: Project, simulator: FakeSimulator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorded = places.RECORDED / "simulated" / "small"
+    suite = str(project.suite("compiled, good"))
+    list(pipeline.run(Request((suite,), out=recorded), screen.ConsoleProgress()))
+    monkeypatch.setattr(devices, "open_device", lambda name: project.device)
+    (answer,) = pipeline.run(Request((suite,), filters=("columns=8",), quick=True), screen.ConsoleProgress())
+    cases, source = answers.explanations(answer.run, answer.ledger)
+    assert source == "the recorded simulator run of this suite"
+    assert [case.case.split()[0] for case in cases] == ["columns=8"]
+    empty = replace(answer.run, environment={**answer.run.environment, "suite": "another"})
+    assert answers.explanations(empty, answer.ledger) == ([], "")
