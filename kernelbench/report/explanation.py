@@ -190,8 +190,7 @@ def _page_case(
         "timed": any((case, name) in times for name in explained.counted),
         "gpu": next((limit.gpu for limit in explained.bounds.values()), ""),
         "headers": [
-            {"text": METRICS[metric].header.replace("\n", " "), "meaning": METRICS[metric].meaning}
-            for metric in explained.metrics
+            {"text": METRICS[metric].header, "meaning": METRICS[metric].meaning} for metric in explained.metrics
         ],
         "rows": [_page_row(explained, one, times.get((case, name))) for name, one in explained.counted.items()],
         "sentences": sentences(explained),
