@@ -114,7 +114,7 @@ def test_page_shows_counts_beside_measured_times(example, explained):
 
 def test_page_without_counts_has_no_such_section(example):
     text = html.render(example.run, example.comparison, example.verdicts, Published())
-    assert "explanation" not in text
+    assert 'id="explanation"' not in text
 
 
 def test_json_has_every_metric(explained):
