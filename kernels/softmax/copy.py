@@ -3,27 +3,13 @@
 from typing import Any
 
 from kernelbench import dtypes
-from kernelbench.errors import Unsupported
-from kernelbench.records import Arrays, Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar
-
-BLOCK = 256
-PACK_BYTES = 16
-PACKS = 4  # 16 KB in flight a block: four resident blocks reach the 64 KB a multiprocessor that an H200 needs
+from kernelbench.plans import copy_plan
+from kernelbench.records import Arrays, Case, DeviceProperties, Implementation, LaunchPlan, Origin
 
 
 def plan(case: Case, device: DeviceProperties) -> LaunchPlan:
-    packs = case.elements * dtypes.itemsize(case.dtype) // PACK_BYTES
-    blocks = max(1, -(-packs // (BLOCK * PACKS)))
-    if blocks > device.max_grid[0]:
-        largest = device.max_grid[0] * BLOCK * PACKS * PACK_BYTES
-        raise Unsupported(f"x must have at most {largest} bytes, got {case.elements * dtypes.itemsize(case.dtype)}")
-    launch = Launch(
-        entry=f"softmax_copy_{dtypes.suffix(case.dtype)}",
-        grid=(blocks, 1, 1),
-        block=(BLOCK, 1, 1),
-        arguments=("x", "y", Scalar("int64", case.elements)),
-    )
-    return LaunchPlan((launch,), defines=(("BLOCK", BLOCK), ("PACKS", PACKS)))
+    entry = f"softmax_copy_{dtypes.suffix(case.dtype)}"
+    return copy_plan(entry, ("x", "y"), case.elements, dtypes.itemsize(case.dtype), device)
 
 
 def reference(xp: Any, case: Case, inputs: Arrays) -> Arrays:

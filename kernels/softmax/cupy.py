@@ -1,12 +1,13 @@
 """Peer: cupyx.scipy.special.softmax, which allocates its output. Any axis.
 
-The file bears the name that users type. It is loaded by its path, so that `import cupy` below still
-finds the library.
+The file bears the name that users type. It is loaded by its path, so that it stands in nobody's way when
+the library of that name is imported.
 """
 
 from collections.abc import Callable
 
-from kernelbench.errors import MissingLibrary, Unsupported
+from kernelbench.errors import Unsupported
+from kernelbench.peers import library
 from kernelbench.records import Arrays, Case, Implementation, Origin
 
 
@@ -18,18 +19,13 @@ def prepare(case: Case, arrays: Arrays, stream: int) -> Callable[[], Arrays]:
     case.refuse("mask")
     if case.parameter("scale", 1.0) != 1.0:
         raise Unsupported(f"scale must be 1, got {case.parameter('scale', 1.0)}")
-    try:
-        import cupy
-        from cupyx.scipy.special import softmax
-    except ImportError as error:
-        raise MissingLibrary("cupy is not installed; try: pip install 'kernelbench[cuda13]' or [cuda12]") from error
-
+    cupy, special = library("cupy"), library("cupyx.scipy.special")
     x = cupy.asarray(arrays["x"])  # the array itself, no copy
     own_stream = cupy.cuda.ExternalStream(stream)
 
     def call() -> Arrays:
         with own_stream:
-            return {"y": softmax(x, axis=case.axis)}
+            return {"y": special.softmax(x, axis=case.axis)}
 
     return call
 

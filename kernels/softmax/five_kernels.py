@@ -1,12 +1,12 @@
 """Launch plan of five_kernels.cu: the softmax of a framework that fuses nothing."""
 
 from kernelbench import dtypes
+from kernelbench.plans import elementwise_geometry, power_of_two_from
 from kernelbench.records import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar
 
 BLOCK = 256
 WARP = 32
 WARP_COLUMNS = 1024  # up to here a warp goes through a row in at most 32 steps; longer rows get a block
-COLUMNS_A_THREAD = 4  # of the kernels that go element by element
 MAX_COLUMNS = 2**30  # a column and a step beyond it still fit int32
 
 
@@ -18,7 +18,7 @@ def plan(case: Case, device: DeviceProperties) -> LaunchPlan:
     scale = Scalar("float32", case.parameter("scale", 1.0))
     size = (Scalar("int64", rows), Scalar("int32", columns))
     reduction = _reduction_geometry(rows, columns)
-    elementwise = _elementwise_geometry(rows, columns, device.max_grid[1])
+    elementwise = elementwise_geometry(rows, columns, BLOCK, device.max_grid[1])
 
     def launch(
         step: str, geometry: tuple[tuple[int, int, int], tuple[int, int, int]], *arguments: str | Scalar
@@ -47,24 +47,9 @@ def plan(case: Case, device: DeviceProperties) -> LaunchPlan:
 
 def _reduction_geometry(rows: int, columns: int) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
     """Grid and block: no more lanes a row than it has columns, up to a warp; a block for long rows."""
-    lanes = min(WARP, _power_of_two(columns)) if columns <= WARP_COLUMNS else BLOCK
+    lanes = min(WARP, power_of_two_from(columns)) if columns <= WARP_COLUMNS else BLOCK
     block_rows = BLOCK // lanes
     return (-(-rows // block_rows), 1, 1), (lanes, block_rows, 1)
-
-
-def _elementwise_geometry(
-    rows: int, columns: int, max_grid_y: int
-) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
-    """Grid and block: rows are shared by blocks of grid.y once a thread would have more than 4 columns."""
-    lanes = min(BLOCK, _power_of_two(columns))
-    block_rows = BLOCK // lanes
-    column_blocks = min(-(-columns // (lanes * COLUMNS_A_THREAD)), max_grid_y)
-    return (-(-rows // block_rows), column_blocks, 1), (lanes, block_rows, 1)
-
-
-def _power_of_two(number: int) -> int:
-    """The smallest power of two that is not below `number`."""
-    return 1 << (number - 1).bit_length()
 
 
 IMPLEMENTATIONS = (

@@ -1,12 +1,13 @@
 """Peer: torch.softmax, writing into the case's own y. Any axis.
 
-The file bears the name that users type. It is loaded by its path, so that `import torch` below still
-finds the library.
+The file bears the name that users type. It is loaded by its path, so that it stands in nobody's way when
+the library of that name is imported.
 """
 
 from collections.abc import Callable
 
-from kernelbench.errors import MissingLibrary, Unsupported
+from kernelbench.errors import Unsupported
+from kernelbench.peers import torch_tensor, torch_with_gpu
 from kernelbench.records import Arrays, Case, Implementation, Origin
 
 
@@ -14,18 +15,8 @@ def prepare(case: Case, arrays: Arrays, stream: int) -> Callable[[], None]:
     case.refuse("mask")
     if case.parameter("scale", 1.0) != 1.0:
         raise Unsupported(f"scale must be 1, got {case.parameter('scale', 1.0)}")
-    try:
-        import torch
-    except ImportError as error:
-        raise MissingLibrary("torch is not installed; try: pip install 'kernelbench[torch]'") from error
-    if not torch.cuda.is_available():
-        raise MissingLibrary(f"torch {torch.__version__} sees no GPU: it needs a build with CUDA for this driver")
-
-    # Both look at the arrays' own memory; "cuda" is the device that is current already.
-    x = torch.as_tensor(arrays["x"], device="cuda")
-    y = torch.as_tensor(arrays["y"], device="cuda")
-    if case.dtype == "bfloat16":
-        x, y = x.view(torch.bfloat16), y.view(torch.bfloat16)
+    torch = torch_with_gpu()
+    x, y = (torch_tensor(torch, arrays[name], case.dtype) for name in ("x", "y"))
     own_stream = torch.cuda.ExternalStream(stream)
 
     def call() -> None:

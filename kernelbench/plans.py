@@ -1,0 +1,54 @@
+"""What launch plans of several operations share: geometries, and the copy that serves as yardstick.
+
+Plans under kernels/ may import it; it knows cases and devices no more than they do.
+"""
+
+from __future__ import annotations
+
+from kernelbench.errors import Unsupported
+from kernelbench.records import DeviceProperties, Launch, LaunchPlan, Scalar
+
+Extent = tuple[int, int, int]
+
+COPY_BLOCK = 256
+COPY_PACK_BYTES = 16
+COPY_PACKS = 4  # 16 KB in flight a block: four resident blocks reach the 64 KB a multiprocessor that an H200 needs
+
+COLUMNS_A_THREAD = 4  # of a kernel that goes element by element
+
+
+def power_of_two_from(number: int) -> int:
+    """The smallest power of two that is not below `number`."""
+    return 1 << (number - 1).bit_length()
+
+
+def elementwise_geometry(rows: int, columns: int, block: int, max_grid_y: int) -> tuple[Extent, Extent]:
+    """Grid and block for `each_element` of common/rows.cuh on a matrix [rows, columns].
+
+    Rows are shared by blocks of grid.y once a thread would have more than 4 columns.
+    """
+    lanes = min(block, power_of_two_from(columns))
+    block_rows = block // lanes
+    column_blocks = min(-(-columns // (lanes * COLUMNS_A_THREAD)), max_grid_y)
+    return (-(-rows // block_rows), column_blocks, 1), (lanes, block_rows, 1)
+
+
+def copy_plan(
+    entry: str, arguments: tuple[str, ...], elements: int, itemsize: int, device: DeviceProperties
+) -> LaunchPlan:
+    """The launch of a kernel round `copy_packs` of common/copy.cuh, which copies `elements` from array to array.
+
+    `arguments` are the kernel's arrays; the number of elements follows them.
+    """
+    packs = elements * itemsize // COPY_PACK_BYTES
+    blocks = max(1, -(-packs // (COPY_BLOCK * COPY_PACKS)))
+    if blocks > device.max_grid[0]:
+        largest = device.max_grid[0] * COPY_BLOCK * COPY_PACKS * COPY_PACK_BYTES
+        raise Unsupported(f"x must have at most {largest} bytes, got {elements * itemsize}")
+    launch = Launch(
+        entry=entry,
+        grid=(blocks, 1, 1),
+        block=(COPY_BLOCK, 1, 1),
+        arguments=(*arguments, Scalar("int64", elements)),
+    )
+    return LaunchPlan((launch,), defines=(("BLOCK", COPY_BLOCK), ("PACKS", COPY_PACKS)))

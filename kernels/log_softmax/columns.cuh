@@ -1,0 +1,46 @@
+// Log-softmax of columns [dim] of a view [outer, dim, inner], whose elements lie `inner` apart.
+#pragma once
+#include "common/convert.cuh"
+#include "common/reduce.cuh"
+
+// Joins one value of each thread of a column; all of them get the result. All threads of the block must call it;
+// may be called again at once.
+//   slots    shared floats: this column's first slot, its others `stride` apart
+//   thread   ranges [0, threads), threads a power of two; 1 needs no slots
+struct ColumnTree {
+  float* slots;
+  int stride;
+  int thread;
+  int threads;
+
+  template <typename Op>
+  __device__ __forceinline__ float all(float value) const {
+    if (threads == 1) return value;
+    __syncthreads();  // all have read the result of the call before
+    slots[thread * stride] = value;
+    for (int s = threads / 2; s > 0; s /= 2) {
+      __syncthreads();  // what this step reads is written
+      if (thread < s) slots[thread * stride] = Op::apply(slots[thread * stride], slots[(thread + s) * stride]);
+    }
+    __syncthreads();  // the first thread's result is there
+    return slots[0];
+  }
+};
+
+// One column, its elements shared out among the threads of `tree`; x is read three times.
+//   x, y    the column's first element, read and written
+//   dim     elements of the column; 0 for a thread whose column does not exist, but which the barriers need
+template <typename T, typename Tree>
+__device__ __forceinline__ void log_softmax_column(const T* __restrict__ x, T* __restrict__ y, int dim,
+                                                   long long inner, Tree tree) {
+  float own_max = MaxOp::identity();
+  for (int d = tree.thread; d < dim; d += tree.threads) own_max = MaxOp::apply(own_max, to_float(x[d * inner]));
+  const float column_max = tree.template all<MaxOp>(own_max);
+
+  float own_sum = SumOp::identity();
+  for (int d = tree.thread; d < dim; d += tree.threads) own_sum += expf(to_float(x[d * inner]) - column_max);
+  const float log_sum = logf(tree.template all<SumOp>(own_sum));
+
+  for (int d = tree.thread; d < dim; d += tree.threads)
+    y[d * inner] = from_float<T>(to_float(x[d * inner]) - column_max - log_sum);
+}

@@ -1,0 +1,38 @@
+"""Peer: cupyx.scipy.special.log_softmax, which allocates its output. Any axis.
+
+The file bears the name that users type. It is loaded by its path, so that it stands in nobody's way when
+the library of that name is imported.
+"""
+
+from collections.abc import Callable
+
+from kernelbench.errors import Unsupported
+from kernelbench.peers import library
+from kernelbench.records import Arrays, Case, Implementation, Origin
+
+
+def prepare(case: Case, arrays: Arrays, stream: int) -> Callable[[], Arrays]:
+    if case.dtype == "bfloat16":
+        raise Unsupported("dtype must be float32, got bfloat16, which CuPy has no arithmetic for")
+    if case.dtype == "float16":
+        raise Unsupported("dtype must be float32, got float16, in which CuPy also subtracts and takes the exponential")
+    cupy, special = library("cupy"), library("cupyx.scipy.special")
+    x = cupy.asarray(arrays["x"])  # the array itself, no copy
+    own_stream = cupy.cuda.ExternalStream(stream)
+
+    def call() -> Arrays:
+        with own_stream:
+            return {"y": special.log_softmax(x, axis=case.axis)}
+
+    return call
+
+
+IMPLEMENTATIONS = (
+    Implementation(
+        "cupy",
+        "cupyx.scipy.special.log_softmax of the installed CuPy: maximum, subtraction, exp, sum, logarithm, subtraction",
+        Origin("cupy/cupy", "https://github.com/cupy/cupy"),
+        prepare=prepare,
+        role="peer",
+    ),
+)

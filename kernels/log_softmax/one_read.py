@@ -1,0 +1,58 @@
+"""Launch plan of one_read.cu: the block's columns are kept in shared memory between maximum, sum and result."""
+
+from kernelbench import dtypes
+from kernelbench.errors import Unsupported
+from kernelbench.plans import power_of_two_from
+from kernelbench.records import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar
+
+MAX_THREADS = 512  # of a block
+WHOLE_INNER = 64  # columns that one block may cover where they are all there are: its steps then lie end to end
+COLUMNS = (32, 16, 8)  # of a block otherwise: 8 floats are the 32 bytes that memory is read by
+
+
+def threads_of(dim: int, columns: int) -> int:
+    """Threads of a column: a power of two, no more than dim has use for."""
+    return min(power_of_two_from(dim), 1 << (MAX_THREADS // columns).bit_length() - 1)
+
+
+def shared_bytes(dim: int, columns: int, itemsize: int) -> int:
+    return 4 * columns * threads_of(dim, columns) + dim * columns * itemsize
+
+
+def columns_of(dim: int, inner: int, itemsize: int, device: DeviceProperties) -> int:
+    """Columns of a block: the most of which two blocks fit a multiprocessor, else of which one does; 0 if none fits."""
+    choices = [*([inner] if inner <= WHOLE_INNER else []), *(columns for columns in COLUMNS if columns < inner)]
+    for together in (2, 1):
+        room = device.shared_per_multiprocessor // together - device.shared_reserved_per_block
+        for columns in choices:
+            if shared_bytes(dim, columns, itemsize) <= min(room, device.shared_per_block_optin):
+                return columns
+    return 0
+
+
+def plan(case: Case, device: DeviceProperties) -> LaunchPlan:
+    outer, dim, inner = case.outer_dim_inner
+    itemsize = dtypes.itemsize(case.dtype)
+    columns = columns_of(dim, inner, itemsize, device)
+    if not columns:
+        least = min(inner, COLUMNS[-1])
+        raise Unsupported(
+            f"dim must be so small that {least} column{'s' if least > 1 else ''} fit {device.shared_per_block_optin} "
+            f"bytes of shared memory, got {dim}"
+        )
+    blocks = -(-inner // columns) * outer
+    if blocks > device.max_grid[0]:
+        raise Unsupported(f"blocks must be at most {device.max_grid[0]}, got {blocks} of {columns} columns each")
+    launch = Launch(
+        entry=f"log_softmax_one_read_{dtypes.suffix(case.dtype)}",
+        grid=(blocks, 1, 1),
+        block=(columns, threads_of(dim, columns), 1),
+        arguments=("x", "y", Scalar("int32", dim), Scalar("int64", inner)),
+        shared_bytes=shared_bytes(dim, columns, itemsize),
+    )
+    return LaunchPlan((launch,), reasons=(f"{columns} columns of {inner} a block, {dim} elements each, kept",))
+
+
+IMPLEMENTATIONS = (
+    Implementation("one_read", "columns kept in shared memory, read once", Origin("written here"), plan=plan),
+)
