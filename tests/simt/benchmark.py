@@ -1,0 +1,110 @@
+"""How fast the simulator runs, counters on: softmax over 262,144 rows and sums of 2^22 elements.
+
+    python tests/simt/benchmark.py            print a table
+    python tests/simt/benchmark.py --record   also keep the figures that docs/simulator.md shows
+
+Needs nvcc and g++, no GPU, and 600 MB of memory.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))  # to run as a program from anywhere
+
+from tests.simt.hardware.simulate import Simulation  # noqa: E402
+
+from kernelbench import places  # noqa: E402
+from kernelbench.build import build, find_compiler  # noqa: E402
+from kernelbench.catalog import load_catalog  # noqa: E402
+from kernelbench.devices.known import known_gpu  # noqa: E402
+from kernelbench.planning import plan_case  # noqa: E402
+from kernelbench.records import Binary, Case  # noqa: E402
+from tests.simt.hardware.trials import Trial, empty, floats, int32, trial, zeros  # noqa: E402
+
+RECORD = ROOT / "docs" / "recorded" / "simulator_speed.json"
+REPEATS = 3
+THREADS = (1, 2)
+SHAPE = (32, 64, 128, 128)
+ELEMENTS = 2**22
+
+# Seconds that the prototype took, one thread, for kernels of the same kind: a row each, then trees.
+PROTOTYPE = {
+    "softmax, a warp a row": "0.45 - 1.1",
+    "softmax, a block a row": "3.2 - 4.1",
+    "sum, modulo": "0.25",
+    "sum, strided": "0.17",
+    "sum, sequential": "0.12",
+    "sum, unrolled": "0.08",
+    "sum, shuffled": "0.03",
+}
+
+
+def cases() -> Iterator[Trial]:
+    for name, implementation in (("a warp a row", "oneflow_warp"), ("a block a row", "oneflow_shared_128")):
+        case = Case("softmax", SHAPE, -1, "float32")
+        catalog = load_catalog()
+        one = catalog.implementations["softmax"][implementation]
+        plan = plan_case(case, catalog.operations["softmax"], one, known_gpu("h200")).plan
+        assert plan is not None
+        assert one.source is not None
+        arrays = {"x": floats(*SHAPE), "y": empty(*SHAPE)}
+        yield Trial(f"softmax, {name}", one.source, plan.launches, arrays, ("y",), defines=plan.defines)
+    x = floats(ELEMENTS)
+    for tree in ("modulo", "strided", "sequential", "unrolled"):
+        yield trial(f"sum, {tree}", f"trees:{tree}", ELEMENTS // 256, 256, {"x": x, "y": empty(ELEMENTS // 256)},
+                    int32(ELEMENTS), shared_bytes=1024)  # fmt: skip
+    yield trial("sum, shuffled", "trees:shuffled", 528, 256, {"x": x, "y": zeros(1, dtype="float32")}, int32(ELEMENTS))
+
+
+def measured(one: Trial, binary: Binary) -> dict[str, Any]:
+    seconds, instructions = {}, 0
+    for threads in THREADS:
+        simulation = Simulation(one, binary.ptx_path.read_text())
+        taken = []
+        for _ in range(REPEATS):
+            began = time.perf_counter()
+            counted = simulation.run(threads=threads)
+            taken.append(time.perf_counter() - began)
+        instructions = sum(counters.warp_instructions for counters in counted)
+        seconds[str(threads)] = round(min(taken), 4)
+    return {"kernel": one.name, "warp_instructions": instructions, "seconds": seconds,
+            "prototype_s": PROTOTYPE[one.name]}  # fmt: skip
+
+
+def main(arguments: Sequence[str]) -> int:
+    rows = []
+    titles = "".join(f"{f'{threads} thr. (s)':>12}" for threads in THREADS)
+    print(f"{'':24}{'M instr.':>9}{titles}  prototype (s)")
+    compiler = find_compiler()
+    for one in cases():
+        binary = build([one.request], compiler, places.cache())[one.request]
+        assert isinstance(binary, Binary), binary
+        row = measured(one, binary)
+        rows.append(row)
+        figures = "".join(f"{row['seconds'][str(threads)]:12.3f}" for threads in THREADS)
+        print(f"{row['kernel']:24}{row['warp_instructions'] / 1e6:9.1f}{figures}  {row['prototype_s']}", flush=True)
+    if "--record" in arguments:
+        RECORD.parent.mkdir(exist_ok=True)
+        found = {"repeats": REPEATS, "cpu": cpu_name(), "cpus": os.cpu_count(), "rows": rows}
+        RECORD.write_text(json.dumps(found, indent=1) + "\n")
+    return 0
+
+
+def cpu_name() -> str:
+    path = Path("/proc/cpuinfo")
+    lines = path.read_text().splitlines() if path.is_file() else []
+    named = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return named[0] if named else platform.processor() or platform.machine()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

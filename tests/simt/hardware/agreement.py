@@ -1,0 +1,157 @@
+"""What a GPU counted and computed against what the simulator counts and computes, launch by launch."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from tests.simt.hardware.simulate import simulate
+
+from kernelbench.build import BuildRequest
+from kernelbench.build.sass import cross_check, disassemble
+from kernelbench.counters import Counters
+from kernelbench.records import Binary
+from tests.simt.hardware.trials import EXACT, Trial
+
+GLOBAL, LOCAL = "_pipe_lsu_mem_global_op_", "_pipe_lsu_mem_local_op_"
+WAVEFRONTS = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_"
+
+# Name -> metrics of Nsight Compute, whose sum (those that a GPU has) is to be what the simulator counts.
+METRICS: Mapping[str, tuple[tuple[str, ...], Callable[[Counters], int]]] = {
+    "global load requests": (
+        (f"l1tex__t_requests{GLOBAL}ld", f"l1tex__t_requests{GLOBAL}ldgsts"),
+        lambda c: c.global_load_requests,
+    ),
+    "global load sectors": (
+        (f"l1tex__t_sectors{GLOBAL}ld", f"l1tex__t_sectors{GLOBAL}ldgsts"),
+        lambda c: c.global_load_sectors,
+    ),
+    "global store requests": ((f"l1tex__t_requests{GLOBAL}st",), lambda c: c.global_store_requests),
+    "global store sectors": ((f"l1tex__t_sectors{GLOBAL}st",), lambda c: c.global_store_sectors),
+    "global atomic sectors": (
+        (f"l1tex__t_sectors{GLOBAL}red", f"l1tex__t_sectors{GLOBAL}atom"),
+        lambda c: c.global_atomic_sectors,
+    ),
+    "shared load wavefronts": ((f"{WAVEFRONTS}ld",), lambda c: c.shared_load_wavefronts),
+    "shared store wavefronts": ((f"{WAVEFRONTS}st",), lambda c: c.shared_store_wavefronts),
+    "shared atomic wavefronts": ((f"{WAVEFRONTS}atom",), lambda c: c.shared_atomic_wavefronts),
+    "local load sectors": ((f"l1tex__t_sectors{LOCAL}ld",), lambda c: c.local_load_sectors),
+    "local store sectors": ((f"l1tex__t_sectors{LOCAL}st",), lambda c: c.local_store_sectors),
+}
+# Recorded for a reader who looks into a difference.
+ALSO = (
+    "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld", "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st",
+    f"{WAVEFRONTS}ldgsts", f"l1tex__t_requests{GLOBAL}red", f"l1tex__t_requests{GLOBAL}atom",
+    f"l1tex__t_requests{LOCAL}ld", f"l1tex__t_requests{LOCAL}st", "smsp__inst_executed", "smsp__thread_inst_executed",
+)  # fmt: skip
+
+Hardware = Mapping[tuple[str, int], Mapping[str, str]]  # by trial and number of its launch: a row of hardware.csv
+Row = dict[str, Any]
+
+
+def hardware_metrics() -> tuple[str, ...]:
+    """All that is asked of Nsight Compute, as far as the GPU at hand has it; without the suffix `.sum`."""
+    return tuple(dict.fromkeys([*(name for names, _ in METRICS.values() for name in names), *ALSO]))
+
+
+def read_hardware(path: Path) -> Hardware:
+    with path.open(newline="") as file:
+        return {(row["trial"], int(row["launch"])): row for row in csv.DictReader(file)}
+
+
+def compare(
+    trials: Sequence[Trial],
+    binaries: Mapping[BuildRequest, Binary],
+    hardware: Hardware,
+    outputs: Mapping[str, NDArray[Any]],
+) -> tuple[list[Row], list[Row]]:
+    """Rows of agreement.csv and of outputs.csv. Figures that are 0 on both sides are left out."""
+    machine_code = {binary.key: disassemble(binary.path) for binary in binaries.values()}
+    rows, results = [], []
+    for number, trial in enumerate(trials):
+        binary = binaries[trial.request]
+        ptx = binary.ptx_path.read_text()
+        counted, computed = simulate(trial, ptx)
+        for launch, counters in enumerate(counted):
+            check = cross_check(ptx, trial.launches[launch].entry, machine_code[binary.key])
+            rows += _launch_rows(trial, launch, counters, hardware[trial.name, launch], check.note)
+        for name in trial.outputs:
+            if (key := f"{number} {name}") in outputs:
+                results.append(_output_row(trial, name, outputs[key], computed[name]))
+    return rows, results
+
+
+def _launch_rows(
+    trial: Trial, launch: int, counters: Counters, measured: Mapping[str, str], note: str
+) -> Iterator[Row]:
+    identity = {name: measured[name] for name in ("trial", "launch", "entry", "grid", "block")}
+    for metric, (names, figure) in METRICS.items():
+        known = [int(measured[name]) for name in names if measured.get(name, "") != ""]
+        if not known:
+            continue
+        real, simulated = sum(known), figure(counters)
+        if real or simulated:
+            equal = real == simulated
+            counts = {"metric": metric, "hardware": real, "simulator": simulated, "equal": equal}
+            yield identity | counts | {"note": "" if equal else note}
+
+
+def _output_row(trial: Trial, name: str, real: NDArray[Any], simulated: NDArray[Any]) -> Row:
+    distance = ulps_apart(real, simulated, trial.dtype)
+    return {
+        "trial": trial.name,
+        "output": name,
+        "elements": real.size,
+        "different": int(np.count_nonzero(distance)),
+        "largest_ulps": int(distance.max(initial=0)),
+        "allowed_ulps": trial.ulps,
+        "agrees": bool(distance.max(initial=0) <= trial.ulps),
+    }
+
+
+def ulps_apart(a: NDArray[Any], b: NDArray[Any], dtype: str = "") -> NDArray[np.int64]:
+    """Numbers of the type from one to the other, elementwise; for integers 0 or 1, for differing NaNs the largest."""
+    width = f"i{a.dtype.itemsize}"
+    bits, other = (np.ascontiguousarray(one).reshape(-1).view(width).astype(np.int64) for one in (a, b))
+    if a.dtype.kind != "f" and dtype != "bfloat16":
+        return (bits != other).astype(np.int64)
+    lowest = -(1 << (8 * a.dtype.itemsize - 1))
+    ordered, ordered_other = (np.where(one < 0, lowest - one, one) for one in (bits, other))
+    return np.abs(ordered - ordered_other)
+
+
+def write(path: Path, rows: Sequence[Row]) -> None:
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def summary(rows: Sequence[Row], results: Sequence[Row]) -> str:
+    """A line a metric, then every difference."""
+    lines = []
+    for metric in METRICS:
+        own = [row for row in rows if row["metric"] == metric]
+        lines.append(f"{metric}: {sum(row['equal'] for row in own)} of {len(own)} equal")
+    for row in rows:
+        if not row["equal"]:
+            place = f"{row['trial']} [{row['launch']}] {row['metric']}"
+            lines.append(f"  {place}: {row['hardware']}, simulator {row['simulator']}; {row['note']}")
+    if results:
+        exact = [row for row in results if row["allowed_ulps"] == EXACT]
+        equal = sum(not row["different"] for row in exact)
+        lines.append(f"outputs: {sum(row['agrees'] for row in results)} of {len(results)} agree, "
+                     f"{equal} of {len(exact)} bit for bit where they must")  # fmt: skip
+    for row in results:
+        if not row["agrees"]:
+            lines.append(f"  {row['trial']} {row['output']}: {row['different']} of {row['elements']} differ, "
+                         f"by up to {row['largest_ulps']} ulp")  # fmt: skip
+    return "\n".join(lines)
+
+
+def extent(size: tuple[int, int, int]) -> str:
+    return "x".join(map(str, size))
