@@ -1,0 +1,86 @@
+// add, sub, mul, fma, neg, abs, min, max of f32, f64, f16, bf16 and pairs of them. Names without "any" are the plain
+// forms, straight over the registers; the others read modifiers from `immediate`, see floats.hpp.
+#include "floats.hpp"
+
+namespace simt {
+namespace {
+
+struct Minimum {
+    static constexpr bool LARGER = false;
+};
+struct Maximum {
+    static constexpr bool LARGER = true;
+};
+
+// min and max of two or three operands with .NaN, .abs and .xorsign.abs.
+template <class Format, int PER_LANE, class Which>
+void compute_extreme(Warp& warp, const Instruction& instruction, u32 lanes) {
+    using Value = typename Format::Value;
+    const u32 modifiers = modifiers_of(instruction);
+    const bool keep_nan = modifiers & KEEP_NAN, third = instruction.c != NONE;
+    const bool magnitudes = modifiers & (ABSOLUTE | XOR_SIGN), xor_sign = modifiers & XOR_SIGN;
+    compute<Format, PER_LANE>(warp, instruction, lanes, [=](Value a, Value b, Value c) {
+        const Value sign = __builtin_copysign(Value(1), a) * __builtin_copysign(Value(1), b);
+        const Value left = magnitudes ? __builtin_fabs(a) : a, right = magnitudes ? __builtin_fabs(b) : b;
+        const Value last = magnitudes ? __builtin_fabs(c) : c;
+        Value result = extreme<Which::LARGER>(left, right, keep_nan);
+        result = third ? extreme<Which::LARGER>(result, last, keep_nan) : result;
+        return xor_sign ? __builtin_copysign(result, sign) : result;
+    });
+}
+
+}  // namespace
+
+// ---- Plain forms ------------------------------------------------------------------------------------
+
+#define FOR_EACH_PLAIN(T) \
+    BINARY(add_##T, T, T, T, a + b) \
+    BINARY(sub_##T, T, T, T, a - b) \
+    BINARY(mul_##T, T, T, T, a * b) \
+    UNARY(neg_##T, T, T, -a) \
+    UNARY(abs_##T, T, T, __builtin_fabs(a)) \
+    BINARY(min_##T, T, T, T, extreme<false>(a, b, false)) \
+    BINARY(max_##T, T, T, T, extreme<true>(a, b, false))
+FOR_EACH_PLAIN(f32)
+FOR_EACH_PLAIN(f64)
+TERNARY(fma_f32, f32, f32, f32, f32, __builtin_fmaf(a, b, c))
+TERNARY(fma_f64, f64, f64, f64, f64, __builtin_fma(a, b, c))
+
+BINARY(add_ftz_f32, f32, f32, f32, flushed(flushed(a) + flushed(b)))
+BINARY(sub_ftz_f32, f32, f32, f32, flushed(flushed(a) - flushed(b)))
+BINARY(mul_ftz_f32, f32, f32, f32, flushed(flushed(a) * flushed(b)))
+TERNARY(fma_ftz_f32, f32, f32, f32, f32, flushed(__builtin_fmaf(flushed(a), flushed(b), flushed(c))))
+UNARY(neg_ftz_f32, f32, f32, -flushed(a))
+UNARY(abs_ftz_f32, f32, f32, __builtin_fabs(flushed(a)))
+BINARY(min_ftz_f32, f32, f32, f32, extreme<false>(flushed(a), flushed(b), false))
+BINARY(max_ftz_f32, f32, f32, f32, extreme<true>(flushed(a), flushed(b), false))
+
+// ---- With modifiers ---------------------------------------------------------------------------------
+
+#define FORM(operation, type, Format, PER_LANE, expression) \
+    OPERATION(operation##_any_##type) { \
+        using Value = Format::Value; \
+        compute<Format, PER_LANE>(warp, instruction, lanes, [](Value a, Value b, Value c) -> Value { \
+            static_cast<void>(b); \
+            static_cast<void>(c); \
+            return expression; \
+        }); \
+    }
+#define FOR_EACH_FORMAT(type, Format, PER_LANE) \
+    FORM(add, type, Format, PER_LANE, a + b) \
+    FORM(sub, type, Format, PER_LANE, a - b) \
+    FORM(mul, type, Format, PER_LANE, a * b) \
+    FORM(fma, type, Format, PER_LANE, Format::fma(a, b, c)) \
+    FORM(neg, type, Format, PER_LANE, -a) \
+    FORM(abs, type, Format, PER_LANE, __builtin_fabs(a)) \
+    OPERATION(min_any_##type) { compute_extreme<Format, PER_LANE, Minimum>(warp, instruction, lanes); } \
+    OPERATION(max_any_##type) { compute_extreme<Format, PER_LANE, Maximum>(warp, instruction, lanes); }
+FOR_EACH_FORMAT(f32, Single, 1)
+FOR_EACH_FORMAT(f32x2, Single, 2)
+FOR_EACH_FORMAT(f64, Double, 1)
+FOR_EACH_FORMAT(f16, Half, 1)
+FOR_EACH_FORMAT(f16x2, Half, 2)
+FOR_EACH_FORMAT(bf16, Bfloat, 1)
+FOR_EACH_FORMAT(bf16x2, Bfloat, 2)
+
+}  // namespace simt

@@ -1,0 +1,137 @@
+// How an operation runs over the lanes of a warp. A full warp is one plain loop that the compiler vectorises,
+// straight into the destination; of a partial warp all 32 lanes are computed too, and only those that execute
+// are written. So what a macro below is given must be harmless for any operand: no integer division, no trap.
+#pragma once
+
+#include "warp.hpp"
+
+#define OPERATION(name) \
+    extern "C" void op_##name( \
+        [[maybe_unused]] simt::Warp& warp, \
+        [[maybe_unused]] const simt::Instruction& instruction, \
+        [[maybe_unused]] simt::u32 lanes)
+
+// d = expression of a, b, c; the macro's types are those of d, a, b, c.
+#define UNARY(name, D, A, ...) \
+    OPERATION(name) { map<D, A>(warp, instruction, lanes, [](A a) -> D { return static_cast<D>(__VA_ARGS__); }); }
+#define BINARY(name, D, A, B, ...) \
+    OPERATION(name) { \
+        map<D, A, B>(warp, instruction, lanes, [](A a, B b) -> D { return static_cast<D>(__VA_ARGS__); }); \
+    }
+#define TERNARY(name, D, A, B, C, ...) \
+    OPERATION(name) { \
+        map<D, A, B, C>(warp, instruction, lanes, [](A a, B b, C c) -> D { return static_cast<D>(__VA_ARGS__); }); \
+    }
+// Two 16-bit numbers in each 32-bit register: 64 elements.
+#define BINARY_PAIRS(name, T, ...) \
+    OPERATION(name) { \
+        map_pairs<T>(warp, instruction, lanes, [](T a, T b) -> T { return static_cast<T>(__VA_ARGS__); }); \
+    }
+
+namespace simt {
+
+using s128 = __int128;
+using u128 = unsigned __int128;
+
+// Where results go: into the register for a full warp, else into a buffer, of which the executing lanes are copied
+// at the end. PER_LANE elements of T make a lane.
+template <class T, int PER_LANE = 1>
+class Result {
+public:
+    Result(Warp& warp, u32 offset, u32 lanes) : register_(lanes_of<T>(warp.registers, offset)), lanes_(lanes) {}
+    Result(const Result&) = delete;
+    Result& operator=(const Result&) = delete;
+
+    ~Result() {
+        if (lanes_ != ALL) {
+#pragma GCC ivdep
+            for (int element = 0; element < LANES * PER_LANE; ++element) {
+                const bool executes = has(lanes_, element / PER_LANE);
+                register_[element] = executes ? buffer_[element] : register_[element];
+            }
+        }
+    }
+
+    T* data() { return lanes_ == ALL ? register_ : buffer_; }
+
+private:
+    T* register_;
+    u32 lanes_;
+    T buffer_[LANES * PER_LANE];
+};
+
+// d[lane] = f(a[lane], ..): operands come from instruction.a, b, c in this order.
+template <class D, class A, class F>
+inline void map(Warp& warp, const Instruction& instruction, u32 lanes, F f) {
+    const A* a = lanes_of<A>(warp.registers, instruction.a);
+    Result<D> result(warp, instruction.d, lanes);
+    D* d = result.data();
+#pragma GCC ivdep
+    for (int lane = 0; lane < LANES; ++lane) {
+        d[lane] = f(a[lane]);
+    }
+}
+
+template <class D, class A, class B, class F>
+inline void map(Warp& warp, const Instruction& instruction, u32 lanes, F f) {
+    const A* a = lanes_of<A>(warp.registers, instruction.a);
+    const B* b = lanes_of<B>(warp.registers, instruction.b);
+    Result<D> result(warp, instruction.d, lanes);
+    D* d = result.data();
+#pragma GCC ivdep
+    for (int lane = 0; lane < LANES; ++lane) {
+        d[lane] = f(a[lane], b[lane]);
+    }
+}
+
+template <class D, class A, class B, class C, class F>
+inline void map(Warp& warp, const Instruction& instruction, u32 lanes, F f) {
+    const A* a = lanes_of<A>(warp.registers, instruction.a);
+    const B* b = lanes_of<B>(warp.registers, instruction.b);
+    const C* c = lanes_of<C>(warp.registers, instruction.c);
+    Result<D> result(warp, instruction.d, lanes);
+    D* d = result.data();
+#pragma GCC ivdep
+    for (int lane = 0; lane < LANES; ++lane) {
+        d[lane] = f(a[lane], b[lane], c[lane]);
+    }
+}
+
+template <class T, class F>
+inline void map_pairs(Warp& warp, const Instruction& instruction, u32 lanes, F f) {
+    const T* a = lanes_of<T>(warp.registers, instruction.a);
+    const T* b = lanes_of<T>(warp.registers, instruction.b);
+    Result<T, 2> result(warp, instruction.d, lanes);
+    T* d = result.data();
+#pragma GCC ivdep
+    for (int element = 0; element < 2 * LANES; ++element) {
+        d[element] = f(a[element], b[element]);
+    }
+}
+
+// Lanes, as bits, for which f(lane) holds. Its sum has the width of what is compared, so that it vectorises.
+template <class Mask, class F>
+inline u32 lanes_that(F f) {
+    Mask mask = 0;
+    for (int lane = 0; lane < LANES; ++lane) {
+        mask |= f(lane) ? static_cast<Mask>(1) << lane : static_cast<Mask>(0);
+    }
+    return static_cast<u32>(mask);
+}
+
+template <class T>
+constexpr T least(T a, T b) {
+    return b < a ? b : a;
+}
+
+template <class T>
+constexpr T most(T a, T b) {
+    return a < b ? b : a;
+}
+
+template <class T>
+constexpr T within(T value, T low, T high) {
+    return value < low ? low : value > high ? high : value;
+}
+
+}  // namespace simt
