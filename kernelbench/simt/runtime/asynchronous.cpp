@@ -1,7 +1,8 @@
 // cp.async. The copy is done at issue, so that waiting for it needs nothing.
 //
 // a: shared address, b: its width in bytes, immediate: its displacement; c: global address, 8 bytes wide, x[0]: its
-// displacement; f: register of the bytes to read (the rest is zeros), or NONE for all.
+// displacement; f: register of the bytes to read (the rest is zeros), or NONE for all; x[1]: predicate that asks for
+// zeros alone, or NONE; x[2]: 1 where it is negated.
 #include <algorithm>
 #include <cstring>
 
@@ -52,8 +53,9 @@ void copy(Warp& warp, const Instruction& instruction, u32 lanes) {
     u8 data[LANES][16] = {};
     u32 sizes[LANES];
     const u32* given = instruction.f == NONE ? nullptr : lanes_of<u32>(warp.registers, instruction.f);
+    const u32 zeros = instruction.x[1] == NONE ? 0 : lanes_where(warp, instruction.x[1], instruction.x[2]);
     for (int lane = 0; lane < LANES; ++lane) {
-        sizes[lane] = given ? std::min(given[lane], bytes) : bytes;
+        sizes[lane] = has(zeros, lane) ? 0 : given ? std::min(given[lane], bytes) : bytes;
     }
     read_global(warp, instruction, lanes, bytes, sizes, data);
     Access access;

@@ -174,23 +174,3 @@ extern "C" void simt_generate(Allocation* allocation, u64 begin, u64 end) {
     }
 }
 
-// Sectors that a map marks, then forgotten. Untouched pages of the map stay untouched.
-extern "C" u64 simt_take_marks(u8* marks, u64 count) {
-    u64 total = 0;
-    u64 k = 0;
-    for (; k + 8 <= count; k += 8) {
-        u64 word;
-        std::memcpy(&word, marks + k, 8);
-        if (word) {
-            total += u64(__builtin_popcountll(word & 0x0101010101010101ull));
-            std::memset(marks + k, 0, 8);
-        }
-    }
-    for (; k < count; ++k) {
-        if (marks[k]) {
-            ++total;
-            marks[k] = 0;
-        }
-    }
-    return total;
-}

@@ -1,0 +1,75 @@
+"""From counters of instructions to those of a launch and of its source lines."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+from kernelbench.counters import Counters, LaunchCounters
+from kernelbench.simt import ir
+from kernelbench.simt.machine import LaunchReport
+
+SECTOR = 32
+# Fields of kernelbench.counters.Counters, from fields of native.COUNTERS.
+LOADS = {
+    "global_load_requests": "requests",
+    "global_load_sectors": "sectors",
+    "global_load_ideal_sectors": "ideal_sectors",
+    "shared_load_requests": "shared_requests",
+    "shared_load_wavefronts": "wavefronts",
+    "shared_load_ideal_wavefronts": "ideal_wavefronts",
+    "local_load_requests": "local_requests",
+    "local_load_sectors": "local_sectors",
+}
+STORES = {name.replace("_load_", "_store_"): field for name, field in LOADS.items()}
+ATOMICS = {
+    "global_atomic_requests": "requests",
+    "global_atomic_sectors": "sectors",
+    "shared_atomic_requests": "shared_requests",
+    "shared_atomic_wavefronts": "wavefronts",
+}
+# cp.async reads global memory and writes shared memory.
+COPIES = {name: field for name, field in (*LOADS.items(), *STORES.items()) if name in (
+    "global_load_requests", "global_load_sectors", "global_load_ideal_sectors",
+    "shared_store_requests", "shared_store_wavefronts", "shared_store_ideal_wavefronts",
+)}  # fmt: skip
+FAMILIES = {"ld": LOADS, "ldu": LOADS, "st": STORES, "atom": ATOMICS, "red": ATOMICS, "cp": COPIES}
+
+
+def launch_counters(report: LaunchReport) -> LaunchCounters:
+    """Totals and lines of a launch; where blocks were sampled, scaled to the whole grid."""
+    factor = report.blocks / report.blocks_run if report.blocks_run else 1.0
+    lines: dict[tuple[str, int], Counters] = defaultdict(Counters)
+    unplaced = Counters()
+    for one, row in zip(report.sources, report.counters, strict=True):
+        if not row["warps"]:
+            continue
+        counters = instruction_counters(one, row)
+        if one.source is None:
+            unplaced += counters
+        else:
+            lines[one.source.file, one.source.line] += counters
+    touched = Counters(
+        read_once_bytes=SECTOR * report.sectors_read, written_once_bytes=SECTOR * report.sectors_written
+    )
+    total = sum(lines.values(), unplaced + touched)
+    return LaunchCounters(
+        entry=report.entry,
+        counters=total.scaled(factor),
+        lines={place: counters.scaled(factor) for place, counters in lines.items()},
+        blocks=report.blocks,
+        blocks_run=report.blocks_run,
+        faults=tuple(str(fault) for fault in report.faults),
+    )
+
+
+def instruction_counters(one: ir.Instruction, row: Any) -> Counters:
+    """The counters of one PTX instruction; `row` of native.COUNTERS."""
+    name = one.opcode[0]
+    values = {field: int(row[source]) for field, source in FAMILIES.get(name, {}).items()}
+    values["warp_instructions"], values["thread_instructions"] = int(row["warps"]), int(row["threads"])
+    if name in ("bar", "barrier") and "warp" not in one.opcode:
+        values["barriers"] = int(row["warps"])
+    if name in ("bra", "brx"):
+        values["branches"], values["divergent_branches"] = int(row["warps"]), int(row["divergences"])
+    return Counters(**values)

@@ -1,0 +1,138 @@
+"""What a kernel did wrong, as one sentence with its place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Any
+
+import numpy.typing as npt
+
+from kernelbench.simt import ir
+from kernelbench.simt.arena import Arena
+
+# FaultKind of warp.hpp.
+KINDS = (
+    "out_of_bounds_read",
+    "out_of_bounds_write",
+    "misaligned",
+    "uninitialised_global",
+    "uninitialised_shared",
+    "uninitialised_local",
+    "shared_race",
+    "warp_race",
+    "divergent_barrier",
+    "inactive_lane",
+    "endless",
+    "deadlock",
+    "trapped",
+    "assertion",
+    "invalid_operand",
+    "unwritten_window",
+)
+# Without one of these a launch ran to its end.
+ENDING = frozenset(("endless", "deadlock"))
+SHARED_WINDOW, LOCAL_WINDOW, WINDOW_SHIFT = 0x50, 0x60, 56
+
+TEXTS = {
+    "uninitialised_global": "read of memory that nobody wrote: {place}",
+    "uninitialised_shared": "read of shared memory that no thread of the block wrote: {place}",
+    "uninitialised_local": "read of local memory that the thread did not write: {place}",
+    "shared_race": "two warps access shared memory with no barrier between them, one of them writes: {place}",
+    "warp_race": "two lanes of a warp access shared memory with no __syncwarp between them, one of them writes: {place}",
+    "divergent_barrier": "a barrier that only some of the warp's threads reach",
+    "inactive_lane": "a shuffle, vote or match names or reads a lane that does not take part",
+    "endless": "the block does not end: its budget of instructions is used up",
+    "deadlock": "all that is left waits at a barrier that nobody else will reach",
+    "trapped": "trap",
+    "assertion": "an assertion failed",
+    "invalid_operand": "operand out of range: {number}",
+    "unwritten_window": "an address of shared memory of a block that is not in the cluster: {place}",
+}
+
+
+@dataclass(frozen=True)
+class Fault:
+    """The first occurrence, in the order of blocks; `count`: lanes that did the same at this instruction."""
+
+    kind: str
+    instruction: ir.Instruction
+    index: int  # of the instruction in the kernel
+    block: int  # linear
+    warp: int
+    lane: int
+    address: int
+    count: int
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def describe(
+    records: npt.NDArray[Any], sources: Sequence[ir.Instruction], arena: Arena, shared_bytes: int
+) -> tuple[Fault, ...]:
+    """Records of the runtime (native.FAULTS) as faults, in the order of blocks."""
+    return tuple(_fault(record, sources, arena, shared_bytes) for record in records)
+
+
+def _fault(record: Any, sources: Sequence[ir.Instruction], arena: Arena, shared_bytes: int) -> Fault:
+    kind = KINDS[int(record["kind"])]
+    index = min(int(record["source"]), len(sources) - 1)
+    one = sources[index]
+    block, warp, lane, address, count = (int(record[name]) for name in ("block", "warp", "lane", "address", "count"))
+    what = _what(kind, one, address, arena, shared_bytes)
+    more = f"; {count} times" if count > 1 else ""
+    text = f"{_where(one)}: {what}; block {block} warp {warp} lane {lane}{more}"
+    return Fault(kind, one, index, block, warp, lane, address, count, text)
+
+
+def _where(one: ir.Instruction) -> str:
+    if one.source is not None:
+        return f"{PurePath(one.source.file).name}:{one.source.line}"
+    return f"ptx line {one.ptx_line} '{one.text}'"
+
+
+def _what(kind: str, one: ir.Instruction, address: int, arena: Arena, shared_bytes: int) -> str:
+    if kind in ("out_of_bounds_read", "out_of_bounds_write", "misaligned"):
+        access = f"{_verb(kind, one)} of {access_bytes(one)} bytes"
+        place = _place(address, arena, shared_bytes)
+        if kind == "misaligned":
+            return f"{access} at an address that is not a multiple of {access_bytes(one)}: {place}"
+        return f"{access} outside every array: {place}"
+    return TEXTS[kind].format(place=_place(address, arena, shared_bytes), number=address)
+
+
+def _verb(kind: str, one: ir.Instruction) -> str:
+    if one.opcode[0] in ("atom", "red"):
+        return "atomic update"
+    return "write" if kind == "out_of_bounds_write" or one.opcode[0] == "st" else "read"
+
+
+def access_bytes(one: ir.Instruction) -> int:
+    """Bytes that a lane of a memory instruction accesses."""
+    if one.opcode[:2] == ("cp", "async"):
+        sizes = [operand.value for operand in one.operands[2:3] if isinstance(operand, ir.Immediate)]
+        return sizes[0] if sizes else 1
+    elements = next((int(part[1:]) for part in one.opcode if part in ("v2", "v4", "v8")), 1)
+    return elements * ir.TYPE_BYTES.get(one.opcode[-1], 1)
+
+
+def _place(address: int, arena: Arena, shared_bytes: int) -> str:
+    window, offset = address >> WINDOW_SHIFT, address & 0xFFFFFFFF
+    if window == SHARED_WINDOW:
+        return f"byte {offset} of {shared_bytes} of shared memory"
+    if window == LOCAL_WINDOW:
+        return f"byte {offset} of the thread's local memory"
+    if address < 1 << 16:
+        return f"0x{address:x}, a null pointer or nearly"
+    near, distance = arena.nearest(address)
+    if near is None:
+        return f"0x{address:x}"
+    if distance == 0:
+        return f"0x{address:x}, byte {address - near.address} of {near.name} ({near.nbytes} bytes)"
+    if distance < 0:
+        return f"0x{address:x} is {-distance} bytes before {near.name}"
+    after = distance - 1
+    return f"0x{address:x} is {f'{after} bytes' if after else 'right'} after the end of {near.name}"

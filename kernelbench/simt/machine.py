@@ -1,0 +1,219 @@
+"""Runs lowered kernels: `Machine.launch` is what a device's launch is, with counters and faults in its report."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kernelbench.errors import DeviceError, PtxError
+from kernelbench.simt import ir, native
+from kernelbench.simt.arena import Allocation, Arena
+from kernelbench.simt.faults import Fault, describe
+from kernelbench.simt.prepared import Extent, Prepared, configuration, pack_arguments
+
+__all__ = ["Allocation", "Arena", "LaunchReport", "Machine"]
+
+BUDGET = 1 << 28  # warp instructions that a block may execute: some seconds
+FAULTS = 256  # kept of a launch
+GANG_BYTES = 1 << 31  # of blocks that must run together
+FINISHED, STOPPED, CUT_SHORT, INVALID, NO_MEMORY = range(5)
+
+
+@dataclass(frozen=True)
+class LaunchReport:
+    """What one launch did. `counters`: native.COUNTERS, one an instruction of `sources`; `blocks` of the grid, of
+    which `blocks_run` ran; `sectors_read`, `sectors_written`: distinct sectors of global memory that it touched.
+    `unsound_blocks` read what blocks that did not run would have written. `ended`: False where a block never ends."""
+
+    entry: str
+    sources: tuple[ir.Instruction, ...]
+    counters: npt.NDArray[Any]
+    faults: tuple[Fault, ...]
+    instructions: int
+    blocks: int
+    blocks_run: int
+    unsound_blocks: int
+    sectors_read: int
+    sectors_written: int
+    ended: bool
+
+
+class Machine:
+    """Runs programs on the memory of `arena`. `sanitize`: with the checked build of the runtime."""
+
+    def __init__(self, arena: Arena | None = None, *, sanitize: bool = False) -> None:
+        self.arena = Arena() if arena is None else arena
+        self._library = native.library(sanitize)
+        self._prepared: dict[int, Prepared] = {}  # by identity of the program, which Prepared keeps alive
+        self._variables: dict[int, tuple[ir.Variable, Allocation]] = {}  # the same
+
+    def launch(
+        self,
+        program: Any,
+        grid: Sequence[int],
+        block: Sequence[int],
+        arguments: Sequence[Any],
+        shared_bytes: int = 0,
+        *,
+        blocks: Sequence[int] | npt.NDArray[Any] | None = None,
+        cluster: Sequence[int] | None = None,
+        cooperative: bool = False,
+        strict: bool = False,
+        budget: int = BUDGET,
+        threads: int | None = None,
+    ) -> LaunchReport:
+        """Run `blocks` (linear indices; None: all) of the grid.
+
+        `arguments`, one a parameter: an allocation, an int (an address), a float, a numpy scalar or bytes of
+        exactly its size. `shared_bytes`: dynamic shared memory. `strict`: look for uninitialised reads and races,
+        too. `budget`: warp instructions that a block may execute. A subset of blocks is a sample: bytes are tracked.
+
+        Raises DeviceError for a launch that a GPU would refuse, too; KeyboardInterrupt ends it promptly.
+        """
+        prepared = self._prepare(program)
+        extent = configuration(program, grid, block, cluster, shared_bytes)
+        chosen = _chosen(extent, blocks, cooperative)
+        sampled = chosen.size < prod(extent.grid)
+        self._check_gang(prepared, extent, chosen.size, cooperative)
+        if sampled or strict:
+            for one in self.arena.allocations:
+                one.track()
+        call = _Call(prepared, extent, pack_arguments(program, arguments), chosen, self.arena)
+        call.launch.budget = budget
+        call.launch.cooperative, call.launch.sampled, call.launch.strict = cooperative, sampled, strict
+        call.launch.threads = threads or len(os.sched_getaffinity(0))
+        call.run(self._library)
+        return self._report(program, call, extent)
+
+    def variable(self, variable: ir.Variable) -> Allocation:
+        """Where a variable of a module lies; placed, with its initial contents, at the first call."""
+        if id(variable) not in self._variables:
+            role = "variable"
+            place = self.arena.allocate(variable.name, max(variable.bytes, 1), role)
+            place.view()[: len(variable.image)] = np.frombuffer(variable.image, np.uint8)
+            self._variables[id(variable)] = (variable, place)
+        return self._variables[id(variable)][1]
+
+    def _prepare(self, program: Any) -> Prepared:
+        if id(program) not in self._prepared:
+            prepared = Prepared(program, self._library)
+            prepared.patch(self._addresses(program.variables))
+            self._prepared[id(program)] = prepared
+        return self._prepared[id(program)]
+
+    def _addresses(self, variables: Mapping[str, ir.Variable]) -> dict[str, int]:
+        fresh = [one for one in variables.values() if id(one) not in self._variables]
+        addresses = {name: self.variable(one).address for name, one in variables.items()}
+        for one in fresh:
+            contents = self.variable(one).view()
+            for place in one.relocations:
+                value = (addresses[place.symbol] + place.addend) & ((1 << (8 * place.bytes)) - 1)
+                contents[place.offset : place.offset + place.bytes] = np.frombuffer(
+                    value.to_bytes(place.bytes, "little"), np.uint8
+                )
+        return addresses
+
+    def _check_gang(self, prepared: Prepared, extent: Extent, blocks: int, cooperative: bool) -> None:
+        together = blocks if cooperative else prod(extent.cluster)
+        warps = -(-prod(extent.block) // 32)
+        need = together * (warps * (prepared.program.register_bytes + 32 * prepared.program.local_bytes))
+        need += together * extent.shared_bytes
+        if need > GANG_BYTES:
+            raise DeviceError(f"{together} blocks must run together, which takes {need} bytes, more than {GANG_BYTES}")
+
+    def _report(self, program: Any, call: _Call, extent: Extent) -> LaunchReport:
+        launch = call.launch
+        if launch.status == NO_MEMORY:
+            raise DeviceError(f"kernel {program.name}: not enough memory for the registers of its warps")
+        if launch.status == INVALID:
+            raise PtxError(f"kernel {program.name}: the lowered code leaves the kernel")
+        marks = [one.take_marks() for one in self.arena.allocations]
+        return LaunchReport(
+            entry=program.name,
+            sources=program.sources,
+            counters=call.counters,
+            faults=describe(call.faults[: launch.fault_count], program.sources, self.arena, extent.shared_bytes),
+            instructions=launch.executed,
+            blocks=prod(extent.grid),
+            blocks_run=launch.blocks_run,
+            unsound_blocks=launch.unsound_blocks,
+            sectors_read=sum(read for read, _ in marks),
+            sectors_written=sum(written for _, written in marks),
+            ended=launch.status == FINISHED,
+        )
+
+
+class _Call:
+    """One call of the runtime: the structure, and what it points to."""
+
+    def __init__(
+        self, prepared: Prepared, extent: Extent, parameters: bytes, blocks: npt.NDArray[np.uint64], arena: Arena
+    ) -> None:
+        self.launch = launch = prepared.launch()
+        self.counters = np.zeros(len(prepared.program.sources), native.COUNTERS)
+        self.faults = np.zeros(FAULTS, native.FAULTS)
+        self._stop = native.u32(0)
+        self._parameters = ctypes.create_string_buffer(parameters, len(parameters) + 16)
+        self._blocks = blocks
+        self._allocations = (native.Allocation * max(len(arena.allocations), 1))(
+            *(one.mirror() for one in arena.allocations)
+        )
+        launch.parameters, launch.parameter_bytes = ctypes.addressof(self._parameters), len(parameters)
+        launch.blocks, launch.block_count = blocks.ctypes.data, blocks.size
+        launch.allocations, launch.allocation_count = ctypes.addressof(self._allocations), len(arena.allocations)
+        launch.counters, launch.faults = self.counters.ctypes.data, self.faults.ctypes.data
+        launch.fault_capacity, launch.stop = FAULTS, ctypes.addressof(self._stop)
+        launch.grid, launch.block, launch.cluster = (
+            (native.u32 * 3)(*axes) for axes in (extent.grid, extent.block, extent.cluster)
+        )
+        launch.shared_bytes, launch.dynamic_shared_bytes = extent.shared_bytes, extent.dynamic_bytes
+
+    def run(self, library: ctypes.CDLL) -> None:
+        """In a thread, so that the calling one can be interrupted: a signal sets the stop flag."""
+        worker = threading.Thread(target=library.simt_launch, args=(ctypes.byref(self.launch),))
+        worker.start()
+        try:
+            worker.join()
+        except BaseException:
+            self._stop.value = 1
+            worker.join()
+            raise
+
+
+def _chosen(
+    extent: Extent, blocks: Sequence[int] | npt.NDArray[Any] | None, cooperative: bool
+) -> npt.NDArray[np.uint64]:
+    """The blocks to run, in order, those of a cluster beside each other."""
+    total, cluster = prod(extent.grid), prod(extent.cluster)
+    if blocks is None:
+        every = np.arange(total, dtype=np.uint64)
+    else:
+        every = np.unique(np.asarray(blocks, np.int64))
+        if every.size and not 0 <= every[0] <= every[-1] < total:
+            raise DeviceError(f"block {every[-1] if every[0] >= 0 else every[0]} of a grid of {total}")
+        if cooperative and every.size != total:
+            raise DeviceError("blocks of a cooperative launch wait for each other: all of them must run")
+        every = every.astype(np.uint64)
+    if cluster == 1:
+        return every
+    return _by_cluster(extent, every)
+
+
+def _by_cluster(extent: Extent, blocks: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """All blocks of each cluster that a chosen block belongs to, by rank within it."""
+    grid = np.array(extent.grid, np.uint64)
+    cluster = np.array(extent.cluster, np.uint64)
+    places = np.stack([blocks % grid[0], blocks // grid[0] % grid[1], blocks // (grid[0] * grid[1])]) // cluster[:, None]
+    first = np.unique(places.T[:, ::-1], axis=0)[:, ::-1] * cluster  # [clusters, xyz], z slowest
+    ranks = np.arange(prod(extent.cluster), dtype=np.uint64)
+    inside = np.stack([ranks % cluster[0], ranks // cluster[0] % cluster[1], ranks // (cluster[0] * cluster[1])], axis=1)
+    x, y, z = (first[:, None, :] + inside[None, :, :]).reshape(-1, 3).T
+    return np.ascontiguousarray(x + grid[0] * (y + grid[1] * z))

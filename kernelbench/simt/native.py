@@ -1,0 +1,194 @@
+"""The C++ runtime as a library: built once by g++, found again by what it was built from, and its structures.
+
+A program runs as `lower.program.Program` says: `code` one entry a PTX instruction, the last an unguarded EXIT;
+operands are offsets in a register file of `register_bytes`, whose part from `image_offset` holds constants and the
+special registers; `predicates` masks; guards and targets are indices that the runtime checks before it runs.
+Operands are not checked: lowering must keep them inside the register file.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+
+from kernelbench import places
+from kernelbench.errors import BuildError, NoCompiler
+
+RUNTIME = Path(__file__).parent / "runtime"
+# Contraction into fma and loose floating-point rules would change results of the kernels.
+FLAGS = ("-std=c++20", "-O2", "-ftree-vectorize", "-fPIC", "-march=native", "-ffp-contract=off", "-fno-math-errno",
+         "-fno-strict-aliasing", "-pthread")  # fmt: skip
+SANITIZE = ("-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer", "-g1")
+
+u8, u32, u64, i64, f64 = ctypes.c_uint8, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_int64, ctypes.c_double
+
+COUNTERS = np.dtype(
+    [(name, np.uint64) for name in ("warps", "threads", "requests", "sectors", "ideal_sectors", "shared_requests",
+     "wavefronts", "ideal_wavefronts", "local_requests", "local_sectors", "divergences")]
+)  # fmt: skip
+FAULTS = np.dtype([*((name, np.uint32) for name in ("kind", "source", "warp", "lane")),
+                   *((name, np.uint64) for name in ("block", "address", "count"))])  # fmt: skip
+
+SPECIALS = (
+    *(f"%{name}.{axis}" for name in ("tid", "ntid", "ctaid", "nctaid") for axis in "xyz"),
+    *("%laneid", "%warpid", "%nwarpid", "%smid", "%nsmid", "%gridid"),
+    *(f"%lanemask_{name}" for name in ("eq", "le", "lt", "ge", "gt")),
+    *("%dynamic_smem_size", "%total_smem_size"),
+    *(f"%{name}.{axis}" for name in ("clusterid", "nclusterid", "cluster_ctaid", "cluster_nctaid") for axis in "xyz"),
+    *("%cluster_ctarank", "%cluster_nctarank"),
+)
+
+
+# ---- Mirrors of core.hpp and machine.hpp ---------------------------------------------------------
+
+
+class Instruction(ctypes.Structure):
+    _fields_ = (
+        ("run", ctypes.c_void_p),
+        *((name, u32) for name in "dabcef"),
+        ("x", u32 * 8),
+        ("immediate", i64),
+        *((name, u32) for name in ("guard", "negated", "kind", "target", "reconverge", "source")),
+    )
+
+
+class Generator(ctypes.Structure):
+    _fields_ = (("kind", u32), ("type", u32), ("seed", u64), ("first", f64), ("second", f64))
+
+
+class Allocation(ctypes.Structure):
+    _fields_ = (
+        ("begin", u64),
+        ("end", u64),
+        *((name, ctypes.c_void_p) for name in ("read", "written", "states", "chunks")),
+        ("defined", u32),
+        ("reserved", u32),
+        ("generator", Generator),
+    )
+
+
+class Launch(ctypes.Structure):
+    _fields_ = (
+        *((name, ctypes.c_void_p) for name in ("code", "image", "zeroed", "specials", "parameters", "table", "blocks",
+          "allocations", "counters", "faults", "stop")),
+        *((name, u64) for name in ("block_count", "budget", "executed", "blocks_run", "unsound_blocks")),
+        *((name, u32) for name in ("code_count", "register_bytes", "predicate_count", "zeroed_count", "special_count",
+          "parameter_bytes", "table_count", "allocation_count", "source_count", "fault_capacity", "shared_bytes",
+          "dynamic_shared_bytes", "local_bytes")),
+        ("grid", u32 * 3),
+        ("block", u32 * 3),
+        ("cluster", u32 * 3),
+        *((name, u32) for name in ("cooperative", "ordered", "sampled", "strict", "threads", "fault_count", "status")),
+    )  # fmt: skip
+
+
+# ---- The library ---------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=2)
+def library(sanitize: bool = False) -> ctypes.CDLL:
+    """The runtime, built if this machine has not built it yet. `sanitize`: with checks of addresses and undefined
+    behaviour, for a process that was started with libasan.
+
+    Raises NoCompiler where it must be built and there is no g++; BuildError where g++ refuses it."""
+    sources = sorted(RUNTIME.glob("*.cpp"))
+    compiler = _compiler()
+    flags = (*FLAGS, *(SANITIZE if sanitize else ()))
+    target = places.cache() / "simulator" / f"runtime-{_key(compiler, flags)}.so"
+    if not target.exists():
+        _build(compiler, flags, sources, target)
+    found = ctypes.CDLL(str(target))
+    _check(found)
+    found.simt_take_marks.restype = u64
+    found.simt_take_marks.argtypes = (ctypes.c_void_p, u64, u32)
+    found.simt_generate.argtypes = (ctypes.c_void_p, u64, u64)
+    found.simt_generate.restype = found.simt_launch.restype = None
+    found.simt_launch.argtypes = (ctypes.c_void_p,)
+    return found
+
+
+def has_operation(name: str) -> bool:
+    """Whether the runtime executes `name`: "add_u32"."""
+    return hasattr(library(), f"op_{name}")
+
+
+def operation(lib: ctypes.CDLL, name: str) -> int:
+    """Address of an operation."""
+    address = ctypes.cast(getattr(lib, f"op_{name}"), ctypes.c_void_p).value
+    assert address is not None
+    return address
+
+
+def _compiler() -> str:
+    name = os.environ.get("CXX", "g++")
+    found = shutil.which(name)
+    if found is None:
+        raise NoCompiler(
+            f"{name} not found: the simulator is C++ that is built once on this machine; "
+            "install g++ 11 or newer (Debian, Ubuntu: apt install g++) or name a compiler in CXX"
+        )
+    return found
+
+
+def _key(compiler: str, flags: Sequence[str]) -> str:
+    """Hash of the sources, the flags, the compiler and the processor, for which code is generated."""
+    digest = sha256()
+    for path in sorted(RUNTIME.glob("*.[ch]pp")):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    version = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=False).stdout
+    digest.update(repr((flags, version, _processor())).encode())
+    return digest.hexdigest()[:24]
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.machine() + platform.processor()
+    wanted = ("model name", "flags", "Features", "CPU part")
+    return "\n".join(next((line for line in lines if line.startswith(name)), "") for name in wanted)
+
+
+def _build(compiler: str, flags: Sequence[str], sources: Sequence[Path], target: Path) -> None:
+    """Objects side by side, one link; the library appears in one step, whole."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".making-", dir=target.parent) as folder:
+
+        def compiled(source: Path) -> str:
+            made = str(Path(folder) / f"{source.stem}.o")
+            _run([compiler, *flags, "-c", str(source), "-o", made])
+            return made
+
+        largest_first = sorted(sources, key=lambda path: -path.stat().st_size)
+        with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+            objects = list(pool.map(compiled, largest_first))
+        linked = str(Path(folder) / target.name)
+        _run([compiler, *flags, "-shared", *sorted(objects), "-o", linked])
+        os.replace(linked, target)
+
+
+def _run(command: Sequence[str]) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        first = next((line for line in done.stderr.splitlines() if "error" in line), "no message")
+        raise BuildError(f"the simulator cannot be built: {first}", command, done.stderr)
+
+
+def _check(found: ctypes.CDLL) -> None:
+    """The structures here are those that the library was built with."""
+    sizes = (u64 * 7)()
+    found.simt_sizes(sizes)
+    here = (ctypes.sizeof(Instruction), COUNTERS.itemsize, ctypes.sizeof(Allocation), FAULTS.itemsize,
+            ctypes.sizeof(Launch), len(SPECIALS))  # fmt: skip
+    assert tuple(sizes)[:6] == here, f"native.py and machine.hpp differ: {here}, the library has {tuple(sizes)}"

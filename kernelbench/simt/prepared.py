@@ -1,0 +1,158 @@
+"""A program as the runtime takes it, and the checks of a launch's configuration and arguments."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from kernelbench.errors import DeviceError
+from kernelbench.simt import ir, native
+from kernelbench.simt.arena import Allocation
+from kernelbench.simt.lower.program import LANES, Kind, Program
+
+LARGEST_GRID = (2**31 - 1, 65535, 65535)
+LARGEST_BLOCK = (1024, 1024, 64)
+LARGEST_THREADS = 1024
+LARGEST_CLUSTER = 16
+LARGEST_SHARED = 233472  # 228 KiB, the most of any GPU that nvcc knows
+
+
+@dataclass(frozen=True)
+class Extent:
+    """A launch's configuration, checked. `shared_bytes`: static and dynamic."""
+
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    cluster: tuple[int, int, int]
+    shared_bytes: int
+    dynamic_bytes: int
+
+
+class Prepared:
+    """Arrays of a program that stay the same for all its launches."""
+
+    def __init__(self, program: Program, library: ctypes.CDLL) -> None:
+        self.program = program
+        addresses = {
+            one.operation: native.operation(library, one.operation)
+            for one in program.code
+            if one.kind == Kind.COMPUTE
+        }
+        self._code = (native.Instruction * len(program.code))(
+            *(
+                native.Instruction(
+                    addresses.get(one.operation) if one.kind == Kind.COMPUTE else None,
+                    *(one.d, one.a, one.b, one.c, one.e, one.f, (native.u32 * 8)(*one.x), one.immediate),
+                    *(one.guard, one.negated, one.kind, one.target, one.reconverge, index),
+                )
+                for index, one in enumerate(program.code)
+            )
+        )
+        self._image = np.zeros(max(program.register_bytes, 1), np.uint8)
+        self._image[program.image_offset : program.image_offset + len(program.image)] = np.frombuffer(
+            program.image, np.uint8
+        )
+        self._zeroed = np.array(program.zeroed, np.uint32).reshape(-1, 2)
+        self._specials = np.array(
+            [(native.SPECIALS.index(one.name), one.offset) for one in program.specials], np.uint32
+        ).reshape(-1, 2)
+        self._table = np.array(program.table, np.uint32)
+
+    def patch(self, addresses: Mapping[str, int]) -> None:
+        """Write the addresses of module variables into the constants that stand for them."""
+        for one in self.program.patches:
+            value = (addresses[one.symbol] + one.addend) & ((1 << (8 * one.bytes)) - 1)
+            lane = np.frombuffer(value.to_bytes(one.bytes, "little"), np.uint8)
+            self._image[one.offset : one.offset + LANES * one.bytes] = np.tile(lane, LANES)
+
+    def launch(self) -> native.Launch:
+        """The part of the structure that the program decides."""
+        program = self.program
+        return native.Launch(
+            code=ctypes.addressof(self._code),
+            image=self._image.ctypes.data,
+            zeroed=self._zeroed.ctypes.data,
+            specials=self._specials.ctypes.data,
+            table=self._table.ctypes.data,
+            code_count=len(program.code),
+            source_count=len(program.sources),
+            register_bytes=program.register_bytes,
+            predicate_count=program.predicates,
+            zeroed_count=len(program.zeroed),
+            special_count=len(program.specials),
+            table_count=len(program.table),
+            local_bytes=-(-program.local_bytes // 16) * 16,
+            ordered=program.ordered,
+        )
+
+
+def configuration(
+    program: Program,
+    grid: Sequence[int],
+    block: Sequence[int],
+    cluster: Sequence[int] | None,
+    shared_bytes: int,
+) -> Extent:
+    """The configuration, or DeviceError saying which limit it breaks."""
+    asked = tuple(cluster) if cluster is not None else program.cluster or (1, 1, 1)
+    found = Extent(
+        _axes("grid", grid, LARGEST_GRID),
+        _axes("block", block, LARGEST_BLOCK),
+        _axes("cluster", asked, (LARGEST_CLUSTER,) * 3),
+        program.dynamic_offset + shared_bytes if shared_bytes else program.static_shared_bytes,
+        shared_bytes,
+    )
+    threads = prod(found.block)
+    limits = [LARGEST_THREADS, *([prod(program.max_threads)] if program.max_threads else [])]
+    if threads > min(limits):
+        raise DeviceError(f"kernel {program.name}: {threads} threads a block, at most {min(limits)}")
+    if program.required_threads and threads != prod(program.required_threads):
+        raise DeviceError(f"kernel {program.name}: {threads} threads a block, exactly {prod(program.required_threads)}")
+    if not 0 <= found.shared_bytes <= LARGEST_SHARED or shared_bytes < 0:
+        raise DeviceError(f"kernel {program.name}: {found.shared_bytes} bytes of shared memory, 0 to {LARGEST_SHARED}")
+    uneven = [axis for axis in range(3) if found.grid[axis] % found.cluster[axis]]
+    if uneven or prod(found.cluster) > LARGEST_CLUSTER:
+        raise DeviceError(f"kernel {program.name}: grid {found.grid} in clusters of {found.cluster}")
+    return found
+
+
+def _axes(name: str, given: Sequence[int], largest: Sequence[int]) -> tuple[int, int, int]:
+    x, y, z = (*(int(one) for one in given), 1, 1, 1)[:3]
+    if len(given) > 3 or not all(1 <= one <= most for one, most in zip((x, y, z), largest, strict=True)):
+        raise DeviceError(f"{name} {tuple(given)}: 1 to {tuple(largest)}")
+    return x, y, z
+
+
+def pack_arguments(program: Program, arguments: Sequence[Any]) -> bytes:
+    """The block of parameters; DeviceError where number or size of the arguments does not fit."""
+    if len(arguments) != len(program.parameters):
+        raise DeviceError(f"kernel {program.name}: {len(arguments)} arguments for {len(program.parameters)} parameters")
+    packed = bytearray(program.parameter_bytes)
+    for parameter, argument in zip(program.parameters, arguments, strict=True):
+        value = _bytes_of(argument, parameter)
+        if value is None or len(value) != parameter.bytes:
+            raise DeviceError(
+                f"kernel {program.name}: parameter {parameter.name} takes {parameter.bytes} bytes, got {argument!r}"
+            )
+        packed[parameter.offset : parameter.offset + parameter.bytes] = value
+    return bytes(packed)
+
+
+def _bytes_of(argument: Any, parameter: ir.Parameter) -> bytes | None:
+    if isinstance(argument, Allocation):
+        argument = argument.address
+    if isinstance(argument, (bytes, bytearray, memoryview)):
+        return bytes(argument)
+    if isinstance(argument, np.generic):
+        return argument.tobytes()
+    if isinstance(argument, bool) or not isinstance(argument, (int, float)):
+        return None
+    if isinstance(argument, float):
+        return struct.pack("<d" if parameter.bytes == 8 else "<f", argument)
+    return (argument & ((1 << (8 * parameter.bytes)) - 1)).to_bytes(parameter.bytes, "little")
