@@ -3,7 +3,8 @@
 //                                    after a barrier. All threads of the block (Block, 1, 1) must call it.
 //   slots   shared, Block floats;  Block a power of two from 64 to 1024
 //   Op      MaxOp or SumOp of reduce.cuh
-// Loop bounds are blockDim.x, not Block, so that the loops stay loops: unrolling them is a step of its own.
+// Loop bounds are blockDim.x, not Block, so that the loops stay loops: unrolling them is a step of its own, the
+// struct UnrolledAll.
 #pragma once
 #include "common/reduce.cuh"
 
@@ -57,13 +58,27 @@ struct Sequential {
   }
 };
 
-// Sequential down to 64 values; the last warp then goes on alone, without loop, branch or block barrier.
+// 64 values folded onto slots[0] by the first warp alone, without branch or block barrier; all its lanes must call it.
 // The published form trusts a volatile pointer to keep the lanes in step. Since Volta lanes may drift apart,
 // so here each lane reads, waits for its warp, writes, and waits again.
+template <typename Op, int Block>
+__device__ __forceinline__ void fold_last_64(float (&slots)[Block]) {
+  static_assert(Block >= 2 * WARP_SIZE, "the last warp folds 64 values");
+  const int lane = threadIdx.x;  // ranges [0, 32)
+  float folded = slots[lane];
+#pragma unroll
+  for (int s = WARP_SIZE; s > 0; s /= 2) {
+    folded = Op::apply(folded, slots[lane + s]);
+    __syncwarp();  // every lane has read before its neighbour's slot changes
+    slots[lane] = folded;
+    __syncwarp();  // every lane has written before the next step reads
+  }
+}
+
+// Sequential down to 64 values; the last warp then goes on alone.
 struct Unrolled {
   template <typename Op, int Block>
   static __device__ __forceinline__ void reduce(float (&slots)[Block], float value) {
-    static_assert(Block >= 2 * WARP_SIZE, "the last warp folds 64 values");
     const int thread = threadIdx.x;  // ranges [0, Block)
     slots[thread] = value;
     __syncthreads();  // all values are there
@@ -71,16 +86,23 @@ struct Unrolled {
       if (thread < s) slots[thread] = Op::apply(slots[thread], slots[thread + s]);
       __syncthreads();  // the next step reads what this one wrote
     }
-    if (thread < WARP_SIZE) {
-      float folded = slots[thread];
+    if (thread < WARP_SIZE) fold_last_64<Op>(slots);
+  }
+};
+
+// The same with its loop unrolled too: the compiler knows the block.
+struct UnrolledAll {
+  template <typename Op, int Block>
+  static __device__ __forceinline__ void reduce(float (&slots)[Block], float value) {
+    const int thread = threadIdx.x;  // ranges [0, Block)
+    slots[thread] = value;
+    __syncthreads();  // all values are there
 #pragma unroll
-      for (int s = WARP_SIZE; s > 0; s /= 2) {
-        folded = Op::apply(folded, slots[thread + s]);
-        __syncwarp();  // every lane has read before its neighbour's slot changes
-        slots[thread] = folded;
-        __syncwarp();  // every lane has written before the next step reads
-      }
+    for (int s = Block / 2; s > WARP_SIZE; s /= 2) {
+      if (thread < s) slots[thread] = Op::apply(slots[thread], slots[thread + s]);
+      __syncthreads();  // the next step reads what this one wrote
     }
+    if (thread < WARP_SIZE) fold_last_64<Op>(slots);
   }
 };
 

@@ -6,7 +6,6 @@ The reference adds up in float64. The axis plays no part.
 from math import log2
 from typing import Any
 
-from kernelbench import dtypes
 from kernelbench.errors import Unsupported
 from kernelbench.records import Arrays, ArraySpec, Case, Operation, Tolerance
 

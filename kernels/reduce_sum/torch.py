@@ -1,0 +1,34 @@
+"""Peer: torch.sum over all elements, in float32, writing into the case's own y.
+
+The file bears the name that users type. It is loaded by its path, so that it stands in nobody's way when
+the library of that name is imported.
+"""
+
+from collections.abc import Callable
+
+from kernelbench.peers import torch_tensor, torch_with_gpu
+from kernelbench.records import Arrays, Case, Implementation, Origin
+
+
+def prepare(case: Case, arrays: Arrays, stream: int) -> Callable[[], None]:
+    torch = torch_with_gpu()
+    x = torch_tensor(torch, arrays["x"], case.dtype).view(-1)
+    y = torch_tensor(torch, arrays["y"], "float32").view(())  # a sum over the only axis has none left
+    own_stream = torch.cuda.ExternalStream(stream)
+
+    def call() -> None:
+        with torch.cuda.stream(own_stream), torch.no_grad():
+            torch.sum(x, dim=0, dtype=torch.float32, out=y)
+
+    return call
+
+
+IMPLEMENTATIONS = (
+    Implementation(
+        "torch",
+        "torch.sum of the installed PyTorch",
+        Origin("pytorch/pytorch", "https://github.com/pytorch/pytorch"),
+        prepare=prepare,
+        role="peer",
+    ),
+)
