@@ -157,6 +157,9 @@ def test_module_variables_are_patched_with_those_that_they_point_to() -> None:
         ("atom.acq_rel.gpu.global.exch.b32 %r1, [%rd1], %r2;", "atom_global_exch_u32"),
         ("atom.add.noftz.f16x2 %r1, [%rd1], %r2;", "atom_generic_add_f16x2"),
         ("atom.global.inc.u32 %r1, [%rd1], %r2;", "atom_global_inc_u32"),
+        ("ld.shared::cluster.u32 %r1, [%r2];", "ld_shared_u32_32"),
+        ("membar.gl;", "fence"),
+        ("fence.acq_rel.gpu;", "fence"),
         ("cp.async.cg.shared.global [%r1], [%rd1], 16;", "cpasync_16"),
         ("cp.async.ca.shared.global.L2::128B [%r1], [%rd1], 4, %r2;", "cpasync_4"),
     ],
@@ -268,9 +271,7 @@ def test_barriers(text: str, form: Form) -> None:
     assert (step.b != NONE) == (", 64" in text or ", 128" in text)
 
 
-@pytest.mark.parametrize(
-    "text", ["membar.gl;", "fence.acq_rel.gpu;", "cp.async.wait_group 0;", "prefetch.global.L2 [%rd1];"]
-)
+@pytest.mark.parametrize("text", ["nanosleep.u32 20;", "cp.async.wait_group 0;", "prefetch.global.L2 [%rd1];"])
 def test_what_takes_no_time_and_has_no_effect(text: str) -> None:
     assert one(text).kind is Kind.NOTHING
 
@@ -290,6 +291,8 @@ def test_what_takes_no_time_and_has_no_effect(text: str) -> None:
         "st.shared.u32 [tile], %envreg3;",
         "tex.2d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [tile, {%r1, %r2}];",
         "alloca.u64 %rd1, 64;",
+        "cp.async.bulk.commit_group;",
+        "cp.async.mbarrier.arrive.shared.b64 [tile];",
     ],
 )
 def test_refused_with_its_place(text: str) -> None:

@@ -28,8 +28,8 @@ MODIFIERS = {
     *("L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate"),
     *("L2::evict_normal", "L2::evict_first", "L2::evict_last", "L2::cache_hint", "L2::64B", "L2::128B", "L2::256B"),
 }
-# shared::cta is the block's own shared memory, param::entry the kernel's parameters.
-ALIASES = {"shared::cta": "shared", "param::entry": "param", "param::func": "param"}
+# The runtime tells an address of another block of the cluster by its upper bits.
+ALIASES = {"shared::cta": "shared", "shared::cluster": "shared", "param::entry": "param", "param::func": "param"}
 
 
 def load(context: Context, one: ir.Instruction) -> None:
@@ -104,6 +104,8 @@ def copy_async(context: Context, one: ir.Instruction) -> None:
 
     The copy is done at once: what a kernel reads before it waits is not noticed.
     """
+    if one.opcode[2] not in ("ca", "cg"):
+        context.refuse("not supported: this form of cp.async")
     operands = list(one.operands)
     if "L2::cache_hint" in one.opcode:
         operands.pop()
@@ -127,6 +129,11 @@ def copy_async(context: Context, one: ir.Instruction) -> None:
         f=size,
         x=(displacement & 0xFFFFFFFF, ignore, int(negated)),
     )
+
+
+def fence(context: Context, one: ir.Instruction) -> None:
+    """membar, fence."""
+    context.emit("fence")
 
 
 def nothing(context: Context, one: ir.Instruction) -> None:
@@ -212,5 +219,7 @@ TABLE = {
     "cp.async.commit_group": nothing,
     "cp.async.wait_group": nothing,
     "cp.async.wait_all": nothing,
-    **dict.fromkeys(("prefetch", "prefetchu", "applypriority", "discard", "membar", "fence"), nothing),
+    "membar": fence,
+    "fence": fence,
+    **dict.fromkeys(("prefetch", "prefetchu", "applypriority", "discard"), nothing),
 }

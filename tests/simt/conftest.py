@@ -1,0 +1,35 @@
+"""Test kernels, compiled once a session."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from kernelbench.build import FLAGS, find_compiler
+from kernelbench.errors import NoCompiler
+from tests.simt.harness import Kernels, Load
+
+KERNELS = Path(__file__).parent / "kernels"
+
+
+@pytest.fixture(scope="session")
+def load(tmp_path_factory: pytest.TempPathFactory) -> Load:
+    try:
+        nvcc = find_compiler().path
+    except NoCompiler as error:
+        pytest.skip(str(error).splitlines()[0])
+    folder = tmp_path_factory.mktemp("ptx")
+    texts: dict[tuple[str, str], str] = {}
+
+    def load_one(stem: str, architecture: str = "sm_90") -> Kernels:
+        if (stem, architecture) not in texts:
+            ptx = folder / f"{stem}.{architecture}.ptx"
+            command = [nvcc, "-ptx", f"-arch={architecture}", *FLAGS, str(KERNELS / f"{stem}.cu"), "-o", str(ptx)]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            assert done.returncode == 0, done.stderr
+            texts[stem, architecture] = ptx.read_text()
+        return Kernels(texts[stem, architecture])
+
+    return load_one

@@ -1,0 +1,79 @@
+"""Runs kernels of a PTX text on the simulator, with NumPy arrays as the memory of the device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelbench.counters import Counters
+from kernelbench.simt import native
+from kernelbench.simt.counters import launch_counters
+from kernelbench.simt.inline import flatten
+from kernelbench.simt.lower import Program, lower
+from kernelbench.simt.machine import Allocation, LaunchReport, Machine
+from kernelbench.simt.parse import parse
+
+Argument = NDArray[np.generic] | np.generic | bytes
+
+
+@dataclass(frozen=True)
+class Outcome:
+    report: LaunchReport
+    counters: Counters
+    faults: tuple[str, ...]
+
+
+class Kernels:
+    """The kernels of one module. Variables of the module keep their values from one run to the next."""
+
+    def __init__(self, ptx: str) -> None:
+        self.module = parse(ptx)
+        self.machine = Machine()
+        self._programs: dict[str, Program] = {}
+
+    @property
+    def entries(self) -> list[str]:
+        return [name for name, function in self.module.functions.items() if function.entry]
+
+    def program(self, entry: str) -> Program:
+        if entry not in self._programs:
+            self._programs[entry] = lower(flatten(self.module, entry), self.module, native.has_operation)
+        return self._programs[entry]
+
+    def run(
+        self,
+        entry: str,
+        grid: int | Sequence[int],
+        block: int | Sequence[int],
+        *arguments: Argument,
+        shared: int = 0,
+        strict: bool = True,
+        faulty: bool = False,
+    ) -> Outcome:
+        """Arrays go to the device before the launch and come back after it, into the same arrays. A fault is an
+        error unless `faulty`."""
+        arena = self.machine.arena
+        places: dict[int, Allocation] = {}
+        for number, one in enumerate(arguments):
+            if isinstance(one, np.ndarray) and id(one) not in places:
+                place = places[id(one)] = arena.allocate(f"argument {number}", one.nbytes, "input")
+                place.view(one.dtype, one.shape)[...] = one
+        given = [places[id(one)] if isinstance(one, np.ndarray) else one for one in arguments]
+        try:
+            axes = [(one,) if isinstance(one, int) else tuple(one) for one in (grid, block)]
+            report = self.machine.launch(self.program(entry), *axes, given, shared, strict=strict)
+            for one in arguments:
+                if isinstance(one, np.ndarray):
+                    one[...] = places[id(one)].view(one.dtype, one.shape)
+        finally:
+            for place in places.values():
+                arena.free(place)
+        counted = launch_counters(report)
+        assert faulty or not counted.faults, "\n".join(counted.faults)
+        return Outcome(report, counted.counters, counted.faults)
+
+
+Load = Callable[..., Kernels]  # load(stem, architecture="sm_90"): tests/simt/kernels/<stem>.cu, compiled

@@ -1,0 +1,157 @@
+"""Every kernel of every suite on the simulator: right where the suite expects it, wrong where it is a specimen.
+
+The cases are the suites' own with fewer rows; a case that two suites share runs once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from kernelbench import build, dtypes, places
+from kernelbench.catalog import Catalog, load_catalog
+from kernelbench.devices.known import KNOWN
+from kernelbench.differences import differences
+from kernelbench.errors import NoCompiler
+from kernelbench.planning import Planned, plan_case
+from kernelbench.records import ArraySpec, Binary, Case, Implementation, Scalar
+from kernelbench.suite import read_suite
+from tests.simt.harness import Kernels
+
+pytestmark = pytest.mark.nvcc
+
+DTYPES = ("float32", "float16", "bfloat16")
+MOST_ELEMENTS = 2**18  # of a case; its leading dimensions are halved until it fits
+CASES = 4  # of a suite: its first, its last and between
+GPU = KNOWN["h200"]
+
+
+@dataclass(frozen=True)
+class Row:
+    implementation: Implementation
+    case: Case
+
+    @property
+    def name(self) -> str:
+        shape = "x".join(map(str, self.case.shape))
+        return f"{self.implementation.name}-{shape}-{self.case.dtype}"
+
+
+def shrunk(case: Case) -> Case:
+    """The case with its leading dimensions halved, the first one first, until few elements are left."""
+    shape = list(case.shape)
+    for axis in range(max(1, len(shape) - 2)):
+        while prod(shape) > MOST_ELEMENTS and shape[axis] > 1:
+            shape[axis] //= 2
+    return replace(case, shape=tuple(shape), axes=())
+
+
+def spread(cases: Sequence[Case]) -> list[Case]:
+    places_ = np.linspace(0, len(cases) - 1, min(CASES, len(cases))).round().astype(int)
+    return [cases[place] for place in places_]
+
+
+def rows(catalog: Catalog) -> Iterator[Row]:
+    """All implementations of all suites that have a kernel, each with the cases of its suites, in every dtype."""
+    for path in sorted(places.SUITES.glob("*.yaml")):
+        suite = read_suite(path, catalog.operations, catalog.implementations)
+        known = catalog.implementations[suite.operation]
+        for name in suite.implementations:
+            if known[name].plan is None:
+                continue
+            for case in spread(suite.cases):
+                yield from (Row(known[name], replace(shrunk(case), dtype=dtype)) for dtype in DTYPES)
+
+
+CATALOG = load_catalog(specimens=True)
+ROWS = list({row.name: row for row in rows(CATALOG)}.values())
+
+
+@pytest.fixture(scope="session")
+def planned() -> Mapping[str, Planned]:
+    """By row; those that a plan refuses say why."""
+    return {
+        row.name: plan_case(row.case, CATALOG.operations[row.case.operation], row.implementation, GPU) for row in ROWS
+    }
+
+
+@pytest.fixture(scope="session")
+def binaries(planned: Mapping[str, Planned]) -> Mapping[build.BuildRequest, Binary]:
+    try:
+        compiler = build.find_compiler()
+    except NoCompiler as error:
+        pytest.skip(str(error).splitlines()[0])
+    requests = {request(one) for one in planned.values() if one.plan is not None}
+    built = build.build(requests, compiler, places.cache())
+    broken = [result for result in built.values() if not isinstance(result, Binary)]
+    assert not broken
+    return {key: result for key, result in built.items() if isinstance(result, Binary)}
+
+
+def request(one: Planned) -> build.BuildRequest:
+    assert one.plan is not None
+    assert one.implementation.source is not None
+    return build.BuildRequest(one.implementation.source, one.plan.defines, GPU.architecture)
+
+
+def filled(spec: ArraySpec, rng: np.random.Generator) -> NDArray[np.generic]:
+    """A flat stored array: random for an input, all bits set for an output."""
+    count = prod(spec.shape)
+    if spec.role == "output":
+        return np.full(spec.nbytes, 0xFF, np.uint8).view(dtypes.storage(spec.dtype))
+    values = rng.integers(0, 2, count) if spec.fill == "mask" else getattr(rng, f"standard_{spec.fill}")(count)
+    return np.ascontiguousarray(dtypes.narrow(np, values.astype(np.float32), spec.dtype))
+
+
+def run(row: Row, one: Planned, kernels: Kernels) -> list[str]:
+    """What is wrong with the outputs, one text an array."""
+    assert one.plan is not None
+    operation, case = CATALOG.operations[row.case.operation], row.case
+    rng = np.random.default_rng(11)
+    specs = operation.arrays(case)
+    arrays = {spec.name: filled(spec, rng) for spec in specs}
+    inputs = {spec.name: dtypes.widen(np, arrays[spec.name], spec.dtype) for spec in specs if spec.role == "input"}
+    memory = {**arrays, **{name: np.zeros(nbytes, np.uint8) for name, nbytes in one.plan.scratch}}
+    for launch in one.plan.launches:
+        arguments = [
+            np.dtype(argument.dtype).type(argument.value) if isinstance(argument, Scalar) else memory[argument]
+            for argument in launch.arguments
+        ]
+        kernels.run(launch.entry, launch.grid, launch.block, *arguments, shared=launch.shared_bytes, strict=False)
+    split = operation.split(case) if operation.split else 1
+    shaped = {spec.name: inputs[spec.name].reshape(split, -1) for spec in specs if spec.name in inputs}
+    expected = (row.implementation.reference or operation.reference)(np, case, shaped)
+    tolerance = operation.tolerance(case).plus(row.implementation.extra_tolerance)
+    found = {
+        spec.name: differences(
+            np, dtypes.widen(np, arrays[spec.name], spec.dtype), expected[spec.name].reshape(-1), tolerance
+        )
+        for spec in specs
+        if spec.role == "output"
+    }
+    return [f"{name}: {one}" for name, one in found.items() if one.mismatches]
+
+
+def test_every_suite_is_here() -> None:
+    assert {row.case.operation for row in ROWS} == set(CATALOG.operations)
+    assert {row.case.dtype for row in ROWS} == set(DTYPES)
+    assert len({row.implementation.name for row in ROWS}) >= 20
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_kernel(row: Row, planned: Mapping[str, Planned], binaries: Mapping[build.BuildRequest, Binary]) -> None:
+    one = planned[row.name]
+    if one.plan is None:
+        assert one.status == "unsupported", one.reason
+        pytest.skip(one.reason)
+    assert one.status == "ok", one.reason
+    problems = run(row, one, Kernels(binaries[request(one)].ptx_path.read_text()))
+    if row.implementation.role == "specimen":
+        assert problems, "a specimen that gives the right result"
+    else:
+        assert problems == []
