@@ -190,6 +190,14 @@ def test_parameters() -> None:
     assert program.parameter_bytes == 36
 
 
+def test_arguments_of_calls_lie_in_local_memory() -> None:
+    program = lowered(".param .b32 passed[2]; st.param.v2.b32 [passed], {%r1, %r2}; ld.param.b32 %r3, [passed+4];")
+    store, load = program.code[:2]
+    assert (store.operation, load.operation) == ("st_argument_u32_32", "ld_argument_u32_32")
+    assert load.immediate == 4
+    assert program.local_bytes == 16
+
+
 def test_compare_and_swap() -> None:
     step = one("atom.global.cas.b64 %rd1, [%rd2+8], %rd3, %rd4;")
     assert (step.operation, step.immediate) == ("atom_global_cas_u64", 8)

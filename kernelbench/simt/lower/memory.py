@@ -1,7 +1,8 @@
 """Loads, stores, atomics and asynchronous copies.
 
 `ld_<space>_<element>_<register bits>` and `st_..`: a address slot (NONE: the displacement alone), b its bytes,
-immediate displacement, f number of elements, x their registers (NONE: not wanted).
+immediate displacement, f number of elements, x their registers (NONE: not wanted); <space> as in PTX, or generic, or
+argument: local memory for what an inlined call passes.
 `atom_<space>_<op>_<type>`: d result or NONE, a, b, immediate the address, c operand, e new value of cas.
 `cpasync_<bytes>`: a, b, immediate the shared address, c global address, x[0] its displacement as 32 bits,
 f slot with the number of bytes to read or NONE, x[1] predicate that asks for zeros instead or NONE, x[2] its negation.
@@ -165,8 +166,8 @@ def _address(context: Context, operand: ir.Operand, space: str) -> tuple[int, in
     place = context.layout.place(operand.base.name)
     if place is None:
         context.refuse(f"unknown parameter {operand.base.name}")
-    if place.space != "param":  # an argument of a call that was inlined
-        return *context.address(operand), place.space
+    if place.space != "param":  # of a call that was inlined
+        return *context.address(operand), "argument"
     offset = operand.base.offset + operand.offset
     if not 0 <= offset < max(place.bytes, 1):
         context.refuse(f"offset {offset} is outside the {place.bytes} bytes of {operand.base.name}")

@@ -23,6 +23,8 @@ void form_addresses(const Warp& warp, const Instruction& instruction, u64* addre
 void access_global(Warp& warp, const Instruction& instruction, u32 bytes, Purpose purpose, Access& access);
 void access_shared(Warp& warp, const Instruction& instruction, u32 bytes, Purpose purpose, Access& access);
 void access_local(Warp& warp, const Instruction& instruction, u32 bytes, Purpose purpose, Access& access);
+// Local memory that holds what a function passes to another: not counted, for a GPU passes it in registers.
+void access_argument(Warp& warp, const Instruction& instruction, u32 bytes, Purpose purpose, Access& access);
 void access_parameters(Warp& warp, const Instruction& instruction, u32 bytes, Purpose purpose, Access& access);
 void access_generic(Warp& warp, const Instruction& instruction, u32 bytes, Purpose purpose, Access& access);
 

@@ -157,10 +157,15 @@ void access_shared(Warp& warp, const Instruction& instruction, u32 bytes, Purpos
 
 void access_local(Warp& warp, const Instruction& instruction, u32 bytes, Purpose purpose, Access& access) {
     WarpState& state = *warp.state;
-    const u64 size = state.worker->launch->local_bytes;
     Counters& counters = state.worker->counters[state.position];
     ++counters.local_requests;
     counters.local_sectors += count_local_sectors(access.at, access.lanes, bytes);
+    access_argument(warp, instruction, bytes, purpose, access);
+}
+
+void access_argument(Warp& warp, const Instruction& instruction, u32 bytes, Purpose purpose, Access& access) {
+    WarpState& state = *warp.state;
+    const u64 size = state.worker->launch->local_bytes;
     access.shape = Shape::scattered;
     keep_good(warp, instruction, bytes, purpose, access, size, LOCAL_WINDOW);
     for (int lane = 0; lane < LANES; ++lane) {
