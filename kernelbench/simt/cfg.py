@@ -46,6 +46,14 @@ class ControlFlow:
 
 
 def control_flow(function: Function) -> ControlFlow:
+    """Of a function without calls."""
+    try:
+        return _control_flow(function)
+    except PtxError as error:
+        raise PtxError(f"kernel {function.name}: {error}") from None
+
+
+def _control_flow(function: Function) -> ControlFlow:
     blocks = _blocks(function)
     joins = _post_dominators(_going_on(blocks, function.instructions))
     reconverge: dict[int, int | None] = {}
@@ -79,12 +87,12 @@ def _blocks(function: Function) -> tuple[Block, ...]:
             starts.update(targets)
             edges += len(targets)
             if edges > MOST_EDGES:
-                raise PtxError(f"more than {MOST_EDGES} targets of branches in {function.name}")
+                raise PtxError(f"more than {MOST_EDGES} targets of branches")
         if instruction.opcode[0] in _JUMP or instruction.opcode[0] in _LEAVE:
             starts.add(index + 1)
     ordered = sorted(start for start in starts if start < len(code))
     numbers = {start: number for number, start in enumerate(ordered)}
-    ends = [*ordered[1:], len(code)]
+    ends = [*ordered[1:], len(code)] if ordered else []
     return tuple(_block(function, numbers, start, end) for start, end in zip(ordered, ends, strict=True))
 
 

@@ -71,8 +71,9 @@ class BodyReader:
             position = self._statements(position)
             function = self._finish(entry)
         except PtxError as error:
-            message = f"in {self._header.name}: {error}"
-            raise PtxError(message if str(error).startswith("line ") else f"line {self._line}: {message}") from None
+            if str(error).startswith("line "):
+                raise
+            raise PtxError(f"line {self._line}: in {self._header.name}: {error}") from None
         return function, position
 
     def _on_global(self, name: str) -> None:

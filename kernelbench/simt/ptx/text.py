@@ -10,9 +10,9 @@ from kernelbench.errors import PtxError
 
 # Far above what nvcc makes of a .cu (a few MB), low enough that any text is refused or read in seconds.
 MOST_CHARACTERS = 16 << 20
-MOST_STATEMENTS = 1 << 20  # in a module; nested scopes count as statements
+MOST_STATEMENTS = 1 << 19  # in a module; nested scopes count as statements
 MOST_STATEMENT_CHARACTERS = 1 << 16  # of an instruction or a declaration without its initialiser
-MOST_DEPTH = 32  # of nested scopes
+MOST_DEPTH = 16  # of nested scopes
 MOST_REGISTERS = 1 << 20  # of one declaration: .reg .b32 %r<1000>
 MOST_VARIABLE_BYTES = 1 << 40
 MOST_IMAGE_BYTES = 64 << 20  # of all initialised variables together
@@ -29,23 +29,26 @@ class Text:
         if len(text) > MOST_CHARACTERS:
             raise PtxError(f"line 1: PTX of {len(text)} characters; at most {MOST_CHARACTERS} are read")
         self._original = text
+        self._blanked = 0
         self.text = _COMMENT_OR_STRING.sub(self._blank, text)
         self._newlines = [match.start() for match in re.finditer("\n", self.text)]
         self._statements = 0
 
     def _blank(self, match: re.Match[str]) -> str:
         found = match[0]
+        self._blanked += 1
+        if self._blanked > MOST_STATEMENTS:
+            self._refuse(match, f"more than {MOST_STATEMENTS} comments and strings")
         if found.startswith('"'):
             if len(found) < 2 or not found.endswith('"'):
-                self._unfinished(match, "string")
+                self._refuse(match, f"a string that does not end: {quoted(found)}")
             return found
         if found.startswith("/*") and (len(found) < 4 or not found.endswith("*/")):
-            self._unfinished(match, "comment")
+            self._refuse(match, f"a comment that does not end: {quoted(found)}")
         return " " + "\n" * found.count("\n")
 
-    def _unfinished(self, match: re.Match[str], what: str) -> NoReturn:
-        line = self._original.count("\n", 0, match.start()) + 1
-        raise PtxError(f"line {line}: a {what} that does not end: {quoted(match[0])}")
+    def _refuse(self, match: re.Match[str], message: str) -> NoReturn:
+        raise PtxError(f"line {self._original.count(chr(10), 0, match.start()) + 1}: {message}")
 
     def line(self, position: int) -> int:
         return bisect_right(self._newlines, position - 1) + 1
