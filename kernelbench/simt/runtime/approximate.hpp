@@ -1,5 +1,5 @@
 // ex2, lg2, sin, cos and tanh of f32 without branches, so that lanes are computed side by side. Within 1 ulp of the
-// exact value (sin and cos: 2^-24 beside it), that is nearer than the manual promises of the .approx instructions.
+// exact value (sin and cos: 2^-24 from it), that is nearer than the manual promises of the .approx instructions.
 #pragma once
 
 #include "floats.hpp"

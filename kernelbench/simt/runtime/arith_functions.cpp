@@ -1,5 +1,5 @@
 // div, rcp, sqrt, rsqrt, ex2, lg2, sin, cos, tanh, copysign. The .approx forms of div, rcp, sqrt and rsqrt are exact
-// or within 1 ulp here, nearer than the manual promises. Names without "any" take no modifiers.
+// or within 1.5 ulp here, nearer than the manual promises. Names without "any" take no modifiers.
 #include <cmath>
 
 #include "approximate.hpp"

@@ -192,13 +192,4 @@ OPERATION(elect) {
     });
 }
 
-// %clock and the like: warp instructions executed so far, a number that only grows.
-OPERATION(ticks_b32) { write_all(warp, instruction, lanes, static_cast<u32>(ticks(warp))); }
-OPERATION(ticks_high_b32) { write_all(warp, instruction, lanes, static_cast<u32>(ticks(warp) >> 32)); }
-OPERATION(ticks_b64) {
-    u64* d = lanes_of<u64>(warp.registers, instruction.d);
-    const u64 now = ticks(warp);
-    each_lane(lanes, [&](int lane) { d[lane] = now; });
-}
-
 }  // namespace simt
