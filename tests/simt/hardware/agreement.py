@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from tests.simt.hardware.simulate import simulate
 
 from kernelbench.build import BuildRequest
 from kernelbench.build.sass import cross_check, disassemble
@@ -70,6 +69,8 @@ def compare(
     outputs: Mapping[str, NDArray[Any]],
 ) -> tuple[list[Row], list[Row]]:
     """Rows of agreement.csv and of outputs.csv. Figures that are 0 on both sides are left out."""
+    from tests.simt.hardware.simulate import simulate  # measuring needs no simulator
+
     machine_code = {binary.key: disassemble(binary.path) for binary in binaries.values()}
     rows, results = [], []
     for number, trial in enumerate(trials):

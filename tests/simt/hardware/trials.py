@@ -46,8 +46,10 @@ class Trial:
     def request(self) -> BuildRequest:
         return BuildRequest(self.source, self.defines, "sm_90")
 
-    def launch_name(self, number: int) -> str:
-        return self.name if len(self.launches) == 1 else f"{self.name}, launch {number + 1}"
+    def role(self, name: str) -> str:
+        """As the simulator's memory calls it: an input holds values, an output and scratch hold none yet."""
+        undefined = self.arrays[name].size and (self.arrays[name].reshape(-1).view(np.uint8) == POISON).all()
+        return "output" if undefined else "input"
 
 
 def trials() -> tuple[Trial, ...]:

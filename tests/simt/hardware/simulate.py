@@ -1,0 +1,66 @@
+"""The launches of a trial on the simulator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelbench import dtypes
+from kernelbench.counters import Counters
+from kernelbench.records import Launch, Scalar
+from kernelbench.simt import native
+from kernelbench.simt.counters import launch_counters
+from kernelbench.simt.inline import flatten
+from kernelbench.simt.lower import lower
+from kernelbench.simt.lower.program import Program
+from kernelbench.simt.machine import LaunchReport, Machine
+from kernelbench.simt.parse import parse
+from tests.simt.hardware.trials import Trial
+
+
+class Simulation:
+    """A trial's arrays on a machine of its own, and its kernels, ready to run."""
+
+    def __init__(self, trial: Trial, ptx: str) -> None:
+        self.trial = trial
+        self._machine = Machine()
+        self._programs = lowered(ptx, {launch.entry for launch in trial.launches})
+        self._arrays = {}
+        for name, host in trial.arrays.items():
+            self._arrays[name] = self._machine.arena.allocate(name, host.nbytes, trial.role(name))
+            self._arrays[name].view()[:] = np.ascontiguousarray(host).reshape(-1).view(np.uint8)
+
+    def launch(self, launch: Launch, **options: Any) -> LaunchReport:
+        """`options`: those of Machine.launch."""
+        arguments = [
+            dtypes.storage(one.dtype)(one.value) if isinstance(one, Scalar) else self._arrays[one]
+            for one in launch.arguments
+        ]
+        program = self._programs[launch.entry]
+        return self._machine.launch(program, launch.grid, launch.block, arguments, launch.shared_bytes, **options)
+
+    def run(self, **options: Any) -> list[Counters]:
+        """All launches, in order."""
+        return [launch_counters(self.launch(launch, **options)).counters for launch in self.trial.launches]
+
+    def address(self, name: str) -> int:
+        return self._arrays[name].address
+
+    def array(self, name: str) -> NDArray[Any]:
+        like = self.trial.arrays[name]
+        return self._arrays[name].view(like.dtype, like.shape).copy()
+
+
+def lowered(ptx: str, entries: set[str]) -> Mapping[str, Program]:
+    module = parse(ptx)
+    return {entry: lower(flatten(module, entry), module, native.has_operation) for entry in entries}
+
+
+def simulate(trial: Trial, ptx: str, **options: Any) -> tuple[list[Counters], dict[str, NDArray[Any]]]:
+    """Counters of each launch, and the outputs."""
+    simulation = Simulation(trial, ptx)
+    counted = simulation.run(**options)
+    return counted, {name: simulation.array(name) for name in trial.outputs}
