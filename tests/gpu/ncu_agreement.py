@@ -75,15 +75,15 @@ def measure(out: Path) -> None:
         raise SystemExit("ncu (Nsight Compute) is not on PATH")
     built()  # so that the profiled process finds all of it compiled
     compiled_s = time.monotonic() - began
-    known = subprocess.run([profiler, "--query-metrics"], capture_output=True, text=True, check=True).stdout.split()
-    metrics = [name for name in agreement.hardware_metrics() if name in set(known)]
+    metrics, patched = known_metrics(profiler, agreement.hardware_metrics()), known_metrics(profiler, PATCHED)
     rows = profile(profiler, out, metrics, FIRST_S)
     profiled_s = time.monotonic() - began - compiled_s
-    try:
-        for row, more in zip(rows, profile(profiler, out, PATCHED, SECOND_S), strict=True):
-            row |= {name: value for name, value in more.items() if name not in IDENTITY}
-    except (subprocess.SubprocessError, ValueError) as error:
-        print(f"without the counts of instructions: {error}")
+    if patched and profiled_s < SECOND_S:
+        try:
+            for row, more in zip(rows, profile(profiler, out, patched, SECOND_S), strict=True):
+                row |= {name: value for name, value in more.items() if name not in IDENTITY}
+        except (subprocess.SubprocessError, ValueError) as error:
+            print(f"without the counts of instructions: {error}")
     names = [*IDENTITY, *sorted({name for row in rows for name in row} - set(IDENTITY))]
     with (out / "hardware.csv").open("w", newline="") as file:
         writer = csv.DictWriter(file, names, restval="", lineterminator="\n")
@@ -94,6 +94,13 @@ def measure(out: Path) -> None:
     state["launches"] = len(rows)
     (out / "environment.json").write_text(json.dumps(state, indent=1) + "\n")
     print(f"{len(rows)} launches, {len(metrics)} metrics, {times}")
+
+
+def known_metrics(profiler: str, names: Sequence[str]) -> list[str]:
+    """Those that the profiler has for this GPU; all of them if it does not say."""
+    done = subprocess.run([profiler, "--query-metrics"], capture_output=True, text=True, check=False)
+    known = set(done.stdout.split())
+    return [name for name in names if name in known] if done.returncode == 0 and known else list(names)
 
 
 def profile(profiler: str, out: Path, metrics: Sequence[str], timeout_s: float) -> list[dict[str, Any]]:
