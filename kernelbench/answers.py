@@ -118,8 +118,8 @@ def explanations(run: Run, ledger: Mapping[str, Claim]) -> tuple[list[CaseExplan
 
 
 def _gpu_of(run: Run) -> DeviceProperties:
-    """The GPU of the table that the run was on, or that the simulator planned for; else an H200."""
+    """The GPU of the table that the run was on, or whose properties the simulator showed to plans; else an H200."""
     from kernelbench.devices.known import KNOWN
 
-    names = sorted(KNOWN.values(), key=lambda gpu: -len(gpu.name))
-    return next((gpu for gpu in names if gpu.name in run.device), KNOWN["h200"])
+    named = (gpu for key, gpu in KNOWN.items() if run.device in (gpu.name, f"simulated ({key.upper()} properties)"))
+    return next(named, KNOWN["h200"])
