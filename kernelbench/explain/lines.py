@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from kernelbench import places
 from kernelbench.counted import Counted
 from kernelbench.counters import Counters, total
 from kernelbench.explanations import Line, Listing
@@ -21,24 +22,31 @@ _WORK: tuple[Callable[[Counters], int], ...] = (
 
 
 def listings(one: Counted) -> tuple[Listing, ...]:
-    """A listing for each source file of an implementation, in the order of its names; none without line counters."""
+    """A listing for each source file of an implementation, in the order of their names; none without line counters.
+    Headers of the compiler are a line each: what they cost together."""
     lines = _by_line(one)
     marked = _marked(lines)
+    files: dict[str, dict[int, Counters]] = {}
+    for (name, number), counters in sorted(lines.items()):
+        files.setdefault(name, {})[number] = counters
     found = []
-    for name in sorted({file for file, _ in lines}):
-        path = Path(name)
-        text = _source_lines(path)
-        own = {number: counters for (file, number), counters in lines.items() if file == name}
-        found.append(
-            Listing(
-                one.implementation,
-                path,
-                tuple(
-                    _line(number, text.get(number, ""), own[number], (name, number) in marked) for number in sorted(own)
-                ),
-            )
-        )
+    for name, own in files.items():
+        path = _here(Path(name))
+        if "include" in path.parts:
+            shown = [Line(0, f"all of {path.name}", total(own.values()))]
+        else:
+            text = _source_lines(path)
+            shown = [Line(number, text.get(number, ""), own[number], (name, number) in marked) for number in own]
+        found.append(Listing(one.implementation, path, tuple(shown)))
     return tuple(found)
+
+
+def _here(path: Path) -> Path:
+    """The file in this project where the PTX was compiled in another copy of it."""
+    if "kernels" in path.parts and not path.exists():
+        below = path.parts[path.parts.index("kernels") + 1 :]
+        return places.KERNELS.joinpath(*below)
+    return path
 
 
 def _by_line(one: Counted) -> dict[tuple[str, int], Counters]:
@@ -57,13 +65,9 @@ def _marked(lines: Mapping[tuple[str, int], Counters]) -> set[tuple[str, int]]:
 
 
 def _source_lines(path: Path) -> dict[int, str]:
-    """The file's lines by number; {} where it cannot be read, as for headers that came with the compiler."""
+    """The file's lines by number; {} where it cannot be read."""
     try:
         text = path.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return {}
     return dict(enumerate(text.splitlines(), start=1))
-
-
-def _line(number: int, text: str, counters: Counters, top: bool) -> Line:
-    return Line(number, text.rstrip(), counters, top)

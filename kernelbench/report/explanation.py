@@ -131,7 +131,7 @@ def listing_table(listing: Listing) -> Table:
     for line, row in zip(listing.lines, cells, strict=True):
         style = "bold" if line.top else ""
         source = Text(line.text.strip(), style)
-        table.add_row("*" if line.top else "", str(line.number), *(row[position] for position in used), source)
+        table.add_row("*" if line.top else "", str(line.number or ""), *(row[position] for position in used), source)
     return table
 
 

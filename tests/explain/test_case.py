@@ -125,6 +125,21 @@ def test_only_the_costliest_lines_are_marked(make, tmp_path):
     assert {line.text for line in listing.lines} == {""}
 
 
+def test_headers_of_the_compiler_are_one_line(make):
+    header = "/usr/local/cuda/bin/../include/cuda_fp16.hpp"
+    lines = {(header, number): Counters(warp_instructions=number) for number in (7, 8)}
+    (listing,) = listings(make("tree", lines=lines))
+    assert [(line.text, line.counters.warp_instructions, line.top) for line in listing.lines] == [
+        ("all of cuda_fp16.hpp", 15, False)
+    ]
+
+
+def test_sources_are_found_where_the_project_is_now(make):
+    lines = {("/gone/kernels/softmax/naive.cu", 1): Counters(warp_instructions=1)}
+    (listing,) = listings(make("naive", lines=lines))
+    assert listing.lines[0].text.startswith("// Softmax")
+
+
 def test_the_worst_line_is_told(make):
     lines = {
         ("a.cu", 1): Counters(shared_load_wavefronts=100, shared_load_ideal_wavefronts=10),
