@@ -11,6 +11,7 @@ import click
 
 from kernelbench import __version__
 from kernelbench.errors import InputError, KernelbenchError
+from kernelbench.options import DEVICE, FILTER, FORM, FULL, GPU, NVCC, ONLY, RUN, SEED, SPECIMENS, SUITES, cache_states
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells count
 
@@ -20,41 +21,6 @@ class _Group(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)
-
-
-def _split(ctx: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...]:
-    return tuple(part.strip() for part in value.split(",") if part.strip()) if value else ()
-
-
-def _caches(ctx: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...]:
-    caches = _split(ctx, parameter, value)
-    unknown = [cache for cache in caches if cache not in ("cold", "warm")]
-    if unknown:
-        raise InputError(f"--cache {value}: unknown cache state '{unknown[0]}'; expected cold, warm or cold,warm")
-    return caches
-
-
-SUITES = click.argument("suites", nargs=-1, required=True, metavar="SUITE...")
-ONLY = click.option("--only", callback=_split, metavar="NAME,..", help="Only these implementations.")
-FILTER = click.option(
-    "--filter",
-    "filters",
-    multiple=True,
-    metavar="TERM",
-    help="Only cases for which it holds: seq=512, seq>=128, dtype=float16.",
-)
-SPECIMENS = click.option("--specimens", is_flag=True, help="Add the kernels that are known to be wrong.")
-NVCC = click.option("--nvcc", type=click.Path(path_type=Path), help="The CUDA compiler to use.")
-DEVICE = click.option("--device", default="auto", show_default=True, help="auto, cuda or cuda:N.")
-SEED = click.option(
-    "--seed", type=click.IntRange(0, 2**31 - 2), help="Of the random inputs; the default never changes."
-)
-GPU = click.option(
-    "--gpu",
-    metavar="NAME",
-    help="Plan for this GPU: v100, t4, a100, l4, h100, h200.  [default: the GPU here, else h200]",
-)
-RUN = click.argument("run_name", required=False, metavar="[RUN]")
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -79,21 +45,27 @@ def cli() -> None:
 @ONLY
 @FILTER
 @click.option(
-    "--cache", "caches", callback=_caches, metavar="STATE,..", help="cold, warm or both.  [default: as the suite says]"
+    "--cache",
+    "caches",
+    callback=cache_states,
+    metavar="STATE,..",
+    help="cold, warm or both.  [default: as the suite says]",
 )
 @click.option("--quick", is_flag=True, help="Fewer samples: 7 and 2 % instead of 20 and 0.5 %.")
 @click.option("--resume", is_flag=True, help="Go on with the newest run of the suite (or that in --out).")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Folder of the run; one suite only.")
 @click.option("--no-report", is_flag=True, help="Do not write charts and the HTML page.")
+@FULL
 @SPECIMENS
 @SEED
 @NVCC
 def run(suites: tuple[str, ...], no_report: bool, **options: Any) -> int:
-    """Build, verify and measure suites on this GPU.
+    """Build, verify and measure suites on this GPU; without one, count on the simulator what kernels do.
 
     \b
     Examples:
       kernelbench run suites/softmax.yaml
+      kernelbench run softmax --device simulated:a100 --filter 'seq<=128'
       kernelbench run softmax softmax_half --cache cold
       kernelbench run softmax --only ft,oneflow,copy --filter 'seq=512' --quick
       kernelbench run softmax --resume
@@ -121,7 +93,7 @@ def run(suites: tuple[str, ...], no_report: bool, **options: Any) -> int:
 @click.option(
     "--cache",
     "caches",
-    callback=_caches,
+    callback=cache_states,
     metavar="STATE,..",
     default="cold",
     show_default=True,
@@ -179,9 +151,43 @@ def report(run_name: str | None, baseline: str | None, out: Path | None) -> None
 
 @cli.command()
 @SUITES
+@click.option("--gpu", metavar="NAME", help="Plan, and state bounds, for this GPU.  [default: h200]")
+@ONLY
+@FILTER
+@click.option("--lines", is_flag=True, help="Show the source lines that cost something, with their counters.")
+@FORM
+@FULL
+@SPECIMENS
+@SEED
+@NVCC
+def explain(suites: tuple[str, ...], gpu: str | None, lines: bool, form: str, **options: Any) -> None:
+    """Why one kernel is faster than another: what the simulator counts, in words. No GPU needed.
+
+    For each case the counters that differ between its implementations, what they mean, what no run can
+    be faster than, and which published explanations they confirm. Nothing is verified here or timed.
+
+    \b
+    Examples:
+      kernelbench explain softmax --filter seq=512 --only tree_modulo,tree_strided,tree_sequential
+      kernelbench explain softmax --gpu a100 --only naive --filter seq=64 --lines
+    """
+    from kernelbench import explaining, screen
+
+    found = explaining.explain(_request(suites, options), gpu, screen.ConsoleProgress(), lines=lines)
+    screen.show_explanations(found, as_json=form == "json")
+
+
+@cli.command()
+@SUITES
 @DEVICE
 @ONLY
 @FILTER
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="On the simulator: look for races, uninitialised reads and the like as well; runs every block.",
+)
+@FULL
 @SPECIMENS
 @SEED
 @NVCC
@@ -192,6 +198,7 @@ def check(suites: tuple[str, ...], **options: Any) -> int:
     Examples:
       kernelbench check suites/softmax.yaml
       kernelbench check softmax --specimens        shows that wrong kernels are rejected
+      kernelbench check softmax --device simulated --strict --filter seq=16
     """
     from kernelbench import pipeline, screen
 

@@ -32,8 +32,9 @@ def diagnose(nvcc: Path | None = None) -> list[Finding]:
         _python(),
         _finding("kernels and suites", _catalog),
         _finding("compiler", lambda: _compiler(nvcc), "run, check, build"),
-        _finding("CuPy", _cupy, "run, check"),
-        _finding("GPU", _gpu, "run, check"),
+        _finding("CuPy", _cupy, "times; without it run and check count on the simulator"),
+        _finding("GPU", _gpu, "times; without it run and check count on the simulator"),
+        _finding("simulator", _simulator, "run, check, explain without a GPU"),
         _writable("build cache", places.cache()),
         _writable("runs", places.runs()),
     ]
@@ -81,11 +82,17 @@ def _cupy() -> str:
 def _gpu() -> str:
     from kernelbench.devices import open_device
 
-    device = open_device("auto")
+    device = open_device("cuda")
     own = device.properties
     return (
         f"{own.name}, {own.architecture}, {own.multiprocessors} SMs, driver {device.environment().get('driver', '?')}"
     )
+
+
+def _simulator() -> str:
+    from kernelbench.devices.simulated import compiler_text
+
+    return f"runs PTX on {os.cpu_count()} CPU cores; {compiler_text()}"
 
 
 def _writable(what: str, folder: Path) -> Finding:

@@ -47,14 +47,15 @@ def devices() -> Listing:
     from kernelbench.devices.known import KNOWN
 
     rows = []
-    note = "only the first is here; the others are known to `plan --gpu` and `build --gpu`"
+    known = "known to `plan --gpu`, `build --gpu` and the simulator (`run --device simulated:NAME`)"
+    note = f"only the first is here; the others are {known}"
     try:
-        own = open_device("auto").properties
+        own = open_device("cuda").properties
         rows.append(
             ("cuda:0", own.name, own.architecture, str(own.multiprocessors), f"{own.peak_bytes_per_s / 1e9:.0f}")
         )
     except NoDevice as error:
-        note = str(error).splitlines()[0] + " The GPUs above are known to `plan --gpu` and `build --gpu`."
+        note = f"{str(error).splitlines()[0]} The GPUs above are {known}."
     for name, gpu in KNOWN.items():
         rows.append((name, gpu.name, gpu.architecture, str(gpu.multiprocessors), f"{gpu.peak_bytes_per_s / 1e9:.0f}"))
     return Listing("Devices", ("device", "GPU", "architecture", "SMs", "peak GB/s"), rows, note)

@@ -7,18 +7,19 @@ is given, results come back as records.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from kernelbench import environment, places
 from kernelbench.answers import Answer, answer
 from kernelbench.catalog import Catalog, load_catalog
-from kernelbench.contracts import Device
+from kernelbench.contracts import CountingDevice, Device
 from kernelbench.errors import BuildError, DeviceLost, InputError, NoDevice
 from kernelbench.planning import CasePlan, Planned, input_loads, plan_suite
+from kernelbench.progress import Progress, shares, total_weight
 from kernelbench.records import Binary, DeviceProperties, Limits, Operation, Result, Suite
 from kernelbench.results import Run, Store, read_run
 from kernelbench.rows import rows_of, samples_of
@@ -29,14 +30,6 @@ if TYPE_CHECKING:
 
 DEFAULT_SEED = 20260401
 LIMITS_SOURCE = places.KERNELS / "common" / "limits.cu"
-
-Advance = Callable[[float, str], None]  # work done since the last call, and what is being done
-
-
-class Progress(Protocol):
-    """Shows that something goes on, and for how long still."""
-
-    def stage(self, title: str, total: float) -> AbstractContextManager[Advance]: ...
 
 
 @dataclass(frozen=True)
@@ -54,6 +47,8 @@ class Request:
     nvcc: Path | None = None
     seed: int = DEFAULT_SEED
     specimens: bool = False
+    full: bool = False  # on the simulator: every block of every grid
+    strict: bool = False  # on the simulator: every check it knows
     arguments: Sequence[str] = ()  # the command line, for environment.json
 
 
@@ -63,13 +58,12 @@ class Request:
 def run(request: Request, progress: Progress) -> Iterator[Answer]:
     """Measure the suites one after the other; each answer comes when its suite is done and on disk."""
     from kernelbench.build import find_compiler
-    from kernelbench.devices import open_device
 
     catalog = load_catalog(specimens=True)
     suites = read_suites(request, catalog)
-    device = open_device(request.device)
+    device = opened(request, progress)
     compiler = find_compiler(request.nvcc)
-    limits = measured_limits(device, compiler, progress)
+    limits = None if isinstance(device, CountingDevice) else measured_limits(device, compiler, progress)
     for suite in suites:
         yield answer(run_suite(suite, request, catalog, device, compiler, limits, progress))
 
@@ -80,7 +74,7 @@ def run_suite(
     catalog: Catalog,
     device: Device,
     compiler: Compiler,
-    limits: Limits,
+    limits: Limits | None,
     progress: Progress,
 ) -> Run:
     """Plan, build and measure one suite; every finished case is on disk before the next begins."""
@@ -94,7 +88,7 @@ def run_suite(
     plans = plan_suite(suite, operation, implementations, device.properties)
     folder = request.out or new_folder(suite, device.name, resume=request.resume)
     state = environment.start_environment(suite, request.seed, request.arguments)
-    state.update(device=dict(device.environment()), limits=environment.limits_text(limits))
+    state.update(device=dict(device.environment()), limits=environment.limits_text(limits) if limits else {})
     state.update(
         implementations=environment.implementations_text(implementations[name] for name in suite.implementations)
     )
@@ -103,16 +97,22 @@ def run_suite(
     store = Store(folder)
 
     plans = tuple(plan for plan in plans if plan.case.key not in finished)
-    plans, builds = built(plans, compiler, device.properties.architecture, progress)
-    state.update(builds=builds, flags=builds["flags"], versions={**state["versions"], "nvcc": compiler.version})
+    plans, builds = made_ready(plans, device, compiler, progress)
+    state.update(
+        device=dict(device.environment()),
+        builds=builds,
+        flags=builds["flags"],
+        versions={**state["versions"], "nvcc": compiler.version},
+    )
     store.write_environment(state)
 
     precision = QUICK if request.quick else Precision()
     caches = [cache for cache in CACHES if cache in (request.caches or suite.caches)]
     settings = Settings(request.seed, caches, precision, limits)
-    with progress.stage(f"Measuring {suite.name} on {device.name}", sum(map(_weight, plans))) as advance:
+    doing = "Counting" if isinstance(device, CountingDevice) else "Measuring"
+    with progress.stage(f"{doing} {suite.name} on {device.name}", total_weight(device, plans)) as advance:
         for plan in plans:
-            case_run, done = CaseRun(device, operation, plan), _shares(advance, plan)
+            case_run, done = CaseRun(device, operation, plan), shares(advance, device, plan)
             try:
                 case_run.run(settings, done)
             except DeviceLost:
@@ -128,21 +128,51 @@ def run_suite(
 def check(request: Request, progress: Progress) -> Iterator[Result]:
     """Verify every implementation on every case, and time nothing."""
     from kernelbench.build import find_compiler
-    from kernelbench.devices import open_device
     from kernelbench.measure.case import CaseRun, Settings
 
     catalog = load_catalog(specimens=True)
     suites = read_suites(request, catalog)
-    device = open_device(request.device)
+    device = opened(request, progress)
     compiler = find_compiler(request.nvcc)
     for suite in suites:
         operation = catalog.operations[suite.operation]
         plans = plan_suite(suite, operation, catalog.implementations[suite.operation], device.properties)
-        plans, _ = built(plans, compiler, device.properties.architecture, progress)
-        with progress.stage(f"Checking {suite.name} on {device.name}", sum(map(_weight, plans))) as advance:
+        plans, _ = made_ready(plans, device, compiler, progress)
+        with progress.stage(f"Checking {suite.name} on {device.name}", total_weight(device, plans)) as advance:
             for plan in plans:
-                yield from CaseRun(device, operation, plan).run(Settings(request.seed))
-                advance(_weight(plan), plan.case.key)
+                done = shares(advance, device, plan)
+                yield from CaseRun(device, operation, plan).run(Settings(request.seed), done)
+                done(1.0)
+
+
+def opened(request: Request, progress: Progress) -> Device:
+    """The device asked for, told how thorough to be; says so where the simulator stands in for a GPU."""
+    from kernelbench.devices import open_device
+
+    device = open_device(request.device)
+    if isinstance(device, CountingDevice):
+        device.full, device.strict = request.full, request.strict
+        if request.device == "auto":
+            progress.say(f"No GPU here: {device.name} executes the kernels and counts what they do; nothing is timed.")
+        return device
+    for option, given in (("--full", request.full), ("--strict", request.strict)):
+        if given:
+            raise InputError(f"{option}: {device.name} runs every block and watches none; add --device simulated")
+    return device
+
+
+def made_ready(
+    plans: Sequence[CasePlan], device: Device, compiler: Compiler, progress: Progress
+) -> tuple[tuple[CasePlan, ...], dict[str, Any]]:
+    """`built` for a device; what the simulator needs is made beside it."""
+    architecture = device.properties.architecture
+    if not isinstance(device, CountingDevice):
+        return built(plans, compiler, architecture, progress)
+    with ThreadPoolExecutor(1) as pool:
+        prepared = pool.submit(device.prepare)
+        found = built(plans, compiler, architecture, progress)
+        prepared.result()
+    return found
 
 
 # ---- without a GPU -------------------------------------------------------------------------------
@@ -187,7 +217,7 @@ def built(
     def request_of(one: Planned) -> BuildRequest | None:
         if one.status != "ok" or one.plan is None or one.implementation.source is None:
             return None
-        return BuildRequest(one.implementation.source, one.plan.defines, architecture)
+        return BuildRequest(one.implementation.source, one.plan.defines, architecture, one.plan.debug)
 
     started = time.monotonic()
     requests = {request for plan in plans for one in plan.planned if (request := request_of(one))}
@@ -221,15 +251,15 @@ def built(
 
 def gpu_properties(name: str | None) -> DeviceProperties:
     """A GPU of the table by name; for None the one that is here, else an H200."""
-    from kernelbench.devices import open_device
+    from kernelbench.devices import SIMULATED_GPU, open_device
     from kernelbench.devices.known import known_gpu
 
     if name:
         return known_gpu(name)
     try:
-        return open_device("auto").properties
+        return open_device("cuda").properties
     except NoDevice:
-        return known_gpu("h200")
+        return known_gpu(SIMULATED_GPU)
 
 
 def build(
@@ -264,24 +294,6 @@ def measured_limits(device: Device, compiler: Compiler, progress: Progress) -> L
     return limits
 
 
-def _append(store: Store, suite: Suite, operation: Operation, results: Sequence[Result], limits: Limits) -> None:
+def _append(store: Store, suite: Suite, operation: Operation, results: Sequence[Result], limits: Limits | None) -> None:
     rows = [row for result in results for row in rows_of(suite.name, operation, result, limits)]
     store.append(rows, [line for result in results for line in samples_of(result)])
-
-
-def _weight(plan: CasePlan) -> float:
-    """Seconds that a case will take, roughly: a share for each implementation, and its bytes some 200 times."""
-    elements = plan.case.elements * len(plan.planned)
-    return 0.2 * len(plan.planned) + 200 * 8 * elements / 2e12
-
-
-def _shares(advance: Advance, plan: CasePlan) -> Callable[[float], None]:
-    """Turns the share of a case that is done into progress of the whole suite."""
-    weight, done = _weight(plan), 0.0
-
-    def at(share: float) -> None:
-        nonlocal done
-        advance(max(0.0, share * weight - done), plan.case.key)
-        done = max(done, share * weight)
-
-    return at

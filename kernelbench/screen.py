@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from textwrap import fill
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from kernelbench.answers import Answer
     from kernelbench.doctor import Finding
+    from kernelbench.explaining import Explained
     from kernelbench.listing import Listing
 
 WIDTH = 100
@@ -56,6 +57,9 @@ class ConsoleProgress:
         else:
             yield from self._bar(title, total)
         print(f"{title}: {duration_text(time.monotonic() - started)}", file=sys.stderr, flush=True)
+
+    def say(self, text: str) -> None:
+        print(text, file=sys.stderr, flush=True)
 
     def _bar(self, title: str, total: float) -> Iterator[Callable[[float, str], None]]:
         from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
@@ -117,6 +121,23 @@ def show_checks(results: Sequence[Result]) -> None:
     right = sum(one.status == "ok" for one in results)
     wrong = sum(one.status in ("wrong", "failed") for one in results)
     say(f"{right} right, {wrong} wrong or failed, {len(results) - right - wrong} refused or skipped")
+
+
+# ---- explain -------------------------------------------------------------------------------------
+
+
+def show_explanations(found: Iterable[Explained], *, as_json: bool) -> None:
+    """Each case when it is counted: tables, sentences, published explanations, source lines; or all as JSON."""
+    from kernelbench.report import explanation
+
+    if as_json:
+        say(explanation.as_json([one.explanation for one in found]))
+        return
+    out = console()
+    for one in found:
+        for part in explanation.case_parts(one.explanation, f"{one.suite.name}: {one.explanation.case}"):
+            out.print(part)
+    say(fill(explanation.NOTE, WIDTH))
 
 
 # ---- plan, build ---------------------------------------------------------------------------------

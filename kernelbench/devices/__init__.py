@@ -1,4 +1,4 @@
-"""Where kernels run: a CUDA GPU, or nothing but a table of known GPUs for planning without one."""
+"""Where kernels run: a CUDA GPU, which is timed, or the simulator, which counts what they do."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from kernelbench.errors import InputError, NoDevice
 
 NO_DEVICE_ADVICE = """\
 What works without a GPU:
+  kernelbench run SUITE --device simulated   the same kernels on this CPU: outputs verified, counts
+                                             of what they do instead of times
+  kernelbench explain SUITE             what makes one kernel faster than another, out of those counts
   kernelbench compare --baseline ft     the recorded run of an H200, against the published figures
   kernelbench report                    the same as one HTML page
   kernelbench plan SUITE                how each kernel would be launched on a chosen GPU
@@ -15,18 +18,45 @@ What works without a GPU:
 With a GPU: install its driver, then CuPy: pip install 'kernelbench[cuda13]' (driver 580 or newer)
 or 'kernelbench[cuda12]'; with an older driver also the CUDA toolkit that fits it, on PATH.
 `kernelbench doctor` says what is missing."""
+SIMULATED_GPU = "h200"  # whose properties plans see on the simulator, unless another is named
 
 
 def open_device(name: str) -> Device:
-    """The device called `auto`, `cuda` or `cuda:N`. NoDevice says what was found and what still works."""
-    kind, colon, number = name.partition(":")
-    if kind not in ("auto", "cuda") or (colon and (kind == "auto" or not number.isdecimal())):
-        raise InputError(f"--device {name}: unknown device; expected auto, cuda or cuda:N, as in cuda:1")
+    """The device called `auto` (the first GPU, else the simulator), `cuda`, `cuda:N`, `simulated` or `simulated:GPU`.
+
+    NoDevice says what was found and what still works.
+    """
+    kind, colon, which = name.partition(":")
+    if kind == "simulated" and bool(colon) == bool(which):
+        return _simulated(which or SIMULATED_GPU)
+    if kind not in ("auto", "cuda") or (colon and (kind == "auto" or not which.isdecimal())):
+        raise InputError(
+            f"--device {name}: unknown device; expected auto, cuda or cuda:N, as in cuda:1, "
+            "simulated or simulated:GPU, as in simulated:a100"
+        )
+    try:
+        return _cuda(int(which or 0))
+    except NoDevice:
+        if kind == "auto":
+            return _simulated(SIMULATED_GPU)
+        raise
+
+
+def _cuda(number: int) -> Device:
     try:
         from kernelbench.devices.cuda import CudaDevice
     except ImportError as error:
         raise NoDevice(f"No CUDA device: CuPy cannot be imported ({error}).\n\n{NO_DEVICE_ADVICE}") from error
     try:
-        return CudaDevice(int(number or 0))
+        return CudaDevice(number)
     except NoDevice as error:
         raise NoDevice(f"No CUDA device: {error}\n\n{NO_DEVICE_ADVICE}") from error
+
+
+def _simulated(gpu: str) -> Device:
+    from kernelbench.devices.known import KNOWN
+    from kernelbench.devices.simulated import SimulatedDevice
+
+    if gpu.lower() not in KNOWN:
+        raise InputError(f"--device simulated:{gpu}: unknown GPU; expected one of {', '.join(KNOWN)}")
+    return SimulatedDevice(gpu.lower())

@@ -84,10 +84,16 @@ class Allocation:
             stop = self.nbytes if stop is None else min(stop, self.nbytes)
             native.library().simt_generate(ctypes.byref(mirror), self.address + start, self.address + stop)
 
+    def generate(self, generator: Generator) -> None:
+        """Hold from here on what `generator` makes, each chunk at its first touch."""
+        self.generator = generator
+        self._chunks = np.zeros(-(-self.nbytes // CHUNK), np.uint8)
+
     def define(self) -> None:
         """The host wrote all of it: every byte counts as defined and sound."""
         self.defined = True
-        self.written[:] = 0
+        self._maps = np.zeros_like(self._maps)  # fresh pages: clearing the old ones would touch all of them
+        self.read, self.written = (one[: self.read.size] for one in self._maps)
         self.states = None
 
     def forget(self) -> None:
@@ -144,6 +150,10 @@ class Arena:
         """Its memory goes back to the system; views of it read zeros."""
         index = self._index(allocation)
         del self.allocations[index]
+        self.discard(allocation)
+
+    def discard(self, allocation: Allocation) -> None:
+        """Its bytes are zeros again, and its pages the system's, until somebody touches them."""
         start = allocation.address - self._base
         if allocation.nbytes:
             self._map.madvise(mmap.MADV_DONTNEED, start, -(-allocation.nbytes // mmap.PAGESIZE) * mmap.PAGESIZE)

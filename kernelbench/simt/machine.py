@@ -69,12 +69,14 @@ class Machine:
         strict: bool = False,
         budget: int = BUDGET,
         threads: int | None = None,
+        goes_on: bool = False,
     ) -> LaunchReport:
         """Run `blocks` (linear indices; None: all) of the grid.
 
         `arguments`, one a parameter: an allocation, an int (an address), a float, a numpy scalar or bytes of
         exactly its size. `shared_bytes`: dynamic shared memory. `strict`: look for uninitialised reads and races,
         too. `budget`: warp instructions that a block may execute. A subset of blocks is a sample: bytes are tracked.
+        `goes_on`: more blocks of the same launch follow, and its last report counts their distinct sectors together.
 
         Raises DeviceError for a launch that a GPU would refuse, too; KeyboardInterrupt ends it promptly.
         """
@@ -91,7 +93,7 @@ class Machine:
         call.launch.cooperative, call.launch.sampled, call.launch.strict = cooperative, sampled, strict
         call.launch.threads = threads or len(os.sched_getaffinity(0))
         call.run(self._library)
-        return self._report(program, call, extent)
+        return self._report(program, call, extent, goes_on)
 
     def variable(self, variable: ir.Variable) -> Allocation:
         """Where a variable of a module lies; placed, with its initial contents, at the first call."""
@@ -129,13 +131,18 @@ class Machine:
         if need > GANG_BYTES:
             raise DeviceError(f"{together} blocks must run together, which takes {need} bytes, more than {GANG_BYTES}")
 
-    def _report(self, program: Any, call: _Call, extent: Extent) -> LaunchReport:
+    def touched(self) -> tuple[int, int]:
+        """(distinct sectors read, written) since a launch that did not go on, or since this was asked last."""
+        marks = [one.take_marks() for one in self.arena.allocations]
+        return sum(read for read, _ in marks), sum(written for _, written in marks)
+
+    def _report(self, program: Any, call: _Call, extent: Extent, goes_on: bool) -> LaunchReport:
         launch = call.launch
         if launch.status == NO_MEMORY:
             raise DeviceError(f"kernel {program.name}: not enough memory for the registers of its warps")
         if launch.status == INVALID:
             raise PtxError(f"kernel {program.name}: the lowered code leaves the kernel")
-        marks = [one.take_marks() for one in self.arena.allocations]
+        read, written = (0, 0) if goes_on else self.touched()
         return LaunchReport(
             entry=program.name,
             sources=program.sources,
@@ -145,8 +152,8 @@ class Machine:
             blocks=prod(extent.grid),
             blocks_run=launch.blocks_run,
             unsound_blocks=launch.unsound_blocks,
-            sectors_read=sum(read for read, _ in marks),
-            sectors_written=sum(written for _, written in marks),
+            sectors_read=read,
+            sectors_written=written,
             ended=launch.status == FINISHED,
         )
 
@@ -211,9 +218,13 @@ def _by_cluster(extent: Extent, blocks: npt.NDArray[np.uint64]) -> npt.NDArray[n
     """All blocks of each cluster that a chosen block belongs to, by rank within it."""
     grid = np.array(extent.grid, np.uint64)
     cluster = np.array(extent.cluster, np.uint64)
-    places = np.stack([blocks % grid[0], blocks // grid[0] % grid[1], blocks // (grid[0] * grid[1])]) // cluster[:, None]
+    places = (
+        np.stack([blocks % grid[0], blocks // grid[0] % grid[1], blocks // (grid[0] * grid[1])]) // cluster[:, None]
+    )
     first = np.unique(places.T[:, ::-1], axis=0)[:, ::-1] * cluster  # [clusters, xyz], z slowest
     ranks = np.arange(prod(extent.cluster), dtype=np.uint64)
-    inside = np.stack([ranks % cluster[0], ranks // cluster[0] % cluster[1], ranks // (cluster[0] * cluster[1])], axis=1)
+    inside = np.stack(
+        [ranks % cluster[0], ranks // cluster[0] % cluster[1], ranks // (cluster[0] * cluster[1])], axis=1
+    )
     x, y, z = (first[:, None, :] + inside[None, :, :]).reshape(-1, 3).T
     return np.ascontiguousarray(x + grid[0] * (y + grid[1] * z))

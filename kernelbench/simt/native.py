@@ -141,6 +141,13 @@ def _compiler() -> str:
     return found
 
 
+def compiler_text() -> str:
+    """Name and version of the compiler that builds the runtime: `g++ 12.2.0`. NoCompiler where there is none."""
+    compiler = _compiler()
+    said = subprocess.run([compiler, "-dumpfullversion", "-dumpversion"], capture_output=True, text=True, check=False)
+    return f"{Path(compiler).name} {said.stdout.split()[0] if said.stdout else ''}".rstrip()
+
+
 def _key(compiler: str, flags: Sequence[str]) -> str:
     """Hash of the sources, the flags, the compiler and the processor, for which code is generated."""
     digest = sha256()

@@ -7,7 +7,9 @@ from types import ModuleType
 
 import pytest
 
+from kernelbench.contracts import CountingDevice
 from kernelbench.devices import NO_DEVICE_ADVICE, open_device
+from kernelbench.devices.known import KNOWN
 from kernelbench.errors import InputError, NoDevice
 
 CUDA = "kernelbench.devices.cuda"
@@ -23,13 +25,20 @@ def cuda(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 
 @pytest.mark.parametrize(
-    "name", ["tpu", "", "cuda:", "cuda:x", "cuda:-1", "cuda:²", "cuda:1:2", "auto:0", "auto:", "CUDA", "cuda1"]
-)
+    "name",
+    [
+        "tpu", "", "cuda:", "cuda:x", "cuda:-1", "cuda:²", "cuda:1:2", "auto:0", "auto:", "CUDA", "cuda1",
+        "simulated:", "simulator",
+    ],
+)  # fmt: skip
 def test_an_unknown_device_is_refused_before_anything_is_imported(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, CUDA, None)
     with pytest.raises(InputError) as caught:
         open_device(name)
-    assert str(caught.value) == f"--device {name}: unknown device; expected auto, cuda or cuda:N, as in cuda:1"
+    assert str(caught.value) == (
+        f"--device {name}: unknown device; expected auto, cuda or cuda:N, as in cuda:1, "
+        "simulated or simulated:GPU, as in simulated:a100"
+    )
 
 
 @pytest.mark.parametrize(("name", "number"), [("auto", 0), ("cuda", 0), ("cuda:0", 0), ("cuda:3", 3)])
@@ -42,7 +51,7 @@ def test_without_cupy_it_is_said_what_still_works(monkeypatch: pytest.MonkeyPatc
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, "cupy", None)
     with pytest.raises(NoDevice) as caught:
-        open_device("auto")
+        open_device("cuda")
     first, rest = str(caught.value).split("\n\n")
     assert first.startswith("No CUDA device: CuPy cannot be imported (")
     assert rest == NO_DEVICE_ADVICE
@@ -60,3 +69,22 @@ def test_without_a_gpu_the_runtimes_answer_is_shown(cuda: ModuleType) -> None:
         open_device("cuda")
     assert str(caught.value) == f"No CUDA device: the CUDA runtime answers 'cudaErrorNoDevice'.\n\n{NO_DEVICE_ADVICE}"
     assert caught.value.exit_code == 2
+
+
+def test_the_simulator_stands_in_for_a_gpu_that_is_not_here(cuda: ModuleType) -> None:
+    def none(number: int) -> None:
+        raise NoDevice("none")
+
+    cuda.CudaDevice = none  # type: ignore[attr-defined]
+    device = open_device("auto")
+    assert isinstance(device, CountingDevice)
+    assert device.name == "simulated (H200 properties)"
+    assert device.properties is KNOWN["h200"]
+
+
+def test_plans_see_the_gpu_that_is_named(cuda: ModuleType) -> None:
+    device = open_device("simulated:A100")
+    assert device.name == "simulated (A100 properties)"
+    assert device.properties is KNOWN["a100"]
+    with pytest.raises(InputError, match=r"--device simulated:k80: unknown GPU; expected one of v100, "):
+        open_device("simulated:k80")

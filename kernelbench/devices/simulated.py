@@ -1,0 +1,270 @@
+"""The simulator as a device: PTX runs on the CPU, accesses are counted, large grids are sampled."""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+import kernelbench
+from kernelbench import dtypes
+from kernelbench.counters import LaunchCounters
+from kernelbench.devices.known import known_gpu
+from kernelbench.devices.simulated_plan import PlanRun, Step
+from kernelbench.devices.written import SECTOR_BYTES, ranges
+from kernelbench.differences import Differences, differences
+from kernelbench.errors import DeviceError, MissingLibrary, PtxError
+from kernelbench.records import (
+    Array,
+    Arrays,
+    ArraySpec,
+    Binary,
+    Case,
+    Implementation,
+    Launch,
+    LaunchPlan,
+    Scalar,
+    Tolerance,
+)
+from kernelbench.simt import native
+from kernelbench.simt.arena import SOUND, Allocation, Arena, Generator
+from kernelbench.simt.inline import flatten
+from kernelbench.simt.ir import Module
+from kernelbench.simt.lower import Program, lower
+from kernelbench.simt.machine import Machine
+from kernelbench.simt.parse import parse
+from kernelbench.units import bytes_text
+
+VERIFICATION_BYTES = 2 * 2**30  # that verification may count on, however much memory there is
+SMALL_BYTES = 2**26
+POISON_BYTE = 0xFF  # NaN in every float type, -1 in every signed integer
+FILLS = {"normal": (0.0, 1.0), "uniform": (0.0, 1.0), "mask": (0.5, 0.0)}  # as the generator takes them
+RESERVE = 0.8  # of the memory that is free: what a run of every block may fill
+
+
+class SimulatedClock:
+    """There is no time here, and nothing to wait for."""
+
+    resolution_s = 0.0
+
+    def wait(self) -> None:
+        """Launches are done when they return."""
+
+    def _none(self, *arguments: Any) -> Any:
+        raise DeviceError("the simulator has no clock: it counts, and times nothing")
+
+    flush = record = elapsed = capture = _none
+
+
+class SimulatedDevice:
+    """See contracts.CountingDevice. Plans see the properties of `gpu`, a GPU of the table."""
+
+    slice_elements = 2**20
+
+    def __init__(self, gpu: str) -> None:
+        self.properties = known_gpu(gpu)
+        self.name = f"simulated ({gpu.upper()} properties)"
+        self.xp: Any = np
+        self.clock = SimulatedClock()
+        self.full = self.strict = False
+        self._modules: dict[str, Module] = {}  # by key of the binary
+        self._programs: dict[tuple[str, str], Program] = {}
+        self._start()
+
+    def _start(self) -> None:
+        self._arena = Arena()
+        self._machine: Machine | None = None  # made with the first launch: the runtime may still have to be built
+        self._allocations: dict[int, Allocation] = {}  # by address of their first element
+        self._scratch: list[Allocation] = []
+        self._last: PlanRun | None = None
+
+    # ---- Memory ----
+
+    def allocate(self, specs: Sequence[ArraySpec]) -> Arrays:
+        arrays = {}
+        for spec in specs:
+            allocation = self._arena.allocate(spec.name, spec.nbytes, spec.role)
+            array = allocation.view(dtypes.storage(spec.dtype), spec.shape)
+            self._allocations[_address(array)] = allocation
+            arrays[spec.name] = array
+        return arrays
+
+    def fill(self, arrays: Arrays, specs: Sequence[ArraySpec], seed: int) -> None:
+        """Nothing is made yet: values come to be where they are first read."""
+        for position, spec in enumerate(specs):
+            if spec.role == "input":
+                mixed = int(np.random.SeedSequence((seed, position)).generate_state(1, np.uint64)[0])
+                generator = Generator(spec.fill, spec.dtype, mixed, *FILLS[spec.fill])
+                self._of(arrays[spec.name]).generate(generator)
+
+    def poison(self, arrays: Arrays, specs: Sequence[ArraySpec]) -> None:
+        """Small outputs at once; of large ones only what no kernel wrote, when they are looked at."""
+        for spec in specs:
+            if spec.role == "output":
+                allocation = self._of(arrays[spec.name])
+                allocation.forget()
+                if allocation.nbytes > SMALL_BYTES:
+                    self._arena.discard(allocation)
+                else:
+                    allocation.view()[:] = POISON_BYTE
+
+    def materialise(self, part: Array) -> Array:
+        allocation = self._of(part)
+        start = _address(part) - allocation.address
+        allocation.materialise(start, start + part.nbytes)
+        return part
+
+    def compare(self, got: Any, dtype: str, expected: Any, tolerance: Tolerance) -> Differences:
+        return differences(np, dtypes.widen(np, got, dtype), expected, tolerance)
+
+    def red_zone_damage(self) -> str:
+        """An access outside of every array is a fault, and never done."""
+        return ""
+
+    def written(self, output: Array) -> Array | None:
+        allocation = self._of(output)
+        if self._last is None or not self._last.sampled:
+            _poison_unwritten(allocation)
+            return None
+        sectors = self._last.written.get(allocation.name, np.empty(0, np.int64))
+        assert allocation.states is not None, "a sampled launch tracks bytes"
+        good = allocation.states.reshape(-1, SECTOR_BYTES)[sectors] == SOUND
+        return ranges(sectors, good, output.itemsize, output.size)
+
+    def free_bytes(self) -> int:
+        return min(_free_memory(), VERIFICATION_BYTES)
+
+    def release(self) -> None:
+        self._start()
+
+    def _of(self, array: Array) -> Allocation:
+        """The allocation that an array, or a part of it, lies in."""
+        starts = sorted(self._allocations)
+        return self._allocations[starts[bisect_right(starts, _address(array)) - 1]]
+
+    # ---- Launching ----
+
+    def prepare(self) -> None:
+        native.library()
+
+    def executable(
+        self,
+        implementation: Implementation,
+        case: Case,
+        plan: LaunchPlan | None,
+        binary: Binary | None,
+        arrays: Arrays,
+    ) -> PlanRun:
+        if plan is None or binary is None:
+            raise MissingLibrary(f"{implementation.name} is a library call: there is no PTX of it to run")
+        self._check_memory(plan, arrays)
+        allocations = {name: self._of(array) for name, array in arrays.items()} | self._scratch_of(plan)
+        outputs = {name: one for name, one in allocations.items() if one.role == "output"}
+        steps = [self._step(binary, launch, allocations, outputs) for launch in plan.launches]
+        self._machine = self._machine or Machine(self._arena)
+        self._last = PlanRun(self._machine, steps, outputs, full=self.full, strict=self.strict)
+        return self._last
+
+    def counts(self, executable: Any) -> tuple[LaunchCounters, ...]:
+        assert isinstance(executable, PlanRun)
+        return executable.counters
+
+    def _step(
+        self, binary: Binary, launch: Launch, allocations: Mapping[str, Allocation], outputs: Mapping[str, Allocation]
+    ) -> Step:
+        arguments = tuple(
+            dtypes.storage(one.dtype)(one.value) if isinstance(one, Scalar) else allocations[one].address
+            for one in launch.arguments
+        )
+        written = tuple(name for name in outputs if name in launch.arguments)
+        return Step(launch, self._program(binary, launch.entry), arguments, written)
+
+    def _program(self, binary: Binary, entry: str) -> Program:
+        """Lowered once for all cases that the binary serves. DeviceError for what the simulator does not know."""
+        key = (binary.key, entry)
+        try:
+            if binary.key not in self._modules:
+                self._modules[binary.key] = parse(binary.ptx_path.read_text())
+            if key not in self._programs:
+                module = self._modules[binary.key]
+                self._programs[key] = lower(flatten(module, entry), module, native.has_operation)
+        except PtxError as error:
+            raise DeviceError(str(error)) from error
+        except OSError as error:
+            raise DeviceError(f"{binary.ptx_path}: cannot be read ({error.strerror})") from error
+        return self._programs[key]
+
+    def _scratch_of(self, plan: LaunchPlan) -> dict[str, Allocation]:
+        """Fresh for each plan: a kernel that relies on what another left there is found out."""
+        for allocation in self._scratch:
+            self._arena.free(allocation)
+        self._scratch = [self._arena.allocate(name, nbytes, "scratch") for name, nbytes in plan.scratch]
+        return {one.name: one for one in self._scratch}
+
+    def _check_memory(self, plan: LaunchPlan, arrays: Arrays) -> None:
+        """DeviceError for a run of every block that would fill the memory."""
+        if not (self.full or self.strict):
+            return
+        needed = sum(array.nbytes for array in arrays.values()) + sum(nbytes for _, nbytes in plan.scratch)
+        needed *= 2 if self.strict else 1  # a byte beside each byte says whether it was written
+        room = int(RESERVE * _free_memory())
+        if needed > room:
+            raise DeviceError(
+                f"all of its blocks need {bytes_text(needed)} of memory, {bytes_text(room)} are free; choose smaller "
+                "cases with --filter, or let the simulator sample the blocks, without --full and --strict"
+            )
+
+    # ---- State ----
+
+    def conditions(self) -> Mapping[str, Any]:
+        return {}
+
+    def environment(self) -> Mapping[str, Any]:
+        own = self.properties
+        return {
+            "name": self.name,
+            "simulator": {
+                "version": kernelbench.__version__,
+                "compiler": compiler_text(),
+                "threads": len(os.sched_getaffinity(0)),
+            },
+            "compute_capability": ".".join(map(str, own.compute_capability)),
+            "multiprocessors": own.multiprocessors,
+            "l2_bytes": own.l2_bytes,
+            "memory_bytes": own.memory_bytes,
+            "peak_bytes_per_s": own.peak_bytes_per_s,
+        }
+
+
+def compiler_text() -> str:
+    """The C++ compiler that the runtime is built with: `g++ 12.2.0`. NoCompiler where there is none."""
+    return native.compiler_text()
+
+
+def _threads() -> int:
+    return len(os.sched_getaffinity(0))
+
+
+def _poison_unwritten(allocation: Allocation) -> None:
+    """What no kernel wrote of an output must not pass for a result."""
+    if allocation.nbytes > SMALL_BYTES and not allocation.written.all():
+        bytes_ = allocation.view()
+        for sector in np.flatnonzero(allocation.written == 0):
+            bytes_[sector * SECTOR_BYTES : (sector + 1) * SECTOR_BYTES] = POISON_BYTE
+
+
+def _address(array: Array) -> int:
+    return int(array.__array_interface__["data"][0])
+
+
+def _free_memory() -> int:
+    """What new arrays may take: free memory and what the system only caches."""
+    try:
+        with open("/proc/meminfo") as file:
+            lines = dict(line.split(":", 1) for line in file)
+        return int(lines["MemAvailable"].split()[0]) * 1024
+    except (OSError, KeyError, ValueError):
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")

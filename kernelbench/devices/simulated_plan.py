@@ -1,0 +1,131 @@
+"""A launch plan on the simulator: all of it, or the same shares of each launch's grid."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.lib.recfunctions import structured_to_unstructured, unstructured_to_structured
+
+from kernelbench.counters import LaunchCounters
+from kernelbench.devices.blocks import GROUPS, Blocks, Spans, prefix, sample
+from kernelbench.devices.written import Integers, marked
+from kernelbench.errors import DeviceError
+from kernelbench.records import Launch
+from kernelbench.simt.counters import launch_counters
+from kernelbench.simt.faults import Fault
+from kernelbench.simt.lower import Program
+from kernelbench.simt.machine import Allocation, LaunchReport, Machine
+from kernelbench.simt.native import COUNTERS
+
+WORK = 4_000_000  # warp instructions of a launch, beyond which its grid is sampled
+LEAST_SLICES = 4  # of each group, where a later launch reads what an earlier one wrote
+BUDGET = 2**27  # warp instructions of a block, beyond which it is taken for one that never ends
+MOST_FAULTS = 3  # named in a row's reason
+
+
+@dataclass(frozen=True)
+class Step:
+    """One launch with all that it needs. `outputs`: those arrays among its arguments that are verified."""
+
+    launch: Launch
+    program: Program
+    arguments: tuple[Any, ...]
+    outputs: tuple[str, ...]
+
+
+class PlanRun:
+    """Runs a plan when it is called; then knows what was counted, and what was written of each output."""
+
+    def __init__(
+        self, machine: Machine, steps: Sequence[Step], outputs: Mapping[str, Allocation], *, full: bool, strict: bool
+    ) -> None:
+        self._machine, self._steps, self._outputs = machine, steps, outputs
+        self._full, self._strict = full or strict, strict
+        self._least = LEAST_SLICES if len(steps) > 1 else 1
+        self.counters: tuple[LaunchCounters, ...] = ()
+        self.sampled = False
+        self.written: dict[str, Integers] = {}  # sectors, by output: of the last launch that wrote any of it
+
+    def __call__(self) -> None:
+        self.counters, self.sampled, self.written = (), False, {}
+        within: Spans | None = None
+        for step in self._steps:
+            self._unmark(step)
+            run = _StepRun(self._machine, step, self._outputs, self._strict)
+            within = self._run(run, within)
+            self.written |= run.written()
+            self.counters += (run.counters(),)
+        self.sampled = any(one.blocks_run < one.blocks for one in self.counters)
+
+    def _unmark(self, step: Step) -> None:
+        """Forget which sectors an earlier launch wrote of what this one may write anew: where only a share of that is
+        written anew, the rest holds a result that was not meant to last."""
+        for name in step.outputs:
+            if name in self.written:
+                self._outputs[name].track()
+                self._outputs[name].written[self.written[name]] = 0
+
+    def _run(self, run: _StepRun, within: Spans | None) -> Spans | None:
+        """What later launches may rely on; None for everything."""
+        grid = run.step.launch.grid
+        if self._full or (within is None and prod(grid) <= GROUPS * self._least):
+            run(None)
+            return None
+        if run.step.program.ordered:
+            prefix(grid, WORK, run)
+            return within
+        return sample(grid, WORK, within, run, self._least)
+
+
+class _StepRun:
+    """One launch, its blocks run in one or several goes."""
+
+    def __init__(self, machine: Machine, step: Step, outputs: Mapping[str, Allocation], strict: bool) -> None:
+        self.step, self._machine, self._outputs, self._strict = step, machine, outputs, strict
+        self._reports: list[LaunchReport] = []
+
+    def __call__(self, blocks: Blocks | None) -> int:
+        """Run these blocks, all for None; the warp instructions that took. DeviceError names what was wrong."""
+        launch = self.step.launch
+        report = self._machine.launch(
+            self.step.program,
+            launch.grid,
+            launch.block,
+            self.step.arguments,
+            launch.shared_bytes,
+            blocks=blocks,
+            strict=self._strict,
+            budget=BUDGET,
+            goes_on=True,
+        )
+        if report.faults:
+            raise DeviceError(_faults_text(report.faults))
+        self._reports.append(report)
+        return report.instructions
+
+    def counters(self) -> LaunchCounters:
+        """Of all goes together."""
+        read, written = self._machine.touched()
+        counted = np.sum([structured_to_unstructured(one.counters) for one in self._reports], axis=0)
+        together = replace(
+            self._reports[0],
+            counters=unstructured_to_structured(counted, COUNTERS),
+            blocks_run=sum(one.blocks_run for one in self._reports),
+            sectors_read=read,
+            sectors_written=written,
+        )
+        return launch_counters(together)
+
+    def written(self) -> dict[str, Integers]:
+        """Sectors that were written, by output."""
+        found = {name: marked(self._outputs[name].written) for name in self.step.outputs}
+        return {name: sectors for name, sectors in found.items() if sectors.size}
+
+
+def _faults_text(faults: Sequence[Fault]) -> str:
+    named = "; ".join(map(str, faults[:MOST_FAULTS]))
+    return named if len(faults) <= MOST_FAULTS else f"{named}; and {len(faults) - MOST_FAULTS} more"

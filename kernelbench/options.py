@@ -1,0 +1,50 @@
+"""Options and arguments that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from kernelbench.errors import InputError
+
+
+def names(ctx: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...]:
+    return tuple(part.strip() for part in value.split(",") if part.strip()) if value else ()
+
+
+def cache_states(ctx: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...]:
+    caches = names(ctx, parameter, value)
+    unknown = [cache for cache in caches if cache not in ("cold", "warm")]
+    if unknown:
+        raise InputError(f"--cache {value}: unknown cache state '{unknown[0]}'; expected cold, warm or cold,warm")
+    return caches
+
+
+SUITES = click.argument("suites", nargs=-1, required=True, metavar="SUITE...")
+ONLY = click.option("--only", callback=names, metavar="NAME,..", help="Only these implementations.")
+FILTER = click.option(
+    "--filter",
+    "filters",
+    multiple=True,
+    metavar="TERM",
+    help="Only cases for which it holds: seq=512, seq>=128, dtype=float16.",
+)
+SPECIMENS = click.option("--specimens", is_flag=True, help="Add the kernels that are known to be wrong.")
+NVCC = click.option("--nvcc", type=click.Path(path_type=Path), help="The CUDA compiler to use.")
+DEVICE = click.option(
+    "--device", default="auto", show_default=True, help="auto, cuda, cuda:N, simulated or simulated:GPU."
+)
+FULL = click.option("--full", is_flag=True, help="On the simulator: run every block, however many there are.")
+SEED = click.option(
+    "--seed", type=click.IntRange(0, 2**31 - 2), help="Of the random inputs; the default never changes."
+)
+GPU = click.option(
+    "--gpu",
+    metavar="NAME",
+    help="Plan for this GPU: v100, t4, a100, l4, h100, h200.  [default: the GPU here, else h200]",
+)
+FORM = click.option(
+    "--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True, help="How it is told."
+)
+RUN = click.argument("run_name", required=False, metavar="[RUN]")

@@ -1,0 +1,166 @@
+"""The whole walk on a device that counts: rows without times, what of a sample is verified, comparison, page."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kernelbench import devices, pipeline, screen
+from kernelbench.contracts import CountingDevice
+from kernelbench.errors import DeviceError, InputError
+from kernelbench.pipeline import Request
+from kernelbench.results import Run, read_run
+from tests.conftest import Project, softmax
+from tests.fake_simulator import FakeSimulator
+
+Command = Callable[..., tuple[int, str, str]]
+KERNEL = (softmax, 0.0, 0.0)
+
+
+@pytest.fixture
+def simulator(project: Project, monkeypatch: pytest.MonkeyPatch) -> FakeSimulator:
+    device = FakeSimulator({**dict.fromkeys(("good", "other", "third", "compiled"), KERNEL)})
+    device.kernels["zeros"] = (lambda arrays: arrays["y"].fill(0), 0.0, 0.0)
+    monkeypatch.setattr(devices, "open_device", lambda name: device)
+    monkeypatch.setattr(pipeline, "measured_limits", lambda *arguments: pytest.fail("nothing is timed"))
+    return device
+
+
+def run_suite(project: Project, suite: Path, **options: Any) -> Run:
+    (answer,) = pipeline.run(Request((str(suite),), **options), screen.ConsoleProgress())
+    return answer.run
+
+
+def rows(run: Run, **wanted: str) -> list[dict[str, Any]]:
+    table = run.rows
+    for column, value in wanted.items():
+        table = table[table[column] == value]
+    return [dict(row) for row in table.to_dict("records")]
+
+
+def test_the_fake_keeps_the_contract(simulator: FakeSimulator) -> None:
+    assert isinstance(simulator, CountingDevice)
+
+
+def test_a_row_has_counts_and_a_reason_instead_of_times(project: Project, simulator: FakeSimulator) -> None:
+    simulator.price["other"] = 250
+    run = run_suite(project, project.suite("good, other"))
+    assert [(row["axes"], row["implementation"]) for row in rows(run)] == [
+        (f"columns={columns}", name) for columns in (8, 16, 32) for name in ("good", "other")
+    ]
+    for row in rows(run):
+        assert (row["status"], row["check"], row["reason"]) == ("ok", "passed", "not timed: simulated")
+        assert (row["cache"], row["method"], row["sampled"]) == ("", "", "")
+        assert np.isnan(row["median_s"])
+        assert row["warp_instructions"] == simulator.price[row["implementation"]]
+        assert row["lanes_per_instruction"] == 32
+    assert run.simulated
+    assert not len(run.samples)
+    assert simulator.prepared == 1
+    assert run.environment["limits"] == {}
+    assert run.environment["device"] == {"name": "simulated (H200 properties)", "simulator": {"threads": 2}}
+
+
+def test_only_what_a_sample_wrote_is_verified(project: Project, simulator: FakeSimulator) -> None:
+    def half(arrays: Any) -> None:
+        good = np.empty_like(arrays["y"])
+        softmax({"x": arrays["x"], "y": good})
+        arrays["y"].reshape(-1)[4:20] = good.reshape(-1)[4:20]
+
+    simulator.kernels["good"] = (half, 0.0, 0.0)
+    simulator.ranges = np.array([[4, 12], [13, 20]])
+    run = run_suite(project, project.suite("good", columns="[8]"))
+    (row,) = rows(run)
+    assert (row["status"], row["sampled"]) == ("ok", "8 of 100 blocks")
+    assert row["reason"] == "not timed: simulated; sampled 8 of 100 blocks"
+    assert simulator.materialised == [(3, 8)], "the inputs of the rows that were written"
+    simulator.ranges = np.array([[4, 12], [13, 21]])
+    (row,) = rows(run_suite(project, project.suite("good", columns="[8]"), out=project.root / "again"))
+    assert (row["status"], row["check"]) == ("wrong", "failed")
+    assert row["reason"].startswith("1 of 16 elements wrong, first y[2, 4]: got nan, expected ")
+
+
+def test_a_sample_that_says_nothing_is_not_called_verified(project: Project, simulator: FakeSimulator) -> None:
+    simulator.ranges = np.empty((0, 2), np.int64)
+    (row,) = rows(run_suite(project, project.suite("good", columns="[8]")))
+    assert (row["status"], row["check"]) == ("ok", "")
+    assert "nothing verified: all that the sample wrote depends on blocks outside of it" in row["reason"]
+
+
+def test_faults_wrong_outputs_and_libraries_have_no_counts(project: Project, simulator: FakeSimulator) -> None:
+    def faulty(arrays: Any) -> None:
+        raise DeviceError("k.cu:3: read of 4 bytes outside every array; block 0 warp 0 lane 1")
+
+    simulator.kernels["other"] = (faulty, 0.0, 0.0)
+    simulator.kernels["compiled"] = (lambda arrays: arrays["y"].fill(1), 0.0, 0.0)
+    simulator.missing = ("third",)
+    run = run_suite(project, project.suite("good, other, third, compiled", columns="[8]"))
+    found = {row["implementation"]: row for row in rows(run)}
+    assert {name: row["status"] for name, row in found.items()} == {
+        "good": "ok", "other": "failed", "third": "skipped", "compiled": "wrong",
+    }  # fmt: skip
+    assert found["other"]["reason"].startswith("k.cu:3: read of 4 bytes")
+    assert all(np.isnan(row["warp_instructions"]) for name, row in found.items() if name != "good")
+
+
+def test_ctrl_c_keeps_the_rows_of_finished_cases(project: Project, simulator: FakeSimulator) -> None:
+    def stopped(arrays: Any) -> None:
+        if arrays["x"].shape[-1] == 16:
+            raise KeyboardInterrupt
+        softmax(arrays)
+
+    simulator.kernels["other"] = (stopped, 0.0, 0.0)
+    suite = project.suite("good, other")
+    with pytest.raises(KeyboardInterrupt):
+        run_suite(project, suite)
+    (folder,) = project.runs
+    assert {row["axes"] for row in rows(read_run(folder))} == {"columns=8"}
+    simulator.kernels["other"] = KERNEL
+    run = run_suite(project, suite, resume=True)
+    assert len(rows(run)) == 6
+
+
+def test_the_command_shows_counts_charts_and_a_page(
+    project: Project, simulator: FakeSimulator, command: Command
+) -> None:
+    simulator.price["other"] = 250
+    code, out, err = command("run", project.suite("good, other"))
+    assert code == 0, err
+    assert "No GPU here: simulated (H200 properties) executes the kernels" in err
+    assert "Global traffic over the least" in out
+    assert "Median time" not in out
+    (folder,) = project.runs
+    page = (folder / "report.html").read_text()
+    assert "All counts" in page
+    assert "All times" not in page
+    charts = {path.stem for path in (folder / "charts").iterdir()}
+    assert charts == {"traffic", "instructions", "lanes"}, "no chart of what nobody has"
+    code, out, _ = command("compare", folder, "--baseline", "good")
+    assert code == 0
+    assert "the simulator has no times" in out
+    assert "2.50x" in out
+    claims = json.loads((folder / "claims.json").read_text())
+    assert all(one["verdict"] == "not measured" for one in claims)
+
+
+def test_how_thorough_to_be_is_told_to_the_device(project: Project, simulator: FakeSimulator, command: Command) -> None:
+    assert command("check", project.suite("good"), "--device", "simulated", "--strict")[0] == 0
+    assert (simulator.full, simulator.strict) == (False, True)
+    assert command("run", project.suite("good"), "--no-report", "--full")[0] == 0
+    assert (simulator.full, simulator.strict) == (True, False)
+
+
+def test_a_gpu_refuses_what_only_the_simulator_can(project: Project) -> None:
+    with pytest.raises(InputError, match=r"--full: Fake GPU runs every block"):
+        run_suite(project, project.suite("good"), full=True)
+
+
+def test_check_shows_what_was_sampled(project: Project, simulator: FakeSimulator, command: Command) -> None:
+    simulator.ranges = np.array([[0, 8]])
+    code, out, _ = command("check", project.suite("good", columns="[8]"))
+    assert (code, "sampled 8 of 100" in out, "not timed" in out) == (0, True, False)
