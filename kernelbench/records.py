@@ -188,6 +188,7 @@ class LaunchPlan:
     defines: tuple[tuple[str, str | int], ...] = ()  # compile-time constants: nvcc -DNAME=VALUE
     scratch: tuple[tuple[str, int], ...] = ()  # name, bytes; uninitialised, 256-byte aligned
     reasons: tuple[str, ...] = ()  # why these choices, for the reader of `kernelbench plan`
+    debug: bool = False  # built with nvcc -G, which optimises nothing
 
 
 Plan = Callable[[Case, DeviceProperties], LaunchPlan]

@@ -20,7 +20,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from kernelbench.build.compiler import Compiler
-from kernelbench.build.request import FLAGS, BuildRequest
+from kernelbench.build.request import BuildRequest
 from kernelbench.errors import InputError
 from kernelbench.records import EntryFacts
 
@@ -44,7 +44,7 @@ def cache_key(request: BuildRequest, compiler: Compiler) -> str:
     parts = [
         _FORMAT,
         [compiler.version, compiler.environment],
-        [request.architecture, FLAGS, request.define_options],
+        [request.architecture, request.flags, request.define_options],
         [(spelled, sha256(text).hexdigest()) for spelled, text in request.texts()],
     ]
     return sha256(json.dumps(parts).encode()).hexdigest()

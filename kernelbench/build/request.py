@@ -26,6 +26,7 @@ class BuildRequest:
     source: Path
     defines: tuple[tuple[str, str | int], ...]
     architecture: str
+    debug: bool = False  # nvcc -G: nothing is optimised
 
     def __post_init__(self) -> None:
         if not _ARCHITECTURE.fullmatch(self.architecture):
@@ -45,6 +46,11 @@ class BuildRequest:
         return tuple(dict.fromkeys((self.source.absolute().parent.parent, places.KERNELS)))
 
     @property
+    def flags(self) -> tuple[str, ...]:
+        """The last one is for ptxas as well."""
+        return (*FLAGS[:-1], "-G") if self.debug else FLAGS
+
+    @property
     def define_options(self) -> list[str]:
         return [f"-D{name}={int(value) if isinstance(value, int) else value}" for name, value in self.defines]
 
@@ -56,21 +62,21 @@ class BuildRequest:
             str(compiler.path),
             "-ptx",
             f"-arch={self.architecture}",
-            *FLAGS,
+            *self.flags,
             *includes,
             *self.define_options,
             *files,
         ]
 
     def cubin_command(self, compiler: Compiler, ptx: Path, output: Path) -> list[str]:
-        options = ["-cubin", f"-arch={self.architecture}", "-lineinfo", "-Xptxas", "-v"]
+        options = ["-cubin", f"-arch={self.architecture}", self.flags[-1], "-Xptxas", "-v"]
         return [str(compiler.path), *options, "-o", str(output), str(ptx)]
 
     def shown_command(self, compiler: Compiler) -> tuple[str, ...]:
         """Both steps as one command to copy, from the current folder: it leaves a cubin there."""
         includes = [f"-I{shown_path(folder)}" for folder in self.include_folders]
-        options = ["-cubin", f"-arch={self.architecture}", *FLAGS, *includes, *self.define_options, "-Xptxas", "-v"]
-        return (compiler.name, *options, "-o", f"./{self.source.stem}.cubin", shown_path(self.source.absolute()))
+        options = [f"-arch={self.architecture}", *self.flags, *includes, *self.define_options, "-Xptxas", "-v"]
+        return (compiler.name, "-cubin", *options, "-o", f"./{self.source.stem}.cubin", shown_path(self.source.absolute()))
 
     def texts(self) -> Iterator[tuple[str, bytes]]:
         """The source, then every header that it includes from its own folder or the include folders, however

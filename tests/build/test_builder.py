@@ -9,6 +9,7 @@ import threading
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -285,3 +286,13 @@ def test_the_build_room_needs_no_heavy_library():
     heavy = {"pandas", "scipy", "matplotlib", "cupy", "rich", "jinja2"}
     code = f"import sys, kernelbench.build, kernelbench.catalog; print(*{heavy} & set(sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "\n"
+
+
+def test_a_debug_build_is_another_binary_that_nothing_was_optimised_in(fake_nvcc: Any) -> None:
+    plain = BuildRequest(Path("naive.cu"), (), "sm_90")
+    debug = BuildRequest(Path("naive.cu"), (), "sm_90", debug=True)
+    for command in (debug.ptx_command(fake_nvcc.compiler, Path("x.ptx")), debug.shown_command(fake_nvcc.compiler)):
+        assert "-G" in command
+        assert "-lineinfo" not in command
+    assert "-G" in debug.cubin_command(fake_nvcc.compiler, Path("x.ptx"), Path("x.cubin"))
+    assert "-G" not in plain.ptx_command(fake_nvcc.compiler, Path("x.ptx"))
