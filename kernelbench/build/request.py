@@ -76,7 +76,8 @@ class BuildRequest:
         """Both steps as one command to copy, from the current folder: it leaves a cubin there."""
         includes = [f"-I{shown_path(folder)}" for folder in self.include_folders]
         options = [f"-arch={self.architecture}", *self.flags, *includes, *self.define_options, "-Xptxas", "-v"]
-        return (compiler.name, "-cubin", *options, "-o", f"./{self.source.stem}.cubin", shown_path(self.source.absolute()))
+        files = ("-o", f"./{self.source.stem}.cubin", shown_path(self.source.absolute()))
+        return (compiler.name, "-cubin", *options, *files)
 
     def texts(self) -> Iterator[tuple[str, bytes]]:
         """The source, then every header that it includes from its own folder or the include folders, however
