@@ -97,7 +97,7 @@ class Label:
 
 @dataclass(frozen=True)
 class Group:
-    """(a, b): the arguments or results of a call."""
+    """(a, b): the arguments or results of a call; [map, {x, y}]: an address with coordinates (tensors, textures)."""
 
     items: tuple[Operand, ...]
 
@@ -177,7 +177,7 @@ class Variable:
 @dataclass(frozen=True)
 class Function:
     """A kernel (.entry) or device function (.func). `labels` and `targets` give indices of `instructions`;
-    a label after the last one is len(instructions)."""
+    a label after the last one is len(instructions). `registers`: those that its code mentions."""
 
     name: str
     entry: bool
