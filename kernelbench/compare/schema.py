@@ -68,6 +68,17 @@ def traffic(value: Any) -> str:
     return "" if good else f"expected [arrays, rows], as in 7 D + 4, got {value!r}"
 
 
+def launches(value: Any) -> str:
+    good = isinstance(value, list) and value and all(map(_is_launch, value))
+    return "" if good else f"expected a list of mappings of shape, axis, grid and block, got {value!r}"
+
+
+def _is_launch(item: Any) -> bool:
+    if not isinstance(item, dict) or set(item) != {"shape", "axis", "grid", "block"} or _integer(item["axis"]):
+        return False
+    return all(isinstance(item[name], list) and not shape(item[name]) for name in ("shape", "grid", "block"))
+
+
 def _integer(value: Any) -> str:
     return "" if isinstance(value, int) and not isinstance(value, bool) else f"expected a whole number, got {value!r}"
 
@@ -115,7 +126,10 @@ KINDS: Mapping[str, Mapping[str, Check]] = {
         "counted_fused": traffic,
         "tolerance": fraction,
     },
+    "order": {"order": texts, "within": fraction},
+    "level": {"names": texts, "within": fraction},
     "specimen": {"specimens": texts, "correct": text},
+    "launch": {"of": text, "launches": launches},
     "explanation": {},
 }
 FIGURES_ONLY = "figures"  # the kind of an entry without a claim

@@ -26,6 +26,7 @@ __device__ __forceinline__ float fold_strided(long long count, Load load, Sum su
   const long long step = static_cast<long long>(gridDim.x) * BLOCK;
   long long i = static_cast<long long>(blockIdx.x) * BLOCK + threadIdx.x;  // ranges [0, count)
   float part = SumOp::identity();
+#pragma unroll 1  // LOADS says how far it is unrolled; more would need more registers
   for (; i + (LOADS - 1) * step < count; i += LOADS * step) {
     decltype(load(i)) held[LOADS];
 #pragma unroll
@@ -33,6 +34,7 @@ __device__ __forceinline__ float fold_strided(long long count, Load load, Sum su
 #pragma unroll
     for (int n = 0; n < LOADS; ++n) part = SumOp::apply(part, sum(held[n]));
   }
+#pragma unroll 1
   for (; i < count; i += step) part = SumOp::apply(part, sum(load(i)));
   return part;
 }

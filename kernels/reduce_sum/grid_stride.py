@@ -26,8 +26,8 @@ SHUFFLE = Origin(
 PACKED = Origin(
     "BBuf/how-to-optim-algorithm-in-cuda",
     BBUF,
-    differs="two packs in flight, where the published kernel has one; elements beyond whole packs are added, which the published kernel leaves out; any "
-    "alignment",
+    differs="two packs in flight, where the published kernel has one; elements beyond whole packs are added, which it "
+    "leaves out; any alignment",
 )
 
 

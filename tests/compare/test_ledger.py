@@ -22,6 +22,16 @@ CLAIMED = {
     "softmax-four-kernels": "specimen",
     "softmax-fusion": "proportion",
     "reduce-tree-counters": "explanation",
+    "reduce-tree": "order",
+    "reduce-tree-two-loads": "level",
+    "harris-reduce-sum": "order",
+    "bbuf-reduce-sum": "order",
+    "paddle-log-softmax": "faster",
+    "paddle-log-softmax-2022": "faster",
+    "paddle-grid-sweep": "level",
+    "paddle-grid-xy": "faster",
+    "paddle-launch-rule": "launch",
+    "paddle-three-reads": "faster",
 }
 
 
