@@ -27,8 +27,8 @@ class Layout:
     def __init__(self, function: ir.Function, module: ir.Module) -> None:
         self.parameters = {one.name: Place("param", one.offset, one.bytes) for one in function.parameters}
         self.parameter_bytes = max((one.offset + one.bytes for one in function.parameters), default=0)
-        own = function.variables
         named = _symbols(function)
+        own = [variable for variable in function.variables if variable.name in named]
         everywhere = [variable for variable in module.variables.values() if variable.name in named]
         shared = [one for one in (*own, *everywhere) if one.space == "shared"]
         self._places = dict(self.parameters)
