@@ -92,7 +92,7 @@ def _gpu() -> str:
 def _simulator() -> str:
     from kernelbench.devices.simulated import compiler_text
 
-    return f"runs PTX on {os.cpu_count()} CPU cores; {compiler_text()}"
+    return f"runs PTX on {len(os.sched_getaffinity(0))} CPU cores; {compiler_text()}"
 
 
 def _writable(what: str, folder: Path) -> Finding:

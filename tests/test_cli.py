@@ -252,7 +252,7 @@ def test_a_hostile_suite_is_told_with_its_line(text: str, line: int, said: str, 
 
 @pytest.mark.parametrize("name", ["run", "check"])
 def test_without_a_gpu_it_is_said_what_still_works(name: str) -> None:
-    message = one_message(start(name, "suites/softmax.yaml"))
+    message = one_message(start(name, "suites/softmax.yaml", "--device", "cuda"))
     assert message.startswith("No CUDA device: ")
     assert message.endswith(f"\n\n{NO_DEVICE_ADVICE}\n")
 

@@ -14,6 +14,7 @@ import pytest
 
 from kernelbench import doctor, environment, listing, places
 from kernelbench.catalog import load_catalog
+from kernelbench.devices.known import KNOWN
 from kernelbench.errors import InputError, NoCompiler, NoDevice
 from kernelbench.records import Case, Suite
 from kernelbench.results import Store
@@ -34,7 +35,7 @@ def test_all_is_fine_where_nothing_is_missing(project: Project, monkeypatch: pyt
     monkeypatch.setattr(doctor.metadata, "version", lambda package: "14.2.0")
     found = findings()
     assert list(found) == [
-        "kernelbench", "Python", "kernels and suites", "compiler", "CuPy", "GPU", "build cache", "runs",
+        "kernelbench", "Python", "kernels and suites", "compiler", "CuPy", "GPU", "simulator", "build cache", "runs",
     ]  # fmt: skip
     assert doctor.all_fine(list(found.values())), [one for one in found.values() if not one.fine]
     assert found["compiler"].text == f"nvcc 13.0.88 at {project.compiler.path}"
@@ -63,7 +64,10 @@ def test_what_is_missing_is_told_with_the_way_to_get_it(project: Project, monkey
     assert missing["CuPy"].text.startswith("not installed; pip install 'kernelbench[cuda12]'")
     assert missing["GPU"].text == "No CUDA device: none.", "the advice is the command's own"
     assert missing["compiler"].text == "no CUDA compiler; looked at\n  PATH: not found"
-    assert {finding.needed_for for finding in missing.values()} == {"run, check, build", "run, check"}
+    assert {finding.needed_for for finding in missing.values()} == {
+        "run, check, build", "times; without it run and check count on the simulator",
+    }  # fmt: skip
+    assert re.fullmatch(r"runs PTX on \d+ CPU cores; \S+ [\d.]+", found["simulator"].text)
 
 
 def test_folders_that_cannot_be_written_are_missing(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,8 +128,11 @@ def test_without_a_gpu_only_the_known_ones_are_listed(here: Path, monkeypatch: p
 
     monkeypatch.setattr("kernelbench.devices.open_device", no_device)
     table = listing.devices()
-    assert [row[0] for row in table.rows] == ["v100", "t4", "a100", "l4", "h100", "h200"]
-    assert table.note == "No CUDA device: none. The GPUs above are known to `plan --gpu` and `build --gpu`."
+    assert [row[0] for row in table.rows] == list(KNOWN)
+    assert table.note == (
+        "No CUDA device: none. The GPUs above are known to `plan --gpu`, `build --gpu` and the simulator "
+        "(`run --device simulated:NAME`)."
+    )
 
 
 def test_the_gpu_here_comes_first(project: Project) -> None:
