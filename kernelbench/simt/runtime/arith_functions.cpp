@@ -62,18 +62,19 @@ UNARY(rsqrt_upper_f64, f64, f64, upper_half(flushed(1.0 / __builtin_sqrt(upper_h
 UNARY(ex2_f32, f32, f32, exp2_of(a))
 UNARY(ex2_ftz_f32, f32, f32, flushed(exp2_of(flushed(a))))
 UNARY(lg2_f32, f32, f32, log2_of(a))
+UNARY(lg2_ftz_f32, f32, f32, flushed(log2_of(flushed(a))))
+UNARY(rcp_ftz_f32, f32, f32, flushed(1.0f / flushed(a)))
+UNARY(rsqrt_ftz_f32, f32, f32, 1.0f / __builtin_sqrtf(flushed(a)))
+BINARY(div_approx_ftz_f32, f32, f32, f32, flushed(quick_quotient(flushed(a), flushed(b))))
 BINARY(copysign_f32, f32, f32, f32, __builtin_copysignf(b, a))
 BINARY(copysign_f64, f64, f64, f64, __builtin_copysign(b, a))
 
 FORM(div, f32, Single, 1, a / b)
 FORM(div, f64, Double, 1, a / b)
-FORM(div_approx, f32, Single, 1, quick_quotient(a, b))
 FORM(rcp, f32, Single, 1, 1.0f / a)
 FORM(rcp, f64, Double, 1, 1.0 / a)
 FORM(sqrt, f32, Single, 1, __builtin_sqrtf(a))
 FORM(sqrt, f64, Double, 1, __builtin_sqrt(a))
-FORM(rsqrt, f32, Single, 1, 1.0f / __builtin_sqrtf(a))
-FORM(lg2, f32, Single, 1, log2_of(a))
 OPERATION(sin_any_f32) { compute_sine<0>(warp, instruction, lanes); }
 OPERATION(cos_any_f32) { compute_sine<1>(warp, instruction, lanes); }
 

@@ -135,8 +135,6 @@ FOR_EACH_WIDTH(u64)
     TERNARY(mad_hi_##T, T, T, T, T, modular(high_product(a, b)) + modular(c)) \
     BINARY(min_##T, T, T, T, least(a, b)) \
     BINARY(max_##T, T, T, T, most(a, b)) \
-    TERNARY(min3_##T, T, T, T, T, least(least(a, b), c)) \
-    TERNARY(max3_##T, T, T, T, T, most(most(a, b), c)) \
     TERNARY(sad_##T, T, T, T, T, modular(distance(a, b)) + modular(c)) \
     OPERATION(div_##T) { each<T>(warp, instruction, lanes, quotient<T>); } \
     OPERATION(rem_##T) { each<T>(warp, instruction, lanes, remainder<T>); }

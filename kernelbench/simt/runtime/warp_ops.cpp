@@ -4,7 +4,7 @@
 // execute one instruction together (tiles of cooperative groups); each mask is a group of its own. A mask that names
 // a lane which has not exited and does not execute here is a fault, and so is an executing lane that its own mask
 // does not name, or a value taken from a lane that does not execute.
-#include "lanes.hpp"
+#include "floats.hpp"
 
 namespace simt {
 namespace {
@@ -133,17 +133,29 @@ void match_all(Warp& warp, const Instruction& instruction, u32 lanes) {
     set_predicate(warp, instruction.f, agreed, lanes);
 }
 
-template <class T, class F>
-void reduce(Warp& warp, const Instruction& instruction, u32 lanes, F combine) {
+// d = all values of the group combined, then finished.
+template <class T, class F, class G>
+void reduce(Warp& warp, const Instruction& instruction, u32 lanes, F combine, G finish) {
     const T* a = lanes_of<T>(warp.registers, instruction.a);
     T* d = lanes_of<T>(warp.registers, instruction.d);
     T values[LANES];
     each_group(warp, instruction, lanes, [&](u32 group) {
         T total = a[first_lane(group)];
         each_lane(group & (group - 1), [&](int lane) { total = combine(total, a[lane]); });
-        each_lane(group, [&](int lane) { values[lane] = total; });
+        each_lane(group, [&](int lane) { values[lane] = finish(total); });
     });
     each_lane(lanes, [&](int lane) { d[lane] = values[lane]; });
+}
+
+// min and max of f32, with .abs and .NaN among the modifiers.
+template <bool LARGER>
+void reduce_floats(Warp& warp, const Instruction& instruction, u32 lanes) {
+    const u32 kept = modifiers_of(instruction) & ABSOLUTE ? ~SIGN_32 : ALL;
+    const bool keep_nan = modifiers_of(instruction) & KEEP_NAN;
+    const auto combine = [=](u32 a, u32 b) {
+        return bits_as<u32>(extreme<LARGER>(bits_as<f32>(a & kept), bits_as<f32>(b & kept), keep_nan));
+    };
+    reduce<u32>(warp, instruction, lanes, combine, [=](u32 total) { return combine(total, total); });
 }
 
 }  // namespace
@@ -169,7 +181,10 @@ OPERATION(match_all_b32) { match_all<u32>(warp, instruction, lanes); }
 OPERATION(match_all_b64) { match_all<u64>(warp, instruction, lanes); }
 
 #define REDUCTION(name, T, ...) \
-    OPERATION(redux_##name) { reduce<T>(warp, instruction, lanes, [](T a, T b) -> T { return __VA_ARGS__; }); }
+    OPERATION(redux_##name) { \
+        const auto combine = [](T a, T b) -> T { return __VA_ARGS__; }; \
+        reduce<T>(warp, instruction, lanes, combine, [](T total) { return total; }); \
+    }
 REDUCTION(add_u32, u32, a + b)
 REDUCTION(and_b32, u32, a & b)
 REDUCTION(or_b32, u32, a | b)
@@ -178,6 +193,8 @@ REDUCTION(min_u32, u32, least(a, b))
 REDUCTION(max_u32, u32, most(a, b))
 REDUCTION(min_s32, s32, least(a, b))
 REDUCTION(max_s32, s32, most(a, b))
+OPERATION(redux_min_f32) { reduce_floats<false>(warp, instruction, lanes); }
+OPERATION(redux_max_f32) { reduce_floats<true>(warp, instruction, lanes); }
 
 OPERATION(activemask) { write_all(warp, instruction, lanes, lanes); }
 OPERATION(bar_warp) { each_group(warp, instruction, lanes, [](u32) {}); }

@@ -1,0 +1,204 @@
+"""Arithmetic: add to mad, division, minimum and maximum, functions of floating-point numbers.
+
+Operations of floating-point numbers have a plain form ("add_f32"), for some a form with .ftz ("add_ftz_f32"), and one
+that reads its modifiers when it runs ("add_any_f32").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kernelbench.simt import ir
+from kernelbench.simt.lower.context import Context
+from kernelbench.simt.lower.forms import (
+    FLOATS,
+    INTEGERS,
+    ROUNDINGS,
+    Form,
+    Modifier,
+    calculate,
+    check_type,
+    operands,
+    take_apart,
+    unsigned,
+)
+
+Lowering = Callable[[Context, ir.Instruction], None]
+
+FLOAT_WORDS = frozenset({*ROUNDINGS, "ftz", "sat", "relu"})
+EXTREME_WORDS = frozenset({"ftz", "NaN", "xorsign", "abs", "relu"})
+HALVES = frozenset({"lo", "hi", "wide"})
+WITH_FTZ = frozenset(
+    {"add", "sub", "mul", "fma", "neg", "abs", "min", "max", "ex2", "lg2", "rcp", "rsqrt", "div_approx"}
+)
+READS_CARRY, WRITES_CARRY = 1, 2
+WIDER = {"u16": "u32", "s16": "s32", "u32": "u64", "s32": "s64"}
+
+
+def _float(context: Context, name: str, form: Form, count: int) -> None:
+    """An operation on `count` operands of one type."""
+    check_type(context, form, FLOATS)
+    calculate(context, _float_name(name, form), (form.type,) * (count + 1), form.modifiers)
+
+
+def _float_name(name: str, form: Form) -> str:
+    if form.modifiers == 0 and form.type in ("f32", "f64"):
+        return f"{name}_{form.type}"
+    if form.modifiers == Modifier.FTZ and form.type == "f32" and name in WITH_FTZ:
+        return f"{name}_ftz_f32"
+    return f"{name}_any_{form.type}"
+
+
+def _carry(name: str, form: Form) -> int:
+    """For addc.cc and the like: whether the carry is read and written."""
+    return READS_CARRY * name.endswith("c") | WRITES_CARRY * ("cc" in form.words)
+
+
+def add(context: Context, one: ir.Instruction) -> None:
+    """add, sub, addc, subc."""
+    form = take_apart(context, {*FLOAT_WORDS, "cc"})
+    name = one.opcode[0]
+    if form.type in FLOATS and "cc" not in form.words and not name.endswith("c"):
+        _float(context, name, form, 2)
+        return
+    types = (form.type,) * 3
+    if form.type in ("u16x2", "s16x2") and name == "add" and not form.words:
+        calculate(context, "add_u16x2", types)
+        return
+    check_type(context, form, INTEGERS)
+    if carry := _carry(name, form):
+        calculate(context, f"{name[:3]}_carry_{unsigned(form.type)}", types, f=carry)
+    elif form.words == {"sat"} and form.type == "s32":
+        calculate(context, f"{name}_sat_s32", types)
+    elif form.words:
+        context.refuse("not supported: this form")
+    else:
+        calculate(context, f"{name}_{unsigned(form.type)}", types)
+
+
+def multiply(context: Context, one: ir.Instruction) -> None:
+    """mul."""
+    form = take_apart(context, {*FLOAT_WORDS, *HALVES})
+    if form.type in FLOATS:
+        _float(context, "mul", form, 2)
+        return
+    _, operation, result = _product(context, "mul", form)
+    calculate(context, operation, (result, form.type, form.type))
+
+
+def multiply_add(context: Context, one: ir.Instruction) -> None:
+    """mad, madc, fma; of floating-point numbers all are fused."""
+    form = take_apart(context, {*FLOAT_WORDS, *HALVES, "cc"})
+    name = one.opcode[0]
+    if form.type in FLOATS and name != "madc":
+        _float(context, "fma", form, 3)
+        return
+    carry = _carry(name, form)
+    half, operation, result = _product(context, "mad", Form(form.words - {"cc"}, form.types))
+    types = (result, form.type, form.type, result)
+    if carry:
+        calculate(context, f"mad_{half}_carry_{form.type}", types, f=carry)
+    else:
+        calculate(context, operation, types)
+
+
+def _product(context: Context, name: str, form: Form) -> tuple[str, str, str]:
+    """(lo, hi or wide; operation; type of the result) of a product of integers."""
+    check_type(context, form, INTEGERS)
+    half = next((word for word in form.words if word in HALVES), None)
+    if half is None:
+        context.refuse("which half of the product: lo, hi or wide")
+    if half == "wide" and form.type not in WIDER:
+        context.refuse(f"not supported: wide products of {form.type}")
+    if form.words == {"hi", "sat"} and (name, form.type) == ("mad", "s32"):
+        return half, "mad_hi_sat_s32", form.type
+    if form.words != {half}:
+        context.refuse("not supported: this form")
+    operand = unsigned(form.type) if half == "lo" else form.type
+    return half, f"{name}_{half}_{operand}", WIDER[form.type] if half == "wide" else form.type
+
+
+def multiply_24(context: Context, one: ir.Instruction) -> None:
+    """mul24, mad24."""
+    name = one.opcode[0]
+    form = take_apart(context, {"lo", "hi", "sat"})
+    types = (form.type,) * (3 if name == "mul24" else 4)
+    calculate(context, "_".join((name, *one.opcode[1:])), types)
+
+
+def divide(context: Context, one: ir.Instruction) -> None:
+    """div, rem."""
+    name = one.opcode[0]
+    form = take_apart(context, {*ROUNDINGS, "ftz", "approx", "full"})
+    if form.type in FLOATS and name == "div":
+        _float(context, "div_approx" if "approx" in form.words else "div", form, 2)
+        return
+    check_type(context, form, INTEGERS)
+    calculate(context, f"{name}_{form.type}", (form.type,) * 3)
+
+
+def negate(context: Context, one: ir.Instruction) -> None:
+    """neg, abs."""
+    form = take_apart(context, {"ftz"})
+    if form.type in FLOATS:
+        _float(context, one.opcode[0], form, 1)
+    else:
+        calculate(context, f"{one.opcode[0]}_{form.type}", (form.type,) * 2)
+
+
+def extreme(context: Context, one: ir.Instruction) -> None:
+    """min, max, of f32 also of three."""
+    name = one.opcode[0]
+    form = take_apart(context, EXTREME_WORDS)
+    if form.type in FLOATS:
+        count = len(operands(context, 3, 4)) - 1
+        if count == 3:
+            calculate(context, f"{name}_any_{form.type}", (form.type,) * 4, form.modifiers)
+        else:
+            _float(context, name, form, 2)
+        return
+    if form.words - {"relu"}:
+        context.refuse("not supported: this form")
+    calculate(context, "_".join(one.opcode), (form.type,) * 3)
+
+
+def difference(context: Context, one: ir.Instruction) -> None:
+    """sad."""
+    form = take_apart(context, ())
+    calculate(context, f"sad_{form.type}", (form.type,) * 4)
+
+
+def dot(context: Context, one: ir.Instruction) -> None:
+    """dp4a, dp2a."""
+    form = take_apart(context, {"lo", "hi"}, types=2)
+    calculate(context, "_".join(one.opcode), (form.types[0], *form.types, form.types[0]))
+
+
+def function(context: Context, one: ir.Instruction) -> None:
+    """rcp, sqrt, rsqrt, ex2, lg2, sin, cos, tanh."""
+    name = one.opcode[0]
+    form = take_apart(context, {*ROUNDINGS, "approx", "ftz"})
+    if form.type == "f64" and {"approx", "ftz"} <= form.words:
+        calculate(context, f"{name}_upper_f64", ("f64", "f64"))
+    else:
+        _float(context, name, form, 1)
+
+
+def copy_sign(context: Context, one: ir.Instruction) -> None:
+    form = take_apart(context, ())
+    calculate(context, f"copysign_{form.type}", (form.type,) * 3)
+
+
+TABLE: dict[str, Lowering] = {
+    **dict.fromkeys(("add", "sub", "addc", "subc"), add),
+    "mul": multiply,
+    **dict.fromkeys(("mad", "madc", "fma"), multiply_add),
+    **dict.fromkeys(("mul24", "mad24"), multiply_24),
+    **dict.fromkeys(("div", "rem"), divide),
+    **dict.fromkeys(("neg", "abs"), negate),
+    **dict.fromkeys(("min", "max"), extreme),
+    "sad": difference,
+    **dict.fromkeys(("dp4a", "dp2a"), dot),
+    **dict.fromkeys(("rcp", "sqrt", "rsqrt", "ex2", "lg2", "sin", "cos", "tanh"), function),
+    "copysign": copy_sign,
+}

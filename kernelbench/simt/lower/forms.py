@@ -1,0 +1,123 @@
+"""Opcodes taken apart into types and modifiers, and the usual shape of an instruction: a result and its operands."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from enum import IntFlag
+
+from kernelbench.simt import ir
+from kernelbench.simt.lower.context import Context, slot_bytes
+from kernelbench.simt.lower.program import NONE
+
+INTEGERS = frozenset(f"{sign}{bits}" for sign in "us" for bits in (8, 16, 32, 64))
+BITS = frozenset({"b8", "b16", "b32", "b64", "b128"})
+FLOATS = frozenset({"f16", "bf16", "f32", "f64", "f16x2", "bf16x2", "f32x2"})
+PAIRS = frozenset({"u16x2", "s16x2", "e4m3x2", "e5m2x2"})  # types that only operations have, not registers
+PAIR_BYTES = {"u16x2": 4, "s16x2": 4, "e4m3x2": 2, "e5m2x2": 2}
+ROUNDINGS = ("rn", "rz", "rm", "rp")
+WHOLE_ROUNDINGS = ("rni", "rzi", "rmi", "rpi")
+
+
+class Modifier(IntFlag):
+    """How results are rounded and limited: Modifier of floats.hpp. The two low bits are the direction."""
+
+    FTZ = 4
+    SAT = 8
+    RELU = 16
+    KEEP_NAN = 32
+    XOR_SIGN = 64
+    ABSOLUTE = 128
+    TO_INTEGER = 256
+    SATURATE_FINITE = 512
+    TIES_AWAY = 1024
+
+
+WORDS = {
+    "ftz": Modifier.FTZ,
+    "sat": Modifier.SAT,
+    "relu": Modifier.RELU,
+    "NaN": Modifier.KEEP_NAN,
+    "xorsign": Modifier.XOR_SIGN,
+    "abs": Modifier.ABSOLUTE,
+    "satfinite": Modifier.SATURATE_FINITE,
+    "rna": Modifier.TIES_AWAY,
+}
+
+
+@dataclass(frozen=True)
+class Form:
+    """An opcode after its name: modifiers and types, as "add.rn.ftz.f32" has {rn, ftz} and (f32,)."""
+
+    words: frozenset[str]
+    types: tuple[str, ...]
+
+    @property
+    def type(self) -> str:
+        return self.types[-1]
+
+    @property
+    def direction(self) -> int:
+        """Of rounding: nearest, toward zero, down, up."""
+        for names in (ROUNDINGS, WHOLE_ROUNDINGS):
+            for number, name in enumerate(names):
+                if name in self.words:
+                    return number
+        return 0
+
+    @property
+    def modifiers(self) -> int:
+        """What floats.hpp reads from `immediate`."""
+        found = self.direction
+        for word in self.words:
+            found |= WORDS.get(word, 0)
+        return int(found)
+
+
+def take_apart(context: Context, allowed: Collection[str], types: int = 1) -> Form:
+    """The form of the instruction at hand: modifiers among `allowed`, then exactly `types` types at the end."""
+    parts = context.instruction.opcode[1:]
+    split = max(len(parts) - types, 0)
+    words, found = parts[:split], parts[split:]
+    unknown = [part for part in words if part not in allowed]
+    unknown += [part for part in found if part not in ir.TYPE_BYTES and part not in PAIR_BYTES]
+    if unknown or len(found) != types:
+        context.refuse(f"not supported: .{unknown[0]}" if unknown else "a type is missing")
+    return Form(frozenset(words), found)
+
+
+def bytes_of(type_name: str) -> int:
+    """Of the register of a type."""
+    return PAIR_BYTES.get(type_name) or slot_bytes(type_name)
+
+
+def operands(context: Context, *counts: int) -> tuple[ir.Operand, ...]:
+    """Those of the instruction at hand, which has as many as one of `counts`."""
+    found = context.instruction.operands
+    if len(found) not in counts:
+        context.refuse(f"{len(found)} operands, expected {' or '.join(map(str, counts))}")
+    return found
+
+
+def calculate(context: Context, operation: str, types: tuple[str, ...], immediate: int = 0, *, f: int = 0) -> None:
+    """d = operation(a, b, c, e); `types` of the result and of each operand."""
+    found = operands(context, len(types))
+    sources = [context.source_of(one, bytes_of(name)) for one, name in zip(found[1:], types[1:], strict=True)]
+    a, b, c, e = (*sources, NONE, NONE, NONE)[:4]
+    target = context.destination(found[0], bytes_of(types[0]))
+    context.emit(operation, d=target, a=a, b=b, c=c, e=e, f=f, immediate=immediate)
+
+
+def check_type(context: Context, form: Form, *allowed: Collection[str]) -> None:
+    if not any(form.type in one for one in allowed):
+        context.refuse(f"not supported: this operation of {form.type}")
+
+
+def bits_of(type_name: str) -> int:
+    """8 for "u8", 32 for "s32"."""
+    return int(type_name.lstrip("usbf"))
+
+
+def unsigned(type_name: str) -> str:
+    """The type of the same width under which signs do not matter."""
+    return f"u{bits_of(type_name)}"

@@ -1,0 +1,152 @@
+"""Bits, shifts and fields of integers, predicates among themselves, and what predicates choose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kernelbench.simt import ir
+from kernelbench.simt.lower.context import Context
+from kernelbench.simt.lower.forms import bits_of, bytes_of, calculate, operands, take_apart
+from kernelbench.simt.lower.program import NONE
+
+Lowering = Callable[[Context, ir.Instruction], None]
+
+PERMUTATIONS = frozenset({"f4e", "b4e", "rc8", "ecl", "ecr", "rc16"})
+TESTS = frozenset({"finite", "infinite", "number", "notanumber", "normal", "subnormal"})
+
+
+def bitwise(context: Context, one: ir.Instruction) -> None:
+    """and, or, xor, not, cnot."""
+    form = take_apart(context, ())
+    name = one.opcode[0]
+    count = 2 if name in ("not", "cnot") else 3
+    if form.type == "pred":
+        predicates(context, name, count)
+    else:
+        calculate(context, f"{name}_b{bits_of(form.type)}", (form.type,) * count)
+
+
+def predicates(context: Context, name: str, count: int) -> None:
+    """An operation on predicates, mov among them."""
+    found = operands(context, count)
+    indices = [context.predicate(operand) for operand in found]
+    context.emit(
+        f"{name}_pred",
+        d=indices[0][0],
+        a=indices[1][0],
+        b=indices[2][0] if count > 2 else NONE,
+        x=[int(negated) for _, negated in indices[1:]],
+    )
+
+
+def shift(context: Context, one: ir.Instruction) -> None:
+    """shl, shr."""
+    form = take_apart(context, ())
+    sign = "b" if one.opcode[0] == "shl" else "s" if form.type.startswith("s") else "u"
+    calculate(context, f"{one.opcode[0]}_{sign}{bits_of(form.type)}", (form.type, form.type, "u32"))
+
+
+def funnel_shift(context: Context, one: ir.Instruction) -> None:
+    """shf."""
+    take_apart(context, {"l", "r", "wrap", "clamp"})
+    calculate(context, "_".join(one.opcode), ("b32",) * 4)
+
+
+def three_inputs(context: Context, one: ir.Instruction) -> None:
+    """lop3.b32 d, a, b, c, table."""
+    take_apart(context, ())
+    found = operands(context, 5)
+    table = found[4]
+    if not isinstance(table, ir.Immediate) or table.kind != "int":
+        context.refuse("the table of lop3 is not a constant")
+    a, b, c = (context.source(operand, "b32") for operand in found[1:4])
+    context.emit("lop3_b32", d=context.destination(found[0], 4), a=a, b=b, c=c, immediate=table.value & 255)
+
+
+def permute(context: Context, one: ir.Instruction) -> None:
+    """prmt.b32{.mode}: the mode comes after the type."""
+    if one.opcode[1:2] != ("b32",) or len(one.opcode) > 3 or not PERMUTATIONS.issuperset(one.opcode[2:]):
+        context.refuse("not supported: this form of prmt")
+    calculate(context, "_".join(("prmt", *one.opcode[2:], "b32")), ("b32",) * 4)
+
+
+def count(context: Context, one: ir.Instruction) -> None:
+    """popc, clz, bfind: of 32 or 64 bits, the result is u32."""
+    form = take_apart(context, {"shiftamt"})
+    calculate(context, "_".join(one.opcode), ("u32", form.type))
+
+
+def reverse(context: Context, one: ir.Instruction) -> None:
+    """brev."""
+    form = take_apart(context, ())
+    calculate(context, f"brev_{form.type}", (form.type,) * 2)
+
+
+def extract(context: Context, one: ir.Instruction) -> None:
+    """bfe."""
+    form = take_apart(context, ())
+    calculate(context, f"bfe_{form.type}", (form.type, form.type, "u32", "u32"))
+
+
+def insert(context: Context, one: ir.Instruction) -> None:
+    """bfi."""
+    form = take_apart(context, ())
+    calculate(context, f"bfi_{form.type}", (form.type,) * 3 + ("u32",) * 2)
+
+
+def mask(context: Context, one: ir.Instruction) -> None:
+    """bmsk, szext."""
+    form = take_apart(context, {"clamp", "wrap"})
+    calculate(context, "_".join(one.opcode), (form.type, form.type, "u32"))
+
+
+def find_nth(context: Context, one: ir.Instruction) -> None:
+    """fns."""
+    take_apart(context, ())
+    calculate(context, "fns_b32", ("b32",) * 4)
+
+
+def select(context: Context, one: ir.Instruction) -> None:
+    """selp d, a, b, p."""
+    form = take_apart(context, ())
+    found = operands(context, 4)
+    index, negated = context.predicate(found[3])
+    width = bytes_of(form.type)
+    a, b = (context.source_of(operand, width) for operand in found[1:3])
+    context.emit(
+        f"selp_u{8 * width}", d=context.destination(found[0], width), a=a, b=b, c=index, x=(0, 0, int(negated))
+    )
+
+
+def select_by_sign(context: Context, one: ir.Instruction) -> None:
+    """slct d, a, b, c: a where c >= 0."""
+    form = take_apart(context, {"ftz"}, types=2)
+    value, by = form.types
+    name = "_".join(("slct", *sorted(form.words), f"u{8 * bytes_of(value)}", by))
+    calculate(context, name, (value, value, value, by))
+
+
+def test(context: Context, one: ir.Instruction) -> None:
+    """testp."""
+    form = take_apart(context, TESTS)
+    found = operands(context, 2)
+    index, _ = context.predicate(found[0])
+    context.emit("_".join(one.opcode), d=index, a=context.source(found[1], form.type))
+
+
+TABLE: dict[str, Lowering] = {
+    **dict.fromkeys(("and", "or", "xor", "not", "cnot"), bitwise),
+    **dict.fromkeys(("shl", "shr"), shift),
+    "shf": funnel_shift,
+    "lop3": three_inputs,
+    "prmt": permute,
+    **dict.fromkeys(("popc", "clz", "bfind"), count),
+    "brev": reverse,
+    "bfe": extract,
+    "bfi": insert,
+    **dict.fromkeys(("bmsk", "szext"), mask),
+    "fns": find_nth,
+    "selp": select,
+    "slct": select_by_sign,
+    "testp": test,
+}
