@@ -23,6 +23,7 @@ __all__ = ["Allocation", "Arena", "LaunchReport", "Machine"]
 
 BUDGET = 1 << 28  # warp instructions that a block may execute: some seconds
 FAULTS = 256  # kept of a launch
+POLL_S = 0.2  # how long a signal that reached another thread may go unnoticed
 GANG_BYTES = 1 << 31  # of blocks that must run together
 FINISHED, STOPPED, CUT_SHORT, INVALID, NO_MEMORY = range(5)
 
@@ -185,13 +186,19 @@ class _Call:
 
     def run(self, library: ctypes.CDLL) -> None:
         """In a thread, so that the calling one can be interrupted: a signal sets the stop flag."""
-        worker = threading.Thread(target=library.simt_launch, args=(ctypes.byref(self.launch),))
-        worker.start()
+        done = threading.Event()  # Thread.join, once interrupted, takes the thread for stopped
+
+        def execute() -> None:
+            library.simt_launch(ctypes.byref(self.launch))
+            done.set()
+
+        threading.Thread(target=execute, daemon=True).start()
         try:
-            worker.join()
+            while not done.wait(POLL_S):
+                pass
         except BaseException:
             self._stop.value = 1
-            worker.join()
+            done.wait()
             raise
 
 

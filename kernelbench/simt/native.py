@@ -102,13 +102,7 @@ def library(sanitize: bool = False) -> ctypes.CDLL:
     behaviour, for a process that was started with libasan.
 
     Raises NoCompiler where it must be built and there is no g++; BuildError where g++ refuses it."""
-    sources = sorted(RUNTIME.glob("*.cpp"))
-    compiler = _compiler()
-    flags = (*FLAGS, *(SANITIZE if sanitize else ()))
-    target = places.cache() / "simulator" / f"runtime-{_key(compiler, flags)}.so"
-    if not target.exists():
-        _build(compiler, flags, sources, target)
-    found = ctypes.CDLL(str(target))
+    found = ctypes.CDLL(str(_built(sanitize)))
     _check(found)
     found.simt_take_marks.restype = u64
     found.simt_take_marks.argtypes = (ctypes.c_void_p, u64, u32)
@@ -148,13 +142,34 @@ def compiler_text() -> str:
     return f"{Path(compiler).name} {said.stdout.split()[0] if said.stdout else ''}".rstrip()
 
 
-def _key(compiler: str, flags: Sequence[str]) -> str:
-    """Hash of the sources, the flags, the compiler and the processor, for which code is generated."""
-    digest = sha256()
-    for path in sorted(RUNTIME.glob("*.[ch]pp")):
-        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+def _built(sanitize: bool) -> Path:
+    """The shared library of these sources, from objects that are kept, too: a changed file is compiled alone."""
+    compiler = _compiler()
+    flags = (*FLAGS, *(SANITIZE if sanitize else ()))
     version = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=False).stdout
-    digest.update(repr((flags, version, _processor())).encode())
+    headers = [path.read_bytes() for path in sorted(RUNTIME.glob("*.hpp"))]
+    common = _digest(repr((flags, version, _processor())).encode(), *headers)
+    folder = places.cache() / "simulator"
+    objects = {
+        path: folder / f"{path.stem}-{_digest(common.encode(), path.read_bytes())}.o"
+        for path in sorted(RUNTIME.glob("*.cpp"))
+    }
+    target = folder / f"runtime-{_digest(*(one.name.encode() for one in objects.values()))}.so"
+    if target.exists():
+        return target
+    folder.mkdir(parents=True, exist_ok=True)
+    missing = [(path, made) for path, made in objects.items() if not made.exists()]
+    missing.sort(key=lambda pair: -pair[0].stat().st_size)
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        list(pool.map(lambda pair: _make([compiler, *flags, "-c", str(pair[0])], pair[1]), missing))
+    _make([compiler, *flags, "-shared", *map(str, objects.values())], target)
+    return target
+
+
+def _digest(*parts: bytes) -> str:
+    digest = sha256()
+    for part in parts:
+        digest.update(len(part).to_bytes(8, "little") + part)
     return digest.hexdigest()[:24]
 
 
@@ -167,29 +182,15 @@ def _processor() -> str:
     return "\n".join(next((line for line in lines if line.startswith(name)), "") for name in wanted)
 
 
-def _build(compiler: str, flags: Sequence[str], sources: Sequence[Path], target: Path) -> None:
-    """Objects side by side, one link; the library appears in one step, whole."""
-    target.parent.mkdir(parents=True, exist_ok=True)
+def _make(command: Sequence[str], target: Path) -> None:
+    """Run the compiler; what it makes appears in one step, whole."""
     with tempfile.TemporaryDirectory(prefix=".making-", dir=target.parent) as folder:
-
-        def compiled(source: Path) -> str:
-            made = str(Path(folder) / f"{source.stem}.o")
-            _run([compiler, *flags, "-c", str(source), "-o", made])
-            return made
-
-        largest_first = sorted(sources, key=lambda path: -path.stat().st_size)
-        with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-            objects = list(pool.map(compiled, largest_first))
-        linked = str(Path(folder) / target.name)
-        _run([compiler, *flags, "-shared", *sorted(objects), "-o", linked])
-        os.replace(linked, target)
-
-
-def _run(command: Sequence[str]) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        first = next((line for line in done.stderr.splitlines() if "error" in line), "no message")
-        raise BuildError(f"the simulator cannot be built: {first}", command, done.stderr)
+        made = Path(folder) / target.name
+        done = subprocess.run([*command, "-o", str(made)], capture_output=True, text=True, check=False)
+        if done.returncode:
+            first = next((line for line in done.stderr.splitlines() if "error" in line), "no message")
+            raise BuildError(f"the simulator cannot be built: {first}", command, done.stderr)
+        os.replace(made, target)
 
 
 def _check(found: ctypes.CDLL) -> None:
