@@ -116,8 +116,6 @@ def _grid_and_block(measured: Measured, case: str, name: str) -> tuple[tuple[int
 
 
 def _extents(values: Sequence[int | str]) -> tuple[int, ...]:
-    """(x, y, z) without the ones at the end, but for x."""
-    numbers = [int(value) for value in values]
-    while len(numbers) > 1 and numbers[-1] == 1:
-        numbers.pop()
-    return tuple(numbers)
+    """(x, y), with z where it is not 1."""
+    x, y, z = (*(int(value) for value in values), 1, 1)[:3]
+    return (x, y) if z == 1 else (x, y, z)
