@@ -92,6 +92,11 @@ def test_blocks_cover_the_code_and_name_their_successors() -> None:
     ]  # fmt: skip
 
 
+def test_a_kernel_that_runs_off_its_end_leaves() -> None:
+    found = flow("@%p1 bra A; bar.sync 0; A:").blocks
+    assert [(one.successors, one.leaves) for one in found] == [((1,), True), ((), True)]
+
+
 def meets_by_hand(edges: list[list[int]]) -> list[int | None]:
     """Immediate post-dominators by taking blocks away; the exit is the last block."""
     exit = len(edges)

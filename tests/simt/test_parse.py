@@ -152,6 +152,10 @@ def test_several_statements_on_a_line_and_comments_between() -> None:
     assert [one.ptx_line for one in function.instructions] == [8, 8, 9]
 
 
+def test_lines_are_counted_through_comments_of_several_lines() -> None:
+    assert kernel("/* one\n two\n*/ ret;").instructions[0].ptx_line == 10
+
+
 def test_opcodes_with_colons_are_no_labels() -> None:
     assert only("ld.shared::cta.L1::no_allocate.L2::128B.b32 %r1, [%r2];").opcode[1:4] == (
         "shared::cta", "L1::no_allocate", "L2::128B",
