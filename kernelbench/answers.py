@@ -108,13 +108,18 @@ def explanations(run: Run, ledger: Mapping[str, Claim]) -> tuple[list[CaseExplan
     from kernelbench.explain import explain_case
 
     counted, source = counts_of(run)
-    claims = [claim for claim in ledger.values() if claim.document["operation"] in set(run.rows["operation"])]
+    claims = claims_about(ledger, str(run.rows["operation"].iloc[0]), run.suite)
     gpu = _gpu_of(run)
     with_gpu = {
         case: {name: replace(counted_one, gpu=gpu) for name, counted_one in one.items()}
         for case, one in counted.items()
     }
     return [explain_case(case, one, gpu, claims) for case, one in with_gpu.items()], source
+
+
+def claims_about(ledger: Mapping[str, Claim], operation: str, suite: str) -> list[Claim]:
+    """Entries whose statements may concern a suite: those of its operation, and those that name it."""
+    return [claim for claim in ledger.values() if claim.document["operation"] == operation or suite in claim.suites]
 
 
 def _gpu_of(run: Run) -> DeviceProperties:

@@ -55,6 +55,14 @@ class Counted:
     sampled: str = ""  # "sampled 64 of 262144 blocks"
     gpu: DeviceProperties | None = None  # for which occupancy is calculated
 
+    @property
+    def columns(self) -> int | None:
+        """Extent along the case's axis, out of its key; None where that does not tell it."""
+        words = dict(word.split("=", 1) for word in self.case.split() if "=" in word)
+        if "shape" not in words or "axis" not in words:
+            return None
+        return int(words["shape"].split("x")[int(words["axis"])])
+
     def value(self, metric: str) -> float | None:
         """None where it makes no sense: sectors a request without a request."""
         return METRICS[metric].value(self)

@@ -10,7 +10,8 @@ An entry of the ledger lists them under `explanation:`, each about one metric of
         than: tree_sequential           # an implementation, or a number
         factor: 1.1                     # for more and less: at least so many times; for times: the stated ratio
 
-The right side of `times` may deviate by `within`, 5 % if it is not given.
+The right side of `times` may deviate by `within`, 5 % if it is not given. `from_columns` narrows a statement to rows
+at least that long.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ class Statement:
     than: str | float
     factor: float
     within: float
+    from_columns: int = 0  # only rows at least this long
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -75,6 +77,7 @@ def _statement(claim: str, entry: Mapping[str, Any]) -> Statement:
         than=entry["than"],
         factor=entry.get("factor", default),
         within=entry.get("within", WITHIN),
+        from_columns=entry.get("from_columns", 0),
     )
 
 
@@ -97,6 +100,10 @@ def decide(statement: Statement, case: Mapping[str, Counted]) -> Evidence:
     missing = [name for name in sides if name not in case]
     if missing:
         return Evidence(statement, "not visible here", f"{' and '.join(missing)}: not counted on this case")
+    columns = case[statement.of].columns
+    if columns is not None and columns < statement.from_columns:
+        short = f"rows of {columns}, and it is about rows of at least {statement.from_columns}"
+        return Evidence(statement, "not visible here", short)
     values = [case[name].value(statement.metric) for name in sides]
     metric = METRICS[statement.metric]
     if None in values:

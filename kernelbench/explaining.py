@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from kernelbench import pipeline, places
+from kernelbench.answers import claims_about
 from kernelbench.catalog import load_catalog
 from kernelbench.contracts import CountingDevice
 from kernelbench.counted import Counted, LaunchShape
@@ -47,7 +48,7 @@ def explain(request: Request, gpu: str | None, progress: Progress, *, lines: boo
     compiler = find_compiler(request.nvcc)
     for suite in suites:
         operation = catalog.operations[suite.operation]
-        claims = [claim for claim in ledger.values() if claim.document["operation"] == suite.operation]
+        claims = claims_about(ledger, suite.operation, suite.name)
         plans = plan_suite(suite, operation, catalog.implementations[suite.operation], properties)
         plans, _ = pipeline.made_ready(plans, device, compiler, progress)
         for plan in plans:

@@ -40,10 +40,7 @@ class Bound:
     issue_seconds: float | None = None  # to issue as many instructions as the PTX has; no bound, see explain/bounds.py
 
     def __str__(self) -> str:
-        text = f"cannot be faster than {time_text(self.seconds)} on {self.gpu}: {self.resource}"
-        if self.issue_seconds and self.issue_seconds > self.seconds:
-            text += f" (to issue as many instructions as the PTX has takes {time_text(self.issue_seconds)})"
-        return text
+        return f"cannot be faster than {time_text(self.seconds)} on {self.gpu}: {self.resource}"
 
 
 @dataclass(frozen=True)

@@ -26,10 +26,11 @@ def label(claim: Claim, name: str) -> str:
 
 
 def cases_of(measured: Measured, claim: Claim) -> Iterator[MeasuredCase]:
-    """Cases that the claim is about: of its operation, its dtypes, and not narrower than it says."""
+    """Cases that the claim is about: of its operation, its dtypes, and not narrower than it says. What an explanation
+    is about may occur in several operations."""
     limits: Mapping[str, Any] = claim.document["claim"]
     for case in measured.cases:
-        if case.operation != claim.document["operation"]:
+        if case.operation != claim.document["operation"] and claim.kind != "explanation":
             continue
         if case.dtype in limits.get("dtypes", [case.dtype]) and case.columns >= limits.get("from_columns", 0):
             yield case

@@ -167,7 +167,7 @@ _STATEMENT: Mapping[str, Check] = {
     "relation": _word_of(evidence.RELATIONS),
     "than": _name_or_number,
 }
-_STATEMENT_OPTIONAL: Mapping[str, Check] = {"factor": positive, "within": fraction}
+_STATEMENT_OPTIONAL: Mapping[str, Check] = {"factor": positive, "within": fraction, "from_columns": whole}
 _CITATION: Mapping[str, Check] = dict.fromkeys(("project", "document", "url", "commit", "section"), text)
 _DEVICE: Mapping[str, Check] = {"name": text, "stated": _truth}
 _DEVICE_OPTIONAL: Mapping[str, Check] = {"peak_bytes_per_s": positive, "peak_source": text}

@@ -9,7 +9,7 @@ kernels is faster. It holds for runs that begin with the L2 cleared, at any cloc
 * Shared memory: one wavefront a clock and multiprocessor.
 
 Instructions are those of the PTX, of which the compiler makes fewer or more. So their issue, one warp instruction a
-clock and scheduler, is told beside the bound but is no part of it.
+clock and scheduler, is kept beside the bound but is no part of it.
 """
 
 from __future__ import annotations

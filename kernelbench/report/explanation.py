@@ -259,6 +259,7 @@ def _plain(explained: CaseExplanation) -> dict[str, Any]:
                 ],
                 "bound_s": explained.bounds[name].seconds if name in explained.bounds else None,
                 "bound_by": explained.bounds[name].resource if name in explained.bounds else None,
+                "issue_s": explained.bounds[name].issue_seconds if name in explained.bounds else None,
             }
             for name, one in explained.counted.items()
         },

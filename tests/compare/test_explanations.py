@@ -198,3 +198,21 @@ def test_statements_survive_the_file(tmp_path, ledger):
     path.write_text("explanation:\n  - {says: a, of: b, metric: lanes, relation: more, than: 1.5, factor: 2}\n")
     (one,) = evidence.statements(Claim("x", "", "explanation", (), yamlfile.load(path)))
     assert (one.than, one.factor, one.within) == (1.5, 2, evidence.WITHIN)
+
+
+def test_an_explanation_may_be_about_several_operations(two_cases, ledger, published_case):
+    """The trees are published for a sum; a softmax has the same ones."""
+    assert ledger["reduce-tree-counters"].document["operation"] != published_case(16).operation
+    assert verdict(two_cases, ledger, {published_case(16).key: trees()}).verdict == "holds"
+
+
+def test_a_statement_may_be_about_long_rows_only():
+    statement_ = statement("strided", "more", 1, from_columns=64)
+
+    def decision(shape):
+        one = Counted(f"shape={shape} axis=-1 dtype=float32", "strided", counted("strided", 3.3).counters)
+        return evidence.decide(statement_, {"strided": one})
+
+    assert decision("32x64").decision == "confirmed"
+    assert decision("64x32").decision == "not visible here"
+    assert decision("64x32").text == "rows of 32, and it is about rows of at least 64"
