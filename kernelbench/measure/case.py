@@ -22,7 +22,7 @@ NOT_TIMED = "not timed: simulated"  # the reason of a row that has counts instea
 # Where arrays lie in memory moves a kernel's time by up to 5 %, for as long as they lie there. Rounds go
 # through this many places, so that the median is that of the kernel and not of one of them.
 PLACEMENTS = 32
-PLACEMENT_SHARE = 0.25  # of the free memory that further places may take; libraries need room for their own arrays
+PLACEMENT_SHARE = 0.5  # of the free memory that further places may take; libraries need room for their own arrays
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -37,9 +37,14 @@ class Precision:
     most_samples: int = 400
     interval_width: float = 0.005  # of the 95 % interval of the median, from end to end
     seconds_per_case: float = 2.0  # unless the least samples take longer
+    every_place: bool = True  # at least one sample at each place in memory
+
+    def over(self, places: int) -> Precision:
+        """For arrays at so many places."""
+        return replace(self, least_samples=max(self.least_samples, places)) if self.every_place else self
 
 
-QUICK = Precision(least_samples=7, most_samples=50, interval_width=0.02, seconds_per_case=0.5)
+QUICK = Precision(least_samples=7, most_samples=50, interval_width=0.02, seconds_per_case=0.5, every_place=False)
 
 
 @dataclass
@@ -86,7 +91,8 @@ class CaseMeasurement:
         progress: Callable[[float], None] = lambda share: None,
     ) -> None:
         self.setup, self.device = setup, setup.device
-        self.caches, self.precision, self.seed, self.progress = caches, precision, seed, progress
+        self.caches, self.precision = caches, precision.over(len(setup.placements))
+        self.seed, self.progress = seed, progress
         self.random = np.random.default_rng(seed)
         self.flushes: list[float] = []
         self.conditions: list[dict[str, object]] = []
@@ -101,7 +107,7 @@ class CaseMeasurement:
             if track.contender.failure:
                 continue
             measured = self._measurement(track, flush_s, stopped)
-            if measured.median_s > 0:
+            if measured.median_s > self.device.clock.resolution_s / GRAPH_REPEATS:
                 track.contender.measurements.append(measured)
             else:
                 track.contender.notes.append(f"no {measured.method} timing: too short to be told from the flushes")

@@ -41,6 +41,8 @@ class Setup:
         self._room = self.device.free_bytes() // 4
         self._keep_all = 8 * outputs <= self._room
         self._kept: dict[tuple[int, int, int], Arrays] = {}
+        self._kept_bytes = 0
+        self.counting = self.device if isinstance(self.device, CountingDevice) else None
 
     def expected(self, reference: Reference, seed: int, part: Part) -> Arrays:
         """The reference's outputs for a slice of the inputs that `seed` made."""
@@ -57,19 +59,22 @@ class Setup:
         if shared and self._may_keep(outputs):
             if any(kept_seed != seed for kept_seed, _, _ in self._kept):
                 self._kept.clear()
+                self._kept_bytes = 0
             self._kept[key] = outputs
+            self._kept_bytes += _bytes_of(outputs)
         return outputs
 
     def _input(self, spec: ArraySpec, part: Part) -> Any:
         values = part.of(self.placements[0][spec.name])
-        return self.device.materialise(values) if isinstance(self.device, CountingDevice) else values
+        return self.counting.materialise(values) if self.counting else values
 
     def _may_keep(self, outputs: Arrays) -> bool:
         """All parts or none on a GPU; of a sample, which is a small share of the whole, what fits."""
-        if self._keep_all or not isinstance(self.device, CountingDevice):
-            return self._keep_all
-        kept = sum(array.nbytes for arrays in (*self._kept.values(), outputs) for array in arrays.values())
-        return bool(kept <= self._room)
+        return self._keep_all or (self.counting is not None and self._kept_bytes + _bytes_of(outputs) <= self._room)
+
+
+def _bytes_of(arrays: Arrays) -> int:
+    return sum(array.nbytes for array in arrays.values())
 
 
 @dataclass(frozen=True)
@@ -130,7 +135,7 @@ def check_outputs(setup: Setup, implementation: Implementation, outputs: Arrays,
     """All elements of `outputs` against the reference on the inputs that the arrays hold now."""
     tolerance = _tolerance(setup, implementation)
     reference = implementation.reference or setup.operation.reference
-    written = sample.written_of(setup.device, setup.specs, outputs)
+    written = sample.written_of(setup.counting, setup.specs, outputs) if setup.counting else {}
     errors = _Errors()
     for part in _sampled_parts(setup, outputs, written) if written else _parts(setup):
         expected = setup.expected(reference, seed, part)
@@ -190,7 +195,7 @@ def _row_elements(setup: Setup) -> int:
 
 def _slice_elements(setup: Setup) -> int:
     affordable = setup.device.free_bytes() // (8 * WORKSPACE_FACTOR)
-    most = setup.device.slice_elements if isinstance(setup.device, CountingDevice) else SLICE_ELEMENTS
+    most = setup.counting.slice_elements if setup.counting else SLICE_ELEMENTS
     return max(1, min(most, affordable))
 
 

@@ -11,7 +11,7 @@ import pytest
 from kernelbench.catalog import load_catalog
 from kernelbench.errors import DeviceError, DeviceLost
 from kernelbench.measure.case import PLACEMENTS, CaseRun, Settings
-from kernelbench.measure.rounds import Precision
+from kernelbench.measure.rounds import QUICK, Precision
 from kernelbench.planning import CasePlan, Planned
 from kernelbench.records import Arrays, Case, Limits, Result
 from tests.fake_gpu import EVENT_S, FakeDevice, implementation
@@ -44,11 +44,11 @@ def test_every_round_takes_everybody_once_in_changing_order() -> None:
     assert len(set(rounds)) > 2, "the order must change from round to round"
 
 
-def test_steady_kernels_stop_at_the_least_samples_plus_the_verified_round() -> None:
+def test_steady_kernels_stop_after_one_sample_at_each_place_plus_the_verified_round() -> None:
     device = FakeDevice({"a": (softmax, 50e-6, 5e-6)})
     measured = cold(run(device, ["a"], Settings(1, ("cold",), Precision()))["a"])
-    assert len(measured.samples_s) == 21
-    assert measured.rounds == tuple(range(21))
+    assert len(measured.samples_s) == PLACEMENTS + 1
+    assert measured.rounds == tuple(range(PLACEMENTS + 1))
     assert measured.stopped == "precise"
     assert measured.median_s == pytest.approx(50e-6 + EVENT_S)
 
@@ -63,7 +63,7 @@ def test_a_noisy_kernel_goes_on_to_the_sample_limit_while_a_steady_one_stops() -
 
     device.kernels["noisy"] = (noisy, 50e-6, 5e-6)
     results = run(device, ["steady", "noisy"], Settings(1, ("cold",), Precision(most_samples=60, seconds_per_case=60)))
-    assert len(cold(results["steady"]).samples_s) == 21
+    assert len(cold(results["steady"]).samples_s) == PLACEMENTS + 1
     assert len(cold(results["noisy"]).samples_s) == 61
     assert cold(results["noisy"]).stopped == "sample limit"
 
@@ -119,8 +119,14 @@ def test_few_placements_where_memory_is_short() -> None:
     device = FakeDevice({"a": (softmax, 50e-6, 5e-6)})
     case_bytes = sum(spec.nbytes for spec in OPERATION.arrays(CASE))
     device.free_bytes = lambda: 10 * case_bytes  # type: ignore[method-assign]
-    run(device, ["a"], Settings(1, ("cold",), Precision()))
-    assert device.fills == [1, 2, 2, 2], "a quarter of the free memory: two more places"
+    result = run(device, ["a"], Settings(1, ("cold",), Precision()))["a"]
+    assert device.fills == [1, *[2] * 6], "half of the free memory: five more places"
+    assert len(cold(result).samples_s) == 21, "the least samples go beyond so few places"
+
+
+def test_a_quick_run_need_not_see_every_place() -> None:
+    device = FakeDevice({"a": (softmax, 50e-6, 5e-6)})
+    assert len(cold(run(device, ["a"], Settings(1, ("cold",), QUICK))["a"]).samples_s) == QUICK.least_samples + 1
 
 
 def test_a_kernel_that_fails_while_timed_costs_only_its_own_row() -> None:
