@@ -1,4 +1,5 @@
-"""Every kernel of every suite on the simulator: right where the suite expects it, wrong where it is a specimen.
+"""Every kernel of every suite on the simulator: right where the suite expects it, wrong where it is a specimen, and
+none of the right ones raises a fault under the strict checks.
 
 The cases are the suites' own with fewer rows; a case that two suites share runs once.
 """
@@ -26,8 +27,8 @@ from tests.simt.harness import Kernels
 pytestmark = pytest.mark.nvcc
 
 DTYPES = ("float32", "float16", "bfloat16")
-MOST_ELEMENTS = 2**18  # of a case; its leading dimensions are halved until it fits
-CASES = 4  # of a suite: its first, its last and between
+MOST_ELEMENTS = 2**15  # of a case; its leading dimensions are halved until it fits
+CASES = 3  # of a suite: its first, its last and between
 GPU = KNOWN["h200"]
 
 
@@ -122,7 +123,7 @@ def run(row: Row, one: Planned, kernels: Kernels) -> list[str]:
             np.dtype(argument.dtype).type(argument.value) if isinstance(argument, Scalar) else memory[argument]
             for argument in launch.arguments
         ]
-        kernels.run(launch.entry, launch.grid, launch.block, *arguments, shared=launch.shared_bytes, strict=False)
+        kernels.run(launch.entry, launch.grid, launch.block, *arguments, shared=launch.shared_bytes)
     split = operation.split(case) if operation.split else 1
     shaped = {spec.name: inputs[spec.name].reshape(split, -1) for spec in specs if spec.name in inputs}
     expected = (row.implementation.reference or operation.reference)(np, case, shaped)
