@@ -49,8 +49,11 @@ class Grid:
         return linear.reshape(-1)
 
 
-def sample(extents: tuple[int, int, int], work: int, within: Spans | None, run: Run, least: int) -> Spans | None:
-    """Run a grid, or as much of it as `work` warp instructions allow; what was covered, None for all of it.
+def sample(
+    extents: tuple[int, int, int], work: int, share: float, within: Spans | None, run: Run, least: int
+) -> Spans | None:
+    """Run a grid, or as much of it as `work` warp instructions allow, but no more than a `share` of it; what was
+    covered, None for all of it.
 
     First `least` slices of each group, which tell what a block costs. `within`: what the launches before covered,
     None for all. The same choice each time, for instructions are counted, not timed.
@@ -60,12 +63,12 @@ def sample(extents: tuple[int, int, int], work: int, within: Spans | None, run: 
     first = grid.blocks(ranges)
     spent = run(first)
     slices_run = first.size / grid.slice_blocks
-    if within is None and spent * grid.slices <= work * slices_run:
+    if within is None and share >= 1 and spent * grid.slices <= work * slices_run:
         rest = np.setdiff1d(grid.blocks([(0, grid.slices)]), first, assume_unique=True)
         if rest.size:
             run(rest)
         return None
-    affordable = int(work * slices_run / max(spent, 1)) // GROUPS
+    affordable = int(min(work * slices_run / max(spent, 1), share * grid.slices)) // GROUPS
     if affordable > least:
         ranges = groups(grid.slices, affordable, within)
         rest = np.setdiff1d(grid.blocks(ranges), first, assume_unique=True)

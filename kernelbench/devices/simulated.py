@@ -131,8 +131,8 @@ class SimulatedDevice:
             return None
         sectors = self._last.written.get(allocation.name, np.empty(0, np.int64))
         assert allocation.states is not None, "a sampled launch tracks bytes"
-        good = allocation.states.reshape(-1, SECTOR_BYTES)[sectors] == SOUND
-        return ranges(sectors, good, output.itemsize, output.size)
+        states = allocation.states.reshape(-1, SECTOR_BYTES)[sectors]
+        return ranges(sectors, states, SOUND, output.itemsize, output.size)
 
     def free_bytes(self) -> int:
         return min(_free_memory(), VERIFICATION_BYTES)

@@ -8,7 +8,7 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from numpy.lib.recfunctions import structured_to_unstructured, unstructured_to_structured
+import numpy.typing as npt
 
 from kernelbench.counters import LaunchCounters
 from kernelbench.devices.blocks import GROUPS, Blocks, Spans, prefix, sample
@@ -19,11 +19,12 @@ from kernelbench.simt.counters import launch_counters
 from kernelbench.simt.faults import Fault
 from kernelbench.simt.lower import Program
 from kernelbench.simt.machine import Allocation, LaunchReport, Machine
-from kernelbench.simt.native import COUNTERS
 
 WORK = 4_000_000  # warp instructions of a launch, beyond which its grid is sampled
+WRITTEN_BYTES = 2**23  # of the largest output, which is about what a sample may write: all of that is verified
 LEAST_SLICES = 4  # of each group, where a later launch reads what an earlier one wrote
 BUDGET = 2**27  # warp instructions of a block, beyond which it is taken for one that never ends
+MAXIMA = ("most_ways", "least_ways")  # counters of an instruction that are no sums
 MOST_FAULTS = 3  # named in a row's reason
 
 
@@ -45,6 +46,8 @@ class PlanRun:
     ) -> None:
         self._machine, self._steps, self._outputs = machine, steps, outputs
         self._full, self._strict = full or strict, strict
+        largest = max((one.nbytes for one in outputs.values()), default=0)
+        self._share = min(1.0, WRITTEN_BYTES / max(largest, 1))
         self._least = LEAST_SLICES if len(steps) > 1 else 1
         self.counters: tuple[LaunchCounters, ...] = ()
         self.sampled = False
@@ -78,7 +81,7 @@ class PlanRun:
         if run.step.program.ordered:
             prefix(grid, WORK, run)
             return within
-        return sample(grid, WORK, within, run, self._least)
+        return sample(grid, WORK, self._share, within, run, self._least)
 
 
 class _StepRun:
@@ -110,10 +113,9 @@ class _StepRun:
     def counters(self) -> LaunchCounters:
         """Of all goes together."""
         read, written = self._machine.touched()
-        counted = np.sum([structured_to_unstructured(one.counters) for one in self._reports], axis=0)
         together = replace(
             self._reports[0],
-            counters=unstructured_to_structured(counted, COUNTERS),
+            counters=joined([one.counters for one in self._reports]),
             blocks_run=sum(one.blocks_run for one in self._reports),
             sectors_read=read,
             sectors_written=written,
@@ -124,6 +126,15 @@ class _StepRun:
         """Sectors that were written, by output."""
         found = {name: marked(self._outputs[name].written) for name in self.step.outputs}
         return {name: sectors for name, sectors in found.items() if sectors.size}
+
+
+def joined(parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    """Counters of blocks that were run apart, as if they had been run together."""
+    found = parts[0].copy()
+    for name in found.dtype.names or ():
+        over = np.max if name in MAXIMA else np.sum
+        found[name] = over([part[name] for part in parts], axis=0)
+    return found
 
 
 def _faults_text(faults: Sequence[Fault]) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
@@ -15,21 +13,36 @@ Integers = npt.NDArray[np.int64]
 def marked(sectors: npt.NDArray[np.uint8]) -> Integers:
     """Indices of the bytes of a map that are not 0."""
     whole = sectors.size // WORD * WORD
-    words = np.flatnonzero(sectors[:whole].view(np.uint64))
+    words = np.flatnonzero(sectors[:whole].view(np.uint64) != 0)
     rows, columns = np.nonzero(sectors[:whole].reshape(-1, WORD)[words])
     tail = whole + np.flatnonzero(sectors[whole:])
     return np.concatenate((words[rows] * WORD + columns, tail)).astype(np.int64)
 
 
-def ranges(sectors: Integers, good: npt.NDArray[Any], itemsize: int, elements: int) -> Integers:
-    """Ranges [start, stop) of whole elements, of which every byte is `good`: booleans by byte, [sectors, 32]."""
+def ranges(sectors: Integers, states: npt.NDArray[np.uint8], good: int, itemsize: int, elements: int) -> Integers:
+    """Ranges [start, stop) of the elements of which every byte is in the state `good`.
+
+    `sectors` in order; `states` has a byte a byte of each, [sectors, 32].
+    """
     each = SECTOR_BYTES // itemsize
-    rows, columns = np.nonzero(good.reshape(-1, each, itemsize).all(axis=2))
-    found = sectors[rows] * each + columns
-    found = found[found < elements]
-    if not found.size:
+    alike = np.frombuffer(bytes([good]) * WORD, np.uint64)[0]
+    whole = (states.view(np.uint64) == alike).all(axis=1)
+    rows, columns = np.nonzero((states[~whole].reshape(-1, each, itemsize) == good).all(axis=2))
+    single = sectors[~whole][rows] * each + columns
+    found = np.concatenate((_runs(sectors[whole]) * each, _runs(single)))
+    found = np.minimum(found[np.argsort(found[:, 0], kind="stable")], elements)
+    found = found[found[:, 0] < found[:, 1]]
+    if not len(found):
+        return found
+    first = np.concatenate(([True], found[1:, 0] != found[:-1, 1]))
+    return np.stack((found[first, 0], found[np.concatenate((first[1:], [True])), 1]), axis=1)
+
+
+def _runs(numbers: Integers) -> Integers:
+    """Ranges of numbers that follow each other."""
+    if not numbers.size:
         return np.empty((0, 2), np.int64)
-    breaks = np.flatnonzero(np.diff(found) != 1)
-    starts = found[np.concatenate(([0], breaks + 1))]
-    stops = found[np.concatenate((breaks, [found.size - 1]))] + 1
+    breaks = np.flatnonzero(np.diff(numbers) != 1)
+    starts = numbers[np.concatenate(([0], breaks + 1))]
+    stops = numbers[np.concatenate((breaks, [numbers.size - 1]))] + 1
     return np.stack((starts, stops), axis=1)

@@ -92,7 +92,7 @@ class Allocation:
     def define(self) -> None:
         """The host wrote all of it: every byte counts as defined and sound."""
         self.defined = True
-        self._maps = np.zeros_like(self._maps)  # fresh pages: clearing the old ones would touch all of them
+        self._maps = np.zeros(self._maps.shape, np.uint8)  # fresh pages: clearing the old ones would touch them all
         self.read, self.written = (one[: self.read.size] for one in self._maps)
         self.states = None
 

@@ -24,20 +24,20 @@ class Launch:
 
 def test_a_grid_that_fits_the_work_is_run_whole_and_each_block_once() -> None:
     launch = Launch(10)
-    assert sample((100, 1, 1), 1000, None, launch, 1) is None
+    assert sample((100, 1, 1), 1000, 1.0, None, launch, 1) is None
     assert sorted(launch.order) == list(range(100))
 
 
 @pytest.mark.parametrize("grid", [(1, 1, 1), (3, 1, 1), (8, 1, 1), (1, 5, 1), (2, 3, 4)])
 def test_small_grids_are_whole_whatever_they_cost(grid: tuple[int, int, int]) -> None:
     launch = Launch(10**9)
-    sample(grid, 1, None, launch, GROUPS)
+    sample(grid, 1, 1.0, None, launch, GROUPS)
     assert sorted(launch.order) == list(range(prod(grid)))
 
 
 def test_a_large_grid_is_sampled_at_both_ends_and_between_within_the_work() -> None:
     launch = Launch(100)
-    covered = sample((262144, 1, 1), 100 * 640, None, launch, 1)
+    covered = sample((262144, 1, 1), 100 * 640, 1.0, None, launch, 1)
     assert covered is not None
     assert len(launch.order) == len(set(launch.order)) == 640
     chosen = sorted(launch.order)
@@ -48,18 +48,24 @@ def test_a_large_grid_is_sampled_at_both_ends_and_between_within_the_work() -> N
     assert np.ptp(np.diff(starts)) <= 1, "evenly spread"
 
 
+def test_no_more_than_a_share_is_run_however_cheap_it_is() -> None:
+    launch = Launch(1)
+    assert sample((262144, 1, 1), 10**9, 1 / 64, None, launch, 1) is not None
+    assert len(launch.order) == 4096
+
+
 def test_costly_blocks_are_run_all_the_same_one_a_group() -> None:
     launch = Launch(10**9)
-    sample((4096, 1, 1), 1, None, launch, 1)
+    sample((4096, 1, 1), 1, 1.0, None, launch, 1)
     assert len(launch.order) == GROUPS
 
 
 @pytest.mark.parametrize("second", [(262144, 1, 1), (2_097_152, 1, 1), (32768, 1, 1), (65536, 3, 1)])
 def test_a_later_launch_stays_within_what_the_earlier_covered(second: tuple[int, int, int]) -> None:
     first, later = Launch(100), Launch(1)
-    covered = sample((262144, 1, 1), 100 * 6400, None, first, 4)
+    covered = sample((262144, 1, 1), 100 * 6400, 1.0, None, first, 4)
     assert covered is not None
-    narrower = sample(second, 10**12, covered, later, 4)
+    narrower = sample(second, 10**12, 1.0, covered, later, 4)
     assert narrower is not None
     grid = Grid(second)
     slices = sorted({block % grid.slices for block in later.order})
@@ -73,7 +79,7 @@ def test_a_later_launch_stays_within_what_the_earlier_covered(second: tuple[int,
 
 def test_the_longest_dimension_is_sampled_and_the_others_are_whole() -> None:
     launch = Launch(1000)
-    sample((5, 7000, 2), 1000 * 800, None, launch, 1)
+    sample((5, 7000, 2), 1000 * 800, 1.0, None, launch, 1)
     blocks = np.array(launch.order)
     y = blocks // 5 % 7000
     assert {0, 6999} <= set(y.tolist())

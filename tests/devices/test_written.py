@@ -7,6 +7,8 @@ import pytest
 
 from kernelbench.devices.written import SECTOR_BYTES, marked, ranges
 
+SOUND = 1
+
 
 @pytest.mark.parametrize("size", [0, 1, 7, 8, 9, 4096, 4099])
 def test_marked_sectors_are_found_wherever_they_are(size: int) -> None:
@@ -19,7 +21,9 @@ def test_marked_sectors_are_found_wherever_they_are(size: int) -> None:
 def test_ranges_are_the_whole_elements_that_are_good(itemsize: int) -> None:
     random = np.random.default_rng(itemsize)
     good = random.random((40, SECTOR_BYTES)) < 0.9
-    sectors = np.sort(random.choice(100, 40, replace=False))
+    good[random.random(40) < 0.5] = True
+    states = np.where(good, SOUND, random.choice([0, 2], good.shape)).astype(np.uint8)
+    sectors = np.sort(random.choice(100, 40, replace=False)).astype(np.int64)
     elements = 100 * SECTOR_BYTES // itemsize - 3
     expected = set()
     for row, sector in enumerate(sectors):
@@ -27,11 +31,11 @@ def test_ranges_are_the_whole_elements_that_are_good(itemsize: int) -> None:
             element = (sector * SECTOR_BYTES + first) // itemsize
             if good[row, first : first + itemsize].all() and element < elements:
                 expected.add(int(element))
-    found = ranges(sectors, good, itemsize, elements)
+    found = ranges(sectors, states, SOUND, itemsize, elements)
     assert {element for start, stop in found.tolist() for element in range(start, stop)} == expected
     assert (found[:, 0] < found[:, 1]).all()
     assert (found[1:, 0] > found[:-1, 1]).all(), "neighbours are one range"
 
 
 def test_nothing_written_gives_no_ranges() -> None:
-    assert ranges(np.empty(0, np.int64), np.empty((0, SECTOR_BYTES), bool), 4, 100).shape == (0, 2)
+    assert ranges(np.empty(0, np.int64), np.empty((0, SECTOR_BYTES), np.uint8), SOUND, 4, 100).shape == (0, 2)
