@@ -171,11 +171,9 @@ def resident_limit(shape: LaunchShape, gpu: DeviceProperties) -> str:
     return f"blocks of {shape.threads} threads"
 
 
-def _conflict_ways(one: Counted) -> float | None:
-    """Of the source line with the worst conflicts."""
-    lines = [counters for launch in one.launches for counters in launch.lines.values()]
-    ways = [_shared_wavefronts(counters) / _shared_ideal(counters) for counters in lines if _shared_ideal(counters)]
-    return max(ways, default=None)
+def _conflict_ways(one: Counted) -> list[int]:
+    """The least and the most ways of every line that conflicts."""
+    return [ways for launch in one.launches for both in launch.conflicts.values() for ways in both]
 
 
 def _occupancy(one: Counted) -> float | None:
@@ -240,8 +238,10 @@ METRICS: Mapping[str, Metric] = {
                shown=False),
         Metric("bank_conflicts", "bank\nconflicts", "shared wavefronts over the fewest that move their bytes",
                lambda c: _ratio(_shared_wavefronts(c.counters), _shared_ideal(c.counters)), _times, shown=False),
-        Metric("conflict_ways", "worst\nline", "shared wavefronts over the fewest, of the line that is worst off",
-               _conflict_ways, _few, shown=False),
+        Metric("conflict_ways", "most\nways", "shared wavefronts over the fewest, of the request that conflicts most",
+               lambda c: max(_conflict_ways(c), default=None), count_text, shown=False),
+        Metric("conflict_least", "least\nways", "the same of the request that conflicts least, among those that do",
+               lambda c: min(_conflict_ways(c), default=None), count_text, shown=False),
         Metric("shared_atomic_wavefronts", "wavefronts\nan atomic", "passes over the banks for a shared atomic",
                lambda c: _ratio(c.counters.shared_atomic_wavefronts, c.counters.shared_atomic_requests), _few),
         Metric("warp_instructions", "warp\ninstr.", "PTX instructions that warps executed",

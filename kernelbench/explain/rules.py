@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from kernelbench.counted import METRICS, Counted, resident_limit, resident_share
 from kernelbench.units import digits
 
+CLEARLY = 1.1  # times the least from which on conflicts and traffic are worth a sentence
+
 
 class Facts:
     """The metrics of one implementation, and the best of the other kernels on the same case."""
@@ -84,10 +86,11 @@ def _or_nan(value: float | None) -> float:
     return math.nan if value is None else value
 
 
-def _has_a_worse_line(facts: Facts) -> bool:
-    """Whether one source line is clearly worse off than the average."""
-    return facts["conflict_ways"] >= 1.2 * facts["bank_conflicts"]
+def _conflicts(facts: Facts) -> bool:
+    return facts["bank_conflicts"] >= CLEARLY
 
+
+_CONFLICTS = "{wavefronts} wavefronts a shared request where {wavefronts_ideal} would do"
 
 # The thresholds are where a difference begins to be worth a sentence; smaller ones are in the table.
 RULES = (
@@ -97,9 +100,9 @@ RULES = (
          ("reads",)),
     Rule("bytes read again", lambda f: f["launches"] > 1 and f["reads"] >= 1.25,
          "its launches read each byte {reads} times", ("reads",)),
-    Rule("traffic of several launches", lambda f: f["launches"] > 1 and f["traffic"] >= 1.1,
+    Rule("traffic of several launches", lambda f: f["launches"] > 1 and f["traffic"] >= CLEARLY,
          "moves {traffic} times the least bytes, in {launches} launches", ("traffic",)),
-    Rule("traffic", lambda f: f["launches"] == 1 and f["traffic"] >= 1.1, "moves {traffic} times the least bytes",
+    Rule("traffic", lambda f: f["launches"] == 1 and f["traffic"] >= CLEARLY, "moves {traffic} times the least bytes",
          ("traffic",)),
     Rule("uncoalesced loads", lambda f: f["load_excess"] >= 1.25,
          "{load_sectors} sectors a load request where {load_ideal} would do", ("load_sectors", "load_excess")),
@@ -107,12 +110,13 @@ RULES = (
          "{store_sectors} sectors a store request where {store_ideal} would do", ("store_sectors", "store_excess")),
     Rule("narrow loads", lambda f: f["load_bytes"] < 100 and f["best load_bytes"] >= 1.5 * f["load_bytes"],
          "{load_bytes} bytes a load request, {by load_bytes} {best load_bytes}", ("load_bytes", "accesses")),
-    Rule("bank conflicts", lambda f: f["bank_conflicts"] >= 1.1 and not _has_a_worse_line(f),
-         "{wavefronts} wavefronts a shared request where {wavefronts_ideal} would do: bank conflicts",
+    Rule("bank conflicts", lambda f: _conflicts(f) and not f["conflict_ways"] > 0, f"{_CONFLICTS}: bank conflicts",
          ("bank_conflicts", "wavefronts")),
-    Rule("bank conflicts of a line", lambda f: f["bank_conflicts"] >= 1.1 and _has_a_worse_line(f),
-         "{wavefronts} wavefronts a shared request where {wavefronts_ideal} would do: bank conflicts, "
-         "{conflict_ways}-way in the worst line", ("bank_conflicts", "wavefronts", "conflict_ways")),
+    Rule("bank conflicts, one kind", lambda f: _conflicts(f) and f["conflict_ways"] == f["conflict_least"],
+         f"{_CONFLICTS}, a {{conflict_ways}}-way bank conflict", ("bank_conflicts", "wavefronts", "conflict_ways")),
+    Rule("bank conflicts, several kinds", lambda f: _conflicts(f) and f["conflict_ways"] > f["conflict_least"],
+         f"{_CONFLICTS}, a {{conflict_least}}- to {{conflict_ways}}-way bank conflict",
+         ("bank_conflicts", "wavefronts", "conflict_ways")),
     Rule("shared atomics meet", lambda f: f["shared_atomic_wavefronts"] >= 1.25,
          "{shared_atomic_wavefronts} wavefronts a shared atomic: lanes of a warp meet", ("shared_atomic_wavefronts",)),
     Rule("global atomics", lambda f: f["atomics"] > 0, "{atomics} global atomics, {atomic_sectors} sectors a request",

@@ -10,6 +10,7 @@ from kernelbench.simt import ir
 from kernelbench.simt.machine import LaunchReport
 
 SECTOR = 32
+WAYS_ABOVE = 64  # as in machine.hpp: the least ways of a conflict are kept as what they lack of it
 # Fields of kernelbench.counters.Counters, from fields of native.COUNTERS.
 LOADS = {
     "global_load_requests": "requests",
@@ -40,6 +41,7 @@ def launch_counters(report: LaunchReport) -> LaunchCounters:
     """Totals and lines of a launch; where blocks were sampled, scaled to the whole grid."""
     factor = report.blocks / report.blocks_run if report.blocks_run else 1.0
     lines: dict[tuple[str, int], Counters] = defaultdict(Counters)
+    conflicts: dict[tuple[str, int], tuple[int, int]] = {}
     unplaced = Counters()
     for one, row in zip(report.sources, report.counters, strict=True):
         if not row["warps"]:
@@ -48,10 +50,13 @@ def launch_counters(report: LaunchReport) -> LaunchCounters:
         if one.source is None:
             unplaced += counters
         else:
-            lines[one.source.file, one.source.line] += counters
-    touched = Counters(
-        read_once_bytes=SECTOR * report.sectors_read, written_once_bytes=SECTOR * report.sectors_written
-    )
+            place = (one.source.file, one.source.line)
+            lines[place] += counters
+            if row["most_ways"]:
+                least, most = conflicts.get(place, (WAYS_ABOVE, 0))
+                ways = min(least, WAYS_ABOVE - int(row["least_ways"])), max(most, int(row["most_ways"]))
+                conflicts[place] = ways
+    touched = Counters(read_once_bytes=SECTOR * report.sectors_read, written_once_bytes=SECTOR * report.sectors_written)
     total = sum(lines.values(), unplaced + touched)
     return LaunchCounters(
         entry=report.entry,
@@ -60,6 +65,7 @@ def launch_counters(report: LaunchReport) -> LaunchCounters:
         blocks=report.blocks,
         blocks_run=report.blocks_run,
         faults=tuple(str(fault) for fault in report.faults),
+        conflicts=conflicts,
     )
 
 

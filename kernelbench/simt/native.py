@@ -35,7 +35,7 @@ u8, u32, u64, i64, f64 = ctypes.c_uint8, ctypes.c_uint32, ctypes.c_uint64, ctype
 
 COUNTERS = np.dtype(
     [(name, np.uint64) for name in ("warps", "threads", "requests", "sectors", "ideal_sectors", "shared_requests",
-     "wavefronts", "ideal_wavefronts", "local_requests", "local_sectors", "divergences")]
+     "wavefronts", "ideal_wavefronts", "local_requests", "local_sectors", "divergences", "most_ways", "least_ways")]
 )  # fmt: skip
 FAULTS = np.dtype([*((name, np.uint32) for name in ("kind", "source", "warp", "lane")),
                    *((name, np.uint64) for name in ("block", "address", "count"))])  # fmt: skip

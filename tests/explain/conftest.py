@@ -38,12 +38,13 @@ def counted(
     role: str = "kernel",
     shape: LaunchShape = SHAPE,
     lines: dict[tuple[str, int], Counters] | None = None,
+    conflicts: dict[tuple[str, int], tuple[int, int]] | None = None,
     sampled: str = "",
     **counters: Any,
 ) -> Counted:
     """A lean kernel but for the given counters; each of several launches does the same."""
     one = Counters(**{**LEAN, **counters})
-    run = LaunchCounters("kernel", one, lines or {}, blocks=shape.blocks, blocks_run=shape.blocks)
+    run = LaunchCounters("kernel", one, lines or {}, shape.blocks, shape.blocks, conflicts or {})
     return Counted(
         CASE,
         name,

@@ -140,11 +140,14 @@ def test_sources_are_found_where_the_project_is_now(make):
     assert listing.lines[0].text.startswith("// Softmax")
 
 
-def test_the_worst_line_is_told(make):
-    lines = {
-        ("a.cu", 1): Counters(shared_load_wavefronts=100, shared_load_ideal_wavefronts=10),
-        ("a.cu", 2): Counters(shared_load_wavefronts=10, shared_load_ideal_wavefronts=10),
-    }
-    found = explain_case("seq=512", {"tree": make("tree", lines=lines, **CONFLICTS)}, H200)
-    (sentence,) = [one for one in found.sentences if "bank conflicts" in one.text]
-    assert sentence.text.endswith("bank conflicts, 10-way in the worst line")
+@pytest.mark.parametrize(
+    ("conflicts", "text"),
+    [
+        ({("a.cu", 1): (2, 8), ("a.cu", 2): (4, 16)}, "a 2- to 16-way bank conflict"),
+        ({("a.cu", 1): (2, 2)}, "a 2-way bank conflict"),
+    ],
+)
+def test_how_many_ways_a_conflict_has_is_told(make, conflicts, text):
+    found = explain_case("seq=512", {"tree": make("tree", conflicts=conflicts, **CONFLICTS)}, H200)
+    (sentence,) = [one for one in found.sentences if "bank conflict" in one.text]
+    assert sentence.text == f"3.3 wavefronts a shared request where 1 would do, {text}"

@@ -21,6 +21,14 @@ u32 strided_wavefronts(const u64* offsets) {
     return bend ? 0 : std::min<u32>(LANES, u32(step / 4) & (0u - u32(step / 4)));
 }
 
+void count_conflict(Counters& counters, u64 passes, u64 ideal) {
+    if (ideal && passes > ideal) {
+        const u64 ways = std::min((passes + ideal - 1) / ideal, WAYS_ABOVE - 1);
+        counters.most_ways = std::max(counters.most_ways, ways);
+        counters.least_ways = std::max(counters.least_ways, WAYS_ABOVE - ways);
+    }
+}
+
 void count_shared(Counters& counters, u32 bytes, Purpose purpose, const Access& access) {
     ++counters.shared_requests;
     if (access.lanes == ALL && bytes == 4) {
@@ -28,11 +36,15 @@ void count_shared(Counters& counters, u32 bytes, Purpose purpose, const Access& 
         if (const u32 passes = broadcast ? 1 : strided_wavefronts(access.at)) {
             counters.wavefronts += passes;
             ++counters.ideal_wavefronts;
+            count_conflict(counters, purpose == Purpose::update ? 0 : passes, 1);
             return;
         }
     }
-    counters.wavefronts += count_wavefronts(access.at, access.lanes, bytes, purpose);
-    counters.ideal_wavefronts += count_ideal_wavefronts(access.at, access.lanes, bytes);
+    const u64 passes = count_wavefronts(access.at, access.lanes, bytes, purpose);
+    const u64 ideal = count_ideal_wavefronts(access.at, access.lanes, bytes);
+    counters.wavefronts += passes;
+    counters.ideal_wavefronts += ideal;
+    count_conflict(counters, purpose == Purpose::update ? 0 : passes, ideal);
 }
 
 FaultKind outside(Purpose purpose) {
@@ -76,6 +88,19 @@ void check_shared(Warp& warp, const Instruction& instruction, u32 bytes, Purpose
     if (&owner == warp.state->block && access.lanes) {
         owner.shadow->access(warp, instruction, access.lanes, access.at, bytes, purpose);
     }
+}
+
+void check_local(Warp& warp, const Instruction& instruction, u32 bytes, Purpose purpose, const Access& access,
+                 u64 size) {
+    each_lane(access.lanes, [&](int lane) {
+        u8* states = warp.state->local_states + u64(lane) * size + access.at[lane];
+        if (purpose != Purpose::write && std::find(states, states + bytes, 0) != states + bytes) {
+            fault(warp, instruction, FaultKind::uninitialised_local, lane, LOCAL_WINDOW + access.at[lane]);
+        }
+        if (purpose != Purpose::read) {
+            std::memset(states, 1, bytes);
+        }
+    });
 }
 
 // Lanes of `access` in the shared memory of `owner`, as offsets.
@@ -168,6 +193,9 @@ void access_argument(Warp& warp, const Instruction& instruction, u32 bytes, Purp
     const u64 size = state.worker->launch->local_bytes;
     access.shape = Shape::scattered;
     keep_good(warp, instruction, bytes, purpose, access, size, LOCAL_WINDOW);
+    if (state.local_states) {
+        check_local(warp, instruction, bytes, purpose, access, size);
+    }
     for (int lane = 0; lane < LANES; ++lane) {
         access.at[lane] += reinterpret_cast<u64>(state.local) + u64(lane) * size;
     }

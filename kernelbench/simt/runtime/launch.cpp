@@ -82,7 +82,7 @@ void add_counters(Launch& launch, const Worker& worker) {
     const u64* from = reinterpret_cast<const u64*>(worker.counters.data());
     u64* into = reinterpret_cast<u64*>(launch.counters);
     for (size_t k = 0; k < worker.counters.size() * fields; ++k) {
-        into[k] += from[k];
+        into[k] = k % fields < fields - JOINED_BY_MAXIMUM ? into[k] + from[k] : std::max(into[k], from[k]);
     }
     launch.executed += worker.executed;
     launch.blocks_run += worker.blocks_run;

@@ -28,7 +28,12 @@ struct Counters {  // of one lowered instruction
     u64 shared_requests, wavefronts, ideal_wavefronts;      // shared
     u64 local_requests, local_sectors;
     u64 divergences;
+    // Of shared loads and stores that conflict: the most passes over the fewest that they need, and WAYS_ABOVE less the
+    // least of them, so that both are joined by taking the larger.
+    u64 most_ways, least_ways;
 };
+constexpr u64 WAYS_ABOVE = 64;
+constexpr size_t JOINED_BY_MAXIMUM = 2;  // the last fields; all others are added up
 
 // How an input makes its elements at the first touch.
 struct Generator {
@@ -126,7 +131,8 @@ struct WarpState {
     u64 cluster_phase;  // of the cluster's barrier that it last arrived for
     u64 left;        // instructions until others have a turn
     u64 met;         // tick of the last meeting of its lanes
-    u8* local;       // 32 lanes x local_bytes
+    u8* local;         // 32 lanes x local_bytes
+    u8* local_states;  // strict: a byte a byte of it, 1: written
     std::vector<Path> stack;
 };
 
