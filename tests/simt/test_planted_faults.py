@@ -44,7 +44,9 @@ def planted(compiler: Compiler) -> str:
 
 @dataclass(frozen=True)
 class Planted:
-    """`address`: an array and the bytes from its start, or `shared` or `local` and an offset, or "" for none."""
+    """`address`: an array and the bytes from its start, `shared` or `local` and an offset, `named` and the lanes that
+    a shuffle names, or "" for none. Of a race the later access is reported: warps run in turn, the last one that
+    came to a barrier first."""
 
     entry: str
     kind: str
@@ -82,16 +84,18 @@ FAULTS = (
     Planted("adds_past_the_end", "out_of_bounds_write", 1, 7, ("y", 4000), always=True),
     Planted("misaligned_load", "misaligned", 0, 1, ("x", 4), count=31, threads=63, always=True),
     Planted("misaligned_store", "misaligned", 0, 0, ("y", 4), count=15, threads=15, always=True),
-    Planted("shared_past_the_end", "out_of_bounds_read", 0, 24, ("shared", 256), n=40, count=40, always=True),
+    Planted("shared_past_the_end", "out_of_bounds_read", 1, 31, ("shared", 256), n=1, always=True),
     Planted("adds_to_nothing", "uninitialised_global", 0, 0, ("y", 0), count=64),
     Planted("tail_of_the_tile", "uninitialised_shared", 0, 0, ("shared", 252), n=48, count=16),
     Planted("local_never_written", "uninitialised_local", 0, 0, ("local", 16), n=5, threads=16, count=16),
-    Planted("reads_what_another_writes", "shared_race", 1, 0, ("shared", 0), count=32),
-    Planted("writes_what_another_reads", "shared_race", 1, 0, ("shared", 128), count=32),
+    Planted("reads_what_another_writes", "shared_race", 0, 0, ("shared", 0), count=32),
+    Planted("writes_what_another_reads", "shared_race", 0, 0, ("shared", 128), count=32),
     Planted("both_write", "shared_race", 1, 0, ("shared", 0), count=32),
     Planted("lanes_without_a_meeting", "warp_race", 0, 0, ("shared", 124), threads=32, count=32),
-    Planted("barrier_in_a_branch", "divergent_barrier", 1, 0, n=48, always=True),
-    Planted("shuffle_in_a_branch", "inactive_lane", 0, 0, n=16, threads=32, count=16, always=True),
+    Planted("barrier_in_a_branch", "divergent_barrier", 1, 0, n=48, elements=128, always=True),
+    Planted(
+        "shuffle_in_a_branch", "inactive_lane", 0, 0, ("named", 0xFFFFFFFF), n=16, threads=32, count=16, always=True
+    ),
     Planted("waits_for_nobody", "deadlock", 0, 0, always=True),
     Planted("never_ends", "endless", 0, 0, threads=32, always=True),
     Planted("asserts", "assertion", 1, 3, always=True),
@@ -122,7 +126,7 @@ def place(simulation: Simulation, address: tuple[str, int] | str) -> int:
     if isinstance(address, str):
         return 0
     name, offset = address
-    windows = {"shared": SHARED, "local": LOCAL}
+    windows = {"shared": SHARED, "local": LOCAL, "named": 0}
     return offset + (windows[name] if name in windows else simulation.address(name))
 
 

@@ -26,9 +26,12 @@ _STATEMENT = re.compile(
 )
 _TABLE = re.compile(r"\s*\.(branchtargets|calltargets|callprototype)(?![A-Za-z0-9_])")
 LOCATION = re.compile(
-    r"\s*([0-9]{1,9})\s+([0-9]{1,9})\s+[0-9]{1,9}"
-    rf"(?:\s*,\s*function_name\s+{NAME}(?:\s*\+\s*[0-9]{{1,9}})?\s*,\s*inlined_at(?:\s+[0-9]{{1,9}}){{3}})?"
+    r"\s*([0-9]{1,9})\s+([0-9]{1,9})\s+([0-9]{1,9})"
+    rf"(?:\s*,\s*function_name\s+{NAME}(?:\s*\+\s*[0-9]{{1,9}})?"
+    r"\s*,\s*inlined_at\s+([0-9]{1,9})\s+([0-9]{1,9})\s+([0-9]{1,9}))?"
 )
+# Headers of CUDA: what is inlined from them belongs to the line that calls it.
+_TOOLKIT = re.compile(r"/(?:targets/[^/]+|cuda[^/]*|nvidia/[^/]+)/include/")
 _PRAGMA = re.compile(r'\s*"[^"\n]*"(?:\s*,\s*"[^"\n]*")*\s*;')
 _SPACES = {".shared": "shared", ".local": "local", ".param": "param"}
 
@@ -59,7 +62,8 @@ class BodyReader:
         self._waiting: list[_Waiting] = []
         self._variables: list[Variable] = []
         self._source: SourceLine | None = None
-        self._sources: dict[tuple[str, str], SourceLine | None] = {}
+        self._sources: dict[tuple[str, ...], SourceLine | None] = {}
+        self._callers: dict[tuple[str, ...], tuple[str, ...]] = {}  # file, line, column -> of the call, where inlined
         self._opcodes: dict[str, tuple[str, ...]] = {}
         self._line = 0
 
@@ -195,12 +199,23 @@ class BodyReader:
         match = LOCATION.match(self._text.text, position)
         if match is None:
             declarations.refuse("expected file, line and column after .loc")
-        key = match[1], match[2]
-        if key not in self._sources:
-            file, line = self._files.get(int(match[1])), int(match[2])
-            self._sources[key] = SourceLine(file, line) if file is not None and line else None
-        self._source = self._sources[key]
+        key, caller = match.groups()[:3], match.groups()[3:]
+        if caller[0] is not None:
+            self._callers[key] = caller
+        if match.groups() not in self._sources:
+            self._sources[match.groups()] = self._source_line(key)
+        self._source = self._sources[match.groups()]
         return match.end()
+
+    def _source_line(self, key: tuple[str, ...]) -> SourceLine | None:
+        seen = {key}
+        while key in self._callers and _TOOLKIT.search(self._files.get(int(key[0])) or ""):
+            key = self._callers[key]
+            if key in seen:
+                break
+            seen.add(key)
+        file, line = self._files.get(int(key[0])), int(key[1])
+        return SourceLine(file, line) if file is not None and line else None
 
     def _finish(self, entry: bool) -> Function:
         for waiting in self._waiting:

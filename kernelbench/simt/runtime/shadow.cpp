@@ -79,40 +79,50 @@ void SharedShadow::exchange(u32 warp, u64 offset) {
     join(word, &published_[size_t(warp) * warps_]);
 }
 
-void SharedShadow::report(Warp& warp, const Instruction& instruction, u32 lane, u64 offset, const Touch& touch) {
+bool SharedShadow::report(Warp& warp, const Instruction& instruction, u32 lane, u64 offset, const Touch& touch) {
     if (touch.clock <= base_) {
-        return;
+        return false;
     }
     if (touch.warp != warp.index) {
-        if (!ordered(touch, warp.index)) {
-            fault(warp, instruction, FaultKind::shared_race, lane, offset);
+        if (ordered(touch, warp.index)) {
+            return false;
         }
-    } else if (touch.lane != lane && touch.tick > warp.state->met && touch.tick != ticks(warp)) {
-        fault(warp, instruction, FaultKind::warp_race, lane, offset);
+        fault(warp, instruction, FaultKind::shared_race, lane, SHARED_WINDOW + offset);
+        return true;
     }
+    if (touch.lane == lane || touch.tick <= warp.state->met || touch.tick == ticks(warp)) {
+        return false;
+    }
+    fault(warp, instruction, FaultKind::warp_race, lane, SHARED_WINDOW + offset);
+    return true;
 }
 
-void SharedShadow::check(Warp& warp, const Instruction& instruction, u32 lane, u64 offset, const Byte& byte,
+bool SharedShadow::check(Warp& warp, const Instruction& instruction, u32 lane, u64 offset, const Byte& byte,
                          Purpose purpose) {
-    if (!(byte.atomic && purpose == Purpose::update)) {
-        report(warp, instruction, lane, offset, byte.write);
+    const bool both_atomic = byte.atomic && purpose == Purpose::update;
+    if (!both_atomic && report(warp, instruction, lane, offset, byte.write)) {
+        return true;
     }
     if (purpose == Purpose::read) {
-        return;
+        return false;
     }
     Touch read = byte.read;
     if (byte.many_lanes && read.lane == lane) {
         read.lane = LANES;  // some other lane read, too
     }
-    report(warp, instruction, lane, offset, read);
+    if (report(warp, instruction, lane, offset, read)) {
+        return true;
+    }
     if (byte.readers && byte.read.clock > base_) {
         const Clock* clocks = &readers_[size_t(byte.readers - 1) * warps_];
         for (u32 reader = 0; reader < warps_; ++reader) {
             if (reader != warp.index && clocks[reader] > clocks_of(warp.index)[reader]) {
-                fault(warp, instruction, FaultKind::shared_race, lane, offset);
+                fault(warp, instruction, FaultKind::shared_race, lane, SHARED_WINDOW + offset);
+                return true;
             }
         }
     }
+    return false;
 }
 
 void SharedShadow::add_reader(Byte& byte, const Touch& now) {
@@ -154,12 +164,10 @@ void SharedShadow::record(Warp& warp, u32 lane, u64 offset, Byte& byte, Purpose 
 void SharedShadow::access(Warp& warp, const Instruction& instruction, u32 lanes, const u64* offsets, u32 bytes,
                           Purpose purpose) {
     each_lane(lanes, [&](int lane) {
-        for (u32 k = 0; k < bytes; ++k) {
-            const size_t faults_before = warp.state->worker->faults.size();
-            check(warp, instruction, lane, offsets[lane] + k, bytes_[offsets[lane] + k], purpose);
-            if (warp.state->worker->faults.size() != faults_before) {
-                break;  // one report a lane
-            }
+        u64 at = offsets[lane];
+        const u64 end = at + bytes;
+        while (at < end && !check(warp, instruction, lane, at, bytes_[at], purpose)) {
+            ++at;  // up to the first report of a lane
         }
     });
     each_lane(lanes, [&](int lane) {

@@ -44,8 +44,9 @@ private:
 
     Clock* clocks_of(u32 warp) { return &clocks_[size_t(warp) * warps_]; }
     bool ordered(const Touch& touch, u32 warp) { return touch.clock <= clocks_of(warp)[touch.warp]; }
-    void report(Warp& warp, const Instruction& instruction, u32 lane, u64 offset, const Touch& touch);
-    void check(Warp& warp, const Instruction& instruction, u32 lane, u64 offset, const Byte& byte, Purpose purpose);
+    // Both say whether there was a hazard.
+    bool report(Warp& warp, const Instruction& instruction, u32 lane, u64 offset, const Touch& touch);
+    bool check(Warp& warp, const Instruction& instruction, u32 lane, u64 offset, const Byte& byte, Purpose purpose);
     void record(Warp& warp, u32 lane, u64 offset, Byte& byte, Purpose purpose);
     void add_reader(Byte& byte, const Touch& now);
     void exchange(u32 warp, u64 offset);

@@ -209,6 +209,11 @@ def _atomics() -> Iterator[Trial]:
         yield trial(f"global addition of int32, {name}", "atomics:add_i32", 2, 128, {"slot": slot, "y": zeros(256)})
         yield trial(f"shared addition of int32, {name}", "atomics:shared_add_i32", 1, 256,
                     {"slot": slot, "y": empty(256, dtype="int32")})  # fmt: skip
+    for reach in (64, 128, 256, 512, 2048):  # one warp, each lane another element
+        for seed in range(6):
+            slot = np.random.default_rng(100 + seed).permutation(reach)[:32].astype(np.int32)
+            yield trial(f"global addition of int32, 32 of {reach}, seed {seed}", "atomics:add_i32", 1, 32,
+                        {"slot": slot, "y": zeros(reach)})  # fmt: skip
     for kind, dtype in (("u64", "uint64"), ("f32", "float32"), ("f64", "float64")):
         for name in ("apart", "random"):
             yield trial(f"global addition of {kind}, {name}", f"atomics:add_{kind}", 2, 128,

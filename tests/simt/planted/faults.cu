@@ -1,4 +1,4 @@
-// One mistake a kernel. `// here` marks the line at which it shows.
+// One mistake a kernel. `// here` marks the line at which it shows; of a race it may be either of two.
 #include <cassert>
 
 extern "C" __global__ void reads_past_the_end(const float* x, float* y, int n) {
@@ -77,8 +77,10 @@ extern "C" __global__ void reads_what_another_writes(const float* x, float* y, i
   const int i = threadIdx.x;
   slots[i] = x[i];
   __syncthreads();
-  if (i < 32) slots[i] = 1.0f;
-  else y[i] = slots[i - 32];  // here
+  if (i < 32)
+    slots[i] = 1.0f;  // here
+  else
+    y[i] = slots[i - 32];  // or here
 }
 
 extern "C" __global__ void writes_what_another_reads(const float* x, float* y, int n) {
@@ -86,8 +88,10 @@ extern "C" __global__ void writes_what_another_reads(const float* x, float* y, i
   const int i = threadIdx.x;
   slots[i] = x[i];
   __syncthreads();
-  if (i < 32) y[i] = slots[i + 32];
-  else slots[i] = 1.0f;  // here
+  if (i < 32)
+    y[i] = slots[i + 32];  // here
+  else
+    slots[i] = 1.0f;  // or here
 }
 
 extern "C" __global__ void both_write(const float* x, float* y, int n) {
@@ -123,6 +127,7 @@ extern "C" __global__ void barrier_in_a_branch(const float* x, float* y, int n) 
     __syncthreads();  // here
     y[threadIdx.x] += 1;
   }
+  y[threadIdx.x + 64] = x[threadIdx.x];
 }
 
 extern "C" __global__ void shuffle_in_a_branch(const float* x, float* y, int n) {
