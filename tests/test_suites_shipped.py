@@ -92,6 +92,29 @@ def test_bert_has_attention_shapes_with_prime_lengths(suites):
     assert [case.dtype for case in suite.cases].count("float32") == 1
 
 
+def test_log_softmax_has_the_published_shapes_and_the_sweep_runs_on_them(suites):
+    published = [((128, 128, 16, 16), 0), ((512, 896, 4, 12), 1)]
+    for name in ("log_softmax", "log_softmax_grid"):
+        assert list(dict.fromkeys((case.shape, case.axis) for case in suites[name].cases)) == published
+    assert {case.dtype for case in suites["log_softmax"].cases} == {"float32", "float16", "bfloat16"}
+
+
+def test_log_softmax_shapes_lie_on_both_sides_of_every_threshold(suites):
+    cases = suites["log_softmax_shapes"].cases
+    views = {case.outer_dim_inner for case in cases}
+    assert {inner for _, _, inner in views} >= {1, 64, 65, 1024, 1025, 4096}
+    assert {dim for _, dim, _ in views} >= {1, 2, 63, 64, 100_000}
+    assert ((2, 3, 4), 1) in {(case.shape, case.axis) for case in cases}, "the example of paddle-launch-rule"
+
+
+def test_reduce_goes_from_one_block_to_more_than_any_cache_holds(suites):
+    sizes = axis_values(suites["reduce"], "n")
+    assert (sizes[0], sizes[-1]) == (2**8, 2**28)
+    assert {2**22, 2**25} <= set(sizes), "the published sizes"
+    odd = [case.elements for case in suites["reduce_shapes"].cases]
+    assert {1, 2, 3, 257, 513, 1_000_003} <= set(odd)
+
+
 def test_the_examples_of_the_page_on_suites_are_as_it_says(tmp_path, monkeypatch):
     page = (places.ROOT / "docs" / "writing-a-suite.md").read_text()
     catalog = load_catalog(specimens=True)  # suites name the specimens that verification must reject
