@@ -8,7 +8,7 @@ writes shares no slot with what the same instruction reads.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 
@@ -26,6 +26,15 @@ class Slots:
     bytes: int
 
 
+@dataclass(frozen=True)
+class Step:
+    """An instruction as liveness sees it: numbers of registers, and whether it is unguarded."""
+
+    reads: tuple[int, ...]
+    writes: tuple[int, ...]
+    always: bool
+
+
 def slot_bytes(type_name: str) -> int:
     """Bytes of a register of this type: those of the type, at least 2."""
     return max(2, ir.TYPE_BYTES[type_name])
@@ -34,60 +43,65 @@ def slot_bytes(type_name: str) -> int:
 def allocate(code: Sequence[ir.Instruction], flow: ControlFlow) -> Slots:
     """Slots of all registers that `code` mentions. Those that may be read before they are written, and are zeroed
     for that, share none."""
-    types = {
-        register.name: register.type
-        for one in code
-        for register in (*reads(one), *writes(one))
-        if register.type != "pred"
-    }
-    spans = _spans(code, flow.blocks, {name: number for number, name in enumerate(types)})
-    alone = {name: (0, len(code)) for name in flow.undefined if name in types}
-    offsets: dict[str, int] = {}
-    busy: dict[int, list[tuple[int, int]]] = {}  # by width: (last instruction, offset) of slots, first to end first
+    numbers: dict[str, int] = {}
+    types: list[str] = []
+    steps = []
+    for one in code:
+        found = []
+        for registers in (reads(one), writes(one)):
+            for register in registers:
+                if register.type != "pred" and register.name not in numbers:
+                    numbers[register.name] = len(types)
+                    types.append(register.type)
+            found.append(tuple(numbers[register.name] for register in registers if register.type != "pred"))
+        steps.append(Step(found[0], found[1], one.guard is None))
+    spans = _spans(steps, flow.blocks, len(types))
+    for name in flow.undefined & numbers.keys():
+        spans[numbers[name]] = (0, len(code))
+    offsets, total = _packed(spans, [slot_bytes(type_name) for type_name in types])
+    return Slots({name: offsets[number] for name, number in numbers.items()}, total)
+
+
+def _packed(spans: Sequence[tuple[int, int]], widths: Sequence[int]) -> tuple[list[int], int]:
+    """Offset of each span, and bytes in all."""
+    offsets = [0] * len(spans)
+    busy: dict[int, list[tuple[int, int]]] = {width: [] for width in widths}  # (end, offset), first to end first
     total = 0
-    for name, (start, end) in sorted((dict(zip(types, spans, strict=True)) | alone).items(), key=lambda item: item[1]):
-        width = slot_bytes(types[name])
-        slots = busy.setdefault(width, [])
+    for number in sorted(range(len(spans)), key=lambda number: spans[number]):
+        (start, end), slots = spans[number], busy[widths[number]]
         if slots and slots[0][0] < start:
             _, offset = heappop(slots)
         else:
-            offset, total = total, total + LANES * width
+            offset, total = total, total + LANES * widths[number]
         heappush(slots, (end, offset))
-        offsets[name] = offset
-    return Slots(offsets, total)
+        offsets[number] = offset
+    return offsets, total
 
 
-def _spans(
-    code: Sequence[ir.Instruction], blocks: Sequence[Block], numbers: Mapping[str, int]
-) -> list[tuple[int, int]]:
+def _spans(steps: Sequence[Step], blocks: Sequence[Block], registers: int) -> list[tuple[int, int]]:
     """First and last instruction where each register is mentioned or alive."""
-    if len(numbers) * len(blocks) > MOST_BITS:
-        return [(0, len(code))] * len(numbers)
-    first, last = [len(code)] * len(numbers), [-1] * len(numbers)
-
-    def cover(number: int, index: int) -> None:
-        first[number], last[number] = min(first[number], index), max(last[number], index)
-
-    for index, one in enumerate(code):
-        for register in (*reads(one), *writes(one)):
-            if register.name in numbers:
-                cover(numbers[register.name], index)
-    alive = _alive(code, blocks, numbers)
+    if registers * len(blocks) > MOST_BITS:
+        return [(0, len(steps))] * registers
+    first, last = [len(steps)] * registers, [-1] * registers
+    for index, step in enumerate(steps):
+        for number in (*step.reads, *step.writes):
+            first[number], last[number] = min(first[number], index), index
+    alive = _alive(steps, blocks)
     for block, at_start in zip(blocks, alive, strict=True):
         for number in _bits(at_start):
-            cover(number, block.start)
+            first[number], last[number] = min(first[number], block.start), max(last[number], block.start)
         for number in _bits(_any(alive[successor] for successor in block.successors)):
-            cover(number, block.end - 1)
+            first[number], last[number] = min(first[number], block.end - 1), max(last[number], block.end - 1)
     return list(zip(first, last, strict=True))
 
 
-def _alive(code: Sequence[ir.Instruction], blocks: Sequence[Block], numbers: Mapping[str, int]) -> list[int]:
+def _alive(steps: Sequence[Step], blocks: Sequence[Block]) -> list[int]:
     """By block, a bit for each register that is alive where it starts. A guarded write ends no life."""
     alive, kept = [], []
     for block in blocks:
-        exposed, written = _summary(code[block.start : block.end], numbers)
-        alive.append(exposed)
-        kept.append(~written)
+        exposed, written = _summary(steps[block.start : block.end])
+        alive.append(_any(1 << number for number in exposed))
+        kept.append(~_any(1 << number for number in written))
     changed = True
     while changed:
         changed = False
@@ -99,21 +113,18 @@ def _alive(code: Sequence[ir.Instruction], blocks: Sequence[Block], numbers: Map
     return alive
 
 
-def _summary(code: Sequence[ir.Instruction], numbers: Mapping[str, int]) -> tuple[int, int]:
-    """Registers read before they are written, and registers surely written, as bits."""
-    exposed = written = 0
-    for one in code:
-        exposed |= _mask(reads(one), numbers) & ~written
-        if one.guard is None:
-            written |= _mask(writes(one), numbers)
+def _summary(steps: Sequence[Step]) -> tuple[set[int], set[int]]:
+    """Registers read before they are written, and registers surely written."""
+    exposed: set[int] = set()
+    written: set[int] = set()
+    for step in steps:
+        exposed.update(number for number in step.reads if number not in written)
+        if step.always:
+            written.update(step.writes)
     return exposed, written
 
 
-def _mask(registers: Sequence[ir.Register], numbers: Mapping[str, int]) -> int:
-    return _any(1 << numbers[one.name] for one in registers if one.name in numbers)
-
-
-def _any(masks: Iterator[int]) -> int:
+def _any(masks: Iterable[int]) -> int:
     found = 0
     for mask in masks:
         found |= mask
