@@ -68,17 +68,18 @@ def command_text(arguments: Sequence[str]) -> str:
 
 
 def git_commit() -> str | None:
-    """The checkout's commit, with `-dirty` where files differ from it. Outside of a checkout (an installed
-    package, a tree copied to another machine) what KERNELBENCH_COMMIT says, else None."""
+    """What KERNELBENCH_COMMIT says (of a tree copied to another machine, whose git may be an older one), else the
+    checkout's commit, with `-dirty` where files differ from it; None outside of a checkout."""
     folder = places.PACKAGE.parent
-    named = os.environ.get("KERNELBENCH_COMMIT")
+    if named := os.environ.get("KERNELBENCH_COMMIT"):
+        return named[:12]
     if not (folder / ".git").exists():
-        return named
+        return None
     try:
         commit = _git(folder, "rev-parse", "--short=12", "HEAD")
         changed = _git(folder, "status", "--porcelain", "--untracked-files=no")
     except (OSError, subprocess.SubprocessError):
-        return named  # no git here, or a copy that git does not take for a checkout
+        return None
     return f"{commit}-dirty" if changed else commit
 
 

@@ -223,7 +223,6 @@ def test_the_commit_is_named_and_marked_where_files_differ(tmp_path: Path, monke
     assert environment.git_commit() == "0123456789ab", "a copy that has a .git, and nothing in it"
     monkeypatch.delenv("KERNELBENCH_COMMIT")
     assert environment.git_commit() is None, "a checkout without a commit"
-    monkeypatch.setenv("KERNELBENCH_COMMIT", "0123456789ab")
     (tmp_path / "file").write_text("one")
     git(tmp_path, "add", "file")
     git(tmp_path, "commit", "-qm", "one")
@@ -233,3 +232,5 @@ def test_the_commit_is_named_and_marked_where_files_differ(tmp_path: Path, monke
     assert environment.git_commit() == commit
     (tmp_path / "file").write_text("two")
     assert environment.git_commit() == f"{commit}-dirty"
+    monkeypatch.setenv("KERNELBENCH_COMMIT", "0123456789abcdef")
+    assert environment.git_commit() == "0123456789ab", "a copy whose git is older than its files"

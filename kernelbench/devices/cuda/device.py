@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import cupy
@@ -12,9 +13,9 @@ from cupy.cuda import runtime
 
 from kernelbench import dtypes
 from kernelbench.contracts import LARGE_SCRATCH_BYTES, Executable
+from kernelbench.devices.context import STREAMS, Chain, choose_context
 from kernelbench.devices.cuda import arrays as arrays_on_gpu
 from kernelbench.devices.cuda.clock import CudaClock
-from kernelbench.devices.context import STREAMS, Chain, choose_context
 from kernelbench.devices.cuda.failures import cuda_errors
 from kernelbench.devices.cuda.properties import existing, properties_of
 from kernelbench.devices.nvml import Nvml
@@ -53,6 +54,7 @@ class CudaDevice:
         self.stream.use()
         self._nvml = _nvml(self._device.pci_bus_id)
         self._modules: dict[str, Any] = {}
+        self._pools: dict[int, Any] = {}  # by id of the arrays that they belong to
         self._scratch: dict[int, Any] = {}  # by id of the arrays that it belongs to
         self._zones: list[tuple[str, Any, Any]] = []
         self.clock = CudaClock(self.stream, max(2 * self.properties.l2_bytes, FLUSH_LEAST_BYTES))
@@ -111,6 +113,7 @@ class CudaDevice:
 
     def release(self) -> None:
         self._scratch.clear()
+        self._pools.clear()
         self._zones.clear()
         with cuda_errors("giving memory back"):
             cupy.get_default_memory_pool().free_all_blocks()
@@ -128,8 +131,14 @@ class CudaDevice:
         stream = self.stream
         if implementation.prepare is not None:
             prepare = implementation.prepare
-            call = _library_call(lambda: prepare(case, arrays, stream.ptr), f"preparing {implementation.name}")()
-            return _library_call(call, f"launching {implementation.name}")
+            with self._own_memory(arrays):
+                call = _library_call(lambda: prepare(case, arrays, stream.ptr), f"preparing {implementation.name}")()
+
+            def run() -> Any:
+                with self._own_memory(arrays):
+                    return call()
+
+            return _library_call(run, f"launching {implementation.name}")
         assert plan is not None
         assert binary is not None
         buffers = {**arrays, **self._scratch_buffers(plan, id(arrays))}
@@ -143,6 +152,15 @@ class CudaDevice:
                     call()
 
         return submit
+
+    def _own_memory(self, arrays: Arrays) -> AbstractContextManager[None]:
+        """What CuPy allocates inside, unless that is large, is kept for these arrays: each place in memory then has
+        its own work arrays, as it has its own scratch."""
+        if sum(array.nbytes for array in arrays.values()) > LARGE_SCRATCH_BYTES:
+            return nullcontext()
+        pool = self._pools.setdefault(id(arrays), cupy.cuda.MemoryPool())
+        allocator: AbstractContextManager[None] = cupy.cuda.using_allocator(pool.malloc)
+        return allocator
 
     def _module(self, binary: Binary) -> Any:
         if binary.key not in self._modules:
