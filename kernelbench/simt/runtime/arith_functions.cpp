@@ -28,7 +28,7 @@ void compute_sine(Warp& warp, const Instruction& instruction, u32 lanes) {
     f32 angles[LANES];
     std::memcpy(angles, lanes_of<f32>(warp.registers, instruction.a), sizeof(angles));
     compute<Single, 1>(warp, instruction, lanes, [](f32 a, f32, f32) { return sine_of(a, QUARTER); });
-    const u32 large = lanes_that<u32>([&](int lane) { return __builtin_fabsf(angles[lane]) > LARGEST_REDUCED; });
+    const u32 large = lanes_that([&](int lane) { return __builtin_fabsf(angles[lane]) > LARGEST_REDUCED; });
     f32* d = lanes_of<f32>(warp.registers, instruction.d);
     for (u32 left = lanes & large; left; left &= left - 1) {
         const int lane = first_lane(left);

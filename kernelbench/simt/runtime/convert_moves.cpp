@@ -58,7 +58,7 @@ constexpr u64 shared_of_generic(u64 address, u32 own_rank) {
 
 void test_space(Warp& warp, const Instruction& instruction, u32 lanes, bool shared, bool local) {
     const u64* a = lanes_of<u64>(warp.registers, instruction.a);
-    const u32 inside = lanes_that<u64>([&](int lane) {
+    const u32 inside = lanes_that([&](int lane) {
         const bool in_shared = in_window(a[lane], SHARED_WINDOW), in_local = in_window(a[lane], LOCAL_WINDOW);
         return shared == in_shared && local == in_local;
     });

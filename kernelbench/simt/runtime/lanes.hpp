@@ -33,8 +33,41 @@ namespace simt {
 using s128 = __int128;
 using u128 = unsigned __int128;
 
+// Lane by lane one of two: `yes` for those of `lanes`. The bits come from a table
+// because compilers vectorise that, and not a test of (lanes >> lane) & 1.
+struct LaneBits {
+    u32 bit[LANES];
+    constexpr LaneBits() : bit() {
+        for (int lane = 0; lane < LANES; ++lane) {
+            bit[lane] = 1u << lane;
+        }
+    }
+};
+constexpr LaneBits LANE_BITS;
+
+template <class T>
+inline void blend(T* to, const T* yes, const T* no, u32 lanes) {
+#pragma GCC ivdep
+    for (int lane = 0; lane < LANES; ++lane) {
+        const T first = yes[lane], second = no[lane];
+        to[lane] = lanes & LANE_BITS.bit[lane] ? first : second;
+    }
+}
+
+// What the elements of a lane are moved as.
+template <int BYTES>
+struct WordOf;
+template <>
+struct WordOf<2> { using type [[gnu::may_alias]] = u16; };
+template <>
+struct WordOf<4> { using type [[gnu::may_alias]] = u32; };
+template <>
+struct WordOf<8> { using type [[gnu::may_alias]] = u64; };
+template <>
+struct WordOf<16> { using type [[gnu::may_alias]] = u128; };
+
 // Where results go: into the register for a full warp, else into a buffer, of which the executing lanes are copied
-// at the end. PER_LANE elements of T make a lane.
+// at the end.
 template <class T, int PER_LANE = 1>
 class Result {
 public:
@@ -44,11 +77,9 @@ public:
 
     ~Result() {
         if (lanes_ != ALL) {
-#pragma GCC ivdep
-            for (int element = 0; element < LANES * PER_LANE; ++element) {
-                const bool executes = has(lanes_, element / PER_LANE);
-                register_[element] = executes ? buffer_[element] : register_[element];
-            }
+            using Word = typename WordOf<sizeof(T) * PER_LANE>::type;
+            Word* to = reinterpret_cast<Word*>(register_);
+            blend(to, reinterpret_cast<const Word*>(buffer_), static_cast<const Word*>(to), lanes_);
         }
     }
 
@@ -57,7 +88,7 @@ public:
 private:
     T* register_;
     u32 lanes_;
-    T buffer_[LANES * PER_LANE];
+    alignas(64) T buffer_[LANES * PER_LANE];
 };
 
 // d[lane] = f(a[lane], ..): operands come from instruction.a, b, c in this order.
@@ -109,14 +140,18 @@ inline void map_pairs(Warp& warp, const Instruction& instruction, u32 lanes, F f
     }
 }
 
-// Lanes, as bits, for which f(lane) holds. Its sum has the width of what is compared, so that it vectorises.
-template <class Mask, class F>
+// Lanes, as bits, for which f(lane) holds. In two steps, as what is compared may be wider or narrower than the bits.
+template <class F>
 inline u32 lanes_that(F f) {
-    Mask mask = 0;
+    u32 held[LANES];
     for (int lane = 0; lane < LANES; ++lane) {
-        mask |= f(lane) ? static_cast<Mask>(1) << lane : static_cast<Mask>(0);
+        held[lane] = f(lane);
     }
-    return static_cast<u32>(mask);
+    u32 mask = 0;
+    for (int lane = 0; lane < LANES; ++lane) {
+        mask |= held[lane] ? LANE_BITS.bit[lane] : 0;
+    }
+    return mask;
 }
 
 template <class T>

@@ -135,16 +135,16 @@ constexpr u32 find_nth_set(u32 mask, u32 base, s32 n) {
 
 // ---- prmt: each byte of the result is one of the eight of b:a ---------------------------------------
 
+constexpr u32 chosen_byte(u32 a, u32 b, u32 choice) {
+    const u32 word = choice & 4 ? b : a;
+    const u32 byte = word >> (8 * (choice & 3)) & 0xff;
+    const u32 sign = byte & 0x80 ? 0xff : 0;
+    return choice & 8 ? sign : byte;
+}
+
 constexpr u32 permuted(u32 a, u32 b, u32 selector) {
-    const u64 bytes = joined(a, b);
-    u32 result = 0;
-    for (u32 place = 0; place < 4; ++place) {
-        const u32 choice = selector >> (4 * place);
-        u32 byte = static_cast<u32>(bytes >> (8 * (choice & 7))) & 0xff;
-        byte = choice & 8 ? (byte & 0x80 ? 0xff : 0) : byte;  // the sign of the byte instead of it
-        result |= byte << (8 * place);
-    }
-    return result;
+    return chosen_byte(a, b, selector) | chosen_byte(a, b, selector >> 4) << 8 |
+           chosen_byte(a, b, selector >> 8) << 16 | chosen_byte(a, b, selector >> 12) << 24;
 }
 
 // Selectors of the other modes, by the two low bits of c; the tables are those of the PTX manual.
@@ -163,11 +163,15 @@ void permute(Warp& warp, const Instruction& instruction, u32 lanes, u32 mode) {
     const u32* a = lanes_of<u32>(warp.registers, instruction.a);
     const u32* b = lanes_of<u32>(warp.registers, instruction.b);
     const u32* c = lanes_of<u32>(warp.registers, instruction.c);
+    u32 selectors[LANES];
+    for (int lane = 0; lane < LANES; ++lane) {
+        selectors[lane] = mode == GENERAL ? c[lane] : SELECTORS[mode][c[lane] & 3];
+    }
     Result<u32> result(warp, instruction.d, lanes);
     u32* d = result.data();
 #pragma GCC ivdep
     for (int lane = 0; lane < LANES; ++lane) {
-        d[lane] = permuted(a[lane], b[lane], mode == GENERAL ? c[lane] : SELECTORS[mode][c[lane] & 3]);
+        d[lane] = permuted(a[lane], b[lane], selectors[lane]);
     }
 }
 

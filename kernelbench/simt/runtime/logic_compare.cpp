@@ -34,18 +34,9 @@ constexpr bool compares(T a, T b) {
     }
 }
 
-template <class T>
-struct MaskOf { using type = u32; };
-template <>
-struct MaskOf<u64> { using type = u64; };
-template <>
-struct MaskOf<s64> { using type = u64; };
-template <>
-struct MaskOf<f64> { using type = u64; };
-
 template <Comparison HOW, class T>
 u32 compare(const T* a, const T* b) {
-    return lanes_that<typename MaskOf<T>::type>([&](int lane) { return compares<HOW, T>(a[lane], b[lane]); });
+    return lanes_that([&](int lane) { return compares<HOW, T>(a[lane], b[lane]); });
 }
 
 template <class T>

@@ -19,19 +19,14 @@ void select(Warp& warp, const Instruction& instruction, u32 lanes) {
     const T* b = lanes_of<T>(warp.registers, instruction.b);
     const u32 first = lanes_where(warp, instruction.c, instruction.x[2]);
     Result<T> result(warp, instruction.d, lanes);
-    T* d = result.data();
-#pragma GCC ivdep
-    for (int lane = 0; lane < LANES; ++lane) {
-        const T one = a[lane], other = b[lane];
-        d[lane] = has(first, lane) ? one : other;
-    }
+    blend(result.data(), a, b, first);
 }
 
 // testp: `F` says of the bits of a number without its sign whether it is of the kind asked for.
 template <class Bits, class F>
 void test(Warp& warp, const Instruction& instruction, u32 lanes, F is) {
     const Bits* a = lanes_of<Bits>(warp.registers, instruction.a);
-    const u32 found = lanes_that<Bits>([&](int lane) { return is(static_cast<Bits>(a[lane] << 1) >> 1); });
+    const u32 found = lanes_that([&](int lane) { return is(static_cast<Bits>(a[lane] << 1) >> 1); });
     set_predicate(warp, instruction.d, found, lanes);
 }
 

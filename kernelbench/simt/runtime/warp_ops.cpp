@@ -9,32 +9,35 @@
 namespace simt {
 namespace {
 
-void check_members(Warp& warp, const Instruction& instruction, u32 lanes, u32 group, u32 mask) {
-    const u32 missing = mask & warp.live & ~lanes;
-    if (missing) {
-        fault(warp, instruction, FaultKind::inactive_lane, first_lane(group), mask);
-    } else if (group & ~mask) {
-        fault(warp, instruction, FaultKind::inactive_lane, first_lane(group & ~mask), mask);
-    }
+// Lanes of the group whose mask is right; the others are faults.
+u32 check_members(Warp& warp, const Instruction& instruction, u32 lanes, u32 group, u32 mask) {
+    const u32 wrong = mask & warp.live & ~lanes ? group : group & ~mask;
+    each_lane(wrong, [&](int lane) { fault(warp, instruction, FaultKind::inactive_lane, lane, mask); });
+    return group & ~wrong;
 }
 
-// Calls body(group): the lanes that execute and have the same mask, for each mask.
+// Calls body(group): the lanes that execute and have the same mask, for each mask. Gives the lanes with a right one.
 template <class Body>
-void each_group(Warp& warp, const Instruction& instruction, u32 lanes, Body body) {
+u32 each_group(Warp& warp, const Instruction& instruction, u32 lanes, Body body) {
     const u32* masks = lanes_of<u32>(warp.registers, instruction.e);
+    u32 right = 0;
     meet(warp, lanes);
     for (u32 left = lanes; left;) {
         const u32 mask = masks[first_lane(left)];
-        const u32 group = left & lanes_that<u32>([&](int lane) { return masks[lane] == mask; });
-        check_members(warp, instruction, lanes, group, mask);
+        const u32 group = left & lanes_that([&](int lane) { return masks[lane] == mask; });
+        right |= check_members(warp, instruction, lanes, group, mask);
         body(group);
         left &= ~group;
     }
+    return right;
 }
 
 void write_all(Warp& warp, const Instruction& instruction, u32 lanes, u32 value) {
-    u32* d = lanes_of<u32>(warp.registers, instruction.d);
-    each_lane(lanes, [&](int lane) { d[lane] = value; });
+    Result<u32> result(warp, instruction.d, lanes);
+    u32* d = result.data();
+    for (int lane = 0; lane < LANES; ++lane) {
+        d[lane] = value;
+    }
 }
 
 // ---- shfl: b is the offset or lane, c the clamp in bits 0..4 and the mask of segments in 8..12 -------
@@ -55,14 +58,27 @@ constexpr s32 shuffle_source(s32 lane, s32 operand, s32 first, s32 segments) {
     }
 }
 
+void gather(const u32* from, const s32* sources, u32* to) {
+#if defined(__AVX512F__)
+    const __m512i low = _mm512_loadu_si512(from), high = _mm512_loadu_si512(from + 16);
+    for (int lane = 0; lane < LANES; lane += 16) {
+        _mm512_storeu_si512(to + lane, _mm512_permutex2var_epi32(low, _mm512_loadu_si512(sources + lane), high));
+    }
+#else
+    for (int lane = 0; lane < LANES; ++lane) {
+        to[lane] = from[sources[lane] & 31];
+    }
+#endif
+}
+
 template <Shuffle MODE>
 void shuffle(Warp& warp, const Instruction& instruction, u32 lanes) {
     const u32* b = lanes_of<u32>(warp.registers, instruction.b);
     const u32* c = lanes_of<u32>(warp.registers, instruction.c);
-    u32* a = lanes_of<u32>(warp.registers, instruction.a);
+    const u32* a = lanes_of<u32>(warp.registers, instruction.a);
     s32 sources[LANES];
     u32 inside[LANES];
-    each_group(warp, instruction, lanes, [](u32) {});
+    const u32 right = each_group(warp, instruction, lanes, [](u32) {});
 #pragma GCC ivdep
     for (s32 lane = 0; lane < LANES; ++lane) {
         const s32 segments = static_cast<s32>(c[lane] >> 8 & 31), clamp = static_cast<s32>(c[lane] & 31);
@@ -75,19 +91,19 @@ void shuffle(Warp& warp, const Instruction& instruction, u32 lanes) {
     if (lanes != ALL) {
         each_lane(lanes, [&](int lane) {
             if (!has(lanes, sources[lane])) {
-                fault(warp, instruction, FaultKind::inactive_lane, lane, sources[lane]);
+                if (has(right, lane)) {
+                    fault(warp, instruction, FaultKind::inactive_lane, lane, sources[lane]);
+                }
                 sources[lane] = lane;
             }
         });
     }
     u32 values[LANES];
-    for (int lane = 0; lane < LANES; ++lane) {
-        values[lane] = a[sources[lane] & 31];
-    }
+    gather(a, sources, values);
     u32* d = lanes_of<u32>(warp.registers, instruction.d);
-    each_lane(lanes, [&](int lane) { d[lane] = values[lane]; });
+    blend(d, values, d, lanes);
     if (instruction.f != NONE) {
-        set_predicate(warp, instruction.f, lanes_that<u32>([&](int lane) { return inside[lane]; }), lanes);
+        set_predicate(warp, instruction.f, lanes_that([&](int lane) { return inside[lane]; }), lanes);
     }
 }
 
@@ -108,7 +124,7 @@ void match_any(Warp& warp, const Instruction& instruction, u32 lanes) {
     each_group(warp, instruction, lanes, [&](u32 group) {
         for (u32 left = group; left;) {
             const T value = a[first_lane(left)];
-            const u32 same = left & lanes_that<T>([&](int lane) { return a[lane] == value; });
+            const u32 same = left & lanes_that([&](int lane) { return a[lane] == value; });
             each_lane(same, [&](int lane) { found[lane] = same; });
             left &= ~same;
         }
@@ -124,7 +140,7 @@ void match_all(Warp& warp, const Instruction& instruction, u32 lanes) {
     u32 agreed = 0;
     each_group(warp, instruction, lanes, [&](u32 group) {
         const T value = a[first_lane(group)];
-        const bool all = (group & ~lanes_that<T>([&](int lane) { return a[lane] == value; })) == 0;
+        const bool all = (group & ~lanes_that([&](int lane) { return a[lane] == value; })) == 0;
         each_lane(group, [&](int lane) { found[lane] = all ? group : 0; });
         agreed |= all ? group : 0;
     });
