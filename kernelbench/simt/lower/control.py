@@ -12,6 +12,7 @@ from enum import IntEnum
 
 from kernelbench.simt import ir
 from kernelbench.simt.lower.context import Context
+from kernelbench.simt.lower.forms import operands
 from kernelbench.simt.lower.memory import nothing
 from kernelbench.simt.lower.program import NONE, Kind
 
@@ -29,15 +30,17 @@ class Form(IntEnum):
 
 
 REDUCTIONS = {"popc": Form.REDUCE_COUNT, "and": Form.REDUCE_AND, "or": Form.REDUCE_OR}
+OPERANDS = {"sync": (1, 2), "arrive": (2,), "red": (3, 4)}
 
 
 def branch(context: Context, one: ir.Instruction) -> None:
-    context.emit("", kind=Kind.BRANCH, target=_target(context, one.operands[0]), reconverge=_meeting(context))
+    (label,) = operands(context, 1)
+    context.emit("", kind=Kind.BRANCH, target=_target(context, label), reconverge=_meeting(context))
 
 
 def table_branch(context: Context, one: ir.Instruction) -> None:
     """brx.idx index, table."""
-    table = one.operands[1]
+    index, table = operands(context, 2)
     name = table.name if isinstance(table, (ir.Label, ir.Symbol)) else ""
     if name not in context.function.targets:
         context.refuse(f"unknown table of branch targets {name}")
@@ -46,7 +49,7 @@ def table_branch(context: Context, one: ir.Instruction) -> None:
     context.emit(
         "",
         kind=Kind.TABLE_BRANCH,
-        a=context.source(one.operands[0], "u32"),
+        a=context.source(index, "u32"),
         b=len(context.table) - len(targets),
         c=len(targets),
         reconverge=_meeting(context),
@@ -64,27 +67,28 @@ def trap(context: Context, one: ir.Instruction) -> None:
 def barrier(context: Context, one: ir.Instruction) -> None:
     """bar and barrier: sync, arrive, red."""
     parts = [part for part in one.opcode[1:] if part not in ("cta", "aligned")]
-    operands = list(one.operands)
+    name = parts[0] if parts else ""
+    if name not in OPERANDS:
+        context.refuse("not supported: this form of barrier")
+    found = list(operands(context, *OPERANDS[name]))
     form, result, reduced, negated = Form.SYNC, NONE, NONE, False
-    if parts[0] == "red":
+    if name == "red":
         form = REDUCTIONS[next((part for part in parts if part in REDUCTIONS), "popc")]
-        target = operands.pop(0)
+        target, *found, predicate = found
         if form is Form.REDUCE_COUNT:
             result = context.destination(target, 4)
         else:
             result, _ = context.predicate(target)
-        reduced, negated = context.predicate(operands.pop())
-    elif parts[0] == "arrive":
+        reduced, negated = context.predicate(predicate)
+    elif name == "arrive":
         form = Form.ARRIVE
-    elif parts[0] != "sync":
-        context.refuse("not supported: this form of barrier")
-    threads = context.source(operands[1], "u32") if len(operands) > 1 else NONE
+    number, *threads = (context.source(one, "u32") for one in found)
     context.emit(
         "",
         kind=Kind.BARRIER,
         f=form,
-        a=context.source(operands[0], "u32"),
-        b=threads,
+        a=number,
+        b=threads[0] if threads else NONE,
         c=reduced,
         d=result,
         e=int(negated),
@@ -92,6 +96,7 @@ def barrier(context: Context, one: ir.Instruction) -> None:
 
 
 def cluster_barrier(context: Context, one: ir.Instruction) -> None:
+    operands(context, 0)
     form = Form.CLUSTER_ARRIVE if "arrive" in one.opcode else Form.CLUSTER_WAIT
     context.emit("", kind=Kind.BARRIER, f=form)
 

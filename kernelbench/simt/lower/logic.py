@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from kernelbench.simt import ir
 from kernelbench.simt.lower.context import Context
-from kernelbench.simt.lower.forms import bits_of, bytes_of, calculate, operands, take_apart
+from kernelbench.simt.lower.forms import BITS, INTEGERS, bits_of, bytes_of, calculate, check_type, operands, take_apart
 from kernelbench.simt.lower.program import NONE
 
 Lowering = Callable[[Context, ir.Instruction], None]
@@ -23,6 +23,7 @@ def bitwise(context: Context, one: ir.Instruction) -> None:
     if form.type == "pred":
         predicates(context, name, count)
     else:
+        check_type(context, form, BITS, INTEGERS)
         calculate(context, f"{name}_b{bits_of(form.type)}", (form.type,) * count)
 
 
@@ -42,6 +43,7 @@ def predicates(context: Context, name: str, count: int) -> None:
 def shift(context: Context, one: ir.Instruction) -> None:
     """shl, shr."""
     form = take_apart(context, ())
+    check_type(context, form, BITS, INTEGERS)
     sign = "b" if one.opcode[0] == "shl" else "s" if form.type.startswith("s") else "u"
     calculate(context, f"{one.opcode[0]}_{sign}{bits_of(form.type)}", (form.type, form.type, "u32"))
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from kernelbench.simt import ir
 from kernelbench.simt.lower.context import Context, slot_bytes
+from kernelbench.simt.lower.forms import operands
 from kernelbench.simt.lower.program import NONE, Kind
 
 SPACES = ("global", "shared", "local", "const", "param")
@@ -36,9 +37,10 @@ ALIASES = {"shared::cta": "shared", "shared::cluster": "shared", "param::entry":
 def load(context: Context, one: ir.Instruction) -> None:
     """ld, ldu."""
     element, space, count = _access(context, one)
-    items = context.items(one.operands[0])
+    target, source = _operands(context, 2)
+    items = context.items(target)
     width = _register_width(context, items, element)
-    slot, displacement, address_bytes, space = _address(context, one.operands[1], space)
+    slot, displacement, address_bytes, space = _address(context, source, space)
     registers = _halves([_wanted(context, item, width) for item in items], width)
     name, width = _element(element, width)
     _check_count(context, len(items), count)
@@ -55,9 +57,10 @@ def load(context: Context, one: ir.Instruction) -> None:
 def store(context: Context, one: ir.Instruction) -> None:
     """st."""
     element, space, count = _access(context, one)
-    items = context.items(one.operands[1])
+    target, source = _operands(context, 2)
+    items = context.items(source)
     width = _register_width(context, items, element)
-    slot, displacement, address_bytes, space = _address(context, one.operands[0], space)
+    slot, displacement, address_bytes, space = _address(context, target, space)
     registers = _halves([context.source_of(item, width) for item in items], width)
     name, width = _element(element, width)
     _check_count(context, len(items), count)
@@ -79,13 +82,13 @@ def atomic(context: Context, one: ir.Instruction) -> None:
     name = next((part for part in one.opcode[1:] if part in ATOMICS), None)
     if name is None:
         context.refuse("not supported: which atomic operation")
-    operands = one.operands
-    result = NONE
-    if one.opcode[0] == "atom":
-        result = NONE if isinstance(operands[0], ir.Discard) else context.register(operands[0], slot_bytes(element))
-        operands = operands[1:]
-    slot, displacement, address_bytes, space = _address(context, operands[0], space)
-    values = [context.source(operand, element) for operand in operands[1 : 3 if name == "cas" else 2]]
+    result, returns = NONE, one.opcode[0] == "atom"
+    found = _operands(context, 2 + returns + (name == "cas"))
+    if returns and not isinstance(found[0], ir.Discard):
+        result = context.register(found[0], slot_bytes(element))
+    address, *values = found[returns:]
+    slot, displacement, address_bytes, space = _address(context, address, space)
+    slots = [context.source(value, element) for value in values]
     kind = element if name in ("min", "max") else element.replace("s", "u", 1)
     context.emit(
         f"atom_{space}_{name}_{kind.replace('b', 'u', 1) if kind in ('b16', 'b32', 'b64') else kind}",
@@ -93,8 +96,8 @@ def atomic(context: Context, one: ir.Instruction) -> None:
         a=slot,
         b=address_bytes,
         immediate=displacement,
-        c=values[0],
-        e=values[1] if name == "cas" else NONE,
+        c=slots[0],
+        e=slots[1] if name == "cas" else NONE,
     )
     if space in ("global", "generic"):
         context.ordered = True
@@ -105,24 +108,22 @@ def copy_async(context: Context, one: ir.Instruction) -> None:
 
     The copy is done at once: what a kernel reads before it waits is not noticed.
     """
-    if one.opcode[2] not in ("ca", "cg"):
+    parts = [ALIASES.get(part, part) for part in one.opcode[3:]]
+    if parts[:2] != ["shared", "global"] or not MODIFIERS.issuperset(parts):
         context.refuse("not supported: this form of cp.async")
-    operands = list(one.operands)
-    if "L2::cache_hint" in one.opcode:
-        operands.pop()
-    shared, shared_displacement, shared_bytes = context.address(operands[0])
-    source, displacement, source_bytes = context.address(operands[1])
-    if source_bytes != 8 or not isinstance(operands[2], ir.Immediate):
+    target, origin, count, *rest = _operands(context, 3, 4)
+    shared, shared_displacement, shared_bytes = context.address(target)
+    source, displacement, source_bytes = context.address(origin)
+    if source_bytes != 8 or not isinstance(count, ir.Immediate) or not -(2**31) <= displacement < 2**31:
         context.refuse("not supported: this form of cp.async")
     size, ignore, negated = NONE, NONE, False
-    if len(operands) > 3:
-        third = operands[3]
-        if isinstance(third, ir.Not) or (isinstance(third, ir.Register) and third.type == "pred"):
-            ignore, negated = context.predicate(third)
+    for limit in rest:
+        if isinstance(limit, ir.Not) or (isinstance(limit, ir.Register) and limit.type == "pred"):
+            ignore, negated = context.predicate(limit)
         else:
-            size = context.source(third, "u32")
+            size = context.source(limit, "u32")
     context.emit(
-        f"cpasync_{operands[2].value}",
+        f"cpasync_{count.value}",
         a=shared,
         b=shared_bytes,
         immediate=shared_displacement,
@@ -143,6 +144,13 @@ def nothing(context: Context, one: ir.Instruction) -> None:
 
 
 # ---- Parts ---------------------------------------------------------------------------------------
+
+
+def _operands(context: Context, *counts: int) -> tuple[ir.Operand, ...]:
+    """Those of the instruction at hand without its cache policy, as many as one of `counts`."""
+    policies = int("L2::cache_hint" in context.instruction.opcode)
+    found = operands(context, *(count + policies for count in counts))
+    return found[: len(found) - policies]
 
 
 def _access(context: Context, one: ir.Instruction) -> tuple[str, str, int]:
@@ -216,7 +224,8 @@ TABLE = {
     "st": store,
     "atom": atomic,
     "red": atomic,
-    "cp.async": copy_async,
+    "cp.async.ca": copy_async,
+    "cp.async.cg": copy_async,
     "cp.async.commit_group": nothing,
     "cp.async.wait_group": nothing,
     "cp.async.wait_all": nothing,
