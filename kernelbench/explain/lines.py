@@ -22,15 +22,15 @@ _WORK: tuple[Callable[[Counters], int], ...] = (
 
 
 def listings(one: Counted) -> tuple[Listing, ...]:
-    """A listing for each source file of an implementation, in the order of their names; none without line counters.
-    Headers of the compiler are a line each: what they cost together."""
+    """A listing for each source file of an implementation, the .cu first; none without line counters. Headers of the
+    compiler are a line each: what they cost together."""
     lines = _by_line(one)
     marked = _marked(lines)
     files: dict[str, dict[int, Counters]] = {}
     for (name, number), counters in sorted(lines.items()):
         files.setdefault(name, {})[number] = counters
     found = []
-    for name, own in files.items():
+    for name, own in sorted(files.items(), key=lambda item: (not item[0].endswith(".cu"), item[0])):
         path = _here(Path(name))
         if "include" in path.parts:
             shown = [Line(0, f"all of {path.name}", total(own.values()))]

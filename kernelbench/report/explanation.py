@@ -127,12 +127,19 @@ def listing_table(listing: Listing) -> Table:
     used = [position for position in range(len(_LINE_COLUMNS)) if any(row[position] for row in cells)]
     for position in used:
         table.add_column(_LINE_COLUMNS[position], justify="right", no_wrap=True)
-    table.add_column("source", no_wrap=True, overflow="ellipsis", ratio=1)
+    table.add_column("source", no_wrap=True)
+    numbers = [[str(line.number) for line in listing.lines], *([row[position] for row in cells] for position in used)]
+    headers = ["line", *(_LINE_COLUMNS[position] for position in used)]
+    widths = [max(map(len, (header, *column))) for header, column in zip(headers, numbers, strict=True)]
+    room = WIDTH - sum(width + BETWEEN for width in widths) - 2 * BETWEEN - 1
     for line, row in zip(listing.lines, cells, strict=True):
-        style = "bold" if line.top else ""
-        source = Text(line.text.strip(), style)
+        source = Text(shorten(line.text.strip(), room), "bold" if line.top else "")
         table.add_row("*" if line.top else "", str(line.number or ""), *(row[position] for position in used), source)
     return table
+
+
+def shorten(text: str, length: int) -> str:
+    return text if len(text) <= length else f"{text[: length - 1]}…"
 
 
 def line_cells(line: Line) -> tuple[str, ...]:
