@@ -145,6 +145,20 @@ void access_cluster(Warp& warp, const Instruction& instruction, u32 bytes, Purpo
     access.shape = Shape::scattered;
 }
 
+void access_thread(Warp& warp, const Instruction& instruction, u32 bytes, Purpose purpose, Access& access,
+                   bool watched) {
+    WarpState& state = *warp.state;
+    const u64 size = state.worker->launch->local_bytes;
+    access.shape = Shape::scattered;
+    keep_good(warp, instruction, bytes, purpose, access, size, LOCAL_WINDOW);
+    if (watched) {
+        check_local(warp, instruction, bytes, purpose, access, size);
+    }
+    for (int lane = 0; lane < LANES; ++lane) {
+        access.at[lane] += reinterpret_cast<u64>(state.local) + u64(lane) * size;
+    }
+}
+
 }  // namespace
 
 void form_addresses(const Warp& warp, const Instruction& instruction, u64* addresses) {
@@ -185,20 +199,13 @@ void access_local(Warp& warp, const Instruction& instruction, u32 bytes, Purpose
     Counters& counters = state.worker->counters[state.position];
     ++counters.local_requests;
     counters.local_sectors += count_local_sectors(access.at, access.lanes, bytes);
-    access_argument(warp, instruction, bytes, purpose, access);
+    access_thread(warp, instruction, bytes, purpose, access, state.local_states);
 }
 
+// Compilers pass the padding of structures along, too: reading it is no fault.
 void access_argument(Warp& warp, const Instruction& instruction, u32 bytes, Purpose purpose, Access& access) {
-    WarpState& state = *warp.state;
-    const u64 size = state.worker->launch->local_bytes;
-    access.shape = Shape::scattered;
-    keep_good(warp, instruction, bytes, purpose, access, size, LOCAL_WINDOW);
-    if (state.local_states) {
-        check_local(warp, instruction, bytes, purpose, access, size);
-    }
-    for (int lane = 0; lane < LANES; ++lane) {
-        access.at[lane] += reinterpret_cast<u64>(state.local) + u64(lane) * size;
-    }
+    const bool watched = warp.state->local_states && purpose != Purpose::read;
+    access_thread(warp, instruction, bytes, purpose, access, watched);
 }
 
 void access_parameters(Warp& warp, const Instruction& instruction, u32 bytes, Purpose purpose, Access& access) {
