@@ -171,6 +171,10 @@ def made_ready(
     with ThreadPoolExecutor(1) as pool:
         prepared = pool.submit(device.prepare)
         found = built(plans, compiler, architecture, progress)
+        if not prepared.done():
+            with progress.stage("Building the simulator, once", 1) as advance:
+                prepared.result()
+                advance(1, "")
         prepared.result()
     return found
 

@@ -130,7 +130,7 @@ class _StepRun:
 
 def joined(parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
     """Counters of blocks that were run apart, as if they had been run together."""
-    found = parts[0].copy()
+    found: npt.NDArray[Any] = parts[0].copy()
     for name in found.dtype.names or ():
         over = np.max if name in MAXIMA else np.sum
         found[name] = over([part[name] for part in parts], axis=0)

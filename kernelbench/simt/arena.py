@@ -67,7 +67,7 @@ class Allocation:
         self._memory = memory
         self.defined = role in ("input", "variable")
         sectors = -(-self.nbytes // SECTOR)
-        self._maps = np.zeros((2, -(-sectors // 8) * 8), np.uint8)
+        self._maps = _zeros(2 * -(-sectors // 8) * 8).reshape(2, -1)
         self.read, self.written = (one[:sectors] for one in self._maps)
         self.states: Bytes | None = None
         self._chunks = np.zeros(-(-self.nbytes // CHUNK), np.uint8) if generator is not None else None
@@ -92,7 +92,7 @@ class Allocation:
     def define(self) -> None:
         """The host wrote all of it: every byte counts as defined and sound."""
         self.defined = True
-        self._maps = np.zeros(self._maps.shape, np.uint8)  # fresh pages: clearing the old ones would touch them all
+        self._maps = _zeros(self._maps.size).reshape(2, -1)  # fresh pages: clearing the old ones would touch them all
         self.read, self.written = (one[: self.read.size] for one in self._maps)
         self.states = None
 
@@ -104,7 +104,7 @@ class Allocation:
     def track(self) -> None:
         """Keep the state of each byte from here on. Bytes written before count as sound."""
         if self.states is None:
-            self.states = np.zeros(self.written.size * SECTOR, np.uint8)
+            self.states = _zeros(self.written.size * SECTOR)
             before = np.flatnonzero(self.written)
             if before.size:
                 self.states.reshape(-1, SECTOR)[before] = SOUND
@@ -196,6 +196,15 @@ class Arena:
         if start + nbytes + RED_ZONE > self._size:
             raise DeviceError(f"the simulator cannot give {nbytes} bytes more of its {self._size} bytes of addresses")
         return len(self.allocations), start
+
+
+def _zeros(nbytes: int) -> Bytes:
+    """Zeros that take memory only where they are written, in small pages: NumPy asks for large ones, and a sample
+    touches a little of many."""
+    if nbytes < mmap.PAGESIZE:
+        return np.zeros(nbytes, np.uint8)
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0x4000)
+    return np.frombuffer(mmap.mmap(-1, nbytes, flags=flags), np.uint8)
 
 
 def _reserve() -> tuple[mmap.mmap, int]:
