@@ -14,6 +14,7 @@ from kernelbench import answers, devices, explaining, pipeline, places, screen
 from kernelbench.counters import Counters, LaunchCounters
 from kernelbench.errors import DeviceError
 from kernelbench.pipeline import Request
+from kernelbench.results import read_run
 from tests.conftest import Project, softmax
 from tests.fake_simulator import FakeSimulator
 
@@ -126,3 +127,20 @@ def test_a_timed_run_is_explained_by_the_recorded_simulator_run(
     assert [case.case.split()[0] for case in cases] == ["columns=8"]
     empty = replace(answer.run, environment={**answer.run.environment, "suite": "another"})
     assert answers.explanations(empty, answer.ledger) == ([], "")
+
+
+RECORDED = [path for path in places.RECORDED.glob("h200/*") if (places.RECORDED / "simulated" / path.name).is_dir()]
+
+
+@pytest.mark.skipif(not RECORDED, reason="no recorded run of the simulator beside one of an H200")
+@pytest.mark.parametrize("folder", RECORDED, ids=lambda path: path.name)
+def test_no_measured_time_is_below_its_bound(folder: Path) -> None:
+    answer = answers.answer(read_run(folder))
+    cases, _ = answers.explanations(answer.run, answer.ledger)
+    rows = answer.run.rows
+    cold = rows[(rows["cache"] == "cold") & (rows["status"] == "ok")]
+    shortest = cold.groupby(["case", "implementation"])["min_s"].min().to_dict()
+    bounds = {(case.case, name): limit for case in cases for name, limit in case.bounds.items()}
+    both = set(bounds) & set(shortest)
+    assert both
+    assert {key: str(bounds[key]) for key in both if bounds[key].seconds > shortest[key]} == {}
