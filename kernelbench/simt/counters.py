@@ -72,7 +72,9 @@ def launch_counters(report: LaunchReport) -> LaunchCounters:
 def instruction_counters(one: ir.Instruction, row: Any) -> Counters:
     """The counters of one PTX instruction; `row` of native.COUNTERS."""
     name = one.opcode[0]
-    values = {field: int(row[source]) for field, source in FAMILIES.get(name, {}).items()}
+    # Constant memory has a cache of its own and is no traffic of global memory.
+    family = {} if "const" in one.opcode else FAMILIES.get(name, {})
+    values = {field: int(row[source]) for field, source in family.items()}
     values["warp_instructions"], values["thread_instructions"] = int(row["warps"]), int(row["threads"])
     if name in ("bar", "barrier") and "warp" not in one.opcode:
         values["barriers"] = int(row["warps"])

@@ -191,11 +191,12 @@ def test_local_array(control: Kernels, rng: np.random.Generator) -> None:
 
 def test_variables_of_the_module(control: Kernels, rng: np.random.Generator) -> None:
     x, y = rng.integers(0, 100, 50).astype(np.int32), np.zeros(51, np.float32)
-    control.run("constants", 1, 64, x, y, np.int32(50))
+    counters = control.run("constants", 1, 64, x, y, np.int32(50)).counters
     table = np.array([1.5, -2, 3.25, 0, 8, -0.5, 100, 7], np.float32)
     expected = table[x & 7] + np.array([0.1, 0.2, 0.3])[np.arange(50) % 3].astype(np.float32)
     np.testing.assert_allclose(y[:50], expected, rtol=1e-6)
     assert y[50] == 42
+    assert counters.global_load_requests == 2 + 2 + 1, "x and doubles by two warps, the counter by one; no constants"
 
 
 def test_calls_with_structs(control: Kernels) -> None:
