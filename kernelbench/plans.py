@@ -5,8 +5,9 @@ Plans under kernels/ may import it; it knows cases and devices no more than they
 
 from __future__ import annotations
 
+from kernelbench import dtypes
 from kernelbench.errors import Unsupported
-from kernelbench.records import DeviceProperties, Launch, LaunchPlan, Scalar
+from kernelbench.records import Case, DeviceProperties, Launch, LaunchPlan, Scalar
 
 Extent = tuple[int, int, int]
 
@@ -52,3 +53,59 @@ def copy_plan(
         arguments=(*arguments, Scalar("int64", elements)),
     )
     return LaunchPlan((launch,), defines=(("BLOCK", COPY_BLOCK), ("PACKS", COPY_PACKS)))
+
+
+# ---- Element by element --------------------------------------------------------------------------
+
+ELEMENTWISE_BLOCK = 256  # of OneFlow's element-wise kernels
+ELEMENTWISE_WAVES = 32  # times as many blocks as are resident, at most
+ELEMENTWISE_PACK_BYTES = 16  # the widest access of a thread
+
+
+def thread_each(items: int, device: DeviceProperties, block: int = ELEMENTWISE_BLOCK) -> Extent:
+    """The grid of a kernel that gives each item a thread."""
+    blocks = -(-items // block)
+    if blocks > device.max_grid[0]:
+        raise Unsupported(f"elements must be at most {device.max_grid[0] * block}, got {items}")
+    return (blocks, 1, 1)
+
+
+def waves_grid(
+    items: int, device: DeviceProperties, block: int = ELEMENTWISE_BLOCK, waves: int = ELEMENTWISE_WAVES
+) -> Extent:
+    """OneFlow's grid of a grid-stride loop: a thread an item, but no more than `waves` times the resident blocks."""
+    resident = device.multiprocessors * (device.max_threads_per_multiprocessor // block)
+    return (max(1, min(-(-items // block), resident * waves)), 1, 1)
+
+
+def packed_plan(
+    entry: str,
+    arguments: tuple[str, ...],
+    case: Case,
+    device: DeviceProperties,
+    *,
+    pack_bytes: int = ELEMENTWISE_PACK_BYTES,
+    block: int = ELEMENTWISE_BLOCK,
+    waves: int = ELEMENTWISE_WAVES,
+    defines: tuple[tuple[str, str | int], ...] = (),
+) -> LaunchPlan:
+    """The launch of a kernel round `map_packed` of common/elementwise.cuh over arrays of the case's own type.
+
+    `arguments` are the kernel's arrays; the numbers of packs and of elements follow them. With the parameter `debug` of
+    the case, it is built by nvcc -G.
+    """
+    packs = case.elements // (pack_bytes // dtypes.itemsize(case.dtype))
+    grid = waves_grid(packs, device, block, waves)
+    launch = Launch(
+        entry=entry,
+        grid=grid,
+        block=(block, 1, 1),
+        arguments=(*arguments, Scalar("int64", packs), Scalar("int64", case.elements)),
+    )
+    reason = f"{packs} packs of {pack_bytes} bytes, a thread each, in at most {waves} waves of resident blocks"
+    return LaunchPlan(
+        (launch,),
+        defines=(("BLOCK", block), *defines),
+        reasons=(reason,),
+        debug=case.parameter("debug", False),
+    )

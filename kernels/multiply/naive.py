@@ -1,0 +1,18 @@
+"""Launch plan of naive.cu: one element a thread."""
+
+from kernelbench import dtypes
+from kernelbench.plans import ELEMENTWISE_BLOCK, thread_each
+from kernelbench.records import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar
+
+
+def plan(case: Case, device: DeviceProperties) -> LaunchPlan:
+    launch = Launch(
+        entry=f"multiply_naive_{dtypes.suffix(case.dtype)}",
+        grid=thread_each(case.elements, device),
+        block=(ELEMENTWISE_BLOCK, 1, 1),
+        arguments=("x", "y", "z", Scalar("int64", case.elements)),
+    )
+    return LaunchPlan((launch,), debug=case.parameter("debug", False))
+
+
+IMPLEMENTATIONS = (Implementation("naive", "one element a thread", Origin("written here"), plan=plan),)
