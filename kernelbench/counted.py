@@ -34,6 +34,7 @@ class LaunchShape:
     shared_bytes: int = 0  # static and dynamic
     registers: int = 0
     array_bytes: int = 0  # of the arrays that it is given; 0: not known
+    machine_code: str = ""  # where its memory instructions are not those of the PTX, see EntryFacts
 
     @property
     def warps(self) -> int:
@@ -58,10 +59,18 @@ class Counted:
     @property
     def columns(self) -> int | None:
         """Extent along the case's axis, out of its key; None where that does not tell it."""
-        words = dict(word.split("=", 1) for word in self.case.split() if "=" in word)
+        words = self._words
         if "shape" not in words or "axis" not in words:
             return None
         return int(words["shape"].split("x")[int(words["axis"])])
+
+    @property
+    def dtype(self) -> str:
+        return self._words.get("dtype", "")
+
+    @property
+    def _words(self) -> dict[str, str]:
+        return dict(word.split("=", 1) for word in self.case.split() if "=" in word)
 
     def value(self, metric: str) -> float | None:
         """None where it makes no sense: sectors a request without a request."""

@@ -11,7 +11,7 @@ An entry of the ledger lists them under `explanation:`, each about one metric of
         factor: 1.1                     # for more and less: at least so many times; for times: the stated ratio
 
 The right side of `times` may deviate by `within`, 5 % if it is not given. `from_columns` narrows a statement to rows
-at least that long.
+at least that long, `dtypes` of the claim to element types.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ class Statement:
     factor: float
     within: float
     from_columns: int = 0  # only rows at least this long
+    dtypes: tuple[str, ...] = ()  # only these; none: all
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -63,13 +64,13 @@ class Evidence:
 
 def statements(claim: Claim) -> tuple[Statement, ...]:
     """The statements of a ledger entry, in the order of the file."""
-    return tuple(_statement(claim.id, entry) for entry in claim.document.get("explanation", ()))
+    return tuple(_statement(claim, entry) for entry in claim.document.get("explanation", ()))
 
 
-def _statement(claim: str, entry: Mapping[str, Any]) -> Statement:
+def _statement(claim: Claim, entry: Mapping[str, Any]) -> Statement:
     default = 1.0 if entry["relation"] == "times" else APART
     return Statement(
-        claim=claim,
+        claim=claim.id,
         says=entry["says"],
         of=entry["of"],
         metric=entry["metric"],
@@ -78,6 +79,7 @@ def _statement(claim: str, entry: Mapping[str, Any]) -> Statement:
         factor=entry.get("factor", default),
         within=entry.get("within", WITHIN),
         from_columns=entry.get("from_columns", 0),
+        dtypes=tuple(claim.document.get("claim", {}).get("dtypes", ())),
     )
 
 
@@ -100,10 +102,8 @@ def decide(statement: Statement, case: Mapping[str, Counted]) -> Evidence:
     missing = [name for name in sides if name not in case]
     if missing:
         return Evidence(statement, "not visible here", f"{' and '.join(missing)}: not counted on this case")
-    columns = case[statement.of].columns
-    if columns is not None and columns < statement.from_columns:
-        short = f"rows of {columns}, and it is about rows of at least {statement.from_columns}"
-        return Evidence(statement, "not visible here", short)
+    if reason := _out_of_scope(statement, case[statement.of]):
+        return Evidence(statement, "not visible here", reason)
     values = [case[name].value(statement.metric) for name in sides]
     metric = METRICS[statement.metric]
     if None in values:
@@ -113,6 +113,15 @@ def decide(statement: Statement, case: Mapping[str, Counted]) -> Evidence:
     right = float(values[1] or 0.0) if isinstance(statement.than, str) else float(statement.than)
     holds = RELATIONS[statement.relation](left, right, statement)
     return Evidence(statement, "confirmed" if holds else "contradicted", _text(statement, left, right), left, right)
+
+
+def _out_of_scope(statement: Statement, one: Counted) -> str:
+    """Why a statement is not about this case, or ''."""
+    if one.columns is not None and one.columns < statement.from_columns:
+        return f"rows of {one.columns}, and it is about rows of at least {statement.from_columns}"
+    if statement.dtypes and one.dtype and one.dtype not in statement.dtypes:
+        return f"{one.dtype}, and it is about {' and '.join(statement.dtypes)}"
+    return ""
 
 
 def decide_all(claims: Iterable[Claim], case: Mapping[str, Counted], asked: Collection[str]) -> list[Evidence]:

@@ -216,3 +216,16 @@ def test_a_statement_may_be_about_long_rows_only():
     assert decision("32x64").decision == "confirmed"
     assert decision("64x32").decision == "not visible here"
     assert decision("64x32").text == "rows of 32, and it is about rows of at least 64"
+
+
+def test_the_claims_dtypes_are_those_of_its_statements(ledger):
+    (fewer, _) = evidence.statements(ledger["softmax-fusion"])
+    both = {
+        dtype: {
+            name: Counted(f"shape=4x4 axis=-1 dtype={dtype}", name, Counters(read_once_bytes=size), least_bytes=100)
+            for name, size in (("oneflow", 100), ("five_kernels", 400))
+        }
+        for dtype in ("float32", "float16")
+    }
+    assert evidence.decide(fewer, both["float32"]).decision == "confirmed"
+    assert evidence.decide(fewer, both["float16"]).text == "float16, and it is about float32"
