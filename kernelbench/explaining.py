@@ -144,4 +144,5 @@ def _shapes(planned: Planned, sizes: dict[str, int]) -> Iterator[LaunchShape]:
             shared_bytes=launch.shared_bytes + (fact.shared_bytes if fact else 0),
             registers=fact.registers if fact else 0,
             array_bytes=sum(sizes[name] for name in {one for one in launch.arguments if isinstance(one, str)}),
+            machine_code=fact.machine_code if fact else "",
         )

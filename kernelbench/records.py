@@ -238,6 +238,7 @@ class EntryFacts:
     spill_load_bytes: int
     parameter_loads: tuple[int, ...]  # by parameter: global load instructions whose address comes from it
     parameter_stores: tuple[int, ...]
+    machine_code: str = ""  # where its memory instructions are not those of the PTX; "not available: .." if unknown
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from kernelbench.planning import CasePlan, Planned, input_loads, launch_text
-from kernelbench.records import DeviceProperties, Result, Suite
+from kernelbench.records import Binary, DeviceProperties, EntryFacts, Result, Suite
 from kernelbench.units import duration_text
 
 if TYPE_CHECKING:
@@ -182,6 +182,14 @@ def _labels(found: Found) -> Mapping[str, str]:
     return case_labels([plan.case.key for _, plans in found for plan in plans])
 
 
+def _build_notes(binary: Binary, facts: Sequence[EntryFacts]) -> Iterator[str]:
+    """What is known of a binary beside its numbers, each once."""
+    if binary.cached:
+        yield "cached"
+    notes = dict.fromkeys(fact.machine_code for fact in facts)
+    yield from (note for note in notes if note and not note.startswith("not available"))
+
+
 def _build_lines(plans: Sequence[CasePlan], labels: Mapping[str, str]) -> Iterator[Any]:
     """One line for each binary and implementation, with the cases that it serves."""
     from kernelbench.report.lists import BuildLine
@@ -205,7 +213,7 @@ def _build_lines(plans: Sequence[CasePlan], labels: Mapping[str, str]) -> Iterat
             shared_bytes=max(fact.shared_bytes for fact in facts),
             spill_bytes=max(fact.spill_store_bytes + fact.spill_load_bytes for fact in facts),
             loads=input_loads(one.plan, one.binary.facts, plan.inputs),
-            note="" if not one.binary.cached else "cached",
+            note="; ".join(_build_notes(one.binary, facts)),
         )
 
 

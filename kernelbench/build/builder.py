@@ -10,6 +10,7 @@ import signal
 import subprocess
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 
@@ -17,6 +18,7 @@ from kernelbench.build.cache import CUBIN, PTX, Cache, Entry, cache_key
 from kernelbench.build.compiler import Compiler
 from kernelbench.build.facts import entry_facts
 from kernelbench.build.request import BuildRequest, shown_path
+from kernelbench.build.sass import cross_check_all, disassemble
 from kernelbench.errors import BuildError
 from kernelbench.records import Binary
 
@@ -94,9 +96,12 @@ def _compile(request: BuildRequest, key: str, compiler: Compiler, cache: Cache, 
         processes.run(request.ptx_command(compiler, ptx), workspace, command)
         log = processes.run(request.cubin_command(compiler, ptx, cubin), workspace, command)
         try:
-            facts = entry_facts(ptx.read_text(), log)
+            text = ptx.read_text()
+            facts = entry_facts(text, log)
+            checks = cross_check_all(text, facts, disassemble(cubin, compiler))
         except (OSError, ValueError) as error:
             raise _failure(f"nvcc left nothing usable: {error}", command, log) from error
+        facts = {entry: replace(one, machine_code=checks[entry].note) for entry, one in facts.items()}
         return cache.publish(workspace, key, facts, shlex.join(command))
 
 

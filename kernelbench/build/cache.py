@@ -21,12 +21,13 @@ from pathlib import Path
 
 from kernelbench.build.compiler import Compiler
 from kernelbench.build.request import BuildRequest
+from kernelbench.build.sass import has_disassembler
 from kernelbench.errors import InputError
 from kernelbench.records import EntryFacts
 
 PTX, CUBIN, FACTS, COMMAND, MANIFEST = "source.ptx", "binary.cubin", "facts.json", "command.txt", "manifest.json"
 _FILES = (PTX, CUBIN, FACTS, COMMAND)
-_FORMAT = 1  # to be raised whenever an entry's files or the meaning of its facts change
+_FORMAT = 2  # to be raised whenever an entry's files or the meaning of its facts change
 _WORKSPACE = ".making-"
 _ABANDONED_S = 24 * 3600  # a workspace this old was left by a killed process
 
@@ -43,7 +44,7 @@ def cache_key(request: BuildRequest, compiler: Compiler) -> str:
     """Hash of all that decides what comes out. Places are not in it: a moved checkout finds its entries."""
     parts = [
         _FORMAT,
-        [compiler.version, compiler.environment],
+        [compiler.version, compiler.environment, has_disassembler(compiler)],
         [request.architecture, request.flags, request.define_options],
         [(spelled, sha256(text).hexdigest()) for spelled, text in request.texts()],
     ]

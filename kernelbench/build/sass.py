@@ -13,7 +13,7 @@ import re
 import shutil
 import subprocess
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -27,6 +27,7 @@ Access = tuple[str, int]
 
 _TOOLS = (("nvdisasm", ("-c",)), ("cuobjdump", ("-sass",)))
 _TIMEOUT_S = 60.0
+NO_DISASSEMBLER = "not available: there is no nvdisasm or cuobjdump that reads this binary"
 
 _SPACES = ("global", "shared", "local")
 _VECTOR = {"v2": 2, "v4": 4, "v8": 8}
@@ -70,6 +71,10 @@ def disassemble(cubin: Path, compiler: Compiler | None = None) -> str | None:
     return None
 
 
+def has_disassembler(compiler: Compiler | None = None) -> bool:
+    return any(True for _ in _disassemblers(compiler))
+
+
 def _disassemblers(compiler: Compiler | None) -> Iterator[tuple[Path, tuple[str, ...]]]:
     """Those beside nvcc, in CUDA_HOME, on PATH and in the wheels."""
     homes = [os.environ[name] for name in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(name)]
@@ -87,13 +92,22 @@ def _disassemblers(compiler: Compiler | None) -> Iterator[tuple[Path, tuple[str,
 
 def cross_check(ptx_text: str, entry: str, sass_text: str | None) -> SassCheck:
     """Compare an entry's memory instructions in its PTX with those in the SASS; ValueError for an unknown entry."""
+    return cross_check_all(ptx_text, [entry], sass_text)[entry]
+
+
+def cross_check_all(ptx_text: str, entries: Iterable[str], sass_text: str | None) -> dict[str, SassCheck]:
+    """The same for several entries of a module."""
     known = functions(ptx_text)
+    code = None if sass_text is None else _sass_functions(sass_text)
+    return {entry: _cross_check(known, entry, code) for entry in entries}
+
+
+def _cross_check(known: Mapping[str, list[tuple[str, str]]], entry: str, code: Mapping[str, str] | None) -> SassCheck:
     if entry not in known:
         raise ValueError(f"the PTX has no kernel '{entry}'; expected one of {', '.join(known)}")
     ptx = Counter(_ptx_accesses(known, entry))
-    if sass_text is None:
-        return SassCheck(entry, "not available", "not available: neither nvdisasm nor cuobjdump was found", ptx, {})
-    code = _sass_functions(sass_text)
+    if code is None:
+        return SassCheck(entry, "not available", NO_DISASSEMBLER, ptx, {})
     if entry not in code:
         return SassCheck(entry, "not available", f"not available: the SASS has no kernel '{entry}'", ptx, {})
     sass = Counter(_sass_accesses(code[entry]))

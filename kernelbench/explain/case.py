@@ -58,6 +58,9 @@ def _sentences(counted: Mapping[str, Counted], found: Sequence[Evidence]) -> Ite
             text = rule.says(facts)
             if text:
                 yield Sentence(rule.name, name, text, _links(name, rule.about, found))
+        for note in dict.fromkeys(shape.machine_code for shape in one.shapes):
+            if note and not note.startswith("not available"):
+                yield Sentence("machine_code", name, f"{note}: the GPU counts otherwise there")
 
 
 def _links(name: str, about: Sequence[str], found: Sequence[Evidence]) -> tuple[Link, ...]:

@@ -9,7 +9,7 @@ import pytest
 
 from kernelbench import places
 from kernelbench.build import BuildRequest, Compiler, build
-from kernelbench.build.sass import SassCheck, cross_check, disassemble
+from kernelbench.build.sass import SassCheck, cross_check, disassemble, has_disassembler
 from kernelbench.records import Binary
 
 
@@ -162,7 +162,7 @@ def test_each_kernel_of_a_module_is_found() -> None:
 def test_without_a_disassembler_the_fact_says_so() -> None:
     found = cross_check(ptx(LOAD), "k", None)
     assert found.status == "not available"
-    assert found.note == "not available: neither nvdisasm nor cuobjdump was found"
+    assert found.note == "not available: there is no nvdisasm or cuobjdump that reads this binary"
     assert cross_check(ptx(LOAD), "k", sass(LDS, name="z")).note == "not available: the SASS has no kernel 'k'"
 
 
@@ -187,6 +187,7 @@ def nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_no_disassembler_is_no_error(nowhere: None, tmp_path: Path) -> None:
     assert disassemble(tmp_path / "x.cubin", Compiler(tmp_path / "nvcc", "13.0.88")) is None
+    assert not has_disassembler()
 
 
 def test_the_one_beside_nvcc_comes_first_and_the_next_one_is_tried(
@@ -243,6 +244,7 @@ def test_what_ptxas_really_does(
     assert "32 ld.shared of 4 bytes became 16 LDS and 4 LDS.128" in notes["tile"]
     assert notes["plain"] == ""
     assert notes["summed"] == "atomics became a loop of a load and ATOMS.CAS"
+    assert {entry: facts.machine_code for entry, facts in binary.facts.items()} == notes
 
 
 @pytest.mark.nvcc
