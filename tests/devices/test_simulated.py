@@ -1,0 +1,265 @@
+"""The simulator as a device, on kernels compiled for the purpose: whole and sampled runs, faults, endless kernels,
+arrays larger than memory. Small: a few blocks each, but for one grid that must be sampled."""
+
+from __future__ import annotations
+
+import resource
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kernelbench.build import BuildRequest, build, find_compiler
+from kernelbench.counters import total
+from kernelbench.devices import simulated_plan
+from kernelbench.devices.known import known_gpu
+from kernelbench.devices.simulated import SimulatedDevice
+from kernelbench.errors import DeviceError, MissingLibrary, NoCompiler
+from kernelbench.measure.case import CaseRun, Settings
+from kernelbench.measure.rounds import Precision
+from kernelbench.planning import CasePlan, Planned
+from kernelbench.records import (
+    ArraySpec,
+    Binary,
+    Case,
+    Implementation,
+    Launch,
+    LaunchPlan,
+    Operation,
+    Origin,
+    Result,
+    Scalar,
+    Tolerance,
+)
+
+pytestmark = pytest.mark.nvcc
+
+SOURCE = """\
+extern "C" __global__ void twice(const float* x, float* y, long long n) {
+    long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+    if (i < n) y[i] = 2.0f * x[i];
+}
+extern "C" __global__ void too_far(const float* x, float* y, long long n) {
+    long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+    if (i <= n) y[i] = 2.0f * x[i];
+}
+extern "C" __global__ void misses_one(const float* x, float* y, long long n) {
+    long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+    if (i < n && i != 5) y[i] = 2.0f * x[i];
+}
+extern "C" __global__ void endless(const float* x, float* y, long long n) {
+    volatile float* flag = y;
+    while (*flag != 1.0f) *flag = x[0];
+}
+extern "C" __global__ void halves(const float* x, float* t, long long n) {
+    long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+    if (i < n) t[i] = 0.5f * x[i];
+}
+extern "C" __global__ void adds(float* y, const float* t, long long n) {
+    long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+    if (i < n) y[i] = t[i] + y[i];
+}
+extern "C" __global__ void reversed(const float* t, float* y, long long n) {
+    long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+    if (i < n) y[i] = 4.0f * t[n - 1 - i];
+}
+extern "C" __global__ void race(const float* x, float* y, long long n) {
+    __shared__ float s[256];
+    long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+    s[threadIdx.x] = 0.0f;
+    __syncthreads();
+    s[threadIdx.x] = i < n ? x[i] : 0.0f;
+    float other = s[threadIdx.x ^ 32];
+    if (i < n) y[i] = 2.0f * x[i] + 0.0f * other;
+}
+extern "C" __global__ void count(const float* x, unsigned* y, long long n) {
+    long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+    if (i < n) atomicAdd(y + (x[i] > 0.0f), 1u);
+}
+"""
+BLOCK = 256
+TWICE = Operation(
+    "twice", "",
+    lambda case: (ArraySpec("x", case.shape, "float32", "input"), ArraySpec("y", case.shape, "float32", "output")),
+    lambda xp, case, inputs: {"y": 2.0 * inputs["x"]}, lambda case: 8 * case.elements, lambda case: case.elements,
+    lambda case: Tolerance(0.0, 0.0), split=lambda case: case.shape[0],
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def binary(tmp_path_factory: pytest.TempPathFactory) -> Binary:
+    folder = tmp_path_factory.mktemp("kernels")
+    (folder / "k.cu").write_text(SOURCE)
+    try:
+        compiler = find_compiler()
+    except NoCompiler as error:
+        pytest.skip(str(error).splitlines()[0])
+    request = BuildRequest(folder / "k.cu", (), "sm_90")
+    made = build({request}, compiler, folder / "cache")[request]
+    assert isinstance(made, Binary), made
+    return made
+
+
+def plan_of(case: Case, *entries: str) -> LaunchPlan:
+    """One launch an entry; between several, `t` holds what one leaves to the next."""
+    grid = (-(-case.elements // BLOCK), 1, 1)
+    size = Scalar("int64", case.elements)
+    arrays = {"adds": ("y", "t"), "reversed": ("t", "y"), "halves": ("x", "t")}
+    launches = [Launch(entry, grid, (BLOCK, 1, 1), (*arrays.get(entry, ("x", "y")), size)) for entry in entries]
+    return LaunchPlan(tuple(launches), scratch=(("t", 4 * case.elements),) if len(entries) > 1 else ())
+
+
+def run(binary: Binary, shape: tuple[int, ...], *entries: str, full: bool = False, strict: bool = False) -> Result:
+    device = SimulatedDevice("h200")
+    device.full, device.strict = full, strict
+    case = Case("twice", shape, -1, "float32")
+    plan = plan_of(case, *entries)
+    implementation = Implementation("one", "", Origin("test"), plan=lambda case, gpu: plan)
+    case_plan = CasePlan(case, (Planned(implementation, plan, binary),), ("x",))
+    (result,) = CaseRun(device, TWICE, case_plan).run(Settings(7, precision=Precision()))
+    return result
+
+
+def test_a_whole_run_verifies_every_element_and_counts_exactly(binary: Binary) -> None:
+    result = run(binary, (37, 101), "twice")
+    assert (result.status, result.reason) == ("ok", "not timed: simulated")
+    assert result.check is not None
+    assert result.check.elements == 37 * 101
+    (launch,) = result.counters
+    assert (launch.blocks, launch.blocks_run) == (15, 15)
+    assert launch.counters.global_load_requests == launch.counters.global_store_requests == -(-37 * 101 // 32)
+    assert launch.counters.read_once_bytes == launch.counters.written_once_bytes == 32 * -(-37 * 101 // 8)
+
+
+def test_a_large_grid_is_sampled_and_counts_are_those_of_the_whole(binary: Binary) -> None:
+    shape = (2**16, 64)
+    sampled, whole = run(binary, shape, "twice"), run(binary, shape, "twice", full=True)
+    assert sampled.status == whole.status == "ok"
+    assert sampled.check is not None
+    assert whole.check is not None
+    (part,), (all_,) = sampled.counters, whole.counters
+    assert (part.blocks_run, all_.blocks_run) == (8192, 16384)
+    assert sampled.reason == "not timed: simulated; sampled 8192 of 16384 blocks"
+    assert (sampled.check.elements, whole.check.elements) == (2**21, 2**22)
+    assert part.counters == all_.counters
+
+
+@pytest.mark.parametrize("entries", [("halves", "reversed"), ("twice", "halves", "adds")])
+def test_later_launches_find_what_earlier_ones_left(binary: Binary, entries: tuple[str, ...]) -> None:
+    """`reversed` reads from the other end of the grid, which the same shares of it cover as well."""
+    result = run(binary, (2**16, 64), *entries)
+    assert result.check is not None or "adds" in entries
+    if entries[-1] == "reversed":
+        assert result.status == "wrong", "2 x backwards is not 2 x"
+        assert result.check is not None
+        assert 2**19 < result.check.elements < 2**21
+        return
+    # y = 2x + x/2: what the last launch did not reach still holds 2x, which is right but not the plan's result.
+    assert result.status == "wrong"
+    assert result.check is not None
+    assert result.check.mismatches == result.check.elements > 2**19
+
+
+def test_a_sum_over_blocks_that_did_not_run_is_not_verified(binary: Binary) -> None:
+    result = run(binary, (2**18, 64), "count")
+    assert result.status == "ok"
+    assert result.check is None
+    assert "nothing verified" in result.reason
+
+
+def test_an_access_outside_of_every_array_is_a_failed_row_with_its_place(binary: Binary) -> None:
+    result = run(binary, (10, 10), "too_far")
+    assert result.status == "failed"
+    assert result.reason.startswith("k.cu:7: ")
+    assert "right after the end of x; block 0 warp 3 lane 4" in result.reason
+    assert result.counters == ()
+
+
+def test_an_element_that_is_never_written_is_wrong(binary: Binary, monkeypatch: pytest.MonkeyPatch) -> None:
+    for small in (2**26, 16):  # poisoned at once, and afterwards
+        monkeypatch.setattr("kernelbench.devices.simulated.SMALL_BYTES", small)
+        result = run(binary, (10, 10), "misses_one")
+        assert result.status == "wrong"
+        assert "1 of 100 elements wrong, first y[0, 5]: got" in result.reason
+
+
+def test_an_endless_kernel_ends_by_its_budget(binary: Binary, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(simulated_plan, "BUDGET", 10_000)
+    result = run(binary, (10, 10), "endless")
+    assert result.status == "failed"
+    assert "the block does not end: its budget of instructions is used up" in result.reason
+
+
+def test_only_a_strict_run_sees_a_race_that_does_no_harm(binary: Binary) -> None:
+    assert run(binary, (10, 100), "race").status == "ok"
+    result = run(binary, (10, 100), "race", strict=True)
+    assert result.status == "failed"
+    line = 1 + next(number for number, line in enumerate(SOURCE.splitlines()) if "s[threadIdx.x ^ 32]" in line)
+    assert result.reason.startswith(f"k.cu:{line}: two warps access shared memory with no barrier between them")
+
+
+def test_arrays_larger_than_memory_are_sampled_in_little_of_it(binary: Binary) -> None:
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    result = run(binary, (2**23, 256), "twice")
+    assert result.status == "ok"
+    assert result.check is not None
+    assert 2**20 < result.check.elements < 2**22
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    assert grown < 2**20, "kilobytes; x and y have 8 GB each"
+
+
+def test_all_blocks_of_what_does_not_fit_the_memory_are_refused(binary: Binary) -> None:
+    result = run(binary, (2**32, 2**10), "twice", full=True)
+    assert result.status == "failed"
+    assert "all of its blocks need 35.2 TB of memory" in result.reason or "addresses" in result.reason
+
+
+def test_inputs_are_the_same_for_the_same_seed_and_made_where_they_are_read(binary: Binary) -> None:
+    specs = TWICE.arrays(Case("twice", (4096, 64), -1, "float32"))
+    device = SimulatedDevice("h200")
+    device.prepare()
+    arrays = device.allocate(specs)
+    device.fill(arrays, specs, 5)
+    whole = device.materialise(arrays["x"]).copy()
+    device.fill(arrays, specs, 6)
+    assert not np.array_equal(device.materialise(arrays["x"][:10]), whole[:10])
+    device.fill(arrays, specs, 5)
+    assert np.array_equal(device.materialise(arrays["x"][4000:]), whole[4000:])
+    assert abs(float(whole.mean())) < 0.02
+    assert float(whole.std()) == pytest.approx(1.0, abs=0.02)
+    device.release()
+
+
+def test_a_library_call_is_skipped_with_the_reason(binary: Binary) -> None:
+    device: Any = SimulatedDevice("h200")
+    call = Implementation("torch", "", Origin("test"), prepare=lambda case, arrays, stream: lambda: None)
+    with pytest.raises(MissingLibrary, match="torch is a library call: there is no PTX of it to run"):
+        device.executable(call, Case("twice", (1,), -1, "float32"), None, None, {})
+
+
+def test_the_clock_gives_no_times() -> None:
+    device = SimulatedDevice("a100")
+    device.clock.wait()
+    with pytest.raises(DeviceError, match="no clock"):
+        device.clock.record()
+    assert device.properties is known_gpu("a100")
+    own = device.environment()
+    assert own["name"] == "simulated (A100 properties)"
+    assert set(own["simulator"]) == {"version", "compiler", "threads"}
+
+
+def test_counts_do_not_depend_on_the_number_of_threads(binary: Binary, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = run(binary, (2**16, 64), "halves", "twice")
+    monkeypatch.setattr("os.sched_getaffinity", lambda process: {0})
+    again = run(binary, (2**16, 64), "halves", "twice")
+    assert first.counters == again.counters
+    assert total(one.counters for one in first.counters).warp_instructions > 0
+
+
+def test_a_missing_ptx_file_is_named(binary: Binary) -> None:
+    from dataclasses import replace
+
+    lost = replace(binary, key="lost", ptx_path=Path("nowhere.ptx"))
+    result = run(lost, (4, 4), "twice")
+    assert (result.status, result.reason[:11]) == ("failed", "nowhere.ptx")
