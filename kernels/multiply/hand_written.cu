@@ -10,21 +10,27 @@
 //   moves   2 D in, D out
 //   Arrays that do not all begin at a multiple of 16 bytes are multiplied element by element.
 //   Origin: five kernels of a page on element-wise kernels; written here.
-#include "product.cuh"
+#include "common/elementwise.cuh"
 
 template <typename T>
 constexpr int PerPack = 16 / sizeof(T);  // elements of a pack
 template <typename T>
 using PackOf = Pack<T, PerPack<T>>;
 
+// Counted once, before the ways part, so that the compiler sees the same code round each of them.
+struct Share {
+  long long thread;   // number in the grid: the first pack of this thread
+  long long threads;  // of the grid: how far apart its packs are
+};
+
 // Kernel 0: packs of both inputs come to registers whole, and their product goes back whole.
 struct WholePacks {
   template <typename T>
-  static __device__ __forceinline__ void multiply(const T* x, const T* y, T* z, long long packs) {
+  static __device__ __forceinline__ void multiply(const T* x, const T* y, T* z, long long packs, Share share) {
     const PackOf<T>* x_packs = reinterpret_cast<const PackOf<T>*>(x);
     const PackOf<T>* y_packs = reinterpret_cast<const PackOf<T>*>(y);
     PackOf<T>* z_packs = reinterpret_cast<PackOf<T>*>(z);
-    for (long long i = global_thread(); i < packs; i += global_threads()) {
+    for (long long i = share.thread; i < packs; i += share.threads) {
       const PackOf<T> x_pack = x_packs[i];
       const PackOf<T> y_pack = y_packs[i];
       PackOf<T> z_pack;
@@ -39,11 +45,11 @@ struct WholePacks {
 // compiler knows, each product must be stored before the next element is loaded.
 struct ThroughMemory {
   template <typename T>
-  static __device__ __forceinline__ void multiply(const T* x, const T* y, T* z, long long packs) {
+  static __device__ __forceinline__ void multiply(const T* x, const T* y, T* z, long long packs, Share share) {
     const PackOf<T>* x_packs = reinterpret_cast<const PackOf<T>*>(x);
     const PackOf<T>* y_packs = reinterpret_cast<const PackOf<T>*>(y);
     PackOf<T>* z_packs = reinterpret_cast<PackOf<T>*>(z);
-    for (long long i = global_thread(); i < packs; i += global_threads()) {
+    for (long long i = share.thread; i < packs; i += share.threads) {
 #pragma unroll
       for (int j = 0; j < PerPack<T>; ++j) z_packs[i].elements[j] = x_packs[i].elements[j] * y_packs[i].elements[j];
     }
@@ -53,8 +59,8 @@ struct ThroughMemory {
 // Kernel 2: as kernel 0, but pointers are cast at each use.
 struct CastInLoop {
   template <typename T>
-  static __device__ __forceinline__ void multiply(const T* x, const T* y, T* z, long long packs) {
-    for (long long i = global_thread(); i < packs; i += global_threads()) {
+  static __device__ __forceinline__ void multiply(const T* x, const T* y, T* z, long long packs, Share share) {
+    for (long long i = share.thread; i < packs; i += share.threads) {
       const PackOf<T> x_pack = reinterpret_cast<const PackOf<T>*>(x)[i];
       const PackOf<T> y_pack = reinterpret_cast<const PackOf<T>*>(y)[i];
       PackOf<T> z_pack;
@@ -68,10 +74,10 @@ struct CastInLoop {
 // Kernel 3: as kernel 2, but the index counts elements, so start, step and end are multiples of a pack.
 struct ElementIndex {
   template <typename T>
-  static __device__ __forceinline__ void multiply(const T* x, const T* y, T* z, long long packs) {
+  static __device__ __forceinline__ void multiply(const T* x, const T* y, T* z, long long packs, Share share) {
     const long long end = packs * PerPack<T>;
-    const long long step = global_threads() * PerPack<T>;
-    for (long long i = global_thread() * PerPack<T>; i < end; i += step) {
+    const long long step = share.threads * PerPack<T>;
+    for (long long i = share.thread * PerPack<T>; i < end; i += step) {
       const PackOf<T> x_pack = *reinterpret_cast<const PackOf<T>*>(&x[i]);
       const PackOf<T> y_pack = *reinterpret_cast<const PackOf<T>*>(&y[i]);
       PackOf<T> z_pack;
@@ -85,8 +91,8 @@ struct ElementIndex {
 // Kernel 4: as kernel 2, but what is loaded and stored is an int4, whose bytes are then taken for elements.
 struct Int4 {
   template <typename T>
-  static __device__ __forceinline__ void multiply(const T* x, const T* y, T* z, long long packs) {
-    for (long long i = global_thread(); i < packs; i += global_threads()) {
+  static __device__ __forceinline__ void multiply(const T* x, const T* y, T* z, long long packs, Share share) {
+    for (long long i = share.thread; i < packs; i += share.threads) {
       const int4 x_held = reinterpret_cast<const int4*>(x)[i];
       const int4 y_held = reinterpret_cast<const int4*>(y)[i];
       const T* x_elements = reinterpret_cast<const T*>(&x_held);
@@ -102,12 +108,13 @@ struct Int4 {
 template <typename T>
 __device__ __forceinline__ void multiply_hand_written(const T* x, const T* y, T* z, long long packs,
                                                       long long elements) {
+  const Share share = {global_thread(), global_threads()};
   if (!are_aligned<sizeof(int4)>(x, y, z)) {
-    map_singly(Product<T>(), 0, elements, z, x, y);
+    for (long long i = share.thread; i < elements; i += share.threads) z[i] = x[i] * y[i];
     return;
   }
-  WAY::multiply(x, y, z, packs);
-  map_singly(Product<T>(), packs * PerPack<T>, elements, z, x, y);
+  WAY::multiply(x, y, z, packs, share);
+  for (long long i = packs * PerPack<T> + share.thread; i < elements; i += share.threads) z[i] = x[i] * y[i];
 }
 
 #define BOUNDS __launch_bounds__(BLOCK)
