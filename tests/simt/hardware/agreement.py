@@ -36,7 +36,7 @@ METRICS: Mapping[str, tuple[tuple[str, ...], Callable[[Counters], int]]] = {
         lambda c: c.global_atomic_sectors,
     ),
     "shared load wavefronts": ((f"{WAVEFRONTS}ld",), lambda c: c.shared_load_wavefronts),
-    "shared store wavefronts": ((f"{WAVEFRONTS}st",), lambda c: c.shared_store_wavefronts),
+    "shared store wavefronts": ((f"{WAVEFRONTS}st", f"{WAVEFRONTS}ldgsts"), lambda c: c.shared_store_wavefronts),
     "shared atomic wavefronts": ((f"{WAVEFRONTS}atom",), lambda c: c.shared_atomic_wavefronts),
     "local load sectors": ((f"l1tex__t_sectors{LOCAL}ld",), lambda c: c.local_load_sectors),
     "local store sectors": ((f"l1tex__t_sectors{LOCAL}st",), lambda c: c.local_store_sectors),
@@ -44,7 +44,7 @@ METRICS: Mapping[str, tuple[tuple[str, ...], Callable[[Counters], int]]] = {
 # Recorded for a reader who looks into a difference.
 ALSO = (
     "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld", "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st",
-    f"{WAVEFRONTS}ldgsts", f"l1tex__t_requests{GLOBAL}red", f"l1tex__t_requests{GLOBAL}atom",
+    f"l1tex__t_requests{GLOBAL}red", f"l1tex__t_requests{GLOBAL}atom",
     f"l1tex__t_requests{LOCAL}ld", f"l1tex__t_requests{LOCAL}st", "smsp__inst_executed", "smsp__thread_inst_executed",
 )  # fmt: skip
 

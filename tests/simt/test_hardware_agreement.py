@@ -1,0 +1,70 @@
+"""Whole kernels: what an H200 counted and computed, as recorded, against what the simulator does now."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kernelbench import places
+from kernelbench.build import build, find_compiler
+from kernelbench.errors import NoCompiler
+from kernelbench.records import Binary
+from tests.simt.hardware import agreement
+from tests.simt.hardware.trials import trials
+
+RECORD = Path(__file__).resolve().parents[2] / "results" / "h200" / "simulator"
+
+
+def recorded(name: str) -> list[dict[str, str]]:
+    if not (RECORD / name).is_file():
+        pytest.skip(f"{name} was not recorded yet: python tests/gpu/ncu_agreement.py results/h200/simulator")
+    with (RECORD / name).open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.mark.nvcc
+@pytest.mark.timeout(600)
+def test_counters_are_those_of_the_hardware_or_the_machine_code_says_why() -> None:
+    kept = {(row["trial"], row["launch"], row["metric"]): row for row in recorded("agreement.csv")}
+    try:
+        compiler = find_compiler()
+    except NoCompiler as missing:
+        pytest.skip(str(missing))
+    hardware = agreement.read_hardware(RECORD / "hardware.csv")
+    chosen = [one for one in trials() if (one.name, 0) in hardware]
+    assert len(chosen) >= 60
+    binaries = {
+        request: binary
+        for request, binary in build({one.request for one in chosen}, compiler, places.cache()).items()
+        if isinstance(binary, Binary)
+    }
+    rows, _ = agreement.compare(chosen, binaries, hardware, {})
+    for row in rows:
+        before = kept[row["trial"], row["launch"], row["metric"]]
+        assert str(row["simulator"]) == before["simulator"], f"{row['trial']}: {row['metric']}"
+        assert row["equal"] or before["note"], f"{row['trial']}: {row['metric']} differs, and nothing says why"
+
+
+def test_outputs_agree() -> None:
+    rows = recorded("outputs.csv")
+    assert [row for row in rows if row["agrees"] != "True"] == []
+    exact = [row for row in rows if row["allowed_ulps"] == "0"]
+    assert len(exact) > 100
+    assert all(row["different"] == "0" for row in exact)
+
+
+def test_distances_in_units_in_the_last_place() -> None:
+    one = np.float32(1.0)
+    next_one = np.nextafter(one, np.float32(2))
+    a = np.array([one, 0.0, -0.0, np.inf, 1e-45, -1e-45, np.nan], np.float32)
+    b = np.array([next_one, -0.0, 0.0, np.inf, -1e-45, 1e-45, np.nan], np.float32)
+    assert agreement.ulps_apart(a, b).tolist() == [1, 0, 0, 0, 2, 2, 0]
+    assert agreement.ulps_apart(np.float64([1.0]), np.float64([np.nextafter(1.0, 0)])).tolist() == [1]
+    halves = np.array([1.0, 2.0], np.float16), np.array([1.0009765625, 2.0], np.float16)
+    assert agreement.ulps_apart(*halves).tolist() == [1, 0]
+    bits = np.array([0x3F80, 0xBF80], np.uint16), np.array([0x3F81, 0xBF7F], np.uint16)
+    assert agreement.ulps_apart(*bits, "bfloat16").tolist() == [1, 1]
+    assert agreement.ulps_apart(np.int32([3, 4]), np.int32([3, 9])).tolist() == [0, 1]
