@@ -102,6 +102,7 @@ def run_suite(
         device=dict(device.environment()),
         builds=builds,
         flags=builds["flags"],
+        code={**state.get("code", {}), **machine_code_of(plans)},
         versions={**state["versions"], "nvcc": compiler.version},
     )
     store.write_environment(state)
@@ -251,6 +252,14 @@ def built(
         "flags": list(FLAGS),
     }
     return tuple(replace(plan, planned=tuple(map(with_binary, plan.planned))) for plan in plans), summary
+
+
+def machine_code_of(plans: Sequence[CasePlan]) -> dict[str, Any]:
+    """Hash and length of every entry's machine code, by binary: what claims about it are judged by."""
+    from kernelbench.build import machine_code_text
+
+    binaries = {one.binary.key: one.binary for plan in plans for one in plan.planned if one.binary is not None}
+    return machine_code_text(binaries.values())
 
 
 def gpu_properties(name: str | None) -> DeviceProperties:

@@ -253,6 +253,10 @@ class Binary:
     facts: Mapping[str, EntryFacts]  # by entry
     cached: bool  # found in the cache, not compiled now
 
+    @property
+    def short_key(self) -> str:
+        return self.key[:16]
+
 
 @dataclass(frozen=True)
 class Check:

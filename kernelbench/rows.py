@@ -84,7 +84,7 @@ def _build_cells(operation: Operation, result: Result) -> dict[str, Any]:
         "static_shared_bytes": max(fact.shared_bytes for fact in facts),
         "spill_bytes": max(fact.spill_store_bytes + fact.spill_load_bytes for fact in facts),
         "input_loads": " ".join(f"{name}={count}" for name, count in loads.items()),
-        "binary": result.binary.key[:16],
+        "binary": result.binary.short_key,
     }
 
 

@@ -58,7 +58,8 @@ def resumed(folder: Path, state: Mapping[str, Any]) -> dict[str, Any]:
     if not (folder / ENVIRONMENT_FILE).exists():
         return dict(state)
     earlier = read_run(folder).environment
-    return {**state, "started": earlier.get("started"), "resumed": [*earlier.get("resumed", []), state["started"]]}
+    again = [*earlier.get("resumed", []), state["started"]]
+    return {**state, "started": earlier.get("started"), "resumed": again, "code": earlier.get("code", {})}
 
 
 def user_runs() -> list[Path]:

@@ -2,6 +2,7 @@
 
 from kernelbench.build.builder import OnDone, build
 from kernelbench.build.compiler import Compiler, find_compiler
+from kernelbench.build.machine_code import machine_code_text
 from kernelbench.build.request import FLAGS, BuildRequest
 
-__all__ = ["FLAGS", "BuildRequest", "Compiler", "OnDone", "build", "find_compiler"]
+__all__ = ["FLAGS", "BuildRequest", "Compiler", "OnDone", "build", "find_compiler", "machine_code_text"]

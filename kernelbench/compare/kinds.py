@@ -1,4 +1,4 @@
-"""How each kind of claim is judged on a run. All use times with the L2 cleared ("cold"), but for the last three.
+"""How each kind of claim is judged on a run. All use times with the L2 cleared ("cold"), but for the last five.
 
 faster           `faster` is faster than `slower`, by interval, on every case
 near_best        `dispatched` takes at most 1 + `within` times the time of the best of `alternatives`
@@ -10,6 +10,8 @@ proportion       time of `unfused` over time of `fused` is the ratio of their tr
 order            each of `order` takes at most 1 + `within` times the time of the one before it
 level            the slowest of `names` takes at most 1 + `within` times the time of the fastest
 specimen         verification rejects each of `specimens` as wrong, and `correct` was measured
+same_code        launch by launch, the machine code of all of `names` is the same
+longer_code      the machine code of `longer` has more instructions than that of `shorter`
 launch           `of` has the grids and blocks that `launches` gives for some shapes
 explanation      counters of the simulator confirm each statement of the entry; times are not looked at
 """
@@ -20,6 +22,7 @@ from collections.abc import Mapping
 
 from kernelbench import evidence, units
 from kernelbench.compare import verdicts
+from kernelbench.compare.code import longer_code, same_code
 from kernelbench.compare.judging import (
     CACHE,
     Judge,
@@ -213,11 +216,19 @@ KINDS: Mapping[str, Judge] = {
     "order": order,
     "level": level,
     "specimen": specimen,
+    "same_code": same_code,
+    "longer_code": longer_code,
     "launch": launch,
     "explanation": explanation,
 }
 
-WITHOUT_TIMES = ("specimen", "launch", "explanation")  # what a run of the simulator can decide as well
+WITHOUT_TIMES = (
+    "specimen",
+    "same_code",
+    "longer_code",
+    "launch",
+    "explanation",
+)  # what a run of the simulator can decide as well
 
 
 def _traffic_ratios(claim: Claim, case: MeasuredCase) -> tuple[float, float]:

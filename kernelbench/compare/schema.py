@@ -129,6 +129,8 @@ KINDS: Mapping[str, Mapping[str, Check]] = {
     "order": {"order": texts, "within": fraction},
     "level": {"names": texts, "within": fraction},
     "specimen": {"specimens": texts, "correct": text},
+    "same_code": {"names": texts},
+    "longer_code": {"longer": text, "shorter": text},
     "launch": {"of": text, "launches": launches},
     "explanation": {},
 }

@@ -1,0 +1,76 @@
+"""Whether two kernels are the same machine code: the bytes of each entry in a cubin, which needs no disassembler.
+
+Names, line numbers and places in memory lie outside of an entry's own bytes: branches are relative, and arguments
+are found by their offset. So two entries of the same bytes are the same instructions, registers included, issued in
+the same order.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from pathlib import Path
+
+from kernelbench.records import Binary
+
+INSTRUCTION_BYTES = 16  # since Volta
+_NOP = 0x918  # lowest 12 bits of what pads the code to a multiple of 128 bytes
+_OPCODE = 0xFFF
+_ELF64 = b"\x7fELF\x02\x01"  # little-endian
+_SECTION = struct.Struct("<IIQQQQIIQQ")  # name, type, flags, address, offset, size, ..
+_TEXT = ".text."  # what the name of an entry's section begins with
+
+
+@dataclass(frozen=True)
+class MachineCode:
+    """What ptxas made of one entry."""
+
+    hash: str  # of its bytes, padding left out
+    instructions: int  # in the code; how often each is executed is another question
+
+
+def machine_code(cubin: Path) -> dict[str, MachineCode]:
+    """Of every entry; ValueError for a file that is no cubin, OSError where it cannot be read."""
+    found = {}
+    for name, content in _sections(cubin.read_bytes()):
+        if name.startswith(_TEXT):
+            code = _without_padding(content)
+            found[name.removeprefix(_TEXT)] = MachineCode(sha256(code).hexdigest()[:16], len(code) // INSTRUCTION_BYTES)
+    return found
+
+
+def machine_code_text(binaries: Iterable[Binary]) -> dict[str, dict[str, dict[str, str | int]]]:
+    """Of each binary, by the key that rows of results.csv name it with, then by entry: for environment.json.
+
+    A cubin that is no longer there whole has no code; a claim about it then is not measured.
+    """
+    found: dict[str, dict[str, dict[str, str | int]]] = {}
+    for binary in binaries:
+        with suppress(OSError, ValueError):
+            found[binary.short_key] = {entry: asdict(code) for entry, code in machine_code(binary.path).items()}
+    return found
+
+
+def _sections(image: bytes) -> Iterator[tuple[str, bytes]]:
+    if not image.startswith(_ELF64):
+        raise ValueError("not a cubin: expected a 64-bit ELF file")
+    try:
+        (start,) = struct.unpack_from("<Q", image, 40)
+        size, count, names_index = struct.unpack_from("<HHH", image, 58)
+        headers = [_SECTION.unpack_from(image, start + number * size) for number in range(count)]
+        names_at = headers[names_index][4]
+        for name, _, _, _, offset, length, *_ in headers:
+            end = image.index(b"\0", names_at + name)
+            yield image[names_at + name : end].decode(), image[offset : offset + length]
+    except (struct.error, IndexError) as error:
+        raise ValueError(f"not a whole cubin: {error}") from error
+
+
+def _without_padding(code: bytes) -> bytes:
+    end = len(code)
+    while end and int.from_bytes(code[end - INSTRUCTION_BYTES : end][:2], "little") & _OPCODE == _NOP:
+        end -= INSTRUCTION_BYTES
+    return code[:end]
