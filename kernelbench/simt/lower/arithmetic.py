@@ -31,6 +31,7 @@ HALVES = frozenset({"lo", "hi", "wide"})
 WITH_FTZ = frozenset(
     {"add", "sub", "mul", "fma", "neg", "abs", "min", "max", "ex2", "lg2", "rcp", "rsqrt", "div_approx"}
 )
+WITH_MODIFIERS_ONLY = frozenset({"sin", "cos", "tanh"})
 READS_CARRY, WRITES_CARRY = 1, 2
 WIDER = {"u16": "u32", "s16": "s32", "u32": "u64", "s32": "s64"}
 
@@ -42,7 +43,7 @@ def _float(context: Context, name: str, form: Form, count: int) -> None:
 
 
 def _float_name(name: str, form: Form) -> str:
-    if form.modifiers == 0 and form.type in ("f32", "f64"):
+    if form.modifiers == 0 and form.type in ("f32", "f64") and name not in WITH_MODIFIERS_ONLY:
         return f"{name}_{form.type}"
     if form.modifiers == Modifier.FTZ and form.type == "f32" and name in WITH_FTZ:
         return f"{name}_ftz_f32"

@@ -92,7 +92,7 @@ inline f32 tanh_of(f32 a) {
     const s32 power = static_cast<s32>(whole == whole ? whole : 0.0);
     const f64 t = sum * bits_as<f64>(static_cast<u64>(power + 1023) << 52);
     const f64 square = x * x;
-    const f64 series = x - x * square * (1.0 / 3 - square * (2.0 / 15));
+    const f64 series = x * (1.0 - square * (1.0 / 3 - square * (2.0 / 15)));
     return static_cast<f32>(__builtin_fabs(x) < 0.01 ? series : (t - 1.0) / (t + 1.0));
 }
 
