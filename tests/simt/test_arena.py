@@ -1,0 +1,190 @@
+"""Allocations, their maps, and inputs that make their elements at the first touch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.simt.programs import Builder
+
+from kernelbench.errors import DeviceError
+from kernelbench.simt.arena import CHUNK, RED_ZONE, Arena, Generator
+from kernelbench.simt.lower.program import Program
+from kernelbench.simt.machine import Machine
+
+FIRST_NORMAL = (
+    "-0x1.106f760000000p+0",
+    "-0x1.fa088e0000000p-5",
+    "0x1.6e24620000000p-1",
+    "0x1.18e4ca0000000p-2",
+    "-0x1.47166a0000000p-4",
+    "-0x1.d524f20000000p-3",
+    "0x1.645d820000000p-4",
+    "-0x1.454c7e0000000p+0",
+)  # of seed 1
+
+
+@pytest.fixture
+def arena() -> Arena:
+    return Arena()
+
+
+# ---- Allocations ---------------------------------------------------------------------------------
+
+
+def test_allocations_are_aligned_and_apart(arena: Arena) -> None:
+    found = [arena.allocate(str(size), size, "input") for size in (1, 100, 5000, 0, 1 << 20)]
+    assert all(one.address % 256 == 0 for one in found)
+    for one, after in zip(found, found[1:], strict=False):
+        assert after.address - (one.address + one.nbytes) >= RED_ZONE
+    assert arena.allocations == found
+
+
+def test_freed_memory_is_used_again_and_zero(arena: Arena) -> None:
+    first, second = arena.allocate("first", 5000, "input"), arena.allocate("second", 10, "input")
+    first.view()[:] = 7
+    second.view()[:] = 9
+    arena.free(first)
+    third = arena.allocate("third", 4000, "input")
+    assert third.address == first.address
+    assert not third.view().any()
+    assert (second.view() == 9).all()
+    with pytest.raises(DeviceError, match="first is not allocated"):
+        arena.free(first)
+
+
+def test_what_is_not_touched_takes_no_memory(arena: Arena) -> None:
+    vast = arena.allocate("vast", 1 << 36, "scratch")
+    vast.view(np.float32)[-1] = 1
+    assert vast.view(np.float32)[-2:].tolist() == [0, 1]
+    with pytest.raises(DeviceError, match="cannot give"):
+        arena.allocate("more", 1 << 43, "scratch")
+
+
+def test_which_allocation_is_near(arena: Arena) -> None:
+    x, y = arena.allocate("x", 100, "input"), arena.allocate("y", 100, "input")
+    assert arena.find(x.address + 99) is x
+    assert arena.find(x.address + 100) is None
+    assert arena.nearest(x.address + 100) == (x, 1)
+    assert arena.nearest(y.address - 3) == (y, -3)
+
+
+# ---- Inputs made at the first touch --------------------------------------------------------------
+
+KINDS: list[tuple[Generator, Any]] = [
+    (Generator("normal", "float32", 3, 0.5, 2.0), np.float32),
+    (Generator("normal", "float16", 3), np.float16),
+    (Generator("normal", "bfloat16", 3), np.uint16),
+    (Generator("uniform", "float64", 3, -1.0, 1.0), np.float64),
+    (Generator("uniform", "int32", 3, -5, 5), np.int32),
+    (Generator("uniform", "uint8", 3, 0, 200), np.uint8),
+    (Generator("mask", "uint8", 3, 0.25), np.uint8),
+    (Generator("mask", "float32", 3, 0.25), np.float32),
+]
+
+
+@pytest.mark.parametrize(("generator", "dtype"), KINDS, ids=lambda one: getattr(one, "dtype", ""))
+def test_same_elements_in_any_order(arena: Arena, generator: Generator, dtype: Any) -> None:
+    size = 5 * CHUNK + 100 * np.dtype(dtype).itemsize
+    whole, parts = (arena.allocate("x", size, "input", generator) for _ in range(2))
+    whole.materialise()
+    for start in (size - 1, 0, 2 * CHUNK + 5):
+        parts.materialise(start, start + 1)
+    assert not parts.view()[CHUNK : 2 * CHUNK].any()
+    parts.materialise(CHUNK - 3, 4 * CHUNK + 3)
+    np.testing.assert_array_equal(whole.view(), parts.view())
+    shorter = arena.allocate("x", CHUNK + 4 * np.dtype(dtype).itemsize, "input", generator)
+    shorter.materialise()
+    np.testing.assert_array_equal(shorter.view(), whole.view()[: shorter.nbytes])
+
+
+def elements(arena: Arena, generator: Generator, dtype: Any, count: int = 1 << 18) -> Any:
+    found = arena.allocate("x", count * np.dtype(dtype).itemsize, "input", generator)
+    found.materialise()
+    return found.view(dtype)
+
+
+def test_normal_elements_are_normal(arena: Arena) -> None:
+    from scipy.stats import kstest
+
+    values = elements(arena, Generator("normal", "float32", 1, 0.5, 2.0), np.float32).astype(np.float64)
+    standard = (values - 0.5) / 2
+    assert kstest(standard, "norm").pvalue > 1e-3
+    assert abs(np.corrcoef(standard[::2], standard[1::2])[0, 1]) < 0.01
+    assert 4 < np.abs(standard).max() < 6
+    other = elements(arena, Generator("normal", "float32", 2, 0.5, 2.0), np.float32)
+    assert abs(np.corrcoef(values, other)[0, 1]) < 0.01
+
+
+def test_the_same_elements_on_every_machine(arena: Arena) -> None:
+    values = elements(arena, Generator("normal", "float32", 1), np.float32, 8)
+    expected = [float.fromhex(text) for text in FIRST_NORMAL]
+    np.testing.assert_array_equal(values, np.array(expected, np.float32))
+
+
+def test_uniform_and_mask(arena: Arena) -> None:
+    real = elements(arena, Generator("uniform", "float32", 1, -1.0, 3.0), np.float32)
+    assert -1 <= real.min() < -0.99
+    assert 2.99 < real.max() < 3
+    whole = elements(arena, Generator("uniform", "int32", 1, -2, 3), np.int32)
+    assert sorted(set(whole.tolist())) == [-2, -1, 0, 1, 2]
+    kept = elements(arena, Generator("mask", "uint8", 1, 0.25), np.uint8)
+    assert set(kept.tolist()) == {0, 1}
+    assert abs(kept.mean() - 0.25) < 0.01
+
+
+def copying(source: int, to: int, stride: int) -> Program:
+    """Thread i of block b copies word b * stride + i."""
+    build = Builder()
+    index, offset, here = build.register(), build.register(8), build.register(8)
+    value = build.register()
+    build.emit("mad_lo_u32", d=index, a=build.special("%ctaid.x"), b=build.constant(stride),
+               c=build.special("%tid.x"))  # fmt: skip
+    build.emit("mul_wide_u32", d=offset, a=index, b=build.constant(4))
+    build.emit("add_u64", d=here, a=offset, b=build.constant(source, np.uint64))
+    build.load("global", here, [value])
+    build.emit("add_u64", d=here, a=offset, b=build.constant(to, np.uint64))
+    build.store("global", here, [value])
+    return build.build()
+
+
+def test_kernels_find_the_elements_and_make_no_others() -> None:
+    machine = Machine()
+    generator = Generator("normal", "float32", 9)
+    x = machine.arena.allocate("x", 64 * CHUNK, "input", generator)
+    y = machine.arena.allocate("y", 64 * CHUNK, "output")
+    report = machine.launch(copying(x.address, y.address, CHUNK), (16,), (64,), [], threads=2)
+    assert not report.faults
+    reference = machine.arena.allocate("reference", 64 * CHUNK, "input", generator)
+    reference.materialise()
+    found = y.view(np.float32).reshape(16, CHUNK)[:, :64]
+    np.testing.assert_array_equal(found, reference.view(np.float32).reshape(16, CHUNK)[:, :64])
+    made = x.view(np.uint8).reshape(64, CHUNK).any(axis=1)
+    np.testing.assert_array_equal(np.flatnonzero(made), np.arange(16) * 4)
+
+
+# ---- Maps ----------------------------------------------------------------------------------------
+
+
+def test_distinct_sectors_of_a_launch() -> None:
+    machine = Machine()
+    x, y = (machine.arena.allocate(name, 1 << 16, role) for name, role in (("x", "input"), ("y", "output")))
+    overlapping = copying(x.address, y.address, 16)  # each block touches 4 sectors, 2 of them its neighbour's
+    for _ in range(2):
+        report = machine.launch(overlapping, (10,), (32,), [])
+        assert (report.sectors_read, report.sectors_written) == (2 * 9 + 4, 2 * 9 + 4)
+    assert np.count_nonzero(y.written) == 22
+    assert not y.read.any()
+    y.forget()
+    assert not y.written.any()
+
+
+def test_bytes_written_before_tracking_count_as_sound() -> None:
+    machine = Machine()
+    x, y = (machine.arena.allocate(name, 1 << 12, role) for name, role in (("x", "input"), ("y", "output")))
+    machine.launch(copying(x.address, y.address, 32), (4,), (32,), [])
+    report = machine.launch(copying(y.address, x.address, 32), (4,), (32,), [], strict=True)
+    assert not report.faults
+    report = machine.launch(copying(y.address, x.address, 32), (5,), (32,), [], strict=True)
+    assert [(fault.kind, fault.block, fault.count) for fault in report.faults] == [("uninitialised_global", 4, 32)]
