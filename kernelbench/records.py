@@ -102,7 +102,7 @@ class ArraySpec:
     shape: tuple[int, ...]
     dtype: str
     role: Literal["input", "output"]
-    fill: Literal["normal", "uniform", "mask"] = "normal"  # mask: 0 or 1, each with probability 1/2
+    fill: Literal["normal", "uniform", "mask", "bits"] = "normal"  # mask: 0 or 1, evenly; bits: uint8, any byte
 
     @property
     def nbytes(self) -> int:

@@ -41,7 +41,12 @@ from kernelbench.units import bytes_text
 VERIFICATION_BYTES = 2 * 2**30  # that verification may count on, however much memory there is
 SMALL_BYTES = 2**26
 POISON_BYTE = 0xFF  # NaN in every float type, -1 in every signed integer
-FILLS = {"normal": (0.0, 1.0), "uniform": (0.0, 1.0), "mask": (0.5, 0.0)}  # as the generator takes them
+FILLS = {  # what the generator is told: kind, and its two parameters
+    "normal": ("normal", 0.0, 1.0),
+    "uniform": ("uniform", 0.0, 1.0),
+    "mask": ("mask", 0.5, 0.0),
+    "bits": ("uniform", 0.0, 256.0),
+}
 RESERVE = 0.8  # of the memory that is free: what a run of every block may fill
 
 
@@ -97,7 +102,8 @@ class SimulatedDevice:
         for position, spec in enumerate(specs):
             if spec.role == "input":
                 mixed = int(np.random.SeedSequence((seed, position)).generate_state(1, np.uint64)[0])
-                generator = Generator(spec.fill, spec.dtype, mixed, *FILLS[spec.fill])
+                kind, first, second = FILLS[spec.fill]
+                generator = Generator(kind, spec.dtype, mixed, first, second)
                 self._of(arrays[spec.name]).generate(generator)
 
     def poison(self, arrays: Arrays, specs: Sequence[ArraySpec]) -> None:

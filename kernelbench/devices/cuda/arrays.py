@@ -25,6 +25,8 @@ def random_values(spec: ArraySpec, size: int, seed: tuple[int, int, int]) -> Any
         values = generator.random(size, dtype=np.float32)
         if spec.fill == "mask":
             values = (values < 0.5).astype(np.float32)
+        elif spec.fill == "bits":
+            values = values * 256  # narrowing rounds down
     return dtypes.narrow(cupy, values, spec.dtype)
 
 
