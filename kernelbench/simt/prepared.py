@@ -67,7 +67,7 @@ class Prepared:
     def patch(self, addresses: Mapping[str, int]) -> None:
         """Write the addresses of module variables into the constants that stand for them."""
         for one in self.program.patches:
-            value = (addresses[one.symbol] + one.addend) & ((1 << (8 * one.bytes)) - 1)
+            value = (addresses[one.symbol] + one.addend) >> one.shift & ((1 << (8 * one.bytes)) - 1)
             lane = np.frombuffer(value.to_bytes(one.bytes, "little"), np.uint8)
             self._image[one.offset : one.offset + LANES * one.bytes] = np.tile(lane, LANES)
 

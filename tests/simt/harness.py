@@ -50,6 +50,7 @@ class Kernels:
         block: int | Sequence[int],
         *arguments: Argument,
         shared: int = 0,
+        cooperative: bool = False,
         strict: bool = True,
         faulty: bool = False,
     ) -> Outcome:
@@ -64,7 +65,9 @@ class Kernels:
         given = [places[id(one)] if isinstance(one, np.ndarray) else one for one in arguments]
         try:
             axes = [(one,) if isinstance(one, int) else tuple(one) for one in (grid, block)]
-            report = self.machine.launch(self.program(entry), *axes, given, shared, strict=strict)
+            report = self.machine.launch(
+                self.program(entry), *axes, given, shared, cooperative=cooperative, strict=strict
+            )
             for one in arguments:
                 if isinstance(one, np.ndarray):
                     one[...] = places[id(one)].view(one.dtype, one.shape)

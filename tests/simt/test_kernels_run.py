@@ -9,6 +9,7 @@ import struct
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+
 from tests.simt.harness import Kernels, Load
 
 pytestmark = pytest.mark.nvcc
@@ -336,6 +337,15 @@ def test_generic_atomic(atomics: Kernels) -> None:
     np.testing.assert_array_equal(y, [2 * 496, 0, 496, 0, 496])
 
 
+def test_atomics_of_16_bits(atomics: Kernels, rng: np.random.Generator) -> None:
+    x = rng.integers(-4, 5, (32, 2)).astype(np.float16)  # all sums are exact
+    pair, half, brain = np.zeros(2, np.float16), np.zeros(1, np.float16), np.zeros(1, np.uint16)
+    atomics.run("narrow_atomics", 1, 32, x, pair, half, brain)
+    np.testing.assert_array_equal(pair, x.sum(0))
+    assert half[0] == x[:, 0].sum()
+    assert widened(brain)[0] == x[:, 1].sum()
+
+
 # ---- Types ---------------------------------------------------------------------------------------
 
 
@@ -517,6 +527,14 @@ def test_copy_with_a_zero_filled_tail(asynchronous: Kernels, rng: np.random.Gene
     x, y = rng.standard_normal(53).astype(np.float32), np.full(128, 9, np.float32)
     asynchronous.run("zero_filled", 1, 32, x, y, np.int32(53))
     np.testing.assert_array_equal(y, np.concatenate([x, np.zeros(75, np.float32)]))
+
+
+def test_grid_that_waits_for_itself(asynchronous: Kernels, rng: np.random.Generator) -> None:
+    x, partial, y = rng.integers(-99, 99, 5000).astype(np.int32), np.zeros(10, np.int32), np.zeros((3, 10), np.int32)
+    for _ in range(2):
+        asynchronous.run("grid_sum", 10, 32, x, partial, y, np.int32(5000), cooperative=True)
+        np.testing.assert_array_equal(y, np.tile(x.sum() + 10 * np.arange(3)[:, None], 10))
+        y[...] = 0
 
 
 def test_cluster(asynchronous: Kernels, rng: np.random.Generator) -> None:

@@ -294,6 +294,7 @@ def test_what_takes_no_time_and_has_no_effect(text: str) -> None:
         "ld.global.u64 %r1, [%rd1];",
         "ld.global.v2.u32 {%r1}, [%rd1];",
         "ld.global.sideways.u32 %r1, [%rd1];",
+        "ld.global.add.u32 %r1, [%rd1];",
         "ld.shared.u32 %r1, [%rs1];",
         "ld.param.u32 %r1, [k_n+4];",
         "st.shared.u32 [tile], %envreg3;",

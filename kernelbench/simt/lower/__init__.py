@@ -12,7 +12,7 @@ from kernelbench.errors import PtxError
 from kernelbench.simt import ir
 from kernelbench.simt.cfg import control_flow
 from kernelbench.simt.lower import arithmetic, compare, control, convert, logic, memory, warp
-from kernelbench.simt.lower.context import Context
+from kernelbench.simt.lower.context import WORKSPACE, Context
 from kernelbench.simt.lower.program import LANES, Kind, Lowered, Patch, Program, SpecialSlot
 
 __all__ = ["LANES", "Context", "Kind", "Lowered", "Patch", "Program", "SpecialSlot", "lower"]
@@ -98,7 +98,8 @@ def _reached(context: Context) -> dict[str, ir.Variable]:
         name = pending.pop()
         if name in reached:
             continue
-        variable = context.module.variables.get(name)
+        # A workspace of its own: what an unfinished launch leaves in it concerns no other kernel.
+        variable = replace(WORKSPACE) if name == WORKSPACE.name else context.module.variables.get(name)
         if variable is None:
             raise PtxError(f"kernel {context.function.name}: unknown variable {name}")
         reached[name] = variable

@@ -42,6 +42,9 @@ FILLED = {  # special registers that the machine fills, at launch or for each bl
     *("%warpid", "%nwarpid", "%cluster_ctarank", "%cluster_nctarank"),
     *("%dynamic_smem_size", "%total_smem_size"),
 }
+# Where the blocks of a cooperative launch count who has arrived: the driver gives its address in two halves.
+WORKSPACE = ir.Variable("%grid_workspace", "global", "b8", bytes=64, alignment=8)
+WORKSPACE_HALVES = {"%envreg1": 32, "%envreg2": 0}  # bits that the register leaves out below
 
 
 class Context:
@@ -221,6 +224,11 @@ class Context:
         if name in LANE_CONSTANTS:
             values = [LANE_CONSTANTS[name](lane) for lane in range(LANES)]
             return self._constant_slot((name,), width, values)
+        if name in WORKSPACE_HALVES and width == 4:
+            slot = self._constant_slot((name,), width, [0] * LANES)
+            self.variables.add(WORKSPACE.name)
+            self.patches[slot] = Patch(slot, width, WORKSPACE.name, 0, WORKSPACE_HALVES[name])
+            return slot
         if name not in FILLED or width != 4:
             self.refuse(f"not supported: {name}")
         slot = self._constant_slot((name,), width, [0] * LANES)

@@ -10,6 +10,8 @@ f slot with the number of bytes to read or NONE, x[1] predicate that asks for ze
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 from kernelbench.simt import ir
 from kernelbench.simt.lower.context import Context, slot_bytes
 from kernelbench.simt.lower.forms import operands
@@ -24,7 +26,6 @@ MODIFIERS = {
     *SPACES,
     *TALKING,
     *VECTORS,
-    *ATOMICS,
     *("cta", "cluster", "gpu", "sys", "weak", "noftz", "nc", "unified", "entry", "func"),
     *("ca", "cg", "cs", "lu", "cv", "wb", "wt"),
     *("L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate"),
@@ -76,7 +77,7 @@ def store(context: Context, one: ir.Instruction) -> None:
 
 def atomic(context: Context, one: ir.Instruction) -> None:
     """atom; red is the same without a result."""
-    element, space, count = _access(context, one)
+    element, space, count = _access(context, one, ATOMICS)
     if count != 1:
         context.refuse("not supported: a vector in an atomic operation")
     name = next((part for part in one.opcode[1:] if part in ATOMICS), None)
@@ -153,10 +154,10 @@ def _operands(context: Context, *counts: int) -> tuple[ir.Operand, ...]:
     return found[: len(found) - policies]
 
 
-def _access(context: Context, one: ir.Instruction) -> tuple[str, str, int]:
-    """(type, space or "generic", number of elements) of a memory instruction."""
+def _access(context: Context, one: ir.Instruction, also: Set[str] = frozenset()) -> tuple[str, str, int]:
+    """(type, space or "generic", number of elements) of a memory instruction, whose opcode may have words of `also`."""
     parts = [ALIASES.get(part, part) for part in one.opcode[1:]]
-    unknown = [part for part in parts[:-1] if part not in MODIFIERS]
+    unknown = [part for part in parts[:-1] if part not in MODIFIERS and part not in also]
     if unknown or not parts or parts[-1] not in ir.TYPE_BYTES:
         context.refuse(f"not supported: .{(unknown or parts or ['?'])[0]}")
     space = next((part for part in parts if part in SPACES), "generic")

@@ -58,12 +58,13 @@ class SpecialSlot:
 @dataclass(frozen=True)
 class Patch:
     """A constant of the register file that is the address of a module variable: 32 lanes of `bytes` at `offset`
-    become the address of `symbol` plus `addend` once the variable is placed."""
+    become the address of `symbol` plus `addend` once the variable is placed, without its `shift` lowest bits."""
 
     offset: int
     bytes: int
     symbol: str
     addend: int
+    shift: int = 0
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-// Copies that a thread asks for and waits for later; barriers in memory; clusters.
+// Copies that a thread asks for and waits for later; whole grids and clusters that wait for each other.
 #include <cooperative_groups.h>
 #include <cuda_pipeline.h>
 
@@ -28,6 +28,21 @@ extern "C" __global__ void zero_filled(const float* x, float* y, int count) {  /
     __pipeline_commit();
     __pipeline_wait_prior(0);
     reinterpret_cast<float4*>(y)[threadIdx.x] = stage[threadIdx.x];
+}
+
+extern "C" __global__ void grid_sum(const int* x, int* partial, int* y, int count) {  // blocks of a warp
+    auto grid = cg::this_grid();
+    int sum = 0;
+    for (int i = grid.thread_rank(); i < count; i += grid.size()) sum += x[i];
+    for (int step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(0xffffffff, sum, step);
+    for (int round = 0; round < 3; ++round) {
+        if (threadIdx.x == 0) partial[blockIdx.x] = sum + round;
+        grid.sync();
+        int total = 0;
+        for (int b = 0; b < gridDim.x; ++b) total += partial[b];
+        grid.sync();
+        if (threadIdx.x == 0) y[round * gridDim.x + blockIdx.x] = total;
+    }
 }
 
 #if __CUDA_ARCH__ >= 900

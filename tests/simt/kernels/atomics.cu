@@ -1,5 +1,7 @@
 // Atomics in shared and global memory, and what is built from them.
 #include <cuda/atomic>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
 
 extern "C" __global__ void histogram_global(const unsigned char* x, unsigned* bins, int count) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -107,4 +109,11 @@ extern "C" __global__ void generic_atomic(int* y, int where) {  // the address m
     atomicAdd(target, (int)threadIdx.x);
     __syncthreads();
     if (threadIdx.x == 0) y[1 + blockIdx.x] = own;
+}
+
+extern "C" __global__ void narrow_atomics(const __half2* x, __half2* h2, __half* h, __nv_bfloat16* b) {
+    __half2 v = x[threadIdx.x];
+    atomicAdd(h2, v);
+    atomicAdd(h, __low2half(v));
+    atomicAdd(b, __float2bfloat16(__high2float(v)));
 }
