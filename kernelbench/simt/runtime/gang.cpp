@@ -85,7 +85,9 @@ void prepare_warp(Worker& worker, Block& block, u32 index) {
     state.warp.state = &state;
     state.warp.registers = aligned_memory(launch.register_bytes);
     state.warp.predicates = reinterpret_cast<u32*>(aligned_memory(size_t(launch.predicate_count) * sizeof(u32)));
-    state.local = launch.local_bytes ? aligned_memory(size_t(launch.local_bytes) * LANES) : nullptr;
+    const size_t local_bytes = size_t(launch.local_bytes) * LANES;
+    state.local = local_bytes ? aligned_memory(local_bytes) : nullptr;
+    state.local_states = local_bytes && launch.strict ? aligned_memory(local_bytes) : nullptr;
     std::memcpy(state.warp.registers, launch.image, launch.register_bytes);
     for (u32 k = 0; k < launch.special_count; ++k) {
         const SpecialSlot& slot = launch.specials[k];
@@ -132,6 +134,9 @@ void start_warp(const Launch& launch, WarpState& state, const u32* ctaid) {
     }
     if (state.local) {
         std::memset(state.local, POISON, size_t(launch.local_bytes) * LANES);
+    }
+    if (state.local_states) {
+        std::memset(state.local_states, 0, size_t(launch.local_bytes) * LANES);
     }
     state.position = 0;
     state.reconverge = NONE;
@@ -220,6 +225,7 @@ void release_gang(Worker& worker) {
             std::free(state.warp.registers);
             std::free(state.warp.predicates);
             std::free(state.local);
+            std::free(state.local_states);
         }
         std::free(block.shared);
         std::free(block.shared_states);
