@@ -41,7 +41,7 @@ def rounded(value: Fraction, kind: str, direction: str = "rn", *, negative_zero:
     result = (whole + up) * unit
     largest = Fraction(2) ** form.most * (2 - Fraction(2) ** (1 - form.digits))
     if result > largest:
-        to_infinity = direction == "rn" or direction == ("rm" if sign < 0 else "rp")
+        to_infinity = direction in ("rn", "rm" if sign < 0 else "rp")
         return sign * (math.inf if to_infinity else float(largest))
     return math.copysign(float(result), sign)
 

@@ -31,7 +31,9 @@ BLOCK = 96
 NAMES = "abce"
 
 
-def kernel(instructions: str, result: str, sources: Sequence[str], declarations: str = "", target: str = "sm_100") -> str:
+def kernel(
+    instructions: str, result: str, sources: Sequence[str], declarations: str = "", target: str = "sm_100"
+) -> str:
     """A module whose kernel `k` reads %a, %b, .. of thread i from arrays, runs the instructions, stores %d (%p, if the
     result is a predicate)."""
     pointers = [f".param .u64 p{number}" for number in range(len(sources) + 1)]

@@ -126,9 +126,7 @@ def test_masks(mode: str) -> None:
     def part(n: int) -> int:
         return n & 31 if mode == "wrap" else min(n, 32)
 
-    check_counts(
-        f"bmsk.{mode}.b32 %d, %b, %c;", "u32", ("u32",) * 3, lambda _, a, b: ((1 << part(b)) - 1) << part(a)
-    )
+    check_counts(f"bmsk.{mode}.b32 %d, %b, %c;", "u32", ("u32",) * 3, lambda _, a, b: ((1 << part(b)) - 1) << part(a))
 
     def extended(signed: bool) -> Callable[[int, int], int]:
         def oracle(a: int, count: int) -> int:
@@ -189,6 +187,4 @@ MODES: dict[str, Callable[[int], list[int]]] = {
 
 @pytest.mark.parametrize("mode", MODES)
 def test_permutation_modes(mode: str) -> None:
-    check(
-        f"prmt.b32.{mode} %d, %a, %b, %c;", "u32", ("u32",) * 3, lambda a, b, c: permuted(a, b, MODES[mode](c & 3))
-    )
+    check(f"prmt.b32.{mode} %d, %a, %b, %c;", "u32", ("u32",) * 3, lambda a, b, c: permuted(a, b, MODES[mode](c & 3)))

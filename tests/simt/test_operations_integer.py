@@ -127,9 +127,7 @@ def test_dot_products(first: str, second: str) -> None:
         return c + sum(element(first, a, 8, i) * element(second, b, 8, i) for i in range(4))
 
     def two(high: int) -> Callable[[int, int, int], int]:
-        return lambda a, b, c: c + sum(
-            element(first, a, 16, i) * element(second, b, 8, i + 2 * high) for i in range(2)
-        )
+        return lambda a, b, c: c + sum(element(first, a, 16, i) * element(second, b, 8, i + 2 * high) for i in range(2))
 
     check(f"dp4a.{first}.{second} %d, %a, %b, %c;", result, kinds, four)
     check(f"dp2a.lo.{first}.{second} %d, %a, %b, %c;", result, kinds, two(0))

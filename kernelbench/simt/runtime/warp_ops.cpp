@@ -1,4 +1,4 @@
-// What lanes of a warp tell each other: shfl, vote, match, redux, elect, activemask, bar.warp.
+// What lanes of a warp tell each other: shfl, vote, match, redux, elect, activemask, bar.warp; and clocks.
 //
 // Every form but activemask has a mask of the lanes that take part, in the slot `e`. Lanes with different masks may
 // execute one instruction together (tiles of cooperative groups); each mask is a group of its own. A mask that names
@@ -223,6 +223,14 @@ OPERATION(elect) {
         }
         set_predicate(warp, instruction.f, group & -group, group);
     });
+}
+
+// %clock, %clock64 and %globaltimer: warp instructions executed so far, a number that only grows.
+OPERATION(clock_32) { write_all(warp, instruction, lanes, static_cast<u32>(ticks(warp))); }
+OPERATION(clock_64) {
+    u64* d = lanes_of<u64>(warp.registers, instruction.d);
+    const u64 now = ticks(warp);
+    each_lane(lanes, [&](int lane) { d[lane] = now; });
 }
 
 }  // namespace simt
