@@ -65,7 +65,7 @@ def _sections(image: bytes) -> Iterator[tuple[str, bytes]]:
         for name, _, _, _, offset, length, *_ in headers:
             end = image.index(b"\0", names_at + name)
             yield image[names_at + name : end].decode(), image[offset : offset + length]
-    except (struct.error, IndexError) as error:
+    except (struct.error, IndexError, OverflowError, ValueError) as error:
         raise ValueError(f"not a whole cubin: {error}") from error
 
 

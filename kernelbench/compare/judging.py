@@ -13,6 +13,7 @@ from kernelbench.compare.verdicts import CaseVerdict, ClaimVerdict
 from kernelbench.records import Claim
 
 CACHE = "cold"  # the L2 is cleared before every sample
+CACHE_MULTIPLE = 4  # times the L2 from which on a case counts as memory-bound: it can keep a quarter at most
 
 Judge = Callable[[Measured, Claim, Ledger], ClaimVerdict]
 
@@ -34,6 +35,16 @@ def cases_of(measured: Measured, claim: Claim) -> Iterator[MeasuredCase]:
             continue
         if case.dtype in limits.get("dtypes", [case.dtype]) and case.columns >= limits.get("from_columns", 0):
             yield case
+
+
+def beyond_caches(measured: Measured, claim: Claim) -> tuple[list[MeasuredCase], str]:
+    """Cases that count as memory-bound, which move more than 4 times what the L2 holds; where none, why."""
+    l2_bytes = measured.run.environment.get("device", {}).get("l2_bytes")
+    if not l2_bytes:
+        return [], "environment.json of the run does not give the size of the L2"
+    large = [case for case in cases_of(measured, claim) if (case.bytes_moved or 0) > CACHE_MULTIPLE * l2_bytes]
+    limit = units.bytes_text(CACHE_MULTIPLE * l2_bytes)
+    return large, f"no case moves more than {limit}, {CACHE_MULTIPLE} times the L2, so caches decide"
 
 
 def published_speedup(claim: Claim, case: MeasuredCase, baseline: str, name: str) -> float | None:

@@ -9,6 +9,8 @@ proportion       time of `unfused` over time of `fused` is the ratio of their tr
                  cases that no cache can hold (more than 4 times the L2)
 order            each of `order` takes at most 1 + `within` times the time of the one before it
 level            the slowest of `names` takes at most 1 + `within` times the time of the fastest
+under_ceiling    on cases that no cache can hold, nobody is above the ceiling by more than what counts as the same, and
+                 `yardstick` is within `within` of it
 specimen         verification rejects each of `specimens` as wrong, and `correct` was measured
 same_code        launch by launch, the machine code of all of `names` is the same
 longer_code      the machine code of `longer` has more instructions than that of `shorter`
@@ -22,11 +24,13 @@ from collections.abc import Mapping
 
 from kernelbench import evidence, units
 from kernelbench.compare import verdicts
+from kernelbench.compare.bandwidth import under_ceiling
 from kernelbench.compare.code import longer_code, same_code
 from kernelbench.compare.judging import (
     CACHE,
     Judge,
     at_most,
+    beyond_caches,
     cases_of,
     interval,
     label,
@@ -42,8 +46,6 @@ from kernelbench.compare.orders import launch, level, order
 from kernelbench.compare.verdicts import CaseVerdict, ClaimVerdict
 from kernelbench.counted import METRICS
 from kernelbench.records import Claim
-
-CACHE_MULTIPLE = 4  # times the L2 from which on a case counts as memory-bound: it can keep a quarter at most
 
 
 def faster(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
@@ -118,13 +120,9 @@ def bandwidth_share(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVe
 def proportion(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
     unfused, fused = parameters(claim, "unfused", "fused")
     tolerance = claim.document["claim"]["tolerance"]
-    l2_bytes = measured.run.environment.get("device", {}).get("l2_bytes")
-    if not l2_bytes:
-        return unmeasured(claim, "environment.json of the run does not give the size of the L2")
-    large = [case for case in cases_of(measured, claim) if (case.bytes_moved or 0) > CACHE_MULTIPLE * l2_bytes]
+    large, reason = beyond_caches(measured, claim)
     if not large:
-        limit = units.bytes_text(CACHE_MULTIPLE * l2_bytes)
-        return unmeasured(claim, f"no case moves more than {limit}, {CACHE_MULTIPLE} times the L2, so caches decide")
+        return unmeasured(claim, reason)
     cases, traffic = [], set()
     for case in large:
         stated, counted = _traffic_ratios(claim, case)
@@ -215,6 +213,7 @@ KINDS: Mapping[str, Judge] = {
     "proportion": proportion,
     "order": order,
     "level": level,
+    "under_ceiling": under_ceiling,
     "specimen": specimen,
     "same_code": same_code,
     "longer_code": longer_code,

@@ -128,6 +128,7 @@ KINDS: Mapping[str, Mapping[str, Check]] = {
     },
     "order": {"order": texts, "within": fraction},
     "level": {"names": texts, "within": fraction},
+    "under_ceiling": {"yardstick": text, "within": fraction},
     "specimen": {"specimens": texts, "correct": text},
     "same_code": {"names": texts},
     "longer_code": {"longer": text, "shorter": text},

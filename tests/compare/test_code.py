@@ -1,0 +1,115 @@
+"""Claims about machine code and about the ceiling, both ways, on runs whose facts are known."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from kernelbench.compare import judge
+from kernelbench.records import Case
+from kernelbench.results import read_run
+
+WAYS = ("whole_packs", "cast_in_loop", "int4")
+
+
+def product(dtype="float16", n=1024):
+    return Case("multiply", (n,), -1, dtype, (("n", n),))
+
+
+def launched(build, case, name, binary, entry="multiply_hand_written_f16"):
+    build.refuse(case, name, "ok", "")
+    build.rows[-1] |= {"binary": binary, "launches": f"{entry}<<<4, 256>>>"}
+
+
+def verdict(build, ledger, id_, code):
+    for row in build.rows:
+        row["operation"] = ledger[id_].document["operation"]
+    build.write()
+    path = build.folder / "environment.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"code": code}))
+    (answer,) = judge(read_run(build.folder), ledger, [id_])
+    assert answer.sentence.endswith(".")
+    return answer
+
+
+def code(hash_, instructions=100, entry="multiply_hand_written_f16"):
+    return {entry: {"hash": hash_, "instructions": instructions}}
+
+
+@pytest.mark.parametrize("simulated", [False, True])
+@pytest.mark.parametrize(("hashes", "outcome"), [(("a1", "a1", "a1"), "holds"), (("a1", "a1", "b2"), "does not hold")])
+def test_the_same_code_is_the_same_hash_of_every_launch(build, ledger, simulated, hashes, outcome):
+    build.simulated = simulated
+    for name in WAYS:
+        launched(build, product(), name, f"binary-{name}")
+    known = {f"binary-{name}": code(hash_) for name, hash_ in zip(WAYS, hashes, strict=True)}
+    answer = verdict(build, ledger, "mul-half-same-code", known)
+    assert answer.verdict == outcome
+    assert answer.cases[0].measured == len(set(hashes))
+    assert f"int4 {hashes[2]} (100 instructions)" in answer.sentence
+
+
+def test_other_types_are_not_looked_at(build, ledger):
+    for name in WAYS:
+        launched(build, product("float32"), name, f"binary-{name}")
+    answer = verdict(build, ledger, "mul-half-same-code", {})
+    assert answer.sentence == "Not measured: the run has no case that this claim is about."
+
+
+def test_code_that_the_run_does_not_have_is_not_measured(build, ledger):
+    for name in WAYS:
+        launched(build, product(), name, f"binary-{name}")
+    answer = verdict(build, ledger, "mul-half-same-code", {"binary-int4": code("a1")})
+    assert answer.verdict == "not measured"
+    assert "environment.json of the run has no machine code of them" in answer.sentence
+
+
+def test_who_was_not_built_is_named(build, ledger):
+    launched(build, product(), "whole_packs", "binary")
+    build.refuse(product(), "int4", "failed", "nvcc")
+    answer = verdict(build, ledger, "mul-half-same-code", {"binary": code("a1")})
+    assert answer.sentence == "Not measured: cast_in_loop: not in this run."
+
+
+@pytest.mark.parametrize(("more", "outcome"), [(103, "holds"), (100, "does not hold"), (97, "does not hold")])
+def test_longer_code_has_more_instructions(build, ledger, more, outcome):
+    for name in ("element_index", "cast_in_loop"):
+        launched(build, product(), name, name)
+    answer = verdict(
+        build, ledger, "mul-half-element-index", {"element_index": code("b2", more), "cast_in_loop": code("a1")}
+    )
+    assert answer.verdict == outcome
+    assert f"element_index {more} instructions, cast_in_loop 100" in answer.sentence
+
+
+# ---- The ceiling ----
+
+
+def copies(build, shares, n=2**28):
+    case = Case("copy", (n,), -1, "float32", (("n", n),))
+    for name, share in shares.items():
+        build.time(case, name, 500)
+        build.rows[-1]["share_of_ceiling"] = share
+
+
+@pytest.mark.parametrize(
+    ("shares", "outcome"),
+    [
+        ({"copy": 0.99, "bytes_4": 0.9, "bytes_16": 1.01}, "holds"),
+        ({"copy": 0.99, "bytes_4": 0.9, "bytes_16": 1.05}, "does not hold"),  # more than can be
+        ({"copy": 0.90, "bytes_4": 0.9}, "does not hold"),  # the yardstick is no yardstick
+    ],
+)
+def test_nobody_is_above_the_ceiling_and_the_copy_is_near_it(build, ledger, shares, outcome):
+    copies(build, shares)
+    answer = verdict(build, ledger, "effective-bandwidth", {})
+    assert answer.verdict == outcome
+    assert answer.cases[0].measured == shares["copy"]
+    assert f"nobody more than {100 * max(shares.values()):.0f} %" in answer.sentence
+
+
+def test_what_caches_hold_says_nothing_of_the_ceiling(build, ledger):
+    copies(build, {"copy": 0.5}, n=2**20)
+    answer = verdict(build, ledger, "effective-bandwidth", {})
+    assert answer.sentence == "Not measured: no case moves more than 240 MB, 4 times the L2, so caches decide."
