@@ -15,7 +15,7 @@ KERNELS = """
 extern "C" __global__ void twice(float* x) {{ x[threadIdx.x] *= {factor}.0f; }}
 
 extern "C" __global__ void {name}(float* values) {{
-  const int i = threadIdx.x;
+  const unsigned i = threadIdx.x;
   values[i] = values[i] * 2.0f;
 }}
 """
