@@ -40,7 +40,7 @@ TEXTS = {
     "uninitialised_shared": "read of shared memory that no thread of the block wrote: {place}",
     "uninitialised_local": "read of local memory that the thread did not write: {place}",
     "shared_race": "two warps access shared memory with no barrier between them, one of them writes: {place}",
-    "warp_race": "two lanes of a warp access shared memory with no __syncwarp between them, one of them writes: {place}",
+    "warp_race": "two lanes of a warp access shared memory, no __syncwarp between them, one of them writes: {place}",
     "divergent_barrier": "a barrier that only some of the warp's threads reach",
     "inactive_lane": "a shuffle, vote or match names or reads a lane that does not take part",
     "endless": "the block does not end: its budget of instructions is used up",

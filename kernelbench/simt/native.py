@@ -30,7 +30,7 @@ RUNTIME = Path(__file__).parent / "runtime"
 # changes none, and lets conditions be vectorised.
 FLAGS = ("-std=c++20", "-O2", "-ftree-vectorize", "-fPIC", "-march=native", "-ffp-contract=off", "-fno-math-errno",
          "-fno-trapping-math", "-fno-strict-aliasing", "-pthread")  # fmt: skip
-SANITIZE = ("-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer", "-g1")
+SANITIZE = ("-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer", "-g1")
 
 u8, u32, u64, i64, f64 = ctypes.c_uint8, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_int64, ctypes.c_double
 
@@ -103,7 +103,7 @@ def library(sanitize: bool = False) -> ctypes.CDLL:
     behaviour, for a process that was started with libasan.
 
     Raises NoCompiler where it must be built and there is no g++; BuildError where g++ refuses it."""
-    found = ctypes.CDLL(str(_built(sanitize)))
+    found = ctypes.CDLL(str(built(sanitize)))
     _check(found)
     found.simt_take_marks.restype = u64
     found.simt_take_marks.argtypes = (ctypes.c_void_p, u64, u32)
@@ -143,7 +143,7 @@ def compiler_text() -> str:
     return f"{Path(compiler).name} {said.stdout.split()[0] if said.stdout else ''}".rstrip()
 
 
-def _built(sanitize: bool) -> Path:
+def built(sanitize: bool = False) -> Path:
     """The shared library of these sources, from objects that are kept, too: a changed file is compiled alone."""
     compiler = _compiler()
     flags = (*FLAGS, *(SANITIZE if sanitize else ()))

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
-from tests.simt.programs import Builder
 
 from kernelbench.errors import DeviceError
 from kernelbench.simt.arena import CHUNK, RED_ZONE, Arena, Generator
 from kernelbench.simt.lower.program import Program
 from kernelbench.simt.machine import Machine
+from tests.simt.programs import Builder
 
 FIRST_NORMAL = (
     "-0x1.106f760000000p+0",
@@ -36,7 +37,7 @@ def arena() -> Arena:
 def test_allocations_are_aligned_and_apart(arena: Arena) -> None:
     found = [arena.allocate(str(size), size, "input") for size in (1, 100, 5000, 0, 1 << 20)]
     assert all(one.address % 256 == 0 for one in found)
-    for one, after in zip(found, found[1:], strict=False):
+    for one, after in pairwise(found):
         assert after.address - (one.address + one.nbytes) >= RED_ZONE
     assert arena.allocations == found
 

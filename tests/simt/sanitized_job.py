@@ -1,0 +1,125 @@
+"""Runs in a process of its own, with libasan: kernels of recorded PTX on arguments that mean nothing, and programs
+made at random. Whatever they do, the runtime must neither leave its memory nor do what C++ leaves undefined."""
+
+from __future__ import annotations
+
+import random
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from kernelbench.errors import KernelbenchError
+from kernelbench.simt import native
+from kernelbench.simt.inline import flatten
+from kernelbench.simt.lower import lower
+from kernelbench.simt.lower.program import LANES, NONE, Kind, Program
+from kernelbench.simt.machine import Machine
+from kernelbench.simt.parse import parse
+from tests.simt.programs import Builder
+
+PTX = Path(__file__).parent / "ptx"
+COUNT = 2  # form of a barrier whose result is a register
+BUDGET = 3000  # warp instructions a block
+RANDOM_PROGRAMS = 2000
+SHARED, LOCAL = 0x50 << 56, 0x60 << 56
+ELEMENTS = [("u8", 16), ("s8", 64), ("u16", 32), ("s16", 16), ("u32", 32), ("s32", 64), ("u64", 64)]
+ATOMICS = [("add", "u32"), ("add", "f16"), ("min", "s64"), ("inc", "u32"), ("add", "bf16x2"), ("exch", "u64")]
+SPACES = ("global", "shared", "local", "generic", "const", "param")
+
+
+def recorded(machine: Machine, memory: int) -> int:
+    """Each kernel of the recorded PTX, once with addresses of a small array, once with wild ones."""
+    launches = 0
+    for path in sorted(PTX.glob("*.ptx")):
+        module = parse(path.read_text())
+        for name in [name for name, one in module.functions.items() if one.entry]:
+            try:
+                program = lower(flatten(module, name), module, native.has_operation)
+            except KernelbenchError:
+                continue
+            for strict in (False, True):
+                launches += run(machine, program, memory, strict)
+    return launches
+
+
+def run(machine: Machine, program: Program, memory: int, strict: bool) -> int:
+    chance = random.Random(program.name + str(strict))
+    arguments = []
+    for parameter in program.parameters:
+        wild = chance.randbytes(parameter.bytes)
+        small = chance.choice([1, 7, 64, 1000]).to_bytes(8, "little")[: parameter.bytes]
+        known = memory.to_bytes(8, "little") if parameter.bytes == 8 else small.ljust(parameter.bytes, b"\0")
+        arguments.append(wild if strict and chance.random() < 0.3 else known)
+    try:
+        machine.launch(program, (3,), (48,), arguments, 256, strict=strict, budget=BUDGET, threads=2)
+    except KernelbenchError:
+        return 0
+    return 1
+
+
+def address(build: Builder, chance: random.Random, memory: int) -> tuple[int, int]:
+    """(slot, its bytes) of addresses near and far from what there is."""
+    base = chance.choice([memory, 0, SHARED, LOCAL, SHARED + (1 << 32), 2**64 - 8, memory + 4090])
+    step = chance.choice([0, 1, 2, 4, 8, 16, 129, 1 << 20])
+    values = [(base + chance.choice([0, lane * step]) + chance.choice([0, 0, 1, -4])) % 2**64 for lane in range(LANES)]
+    if chance.random() < 0.4:
+        return build.constant(np.array([value % 2**32 for value in values], np.uint32), np.uint32), 4
+    return build.constant(np.array(values, np.uint64), np.uint64), 8
+
+
+def made_up(chance: random.Random, memory: int) -> Program:
+    build = Builder()
+    registers = [build.register(8) for _ in range(8)]
+    predicates = [build.predicate() for _ in range(3)]
+    length = chance.randrange(5, 40)
+    for _ in range(length):
+        guard = chance.choice([NONE, *predicates])
+        choice = chance.random()
+        slot, width = address(build, chance, memory)
+        if choice < 0.5:
+            element, bits = chance.choice(ELEMENTS)
+            space = chance.choice(SPACES)
+            what = "ld" if space in ("const", "param") or chance.random() < 0.5 else "st"
+            element = element if what == "ld" else element.replace("s", "u")
+            build.emit(f"{what}_{space}_{element}_{bits}", a=slot, b=width, f=chance.choice([1, 2, 4]),
+                       x=registers[:4], guard=guard, immediate=chance.choice([0, 4, -8, 1 << 40]))  # fmt: skip
+        elif choice < 0.65:
+            name, kind = chance.choice(ATOMICS)
+            build.atomic(chance.choice(["global", "shared", "generic"]), name, kind, slot, registers[0],
+                         b=width, d=chance.choice([NONE, registers[1]]), guard=guard)  # fmt: skip
+        elif choice < 0.7:
+            source = build.constant(memory + 16 * np.arange(LANES), np.uint64)
+            build.emit(f"cpasync_{chance.choice([4, 8, 16])}", a=slot, b=width, c=source, x=[0],
+                       f=chance.choice([NONE, registers[2]]), guard=guard)  # fmt: skip
+        elif choice < 0.8:
+            build.emit("testp_notanumber_f32", d=chance.choice(predicates), a=chance.choice(registers))
+        elif choice < 0.9:
+            build.branch(chance.randrange(length), chance.choice([NONE, chance.randrange(length)]), guard=guard)
+        else:
+            number = build.constant(chance.choice([0, 1, 15, 16, 2**32 - 1]))
+            count = chance.choice([NONE, build.constant(chance.choice([0, 32, 64, 10**6]))])
+            form = chance.randrange(7)
+            result = registers[3] if form == COUNT else chance.choice(predicates)
+            build.emit(kind=Kind.BARRIER, a=number, b=count, f=form, c=predicates[0], e=0, d=result, guard=guard)
+    while build.label() < length:
+        build.exit()
+    return build.build(shared=chance.choice([0, 64, 4096]), local=chance.choice([0, 16, 100]), parameters=[8, 16])
+
+
+def main() -> None:
+    machine = Machine(sanitize=True)
+    memory = machine.arena.allocate("x", 4096, "input").address
+    launches = recorded(machine, memory)
+    assert launches > 10, launches
+    for seed in range(RANDOM_PROGRAMS):
+        chance = random.Random(seed)
+        program = made_up(chance, memory)
+        machine.launch(program, (chance.choice([1, 2, 5]),), (chance.choice([1, 32, 100]),), [memory, b"\1" * 16],
+                       strict=chance.random() < 0.5, budget=BUDGET, threads=2)  # fmt: skip
+        launches += 1
+    sys.stdout.write(f"{launches} launches\n")
+
+
+if __name__ == "__main__":
+    main()
