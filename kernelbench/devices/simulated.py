@@ -171,7 +171,7 @@ class SimulatedDevice:
         outputs = {name: one for name, one in allocations.items() if one.role == "output"}
         steps = [self._step(binary, launch, allocations, outputs) for launch in plan.launches]
         self._machine = self._machine or Machine(self._arena)
-        self._last = PlanRun(self._machine, steps, outputs, full=self.full, strict=self.strict)
+        self._last = PlanRun(self._machine, steps, allocations, full=self.full, strict=self.strict)
         return self._last
 
     def counts(self, executable: Any) -> tuple[LaunchCounters, ...]:

@@ -22,6 +22,8 @@ from kernelbench.simt.machine import Allocation, LaunchReport, Machine
 
 WORK = 4_000_000  # warp instructions of a launch, beyond which its grid is sampled
 WRITTEN_BYTES = 2**23  # of the largest output, which is about what a sample may write: all of that is verified
+REDUCES = 16  # times smaller than the inputs: such an output depends on so much that no sample of it can be verified
+REDUCTION_WORK = 8 * WORK  # so those are run whole a while longer
 LEAST_SLICES = 4  # of each group, where a later launch reads what an earlier one wrote
 BUDGET = 2**27  # warp instructions of a block, beyond which it is taken for one that never ends
 MAXIMA = ("most_ways", "least_ways")  # counters of an instruction that are no sums
@@ -42,12 +44,14 @@ class PlanRun:
     """Runs a plan when it is called; then knows what was counted, and what was written of each output."""
 
     def __init__(
-        self, machine: Machine, steps: Sequence[Step], outputs: Mapping[str, Allocation], *, full: bool, strict: bool
+        self, machine: Machine, steps: Sequence[Step], arrays: Mapping[str, Allocation], *, full: bool, strict: bool
     ) -> None:
-        self._machine, self._steps, self._outputs = machine, steps, outputs
+        self._machine, self._steps = machine, steps
+        self._outputs = {name: one for name, one in arrays.items() if one.role == "output"}
         self._full, self._strict = full or strict, strict
-        largest = max((one.nbytes for one in outputs.values()), default=0)
-        self._share = min(1.0, WRITTEN_BYTES / max(largest, 1))
+        read, written = (_largest(arrays, role) for role in ("input", "output"))
+        self._work = REDUCTION_WORK if written * REDUCES <= read else WORK
+        self._share = min(1.0, WRITTEN_BYTES / max(written, 1))
         self._least = LEAST_SLICES if len(steps) > 1 else 1
         self.counters: tuple[LaunchCounters, ...] = ()
         self.sampled = False
@@ -58,11 +62,12 @@ class PlanRun:
         within: Spans | None = None
         for step in self._steps:
             self._unmark(step)
-            run = _StepRun(self._machine, step, self._outputs, self._strict)
+            run = _StepRun(self._machine, step, self._outputs, strict=self._strict, incomplete=self.sampled)
             within = self._run(run, within)
             self.written |= run.written()
-            self.counters += (run.counters(),)
-        self.sampled = any(one.blocks_run < one.blocks for one in self.counters)
+            counted = run.counters()
+            self.counters += (counted,)
+            self.sampled |= counted.blocks_run < counted.blocks
 
     def _unmark(self, step: Step) -> None:
         """Forget which sectors an earlier launch wrote of what this one may write anew: where only a share of that is
@@ -79,16 +84,19 @@ class PlanRun:
             run(None)
             return None
         if run.step.program.ordered:
-            prefix(grid, WORK, run)
+            prefix(grid, self._work, run)
             return within
-        return sample(grid, WORK, self._share, within, run, self._least)
+        return sample(grid, self._work, self._share, within, run, self._least)
 
 
 class _StepRun:
     """One launch, its blocks run in one or several goes."""
 
-    def __init__(self, machine: Machine, step: Step, outputs: Mapping[str, Allocation], strict: bool) -> None:
-        self.step, self._machine, self._outputs, self._strict = step, machine, outputs, strict
+    def __init__(
+        self, machine: Machine, step: Step, outputs: Mapping[str, Allocation], *, strict: bool, incomplete: bool
+    ) -> None:
+        self.step, self._machine, self._outputs = step, machine, outputs
+        self._strict, self._incomplete = strict, incomplete
         self._reports: list[LaunchReport] = []
 
     def __call__(self, blocks: Blocks | None) -> int:
@@ -104,6 +112,7 @@ class _StepRun:
             strict=self._strict,
             budget=BUDGET,
             goes_on=True,
+            incomplete=self._incomplete,
         )
         if report.faults:
             raise DeviceError(_faults_text(report.faults))
@@ -126,6 +135,10 @@ class _StepRun:
         """Sectors that were written, by output."""
         found = {name: marked(self._outputs[name].written) for name in self.step.outputs}
         return {name: sectors for name, sectors in found.items() if sectors.size}
+
+
+def _largest(arrays: Mapping[str, Allocation], role: str) -> int:
+    return max((one.nbytes for one in arrays.values() if one.role == role), default=0)
 
 
 def joined(parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:

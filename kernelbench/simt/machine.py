@@ -71,6 +71,7 @@ class Machine:
         budget: int = BUDGET,
         threads: int | None = None,
         goes_on: bool = False,
+        incomplete: bool = False,
     ) -> LaunchReport:
         """Run `blocks` (linear indices; None: all) of the grid.
 
@@ -78,13 +79,14 @@ class Machine:
         exactly its size. `shared_bytes`: dynamic shared memory. `strict`: look for uninitialised reads and races,
         too. `budget`: warp instructions that a block may execute. A subset of blocks is a sample: bytes are tracked.
         `goes_on`: more blocks of the same launch follow, and its last report counts their distinct sectors together.
+        `incomplete`: blocks of earlier launches were left out, so that what nobody wrote is missing, not undefined.
 
         Raises DeviceError for a launch that a GPU would refuse, too; KeyboardInterrupt ends it promptly.
         """
         prepared = self._prepare(program)
         extent = configuration(program, grid, block, cluster, shared_bytes)
         chosen = _chosen(extent, blocks, cooperative)
-        sampled = chosen.size < prod(extent.grid)
+        sampled = incomplete or chosen.size < prod(extent.grid)
         self._check_gang(prepared, extent, chosen.size, cooperative)
         if sampled or strict:
             for one in self.arena.allocations:

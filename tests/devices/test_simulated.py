@@ -64,6 +64,9 @@ extern "C" __global__ void reversed(const float* t, float* y, long long n) {
     long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
     if (i < n) y[i] = 4.0f * t[n - 1 - i];
 }
+extern "C" __global__ void gathers(const float* t, float* y, long long n) {
+    y[threadIdx.x] = 4.0f * t[n / blockDim.x * threadIdx.x];
+}
 extern "C" __global__ void race(const float* x, float* y, long long n) {
     __shared__ float s[256];
     long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
@@ -159,6 +162,20 @@ def test_later_launches_find_what_earlier_ones_left(binary: Binary, entries: tup
     assert result.status == "wrong"
     assert result.check is not None
     assert result.check.mismatches == result.check.elements > 2**19
+
+
+def test_a_last_block_that_reads_what_did_not_run_is_not_verified(binary: Binary) -> None:
+    """`gathers` is a single block, and run whole; what it reads of `t` was never written."""
+    device = SimulatedDevice("h200")
+    case = Case("twice", (2**14, 256), -1, "float32")
+    first = plan_of(case, "halves", "twice").launches[0]
+    last = Launch("gathers", (1, 1, 1), (BLOCK, 1, 1), ("t", "y", Scalar("int64", case.elements)))
+    plan = LaunchPlan((first, last), scratch=(("t", 4 * case.elements),))
+    implementation = Implementation("one", "", Origin("test"), plan=lambda case, gpu: plan)
+    case_plan = CasePlan(case, (Planned(implementation, plan, binary),), ("x",))
+    (result,) = CaseRun(device, TWICE, case_plan).run(Settings(7))
+    assert [one.blocks_run == one.blocks for one in result.counters] == [False, True]
+    assert (result.status, result.check) == ("ok", None)
 
 
 def test_a_sum_over_blocks_that_did_not_run_is_not_verified(binary: Binary) -> None:
