@@ -7,13 +7,14 @@ every operation runs on whole warps and on parts of one.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tests.simt.harness import Kernels
 
-Array = NDArray[np.generic]
+Array = NDArray[Any]
 
 DTYPES = {
     **{f"u{bits}": np.dtype(f"uint{bits}") for bits in (8, 16, 32, 64)},
@@ -42,21 +43,21 @@ def kernel(
     width = _bits(result)
     stored = "selp.u32 %d, 1, 0, %p;" if result == "pred" else ""
     return f"""
-.version 8.7
+.version {8.1 if target == "sm_90" else 8.7}
 .target {target}
 .address_size 64
 .visible .entry k({parameters})
 {{
     .reg .pred %p, %q, %r, %past;
-    .reg .b32 %tid, %ntid, %ctaid, %index, %count;
+    .reg .b32 %thread, %threads, %block, %index, %count;
     .reg .b64 %wide, %base, %address;
     .reg .b{max(width, 16)} %d;
     {declarations}
     {" ".join(f".reg .b{max(_bits(kind), 16)} %{name};" for name, kind in zip(NAMES, sources, strict=False))}
-    mov.u32 %tid, %tid.x;
-    mov.u32 %ntid, %ntid.x;
-    mov.u32 %ctaid, %ctaid.x;
-    mad.lo.s32 %index, %ctaid, %ntid, %tid;
+    mov.u32 %thread, %tid.x;
+    mov.u32 %threads, %ntid.x;
+    mov.u32 %block, %ctaid.x;
+    mad.lo.s32 %index, %block, %threads, %thread;
     ld.param.u32 %count, [count];
     setp.ge.u32 %past, %index, %count;
     @%past ret;

@@ -24,6 +24,8 @@ from tests.simt.operations import (
 )
 from tests.simt.test_operations_integer import wrapped
 
+pytestmark = pytest.mark.filterwarnings("ignore:invalid value")  # of NumPy, given signalling NaNs
+
 INTEGERS = ("u8", "s8", "u16", "s16", "u32", "s32", "u64", "s64")
 FLOATS = ("f16", "bf16", "f32", "f64")
 WHOLE = {"rni": round, "rzi": math.trunc, "rmi": math.floor, "rpi": math.ceil}
