@@ -5,6 +5,8 @@ Plans under kernels/ may import it; it knows cases and devices no more than they
 
 from __future__ import annotations
 
+from math import prod
+
 from kernelbench import dtypes
 from kernelbench.errors import Unsupported
 from kernelbench.records import Case, DeviceProperties, Launch, LaunchPlan, Scalar
@@ -109,3 +111,46 @@ def packed_plan(
         reasons=(reason,),
         debug=case.parameter("debug", False),
     )
+
+
+# ---- Indices and axes ----------------------------------------------------------------------------
+
+MAX_NARROW_ELEMENTS = 2**30  # with 32-bit indices: a step of the grid beyond the last element stays below 2^31
+
+
+def index_name(elements: int) -> str:
+    """Of an entry's name: the type that its indices need, `i32` or `i64`."""
+    return "i32" if elements <= MAX_NARROW_ELEMENTS else "i64"
+
+
+def merged_axes(shape: tuple[int, ...], permutation: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The same movement with as few axes as can be: axes that stay neighbours become one, those of 1 vanish.
+
+    `permutation[k]` is the axis of the source that becomes axis k. At least one axis is left.
+    """
+    groups: list[list[int]] = []  # neighbouring axes of the source, in the target's order
+    last = None
+    for axis in permutation:
+        if shape[axis] == 1:
+            continue
+        between = range(0 if last is None else last + 1, axis)
+        if last is not None and axis > last and all(shape[other] == 1 for other in between):
+            groups[-1].append(axis)
+        else:
+            groups.append([axis])
+        last = axis
+    if not groups:
+        return (1,), (0,)
+    order = sorted(range(len(groups)), key=lambda number: groups[number][0])  # groups as the source has them
+    extents = tuple(prod(shape[axis] for axis in groups[number]) for number in order)
+    return extents, tuple(order.index(number) for number in range(len(groups)))
+
+
+def permutation_of(case: Case) -> tuple[int, ...]:
+    """The parameter `permutation`, "0231": the source's axis that becomes each axis; "" turns their order round."""
+    rank = len(case.shape)
+    text = case.parameter("permutation", "") or "".join(map(str, reversed(range(rank))))
+    if sorted(text) != [str(axis) for axis in range(rank)]:
+        axes = ", ".join(map(str, range(rank)))
+        raise Unsupported(f"permutation must name each of the axes {axes} once, as one text, got '{text}'")
+    return tuple(map(int, text))
