@@ -44,6 +44,7 @@ class Statement:
     within: float
     from_columns: int = 0  # only rows at least this long
     dtypes: tuple[str, ...] = ()  # only these; none: all
+    parameters: tuple[tuple[str, object], ...] = ()  # only cases with these
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -80,6 +81,7 @@ def _statement(claim: Claim, entry: Mapping[str, Any]) -> Statement:
         within=entry.get("within", WITHIN),
         from_columns=entry.get("from_columns", 0),
         dtypes=tuple(claim.document.get("claim", {}).get("dtypes", ())),
+        parameters=tuple(claim.document.get("claim", {}).get("parameters", {}).items()),
     )
 
 
@@ -121,7 +123,15 @@ def _out_of_scope(statement: Statement, one: Counted) -> str:
         return f"rows of {one.columns}, and it is about rows of at least {statement.from_columns}"
     if statement.dtypes and one.dtype and one.dtype not in statement.dtypes:
         return f"{one.dtype}, and it is about {' and '.join(statement.dtypes)}"
+    if not has_parameters(one.case, dict(statement.parameters)):
+        return f"it is about cases with {', '.join(f'{name}={value}' for name, value in statement.parameters)}"
     return ""
+
+
+def has_parameters(case: str, wanted: Mapping[str, object]) -> bool:
+    """Whether the case of this key was asked for with these values; what its suite does not set counts as false."""
+    words = dict(word.split("=", 1) for word in case.split() if "=" in word)
+    return all(words.get(name, str(False)) == str(value) for name, value in wanted.items())
 
 
 def decide_all(claims: Iterable[Claim], case: Mapping[str, Counted], asked: Collection[str]) -> list[Evidence]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from kernelbench import units
+from kernelbench import evidence, units
 from kernelbench.compare import verdicts
 from kernelbench.compare.ledger import Ledger, figures, find
 from kernelbench.compare.measured import Measured, MeasuredCase, Ratio
@@ -27,13 +27,15 @@ def label(claim: Claim, name: str) -> str:
 
 
 def cases_of(measured: Measured, claim: Claim) -> Iterator[MeasuredCase]:
-    """Cases that the claim is about: of its operation, its dtypes, and not narrower than it says. What an explanation
-    is about may occur in several operations."""
+    """Cases that the claim is about: of its operation, dtypes and parameters, and not narrower than it says. What an
+    explanation is about may occur in several operations."""
     limits: Mapping[str, Any] = claim.document["claim"]
     for case in measured.cases:
         if case.operation != claim.document["operation"] and claim.kind != "explanation":
             continue
-        if case.dtype in limits.get("dtypes", [case.dtype]) and case.columns >= limits.get("from_columns", 0):
+        if case.dtype not in limits.get("dtypes", [case.dtype]) or case.columns < limits.get("from_columns", 0):
+            continue
+        if evidence.has_parameters(case.key, limits.get("parameters", {})):
             yield case
 
 

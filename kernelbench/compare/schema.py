@@ -141,6 +141,7 @@ _CLAIM: Mapping[str, Check] = {"kind": text, "suites": texts, "expected": text}
 _CLAIM_OPTIONAL: Mapping[str, Check] = {
     "labels": _mapping,  # names for sentences
     "dtypes": texts,  # only these cases
+    "parameters": _mapping,  # only cases with these values of the operation's parameters
     "from_columns": whole,  # only rows at least this long
     "caution": text,  # what to know of the published numbers wherever they are quoted
 }

@@ -113,3 +113,16 @@ def test_what_caches_hold_says_nothing_of_the_ceiling(build, ledger):
     copies(build, {"copy": 0.5}, n=2**20)
     answer = verdict(build, ledger, "effective-bandwidth", {})
     assert answer.sentence == "Not measured: no case moves more than 240 MB, 4 times the L2, so caches decide."
+
+
+# ---- Parameters narrow a claim ----
+
+
+def test_a_claim_is_about_cases_with_its_parameters(build, ledger):
+    debug = Case("multiply", (1024,), -1, "float16", (("n", 1024),), (("debug", True),))
+    for case, slowest in ((debug, "oneflow"), (product(), "naive")):
+        for name in ("oneflow", "whole_packs", "naive"):
+            build.time(case, name, 3 if name == slowest else 2)
+    answer = verdict(build, ledger, "mul-debug-build", {})
+    assert [case.case for case in answer.cases] == [debug.key]
+    assert answer.verdict == "holds"
