@@ -115,7 +115,7 @@ def check_type(context: Context, form: Form, *allowed: Collection[str]) -> None:
 
 def bits_of(type_name: str) -> int:
     """8 for "u8", 32 for "s32"."""
-    return int(type_name.lstrip("usbf"))
+    return 8 * (PAIR_BYTES.get(type_name) or ir.TYPE_BYTES[type_name])
 
 
 def unsigned(type_name: str) -> str:

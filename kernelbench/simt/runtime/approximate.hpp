@@ -26,7 +26,8 @@ inline f32 exp2_of(f32 a) {
     return sum * first * second;
 }
 
-// log2(a) in f64, where every f32 is normal: exponent plus the series of atanh for the mantissa in [sqrt(1/2), sqrt(2)).
+// log2(a) in f64, where every f32 is normal: the exponent, plus the series of atanh for the mantissa, which is in
+// [sqrt(1/2), sqrt(2)).
 inline f32 log2_of(f32 a) {
     const u64 bits = bits_as<u64>(static_cast<f64>(a));
     const u64 above = bits - 0x3fe6a09e667f3bcdull;  // the bits of sqrt(1/2)

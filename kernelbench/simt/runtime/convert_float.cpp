@@ -12,7 +12,8 @@ void widen(const s64* from, f64* to) {
     for (int lane = 0; lane < LANES; ++lane) {
         const Integer value = static_cast<Integer>(from[lane]);
         const Integer cut = value >> 11 | Integer((value & 2047) != 0);
-        const bool is_long = value >= static_cast<Integer>(EXACT) || (std::is_signed_v<Integer> && from[lane] <= -EXACT);
+        const bool is_low = std::is_signed_v<Integer> && from[lane] <= -EXACT;
+        const bool is_long = value >= static_cast<Integer>(EXACT) || is_low;
         to[lane] = is_long ? static_cast<f64>(cut) * 2048.0 : static_cast<f64>(value);
     }
 }

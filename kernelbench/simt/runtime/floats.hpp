@@ -16,7 +16,7 @@
 
 namespace simt {
 
-// Modifiers of an instruction, in `immediate`; kernelbench/simt/lower/modifiers.py has the same numbers.
+// Modifiers of an instruction, in `immediate`; kernelbench/simt/lower/forms.py has the same numbers.
 enum Modifier : u32 {
     ROUND_MASK = 3,  // the direction, below
     FTZ = 4,         // subnormal f32 (or f16) operands and results are zeros
