@@ -13,8 +13,8 @@ import kernelbench
 from kernelbench import dtypes
 from kernelbench.counters import LaunchCounters
 from kernelbench.devices.known import known_gpu
-from kernelbench.devices.simulated_plan import PlanRun, Step
-from kernelbench.devices.written import SECTOR_BYTES, ranges
+from kernelbench.devices.simulated_plan import SMALL_BYTES, PlanRun, Step, poison, poison_unwritten
+from kernelbench.devices.written import ranges
 from kernelbench.differences import Differences, differences
 from kernelbench.errors import DeviceError, MissingLibrary, PtxError
 from kernelbench.records import (
@@ -39,8 +39,6 @@ from kernelbench.simt.parse import parse
 from kernelbench.units import bytes_text
 
 VERIFICATION_BYTES = 2 * 2**30  # that verification may count on, however much memory there is
-SMALL_BYTES = 2**26
-POISON_BYTE = 0xFF  # NaN in every float type, -1 in every signed integer
 FILLS = {  # what the generator is told: kind, and its two parameters
     "normal": ("normal", 0.0, 1.0),
     "uniform": ("uniform", 0.0, 1.0),
@@ -114,8 +112,7 @@ class SimulatedDevice:
                 allocation.forget()
                 if allocation.nbytes > SMALL_BYTES:
                     self._arena.discard(allocation)
-                else:
-                    allocation.view()[:] = POISON_BYTE
+                poison(allocation)
 
     def materialise(self, part: Array) -> Array:
         allocation = self._of(part)
@@ -133,12 +130,12 @@ class SimulatedDevice:
     def written(self, output: Array) -> Array | None:
         allocation = self._of(output)
         if self._last is None or not self._last.sampled:
-            _poison_unwritten(allocation)
+            poison_unwritten(allocation)
             return None
-        sectors = self._last.written.get(allocation.name, np.empty(0, np.int64))
-        assert allocation.states is not None, "a sampled launch tracks bytes"
-        states = allocation.states.reshape(-1, SECTOR_BYTES)[sectors]
-        return ranges(sectors, states, SOUND, output.itemsize, output.size)
+        sectors = self._last.written.get(allocation.name)
+        if sectors is None:
+            return np.empty((0, 2), np.int64)
+        return ranges(sectors, self._last.states(allocation.name), SOUND, output.itemsize, output.size)
 
     def free_bytes(self) -> int:
         return min(_free_memory(), VERIFICATION_BYTES)
@@ -252,14 +249,6 @@ def compiler_text() -> str:
 
 def _threads() -> int:
     return len(os.sched_getaffinity(0))
-
-
-def _poison_unwritten(allocation: Allocation) -> None:
-    """What no kernel wrote of an output must not pass for a result."""
-    if allocation.nbytes > SMALL_BYTES and not allocation.written.all():
-        bytes_ = allocation.view()
-        for sector in np.flatnonzero(allocation.written == 0):
-            bytes_[sector * SECTOR_BYTES : (sector + 1) * SECTOR_BYTES] = POISON_BYTE
 
 
 def _address(array: Array) -> int:

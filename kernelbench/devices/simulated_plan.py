@@ -12,9 +12,10 @@ import numpy.typing as npt
 
 from kernelbench.counters import LaunchCounters
 from kernelbench.devices.blocks import GROUPS, Blocks, Spans, prefix, sample
-from kernelbench.devices.written import Integers, marked
+from kernelbench.devices.written import SECTOR_BYTES, Integers, marked
 from kernelbench.errors import DeviceError
 from kernelbench.records import Launch
+from kernelbench.simt.arena import SOUND
 from kernelbench.simt.counters import launch_counters
 from kernelbench.simt.faults import Fault
 from kernelbench.simt.lower import Program
@@ -22,10 +23,11 @@ from kernelbench.simt.machine import Allocation, LaunchReport, Machine
 
 WORK = 4_000_000  # warp instructions of a launch, beyond which its grid is sampled
 WRITTEN_BYTES = 2**23  # of the largest output, which is about what a sample may write: all of that is verified
-REDUCES = 16  # times smaller than the inputs: such an output depends on so much that no sample of it can be verified
-REDUCTION_WORK = 8 * WORK  # so those are run whole a while longer
+WHOLE_WORK = 8 * WORK  # of all launches, up to which a plan is run whole if no sample of it can be verified
 LEAST_SLICES = 4  # of each group, where a later launch reads what an earlier one wrote
 BUDGET = 2**27  # warp instructions of a block, beyond which it is taken for one that never ends
+SMALL_BYTES = 2**26
+POISON_BYTE = 0xFF  # NaN in every float type, -1 in every signed integer
 MAXIMA = ("most_ways", "least_ways")  # counters of an instruction that are no sums
 MOST_FAULTS = 3  # named in a row's reason
 
@@ -48,26 +50,44 @@ class PlanRun:
     ) -> None:
         self._machine, self._steps = machine, steps
         self._outputs = {name: one for name, one in arrays.items() if one.role == "output"}
+        self._temporary = [one for one in arrays.values() if one.role != "input"]
         self._full, self._strict = full or strict, strict
-        read, written = (_largest(arrays, role) for role in ("input", "output"))
-        self._work = REDUCTION_WORK if written * REDUCES <= read else WORK
-        self._share = min(1.0, WRITTEN_BYTES / max(written, 1))
+        self._share = min(1.0, WRITTEN_BYTES / max((one.nbytes for one in self._outputs.values()), default=1))
         self._least = LEAST_SLICES if len(steps) > 1 else 1
         self.counters: tuple[LaunchCounters, ...] = ()
         self.sampled = False
         self.written: dict[str, Integers] = {}  # sectors, by output: of the last launch that wrote any of it
 
     def __call__(self) -> None:
+        """A sample, where that can be verified or would be too much work otherwise; else all of it."""
+        self._go_through(self._full)
+        if self.sampled and not self._verifiable() and _instructions(self.counters) <= WHOLE_WORK:
+            for allocation in self._temporary:
+                allocation.forget()
+                poison(allocation)
+            self._go_through(full=True)
+
+    def _go_through(self, full: bool) -> None:
         self.counters, self.sampled, self.written = (), False, {}
         within: Spans | None = None
         for step in self._steps:
             self._unmark(step)
             run = _StepRun(self._machine, step, self._outputs, strict=self._strict, incomplete=self.sampled)
-            within = self._run(run, within)
+            within = self._run(run, within, full)
             self.written |= run.written()
             counted = run.counters()
             self.counters += (counted,)
             self.sampled |= counted.blocks_run < counted.blocks
+
+    def _verifiable(self) -> bool:
+        """Whether any output holds what a whole run would have written."""
+        return any((self.states(name) == SOUND).any() for name in self.written)
+
+    def states(self, output: str) -> npt.NDArray[np.uint8]:
+        """A byte a byte of the sectors that were written of an output, [sectors, 32]."""
+        states = self._outputs[output].states
+        assert states is not None, "a sampled launch tracks bytes"
+        return states.reshape(-1, SECTOR_BYTES)[self.written[output]]
 
     def _unmark(self, step: Step) -> None:
         """Forget which sectors an earlier launch wrote of what this one may write anew: where only a share of that is
@@ -77,16 +97,16 @@ class PlanRun:
                 self._outputs[name].track()
                 self._outputs[name].written[self.written[name]] = 0
 
-    def _run(self, run: _StepRun, within: Spans | None) -> Spans | None:
+    def _run(self, run: _StepRun, within: Spans | None, full: bool) -> Spans | None:
         """What later launches may rely on; None for everything."""
         grid = run.step.launch.grid
-        if self._full or (within is None and prod(grid) <= GROUPS * self._least):
+        if full or (within is None and prod(grid) <= GROUPS * self._least):
             run(None)
             return None
         if run.step.program.ordered:
-            prefix(grid, self._work, run)
+            prefix(grid, WORK, run)
             return within
-        return sample(grid, self._work, self._share, within, run, self._least)
+        return sample(grid, WORK, self._share, within, run, self._least)
 
 
 class _StepRun:
@@ -137,8 +157,22 @@ class _StepRun:
         return {name: sectors for name, sectors in found.items() if sectors.size}
 
 
-def _largest(arrays: Mapping[str, Allocation], role: str) -> int:
-    return max((one.nbytes for one in arrays.values() if one.role == role), default=0)
+def poison(allocation: Allocation) -> None:
+    """What no kernel wrote must not pass for a result. Of large arrays that is seen to afterwards."""
+    if allocation.nbytes <= SMALL_BYTES:
+        allocation.view()[:] = POISON_BYTE
+
+
+def poison_unwritten(allocation: Allocation) -> None:
+    """After a run of all blocks."""
+    if allocation.nbytes > SMALL_BYTES and not allocation.written.all():
+        contents = allocation.view()
+        for sector in np.flatnonzero(allocation.written == 0).tolist():
+            contents[sector * SECTOR_BYTES : (sector + 1) * SECTOR_BYTES] = POISON_BYTE
+
+
+def _instructions(launches: Sequence[LaunchCounters]) -> int:
+    return sum(one.counters.warp_instructions for one in launches)
 
 
 def joined(parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:

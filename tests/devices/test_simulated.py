@@ -164,8 +164,11 @@ def test_later_launches_find_what_earlier_ones_left(binary: Binary, entries: tup
     assert result.check.mismatches == result.check.elements > 2**19
 
 
-def test_a_last_block_that_reads_what_did_not_run_is_not_verified(binary: Binary) -> None:
+def test_a_last_block_that_reads_what_did_not_run_is_not_verified(
+    binary: Binary, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """`gathers` is a single block, and run whole; what it reads of `t` was never written."""
+    monkeypatch.setattr(simulated_plan, "WHOLE_WORK", 0)
     device = SimulatedDevice("h200")
     case = Case("twice", (2**14, 256), -1, "float32")
     first = plan_of(case, "halves", "twice").launches[0]
@@ -178,10 +181,23 @@ def test_a_last_block_that_reads_what_did_not_run_is_not_verified(binary: Binary
     assert (result.status, result.check) == ("ok", None)
 
 
-def test_a_sum_over_blocks_that_did_not_run_is_not_verified(binary: Binary) -> None:
-    result = run(binary, (2**18, 64), "count")
-    assert result.status == "ok"
-    assert result.check is None
+@pytest.mark.parametrize(("rows", "whole"), [(2**18, False), (2**16, True)])
+def test_a_sum_over_all_blocks_is_run_whole_where_that_is_not_too_much(
+    binary: Binary, monkeypatch: pytest.MonkeyPatch, rows: int, whole: bool
+) -> None:
+    """In a sample it would lack what the other blocks add."""
+    monkeypatch.setattr(simulated_plan, "WORK", 400_000)
+    monkeypatch.setattr(simulated_plan, "WHOLE_WORK", 4_000_000)
+    result = run(binary, (rows, 64), "count")
+    (launch,) = result.counters or (None,)
+    if whole:
+        assert result.status == "wrong", "the counts of signs are not twice x: all of it was compared"
+        assert result.check is not None
+        assert result.check.elements == rows * 64
+        return
+    assert launch is not None
+    assert launch.blocks_run < launch.blocks
+    assert (result.status, result.check) == ("ok", None)
     assert "nothing verified" in result.reason
 
 
@@ -195,6 +211,7 @@ def test_an_access_outside_of_every_array_is_a_failed_row_with_its_place(binary:
 
 def test_an_element_that_is_never_written_is_wrong(binary: Binary, monkeypatch: pytest.MonkeyPatch) -> None:
     for small in (2**26, 16):  # poisoned at once, and afterwards
+        monkeypatch.setattr(simulated_plan, "SMALL_BYTES", small)
         monkeypatch.setattr("kernelbench.devices.simulated.SMALL_BYTES", small)
         result = run(binary, (10, 10), "misses_one")
         assert result.status == "wrong"
