@@ -1,0 +1,35 @@
+"""Peer: torch.addcmul, writing into the case's own y.
+
+The file bears the name that users type. It is loaded by its path, so that it stands in nobody's way when
+the library of that name is imported.
+"""
+
+from collections.abc import Callable
+
+from kernelbench.peers import torch_tensor, torch_with_gpu
+from kernelbench.records import Arrays, Case, Implementation, Origin
+
+
+def prepare(case: Case, arrays: Arrays, stream: int) -> Callable[[], None]:
+    torch = torch_with_gpu()
+    x, addend, y = (torch_tensor(torch, arrays[name], case.dtype) for name in ("x", "addend", "y"))
+    mask = torch_tensor(torch, arrays["mask"], "int8")
+    scale = case.parameter("scale", 1.25)
+    own_stream = torch.cuda.ExternalStream(stream)
+
+    def call() -> None:
+        with torch.cuda.stream(own_stream), torch.no_grad():
+            torch.addcmul(addend, x, mask, value=scale, out=y)
+
+    return call
+
+
+IMPLEMENTATIONS = (
+    Implementation(
+        "torch",
+        "torch.addcmul of the installed PyTorch, which takes the mask as a factor",
+        Origin("pytorch/pytorch", "https://github.com/pytorch/pytorch"),
+        prepare=prepare,
+        role="peer",
+    ),
+)

@@ -1,0 +1,62 @@
+"""Relu with a mask of one bit an element: y = x where x > 0, else 0; the bit is set where x > 0.
+
+Element i is bit i % 8 of byte i / 8, so bit i % 32 of word i / 32: the order that relu_grad reads. Bits beyond the last
+element are 0. A kernel of another order says so and has a reference of its own.
+"""
+
+from math import prod
+from typing import Any
+
+from kernelbench.errors import Unsupported
+from kernelbench.records import Arrays, ArraySpec, Case, Operation, Tolerance
+
+WORD = 32
+TILE = 2048  # elements whose bits stay together in every order
+
+
+def arrays(case: Case) -> tuple[ArraySpec, ...]:
+    if case.dtype not in ("float32", "float16", "bfloat16"):
+        raise Unsupported(f"dtype must be float32, float16 or bfloat16, got {case.dtype}")
+    return (
+        ArraySpec("x", case.shape, case.dtype, "input"),
+        ArraySpec("y", case.shape, case.dtype, "output"),
+        ArraySpec("mask", (-(-prod(case.shape) // WORD),), "uint32", "output"),
+    )
+
+
+def reference(xp: Any, case: Case, inputs: Arrays) -> Arrays:
+    x = inputs["x"]
+    positive = (x > 0).reshape(-1)
+    padded = xp.zeros(-(-positive.size // WORD) * WORD, dtype=bool)
+    padded[: positive.size] = positive
+    words = (padded.reshape(-1, WORD) * 2.0 ** xp.arange(WORD)).sum(axis=1)
+    return {"y": xp.where(x > 0, x, 0.0), "mask": words}
+
+
+def bytes_moved(case: Case) -> int:
+    return sum(spec.nbytes for spec in arrays(case))
+
+
+def flops(case: Case) -> int:
+    return case.elements
+
+
+def tolerance(case: Case) -> Tolerance:
+    """An element is moved or it is not, a bit is set or it is not."""
+    return Tolerance(0.0, 0.0)
+
+
+def split(case: Case) -> int:
+    return case.elements // TILE if case.elements % TILE == 0 else 1
+
+
+OPERATION = Operation(
+    name="relu_bitset",
+    summary="relu with a mask of one bit an element of where it is above 0",
+    arrays=arrays,
+    reference=reference,
+    bytes_moved=bytes_moved,
+    flops=flops,
+    tolerance=tolerance,
+    split=split,
+)

@@ -1,0 +1,89 @@
+"""Launch plans of schemes.cu: four ways of making a mask of one bit an element."""
+
+from functools import partial
+from typing import Any
+
+from kernelbench import dtypes
+from kernelbench.plans import ELEMENTWISE_BLOCK, waves_grid
+from kernelbench.records import Arrays, Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar
+
+BYTE_TILE = 8 * ELEMENTWISE_BLOCK  # elements of a block that takes 8 a thread
+
+ARTICLE = Origin(
+    "Oneflow-Inc/oneflow",
+    "https://github.com/Oneflow-Inc/oneflow",
+    differs="relu alone; 64-bit indices; the article has pictures of the schemes and no code",
+)
+STRIDED = Origin(
+    ARTICLE.project,
+    ARTICLE.url,
+    differs="elements of a byte lie 256 apart, where the article says n without a number; relu alone; 64-bit indices",
+)
+PULL_REQUEST = Origin(
+    ARTICLE.project,
+    "https://github.com/Oneflow-Inc/oneflow/pull/3645",
+    differs="relu alone, without the batch norm and the addition that it is fused with there; blocks of 256 where "
+    "those have 512; 64-bit indices; whole warps vote",
+)
+
+
+def plan(case: Case, device: DeviceProperties, scheme: str, per_thread: int) -> LaunchPlan:
+    """`scheme` names a struct of schemes.cu; a thread takes `per_thread` elements at a time."""
+    launch = Launch(
+        entry=f"relu_bitset_schemes_{dtypes.suffix(case.dtype)}",
+        grid=waves_grid(-(-case.elements // per_thread), device),
+        block=(ELEMENTWISE_BLOCK, 1, 1),
+        arguments=("x", "y", "mask", Scalar("int64", case.elements)),
+    )
+    return LaunchPlan(
+        (launch,),
+        defines=(("SCHEME", scheme), ("BLOCK", ELEMENTWISE_BLOCK)),
+        reasons=(f"{per_thread} elements a thread and step",),
+    )
+
+
+def strided_reference(xp: Any, case: Case, inputs: Arrays) -> Arrays:
+    """Bits in the order that schemes.cu tells of Strided: element k * s + t of a tile is bit k of byte t."""
+    x = inputs["x"]
+    positive = (x > 0).reshape(-1)
+    whole = positive.size // BYTE_TILE * BYTE_TILE
+    rest = positive[whole:]
+    last = xp.zeros(-(-rest.size // 8) * 8, dtype=bool)
+    last[: rest.size] = rest
+    weights = 2.0 ** xp.arange(8).reshape(-1, 1)
+    tiles = (positive[:whole].reshape(-1, 8, ELEMENTWISE_BLOCK) * weights).sum(axis=1).reshape(-1)
+    tail = (last.reshape(8, -1) * weights).sum(axis=0)
+    octets = xp.zeros(-(-positive.size // 32) * 4)
+    octets[: tiles.size] = tiles
+    octets[tiles.size : tiles.size + tail.size] = tail
+    words = (octets.reshape(-1, 4) * 256.0 ** xp.arange(4)).sum(axis=1)
+    return {"y": xp.where(x > 0, x, 0.0), "mask": words}
+
+
+IMPLEMENTATIONS = (
+    Implementation(
+        "consecutive",
+        "8 consecutive elements a thread, a byte each",
+        ARTICLE,
+        plan=partial(plan, scheme="Consecutive", per_thread=8),
+    ),
+    Implementation(
+        "strided",
+        "8 elements 256 apart a thread, a byte each; another order of bits",
+        STRIDED,
+        plan=partial(plan, scheme="Strided", per_thread=8),
+        reference=strided_reference,
+    ),
+    Implementation(
+        "ballot",
+        "a vote of 32 elements a warp, written as a word",
+        PULL_REQUEST,
+        plan=partial(plan, scheme="Ballot", per_thread=1),
+    ),
+    Implementation(
+        "ballot_words",
+        "8 votes of 32 elements a warp, written as 32 bytes at once",
+        ARTICLE,
+        plan=partial(plan, scheme="BallotWords", per_thread=8),
+    ),
+)

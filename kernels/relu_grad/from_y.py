@@ -1,0 +1,18 @@
+"""Launch plan of from_y.cu: the gradient of relu from its output."""
+
+from kernelbench import dtypes
+from kernelbench.plans import packed_plan
+from kernelbench.records import Case, DeviceProperties, Implementation, LaunchPlan, Origin
+
+ONEFLOW = Origin(
+    "Oneflow-Inc/oneflow",
+    "https://github.com/Oneflow-Inc/oneflow",
+    differs="packs of 16 bytes by its element-wise template",
+)
+
+
+def plan(case: Case, device: DeviceProperties) -> LaunchPlan:
+    return packed_plan(f"relu_grad_from_y_{dtypes.suffix(case.dtype)}", ("dy", "y", "dx"), case, device)
+
+
+IMPLEMENTATIONS = (Implementation("from_y", "reads the output of relu", ONEFLOW, plan=plan),)

@@ -1,0 +1,57 @@
+"""The gradient of relu: dx = dy where the output y of relu is above 0, else 0.
+
+Where it was above 0 is an input twice: as y itself, and as a mask of one bit an element, of which element i is bit
+i % 8 of byte i / 8. Both are random, and neither follows from the other: kernels that read the mask have a reference
+of their own, which reads the mask as well. The least traffic is that of the mask.
+"""
+
+from math import prod
+from typing import Any
+
+from kernelbench.errors import Unsupported
+from kernelbench.records import Arrays, ArraySpec, Case, Operation, Tolerance
+
+
+def arrays(case: Case) -> tuple[ArraySpec, ...]:
+    if case.dtype not in ("float32", "float16", "bfloat16"):
+        raise Unsupported(f"dtype must be float32, float16 or bfloat16, got {case.dtype}")
+    return (
+        ArraySpec("dy", case.shape, case.dtype, "input"),
+        ArraySpec("y", case.shape, case.dtype, "input"),
+        ArraySpec("mask", (-(-prod(case.shape) // 8),), "uint8", "input", fill="bits"),
+        ArraySpec("dx", case.shape, case.dtype, "output"),
+    )
+
+
+def reference(xp: Any, case: Case, inputs: Arrays) -> Arrays:
+    return {"dx": xp.where(inputs["y"] > 0, inputs["dy"], 0.0)}
+
+
+def bytes_moved(case: Case) -> int:
+    return sum(spec.nbytes for spec in arrays(case) if spec.name != "y")
+
+
+def flops(case: Case) -> int:
+    return case.elements
+
+
+def tolerance(case: Case) -> Tolerance:
+    """An element is moved or it is not."""
+    return Tolerance(0.0, 0.0)
+
+
+def split(case: Case) -> int:
+    """Elements that share a byte of the mask stay together."""
+    return case.elements // 8 if case.elements % 8 == 0 else 1
+
+
+OPERATION = Operation(
+    name="relu_grad",
+    summary="the gradient of relu, from its output or from a mask of one bit an element",
+    arrays=arrays,
+    reference=reference,
+    bytes_moved=bytes_moved,
+    flops=flops,
+    tolerance=tolerance,
+    split=split,
+)

@@ -1,0 +1,33 @@
+"""Peer: what PyTorch's relu has as its gradient, from the output, writing into the case's own dx.
+
+The file bears the name that users type. It is loaded by its path, so that it stands in nobody's way when
+the library of that name is imported.
+"""
+
+from collections.abc import Callable
+
+from kernelbench.peers import torch_tensor, torch_with_gpu
+from kernelbench.records import Arrays, Case, Implementation, Origin
+
+
+def prepare(case: Case, arrays: Arrays, stream: int) -> Callable[[], None]:
+    torch = torch_with_gpu()
+    dy, y, dx = (torch_tensor(torch, arrays[name], case.dtype) for name in ("dy", "y", "dx"))
+    own_stream = torch.cuda.ExternalStream(stream)
+
+    def call() -> None:
+        with torch.cuda.stream(own_stream), torch.no_grad():
+            torch.ops.aten.threshold_backward.grad_input(dy, y, 0, grad_input=dx)
+
+    return call
+
+
+IMPLEMENTATIONS = (
+    Implementation(
+        "torch",
+        "threshold_backward of the installed PyTorch, the gradient of its relu",
+        Origin("pytorch/pytorch", "https://github.com/pytorch/pytorch"),
+        prepare=prepare,
+        role="peer",
+    ),
+)

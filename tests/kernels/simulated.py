@@ -1,0 +1,103 @@
+"""Runs an implementation on the simulator, on arrays that may begin beyond an aligned address, and checks every element
+of its outputs and the bytes around them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelbench import dtypes
+from kernelbench.counters import Counters
+from kernelbench.records import (
+    Arrays,
+    ArraySpec,
+    Binary,
+    Case,
+    DeviceProperties,
+    Implementation,
+    LaunchPlan,
+    Operation,
+    Scalar,
+)
+from tests.simt.harness import Kernels
+
+AROUND = 0xA5  # what lies before and after every array, and in outputs that nobody wrote
+Build = Callable[[Implementation, Sequence[LaunchPlan], str], list[Binary]]
+
+
+@dataclass(frozen=True)
+class Ran:
+    """Outputs as stored, by name, and what each launch did."""
+
+    outputs: Arrays
+    counters: tuple[Counters, ...]
+
+
+def random_input(spec: ArraySpec, seed: int) -> NDArray[np.generic]:
+    """As a device fills it, in storage type."""
+    generator = np.random.default_rng(seed)
+    count = spec.nbytes // dtypes.itemsize(spec.dtype)
+    if spec.fill == "bits":
+        return generator.integers(0, 256, count).astype(np.uint8)
+    values = generator.integers(0, 2, count) if spec.fill == "mask" else generator.normal(size=count)
+    stored: NDArray[np.generic] = dtypes.narrow(np, values.astype(np.float32), spec.dtype)
+    return stored
+
+
+def run_and_check(
+    implementation: Implementation,
+    operation: Operation,
+    case: Case,
+    device: DeviceProperties,
+    binaries: Build,
+    shift: int = 0,
+) -> Ran:
+    """Fails where an element is wrong. Arrays begin `shift` elements beyond a multiple of 256 bytes."""
+    assert implementation.plan is not None
+    plan = implementation.plan(case, device)
+    (binary,) = binaries(implementation, [plan], "sm_90")
+    kernels = Kernels(Path(binary.ptx_path).read_text())
+    specs = operation.arrays(case)
+    held = {spec.name: random_input(spec, 7 + at) for at, spec in enumerate(specs) if spec.role == "input"}
+    whole, addresses = {}, {}
+    for spec in specs:
+        size = dtypes.itemsize(spec.dtype)
+        place = kernels.machine.arena.allocate(spec.name, spec.nbytes + (shift + 1) * size, "input")
+        whole[spec.name] = place.view(np.uint8, (spec.nbytes + (shift + 1) * size,))
+        whole[spec.name][:] = AROUND
+        addresses[spec.name] = np.uint64(place.address + shift * size)
+        if spec.role == "input":
+            whole[spec.name][shift * size : shift * size + spec.nbytes] = held[spec.name].view(np.uint8)
+    for name, nbytes in plan.scratch:
+        addresses[name] = np.uint64(kernels.machine.arena.allocate(name, nbytes, "scratch").address)
+
+    counters = []
+    for launch in plan.launches:
+        arguments = [
+            np.dtype(one.dtype).type(one.value) if isinstance(one, Scalar) else addresses[one]
+            for one in launch.arguments
+        ]
+        done = kernels.run(launch.entry, launch.grid, launch.block, *arguments, shared=launch.shared_bytes)
+        counters.append(done.counters)
+
+    wide = {spec.name: dtypes.widen(np, held[spec.name], spec.dtype) for spec in specs if spec.role == "input"}
+    split = operation.split(case) if operation.split else 1
+    inputs = {name: values.reshape(split, -1) for name, values in wide.items()}
+    expected = (implementation.reference or operation.reference)(np, case, inputs)
+    tolerance, outputs = operation.tolerance(case), {}
+    for spec in specs:
+        first, last = shift * dtypes.itemsize(spec.dtype), shift * dtypes.itemsize(spec.dtype) + spec.nbytes
+        assert (whole[spec.name][:first] == AROUND).all(), f"{spec.name}: written before its first element"
+        assert (whole[spec.name][last:] == AROUND).all(), f"{spec.name}: written beyond its last element"
+        if spec.role == "output":
+            outputs[spec.name] = whole[spec.name][first:last].copy().view(dtypes.storage(spec.dtype))
+            got = dtypes.widen(np, outputs[spec.name], spec.dtype)
+            wanted = expected[spec.name].reshape(-1)
+            wrong = ~(np.abs(got - wanted) <= tolerance.absolute + tolerance.relative * np.abs(wanted))
+            at = int(np.argmax(wrong))
+            assert not wrong.any(), f"{spec.name}[{at}] of {wanted.size}: got {got[at]}, expected {wanted[at]}"
+    return Ran(outputs, tuple(counters))

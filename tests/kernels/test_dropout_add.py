@@ -1,0 +1,82 @@
+"""Dropout and addition: what they are, how they are launched, and that every element is right on the simulator."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kernelbench.catalog import load_catalog
+from kernelbench.errors import Unsupported
+from kernelbench.records import Case, Scalar
+from tests.kernels.simulated import run_and_check
+
+CATALOG = load_catalog()
+OPERATION = CATALOG.operations["dropout_add"]
+IMPLEMENTATIONS = CATALOG.implementations["dropout_add"]
+KERNELS = ("two_kernels", "fused")
+
+
+def case(*shape, dtype="float32", **parameters):
+    return Case("dropout_add", shape, -1, dtype, parameters=tuple(parameters.items()))
+
+
+def test_the_reference_drops_scales_and_adds():
+    inputs = {"x": np.array([1.0, 2.0]), "mask": np.array([1.0, 0.0]), "addend": np.array([10.0, 20.0])}
+    assert OPERATION.reference(np, case(2), inputs)["y"].tolist() == [11.25, 20.0]
+    assert OPERATION.reference(np, case(2, scale=2.0), inputs)["y"].tolist() == [12.0, 20.0]
+
+
+@pytest.mark.parametrize(("dtype", "arrays"), [("float32", 3.25), ("float16", 3.5), ("bfloat16", 3.5)])
+def test_the_least_traffic_is_the_published_one(dtype, arrays):
+    one = case(1024, dtype=dtype)
+    assert OPERATION.bytes_moved(one) == arrays * OPERATION.arrays(one)[0].nbytes
+
+
+def test_integers_are_refused():
+    with pytest.raises(Unsupported, match="dtype must be float32, float16 or bfloat16, got int8"):
+        OPERATION.arrays(case(4, dtype="int8"))
+
+
+def test_a_scale_goes_to_the_kernel_that_drops(h200):
+    (fused,) = IMPLEMENTATIONS["fused"].plan(case(1001, scale=2.0), h200).launches
+    assert fused.arguments == (
+        "x", "mask", "addend", "y", Scalar("int64", 250), Scalar("int64", 1001), Scalar("float32", 2.0)
+    )  # fmt: skip
+    plan = IMPLEMENTATIONS["two_kernels"].plan(case(1001, dtype="float16"), h200)
+    dropping, adding = plan.launches
+    assert dropping.arguments[-1] == Scalar("float32", 1.25)
+    assert adding.arguments == ("dropped", "addend", "y", Scalar("int64", 125), Scalar("int64", 1001))
+    assert plan.scratch == (("dropped", 2002),)
+
+
+@pytest.mark.parametrize(("n", "more"), [(1, 0), (8, 5), (1000, 625)])
+def test_the_copy_moves_half_of_the_least_traffic_each_way(h200, n, more):
+    plan = IMPLEMENTATIONS["copy"].plan(case(n), h200)
+    assert plan.launches[0].arguments[-2:] == (Scalar("int64", n), Scalar("int64", more))
+    assert 2 * 4 * (n + more) <= OPERATION.bytes_moved(case(n)) <= 2 * 4 * (n + more) + 8
+
+
+@pytest.mark.nvcc
+@pytest.mark.parametrize("name", [*KERNELS, "copy"])
+@pytest.mark.parametrize("n", [1, 7, 8, 1003])
+@pytest.mark.parametrize("shift", [0, 1])
+def test_every_element_is_right(h200, binaries, dtype, name, n, shift):
+    run_and_check(IMPLEMENTATIONS[name], OPERATION, case(n, dtype=dtype), h200, binaries, shift)
+
+
+@pytest.mark.nvcc
+def test_traffic_is_the_published_one(h200, binaries):
+    n = 8192
+    for name, arrays in (("two_kernels", 5.25), ("fused", 3.25), ("copy", 3.25)):
+        counters = run_and_check(IMPLEMENTATIONS[name], OPERATION, case(n), h200, binaries).counters
+        assert sum(one.read_once_bytes + one.written_once_bytes for one in counters) == arrays * 4 * n, name
+
+
+@pytest.mark.nvcc
+@pytest.mark.parametrize("architecture", ["sm_75", "sm_100"])
+@pytest.mark.parametrize("name", [*KERNELS, "copy"])
+def test_compiles_to_what_is_launched(h200, signatures, expected_signature, architecture, dtype, name):
+    plan = IMPLEMENTATIONS[name].plan(case(500, dtype=dtype), h200)
+    compiled = signatures(IMPLEMENTATIONS[name], plan, architecture)
+    for launch in plan.launches:
+        assert compiled[launch.entry] == expected_signature(launch.arguments)
