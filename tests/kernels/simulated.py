@@ -3,7 +3,7 @@ of its outputs and the bytes around them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,24 +54,27 @@ def run_and_check(
     case: Case,
     device: DeviceProperties,
     binaries: Build,
-    shift: int = 0,
+    shift: int | Mapping[str, int] = 0,
 ) -> Ran:
-    """Fails where an element is wrong. Arrays begin `shift` elements beyond a multiple of 256 bytes."""
+    """Fails where an element is wrong. Arrays begin `shift` elements beyond a multiple of 256 bytes; by
+    name, those that are not named none."""
     assert implementation.plan is not None
     plan = implementation.plan(case, device)
     (binary,) = binaries(implementation, [plan], "sm_90")
     kernels = Kernels(Path(binary.ptx_path).read_text())
     specs = operation.arrays(case)
     held = {spec.name: random_input(spec, 7 + at) for at, spec in enumerate(specs) if spec.role == "input"}
+    shifts = {spec.name: shift if isinstance(shift, int) else shift.get(spec.name, 0) for spec in specs}
+    begin = {spec.name: shifts[spec.name] * dtypes.itemsize(spec.dtype) for spec in specs}  # in bytes
     whole, addresses = {}, {}
     for spec in specs:
-        size = dtypes.itemsize(spec.dtype)
-        place = kernels.machine.arena.allocate(spec.name, spec.nbytes + (shift + 1) * size, "input")
-        whole[spec.name] = place.view(np.uint8, (spec.nbytes + (shift + 1) * size,))
+        first, size = begin[spec.name], begin[spec.name] + spec.nbytes + dtypes.itemsize(spec.dtype)
+        place = kernels.machine.arena.allocate(spec.name, size, "input")
+        whole[spec.name] = place.view(np.uint8, (size,))
         whole[spec.name][:] = AROUND
-        addresses[spec.name] = np.uint64(place.address + shift * size)
+        addresses[spec.name] = np.uint64(place.address + first)
         if spec.role == "input":
-            whole[spec.name][shift * size : shift * size + spec.nbytes] = held[spec.name].view(np.uint8)
+            whole[spec.name][first : first + spec.nbytes] = held[spec.name].view(np.uint8)
     for name, nbytes in plan.scratch:
         addresses[name] = np.uint64(kernels.machine.arena.allocate(name, nbytes, "scratch").address)
 
@@ -90,7 +93,7 @@ def run_and_check(
     expected = (implementation.reference or operation.reference)(np, case, inputs)
     tolerance, outputs = operation.tolerance(case), {}
     for spec in specs:
-        first, last = shift * dtypes.itemsize(spec.dtype), shift * dtypes.itemsize(spec.dtype) + spec.nbytes
+        first, last = begin[spec.name], begin[spec.name] + spec.nbytes
         assert (whole[spec.name][:first] == AROUND).all(), f"{spec.name}: written before its first element"
         assert (whole[spec.name][last:] == AROUND).all(), f"{spec.name}: written beyond its last element"
         if spec.role == "output":
