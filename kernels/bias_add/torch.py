@@ -1,0 +1,35 @@
+"""Peer: torch.add with a bias that is broadcast, writing into the case's own y.
+
+The file bears the name that users type. It is loaded by its path, so that it stands in nobody's way when
+the library of that name is imported.
+"""
+
+from collections.abc import Callable
+
+from kernelbench.peers import torch_tensor, torch_with_gpu
+from kernelbench.records import Arrays, Case, Implementation, Origin
+
+
+def prepare(case: Case, arrays: Arrays, stream: int) -> Callable[[], None]:
+    torch = torch_with_gpu()
+    x, bias, y = (torch_tensor(torch, arrays[name], case.dtype) for name in ("x", "bias", "y"))
+    x, y = (tensor.view(case.outer_dim_inner) for tensor in (x, y))
+    bias = bias.view((1, case.outer_dim_inner[1], 1))
+    own_stream = torch.cuda.ExternalStream(stream)
+
+    def call() -> None:
+        with torch.cuda.stream(own_stream), torch.no_grad():
+            torch.add(x, bias, out=y)
+
+    return call
+
+
+IMPLEMENTATIONS = (
+    Implementation(
+        "torch",
+        "torch.add of the installed PyTorch, which broadcasts the bias",
+        Origin("pytorch/pytorch", "https://github.com/pytorch/pytorch"),
+        prepare=prepare,
+        role="peer",
+    ),
+)

@@ -1,0 +1,35 @@
+"""Peer: a copy of a permuted view, as permute(..).contiguous() makes it, into the case's own y.
+
+The file bears the name that users type. It is loaded by its path, so that it stands in nobody's way when
+the library of that name is imported.
+"""
+
+from collections.abc import Callable
+
+from kernelbench.peers import torch_tensor, torch_with_gpu
+from kernelbench.plans import permutation_of
+from kernelbench.records import Arrays, Case, Implementation, Origin
+
+
+def prepare(case: Case, arrays: Arrays, stream: int) -> Callable[[], None]:
+    torch = torch_with_gpu()
+    x, y = (torch_tensor(torch, arrays[name], case.dtype) for name in ("x", "y"))
+    permuted = x.permute(permutation_of(case))
+    own_stream = torch.cuda.ExternalStream(stream)
+
+    def call() -> None:
+        with torch.cuda.stream(own_stream), torch.no_grad():
+            y.copy_(permuted)
+
+    return call
+
+
+IMPLEMENTATIONS = (
+    Implementation(
+        "torch",
+        "the copy that permute(..).contiguous() of the installed PyTorch makes",
+        Origin("pytorch/pytorch", "https://github.com/pytorch/pytorch"),
+        prepare=prepare,
+        role="peer",
+    ),
+)

@@ -1,0 +1,27 @@
+"""Launch plan of copy.cu: the yardstick, which writes as many bytes as a mask has. It has nothing to copy from."""
+
+from typing import Any
+
+from kernelbench.plans import packed_plan
+from kernelbench.records import Arrays, Case, DeviceProperties, Implementation, LaunchPlan, Origin
+
+
+def plan(case: Case, device: DeviceProperties) -> LaunchPlan:
+    return packed_plan("random_mask_copy_i8", ("mask",), case, device)
+
+
+def reference(xp: Any, case: Case, inputs: Arrays) -> Arrays:
+    """All elements kept."""
+    return {"mask": xp.ones(case.elements)}
+
+
+IMPLEMENTATIONS = (
+    Implementation(
+        "copy",
+        "writes a 1 to every byte: the yardstick, which only writes, as a mask is only written",
+        Origin("written here"),
+        plan=plan,
+        role="yardstick",
+        reference=reference,
+    ),
+)

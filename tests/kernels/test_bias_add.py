@@ -1,0 +1,114 @@
+"""A bias along an axis: which kernel finds it how, and that every element is right on the simulator."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kernelbench.catalog import load_catalog
+from kernelbench.errors import Unsupported
+from kernelbench.records import Case, Scalar
+from tests.kernels.simulated import run_and_check
+
+CATALOG = load_catalog()
+OPERATION = CATALOG.operations["bias_add"]
+IMPLEMENTATIONS = CATALOG.implementations["bias_add"]
+ROWS = [
+    ((7, 13), 1),  # rows
+    ((1, 1), 1),
+    ((257, 1), 1),
+    ((13, 77), 0),  # columns
+    ((1031,), 0),  # both: rows
+    ((3, 5, 1), 1),  # rows, with an axis of 1 behind
+]
+BETWEEN = [((3, 5, 7), 1), ((2, 31, 8, 3), 1)]
+
+
+def case(shape, axis, dtype="float32"):
+    return Case("bias_add", shape, axis, dtype)
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2, -1])
+def test_the_reference_adds_along_the_axis(axis):
+    one = case((2, 3, 4), axis)
+    x, bias = np.arange(24.0).reshape(2, 3, 4), np.array([100.0, 200.0, 300.0, 400.0])[: one.outer_dim_inner[1]]
+    along = [1, 1, 1]
+    along[axis] = -1
+    got = OPERATION.reference(np, one, {"x": x.reshape(1, -1), "bias": bias.reshape(1, -1)})["y"]
+    assert np.array_equal(got.reshape(2, 3, 4), x + bias.reshape(along))
+
+
+def test_slices_are_along_the_first_axis_alone():
+    assert [OPERATION.split(case((2, 3, 4), axis)) for axis in (0, 1, 2)] == [2, 1, 1]
+    x, bias = np.arange(6.0).reshape(3, 2), np.array([10.0, 20.0, 30.0]).reshape(3, 1)
+    got = OPERATION.reference(np, case((3, 2), 0), {"x": x[1:], "bias": bias[1:]})["y"]
+    assert got.reshape(-1).tolist() == [22.0, 23.0, 34.0, 35.0]
+
+
+@pytest.mark.parametrize(
+    ("shape", "axis", "kernel", "divisor"),
+    [((6, 5), 1, "rows", 5), ((6, 5), 0, "columns", 5), ((9,), 0, "rows", 9), ((1, 4, 3), 1, "columns", 3)],
+)
+def test_the_shape_chooses_the_kernel(h200, shape, axis, kernel, divisor):
+    (launch,) = IMPLEMENTATIONS["by_shape"].plan(case(shape, axis, "float16"), h200).launches
+    assert launch.entry == f"bias_add_by_shape_{kernel}_i32_f16"
+    assert launch.arguments[-1] == Scalar("int64", divisor)
+
+
+def test_an_axis_in_between_is_refused(h200):
+    with pytest.raises(Unsupported, match="the axis must be the first or the last, got axis 1 of 3"):
+        IMPLEMENTATIONS["by_shape"].plan(case((2, 3, 4), 1), h200)
+
+
+@pytest.mark.parametrize("name", ["generic", "by_shape"])
+def test_large_arrays_have_wide_indices(h200, name):
+    plan = IMPLEMENTATIONS[name].plan
+    assert "_i32_" in plan(case((2**20, 2**10), 1), h200).launches[0].entry
+    (launch,) = plan(case((2**20 + 1, 2**10), 1), h200).launches
+    assert "_i64_" in launch.entry
+    assert 2**30 + launch.grid[0] * launch.block[0] < 2**31, "the last step of a 32-bit index"
+
+
+@pytest.mark.nvcc
+@pytest.mark.parametrize(
+    ("name", "shape", "axis"),
+    [
+        *(("by_shape", *row) for row in ROWS),
+        *(("generic", *row) for row in [*ROWS, *BETWEEN]),
+        ("copy", (3, 5, 7), 1),
+    ],
+)
+def test_every_element_is_right(h200, binaries, dtype, name, shape, axis):
+    run_and_check(IMPLEMENTATIONS[name], OPERATION, case(shape, axis, dtype), h200, binaries, shift=1)
+
+
+@pytest.mark.nvcc
+@pytest.mark.parametrize("name", ["generic", "by_shape"])
+def test_wide_indices_find_the_same_bias(h200, binaries, monkeypatch, name):
+    wide = IMPLEMENTATIONS[name].plan.__globals__
+    monkeypatch.setitem(wide, "index_name", lambda elements: "i64")
+    for axis in (0, 1):
+        run_and_check(IMPLEMENTATIONS[name], OPERATION, case((37, 29), axis), h200, binaries)
+
+
+@pytest.mark.nvcc
+def test_a_special_shape_saves_a_division(h200, binaries):
+    for axis in (0, 1):
+        one = case((64, 128), axis)
+        generic, special = (
+            run_and_check(IMPLEMENTATIONS[name], OPERATION, one, h200, binaries).counters[0].warp_instructions
+            for name in ("generic", "by_shape")
+        )
+        assert special < generic
+
+
+@pytest.mark.nvcc
+@pytest.mark.parametrize("architecture", ["sm_75", "sm_100"])
+@pytest.mark.parametrize("name", ["generic", "by_shape", "copy"])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_compiles_to_what_is_launched(h200, signatures, expected_signature, architecture, dtype, name, axis):
+    for shape in ((6, 5), (2**16, 2**15)):
+        plan = IMPLEMENTATIONS[name].plan(case(shape, axis, dtype), h200)
+        (launch,) = plan.launches
+        compiled = signatures(IMPLEMENTATIONS[name], plan, architecture)
+        assert compiled[launch.entry] == expected_signature(launch.arguments)

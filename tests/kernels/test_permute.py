@@ -1,0 +1,154 @@
+"""Axes in another order: how few there are, what refuses which order, and every element on the simulator."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+from kernelbench.catalog import load_catalog
+from kernelbench.errors import Unsupported
+from kernelbench.plans import merged_axes
+from kernelbench.records import Case
+from tests.kernels.simulated import run_and_check
+
+CATALOG = load_catalog()
+OPERATION = CATALOG.operations["permute"]
+IMPLEMENTATIONS = CATALOG.implementations["permute"]
+
+
+def case(shape, permutation="", dtype="float32"):
+    return Case("permute", shape, -1, dtype, parameters=(("permutation", permutation),))
+
+
+# ---- Axes ----
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 4), (2, 1, 4, 3), (1, 2, 1, 3), (1, 1, 1), (5, 1), (2, 3, 1, 4)])
+def test_merged_axes_move_the_same(shape):
+    x = np.arange(np.prod(shape)).reshape(shape)
+    for permutation in permutations(range(len(shape))):
+        extents, order = merged_axes(shape, permutation)
+        assert np.array_equal(x.reshape(extents).transpose(order).reshape(-1), x.transpose(permutation).reshape(-1))
+        assert all(after != before + 1 for before, after in zip(order, order[1:], strict=False)), "could be one"
+
+
+def test_nchw_to_nhwc_exchanges_two_axes():
+    assert merged_axes((2, 3, 4, 5), (0, 2, 3, 1)) == ((2, 3, 20), (0, 2, 1))
+    assert merged_axes((2, 3, 4), (0, 1, 2)) == ((24,), (0,))
+
+
+@pytest.mark.parametrize("permutation", ["0", "011", "013", "0 1 2", "012 "])
+def test_what_is_no_permutation_is_refused(permutation):
+    with pytest.raises(Unsupported, match=r"each of the axes 0, 1, 2 once, as one text, got '"):
+        OPERATION.arrays(case((2, 3, 4), permutation))
+
+
+def test_without_a_permutation_axes_are_turned_round():
+    x, y = OPERATION.arrays(case((2, 3, 4)))
+    assert (x.shape, y.shape) == ((2, 3, 4), (4, 3, 2))
+
+
+@pytest.mark.parametrize(("permutation", "slices"), [("0132", 2 * 3), ("0231", 2), ("1023", 1), ("0123", 120)])
+def test_the_reference_in_slices_is_that_of_the_whole(permutation, slices):
+    shape = (2, 3, 4, 5)
+    one = case(shape, permutation)
+    assert OPERATION.split(one) == slices
+    x = np.arange(120.0).reshape(shape)
+    whole = x.transpose(tuple(map(int, permutation))).reshape(slices, -1)
+    for start in range(slices):
+        got = OPERATION.reference(np, one, {"x": x.reshape(slices, -1)[start : start + 1]})["y"]
+        assert np.array_equal(got.reshape(-1), whole[start])
+
+
+# ---- Refusals ----
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "permutation", "dtype", "text"),
+    [
+        ("widened", (4, 6, 8), "021", "float16", "the last axis must stay the last, got permutation '021'"),
+        ("widened", (4, 6, 6), "102", "float16", "must be a multiple of 4 elements, got 6"),
+        ("widened_16", (4, 6, 6), "102", "float32", "must be a multiple of 4 elements, got 6"),
+        ("tiled", (4, 6, 8), "102", "float32", "two axes must change places, .* got permutation '102'"),
+        ("tiled", (33, 1, 31), "021", "float32", "two axes must change places, .* got permutation '0'"),
+        ("tiled", (4, 6, 8), "012", "float32", "two axes must change places, .* got permutation '0'"),
+        ("generic", (2,) * 7, "", "float32", "at most 6 axes may be left once neighbours are one, got 7"),
+    ],
+)
+def test_what_cannot_be_run_is_refused(h200, name, shape, permutation, dtype, text):
+    with pytest.raises(Unsupported, match=text):
+        IMPLEMENTATIONS[name].plan(case(shape, permutation, dtype), h200)
+
+
+def test_a_wider_move_needs_a_quarter_of_the_indices(h200):
+    one = case((8, 12, 16, 64), "0213", "float16")
+    moves = [IMPLEMENTATIONS[name].plan(one, h200).launches[0].arguments[2].value for name in ("generic", "widened")]
+    assert moves == [one.elements, one.elements // 4]
+
+
+# ---- On the simulator ----
+
+
+@pytest.mark.nvcc
+@pytest.mark.parametrize(
+    ("shape", "permutation"),
+    [
+        ((1,), ""),
+        ((3, 5), "10"),
+        ((2, 3, 5, 7), "0231"),
+        ((2, 3, 5, 7), "3102"),
+        ((2, 3, 2, 3, 2, 3), ""),
+        ((2,) * 6, ""),
+    ],
+)
+def test_gathering_is_right(h200, binaries, dtype, shape, permutation):
+    for shift in (0, 1):
+        run_and_check(IMPLEMENTATIONS["generic"], OPERATION, case(shape, permutation, dtype), h200, binaries, shift)
+
+
+@pytest.mark.nvcc
+@pytest.mark.parametrize("name", ["widened", "widened_16"])
+@pytest.mark.parametrize("shift", [0, 1])
+def test_wide_moves_are_right(h200, binaries, dtype, name, shift):
+    for shape, permutation in (((3, 5, 8), "102"), ((2, 3, 5, 7, 16), "02134"), ((4, 24), "01")):
+        run_and_check(IMPLEMENTATIONS[name], OPERATION, case(shape, permutation, dtype), h200, binaries, shift)
+
+
+@pytest.mark.nvcc
+@pytest.mark.parametrize("name", ["tiled", "tiled_unpadded"])
+@pytest.mark.parametrize(
+    ("shape", "permutation"),
+    [((31, 2), "10"), ((33, 1, 31), "210"), ((2, 33, 65), "021"), ((3, 5, 4, 9), "0231"), ((32, 64), "10")],
+)
+def test_tiles_are_right(h200, binaries, dtype, name, shape, permutation):
+    run_and_check(IMPLEMENTATIONS[name], OPERATION, case(shape, permutation, dtype), h200, binaries, shift=1)
+
+
+@pytest.mark.nvcc
+def test_wide_indices_find_the_same_places(h200, binaries, monkeypatch):
+    for name in ("generic", "widened"):
+        plan = IMPLEMENTATIONS[name].plan
+        monkeypatch.setitem(getattr(plan, "func", plan).__globals__, "index_name", lambda elements: "i64")
+        run_and_check(IMPLEMENTATIONS[name], OPERATION, case((3, 5, 8), "102"), h200, binaries)
+
+
+@pytest.mark.nvcc
+def test_padding_takes_the_conflicts_away(h200, binaries):
+    for name, conflicts in (("tiled", False), ("tiled_unpadded", True)):
+        (counters,) = run_and_check(IMPLEMENTATIONS[name], OPERATION, case((64, 64), "10"), h200, binaries).counters
+        assert (counters.shared_load_wavefronts > counters.shared_load_ideal_wavefronts) == conflicts
+        assert counters.global_store_sectors == counters.global_store_ideal_sectors
+
+
+@pytest.mark.nvcc
+@pytest.mark.parametrize("architecture", ["sm_75", "sm_100"])
+@pytest.mark.parametrize("name", ["generic", "widened", "widened_16", "tiled", "tiled_unpadded", "copy"])
+def test_compiles_to_what_is_launched(h200, signatures, expected_signature, architecture, dtype, name):
+    permutation = "021" if name.startswith("tiled") else "102"
+    for shape in ((8, 16, 32), (2**11, 2**10, 2**10)):
+        plan = IMPLEMENTATIONS[name].plan(case(shape, permutation, dtype), h200)
+        (launch,) = plan.launches
+        compiled = signatures(IMPLEMENTATIONS[name], plan, architecture)
+        assert compiled[launch.entry] == expected_signature(launch.arguments)

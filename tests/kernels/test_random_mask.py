@@ -1,0 +1,107 @@
+"""A random mask: the generator's published numbers, its mean, and every byte of every kernel on the simulator."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kernelbench.catalog import load_catalog
+from kernelbench.errors import Unsupported
+from kernelbench.records import Case, Scalar
+from tests.kernels.simulated import run_and_check
+
+CATALOG = load_catalog()
+OPERATION = CATALOG.operations["random_mask"]
+IMPLEMENTATIONS = CATALOG.implementations["random_mask"]
+STORES = {"single": 1, "packed_4": 4, "packed_16": 16}
+
+
+def case(n, dtype="int8", **parameters):
+    return Case("random_mask", (n,), -1, dtype, parameters=tuple(parameters.items()))
+
+
+def masks(n, **parameters):
+    return OPERATION.reference(np, case(n, **parameters), {})["mask"]
+
+
+def test_the_generator_gives_the_published_numbers():
+    """The known answers of its authors that have zeros in the upper half of the counter."""
+    philox = OPERATION.reference.__globals__["philox"]
+    words = philox(np, np.array([0], dtype=np.uint64), 0)
+    assert [f"{word:08x}" for word in words[0]] == ["6627e8d5", "e169c58d", "bc57ac4c", "9b00dbd8"]
+
+
+def test_a_counter_beyond_32_bits_is_another_one():
+    philox = OPERATION.reference.__globals__["philox"]
+    words = philox(np, np.array([1, 2**32 + 1], dtype=np.uint64), 5)
+    assert words.max() < 2**32
+    assert not np.array_equal(words[0], words[1])
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.1, 0.5, 0.9])
+def test_the_mean_is_the_share_that_is_kept(rate):
+    n = 2**20
+    deviation = (rate * (1 - rate) / n) ** 0.5
+    for seed in (0, 1, 2020, 2**40 + 1):
+        assert abs(masks(n, rate=rate, seed=seed).mean() - (1 - rate)) <= 5 * deviation
+
+
+def test_neighbours_and_seeds_are_independent():
+    n = 2**18
+    one, other = masks(n, rate=0.5, seed=1), masks(n, rate=0.5, seed=2)
+    for left, right in ((one, other), (one[:-1], one[1:]), (one[:-4], one[4:])):
+        assert abs((left == right).mean() - 0.5) <= 5 * 0.5 / left.size**0.5
+
+
+def test_the_same_seed_gives_the_same_mask_whatever_the_size():
+    assert np.array_equal(masks(1003), masks(5000)[:1003])
+    assert not np.array_equal(masks(1003), masks(1003, seed=1))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "text"),
+    [
+        ({"dtype": "float32"}, "dtype must be int8, got float32"),
+        ({"rate": 1.0}, "rate must be at least 0 and below 1, got 1.0"),
+        ({"seed": -1}, r"seed must be at least 0 and below 2\^63, got -1"),
+    ],
+)
+def test_what_has_no_meaning_is_refused(wrong, text):
+    with pytest.raises(Unsupported, match=text):
+        OPERATION.arrays(case(4, **wrong))
+
+
+@pytest.mark.parametrize(("name", "store"), STORES.items())
+def test_a_thread_has_what_it_stores_and_four_at_least(h200, name, store):
+    plan = IMPLEMENTATIONS[name].plan(case(100_003, rate=0.5, seed=9), h200)
+    (launch,) = plan.launches
+    assert launch.grid[0] == -(-100_003 // max(4, store) // 256)
+    assert launch.arguments == ("mask", Scalar("int64", 100_003), Scalar("int64", 9), Scalar("int64", 2**31))
+
+
+@pytest.mark.nvcc
+@pytest.mark.parametrize("name", [*STORES, "copy"])
+@pytest.mark.parametrize("n", [1, 3, 16, 17, 1003])
+def test_every_byte_is_right(h200, binaries, name, n):
+    for shift in (0, 1):
+        run_and_check(IMPLEMENTATIONS[name], OPERATION, case(n, seed=2**35 + 7), h200, binaries, shift)
+
+
+@pytest.mark.nvcc
+def test_wider_stores_are_fewer(h200, binaries):
+    n, requests = 8192, {}
+    for name, store in STORES.items():
+        (counters,) = run_and_check(IMPLEMENTATIONS[name], OPERATION, case(n), h200, binaries).counters
+        requests[name] = counters.global_store_requests
+        assert counters.written_once_bytes == n
+        assert counters.global_store_requests == n // 32 // store
+        assert counters.global_load_requests == 0
+
+
+@pytest.mark.nvcc
+@pytest.mark.parametrize("architecture", ["sm_75", "sm_100"])
+@pytest.mark.parametrize("name", [*STORES, "copy"])
+def test_compiles_to_what_is_launched(h200, signatures, expected_signature, architecture, name):
+    plan = IMPLEMENTATIONS[name].plan(case(500), h200)
+    (launch,) = plan.launches
+    assert signatures(IMPLEMENTATIONS[name], plan, architecture)[launch.entry] == expected_signature(launch.arguments)
