@@ -68,7 +68,7 @@ def sample(
         if rest.size:
             run(rest)
         return None
-    affordable = int(min(work * slices_run / max(spent, 1), share * grid.slices)) // GROUPS
+    affordable = int(min(work * slices_run / max(spent, 1), share * grid.slices)) // (GROUPS - 1)
     if affordable > least:
         ranges = groups(grid.slices, affordable, within)
         rest = np.setdiff1d(grid.blocks(ranges), first, assume_unique=True)
@@ -90,12 +90,13 @@ def prefix(extents: tuple[int, int, int], work: int, run: Run) -> bool:
 
 
 def groups(slices: int, length: int, within: Spans | None) -> list[tuple[int, int]]:
-    """Ranges of at most `length` slices each: at the start, at the end, and evenly between."""
+    """Ranges of at most `length` slices each: at the start, at the end, and evenly between. Those at the ends have
+    half the length, since each stands for half as much of the grid as one that has neighbours on both sides."""
     found = []
     for number in range(GROUPS):
         place = Fraction(number, GROUPS - 1)
         low, high = (0, slices) if within is None else _inside(within[number], slices)
-        size = min(length, high - low)
+        size = min(length if 0 < place < 1 else -(-length // 2), high - low)
         start = low + floor(place * (high - low - size))
         found.append((start, start + size))
     return found

@@ -142,9 +142,9 @@ def test_a_large_grid_is_sampled_and_counts_are_those_of_the_whole(binary: Binar
     assert sampled.check is not None
     assert whole.check is not None
     (part,), (all_,) = sampled.counters, whole.counters
-    assert (part.blocks_run, all_.blocks_run) == (8192, 16384)
-    assert sampled.reason == "not timed: simulated; sampled 8192 of 16384 blocks"
-    assert (sampled.check.elements, whole.check.elements) == (2**21, 2**22)
+    assert (part.blocks_run, all_.blocks_run) == (8190, 16384)
+    assert sampled.reason == "not timed: simulated; sampled 8190 of 16384 blocks"
+    assert (sampled.check.elements, whole.check.elements) == (8190 * BLOCK, 2**22)
     assert part.counters == all_.counters
 
 
