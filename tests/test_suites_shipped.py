@@ -115,6 +115,17 @@ def test_reduce_goes_from_one_block_to_more_than_any_cache_holds(suites):
     assert {1, 2, 3, 257, 513, 1_000_003} <= set(odd)
 
 
+def test_element_wise_suites_go_from_less_than_a_block_to_more_than_any_cache_holds(suites):
+    for name in ("multiply", "relu", "copy"):
+        sizes = {case.elements for case in suites[name].cases}
+        assert {2**10, 2**28} <= sizes
+        assert {case.dtype for case in suites[name].cases} == {"float32", "float16", "bfloat16"}
+    assert 2**25 in axis_values(suites["multiply"], "n"), "the published size"
+    for name in ("multiply_shapes", "relu", "copy"):
+        assert {1, 7, 257, 1_000_003} <= {case.elements for case in suites[name].cases}
+    assert all(case.parameter("debug", False) for case in suites["multiply_debug"].cases)
+
+
 def test_the_examples_of_the_page_on_suites_are_as_it_says(tmp_path, monkeypatch):
     page = (places.ROOT / "docs" / "writing-a-suite.md").read_text()
     catalog = load_catalog(specimens=True)  # suites name the specimens that verification must reject
