@@ -232,6 +232,8 @@ METRICS: Mapping[str, Metric] = {
                shown=False),
         Metric("accesses", "global\naccesses", "warp instructions that load, store or change global memory",
                lambda c: _accesses(c.counters), count_text),
+        Metric("sectors", "sectors", "32-byte sectors that all global accesses touch, one access after the other",
+               lambda c: c.counters.global_sectors, count_text, shown=False),
         Metric("atomics", "atomics", "warp instructions that are global atomics",
                lambda c: c.counters.global_atomic_requests, count_text, shown=False),
         Metric("atomic_sectors", "sectors\nan atomic", "32-byte sectors of a global atomic request",

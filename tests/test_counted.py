@@ -52,6 +52,7 @@ def counted(**more):
         ("load_bytes", 128),
         ("store_excess", 1),
         ("accesses", 40),
+        ("sectors", 1000),
         ("wavefronts", 3.0),
         ("wavefronts_ideal", 1.0),
         ("bank_conflicts", 3.0),

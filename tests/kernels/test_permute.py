@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import permutations
+from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ def test_merged_axes_move_the_same(shape):
     for permutation in permutations(range(len(shape))):
         extents, order = merged_axes(shape, permutation)
         assert np.array_equal(x.reshape(extents).transpose(order).reshape(-1), x.transpose(permutation).reshape(-1))
-        assert all(after != before + 1 for before, after in zip(order, order[1:], strict=False)), "could be one"
+        assert all(after != before + 1 for before, after in pairwise(order)), "could be one"
 
 
 def test_nchw_to_nhwc_exchanges_two_axes():
