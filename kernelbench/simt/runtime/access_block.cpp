@@ -29,12 +29,13 @@ void count_conflict(Counters& counters, u64 passes, u64 ideal) {
     }
 }
 
-void count_shared(Counters& counters, u32 bytes, Purpose purpose, const Access& access) {
+// `passes_each`: 2 for compare-and-swap, which reads and then writes, else 1.
+void count_shared(Counters& counters, u32 bytes, Purpose purpose, const Access& access, u32 passes_each) {
     ++counters.shared_requests;
     if (access.lanes == ALL && bytes == 4) {
         const bool broadcast = access.shape == Shape::uniform && purpose != Purpose::update;
         if (const u32 passes = broadcast ? 1 : strided_wavefronts(access.at)) {
-            counters.wavefronts += passes;
+            counters.wavefronts += passes * passes_each;
             ++counters.ideal_wavefronts;
             count_conflict(counters, purpose == Purpose::update ? 0 : passes, 1);
             return;
@@ -42,7 +43,7 @@ void count_shared(Counters& counters, u32 bytes, Purpose purpose, const Access& 
     }
     const u64 passes = count_wavefronts(access.at, access.lanes, bytes, purpose);
     const u64 ideal = count_ideal_wavefronts(access.at, access.lanes, bytes);
-    counters.wavefronts += passes;
+    counters.wavefronts += passes * passes_each;
     counters.ideal_wavefronts += ideal;
     count_conflict(counters, purpose == Purpose::update ? 0 : passes, ideal);
 }
@@ -109,7 +110,8 @@ void access_shared_of(Warp& warp, const Instruction& instruction, u32 bytes, Pur
     WarpState& state = *warp.state;
     const Launch& launch = *state.worker->launch;
     access.shape = access.lanes == ALL ? shape_of(access.at, bytes) : Shape::scattered;
-    count_shared(state.worker->counters[state.position], bytes, purpose, access);
+    const bool compares = purpose == Purpose::update && instruction.e != NONE;
+    count_shared(state.worker->counters[state.position], bytes, purpose, access, compares ? 2 : 1);
     keep_good(warp, instruction, bytes, purpose, access, launch.shared_bytes, SHARED_WINDOW);
     if (launch.strict) {
         check_shared(warp, instruction, bytes, purpose, access, owner);

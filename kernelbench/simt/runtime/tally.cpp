@@ -11,6 +11,7 @@ namespace {
 constexpr u32 BANKS = 32;
 constexpr u32 WORD_SHIFT = 2;
 constexpr u32 WAVEFRONT_BYTES = 128;
+constexpr u32 LINE_SHIFT = 7;
 
 // Sorts up to 32 numbers, which are mostly in order already, and says how many differ.
 u32 distinct(u64* values, u32 count) {
@@ -83,13 +84,10 @@ u32 atomic_passes(const u64* offsets, u32 lanes, u32 words_a_lane) {
     return *std::max_element(held, held + BANKS);
 }
 
-// Whether each pair of neighbouring lanes reads one address: then twice as many lanes are served together.
+// Whether no pair of neighbouring lanes reads two addresses: then twice as many lanes are served together.
 bool paired(const u64* offsets, u32 lanes) {
-    if (lanes != ALL) {
-        return false;
-    }
     for (u32 lane = 0; lane < LANES; lane += 2) {
-        if (offsets[lane] != offsets[lane + 1]) {
+        if ((lanes >> lane & 3) == 3 && offsets[lane] != offsets[lane + 1]) {
             return false;
         }
     }
@@ -107,6 +105,50 @@ u32 first_of_each(const u64* addresses, u32 lanes) {
     return found;
 }
 
+// Two bits that decide which lines an atomic serves together.
+u32 line_group(u64 address) {
+    const u32 line = u32(address >> LINE_SHIFT);
+    return (line ^ line >> 2 ^ (line & 16 ? 3 : 0)) & 3;
+}
+
+// Lanes whose line is in the group of the first lane's.
+u32 lanes_of_group(const u64* addresses, u32 lanes) {
+    const u32 group = line_group(addresses[first_lane(lanes)]);
+    u32 found = 0;
+    each_lane(lanes, [&](int lane) { found |= u32(line_group(addresses[lane]) == group) << lane; });
+    return found;
+}
+
+// The first lane on the line of `lane`.
+int leader(const u64* addresses, u32 lanes, int lane) {
+    int found = lane;
+    each_lane(lanes, [&](int other) {
+        found = other < found && addresses[other] >> LINE_SHIFT == addresses[lane] >> LINE_SHIFT ? other : found;
+    });
+    return found;
+}
+
+// Which of the lanes that could be in one pass must wait for the next.
+u32 waiting_lanes(const u64* addresses, u32 lanes) {
+    u32 waiting = 0;
+    each_lane(lanes, [&](int lane) {
+        const u32 before = lanes & ((1u << lane) - 1);
+        each_lane(before, [&](int other) {
+            const u64 apart = addresses[lane] ^ addresses[other];
+            if (apart % WAVEFRONT_BYTES >> WORD_SHIFT) {
+                return;  // another bank
+            }
+            waiting |= 1u << lane;
+            if (leader(addresses, lanes, other) < leader(addresses, lanes, lane)) {
+                each_lane(lanes, [&](int mate) {
+                    waiting |= u32((addresses[mate] ^ addresses[lane]) >> SECTOR_SHIFT == 0) << mate;
+                });
+            }
+        });
+    });
+    return waiting;
+}
+
 }  // namespace
 
 u32 count_sectors(const u64* addresses, u32 lanes) {
@@ -117,30 +159,18 @@ u32 count_distinct(const u64* addresses, u32 lanes) {
     return distinct_keys(lanes, [&](int lane) { return addresses[lane]; });
 }
 
-// Lanes on one address take turns. In a turn, sectors are gathered in the order of lanes, three at a time of those
-// with the same place in 256 bytes; a fourth sends the three off, and one of them that comes back counts again. This
-// is the simplest rule that gives all that was recorded on an H200.
+// Atomics go in passes. Of lanes on one address only the first can be in a pass; lines of 128 bytes whose numbers are
+// alike (line_group) share one, and there no bank is used twice: the lane after waits. If the lane that it waits for
+// is of a line that came first, its whole sector waits. A sector counts in each pass that it is in.
 u32 count_atomic_sectors(const u64* addresses, u32 lanes) {
-    constexpr u32 PLACES = 8, TOGETHER = 3;
-    u32 sent = 0;
+    u32 total = 0;
     for (u32 left = lanes; left;) {
-        const u32 turn = first_of_each(addresses, left);
-        u64 gathered[PLACES][TOGETHER];
-        u32 held[PLACES] = {};
-        each_lane(turn, [&](int lane) {
-            const u64 sector = addresses[lane] >> SECTOR_SHIFT;
-            u64* known = gathered[sector % PLACES];
-            u32& count = held[sector % PLACES];
-            if (std::find(known, known + count, sector) != known + count) {
-                return;
-            }
-            count = count == TOGETHER ? 0 : count;
-            known[count++] = sector;
-            ++sent;
-        });
-        left &= ~turn;
+        const u32 together = first_of_each(addresses, lanes_of_group(addresses, left));
+        const u32 pass = together & ~waiting_lanes(addresses, together);
+        total += count_sectors(addresses, pass);
+        left &= ~pass;
     }
-    return sent;
+    return total;
 }
 
 u32 count_wavefronts(const u64* offsets, u32 lanes, u32 bytes, Purpose purpose) {
