@@ -154,3 +154,22 @@ def permutation_of(case: Case) -> tuple[int, ...]:
         axes = ", ".join(map(str, range(rank)))
         raise Unsupported(f"permutation must name each of the axes {axes} once, as one text, got '{text}'")
     return tuple(map(int, text))
+
+
+def narrow_plan(entry: str, case: Case, device: DeviceProperties, items: int, *further: Scalar) -> LaunchPlan:
+    """The launch of a kernel whose indices have 32 bits, over all arrays of kernels/indexing.
+
+    `items` are dealt out a thread each; `entry` lacks the data type. Elements, columns and `further` follow the arrays.
+    """
+    _, columns = case.rows_columns()
+    # Threads of the last block count beyond the last element, by a block's work at most.
+    most = 2**31 - 1 - ELEMENTWISE_BLOCK * -(-case.elements // items)
+    if case.elements > most:
+        raise Unsupported(f"elements must be at most {most} for 32-bit indices, got {case.elements}")
+    launch = Launch(
+        entry=f"{entry}_{dtypes.suffix(case.dtype)}",
+        grid=thread_each(items, device),
+        block=(ELEMENTWISE_BLOCK, 1, 1),
+        arguments=("x", "by_row", "by_column", "y", Scalar("int32", case.elements), Scalar("int32", columns), *further),
+    )
+    return LaunchPlan((launch,), defines=(("BLOCK", ELEMENTWISE_BLOCK),))

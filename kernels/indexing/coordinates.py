@@ -1,0 +1,23 @@
+"""Launch plans of coordinates.cu: the column as a remainder, or as what the row leaves."""
+
+from functools import partial
+
+from kernelbench.plans import narrow_plan
+from kernelbench.records import Case, DeviceProperties, Implementation, LaunchPlan, Origin
+
+ARTICLE = Origin(
+    "Oneflow-Inc/oneflow, 100 days of open source: performance optimisation",
+    differs="said in two lines; the kernel round them was written here",
+)
+
+
+def plan(case: Case, device: DeviceProperties, variant: str) -> LaunchPlan:
+    return narrow_plan(f"indexing_coordinates_{variant}", case, device, case.elements)
+
+
+IMPLEMENTATIONS = (
+    Implementation("remainder", "column = i % columns", ARTICLE, plan=partial(plan, variant="remainder")),
+    Implementation(
+        "multiply_subtract", "column = i - row * columns", ARTICLE, plan=partial(plan, variant="multiply_subtract")
+    ),
+)

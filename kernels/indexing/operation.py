@@ -1,0 +1,56 @@
+"""A matrix times a factor of its row where an element is above 0, else times a factor of its column.
+
+y[row, column] = x[row, column] * (by_row[row] if x[row, column] > 0 else by_column[column]), so that every kernel needs
+both coordinates of an element. Columns go along the case's axis, the last one; rows are all before it.
+"""
+
+from typing import Any
+
+from kernelbench import dtypes
+from kernelbench.errors import Unsupported
+from kernelbench.records import Arrays, ArraySpec, Case, Operation, Tolerance
+
+
+def arrays(case: Case) -> tuple[ArraySpec, ...]:
+    if case.dtype not in ("float32", "float16", "bfloat16"):
+        raise Unsupported(f"dtype must be float32, float16 or bfloat16, got {case.dtype}")
+    rows, columns = case.rows_columns()
+    return (
+        ArraySpec("x", case.shape, case.dtype, "input"),
+        ArraySpec("by_row", (rows,), case.dtype, "input"),
+        ArraySpec("by_column", (columns,), case.dtype, "input"),
+        ArraySpec("y", case.shape, case.dtype, "output"),
+    )
+
+
+def reference(xp: Any, case: Case, inputs: Arrays) -> Arrays:
+    rows, columns = case.rows_columns()
+    x = inputs["x"].reshape(rows, columns)
+    factor = xp.where(x > 0, inputs["by_row"].reshape(rows, 1), inputs["by_column"].reshape(1, columns))
+    return {"y": x * factor}
+
+
+def bytes_moved(case: Case) -> int:
+    return sum(spec.nbytes for spec in arrays(case))
+
+
+def flops(case: Case) -> int:
+    return case.elements
+
+
+def tolerance(case: Case) -> Tolerance:
+    """One product in float32, rounded to the element type."""
+    product = dtypes.unit_roundoff("float32")
+    rounding = dtypes.unit_roundoff(case.dtype) if case.dtype != "float32" else 0.0
+    return Tolerance(product + rounding * (1 + product), dtypes.smallest_step(case.dtype))
+
+
+OPERATION = Operation(
+    name="indexing",
+    summary="a matrix times a factor of the row or of the column",
+    arrays=arrays,
+    reference=reference,
+    bytes_moved=bytes_moved,
+    flops=flops,
+    tolerance=tolerance,
+)

@@ -1,0 +1,67 @@
+"""A copy of n elements whose one side is spread out: element i lies at offset + i * stride.
+
+With `side` load, x is spread out and y dense: y[i] = x[offset + i * stride]. With store it is y:
+y[offset + i * stride] = x[i], and what lies between is left as it was. The shape is that of the n elements.
+"""
+
+from typing import Any
+
+from kernelbench import dtypes
+from kernelbench.errors import Unsupported
+from kernelbench.records import Arrays, ArraySpec, Case, Operation, Tolerance
+
+PARAMETERS = {"side": "load", "offset": 0, "stride": 1}
+
+
+def spread(case: Case) -> tuple[str, int, int]:
+    """Side, offset and stride of the spread-out array, in elements."""
+    side, offset, stride = (case.parameter(name, default) for name, default in PARAMETERS.items())
+    if side not in ("load", "store"):
+        raise Unsupported(f"side must be load or store, got {side}")
+    if offset < 0 or stride < 1:
+        raise Unsupported(f"offset must be at least 0 and stride at least 1, got {offset} and {stride}")
+    return side, offset, stride
+
+
+def arrays(case: Case) -> tuple[ArraySpec, ...]:
+    if case.dtype not in ("float32", "float16", "bfloat16"):
+        raise Unsupported(f"dtype must be float32, float16 or bfloat16, got {case.dtype}")
+    side, offset, stride = spread(case)
+    long, dense = (offset + (case.elements - 1) * stride + 1,), (case.elements,)
+    x, y = (long, dense) if side == "load" else (dense, long)
+    return (ArraySpec("x", x, case.dtype, "input"), ArraySpec("y", y, case.dtype, "output"))
+
+
+def reference(xp: Any, case: Case, inputs: Arrays) -> Arrays:
+    side, offset, stride = spread(case)
+    x = inputs["x"].reshape(-1)
+    if side == "load":
+        return {"y": x[offset::stride]}
+    y = xp.full(offset + (case.elements - 1) * stride + 1, xp.nan)  # what outputs hold before a check
+    y[offset::stride] = x
+    return {"y": y}
+
+
+def bytes_moved(case: Case) -> int:
+    """Of the elements that are copied; what lies between them need not be moved."""
+    return 2 * case.elements * dtypes.itemsize(case.dtype)
+
+
+def flops(case: Case) -> int:
+    return 0
+
+
+def tolerance(case: Case) -> Tolerance:
+    return Tolerance(0.0, 0.0)
+
+
+OPERATION = Operation(
+    name="memory_access",
+    summary="a copy with one side at an offset and a stride",
+    arrays=arrays,
+    reference=reference,
+    bytes_moved=bytes_moved,
+    flops=flops,
+    tolerance=tolerance,
+    parameters=PARAMETERS,
+)
