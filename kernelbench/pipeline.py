@@ -197,7 +197,7 @@ def read_suites(request: Request, catalog: Catalog) -> list[Suite]:
             specimens = [
                 one.name for one in catalog.implementations[suite.operation].values() if one.role == "specimen"
             ]
-            suite = replace(suite, implementations=(*suite.implementations, *specimens))
+            suite = replace(suite, implementations=tuple(dict.fromkeys((*suite.implementations, *specimens))))
         suite = select_implementations(suite, request.only) if request.only else suite
         suites.append(select_cases(suite, request.filters) if request.filters else suite)
     return suites
@@ -222,7 +222,8 @@ def built(
     def request_of(one: Planned) -> BuildRequest | None:
         if one.status != "ok" or one.plan is None or one.implementation.source is None:
             return None
-        return BuildRequest(one.implementation.source, one.plan.defines, architecture, one.plan.debug)
+        library = one.plan.host is not None
+        return BuildRequest(one.implementation.source, one.plan.defines, architecture, one.plan.debug, library)
 
     started = time.monotonic()
     requests = {request for plan in plans for one in plan.planned if (request := request_of(one))}

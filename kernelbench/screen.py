@@ -10,7 +10,7 @@ from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
-from kernelbench.planning import CasePlan, Planned, input_loads, launch_text
+from kernelbench.planning import CasePlan, Planned, input_loads, launches_text
 from kernelbench.records import Binary, DeviceProperties, EntryFacts, Result, Suite
 from kernelbench.units import duration_text
 
@@ -114,10 +114,11 @@ def show_comparison(answer: Answer, which: str, folder: Path, caches: Sequence[s
 
 def show_checks(results: Sequence[Result]) -> None:
     from kernelbench.report.lists import check_table
+    from kernelbench.report.view import case_labels
 
-    console().print(
-        check_table((one.case.key, one.implementation.name, one.status, one.check, one.reason) for one in results)
-    )
+    labels = case_labels(one.case.key for one in results)
+    lines = [(labels[one.case.key], one.implementation.name, one.status, one.check, one.reason) for one in results]
+    console().print(check_table(lines))
     right = sum(one.status == "ok" for one in results)
     wrong = sum(one.status in ("wrong", "failed") for one in results)
     say(f"{right} right, {wrong} wrong or failed, {len(results) - right - wrong} refused or skipped")
@@ -158,7 +159,7 @@ def _plan_entry(case: str, one: Planned) -> tuple[str, str, list[str], Sequence[
         return case, name, [], (f"{one.status}: {one.reason}",)
     if one.plan is None:
         return case, name, ["library call"], ()
-    return case, name, [launch_text(launch) for launch in one.plan.launches], one.plan.reasons
+    return case, name, launches_text(one.plan), one.plan.reasons
 
 
 def show_builds(found: Found, summary: dict[str, Any], gpu: DeviceProperties) -> None:
@@ -209,9 +210,9 @@ def _build_lines(plans: Sequence[CasePlan], labels: Mapping[str, str]) -> Iterat
         yield BuildLine(
             implementation=name,
             cases=labels[plan.case.key] + (f" and {len(served) - 1} more" if len(served) > 1 else ""),
-            registers=max(fact.registers for fact in facts),
-            shared_bytes=max(fact.shared_bytes for fact in facts),
-            spill_bytes=max(fact.spill_store_bytes + fact.spill_load_bytes for fact in facts),
+            registers=max((fact.registers for fact in facts), default=0),
+            shared_bytes=max((fact.shared_bytes for fact in facts), default=0),
+            spill_bytes=max((fact.spill_store_bytes + fact.spill_load_bytes for fact in facts), default=0),
             loads=input_loads(one.plan, one.binary.facts, plan.inputs),
             note="; ".join(_build_notes(one.binary, facts)),
         )
