@@ -14,6 +14,7 @@ from kernelbench.records import (
     Case,
     DeviceProperties,
     EntryFacts,
+    HostCall,
     Implementation,
     Launch,
     LaunchPlan,
@@ -76,6 +77,11 @@ def plan_case(case: Case, operation: Operation, implementation: Implementation, 
 def plan_problem(plan: LaunchPlan, arrays: Sequence[str], device: DeviceProperties) -> str:
     """What is wrong with a plan, or ''."""
     known = {*arrays, *(name for name, _ in plan.scratch)}
+    if plan.host is not None:
+        if plan.launches:
+            return "its plan has launches beside a call of host code"
+        unknown = _unknown(plan.host, known)
+        return f"its plan cannot be launched: {plan.host.entry}: {unknown}" if unknown else ""
     if not plan.launches:
         return "its plan has no launch"
     for launch in plan.launches:
@@ -85,9 +91,8 @@ def plan_problem(plan: LaunchPlan, arrays: Sequence[str], device: DeviceProperti
 
 
 def _launch_problem(launch: Launch, known: set[str], device: DeviceProperties) -> str:
-    unknown = [name for name in launch.arguments if not isinstance(name, Scalar) and name not in known]
-    if unknown:
-        return f"argument '{unknown[0]}' is neither an array nor scratch; there are {', '.join(sorted(known))}"
+    if unknown := _unknown(launch, known):
+        return unknown
     if min(launch.grid + launch.block) < 1:
         return f"grid {launch.grid} and block {launch.block} must be at least 1"
     if any(extent > limit for extent, limit in zip(launch.grid, device.max_grid, strict=True)):
@@ -97,6 +102,20 @@ def _launch_problem(launch: Launch, known: set[str], device: DeviceProperties) -
     if launch.shared_bytes > device.shared_per_block_optin:
         return f"{launch.shared_bytes} bytes of shared memory are over the limit {device.shared_per_block_optin}"
     return ""
+
+
+def _unknown(call: Launch | HostCall, known: set[str]) -> str:
+    unknown = [name for name in call.arguments if not isinstance(name, Scalar) and name not in known]
+    if not unknown:
+        return ""
+    return f"argument '{unknown[0]}' is neither an array nor scratch; there are {', '.join(sorted(known))}"
+
+
+def launches_text(plan: LaunchPlan) -> list[str]:
+    """Each launch of a plan, or its call of host code, as text."""
+    if plan.host is not None:
+        return [f"{plan.host.entry}(..) launches by itself"]
+    return [launch_text(launch) for launch in plan.launches]
 
 
 def launch_text(launch: Launch) -> str:
@@ -120,6 +139,8 @@ def input_loads(plan: LaunchPlan, facts: Mapping[str, EntryFacts], inputs: Seque
     Raises InputError where the plan launches what the binary does not hold, or with another number
     of arguments than the kernel takes.
     """
+    if plan.host is not None:
+        return {}  # which kernels its code launches is not known
     loads = dict.fromkeys(inputs, 0)
     for launch, entry in _launched(plan, facts):
         for argument, count in zip(launch.arguments, entry.parameter_loads, strict=True):

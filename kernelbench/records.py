@@ -17,6 +17,10 @@ from kernelbench import dtypes
 from kernelbench.counters import LaunchCounters
 from kernelbench.errors import Unsupported
 from kernelbench.gpu import DeviceProperties as DeviceProperties  # noqa: PLC0414 - plans import their words from here
+from kernelbench.launching import HostCall as HostCall  # noqa: PLC0414
+from kernelbench.launching import Launch as Launch  # noqa: PLC0414
+from kernelbench.launching import LaunchPlan as LaunchPlan  # noqa: PLC0414
+from kernelbench.launching import Scalar as Scalar  # noqa: PLC0414
 
 Array = Any  # a numpy or cupy array
 Arrays = Mapping[str, Array]  # by name, as an operation's `arrays` names them
@@ -155,40 +159,6 @@ class Origin:
     url: str = ""
     commit: str = ""
     differs: str = ""  # what is not as in the original, and why
-
-
-@dataclass(frozen=True)
-class Scalar:
-    """A kernel argument passed by value; `dtype` must match the C parameter: int32, int64, float32."""
-
-    dtype: str
-    value: int | float
-
-
-@dataclass(frozen=True)
-class Launch:
-    """One kernel launch. `arguments` in the kernel's order: array or scratch names, and scalars."""
-
-    entry: str
-    grid: tuple[int, int, int]
-    block: tuple[int, int, int]
-    arguments: tuple[str | Scalar, ...]
-    shared_bytes: int = 0  # dynamic; above 48 KB the device opts in by itself
-
-    @property
-    def threads(self) -> int:
-        return prod(self.block)
-
-
-@dataclass(frozen=True)
-class LaunchPlan:
-    """How an implementation runs one case on one device: pure data, printed by `kernelbench plan`."""
-
-    launches: tuple[Launch, ...]
-    defines: tuple[tuple[str, str | int], ...] = ()  # compile-time constants: nvcc -DNAME=VALUE
-    scratch: tuple[tuple[str, int], ...] = ()  # name, bytes; uninitialised, 256-byte aligned
-    reasons: tuple[str, ...] = ()  # why these choices, for the reader of `kernelbench plan`
-    debug: bool = False  # built with nvcc -G, which optimises nothing
 
 
 Plan = Callable[[Case, DeviceProperties], LaunchPlan]

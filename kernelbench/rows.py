@@ -9,7 +9,7 @@ import numpy as np
 
 from kernelbench import columns
 from kernelbench.counters import LaunchCounters, total
-from kernelbench.planning import input_loads, launch_text
+from kernelbench.planning import input_loads, launches_text
 from kernelbench.records import Limits, Measurement, Operation, Result
 
 FLOOR_LIMITED = 3.0  # times an empty kernel: below this a time says as much of the launch as of the kernel
@@ -72,7 +72,7 @@ def _check_cells(result: Result) -> dict[str, Any]:
 def _build_cells(operation: Operation, result: Result) -> dict[str, Any]:
     if result.plan is None:
         return {}
-    cells: dict[str, Any] = {"launches": "; ".join(launch_text(launch) for launch in result.plan.launches)}
+    cells: dict[str, Any] = {"launches": "; ".join(launches_text(result.plan))}
     if result.binary is None:
         return cells
     facts = [result.binary.facts[launch.entry] for launch in result.plan.launches]
@@ -80,9 +80,9 @@ def _build_cells(operation: Operation, result: Result) -> dict[str, Any]:
     loads = input_loads(result.plan, result.binary.facts, inputs)
     return {
         **cells,
-        "registers": max(fact.registers for fact in facts),
-        "static_shared_bytes": max(fact.shared_bytes for fact in facts),
-        "spill_bytes": max(fact.spill_store_bytes + fact.spill_load_bytes for fact in facts),
+        "registers": max((fact.registers for fact in facts), default=None),
+        "static_shared_bytes": max((fact.shared_bytes for fact in facts), default=None),
+        "spill_bytes": max((fact.spill_store_bytes + fact.spill_load_bytes for fact in facts), default=None),
         "input_loads": " ".join(f"{name}={count}" for name, count in loads.items()),
         "binary": result.binary.short_key,
     }

@@ -11,8 +11,16 @@ import pytest
 from kernelbench.catalog import load_catalog
 from kernelbench.devices.known import KNOWN
 from kernelbench.errors import InputError, MissingLibrary, Unsupported
-from kernelbench.planning import input_loads, launch_text, plan_case, plan_problem, plan_suite, unread_inputs
-from kernelbench.records import Case, EntryFacts, Implementation, Launch, LaunchPlan, Origin, Scalar, Suite
+from kernelbench.planning import (
+    input_loads,
+    launch_text,
+    launches_text,
+    plan_case,
+    plan_problem,
+    plan_suite,
+    unread_inputs,
+)
+from kernelbench.records import Case, EntryFacts, HostCall, Implementation, Launch, LaunchPlan, Origin, Scalar, Suite
 
 OPERATION = load_catalog().operations["softmax"]
 CASE = Case("softmax", (4, 3, 32), -1, "float32")
@@ -157,3 +165,17 @@ def test_an_entry_that_the_source_lacks_is_told_with_those_it_has() -> None:
 def test_a_wrong_number_of_arguments_is_told() -> None:
     with pytest.raises(InputError, match="'k' takes 2 arguments, but the plan gives it 3"):
         input_loads(LaunchPlan((GOOD,)), facts("k", 1, 0), ["x"])
+
+
+def host_plan(*arguments: str, launches: tuple[Launch, ...] = ()) -> LaunchPlan:
+    return LaunchPlan(launches, host=HostCall("sum", arguments))
+
+
+def test_host_code_is_planned_by_its_call_alone() -> None:
+    assert plan_problem(host_plan("x", "y"), ["x", "y"], H200) == ""
+    assert "argument 'z' is neither" in plan_problem(host_plan("x", "z"), ["x", "y"], H200)
+    both = host_plan("x", launches=(Launch("k", (1, 1, 1), (1, 1, 1), ("x",)),))
+    assert "beside a call of host code" in plan_problem(both, ["x"], H200)
+    assert launches_text(host_plan("x")) == ["sum(..) launches by itself"]
+    assert input_loads(host_plan("x"), {}, ["x"]) == {}, "unknown is not 0"
+    assert unread_inputs(host_plan("x"), {}, ["x"]) == []

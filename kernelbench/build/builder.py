@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 
-from kernelbench.build.cache import CUBIN, PTX, Cache, Entry, cache_key
+from kernelbench.build.cache import CUBIN, LIBRARY, PTX, Cache, Entry, cache_key
 from kernelbench.build.compiler import Compiler
 from kernelbench.build.facts import entry_facts
 from kernelbench.build.request import BuildRequest, shown_path
@@ -80,7 +80,7 @@ def _build_one(
             return error
     return Binary(
         key=key,
-        path=entry.folder / CUBIN,
+        path=entry.folder / (LIBRARY if request.library else CUBIN),
         ptx_path=entry.folder / PTX,
         architecture=request.architecture,
         command=request.shown_command(compiler),
@@ -92,6 +92,9 @@ def _build_one(
 def _compile(request: BuildRequest, key: str, compiler: Compiler, cache: Cache, processes: _Processes) -> Entry:
     command = request.shown_command(compiler)
     with cache.workspace() as workspace:
+        if request.library:
+            processes.run(request.library_command(compiler, workspace / LIBRARY), workspace, command)
+            return cache.publish(workspace, key, {}, shlex.join(command))
         ptx, cubin = workspace / PTX, workspace / CUBIN
         processes.run(request.ptx_command(compiler, ptx), workspace, command)
         log = processes.run(request.cubin_command(compiler, ptx, cubin), workspace, command)

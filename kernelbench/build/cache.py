@@ -26,8 +26,9 @@ from kernelbench.errors import InputError
 from kernelbench.records import EntryFacts
 
 PTX, CUBIN, FACTS, COMMAND, MANIFEST = "source.ptx", "binary.cubin", "facts.json", "command.txt", "manifest.json"
-_FILES = (PTX, CUBIN, FACTS, COMMAND)
-_FORMAT = 2  # to be raised whenever an entry's files or the meaning of its facts change
+LIBRARY = "library.so"
+_KERNELS, _HOST_CODE = (PTX, CUBIN, FACTS, COMMAND), (LIBRARY, FACTS, COMMAND)  # the files of an entry, of either kind
+_FORMAT = 3  # to be raised whenever an entry's files or the meaning of its facts change
 _WORKSPACE = ".making-"
 _ABANDONED_S = 24 * 3600  # a workspace this old was left by a killed process
 
@@ -45,7 +46,7 @@ def cache_key(request: BuildRequest, compiler: Compiler) -> str:
     parts = [
         _FORMAT,
         [compiler.version, compiler.environment, has_disassembler(compiler)],
-        [request.architecture, request.flags, request.define_options],
+        [request.architecture, request.flags, request.library, request.define_options],
         [(spelled, sha256(text).hexdigest()) for spelled, text in request.texts()],
     ]
     return sha256(json.dumps(parts).encode()).hexdigest()
@@ -71,7 +72,7 @@ class Cache:
         folder = self.folder / key
         try:
             manifest = json.loads((folder / MANIFEST).read_text())
-            contents = {name: (folder / name).read_bytes() for name in _FILES}
+            contents = {name: (folder / name).read_bytes() for name in _files(folder)}
             if manifest != _manifest(contents):
                 return None
             facts = json.loads(contents[FACTS])
@@ -90,14 +91,14 @@ class Cache:
             shutil.rmtree(folder, ignore_errors=True)
 
     def publish(self, workspace: Path, key: str, facts: Mapping[str, EntryFacts], command: str) -> Entry:
-        """Make an entry of a workspace that holds source.ptx and binary.cubin."""
+        """Make an entry of a workspace that holds source.ptx and binary.cubin, or library.so."""
         with self._writing():
             (workspace / FACTS).write_text(json.dumps({entry: asdict(each) for entry, each in facts.items()}, indent=1))
             (workspace / COMMAND).write_text(command + "\n")
-            contents = {name: (workspace / name).read_bytes() for name in _FILES}
+            contents = {name: (workspace / name).read_bytes() for name in _files(workspace)}
             (workspace / MANIFEST).write_text(json.dumps(_manifest(contents), indent=1))
             for path in workspace.iterdir():
-                if path.name not in (*_FILES, MANIFEST):
+                if path.name not in (*contents, MANIFEST):
                     path.unlink()
             return self._rename(workspace, key, facts)
 
@@ -128,6 +129,10 @@ class Cache:
                 f"{self.folder}: cannot write compiled kernels here ({error.strerror}); "
                 f"name another folder in KERNELBENCH_CACHE"
             ) from error
+
+
+def _files(folder: Path) -> tuple[str, ...]:
+    return _HOST_CODE if (folder / LIBRARY).exists() else _KERNELS
 
 
 def _manifest(contents: Mapping[str, bytes]) -> dict[str, dict[str, str | int]]:

@@ -16,7 +16,7 @@ from kernelbench.devices.known import known_gpu
 from kernelbench.devices.simulated_plan import SMALL_BYTES, PlanRun, Step, poison, poison_unwritten
 from kernelbench.devices.written import ranges
 from kernelbench.differences import Differences, differences
-from kernelbench.errors import DeviceError, MissingLibrary, PtxError
+from kernelbench.errors import DeviceError, MissingLibrary, PtxError, Unsupported
 from kernelbench.records import (
     Array,
     Arrays,
@@ -163,6 +163,8 @@ class SimulatedDevice:
     ) -> PlanRun:
         if plan is None or binary is None:
             raise MissingLibrary(f"{implementation.name} is a library call: there is no PTX of it to run")
+        if plan.host is not None:
+            raise Unsupported("its host code launches the kernels; the simulator runs what a plan launches")
         self._check_memory(plan, arrays)
         allocations = {name: self._of(array) for name, array in arrays.items()} | self._scratch_of(plan)
         outputs = {name: one for name, one in allocations.items() if one.role == "output"}

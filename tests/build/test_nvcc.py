@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import subprocess
 from collections.abc import Callable
 from itertools import product
@@ -208,3 +209,25 @@ def test_every_kernel_compiles_and_fits_its_plan(
             shared = facts.shared_bytes + launch.shared_bytes
             resident = device.resident_blocks(launch.threads, facts.registers, shared)
             assert resident >= 1, f"{case.key}: {launch.entry} with {shared} shared bytes fits no multiprocessor"
+
+
+def test_host_code_becomes_a_library_that_is_kept_like_any_binary(nvcc: Compiler, cache: Path, tmp_path: Path) -> None:
+    source = tmp_path / "kernels" / "sum" / "host.cu"
+    source.parent.mkdir(parents=True)
+    source.write_text("""
+        __global__ void k(float* y) { *y = VALUE; }
+        extern "C" int launches(float* y, cudaStream_t stream) {
+          k<<<1, 1, 0, stream>>>(y);
+          return cudaGetLastError();
+        }
+    """)
+    request = BuildRequest(source, (("VALUE", 3),), "sm_90", library=True)
+    binary = build([request], nvcc, cache)[request]
+    assert isinstance(binary, Binary), binary
+    assert ctypes.CDLL(str(binary.path))["launches"]
+    assert (binary.facts, binary.cached) == ({}, False)
+    again = build([request], nvcc, cache)[request]
+    assert isinstance(again, Binary)
+    assert again.cached
+    binary.path.write_bytes(b"damaged")
+    assert not build([request], nvcc, cache)[request].cached, "a damaged library is made anew"  # type: ignore[union-attr]

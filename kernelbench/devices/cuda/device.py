@@ -17,6 +17,7 @@ from kernelbench.devices.context import STREAMS, Chain, choose_context
 from kernelbench.devices.cuda import arrays as arrays_on_gpu
 from kernelbench.devices.cuda.clock import CudaClock
 from kernelbench.devices.cuda.failures import cuda_errors
+from kernelbench.devices.cuda.host import host_call
 from kernelbench.devices.cuda.properties import existing, properties_of
 from kernelbench.devices.nvml import Nvml
 from kernelbench.differences import Differences
@@ -142,6 +143,8 @@ class CudaDevice:
         assert plan is not None
         assert binary is not None
         buffers = {**arrays, **self._scratch_buffers(plan, id(arrays))}
+        if plan.host is not None:
+            return host_call(plan.host, binary, buffers, stream.ptr, f"launching {implementation.name}")
         with cuda_errors(f"loading {implementation.name}"):
             module = self._module(binary)
             calls = [self._bind(module, launch, buffers, stream) for launch in plan.launches]

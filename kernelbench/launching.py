@@ -1,0 +1,56 @@
+"""What is launched: the pure data that plans return. Plans import these words from `kernelbench.records`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """A kernel argument passed by value; `dtype` must match the C parameter: int32, int64, float32."""
+
+    dtype: str
+    value: int | float
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One kernel launch. `arguments` in the kernel's order: array or scratch names, and scalars."""
+
+    entry: str
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    arguments: tuple[str | Scalar, ...]
+    shared_bytes: int = 0  # dynamic; above 48 KB the device opts in by itself
+
+    @property
+    def threads(self) -> int:
+        return prod(self.block)
+
+
+@dataclass(frozen=True)
+class HostCall:
+    """A call of host code that launches kernels itself: `extern "C" int entry(arguments.., cudaStream_t stream)`.
+
+    The .cu is then built as a shared library. The function submits its work to the stream, waits for nothing, and
+    returns 0 or a cudaError_t. Arrays and scratch arrive as pointers to device memory.
+    """
+
+    entry: str
+    arguments: tuple[str | Scalar, ...]
+
+
+@dataclass(frozen=True)
+class LaunchPlan:
+    """How an implementation runs one case on one device: pure data, printed by `kernelbench plan`.
+
+    Either `launches`, or `host` for code that launches by itself.
+    """
+
+    launches: tuple[Launch, ...] = ()
+    defines: tuple[tuple[str, str | int], ...] = ()  # compile-time constants: nvcc -DNAME=VALUE
+    scratch: tuple[tuple[str, int], ...] = ()  # name, bytes; uninitialised, 256-byte aligned
+    reasons: tuple[str, ...] = ()  # why these choices, for the reader of `kernelbench plan`
+    debug: bool = False  # built with nvcc -G, which optimises nothing
+    host: HostCall | None = None
