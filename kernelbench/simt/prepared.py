@@ -40,9 +40,7 @@ class Prepared:
     def __init__(self, program: Program, library: ctypes.CDLL) -> None:
         self.program = program
         addresses = {
-            one.operation: native.operation(library, one.operation)
-            for one in program.code
-            if one.kind == Kind.COMPUTE
+            one.operation: native.operation(library, one.operation) for one in program.code if one.kind == Kind.COMPUTE
         }
         self._code = (native.Instruction * len(program.code))(
             *(
