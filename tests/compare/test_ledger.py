@@ -42,6 +42,12 @@ CLAIMED = {
     "copy-vector-width": "order",
     "grid-waves": "near_best",
     "effective-bandwidth": "under_ceiling",
+    "dropout-add-fusion": "proportion",
+    "relu-grad-bitset": "proportion",
+    "bitset-schemes": "order",
+    "transpose-widen": "faster",
+    "bias-add-shapes": "faster",
+    "random-mask-pack": "faster",
 }
 
 
