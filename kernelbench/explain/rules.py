@@ -94,8 +94,9 @@ _CONFLICTS = "{wavefronts} wavefronts a shared request where {wavefronts_ideal} 
 
 # The thresholds are where a difference begins to be worth a sentence; smaller ones are in the table.
 RULES = (
-    Rule("input never read", lambda f: f["load_requests"] == 0, "loads nothing, so it never reads its input",
-         ("load_requests", "reads", "traffic")),
+    # Without a load and with all of the least traffic, there was nothing to be read.
+    Rule("input never read", lambda f: f["load_requests"] == 0 and not f["traffic"] >= 1,
+         "loads nothing, so it never reads its input", ("load_requests", "reads", "traffic")),
     Rule("input read again", lambda f: f["launches"] == 1 and f["reads"] >= 1.25, "reads its input {reads} times",
          ("reads",)),
     Rule("bytes read again", lambda f: f["launches"] > 1 and f["reads"] >= 1.25,

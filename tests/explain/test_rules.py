@@ -51,6 +51,14 @@ def test_each_rule_says_its_sentence_and_no_other_does(make, counters, rule, tex
     assert said(make("own", **counters), make("ft")) == {rule: text}
 
 
+def test_where_nothing_is_to_be_read_no_input_is_missed(make):
+    """A kernel that writes all of the least traffic, such as a random mask."""
+    loads = {"global_load_requests": 0, "global_load_sectors": 0, "global_load_ideal_sectors": 0}
+    writes = make("own", **loads, read_once_bytes=0, written_once_bytes=256 * M)
+    assert writes.value("traffic") == 1
+    assert "input never read" not in said(writes)
+
+
 def test_several_launches_are_told_by_their_traffic(make):
     assert said(make("five_kernels", launches=5), make("oneflow"))["traffic of several launches"] == (
         "moves 5 times the least bytes, in 5 launches"
