@@ -11,7 +11,7 @@ An entry of the ledger lists them under `explanation:`, each about one metric of
         factor: 1.1                     # for more and less: at least so many times; for times: the stated ratio
 
 The right side of `times` may deviate by `within`, 5 % if it is not given. `from_columns` narrows a statement to rows
-at least that long, `dtypes` of the claim to element types.
+at least that long, `parameters` to cases with these values; `dtypes` and `parameters` of the claim count as well.
 """
 
 from __future__ import annotations
@@ -81,7 +81,9 @@ def _statement(claim: Claim, entry: Mapping[str, Any]) -> Statement:
         within=entry.get("within", WITHIN),
         from_columns=entry.get("from_columns", 0),
         dtypes=tuple(claim.document.get("claim", {}).get("dtypes", ())),
-        parameters=tuple(claim.document.get("claim", {}).get("parameters", {}).items()),
+        parameters=tuple(
+            {**claim.document.get("claim", {}).get("parameters", {}), **entry.get("parameters", {})}.items()
+        ),
     )
 
 

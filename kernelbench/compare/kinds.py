@@ -9,6 +9,7 @@ proportion       time of `unfused` over time of `fused` is the ratio of their tr
                  cases that no cache can hold (more than 4 times the L2)
 order            each of `order` takes at most 1 + `within` times the time of the one before it
 level            the slowest of `names` takes at most 1 + `within` times the time of the fastest
+curve            bandwidth of `of` along `along`, over that at `base`, lies in `bands`, with a `trend`
 under_ceiling    on cases that no cache can hold, nobody is above the ceiling by more than what counts as the same, and
                  `yardstick` is within `within` of it
 specimen         verification rejects each of `specimens` as wrong, and `correct` was measured
@@ -26,6 +27,7 @@ from kernelbench import evidence, units
 from kernelbench.compare import verdicts
 from kernelbench.compare.bandwidth import under_ceiling
 from kernelbench.compare.code import longer_code, same_code
+from kernelbench.compare.curves import curve
 from kernelbench.compare.judging import (
     CACHE,
     Judge,
@@ -213,6 +215,7 @@ KINDS: Mapping[str, Judge] = {
     "proportion": proportion,
     "order": order,
     "level": level,
+    "curve": curve,
     "under_ceiling": under_ceiling,
     "specimen": specimen,
     "same_code": same_code,

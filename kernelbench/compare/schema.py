@@ -30,6 +30,8 @@ FLAGS: Mapping[str, str] = {
     "source-not-located": "known from a quotation only; the original page was not found",
 }
 
+TRENDS: Mapping[str, str] = {"falls": "falling", "rises": "rising", "any": ""}  # of a curve, and how it is told
+
 Check = Callable[[Any], str]  # what is wrong with a value, "" for nothing
 
 
@@ -57,6 +59,10 @@ def whole(value: Any) -> str:
     return "" if good else f"expected a positive whole number, got {value!r}"
 
 
+def whole_or_zero(value: Any) -> str:
+    return "" if value == 0 and not _integer(value) else whole(value).replace("positive ", "")
+
+
 def shape(value: Any) -> str:
     if value in (NOT_STATED, SEVERAL) or (isinstance(value, list) and value and not any(map(whole, value))):
         return ""
@@ -66,6 +72,17 @@ def shape(value: Any) -> str:
 def traffic(value: Any) -> str:
     good = isinstance(value, list) and len(value) == 2 and all(not positive(v) or v == 0 for v in value)
     return "" if good else f"expected [arrays, rows], as in 7 D + 4, got {value!r}"
+
+
+def bands(value: Any) -> str:
+    good = isinstance(value, dict) and value and not any(map(_integer, value)) and all(map(_is_band, value.values()))
+    return "" if good else f"expected a mapping of whole numbers to [low, high], got {value!r}"
+
+
+def _is_band(item: Any) -> bool:
+    if not isinstance(item, list) or len(item) != 2 or any(number != 0 and positive(number) for number in item):
+        return False
+    return bool(item[0] < item[1])
 
 
 def launches(value: Any) -> str:
@@ -128,6 +145,7 @@ KINDS: Mapping[str, Mapping[str, Check]] = {
     },
     "order": {"order": texts, "within": fraction},
     "level": {"names": texts, "within": fraction},
+    "curve": {"of": text, "along": text, "base": whole_or_zero, "bands": bands, "trend": _word_of(TRENDS)},
     "under_ceiling": {"yardstick": text, "within": fraction},
     "specimen": {"specimens": texts, "correct": text},
     "same_code": {"names": texts},
@@ -171,7 +189,12 @@ _STATEMENT: Mapping[str, Check] = {
     "relation": _word_of(evidence.RELATIONS),
     "than": _name_or_number,
 }
-_STATEMENT_OPTIONAL: Mapping[str, Check] = {"factor": positive, "within": fraction, "from_columns": whole}
+_STATEMENT_OPTIONAL: Mapping[str, Check] = {
+    "factor": positive,
+    "within": fraction,
+    "from_columns": whole,
+    "parameters": _mapping,
+}
 _CITATION: Mapping[str, Check] = dict.fromkeys(("project", "document", "url", "commit", "section"), text)
 _DEVICE: Mapping[str, Check] = {"name": text, "stated": _truth}
 _DEVICE_OPTIONAL: Mapping[str, Check] = {"peak_bytes_per_s": positive, "peak_source": text}
