@@ -13,6 +13,8 @@ from math import prod
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+
 from kernelbench import dtypes
 from kernelbench.counters import LaunchCounters
 from kernelbench.errors import Unsupported
@@ -146,6 +148,11 @@ class Operation:
     # Arrays whose first `split(case)` dimension is common to all arrays can be checked in slices of
     # it; every array is reshaped to [split, -1]. None: the arrays are checked whole.
     split: Callable[[Case], int] | None = None
+
+    def read_share(self, case: Case) -> float:
+        """Bytes of the inputs among those of all arrays."""
+        specs = self.arrays(case)
+        return sum(one.nbytes for one in specs if one.role == "input") / sum(one.nbytes for one in specs)
 
 
 # ---- One way to compute it -----------------------------------------------------------------------
@@ -286,6 +293,17 @@ class Limits:
     graph_floor_s: float  # an empty kernel by the graph method
     dram_bytes_per_s: float  # the best of several copies far larger than the L2
     dram_copy: str  # which copy that was
+    # The best of several kernels that write only, read two bytes for each that they write, and read only.
+    write_bytes_per_s: float | None = None
+    add_bytes_per_s: float | None = None
+    read_bytes_per_s: float | None = None
+
+    def ceiling_bytes_per_s(self, read_share: float) -> float:
+        """The rate of DRAM for work of which that share of the bytes is read; between those measured, on a line."""
+        rates = ((0, self.write_bytes_per_s), (1 / 2, self.dram_bytes_per_s), (2 / 3, self.add_bytes_per_s),
+                 (1, self.read_bytes_per_s))  # fmt: skip
+        known = [(share, rate) for share, rate in rates if rate is not None]
+        return float(np.interp(read_share, [share for share, _ in known], [rate for _, rate in known]))
 
 
 @dataclass(frozen=True)

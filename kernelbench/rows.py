@@ -103,6 +103,7 @@ def _counter_cells(launches: Sequence[LaunchCounters]) -> dict[str, Any]:
 def _time_cells(operation: Operation, result: Result, measured: Measurement, limits: Limits) -> dict[str, Any]:
     bandwidth = operation.bytes_moved(result.case) / measured.median_s
     low, high = np.percentile(measured.samples_s, [5, 95])
+    ceiling = limits.ceiling_bytes_per_s(operation.read_share(result.case))
     floor = limits.graph_floor_s if measured.method == "graph" else limits.floor_s
     return {
         "cache": measured.cache,
@@ -116,7 +117,7 @@ def _time_cells(operation: Operation, result: Result, measured: Measurement, lim
         "p95_s": float(high),
         "stopped": measured.stopped,
         "bandwidth_bytes_per_s": bandwidth,
-        "share_of_ceiling": bandwidth / limits.dram_bytes_per_s if measured.cache == "cold" else None,
+        "share_of_ceiling": bandwidth / ceiling if measured.cache == "cold" else None,
         "floor_limited": "yes" if measured.median_s < FLOOR_LIMITED * floor else "",
         "sm_clock_hz": measured.sm_clock_hz,
         "power_w": measured.power_w,

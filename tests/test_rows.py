@@ -164,3 +164,13 @@ def test_samples_keep_their_round_and_picoseconds() -> None:
     assert lines[20][4:] == (20, "2.01e-05")
     assert lines[31] == (CASE.key, "two_kernels", "warm", "events", 10, "0.00123457")
     assert list(samples_of(result(measurements=()))) == []
+
+
+def test_the_ceiling_is_that_of_work_with_as_many_reads() -> None:
+    measured = Limits(
+        3e-6, 1e-6, 4.0e12, "copy_4", write_bytes_per_s=3.6e12, add_bytes_per_s=4.2e12, read_bytes_per_s=4.5e12
+    )
+    assert [measured.ceiling_bytes_per_s(share) for share in (0, 1 / 2, 2 / 3, 1)] == [3.6e12, 4.0e12, 4.2e12, 4.5e12]
+    assert measured.ceiling_bytes_per_s(0.25) == pytest.approx(3.8e12), "between two that were measured"
+    assert LIMITS.ceiling_bytes_per_s(1) == LIMITS.dram_bytes_per_s, "of a run that measured copies only"
+    assert OPERATION.read_share(Case("softmax", (2, 4, 8, 8), -1, "float16")) == 1 / 2

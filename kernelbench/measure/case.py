@@ -187,12 +187,13 @@ class CaseRun:
         moved = self.operation.bytes_moved(self.plan.case)
         if moved < 4 * self.device.properties.l2_bytes:
             return ""  # part of the traffic can stay in the L2
+        ceiling = limits.ceiling_bytes_per_s(self.operation.read_share(self.plan.case))
         for measured in contender.measurements:
             rate = moved / measured.median_s
-            if rate > ABOVE_CEILING * limits.dram_bytes_per_s:
+            if rate > ABOVE_CEILING * ceiling:
                 time = f"{time_text(measured.median_s)} ({measured.cache}, {measured.method})"
-                best = rate_text(limits.dram_bytes_per_s)
-                return f"{time} would be {rate_text(rate)}, above the {best} of the best copy here: not possible"
+                best = f"the {rate_text(ceiling)} of kernels that only read and write as much"
+                return f"{time} would be {rate_text(rate)}, above {best}: not possible"
         return ""
 
     def _keep(

@@ -1,9 +1,9 @@
-// Floor and ceiling of a GPU: an empty kernel, and copies of which the best is the ceiling.
-//   in      16-byte packs [packs]; read once
-//   out     16-byte packs [packs]; must not overlap in; written once
-//   needs   nothing: a last, partial tile is copied with a bound
+// Floor and ceilings of a GPU: an empty kernel, and kernels that do nothing but copy, read, write, or add two arrays.
+//   in      16-byte packs [packs], of add [2 * packs]; read once, by write not at all
+//   out     16-byte packs [packs]; must not overlap in; written once, by read not at all
+//   needs   nothing: a last, partial tile is done with a bound
 //   launch  grid ceil(packs / (256 * PACKS)), block 256, no shared memory
-//   moves   32 bytes a pack.   Origin: written here.
+//   moves   a pack: copy 32 bytes, read and write 16, add 48.   Origin: written here.
 // PACKS: loads that a thread has in flight before its first store. `stream`: loads and stores marked as
 // used once, so that they do not push other data out of the caches.
 
@@ -26,6 +26,50 @@ __device__ __forceinline__ void copy_tile(const uint4* in, uint4* out, long long
   }
 }
 
+template <int PACKS>
+__device__ __forceinline__ void write_tile(uint4* out, long long packs) {
+  const long long first = static_cast<long long>(blockIdx.x) * 256 * PACKS + threadIdx.x;
+#pragma unroll
+  for (int i = 0; i < PACKS; ++i) {
+    const long long pack = first + i * 256;
+    if (pack < packs) out[pack] = make_uint4(pack, i, threadIdx.x, blockIdx.x);
+  }
+}
+
+// Joins what it reads, and stores only what no data gives: the compiler cannot leave the loads out.
+template <int PACKS>
+__device__ __forceinline__ void read_tile(const uint4* in, uint4* out, long long packs) {
+  const long long first = static_cast<long long>(blockIdx.x) * 256 * PACKS + threadIdx.x;
+  uint4 held[PACKS];
+#pragma unroll
+  for (int i = 0; i < PACKS; ++i) {
+    const long long pack = first + i * 256;
+    held[i] = pack < packs ? in[pack] : make_uint4(0, 0, 0, 0);
+  }
+  unsigned joined = 0;
+#pragma unroll
+  for (int i = 0; i < PACKS; ++i) joined |= held[i].x & held[i].y & held[i].z & held[i].w;
+  if (joined == 0xffffffffu) out[0] = held[0];  // in is finite floats: never all bits set
+}
+
+template <int PACKS>
+__device__ __forceinline__ void add_tile(const uint4* in, uint4* out, long long packs) {
+  const long long first = static_cast<long long>(blockIdx.x) * 256 * PACKS + threadIdx.x;
+  uint4 a[PACKS], b[PACKS];
+#pragma unroll
+  for (int i = 0; i < PACKS; ++i) {
+    const long long pack = first + i * 256;
+    if (pack >= packs) continue;
+    a[i] = in[pack];
+    b[i] = in[packs + pack];
+  }
+#pragma unroll
+  for (int i = 0; i < PACKS; ++i) {
+    const long long pack = first + i * 256;
+    if (pack < packs) out[pack] = make_uint4(a[i].x ^ b[i].x, a[i].y ^ b[i].y, a[i].z ^ b[i].z, a[i].w ^ b[i].w);
+  }
+}
+
 extern "C" __global__ void limits_empty() {}
 
 extern "C" __global__ void limits_copy_1(const uint4* in, uint4* out, long long packs) { copy_tile<1, false>(in, out, packs); }
@@ -36,3 +80,15 @@ extern "C" __global__ void limits_stream_1(const uint4* in, uint4* out, long lon
 extern "C" __global__ void limits_stream_2(const uint4* in, uint4* out, long long packs) { copy_tile<2, true>(in, out, packs); }
 extern "C" __global__ void limits_stream_4(const uint4* in, uint4* out, long long packs) { copy_tile<4, true>(in, out, packs); }
 extern "C" __global__ void limits_stream_8(const uint4* in, uint4* out, long long packs) { copy_tile<8, true>(in, out, packs); }
+extern "C" __global__ void limits_write_1(const uint4* in, uint4* out, long long packs) { write_tile<1>(out, packs); }
+extern "C" __global__ void limits_write_2(const uint4* in, uint4* out, long long packs) { write_tile<2>(out, packs); }
+extern "C" __global__ void limits_write_4(const uint4* in, uint4* out, long long packs) { write_tile<4>(out, packs); }
+extern "C" __global__ void limits_write_8(const uint4* in, uint4* out, long long packs) { write_tile<8>(out, packs); }
+extern "C" __global__ void limits_read_1(const uint4* in, uint4* out, long long packs) { read_tile<1>(in, out, packs); }
+extern "C" __global__ void limits_read_2(const uint4* in, uint4* out, long long packs) { read_tile<2>(in, out, packs); }
+extern "C" __global__ void limits_read_4(const uint4* in, uint4* out, long long packs) { read_tile<4>(in, out, packs); }
+extern "C" __global__ void limits_read_8(const uint4* in, uint4* out, long long packs) { read_tile<8>(in, out, packs); }
+extern "C" __global__ void limits_add_1(const uint4* in, uint4* out, long long packs) { add_tile<1>(in, out, packs); }
+extern "C" __global__ void limits_add_2(const uint4* in, uint4* out, long long packs) { add_tile<2>(in, out, packs); }
+extern "C" __global__ void limits_add_4(const uint4* in, uint4* out, long long packs) { add_tile<4>(in, out, packs); }
+extern "C" __global__ void limits_add_8(const uint4* in, uint4* out, long long packs) { add_tile<8>(in, out, packs); }
