@@ -17,16 +17,25 @@
 static_assert(WORD == 4 || WORD == 16, "a load is of 4 or 16 bytes");
 static_assert(LOADS >= 1, "a thread has at least one load in flight");
 
-template <typename T>
 struct Chain {
-  static constexpr bool PAIRS = false;
   int length;
   float one, zero;
-  __device__ __forceinline__ T operator()(T x) const {
-    float value = to_float(x);
-#pragma unroll 32
-    for (int step = 0; step < length; ++step) value = fmaf(value, one, zero);
-    return from_float<T>(value);
+
+  // All elements of a word side by side: the chain of each is as long, and they wait for one another nowhere.
+  template <typename T, int Size>
+  __device__ __forceinline__ Pack<T, Size> through(Pack<T, Size> word) const {
+    constexpr int Steps = 32 / Size;  // written out, so that counting them costs little
+    float values[Size];
+#pragma unroll
+    for (int j = 0; j < Size; ++j) values[j] = to_float(word.elements[j]);
+#pragma unroll (Steps)
+    for (int step = 0; step < length; ++step) {
+#pragma unroll
+      for (int j = 0; j < Size; ++j) values[j] = fmaf(values[j], one, zero);
+    }
+#pragma unroll
+    for (int j = 0; j < Size; ++j) word.elements[j] = from_float<T>(values[j]);
+    return word;
   }
 };
 
@@ -35,7 +44,7 @@ __device__ __forceinline__ void copy_resident(const T* x, T* y, long long words,
                                               float one, float zero) {
   constexpr int Size = WORD / sizeof(T);  // elements of a word
   using Word = Pack<T, Size>;
-  const Chain<T> function{chain, one, zero};
+  const Chain multiply_adds{chain, one, zero};
   const long long threads = global_threads();
   if (!are_aligned<WORD>(x, y)) words = 0;
 
@@ -48,9 +57,10 @@ __device__ __forceinline__ void copy_resident(const T* x, T* y, long long words,
 #pragma unroll
     for (int load = 0; load < LOADS; ++load)
       if (i + load * threads < words)
-        reinterpret_cast<Word*>(y)[i + load * threads] = apply_pack<Size, T>(function, held[load]);
+        reinterpret_cast<Word*>(y)[i + load * threads] = multiply_adds.through(held[load]);
   }
-  for (long long i = words * Size + global_thread(); i < elements; i += threads) y[i] = function(x[i]);
+  for (long long i = words * Size + global_thread(); i < elements; i += threads)
+    y[i] = multiply_adds.through(Pack<T, 1>{{x[i]}}).elements[0];
 }
 
 #define BOUNDS __launch_bounds__(1024)

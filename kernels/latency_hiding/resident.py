@@ -9,8 +9,8 @@ from kernelbench.records import Case, DeviceProperties, Implementation, Launch, 
 LANES = 32
 BLOCK_WARPS = 32  # the most that a block has
 
-# Bytes of a load, loads in flight of a thread, and the name.
-FLIGHTS = ((4, 1, "bytes_4"), (16, 1, "bytes_16"), (16, 4, "bytes_64"))
+# Bytes of a load, loads in flight of a thread, the most warps whose registers fit a multiprocessor, and the name.
+FLIGHTS = ((4, 1, 64, "bytes_4"), (16, 1, 64, "bytes_16"), (16, 4, 32, "bytes_64"))
 
 ARTICLE = Origin(
     "Oneflow-Inc/oneflow, 100 days of open source: performance optimisation",
@@ -18,17 +18,17 @@ ARTICLE = Origin(
 )
 
 
-def plan(case: Case, device: DeviceProperties, word: int, loads: int) -> LaunchPlan:
-    """`word`: bytes of a load; `loads`: of a thread, in flight at once.
+def plan(case: Case, device: DeviceProperties, word: int, loads: int, most: int) -> LaunchPlan:
+    """`word`: bytes of a load; `loads`: of a thread, in flight at once; `most`: warps whose registers fit.
 
     As many blocks as are resident at once, so that each multiprocessor gets its share: one block, or two of half the
     warps. Shared memory to keep further blocks away would take from the L1 what loads in flight need.
     """
     warps, chain = int(case.parameter("warps", 64)), int(case.parameter("chain", 0))
-    most = device.max_threads_per_multiprocessor // LANES
+    most = min(most, device.max_threads_per_multiprocessor // LANES)
     blocks = -(-warps // BLOCK_WARPS)
     if not 1 <= warps <= most:
-        raise Unsupported(f"warps must be from 1 to {most}, what a multiprocessor holds, got {warps}")
+        raise Unsupported(f"warps must be from 1 to {most}, what a multiprocessor holds of them, got {warps}")
     if warps % blocks:
         raise Unsupported(f"warps above {BLOCK_WARPS} must be even, for two blocks, got {warps}")
     if not 0 <= chain < 2**31:
@@ -59,7 +59,7 @@ IMPLEMENTATIONS = tuple(
         name,
         f"a thread has {loads} load{'s' if loads > 1 else ''} of {word} bytes in flight",
         ARTICLE,
-        plan=partial(plan, word=word, loads=loads),
+        plan=partial(plan, word=word, loads=loads, most=most),
     )
-    for word, loads, name in FLIGHTS
+    for word, loads, most, name in FLIGHTS
 )

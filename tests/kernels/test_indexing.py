@@ -1,0 +1,130 @@
+"""What indexing computes, the plans of its pairs, and in what the two of a pair differ: loads, local memory, code."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kernelbench.build.machine_code import machine_code
+from kernelbench.catalog import load_catalog
+from kernelbench.errors import Unsupported
+from kernelbench.records import Case, Scalar
+from tests.kernels.simulated import run_and_check
+
+CATALOG = load_catalog()
+IMPLEMENTATIONS, OPERATION = CATALOG.implementations["indexing"], CATALOG.operations["indexing"]
+ARRAYS = ("x", "by_row", "by_column", "y")
+NARROW = sorted(set(IMPLEMENTATIONS) - {"index_64", "copy"})
+
+
+def case(*shape, dtype="float32"):
+    return Case("indexing", shape, -1, dtype)
+
+
+@pytest.fixture
+def built(h200, binaries):
+    def build(name, dtype="float32"):
+        """Facts and machine code of the entry that is launched on sm_90."""
+        plan = IMPLEMENTATIONS[name].plan(case(64, 64, dtype=dtype), h200)
+        (binary,) = binaries(IMPLEMENTATIONS[name], [plan], "sm_90")
+        entry = plan.launches[0].entry
+        return binary.facts[entry], machine_code(binary.path)[entry]
+
+    return build
+
+
+@pytest.fixture
+def counted(h200, binaries):
+    return lambda name, *shape: run_and_check(IMPLEMENTATIONS[name], OPERATION, case(*shape), h200, binaries).counters[
+        0
+    ]
+
+
+# ---- The operation and the plans ----
+
+
+def test_the_sign_chooses_between_the_factors_of_row_and_column():
+    x = np.array([[1.0, -2.0, 0.0], [-1.0, 2.0, np.nan]])
+    inputs = {"x": x.reshape(1, -1), "by_row": np.array([10.0, 20.0]), "by_column": np.array([3.0, 4.0, 5.0])}
+    got = OPERATION.reference(np, case(2, 3), inputs)["y"]
+    np.testing.assert_array_equal(got, [[10, -8, 0], [-3, 40, np.nan]])
+    assert OPERATION.bytes_moved(case(2, 3)) == 4 * (6 + 2 + 3 + 6)
+    with pytest.raises(Unsupported, match="axis must be the last, got axis 0 of 2"):
+        OPERATION.arrays(Case("indexing", (2, 3), 0, "float32"))
+
+
+@pytest.mark.parametrize(("name", "items"), [("index_32", 77 * 31), ("array_8_constant", 299), ("read_once", 77 * 16)])
+def test_items_are_dealt_out_a_thread_each(h200, name, items):
+    (launch,) = IMPLEMENTATIONS[name].plan(case(7, 11, 31), h200).launches
+    assert (launch.grid, launch.block) == ((-(-items // 256), 1, 1), (256, 1, 1))
+    assert launch.arguments[:6] == (*ARRAYS, Scalar("int32", 7 * 11 * 31), Scalar("int32", 31))
+
+
+@pytest.mark.parametrize("name", NARROW)
+def test_more_than_32_bits_count_is_refused(h200, name):
+    IMPLEMENTATIONS[name].plan(case(2**15, 2**15), h200)
+    with pytest.raises(Unsupported, match=r"elements must be at most 21474\d+ for 32-bit indices, got 2147483648"):
+        IMPLEMENTATIONS[name].plan(case(2**16, 2**15), h200)
+
+
+def test_64_bits_count_on(h200):
+    (launch,) = IMPLEMENTATIONS["index_64"].plan(case(2**16, 2**15), h200).launches
+    assert launch.arguments == (*ARRAYS, Scalar("int64", 2**31), Scalar("int64", 2**15))
+
+
+# ---- Right ----
+
+
+@pytest.mark.nvcc
+@pytest.mark.parametrize("name", IMPLEMENTATIONS)
+def test_right_at_odd_shapes_wherever_arrays_begin(h200, binaries, dtype, name):
+    for shape in ((1, 1), (3, 1), (1, 2), (13, 37), (2, 3, 301)):
+        for shift in (0, 1):
+            run_and_check(IMPLEMENTATIONS[name], OPERATION, case(*shape, dtype=dtype), h200, binaries, shift)
+
+
+@pytest.mark.nvcc
+@pytest.mark.parametrize("name", IMPLEMENTATIONS)
+def test_compiles_to_what_is_launched(h200, signatures, expected_signature, dtype, name):
+    plan = IMPLEMENTATIONS[name].plan(case(500, 3, dtype=dtype), h200)
+    (launch,) = plan.launches
+    assert signatures(IMPLEMENTATIONS[name], plan, "sm_75")[launch.entry] == expected_signature(launch.arguments)
+
+
+# ---- In what they differ ----
+
+
+@pytest.mark.nvcc
+def test_64_bit_indices_need_more_instructions(built, dtype):
+    (_, wide), (_, narrow) = built("index_64", dtype), built("index_32", dtype)
+    assert wide.instructions > 2 * narrow.instructions
+
+
+@pytest.mark.nvcc
+def test_the_compiler_makes_a_product_of_the_remainder(built, dtype):
+    (_, remainder), (_, product) = built("remainder", dtype), built("multiply_subtract", dtype)
+    assert remainder.hash == product.hash, "as the note of div-mod-code says"
+
+
+@pytest.mark.nvcc
+def test_local_memory_where_the_array_is_long_and_indexed_at_run_time(built, counted):
+    stacks = {name: built(name)[0].stack_bytes for name in IMPLEMENTATIONS if name.startswith("array_")}
+    others = {"array_8_constant": 0, "array_8_run_time": 0, "array_64_constant": 0}
+    assert stacks == {**others, "array_64_run_time": 64 * 4}
+    # In the PTX the short array goes there as well: 8 stores and 8 loads a thread.
+    assert counted("array_8_run_time", 8, 256).local_load_sectors > 0
+    assert counted("array_8_constant", 8, 256).local_load_sectors == 0
+
+
+@pytest.mark.nvcc
+def test_a_value_read_again_behind_a_store_is_a_load_more(counted):
+    assert counted("read_twice", 16, 64).global_load_requests == 16 * 6
+    assert counted("read_once", 16, 64).global_load_requests == 16 * 5
+
+
+@pytest.mark.nvcc
+def test_loads_inside_a_branch_are_requests_of_their_own(built, counted):
+    assert counted("branch_outside", 16, 64).global_load_requests == 32 * 2
+    assert counted("branch_inside", 16, 64).global_load_requests == 32 * 2, "merged by the compiler"
+    assert counted("branch_kept", 16, 64).global_load_requests == 32 * 3
+    assert built("branch_inside")[1].hash == built("branch_outside")[1].hash, "as the note of branch-access says"
