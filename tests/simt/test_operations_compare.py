@@ -158,7 +158,7 @@ def test_kinds_of_numbers(kind: str) -> None:
         "infinite": size == math.inf,
         "number": ~np.isnan(values),
         "notanumber": np.isnan(values),
-        "normal": (size >= least) & (size < math.inf),
+        "normal": (size >= least) & (size < math.inf) | (size == 0),  # zeros are normal
         "subnormal": subnormal,
     }
     for name, expected in kinds.items():

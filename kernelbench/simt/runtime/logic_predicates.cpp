@@ -22,7 +22,7 @@ void select(Warp& warp, const Instruction& instruction, u32 lanes) {
     blend(result.data(), a, b, first);
 }
 
-// testp: `F` says of the bits of a number without its sign whether it is of the kind asked for.
+// testp: `F` says of the bits of a number without its sign whether it is of the kind asked for. Zeros are normal.
 template <class Bits, class F>
 void test(Warp& warp, const Instruction& instruction, u32 lanes, F is) {
     const Bits* a = lanes_of<Bits>(warp.registers, instruction.a);
@@ -60,7 +60,7 @@ FOR_EACH_WIDTH(u64)
     OPERATION(testp_number_##type) { test<Bits>(warp, instruction, lanes, [](Bits a) { return a <= infinity; }); } \
     OPERATION(testp_notanumber_##type) { test<Bits>(warp, instruction, lanes, [](Bits a) { return a > infinity; }); } \
     OPERATION(testp_normal_##type) { \
-        test<Bits>(warp, instruction, lanes, [](Bits a) { return a >= least_normal && a < infinity; }); \
+        test<Bits>(warp, instruction, lanes, [](Bits a) { return (a >= least_normal && a < infinity) || a == 0; }); \
     } \
     OPERATION(testp_subnormal_##type) { \
         test<Bits>(warp, instruction, lanes, [](Bits a) { return a < least_normal && a != 0; }); \
