@@ -60,7 +60,8 @@ def quotient(a: int, b: int) -> int:
 
 
 def remainder(a: int, b: int) -> int:
-    return a - quotient(a, b) * b if b else a
+    """With the sign of the dividend; all ones where hardware divides by zero."""
+    return a - quotient(a, b) * b if b else -1
 
 
 @pytest.mark.parametrize("kind", TYPES)

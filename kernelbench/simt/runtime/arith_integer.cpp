@@ -58,7 +58,7 @@ constexpr s32 saturated(s64 value) {
     return static_cast<s32>(within<s64>(value, INT32_MIN, INT32_MAX));
 }
 
-// PTX leaves division by zero open; hardware gives all ones, and the dividend as remainder.
+// PTX leaves division by zero open; hardware gives all ones, as quotient and as remainder.
 template <class T>
 constexpr T quotient(T a, T b) {
     if (b == 0) {
@@ -73,7 +73,7 @@ constexpr T quotient(T a, T b) {
 template <class T>
 constexpr T remainder(T a, T b) {
     if (b == 0) {
-        return a;
+        return static_cast<T>(~T(0));
     }
     if (std::is_signed_v<T> && b == static_cast<T>(-1)) {
         return 0;
