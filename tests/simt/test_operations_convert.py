@@ -205,14 +205,22 @@ def test_subnormals_flushed() -> None:
     np.testing.assert_array_equal(found, np.array([0, -0.0, 2.0**-126, 1.5], np.float32))
 
 
-@pytest.mark.parametrize("direction", ["rna", "rn", "rz"])
-def test_tf32(direction: str) -> None:
-    values = np.concatenate([floats("f32", 900), np.array([0x3F801000, 0x3F803000, 0xBF801000], "u4").view("f4")])
-    found = apply(f"cvt.{direction}.tf32.f32 %d, %a;", "tf32", ("f32", values))
-    bits = values.view(np.uint32).astype(np.uint64)
-    added = {"rna": 0x1000, "rn": 0xFFF + (bits >> 13 & 1), "rz": 0}[direction]
-    expected = np.where(np.isnan(values), 0x7FFFFFFF, (bits + added) & 0xFFFFE000).astype(np.uint32)
-    np.testing.assert_array_equal(found, expected)
+@pytest.mark.parametrize("words", ["rna", "rn", "rz", "rn.relu", "rn.satfinite", "rna.satfinite"])
+def test_tf32(words: str) -> None:
+    """A NaN becomes that of PTX; with rna it only loses its low bits, as the machine code of GPUs does it."""
+    edges = (0x3F801000, 0x3F803000, 0xBF801000, 0x7F800001, 0xFF86CCCF, 0x7FFFFFFF, 0xFFFFFFFF)
+    values = np.concatenate([floats("f32", 900), np.array(edges, "u4").view("f4")])
+    found = apply(f"cvt.{words}.tf32.f32 %d, %a;", "tf32", ("f32", values))
+    bits = values.view(np.uint32).astype(np.int64)
+    added = {"rna": 0x1000 * np.isfinite(values), "rn": 0xFFF + (bits >> 13 & 1), "rz": 0}[words.partition(".")[0]]
+    expected = bits + added & 0xFFFFE000
+    if "satfinite" in words:
+        expected -= 0x2000 * ((expected & 0x7FFFFFFF) >= 0x7F800000)
+    if "relu" in words:
+        expected *= bits < 1 << 31
+    if "rna" not in words:
+        expected[np.isnan(values)] = 0x7FFFFFFF
+    np.testing.assert_array_equal(found, expected.astype(np.uint32))
 
 
 # ---- pairs ---------------------------------------------------------------------------------------

@@ -145,6 +145,7 @@ def test_spaces(space: str) -> None:
         "cvt.rs.f16x2.f32 %d, %a, %b, %c;",
         "cvt.u32.pred %d, %p;",
         "cvt.rn.f32.u64 %d, %a;",
+        "cvt.rna.tf32.f64 %d, %wide;",
         "cvt.s32 %d, %a;",
         "cvta.shared.u32 %d, %a;",
         "isspacep.const %p, %wide;",

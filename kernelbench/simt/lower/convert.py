@@ -27,8 +27,7 @@ from kernelbench.simt.lower.forms import (
 Lowering = Callable[[Context, ir.Instruction], None]
 
 TYPES = ("u8", "s8", "u16", "s16", "u32", "s32", "u64", "s64", "f16", "bf16", "f32", "f64")  # numbers of convert.hpp
-SOURCES = frozenset({"f16", "bf16", "f32", "f64"})
-RESULTS = SOURCES | {"tf32"}
+FLOATS = frozenset({"f16", "bf16", "f32", "f64"})
 WORDS = frozenset({*ROUNDINGS, *WHOLE_ROUNDINGS, "rna", "ftz", "sat", "relu", "satfinite"})
 PLAIN_FLOATS = frozenset(
     {("f32", "f16"), ("f32", "bf16"), ("f16", "f32"), ("bf16", "f32"), ("f64", "f32"), ("f32", "f64")}
@@ -46,9 +45,11 @@ def convert(context: Context, one: ir.Instruction) -> None:
         calculate(context, f"cvt_{result}_f32", (result, "f32", "f32"), form.modifiers)
     elif {result, source} & EIGHT_BITS and {result, source} & {"f16x2"}:
         calculate(context, f"cvt_{result}_{source}", (result, source), form.modifiers)
+    elif (result, source) == ("tf32", "f32"):
+        calculate(context, "cvt_tf32_f32", ("tf32", "f32"), form.modifiers)
     elif result in INTEGERS and source in INTEGERS:
         _integers(context, form)
-    elif result in INTEGERS | RESULTS and source in INTEGERS | SOURCES:
+    elif result in INTEGERS | FLOATS and source in INTEGERS | FLOATS:
         _numbers(context, form)
     else:
         context.refuse(f"not supported: from {source} to {result}")
@@ -78,7 +79,7 @@ def _numbers(context: Context, form: Form) -> None:
     """From or to floating-point numbers."""
     result, source = form.types
     modifiers = form.modifiers
-    if result in RESULTS and form.words & set(WHOLE_ROUNDINGS):
+    if result in FLOATS and form.words & set(WHOLE_ROUNDINGS):
         modifiers |= Modifier.TO_INTEGER
     natural = all(context.width(operand) in (None, bytes_of(kind)) for operand, kind in
                   zip(operands(context, 2), form.types, strict=True))  # fmt: skip

@@ -24,11 +24,11 @@ void round_all_to_odd(const f64* from, f32* to) {
     }
 }
 
-template <class T>
-void limit_magnitude(f64* values, T most) {
-    for (int lane = 0; lane < LANES; ++lane) {
-        const f64 value = values[lane];
-        values[lane] = value > most ? most : value < -most ? -most : value;
+template <int COUNT, class Value>
+void limit_magnitude(Value* values, Value most) {
+    for (int element = 0; element < COUNT; ++element) {
+        const Value value = values[element];
+        values[element] = value > most ? most : value < -most ? -most : value;
     }
 }
 
@@ -70,23 +70,6 @@ struct To16Bits {
     }
 };
 
-// f32 with 10 bits of fraction; the 13 low bits of the register are zeros.
-struct ToTensor {
-    using Element = u32;
-    static constexpr f64 MOST = 0x1.ffcp127;
-
-    static void write(const f64* from, u32* to, u32 modifiers) {
-        const u32 direction = modifiers & ROUND_MASK;
-        const bool away = modifiers & TIES_AWAY;
-        for (int lane = 0; lane < LANES; ++lane) {
-            const u32 bits = bits_as<u32>(static_cast<f32>(from[lane]));
-            const u32 nearest = 0xfffu + (bits >> 13 & 1);
-            const u32 rounded = bits + (away ? 0x1000u : direction == NEAREST ? nearest : 0u);
-            to[lane] = (bits & ~SIGN_32) > 0x7f800000u ? NAN_32 : rounded & ~0x1fffu;
-        }
-    }
-};
-
 // ---- cvt --------------------------------------------------------------------------------------------
 
 template <class To>
@@ -94,7 +77,7 @@ void write_floats(Warp& warp, const Instruction& instruction, u32 lanes, f64* va
     const u32 modifiers = modifiers_of(instruction);
     limit_all<LANES, f64>(values, modifiers);
     if (modifiers & SATURATE_FINITE) {
-        limit_magnitude(values, To::MOST);
+        limit_magnitude<LANES, f64>(values, To::MOST);
     }
     Result<typename To::Element> result(warp, instruction.d, lanes);
     typename To::Element* to = result.data();
@@ -162,15 +145,52 @@ void pack(Warp& warp, const Instruction& instruction, u32 lanes, f32 most) {
     }
     limit_all<2 * LANES, f32>(values, modifiers);
     if (modifiers & SATURATE_FINITE) {
-        for (f32& value : values) {
-            value = value > most ? most : value < -most ? -most : value;
-        }
+        limit_magnitude<2 * LANES, f32>(values, most);
     }
     Result<u16, 2> result(warp, instruction.d, lanes);
     const Rounding rounding(modifiers & ROUND_MASK);
     pinned(values);
     Format::template write<2 * LANES>(values, result.data(), modifiers);
     pinned(result.data());
+}
+
+// ---- tf32: f32 with 10 bits of fraction; the 13 low bits of the register are zeros, except those of NAN_32 ----
+
+constexpr u32 INFINITY_32 = 0x7f800000u, TENSOR_UNIT = 0x2000u;
+
+// Machine code does it on the bits: infinities and NaN only lose their low bits (a NaN without others becomes an
+// infinity), and with .satfinite whatever is not finite then loses a unit.
+constexpr u32 tensor_ties_away(u32 bits, bool saturate) {
+    const bool is_finite = (bits & ~SIGN_32) < INFINITY_32;
+    const u32 rounded = (bits + (is_finite ? TENSOR_UNIT / 2 : 0)) & ~(TENSOR_UNIT - 1);
+    return rounded - (saturate && (rounded & ~SIGN_32) >= INFINITY_32 ? TENSOR_UNIT : 0);
+}
+
+constexpr u32 tensor_rounded(u32 bits, bool to_nearest) {
+    const u32 nearest = TENSOR_UNIT / 2 - 1 + (bits / TENSOR_UNIT & 1);
+    const bool is_nan = (bits & ~SIGN_32) > INFINITY_32;
+    return is_nan ? NAN_32 : (bits + (to_nearest ? nearest : 0)) & ~(TENSOR_UNIT - 1);
+}
+
+void to_tensor(Warp& warp, const Instruction& instruction, u32 lanes) {
+    const u32 modifiers = modifiers_of(instruction);
+    f32 values[LANES];
+    std::memcpy(values, lanes_of<f32>(warp.registers, instruction.a), sizeof(values));
+    Result<u32> result(warp, instruction.d, lanes);
+    u32* to = result.data();
+    if (modifiers & TIES_AWAY) {
+        for (int lane = 0; lane < LANES; ++lane) {
+            to[lane] = tensor_ties_away(bits_as<u32>(values[lane]), modifiers & SATURATE_FINITE);
+        }
+        return;
+    }
+    limit_all<LANES, f32>(values, modifiers);
+    if (modifiers & SATURATE_FINITE) {
+        limit_magnitude<LANES, f32>(values, 0x1.ffcp127f);
+    }
+    for (int lane = 0; lane < LANES; ++lane) {
+        to[lane] = tensor_rounded(bits_as<u32>(values[lane]), (modifiers & ROUND_MASK) == NEAREST);
+    }
 }
 
 template <class Format>
@@ -191,7 +211,6 @@ void narrow_to_16_bits(Warp& warp, const Instruction& instruction, u32 lanes) {
     OPERATION(cvt_##type##_float) { from_float<To>(warp, instruction, lanes); }
 FOR_EACH_FLOAT(f16, To16Bits<Half>)
 FOR_EACH_FLOAT(bf16, To16Bits<Bfloat>)
-FOR_EACH_FLOAT(tf32, ToTensor)
 FOR_EACH_FLOAT(f32, ToSingle)
 FOR_EACH_FLOAT(f64, ToDouble)
 OPERATION(cvt_f16_integer) { from_integer<To16Bits<Half>>(warp, instruction, lanes); }
@@ -199,6 +218,7 @@ OPERATION(cvt_bf16_integer) { from_integer<To16Bits<Bfloat>>(warp, instruction, 
 OPERATION(cvt_f32_integer) { from_integer<ToSingle>(warp, instruction, lanes); }
 OPERATION(cvt_f64_integer) { double_from_integer(warp, instruction, lanes); }
 
+OPERATION(cvt_tf32_f32) { to_tensor(warp, instruction, lanes); }
 OPERATION(cvt_f16x2_f32) { pack<Half>(warp, instruction, lanes, 65504.0f); }
 OPERATION(cvt_bf16x2_f32) { pack<Bfloat>(warp, instruction, lanes, 0x1.fep127f); }
 
