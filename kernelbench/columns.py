@@ -42,6 +42,9 @@ COUNTERS = (
     Column("shared_store_ideal_wavefronts", "", "the fewest passes for the bytes stored"),
     Column("shared_atomic_requests", "", "warp instructions that are shared atomics"),
     Column("shared_atomic_wavefronts", "", "passes over the 32 banks that these atomics take"),
+    Column("shared_copy_requests", "", "warp instructions that copy to shared memory (cp.async)"),
+    Column("shared_copy_wavefronts", "", "passes over the 32 banks that these copies take, as if they were stores"),
+    Column("shared_copy_ideal_wavefronts", "", "the fewest passes for the bytes copied"),
     Column(
         "local_load_requests", "", "warp instructions that load from local memory, as the PTX has it; spills come later"
     ),

@@ -148,12 +148,17 @@ def _asked_bytes(counters: Counters) -> int:
 
 
 def _shared_wavefronts(counters: Counters) -> int:
-    """Of loads and stores; atomics have no ideal to be set against."""
-    return counters.shared_load_wavefronts + counters.shared_store_wavefronts
+    """Of loads, stores and copies; atomics have no ideal to be set against."""
+    return counters.shared_wavefronts - counters.shared_atomic_wavefronts
 
 
 def _shared_ideal(counters: Counters) -> int:
-    return counters.shared_load_ideal_wavefronts + counters.shared_store_ideal_wavefronts
+    accesses = counters.shared_load_ideal_wavefronts + counters.shared_store_ideal_wavefronts
+    return accesses + counters.shared_copy_ideal_wavefronts
+
+
+def _shared_moves(counters: Counters) -> int:
+    return counters.shared_requests - counters.shared_atomic_requests
 
 
 def _accesses(counters: Counters) -> int:
@@ -241,12 +246,9 @@ METRICS: Mapping[str, Metric] = {
         Metric("shared_requests", "shared\naccesses", "warp instructions that access shared memory",
                lambda c: c.counters.shared_requests, count_text),
         Metric("wavefronts", "wavefronts\na request", "passes over the 32 banks for a shared load or store",
-               lambda c: _ratio(_shared_wavefronts(c.counters),
-                                c.counters.shared_load_requests + c.counters.shared_store_requests), _few),
+               lambda c: _ratio(_shared_wavefronts(c.counters), _shared_moves(c.counters)), _few),
         Metric("wavefronts_ideal", "fewest\na request", "passes over the banks that a shared load or store needs",
-               lambda c: _ratio(_shared_ideal(c.counters),
-                                c.counters.shared_load_requests + c.counters.shared_store_requests), _few,
-               shown=False),
+               lambda c: _ratio(_shared_ideal(c.counters), _shared_moves(c.counters)), _few, shown=False),
         Metric("bank_conflicts", "bank\nconflicts", "shared wavefronts over the fewest that move their bytes",
                lambda c: _ratio(_shared_wavefronts(c.counters), _shared_ideal(c.counters)), _times, shown=False),
         Metric("conflict_ways", "most\nways", "shared wavefronts over the fewest, of the request that conflicts most",

@@ -33,6 +33,9 @@ class Counters:
     shared_store_ideal_wavefronts: int = 0
     shared_atomic_requests: int = 0
     shared_atomic_wavefronts: int = 0
+    shared_copy_requests: int = 0  # cp.async: writes shared memory and is no store
+    shared_copy_wavefronts: int = 0
+    shared_copy_ideal_wavefronts: int = 0
     local_load_requests: int = 0
     local_load_sectors: int = 0
     local_store_requests: int = 0
@@ -60,11 +63,13 @@ class Counters:
 
     @property
     def shared_requests(self) -> int:
-        return self.shared_load_requests + self.shared_store_requests + self.shared_atomic_requests
+        accesses = self.shared_load_requests + self.shared_store_requests + self.shared_atomic_requests
+        return accesses + self.shared_copy_requests
 
     @property
     def shared_wavefronts(self) -> int:
-        return self.shared_load_wavefronts + self.shared_store_wavefronts + self.shared_atomic_wavefronts
+        accesses = self.shared_load_wavefronts + self.shared_store_wavefronts + self.shared_atomic_wavefronts
+        return accesses + self.shared_copy_wavefronts
 
 
 def total(parts: Iterable[Counters]) -> Counters:

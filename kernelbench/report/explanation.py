@@ -147,7 +147,8 @@ def line_cells(line: Line) -> tuple[str, ...]:
     own = line.counters
     requests = own.global_load_requests + own.global_store_requests + own.global_atomic_requests
     ideal = own.global_load_ideal_sectors + own.global_store_ideal_sectors + own.global_atomic_sectors
-    shared_ideal = own.shared_load_ideal_wavefronts + own.shared_store_ideal_wavefronts + own.shared_atomic_requests
+    shared_ideal = own.shared_load_ideal_wavefronts + own.shared_store_ideal_wavefronts
+    shared_ideal += own.shared_copy_ideal_wavefronts + own.shared_atomic_requests
     local = own.local_load_requests + own.local_store_requests
     return (
         _count(own.warp_instructions),

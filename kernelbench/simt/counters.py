@@ -29,11 +29,15 @@ ATOMICS = {
     "shared_atomic_requests": "shared_requests",
     "shared_atomic_wavefronts": "wavefronts",
 }
-# cp.async reads global memory and writes shared memory.
-COPIES = {name: field for name, field in (*LOADS.items(), *STORES.items()) if name in (
-    "global_load_requests", "global_load_sectors", "global_load_ideal_sectors",
-    "shared_store_requests", "shared_store_wavefronts", "shared_store_ideal_wavefronts",
-)}  # fmt: skip
+# cp.async reads global memory and writes shared memory; a GPU does not count it among the stores.
+COPIES = {
+    "global_load_requests": "requests",
+    "global_load_sectors": "sectors",
+    "global_load_ideal_sectors": "ideal_sectors",
+    "shared_copy_requests": "shared_requests",
+    "shared_copy_wavefronts": "wavefronts",
+    "shared_copy_ideal_wavefronts": "ideal_wavefronts",
+}
 FAMILIES = {"ld": LOADS, "ldu": LOADS, "st": STORES, "atom": ATOMICS, "red": ATOMICS, "cp": COPIES}
 
 

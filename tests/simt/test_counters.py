@@ -11,7 +11,7 @@ import pytest
 
 from kernelbench.counters import Counters
 from kernelbench.simt.counters import launch_counters
-from kernelbench.simt.lower.program import LANES
+from kernelbench.simt.lower.program import LANES, NONE
 from kernelbench.simt.machine import Machine
 from tests.simt.hardware.patterns import patterns
 from tests.simt.programs import Builder
@@ -152,3 +152,34 @@ def test_lanes_in_pairs_are_served_together_whether_or_not_both_take_part(
     broken = np.where(LANE == 5, 30, pairs)
     assert access(machine, "shared", "ld", broken, size).shared_load_wavefronts == 2 * wavefronts
     assert access(machine, "shared", "st", pairs, size).shared_store_wavefronts == 2 * wavefronts
+
+
+@pytest.mark.parametrize(("index", "counted", "added"), [
+    (np.zeros(32, int), 1, 32), (LANE // 4, 1, 4), (LANE * 8, 8, 8), (np.where(LANE % 2, LANE * 32, 0), 17, 32),
+])  # fmt: skip
+def test_atomics_that_count_lanes_take_those_on_one_word_together(
+    machine: Machine, index: Any, counted: int, added: int
+) -> None:
+    found = []
+    for mark in (1, NONE):
+        build = Builder()
+        build.atomic("shared", "add", "u32", build.constant(index * 4), build.constant(1), f=mark)
+        report = machine.launch(build.build(shared=1 << 12), (1,), (32,), [])
+        counters = launch_counters(report).counters
+        assert counters.shared_atomic_requests == 1
+        assert not launch_counters(report).conflicts
+        found.append(counters.shared_atomic_wavefronts)
+    assert found == [counted, added]
+
+
+def test_copies_to_shared_memory_are_no_stores(machine: Machine) -> None:
+    build = Builder()
+    x = machine.arena.allocate("x", 32 * 16, "input")
+    source = build.constant(x.address + LANE * 16, np.uint64)
+    build.emit("cpasync_16", text="cp.async.cg.shared.global", a=build.constant(LANE * 32), b=4, c=source, x=[0])
+    own = launch_counters(machine.launch(build.build(shared=1 << 12), (1,), (32,), [])).counters
+    machine.arena.free(x)
+    assert (own.global_load_requests, own.global_load_sectors) == (1, 16)
+    assert (own.shared_store_requests, own.shared_store_wavefronts) == (0, 0)
+    copies = own.shared_copy_requests, own.shared_copy_wavefronts, own.shared_copy_ideal_wavefronts
+    assert copies == (own.shared_requests, own.shared_wavefronts, 4) == (1, 8, 4)

@@ -209,6 +209,32 @@ def test_atomic_without_a_result() -> None:
     assert one("atom.shared.max.u32 _, [%r1], %r2;").d == NONE
 
 
+@pytest.mark.parametrize(
+    ("body", "counts"),
+    [
+        ("atom.shared.add.u32 %r1, [%r2], 1;", True),
+        ("atom.shared.cta.add.u32 _, [%r2], 1;", True),
+        ("red.release.cta.shared.add.u32 [%r2], 1;", True),
+        ("atom.shared.inc.u32 %r1, [%r2], -1;", True),
+        ("atom.shared.inc.u32 %r1, [%r2], 10;", False),
+        ("atom.shared.dec.u32 %r1, [%r2], -1;", False),
+        ("atom.shared.add.u32 %r1, [%r2], 2;", False),
+        ("atom.shared.add.u32 %r1, [%r2], %r3;", False),
+        ("red.shared.add.s32 [%r2], 1;", False),
+        ("atom.shared.add.u64 %rd1, [%r2], 1;", False),
+        ("atom.shared.or.b32 %r1, [%r2], 1;", False),
+        ("red.add.u32 [%rd1], 1;", False),
+        ("red.global.add.u32 [%rd1], 1;", False),
+        ("atom.shared.add.u32 %r1, [%r2], 1; st.shared.u32 [%r2], %r1;", False),
+    ],
+)
+def test_additions_of_one_that_count_lanes(body: str, counts: bool) -> None:
+    """Those that ptxas makes ATOMS.POPC.INC of, for sm_80 and later."""
+    assert one(body).f == (1 if counts else NONE)
+    module = parse((HEADER + KERNEL.replace("BODY", body)).replace("sm_90", "sm_75"))
+    assert lowering.lower(flatten(module, "k"), module, lambda name: True).code[0].f == NONE
+
+
 def test_copy_that_may_be_ignored() -> None:
     step = one("cp.async.cg.shared.global.L2::cache_hint [%r1+4], [%rd1+-8], 16, !%p1, %rd2;")
     assert (step.immediate, step.x[0], step.x[2], step.f) == (4, 0xFFFFFFF8, 1, NONE)

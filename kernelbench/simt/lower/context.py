@@ -8,6 +8,7 @@ of their width. 8-bit registers take 16 bits. Predicates are indices of 32-bit m
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from typing import NoReturn
@@ -19,6 +20,7 @@ from kernelbench.simt.lower.layout import Layout
 from kernelbench.simt.lower.program import LANES, NONE, Kind, Lowered, Patch, SpecialSlot
 from kernelbench.simt.lower.registers import allocate
 from kernelbench.simt.lower.registers import slot_bytes as slot_bytes  # noqa: PLC0414 - families take their words from here
+from kernelbench.simt.usage import reads
 
 LANE_CONSTANTS: Mapping[str, Callable[[int], int]] = {  # special registers that depend on the lane alone
     "%laneid": lambda lane: lane,
@@ -63,6 +65,7 @@ class Context:
         self.specials: dict[str, SpecialSlot] = {}
         self.variables: set[str] = set()
         slots = allocate(function.instructions, flow)
+        self.read = frozenset(register.name for one in function.instructions for register in reads(one))
         self._registers = slots.offsets
         self.image_offset = slots.bytes
         self.image = bytearray()
@@ -170,6 +173,12 @@ class Context:
         return self.symbol(operand.base, 8), operand.offset, 8
 
     # ---- Code ------------------------------------------------------------------------------------
+
+    @property
+    def architecture(self) -> int:
+        """90 for sm_90a; 0 if the module does not say."""
+        digits = re.match(r"sm_(\d+)", self.module.target)
+        return int(digits[1]) if digits else 0
 
     def emit(
         self,

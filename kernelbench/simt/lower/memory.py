@@ -3,7 +3,8 @@
 `ld_<space>_<element>_<register bits>` and `st_..`: a address slot (NONE: the displacement alone), b its bytes,
 immediate displacement, f number of elements, x their registers (NONE: not wanted); <space> as in PTX, or generic, or
 argument: local memory for what an inlined call passes.
-`atom_<space>_<op>_<type>`: d result or NONE, a, b, immediate the address, c operand, e new value of cas.
+`atom_<space>_<op>_<type>`: d result or NONE, a, b, immediate the address, c operand, e new value of cas, f 1 where the
+machine code counts lanes, see _counts_lanes.
 `cpasync_<bytes>`: a, b, immediate the shared address, c global address, x[0] its displacement as 32 bits,
 f slot with the number of bytes to read or NONE, x[1] predicate that asks for zeros instead or NONE, x[2] its negation.
 """
@@ -16,6 +17,7 @@ from kernelbench.simt import ir
 from kernelbench.simt.lower.context import Context, slot_bytes
 from kernelbench.simt.lower.forms import operands
 from kernelbench.simt.lower.program import NONE, Kind
+from kernelbench.simt.usage import writes
 
 SPACES = ("global", "shared", "local", "const", "param")
 VECTORS = {"v2": 2, "v4": 4, "v8": 8}
@@ -31,6 +33,7 @@ MODIFIERS = {
     *("L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate"),
     *("L2::evict_normal", "L2::evict_first", "L2::evict_last", "L2::cache_hint", "L2::64B", "L2::128B", "L2::256B"),
 }
+COUNTING_LANES = 80  # the least architecture with ATOMS.POPC.INC
 # The runtime tells an address of another block of the cluster by its upper bits.
 ALIASES = {"shared::cta": "shared", "shared::cluster": "shared", "param::entry": "param", "param::func": "param"}
 
@@ -99,9 +102,23 @@ def atomic(context: Context, one: ir.Instruction) -> None:
         immediate=displacement,
         c=slots[0],
         e=slots[1] if name == "cas" else NONE,
+        f=1 if space == "shared" and _counts_lanes(context, one, name, values[0]) else NONE,
     )
     if space in ("global", "generic"):
         context.ordered = True
+
+
+def _counts_lanes(context: Context, one: ir.Instruction, name: str, value: ir.Operand) -> bool:
+    """Whether ptxas makes it ATOMS.POPC.INC: adds 1 for each lane, to lanes on one word at once.
+
+    It does so from sm_80 on where nobody reads the old value: for add.u32 of the constant 1 and for inc.u32 without a
+    limit, but not for add.s32.
+    """
+    if not isinstance(value, ir.Immediate) or "u32" not in one.opcode or context.architecture < COUNTING_LANES:
+        return False
+    every_value = 0xFFFFFFFF
+    counts = (name == "add" and value.value == 1) or (name == "inc" and value.value & every_value == every_value)
+    return counts and all(register.name not in context.read for register in writes(one))
 
 
 def copy_async(context: Context, one: ir.Instruction) -> None:

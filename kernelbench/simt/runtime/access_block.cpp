@@ -29,23 +29,28 @@ void count_conflict(Counters& counters, u64 passes, u64 ideal) {
     }
 }
 
-// `passes_each`: 2 for compare-and-swap, which reads and then writes, else 1.
-void count_shared(Counters& counters, u32 bytes, Purpose purpose, const Access& access, u32 passes_each) {
+// Compare-and-swap reads and then writes: two passes for each of others. Where an atomic only counts its lanes (f is 1,
+// see lower/memory.py), those on one word are served together, as those of a store are.
+void count_shared(Counters& counters, const Instruction& instruction, u32 bytes, Purpose purpose,
+                  const Access& access) {
+    const bool update = purpose == Purpose::update;
+    const u32 passes_each = update && instruction.e != NONE ? 2 : 1;
+    const Purpose way = update && instruction.f == 1 ? Purpose::write : purpose;
     ++counters.shared_requests;
     if (access.lanes == ALL && bytes == 4) {
-        const bool broadcast = access.shape == Shape::uniform && purpose != Purpose::update;
+        const bool broadcast = access.shape == Shape::uniform && way != Purpose::update;
         if (const u32 passes = broadcast ? 1 : strided_wavefronts(access.at)) {
             counters.wavefronts += passes * passes_each;
             ++counters.ideal_wavefronts;
-            count_conflict(counters, purpose == Purpose::update ? 0 : passes, 1);
+            count_conflict(counters, update ? 0 : passes, 1);
             return;
         }
     }
-    const u64 passes = count_wavefronts(access.at, access.lanes, bytes, purpose);
+    const u64 passes = count_wavefronts(access.at, access.lanes, bytes, way);
     const u64 ideal = count_ideal_wavefronts(access.at, access.lanes, bytes);
     counters.wavefronts += passes * passes_each;
     counters.ideal_wavefronts += ideal;
-    count_conflict(counters, purpose == Purpose::update ? 0 : passes, ideal);
+    count_conflict(counters, update ? 0 : passes, ideal);
 }
 
 FaultKind outside(Purpose purpose) {
@@ -110,8 +115,7 @@ void access_shared_of(Warp& warp, const Instruction& instruction, u32 bytes, Pur
     WarpState& state = *warp.state;
     const Launch& launch = *state.worker->launch;
     access.shape = access.lanes == ALL ? shape_of(access.at, bytes) : Shape::scattered;
-    const bool compares = purpose == Purpose::update && instruction.e != NONE;
-    count_shared(state.worker->counters[state.position], bytes, purpose, access, compares ? 2 : 1);
+    count_shared(state.worker->counters[state.position], instruction, bytes, purpose, access);
     keep_good(warp, instruction, bytes, purpose, access, launch.shared_bytes, SHARED_WINDOW);
     if (launch.strict) {
         check_shared(warp, instruction, bytes, purpose, access, owner);
