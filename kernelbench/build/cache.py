@@ -28,7 +28,7 @@ from kernelbench.records import EntryFacts
 PTX, CUBIN, FACTS, COMMAND, MANIFEST = "source.ptx", "binary.cubin", "facts.json", "command.txt", "manifest.json"
 LIBRARY = "library.so"
 _KERNELS, _HOST_CODE = (PTX, CUBIN, FACTS, COMMAND), (LIBRARY, FACTS, COMMAND)  # the files of an entry, of either kind
-_FORMAT = 3  # to be raised whenever an entry's files or the meaning of its facts change
+_FORMAT = 4  # to be raised whenever an entry's files or the meaning of its facts change
 _WORKSPACE = ".making-"
 _ABANDONED_S = 24 * 3600  # a workspace this old was left by a killed process
 

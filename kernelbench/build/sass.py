@@ -3,7 +3,7 @@
 Counters of the simulator follow the PTX. ptxas may merge memory operations, split them, leave some out or put
 registers into local memory; then the GPU counts something else, and the kernel is marked. Counted is the code, not
 what is executed: an unrolled loop has every instruction several times, which changes nothing of what is executed
-and is no difference here.
+while the lanes of a warp stay together, and is no difference here.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ _SPACES = ("global", "shared", "local")
 _VECTOR = {"v2": 2, "v4": 4, "v8": 8}
 _TYPE = re.compile(r"(?:[busf]|bf)(8|16|32|64|128)(x2)?")
 
+_PTX_JUMPS = frozenset(("bra", "brx", "call", "ret", "exit", "trap"))
+
 # A function's code as nvdisasm (`.text.name:`) and cuobjdump (`Function : name`) begin it.
 _SECTION = re.compile(r"^(?:\s*\.section\s+\.text\.([\w$.]+)|\s*Function : ([\w$.]+))", re.MULTILINE)
 _SASS_LINE = re.compile(r"^\s*/\*[0-9a-f]{4,}\*/\s+(?:@(!?U?P\w+)\s+)?([A-Z][\w.]*)", re.MULTILINE)
@@ -56,6 +58,7 @@ class SassCheck:
     note: str  # what changed, or why it is not available; "" if it is the same
     ptx: Mapping[Access, int]
     sass: Mapping[Access, int]
+    copies: str = ""  # what ptxas repeated: more requests than the PTX says where lanes leave a loop apart
 
 
 def disassemble(cubin: Path, compiler: Compiler | None = None) -> str | None:
@@ -111,19 +114,26 @@ def _cross_check(known: Mapping[str, list[tuple[str, str]]], entry: str, code: M
     if entry not in code:
         return SassCheck(entry, "not available", f"not available: the SASS has no kernel '{entry}'", ptx, {})
     sass = Counter(_sass_accesses(code[entry]))
-    changes = _changes(*_spaces_resolved(ptx, sass))
-    return SassCheck(entry, "changed" if changes else "same", "; ".join(changes), ptx, sass)
+    resolved = _spaces_resolved(ptx, sass)
+    early = Counter(_ptx_accesses(known, entry, before=_PTX_JUMPS)), Counter(_sass_accesses(_before_exit(code[entry])))
+    changes = [*_changes(*resolved), *_moved(*resolved, *early)]
+    note = "; ".join(changes)
+    return SassCheck(entry, "changed" if changes else "same", note, ptx, sass, _copies(*resolved))
 
 
 # ---- reading both --------------------------------------------------------------------------------
 
 
-def _ptx_accesses(known: Mapping[str, list[tuple[str, str]]], entry: str) -> Iterator[Access]:
-    """Of a kernel and all functions that it may call, each of them once."""
+def _ptx_accesses(
+    known: Mapping[str, list[tuple[str, str]]], entry: str, before: frozenset[str] = frozenset()
+) -> Iterator[Access]:
+    """Of a kernel and all functions that it may call, each of them once; as far as the first opcode of `before`."""
     waiting, seen = [entry], {entry}
     while waiting:
         for opcode, operands in known[waiting.pop()]:
             parts = opcode.split(".")
+            if parts[0] in before:
+                return
             if parts[0] == "call":
                 called = {name for name in re.findall(r"[\w$.]+", operands) if name in known} - seen
                 seen |= called
@@ -159,6 +169,12 @@ def _sass_functions(sass_text: str) -> dict[str, str]:
     starts = list(_SECTION.finditer(sass_text))
     ends = [*(match.start() for match in starts[1:]), len(sass_text)]
     return {match[1] or match[2]: sass_text[match.end() : end] for match, end in zip(starts, ends, strict=True)}
+
+
+def _before_exit(code: str) -> str:
+    """The code as far as some lanes may end the kernel; all of it if they end together."""
+    exits = (match for match in _SASS_LINE.finditer(code) if match[1] and match[2] == "EXIT")
+    return code[: next((match.start() for match in exits), len(code))]
 
 
 def _sass_accesses(code: str) -> Iterator[Access]:
@@ -201,7 +217,7 @@ def _changes(ptx: Counter[Access], sass: Counter[Access]) -> list[str]:
         after = {size: count for (one, size), count in sorted(sass.items()) if one == name}
         if name.startswith("atom") and name.endswith(".cas"):
             if after and not before and any(one.startswith("atom") for one, _ in ptx):
-                others.append(f"atomics became a loop of a load and {_SASS_NAME[name]}")
+                others.append(_loop_text(name, sass))
         elif name.startswith("atom") and not after and any(one == f"{name}.cas" for one, _ in sass):
             continue  # said at the loop that it became
         elif name in ("ld.local", "st.local") and not before:
@@ -219,9 +235,40 @@ def _changes(ptx: Counter[Access], sass: Counter[Access]) -> list[str]:
     return [*([f"ptxas re-vectorised memory operations: {', '.join(merged)}"] if merged else []), *others]
 
 
+def _loop_text(name: str, sass: Counter[Access]) -> str:
+    loop = f"a loop of a load and {_SASS_NAME[name]}"
+    if sass["atom", 0]:
+        return f"atomics whose space is not known became ATOM, and {loop} for shared memory"
+    return f"atomics became {loop}"
+
+
 def _part_of_a_loop(name: str, sass: Counter[Access]) -> bool:
-    """A load that begins the loop of an atomic, and no access of its own in the PTX."""
-    return name.startswith("ld") and any(one.endswith(".cas") for one, _ in sass)
+    """A load that begins the loop of an atomic, and no access of its own in the PTX; for an atomic whose space is not
+    known also the load and the store of local memory."""
+    loop = any(one.endswith(".cas") for one, _ in sass)
+    return loop and (name.startswith("ld") or (name == "st" and sass["atom", 0] > 0))
+
+
+def _moved(
+    ptx: Counter[Access], sass: Counter[Access], ptx_early: Counter[Access], sass_early: Counter[Access]
+) -> Iterator[str]:
+    """Loads that every warp does in the PTX, and that only those do in the SASS which do not end early."""
+    for (name, size), count in sorted(ptx_early.items()):
+        later = min(count - sass_early[name, size], sass[name, size] - sass_early[name, size])
+        if name.startswith("ld.") and later > 0 and sass[name, size] >= ptx[name, size]:
+            text = _sass_text(name, {size: later})
+            yield f"ptxas moved {text} behind the first exit: warps that end there do not run it"
+
+
+def _copies(ptx: Counter[Access], sass: Counter[Access]) -> str:
+    more = [access for access, count in sorted(ptx.items()) if access[1] and sass[access] > count]
+    if not more:
+        return ""
+    repeated = ", ".join(
+        f"{_ptx_text(name, {size: ptx[name, size]})} are {_sass_text(name, {size: sass[name, size]})}"
+        for name, size in more
+    )
+    return f"ptxas repeated code: {repeated}; lanes that leave a loop apart run different copies, a request each"
 
 
 def _became(name: str, before: Mapping[int, int], after: Mapping[int, int]) -> str:

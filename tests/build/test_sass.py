@@ -124,6 +124,46 @@ def test_an_atomic_that_the_gpu_does_not_have_is_a_loop() -> None:
     assert found.note == "atomics became a loop of a load and ATOMS.CAS"
 
 
+def test_an_atomic_whose_space_is_not_known_has_a_loop_beside_it() -> None:
+    found = check(
+        ["atom.add.noftz.f16x2 %r1, [%rd1], %r2"],
+        ["ATOM.E.ADD.F16x2.RN.STRONG.GPU P0, RZ, [R4.64], R7", "LDS R2, [R4]", "ATOMS.CAST.SPIN R3, [R4], R2, R3",
+         "LD.E R0, [R4.64]", "ST.E [R4.64], R3"],
+    )  # fmt: skip
+    assert found.note == (
+        "atomics whose space is not known became ATOM, and a loop of a load and ATOMS.CAS for shared memory"
+    )
+
+
+GLOBAL_LOAD, LEAVE = "ld.global.f32 %f1, [%rd1]", "@%p1 bra $L1"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "moved"),
+    [
+        ([GLOBAL_LOAD, LEAVE, GLOBAL_LOAD], ["@P0 EXIT", LDG, LDG], "1 LDG"),
+        ([GLOBAL_LOAD, GLOBAL_LOAD, LEAVE], [LDG, "@!P0 EXIT", LDG, LDG], "1 LDG"),
+        ([GLOBAL_LOAD, LOAD, LEAVE], ["@P0 EXIT", LDG, LDS], "1 LDG"),
+        ([GLOBAL_LOAD, LEAVE], [LDG, "@P0 EXIT"], ""),
+        ([GLOBAL_LOAD, LEAVE], ["@P0 BRA `(.L_1)", LDG], ""),  # the paths may meet again
+        ([LEAVE, GLOBAL_LOAD], ["@P0 EXIT", LDG], ""),
+    ],
+)
+def test_loads_that_only_some_warps_do_are_marked(before: list[str], after: list[str], moved: str) -> None:
+    note = check(before, after).note
+    assert note.startswith(f"ptxas moved {moved} behind the first exit") if moved else note == ""
+
+
+def test_copies_of_loops_are_kept_apart() -> None:
+    found = check([GLOBAL_LOAD, LOAD], [*[LDG] * 28, LDS])
+    assert (found.status, found.note) == ("same", "")
+    assert found.copies == (
+        "ptxas repeated code: 1 ld.global of 4 bytes are 28 LDG; lanes that leave a loop apart run different copies, "
+        "a request each"
+    )
+    assert check([GLOBAL_LOAD], [LDG]).copies == ""
+
+
 @pytest.mark.parametrize(
     ("generic", "machine"),
     [
