@@ -13,6 +13,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -168,14 +169,15 @@ def arguments(trial: Trial, given: Sequence[Any], arrays: Mapping[str, Any]) -> 
 def environment(profiler: str) -> dict[str, Any]:
     import cupy
 
-    said = subprocess.run([profiler, "--version"], capture_output=True, text=True, check=True).stdout.split()
+    said = subprocess.run([profiler, "--version"], capture_output=True, text=True, check=True).stdout
+    version = re.search(r"Version ([\d.]+)", said)
     device = cupy.cuda.runtime.getDeviceProperties(0)
     return {
         "gpu": device["name"].decode(),
         "compute_capability": f"{device['major']}.{device['minor']}",
         "driver": driver_version(),
         "nvcc": find_compiler().version,
-        "ncu": next((word for word in said if word[:2] == "20"), ""),
+        "ncu": version[1] if version else "",
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
     }
 
@@ -193,11 +195,12 @@ def compare(out: Path) -> None:
     began = time.monotonic()
     hardware = agreement.read_hardware(out / "hardware.csv")
     outputs = dict(np.load(out / "outputs.npz")) if (out / "outputs.npz").is_file() else {}
-    rows, results = agreement.compare(trials(), built(), hardware, outputs)
+    chosen = trials()
+    rows, results = agreement.compare(chosen, built(), hardware, outputs)
     agreement.write(out / "agreement.csv", rows)
     if outputs:
         agreement.write(out / "outputs.csv", results)
-    print(agreement.summary(rows, results))
+    print(agreement.summary(chosen, rows, results))
     print(f"compared in {time.monotonic() - began:.1f} s on {os.cpu_count()} CPUs")
 
 

@@ -46,6 +46,27 @@ def test_counters_are_those_of_the_hardware_or_the_machine_code_says_why() -> No
         before = kept[row["trial"], row["launch"], row["metric"]]
         assert str(row["simulator"]) == before["simulator"], f"{row['trial']}: {row['metric']}"
         assert row["equal"] or before["note"], f"{row['trial']}: {row['metric']} differs, and nothing says why"
+        if row["metric"] == agreement.ATOMICS:
+            assert abs(row["simulator"] - row["hardware"]) <= 0.001 * row["hardware"], row["trial"]
+
+
+def test_only_what_was_measured_is_compared() -> None:
+    with pytest.raises(ValueError, match=r"transpose, plain: measured was .*, now it launches"):
+        rows_of({"transpose, plain": "1x1x1"})
+    newer = rows_of({})
+    assert newer == []
+    assert "transpose, plain: not measured" in agreement.summary(trials(), newer, [])
+
+
+def rows_of(grids: dict[str, str]) -> list[agreement.Row]:
+    """Rows of a comparison with a measurement that has these trials only, without a figure."""
+    chosen = [one for one in trials() if one.name == "transpose, plain"]
+    hardware = {(name, 0): {"trial": name, "launch": "0", "entry": "plain", "grid": grid, "block": "32x8x1"}
+                for name, grid in grids.items()}  # fmt: skip
+    missing = Path("missing.cubin")
+    kept = Path(__file__).parent / "hardware" / "ptx" / "transpose.ptx"
+    binaries = {one.request: Binary("", missing, kept, "sm_90", (), {}, False) for one in chosen}
+    return agreement.compare(chosen, binaries, hardware, {})[0]
 
 
 def test_outputs_agree() -> None:
