@@ -222,8 +222,7 @@ def built(
     def request_of(one: Planned) -> BuildRequest | None:
         if one.status != "ok" or one.plan is None or one.implementation.source is None:
             return None
-        library = one.plan.host is not None
-        return BuildRequest(one.implementation.source, one.plan.defines, architecture, one.plan.debug, library)
+        return BuildRequest.of(one.implementation.source, one.plan, architecture)
 
     started = time.monotonic()
     requests = {request for plan in plans for one in plan.planned if (request := request_of(one))}

@@ -10,6 +10,7 @@ from pathlib import Path
 from kernelbench import places
 from kernelbench.build.compiler import Compiler
 from kernelbench.errors import InputError
+from kernelbench.launching import LaunchPlan
 
 FLAGS = ("-O3", "-std=c++17", "-lineinfo")
 
@@ -28,6 +29,11 @@ class BuildRequest:
     architecture: str
     debug: bool = False  # nvcc -G: nothing is optimised
     library: bool = False  # a shared library whose host code launches the kernels
+
+    @classmethod
+    def of(cls, source: Path, plan: LaunchPlan, architecture: str) -> BuildRequest:
+        """What a plan asks of its source."""
+        return cls(source, plan.defines, architecture, plan.debug, plan.host is not None)
 
     def __post_init__(self) -> None:
         if not _ARCHITECTURE.fullmatch(self.architecture):

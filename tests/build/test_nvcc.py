@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import subprocess
 from collections.abc import Callable
 from itertools import product
@@ -138,13 +139,19 @@ def test_pointers_are_followed_through_what_nvcc_makes_of_them(
 # ---- every kernel there is -----------------------------------------------------------------------
 
 
+# Inputs that say the same in two ways: a kernel reads one of them.
+EITHER_OF = {"relu_grad": {"y", "mask"}}
+
+
 def some_cases(operation: str) -> list[Case]:
     dtypes = ("float32", "float16", "bfloat16")
     rows = [Case(operation, (64, columns), -1, dtype) for columns, dtype in product(COLUMNS, dtypes)]
     heads = [(2, 12, 128, 128), (32, 64, 64, 64), (1, 3, 37, 37)]
     attention = [Case(operation, shape, -1, dtype) for shape, dtype in product(heads, dtypes)]
     masked = [Case(operation, shape, -1, "float32", parameters=(("scale", 0.125), ("mask", True))) for shape in heads]
-    return rows + attention + masked + [Case(operation, (8, 40, 16), 1, "float32")]
+    return (
+        rows + attention + masked + [Case(operation, (8, 40, 16), 1, "float32"), Case(operation, (4096,), -1, "int8")]
+    )
 
 
 def planned(implementation: Implementation, device: DeviceProperties) -> list[Planned]:
@@ -157,21 +164,22 @@ def planned(implementation: Implementation, device: DeviceProperties) -> list[Pl
             plan = implementation.plan(case, device)
         except Unsupported:
             continue
-        found.append((case, plan, BuildRequest(implementation.source, plan.defines, device.architecture)))
+        found.append((case, plan, BuildRequest.of(implementation.source, plan, device.architecture)))
     return found
 
 
 @pytest.fixture(scope="session")
-def everything(nvcc: Compiler, pytestconfig: pytest.Config) -> dict[BuildRequest, Binary | BuildError]:
+def everything(nvcc: Compiler) -> dict[BuildRequest, Binary | BuildError]:
     """All that the plans ask for, compiled together, and kept for the next time the tests are run."""
-    assert pytestconfig.cache is not None
     requests = [
         request
         for operation, name in COMPILED
         for gpu in GPUS
         for _, _, request in planned(CATALOG.implementations[operation][name], known_gpu(gpu))
     ]
-    return build(requests, nvcc, pytestconfig.cache.mkdir("kernels"))
+    if os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:] in "13579":
+        requests.reverse()  # two processes begin at both ends and find the other half in the cache
+    return build(requests, nvcc, places.cache())
 
 
 def test_kernels_were_found() -> None:
@@ -203,7 +211,8 @@ def test_every_kernel_compiles_and_fits_its_plan(
         inputs = [spec.name for spec in CATALOG.operations[operation].arrays(case) if spec.role == "input"]
         loads = input_loads(plan, binary.facts, inputs)
         if implementation.role == "kernel":
-            assert unread_inputs(plan, binary.facts, inputs) == [], f"{case.key}: {loads}"
+            unread = set(unread_inputs(plan, binary.facts, inputs)) - EITHER_OF.get(operation, set())
+            assert unread == set(), f"{case.key}: {loads}"
         for launch in plan.launches:
             facts = binary.facts[launch.entry]
             shared = facts.shared_bytes + launch.shared_bytes

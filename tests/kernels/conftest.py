@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 
 import pytest
 
@@ -49,56 +47,40 @@ def softmax() -> Mapping[str, Implementation]:
 Signatures = Mapping[str, tuple[str, ...]]
 
 
-@pytest.fixture(scope="session")
-def signatures(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Implementation, LaunchPlan, str], Signatures]:
-    """Compiles what a plan needs, and gives the PTX types of every entry's parameters by entry."""
-    try:
-        nvcc = find_compiler().path
-    except NoCompiler as error:
-        pytest.skip(str(error).splitlines()[0])
-    folder = tmp_path_factory.mktemp("ptx")
-    known: dict[tuple[Path | None, object, str], Signatures] = {}
-
-    def compile_once(implementation: Implementation, plan: LaunchPlan, architecture: str) -> Signatures:
-        key = (implementation.source, plan.defines, architecture)
-        if key not in known:
-            ptx = folder / f"{len(known)}.ptx"
-            defines = [f"-D{name}={value}" for name, value in plan.defines]
-            flags = ["-ptx", f"-arch={architecture}", "-O3", "-std=c++17", "-lineinfo", "-I", str(places.KERNELS)]
-            done = subprocess.run(
-                [nvcc, *flags, *defines, str(implementation.source), "-o", str(ptx)],
-                capture_output=True,
-                text=True,
-                check=False,
-            )
-            assert done.returncode == 0, done.stderr
-            known[key] = {name: tuple(_PARAMETER.findall(text)) for name, text in _ENTRY.findall(ptx.read_text())}
-        return known[key]
-
-    return compile_once
+Build = Callable[[Implementation, Sequence[LaunchPlan], str], list[Binary]]
 
 
 @pytest.fixture(scope="session")
-def binaries(
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Callable[[Implementation, Sequence[LaunchPlan], str], list[Binary]]:
-    """Builds each plan for one architecture, in parallel and once a session; the binaries in the plans' order."""
+def binaries() -> Build:
+    """Builds each plan for one architecture, in parallel; the binaries in the plans' order. What other tests have
+    built is taken from the cache."""
     try:
         compiler = find_compiler()
     except NoCompiler as error:
-        pytest.skip(str(error))
-    cache = tmp_path_factory.mktemp("binaries")
+        pytest.skip(str(error).splitlines()[0])
 
     def build_all(implementation: Implementation, plans: Sequence[LaunchPlan], architecture: str) -> list[Binary]:
         assert implementation.source is not None
-        requests = [BuildRequest(implementation.source, plan.defines, architecture) for plan in plans]
-        built = build(requests, compiler, cache)
+        requests = [BuildRequest.of(implementation.source, plan, architecture) for plan in plans]
+        built = build(requests, compiler, places.cache())
         results = [built[request] for request in requests]
         for result in results:
             assert isinstance(result, Binary), result
         return results
 
     return build_all
+
+
+@pytest.fixture(scope="session")
+def signatures(binaries: Build) -> Callable[[Implementation, LaunchPlan, str], Signatures]:
+    """Compiles what a plan needs, and gives the PTX types of every entry's parameters by entry."""
+
+    def compile_once(implementation: Implementation, plan: LaunchPlan, architecture: str) -> Signatures:
+        (binary,) = binaries(implementation, [plan], architecture)
+        ptx = binary.ptx_path.read_text()
+        return {name: tuple(_PARAMETER.findall(text)) for name, text in _ENTRY.findall(ptx)}
+
+    return compile_once
 
 
 @pytest.fixture(scope="session")

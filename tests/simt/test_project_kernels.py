@@ -99,7 +99,7 @@ def binaries(planned: Mapping[str, Planned]) -> Mapping[build.BuildRequest, Bina
 def request(one: Planned) -> build.BuildRequest:
     assert one.plan is not None
     assert one.implementation.source is not None
-    return build.BuildRequest(one.implementation.source, one.plan.defines, GPU.architecture)
+    return build.BuildRequest.of(one.implementation.source, one.plan, GPU.architecture)
 
 
 @lru_cache
