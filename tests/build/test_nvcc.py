@@ -149,9 +149,9 @@ def some_cases(operation: str) -> list[Case]:
     heads = [(2, 12, 128, 128), (32, 64, 64, 64), (1, 3, 37, 37)]
     attention = [Case(operation, shape, -1, dtype) for shape, dtype in product(heads, dtypes)]
     masked = [Case(operation, shape, -1, "float32", parameters=(("scale", 0.125), ("mask", True))) for shape in heads]
-    return (
-        rows + attention + masked + [Case(operation, (8, 40, 16), 1, "float32"), Case(operation, (4096,), -1, "int8")]
-    )
+    flat = [Case(operation, (8, 40, 16), 1, "float32"), Case(operation, (4096,), -1, "int8")]
+    few_warps = [Case(operation, (4096,), -1, "float32", parameters=(("warps", 4),))]
+    return rows + attention + masked + flat + few_warps * (operation == "latency_hiding")
 
 
 def planned(implementation: Implementation, device: DeviceProperties) -> list[Planned]:
