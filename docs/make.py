@@ -245,7 +245,7 @@ def hardware_block() -> str:
 def _differences(rows: Sequence[Mapping[str, str]]) -> list[str]:
     if not rows:
         return ["None differs.", ""]
-    lines = ["| what differs | metric | hardware | simulator | machine code |", "|---|---|--:|--:|---|"]
+    lines = ["| what differs | metric | hardware | simulator | why |", "|---|---|--:|--:|---|"]
     lines += [
         f"| {row['trial']} | {row['metric']} | {row['hardware']} | {row['simulator']} | {row['note']} |" for row in rows
     ]

@@ -96,9 +96,9 @@ def _launch_rows(
     trial: Trial, launch: int, counters: Counters, measured: Mapping[str, str], note: str
 ) -> Iterator[Row]:
     one = trial.launches[launch]
-    identity = {"trial": trial.name, "launch": launch, "entry": one.entry, "grid": extent(one.grid),
+    identity = {"trial": trial.name, "launch": str(launch), "entry": one.entry, "grid": extent(one.grid),
                 "block": extent(one.block)}  # fmt: skip
-    if any(str(value) != measured[name] for name, value in identity.items()):
+    if any(value != measured[name] for name, value in identity.items()):
         raise ValueError(f"{trial.name}: measured was {measured}, now it launches {identity}")
     for metric, (names, figure) in METRICS.items():
         known = [int(measured[name]) for name in names if measured.get(name, "") != ""]
