@@ -14,7 +14,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = "kernelbench/_data"
-CARRIED = ("kernels", "suites", "results/published", "results/h200", "tests/specimens")
+CARRIED = ("kernels", "suites", "results/published", "results/h200", "results/simulated", "tests/specimens")
 SUFFIXES = {".py", ".cu", ".cuh", ".yaml", ".csv", ".gz", ".json", ".html", ".png", ".svg"}
 
 
