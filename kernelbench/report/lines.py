@@ -97,7 +97,7 @@ def _places(axis: Axes, rows: pandas.DataFrame) -> Places:
     values = {case: dict(word.split("=", 1) for word in axes[case].split()) for case in cases}
     count = {name: len({value.get(name) for value in values.values()}) for name in values[cases[0]]}
     varying = [name for name in count if count[name] > 1]
-    if len(varying) == 1:
+    if len(varying) == 1 and all(varying[0] in value for value in values.values()):
         sizes = {case: float(values[case][varying[0]]) for case in cases}
         if len(set(sizes.values())) == len(cases) and min(sizes.values()) > 0:
             axis.set_xscale("log", base=2)
