@@ -11,6 +11,7 @@ from math import prod
 
 from kernelbench import pipeline, places
 from kernelbench.answers import claims_about
+from kernelbench.building import made_ready
 from kernelbench.catalog import load_catalog
 from kernelbench.contracts import CountingDevice
 from kernelbench.counted import Counted, LaunchShape
@@ -50,7 +51,7 @@ def explain(request: Request, gpu: str | None, progress: Progress, *, lines: boo
         operation = catalog.operations[suite.operation]
         claims = claims_about(ledger, suite.operation, suite.name)
         plans = plan_suite(suite, operation, catalog.implementations[suite.operation], properties)
-        plans, _ = pipeline.made_ready(plans, device, compiler, progress)
+        plans, _ = made_ready(plans, device, compiler, progress)
         for plan in plans:
             counting = Counting(device, operation, plan)
             with progress.stage(f"Counting {plan.case.key}", len(plan.planned)) as advance:

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kernelbench import environment, places
 from kernelbench.answers import Answer, answer
+from kernelbench.building import built, machine_code_of, made_ready, measured_limits
 from kernelbench.catalog import Catalog, load_catalog
 from kernelbench.contracts import CountingDevice, Device
-from kernelbench.errors import BuildError, DeviceLost, InputError, NoDevice
-from kernelbench.planning import CasePlan, Planned, input_loads, plan_suite
+from kernelbench.errors import DeviceLost, InputError, NoDevice
+from kernelbench.planning import CasePlan, plan_suite
 from kernelbench.progress import Progress, shares, total_weight
-from kernelbench.records import Binary, DeviceProperties, Limits, Operation, Result, Suite
+from kernelbench.records import DeviceProperties, Limits, Operation, Result, Suite
 from kernelbench.results import Run, Store, read_run
 from kernelbench.rows import rows_of, samples_of
 from kernelbench.runs import finished_keys, new_folder, resumed
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from kernelbench.build import Compiler
 
 DEFAULT_SEED = 20260401
-LIMITS_SOURCE = places.KERNELS / "common" / "limits.cu"
 
 
 @dataclass(frozen=True)
@@ -88,9 +87,10 @@ def run_suite(
     plans = plan_suite(suite, operation, implementations, device.properties)
     folder = request.out or new_folder(suite, device.name, resume=request.resume)
     state = environment.start_environment(suite, request.seed, request.arguments)
-    state.update(device=dict(device.environment()), limits=environment.limits_text(limits) if limits else {})
     state.update(
-        implementations=environment.implementations_text(implementations[name] for name in suite.implementations)
+        device=dict(device.environment()),
+        limits=environment.limits_text(limits) if limits else {},
+        implementations=environment.implementations_text(implementations[name] for name in suite.implementations),
     )
     finished = finished_keys(folder, state, resume=request.resume)
     state = resumed(folder, state) if finished else state
@@ -99,7 +99,6 @@ def run_suite(
     plans = tuple(plan for plan in plans if plan.case.key not in finished)
     plans, builds = made_ready(plans, device, compiler, progress)
     state.update(
-        device=dict(device.environment()),
         builds=builds,
         flags=builds["flags"],
         code={**state.get("code", {}), **machine_code_of(plans)},
@@ -124,6 +123,11 @@ def run_suite(
     state.update(finished=environment.now(), wall_s=round(time.monotonic() - started, 1))
     store.write_environment(state)
     return read_run(folder)
+
+
+def _append(store: Store, suite: Suite, operation: Operation, results: Sequence[Result], limits: Limits | None) -> None:
+    rows = [row for result in results for row in rows_of(suite.name, operation, result, limits)]
+    store.append(rows, [line for result in results for line in samples_of(result)])
 
 
 def check(request: Request, progress: Progress) -> Iterator[Result]:
@@ -162,24 +166,6 @@ def opened(request: Request, progress: Progress) -> Device:
     return device
 
 
-def made_ready(
-    plans: Sequence[CasePlan], device: Device, compiler: Compiler, progress: Progress
-) -> tuple[tuple[CasePlan, ...], dict[str, Any]]:
-    """`built` for a device; what the simulator needs is made beside it."""
-    architecture = device.properties.architecture
-    if not isinstance(device, CountingDevice):
-        return built(plans, compiler, architecture, progress)
-    with ThreadPoolExecutor(1) as pool:
-        prepared = pool.submit(device.prepare)
-        found = built(plans, compiler, architecture, progress)
-        if not prepared.done():
-            with progress.stage("Building the simulator, once", 1) as advance:
-                prepared.result()
-                advance(1, "")
-        prepared.result()
-    return found
-
-
 # ---- without a GPU -------------------------------------------------------------------------------
 
 
@@ -212,56 +198,6 @@ def planned(request: Request, gpu: DeviceProperties) -> list[tuple[Suite, tuple[
     ]
 
 
-def built(
-    plans: Sequence[CasePlan], compiler: Compiler, architecture: str, progress: Progress
-) -> tuple[tuple[CasePlan, ...], dict[str, Any]]:
-    """The plans with their binaries, and how many were compiled; what does not compile is failed with the reason."""
-    from kernelbench.build import FLAGS, BuildRequest
-    from kernelbench.build import build as build_all
-
-    def request_of(one: Planned) -> BuildRequest | None:
-        if one.status != "ok" or one.plan is None or one.implementation.source is None:
-            return None
-        return BuildRequest.of(one.implementation.source, one.plan, architecture)
-
-    started = time.monotonic()
-    requests = {request for plan in plans for one in plan.planned if (request := request_of(one))}
-    with progress.stage("Building kernels", len(requests)) as advance:
-        binaries = build_all(
-            requests, compiler, places.cache(), on_done=lambda request, *_: advance(1, request.source.stem)
-        )
-
-    def with_binary(one: Planned) -> Planned:
-        request = request_of(one)
-        if request is None or one.plan is None:
-            return one
-        binary = binaries[request]
-        if isinstance(binary, BuildError):
-            return replace(one, status="failed", reason=str(binary))
-        try:
-            input_loads(one.plan, binary.facts, ())  # the plan launches what the binary holds
-        except InputError as error:
-            return replace(one, status="failed", reason=str(error))
-        return replace(one, binary=binary)
-
-    compiled = sum(isinstance(binary, Binary) and not binary.cached for binary in binaries.values())
-    summary = {
-        "binaries": len(requests),
-        "compiled": compiled,
-        "seconds": round(time.monotonic() - started, 2),
-        "flags": list(FLAGS),
-    }
-    return tuple(replace(plan, planned=tuple(map(with_binary, plan.planned))) for plan in plans), summary
-
-
-def machine_code_of(plans: Sequence[CasePlan]) -> dict[str, Any]:
-    """Hash and length of every entry's machine code, by binary: what claims about it are judged by."""
-    from kernelbench.build import machine_code_text
-
-    binaries = {one.binary.key: one.binary for plan in plans for one in plan.planned if one.binary is not None}
-    return machine_code_text(binaries.values())
-
-
 def gpu_properties(name: str | None) -> DeviceProperties:
     """A GPU of the table by name; for None the one that is here, else an H200."""
     from kernelbench.devices import SIMULATED_GPU, open_device
@@ -286,27 +222,3 @@ def build(
     plans, summary = built([plan for _, plans in found for plan in plans], compiler, gpu.architecture, progress)
     rest = iter(plans)
     return [(suite, tuple(next(rest) for _ in own)) for suite, own in found], summary
-
-
-# ---- parts of the walk ---------------------------------------------------------------------------
-
-
-def measured_limits(device: Device, compiler: Compiler, progress: Progress) -> Limits:
-    """Floor and ceiling of this GPU, now."""
-    from kernelbench.build import BuildRequest
-    from kernelbench.build import build as build_all
-    from kernelbench.measure.limits import measure_limits
-
-    request = BuildRequest(LIMITS_SOURCE, (), device.properties.architecture)
-    binary = build_all({request}, compiler, places.cache())[request]
-    if isinstance(binary, BuildError):
-        raise binary
-    with progress.stage(f"Floor and ceiling of {device.name}", 1) as advance:
-        limits = measure_limits(device, binary)
-        advance(1, "")
-    return limits
-
-
-def _append(store: Store, suite: Suite, operation: Operation, results: Sequence[Result], limits: Limits | None) -> None:
-    rows = [row for result in results for row in rows_of(suite.name, operation, result, limits)]
-    store.append(rows, [line for result in results for line in samples_of(result)])

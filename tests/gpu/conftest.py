@@ -11,11 +11,11 @@ import pytest
 
 from kernelbench import places
 from kernelbench.build import BuildRequest, Compiler, build, find_compiler
+from kernelbench.building import built
 from kernelbench.catalog import Catalog, load_catalog
 from kernelbench.devices import open_device
 from kernelbench.errors import NoCompiler, NoDevice
 from kernelbench.measure.case import CaseRun, Settings
-from kernelbench.pipeline import built
 from kernelbench.planning import CasePlan, Planned, plan_case
 from kernelbench.records import Binary, Case, Result
 

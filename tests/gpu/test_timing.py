@@ -11,12 +11,12 @@ import pytest
 
 from kernelbench import places
 from kernelbench.build import BuildRequest, Compiler, build
+from kernelbench.building import LIMITS_SOURCE
 from kernelbench.errors import DeviceError
 from kernelbench.measure.case import Settings
 from kernelbench.measure.limits import measure_limits
 from kernelbench.measure.rounds import Precision
 from kernelbench.measure.timing import FIRST_HOLD_S, GRAPH_REPEATS, LONGEST_HOLD_S, EventTimer, FlushGraph, GraphTimer
-from kernelbench.pipeline import LIMITS_SOURCE
 from kernelbench.planning import CasePlan
 from kernelbench.records import Binary, Case, Result
 
