@@ -80,7 +80,7 @@ def _build_one(
             return error
     return Binary(
         key=key,
-        path=entry.folder / (LIBRARY if request.library else CUBIN),
+        path=entry.folder / (LIBRARY if request.host_code else CUBIN),
         ptx_path=entry.folder / PTX,
         architecture=request.architecture,
         command=request.shown_command(compiler),
@@ -92,8 +92,8 @@ def _build_one(
 def _compile(request: BuildRequest, key: str, compiler: Compiler, cache: Cache, processes: _Processes) -> Entry:
     command = request.shown_command(compiler)
     with cache.workspace() as workspace:
-        if request.library:
-            processes.run(request.library_command(compiler, workspace / LIBRARY), workspace, command)
+        if request.host_code:
+            processes.run(request.host_command(compiler, workspace / LIBRARY), workspace, command)
             return cache.publish(workspace, key, {}, shlex.join(command))
         ptx, cubin = workspace / PTX, workspace / CUBIN
         processes.run(request.ptx_command(compiler, ptx), workspace, command)

@@ -46,7 +46,7 @@ def cache_key(request: BuildRequest, compiler: Compiler) -> str:
     parts = [
         _FORMAT,
         [compiler.version, compiler.environment, has_disassembler(compiler)],
-        [request.architecture, request.flags, request.library, request.define_options],
+        [request.architecture, request.flags, request.host_code, request.define_options],
         [(spelled, sha256(text).hexdigest()) for spelled, text in request.texts()],
     ]
     return sha256(json.dumps(parts).encode()).hexdigest()

@@ -28,7 +28,7 @@ class BuildRequest:
     defines: tuple[tuple[str, str | int], ...]
     architecture: str
     debug: bool = False  # nvcc -G: nothing is optimised
-    library: bool = False  # a shared library whose host code launches the kernels
+    host_code: bool = False  # a shared library whose host code launches the kernels
 
     @classmethod
     def of(cls, source: Path, plan: LaunchPlan, architecture: str) -> BuildRequest:
@@ -79,7 +79,7 @@ class BuildRequest:
         options = ["-cubin", f"-arch={self.architecture}", self.flags[-1], "-Xptxas", "-v"]
         return [str(compiler.path), *options, "-o", str(output), str(ptx)]
 
-    def library_command(self, compiler: Compiler, output: Path) -> list[str]:
+    def host_command(self, compiler: Compiler, output: Path) -> list[str]:
         includes = [f"-I{folder}" for folder in self.include_folders]
         options = ["-shared", "-Xcompiler", "-fPIC", f"-arch={self.architecture}", *self.flags, *includes]
         return [str(compiler.path), *options, *self.define_options, "-o", str(output), str(self.source.absolute())]
@@ -88,7 +88,7 @@ class BuildRequest:
         """Both steps as one command to copy, from the current folder: it leaves a cubin there."""
         includes = [f"-I{shown_path(folder)}" for folder in self.include_folders]
         options = [f"-arch={self.architecture}", *self.flags, *includes, *self.define_options]
-        if self.library:
+        if self.host_code:
             options = ["-shared", "-Xcompiler", "-fPIC", *options]
             return (compiler.name, *options, "-o", f"./{self.source.stem}.so", shown_path(self.source.absolute()))
         options += ["-Xptxas", "-v"]

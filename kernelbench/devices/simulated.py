@@ -151,7 +151,7 @@ class SimulatedDevice:
     # ---- Launching ----
 
     def prepare(self) -> None:
-        native.library()
+        native.runtime()
 
     def executable(
         self,

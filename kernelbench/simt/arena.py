@@ -82,7 +82,7 @@ class Allocation:
         if self.generator is not None and self.nbytes:
             mirror = self.mirror()
             stop = self.nbytes if stop is None else min(stop, self.nbytes)
-            native.library().simt_generate(ctypes.byref(mirror), self.address + start, self.address + stop)
+            native.runtime().simt_generate(ctypes.byref(mirror), self.address + start, self.address + stop)
 
     def generate(self, generator: Generator) -> None:
         """Hold from here on what `generator` makes, each chunk at its first touch."""
@@ -111,7 +111,7 @@ class Allocation:
 
     def take_marks(self) -> tuple[int, int]:
         """(sectors read, sectors written) since the last call."""
-        take = native.library().simt_take_marks
+        take = native.runtime().simt_take_marks
         read, written = (one.ctypes.data for one in self._maps)
         return take(read, self._maps.shape[1], 0), take(written, self._maps.shape[1], 1)
 

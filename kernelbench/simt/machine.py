@@ -52,7 +52,7 @@ class Machine:
 
     def __init__(self, arena: Arena | None = None, *, sanitize: bool = False) -> None:
         self.arena = Arena() if arena is None else arena
-        self._library = native.library(sanitize)
+        self._runtime = native.runtime(sanitize)
         self._prepared: dict[int, Prepared] = {}  # by identity of the program, which Prepared keeps alive
         self._variables: dict[int, tuple[ir.Variable, Allocation]] = {}  # the same
 
@@ -95,7 +95,7 @@ class Machine:
         call.launch.budget = budget
         call.launch.cooperative, call.launch.sampled, call.launch.strict = cooperative, sampled, strict
         call.launch.threads = threads or len(os.sched_getaffinity(0))
-        call.run(self._library)
+        call.run(self._runtime)
         return self._report(program, call, extent, goes_on)
 
     def variable(self, variable: ir.Variable) -> Allocation:
@@ -109,7 +109,7 @@ class Machine:
 
     def _prepare(self, program: Any) -> Prepared:
         if id(program) not in self._prepared:
-            prepared = Prepared(program, self._library)
+            prepared = Prepared(program, self._runtime)
             prepared.patch(self._addresses(program.variables))
             self._prepared[id(program)] = prepared
         return self._prepared[id(program)]

@@ -94,11 +94,11 @@ class Launch(ctypes.Structure):
     )  # fmt: skip
 
 
-# ---- The library ---------------------------------------------------------------------------------
+# ---- The runtime ---------------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=2)
-def library(sanitize: bool = False) -> ctypes.CDLL:
+def runtime(sanitize: bool = False) -> ctypes.CDLL:
     """The runtime, built if this machine has not built it yet. `sanitize`: with checks of addresses and undefined
     behaviour, for a process that was started with libasan.
 
@@ -115,7 +115,7 @@ def library(sanitize: bool = False) -> ctypes.CDLL:
 
 def has_operation(name: str) -> bool:
     """Whether the runtime executes `name`: "add_u32"."""
-    return hasattr(library(), f"op_{name}")
+    return hasattr(runtime(), f"op_{name}")
 
 
 def operation(lib: ctypes.CDLL, name: str) -> int:

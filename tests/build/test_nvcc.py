@@ -230,7 +230,7 @@ def test_host_code_becomes_a_library_that_is_kept_like_any_binary(nvcc: Compiler
           return cudaGetLastError();
         }
     """)
-    request = BuildRequest(source, (("VALUE", 3),), "sm_90", library=True)
+    request = BuildRequest(source, (("VALUE", 3),), "sm_90", host_code=True)
     binary = build([request], nvcc, cache)[request]
     assert isinstance(binary, Binary), binary
     assert ctypes.CDLL(str(binary.path))["launches"]
