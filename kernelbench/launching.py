@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
+
+from kernelbench.errors import Unsupported
 
 
 @dataclass(frozen=True)
@@ -54,3 +57,10 @@ class LaunchPlan:
     reasons: tuple[str, ...] = ()  # why these choices, for the reader of `kernelbench plan`
     debug: bool = False  # built with nvcc -G, which optimises nothing
     host: HostCall | None = None
+    alignment: int = 1  # bytes: every array must begin at a multiple; devices refuse those that do not
+
+    def check_alignment(self, addresses: Mapping[str, int]) -> None:
+        """Unsupported for arrays, by name where they begin, that the kernels cannot move by whole packs."""
+        for name, address in addresses.items():
+            if over := address % self.alignment:
+                raise Unsupported(f"{name} must begin at a multiple of {self.alignment} bytes, it begins {over} beyond")

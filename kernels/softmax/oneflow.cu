@@ -3,7 +3,7 @@
 //   y       T [rows, columns]; must not overlap x; written once
 //   T       float, __half, __nv_bfloat16; arithmetic in float, expf and / accurate
 //   needs   warp: columns <= 1024; shared: columns * 4 bytes + reduction fit 48 KB; uncached: nothing
-//           PACK 2 only where columns is even: both x and y are moved by whole packs
+//           PACK 2 only where columns is even: both x and y are moved by whole packs, and begin at one
 //   launch  at most 32 waves of blocks, each block going on to further rows:
 //           warp      grid ceil(rows / ROWS_PER_ACCESS / groups), block (GROUP, groups = 128 / GROUP)
 //           shared    grid rows, block BLOCK, columns * 4 bytes of dynamic shared memory

@@ -4,6 +4,7 @@ One source serves all: a technique and its compile-time constants are chosen by 
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 from kernelbench import dtypes
@@ -106,7 +107,8 @@ def _launch_plan(
     )
     defines = (("ONEFLOW_TECHNIQUE", f"ONEFLOW_{technique.upper()}"),)
     defines += tuple((f"ONEFLOW_{name}", value) for name, value in constants.items())
-    return LaunchPlan((launch,), defines, reasons=(reason,))
+    alignment = constants["PACK"] * dtypes.itemsize(case.dtype)
+    return LaunchPlan((launch,), defines, reasons=(reason,), alignment=alignment)
 
 
 def plan_warp(case: Case, device: DeviceProperties) -> LaunchPlan:
@@ -188,7 +190,7 @@ def plan(case: Case, device: DeviceProperties) -> LaunchPlan:
         chosen, reason = plan_shared(case, device), "columns >= 1024 and the row fits 48 KB: a block a row, kept there"
     else:
         chosen, reason = plan_uncached(case, device), "the row does not fit 48 KB: a block a row, read three times"
-    return LaunchPlan(chosen.launches, chosen.defines, reasons=(reason, *chosen.reasons))
+    return replace(chosen, reasons=(reason, *chosen.reasons))
 
 
 URL = "https://github.com/Oneflow-Inc/oneflow/blob/master/oneflow/core/cuda/softmax.cuh"

@@ -1,4 +1,4 @@
-"""Kernels of sums and of log-softmax on arrays that begin one element beyond an aligned address, on the simulator."""
+"""Kernels of sums and of softmax on arrays that begin one element beyond an aligned address, on the simulator."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ import pytest
 
 from kernelbench import dtypes
 from kernelbench.catalog import load_catalog
-from kernelbench.records import Case, Scalar
+from kernelbench.errors import Unsupported
+from kernelbench.records import Case, LaunchPlan, Scalar
+from tests.kernels.simulated import run_and_check
 from tests.simt.harness import Kernels
 
 CATALOG = load_catalog()
@@ -55,3 +57,30 @@ def test_right_on_arrays_that_are_not_aligned(h200, binaries, operation, name, s
     expected = (implementation.reference or defined.reference)(np, case, {"x": wide})["y"].reshape(-1)
     tolerance = defined.tolerance(case)
     assert (np.abs(got - expected) <= tolerance.absolute + tolerance.relative * np.abs(expected)).all()
+
+
+@pytest.mark.nvcc
+@pytest.mark.parametrize("name", [name for name, one in CATALOG.implementations["softmax"].items() if one.plan])
+def test_softmax_is_right_or_refuses(h200, binaries, name):
+    """Even rows, which OneFlow's kernels move by two elements at once."""
+    case, implementation = Case("softmax", (2, 3, 34, 34), -1, "float32"), CATALOG.implementations["softmax"][name]
+    plan = implementation.plan(case, h200)
+    beyond = {"x": 256 + 4, "y": 256 + 4}
+    if name.startswith("oneflow"):
+        with pytest.raises(Unsupported, match="x must begin at a multiple of 8 bytes, it begins 4 beyond"):
+            plan.check_alignment(beyond)
+        return
+    plan.check_alignment(beyond)
+    run_and_check(implementation, CATALOG.operations["softmax"], case, h200, binaries, 1)
+
+
+def test_oneflow_takes_odd_rows_anywhere(h200):
+    plan = CATALOG.implementations["softmax"]["oneflow"].plan(Case("softmax", (3, 33), -1, "float16"), h200)
+    plan.check_alignment({"x": 256 + 2, "y": 256 + 6})
+
+
+def test_each_array_is_looked_at():
+    plan = LaunchPlan(alignment=16)
+    plan.check_alignment({"x": 256, "y": 512 + 16})
+    with pytest.raises(Unsupported, match="y must begin at a multiple of 16 bytes, it begins 4 beyond"):
+        plan.check_alignment({"x": 256, "y": 512 + 20})

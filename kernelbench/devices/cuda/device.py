@@ -142,6 +142,7 @@ class CudaDevice:
             return _library_call(run, f"launching {implementation.name}")
         assert plan is not None
         assert binary is not None
+        plan.check_alignment({name: array.data.ptr for name, array in arrays.items()})
         buffers = {**arrays, **self._scratch_buffers(plan, id(arrays))}
         if plan.host is not None:
             return host_call(plan.host, binary, buffers, stream.ptr, f"launching {implementation.name}")
