@@ -4,7 +4,7 @@
     kernels/<operation>/<name>.py       defines IMPLEMENTATIONS; <name>.cu beside it is their source
     kernels/<operation>/_<name>.py      left alone
 A further folder of the same layout (specimens, a user's own) may add implementations of operations
-that an earlier one defines. Modules are loaded by path under names of their own, so that
+that an earlier one defines, and operations. Modules are loaded by path under names of their own, so that
 kernels/softmax/torch.py stands in nobody's way.
 """
 
@@ -13,18 +13,19 @@ from __future__ import annotations
 import importlib.util
 import re
 import sys
-import traceback
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
 
 from kernelbench import places
-from kernelbench.errors import InputError, Problem, ProblemsError
+from kernelbench.errors import InputError, Problem, ProblemsError, raised_at
+from kernelbench.guarded import guarded_implementation, guarded_operation
 from kernelbench.records import Implementation, Operation
+from kernelbench.texts import printable
 
-_NAME = re.compile(r"[a-z][a-z0-9_]*")
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _OPERATION_FILE = "operation.py"
 
 
@@ -34,28 +35,34 @@ class Catalog:
 
     operations: Mapping[str, Operation]
     implementations: Mapping[str, Mapping[str, Implementation]]
+    own: Mapping[str, Sequence[str]] = field(default_factory=dict)  # those of the user's folders, by operation
 
 
-def load_catalog(folders: Sequence[Path] | None = None, *, specimens: bool = False) -> Catalog:
-    """Read `folders` (the project's kernels if None) and, if asked for, the specimens: kernels that are wrong.
+def load_catalog(
+    folders: Sequence[Path] | None = None, *, specimens: bool = False, own: Sequence[Path] = ()
+) -> Catalog:
+    """Read `folders` (the project's kernels if None), if asked for the specimens, kernels that are wrong, and `own`,
+    the user's folders, whose Python is run by this.
 
     Raises ProblemsError, an InputError, with all that is wrong in the files, and InputError for a
-    folder that does not exist.
+    folder that does not exist or holds no kernels.
     """
     chosen = [places.KERNELS] if folders is None else list(folders)
     if specimens:
         chosen.append(places.SPECIMENS)
     reader = _Reader()
-    for folder in chosen:
+    for folder in (*chosen, *dict.fromkeys(own)):
         if not folder.is_dir():
             raise InputError(f"{folder}: no such folder; expected one that holds <operation>/<name>.py")
-        for operation_folder in sorted(folder.iterdir()):
-            # A folder without modules (headers shared by all kernels) is no operation.
-            if operation_folder.is_dir() and any(_modules(operation_folder)):
-                reader.read(operation_folder)
+        reader.read_folder(folder, own=folder in own)
     if reader.problems:
         raise ProblemsError(reader.problems)
-    return Catalog(reader.operations, {name: reader.implementations[name] for name in reader.operations})
+    return Catalog(reader.operations, {name: reader.implementations[name] for name in reader.operations}, reader.own)
+
+
+def is_name(text: str) -> bool:
+    """Whether an operation or implementation may be called so: a name of files and of C functions."""
+    return bool(_NAME.fullmatch(text))
 
 
 class _Reader:
@@ -64,9 +71,24 @@ class _Reader:
     def __init__(self) -> None:
         self.operations: dict[str, Operation] = {}
         self.implementations: dict[str, dict[str, Implementation]] = {}
+        self.own: dict[str, list[str]] = {}
         self.problems: list[Problem] = []
+        self._in_own = False  # whether the folder being read is the user's
         self._definitions: dict[str, Path] = {}  # operation -> the file that defines it
         self._modules: dict[tuple[str, str], Path] = {}  # (operation, implementation) -> its file
+
+    def read_folder(self, folder: Path, *, own: bool) -> None:
+        self._in_own = own
+        if own and folder.resolve() in (places.KERNELS.resolve(), places.SPECIMENS.resolve()):
+            self._problem(folder, "kernelbench's own folder; what is in it is there without --kernels")
+            return
+        # A folder without modules (headers shared by all kernels) is no operation.
+        found = [one for one in sorted(folder.iterdir()) if one.is_dir() and any(_modules(one))]
+        if own and not found:
+            text = "no kernels here; expected <operation>/<name>.py, as `kernelbench new softmax/my_kernel` writes it"
+            self._problem(folder, text)
+        for operation_folder in found:
+            self.read(operation_folder)
 
     def read(self, folder: Path) -> None:
         operation_file = folder / _OPERATION_FILE
@@ -98,7 +120,7 @@ class _Reader:
         elif not _NAME.fullmatch(name):
             self._problem(path, _bad_name("operation", name))
         else:
-            self.operations[name] = operation
+            self.operations[name] = guarded_operation(operation, path) if self._in_own else operation
             self.implementations.setdefault(name, {})
 
     def _read_implementations(self, path: Path) -> None:
@@ -124,6 +146,9 @@ class _Reader:
             self._problem(path, f"implementation '{name}' has a plan but no kernel: expected {source.name} beside it")
         else:
             self._modules[operation, name] = path
+            if self._in_own:
+                implementation = guarded_implementation(implementation, path)
+                self.own.setdefault(operation, []).append(name)
             self.implementations.setdefault(operation, {})[name] = replace(
                 implementation, operation=operation, source=source if source.is_file() else None
             )
@@ -139,9 +164,9 @@ class _Reader:
         sys.modules[name] = module  # dataclasses look their own module up there
         try:
             spec.loader.exec_module(module)
-        except Exception as error:  # foreign code: whatever it raises is a mistake in that file
+        except (Exception, SystemExit) as error:  # foreign code: whatever it raises is a mistake in that file
             del sys.modules[name]
-            self._problem(path, f"cannot be imported: {type(error).__name__}: {error}", _line(error, path))
+            self._problem(path, f"cannot be imported: {type(error).__name__}: {error}", raised_at(error, path))
             return None
         return module
 
@@ -153,17 +178,9 @@ def _modules(folder: Path) -> Iterator[Path]:
     return (path for path in sorted(folder.glob("*.py")) if not path.name.startswith("_"))
 
 
-def _line(error: Exception, path: Path) -> int:
-    """The line of `path` that the error left from; 0 if it has none."""
-    if isinstance(error, SyntaxError) and error.filename == str(path):
-        return error.lineno or 0
-    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
-    return lines[-1] or 0 if lines else 0
-
-
 def _shown(value: object) -> str:
-    return "nothing" if value is None else f"{value!r:.60}"
+    return "nothing" if value is None else printable(f"{value!r:.60}")
 
 
 def _bad_name(kind: str, name: str) -> str:
-    return f"{kind} name {name!r}: expected small letters, digits and '_', a letter first"
+    return f"{kind} name {name!r}: expected small letters, digits and '_', a letter first, at most 64"

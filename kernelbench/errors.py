@@ -16,6 +16,7 @@ KernelbenchError            shown as one message, never a traceback; its `exit_c
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -93,3 +94,12 @@ class DeviceError(KernelbenchError):
 
 class DeviceLost(DeviceError):
     """The device context is unusable (illegal address, launch failure, ...)."""
+
+
+def raised_at(error: BaseException, path: Path) -> int:
+    """The line of the Python file `path` that an error left from; 0 if it has none."""
+    file = str(path.absolute())  # as Python names the files of modules
+    if isinstance(error, SyntaxError) and error.filename == file:
+        return error.lineno or 0
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
+    return lines[-1] or 0 if lines else 0

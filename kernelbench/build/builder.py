@@ -17,7 +17,7 @@ from threading import Lock
 from kernelbench.build.cache import CUBIN, LIBRARY, PTX, Cache, Entry, cache_key
 from kernelbench.build.compiler import Compiler
 from kernelbench.build.facts import entry_facts
-from kernelbench.build.request import BuildRequest, shown_path
+from kernelbench.build.request import BuildRequest, require_plain, shown_path
 from kernelbench.build.sass import cross_check_all, disassemble
 from kernelbench.errors import BuildError
 from kernelbench.records import Binary
@@ -50,6 +50,7 @@ def build(
     InputError for a source or cache folder that cannot be read or written. Whatever else ends
     this, Ctrl-C included, ends the compilers too and leaves no half-made entry.
     """
+    require_plain(cache_folder.absolute())  # its files are named to nvcc
     cache = Cache(cache_folder)
     keys = {request: cache_key(request, compiler) for request in dict.fromkeys(requests)}
     results: dict[BuildRequest, Binary | BuildError] = {}

@@ -8,15 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernelbench import places
+from kernelbench.argument_checks import define_problem
 from kernelbench.build.compiler import Compiler
 from kernelbench.errors import InputError
 from kernelbench.launching import LaunchPlan
 
 FLAGS = ("-O3", "-std=c++17", "-lineinfo")
 
-_DEFINE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_DEFINE_VALUE = re.compile(r"[A-Za-z0-9_.]+")
 _ARCHITECTURE = re.compile(r"sm_\d+[af]?")
+# nvcc hands its command line on to a shell, within double quotes, and takes a list apart at its commas.
+_NOT_PLAIN = re.compile(r"""[$`"\\,\x00-\x1f\x7f]""")
 _INCLUDE = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*(?:\"([^\"\n]+)\"|<([^>\n]+)>|(\w+))", re.MULTILINE)
 
 
@@ -38,14 +39,10 @@ class BuildRequest:
     def __post_init__(self) -> None:
         if not _ARCHITECTURE.fullmatch(self.architecture):
             raise InputError(f"architecture {self.architecture!r}: expected the form sm_90")
-        names = [name for name, _ in self.defines]
-        for name, value in self.defines:
-            if not _DEFINE_NAME.fullmatch(name) or names.count(name) > 1:
-                raise InputError(f"{self.source}: define {name!r}: expected a C identifier, each one once")
-            if not isinstance(value, int) and not _DEFINE_VALUE.fullmatch(value):
-                raise InputError(
-                    f"{self.source}: define {name}={value!r}: expected an integer, or letters, digits, '_' and '.'"
-                )
+        if problem := define_problem(self.defines):
+            raise InputError(f"{self.source}: {problem}")
+        for path in (self.source.absolute(), *self.include_folders):
+            require_plain(path)
 
     @property
     def include_folders(self) -> tuple[Path, ...]:
@@ -118,6 +115,12 @@ class BuildRequest:
                 header = next((folder / name for folder in folders if (folder / name).is_file()), None)
                 if header is not None:
                     waiting.append((name, header.resolve()))
+
+
+def require_plain(path: Path) -> None:
+    """InputError for a path that nvcc would not take as it is."""
+    if found := _NOT_PLAIN.search(str(path)):
+        raise InputError(f"{str(path)!r}: nvcc cannot be given a path with {found[0]!r} in it; move or rename it")
 
 
 def shown_path(path: Path) -> str:
