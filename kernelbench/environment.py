@@ -30,6 +30,7 @@ def start_environment(suite: Suite, seed: int, arguments: Sequence[str]) -> dict
         "operation": suite.operation,
         "baseline": suite.baseline,
         "claims": list(suite.claims),
+        **({"step": asdict(suite.step)} if suite.step else {}),
         "started": now(),
         "finished": None,
         "command": command_text(arguments),
@@ -40,15 +41,18 @@ def start_environment(suite: Suite, seed: int, arguments: Sequence[str]) -> dict
 
 
 def implementations_text(implementations: Iterable[Implementation]) -> Mapping[str, Any]:
-    """Who they are and whose algorithm, for the report of a run that has travelled."""
+    """Who they are and whose algorithm, for the report of a run that has travelled. Names are those of one operation,
+    so where there are several it stands before the name: `relu/packed`."""
+    found = list(implementations)
+    several = len({one.operation for one in found}) > 1
     return {
-        one.name: {
+        f"{one.operation}/{one.name}" if several else one.name: {
             "summary": one.summary,
             "arithmetic": one.arithmetic,
             "role": one.role,
             "origin": asdict(one.origin),
         }
-        for one in implementations
+        for one in found
     }
 
 

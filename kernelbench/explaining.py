@@ -41,18 +41,18 @@ def explain(request: Request, gpu: str | None, progress: Progress, *, lines: boo
     from kernelbench.compare import read_ledger
     from kernelbench.explain import explain_case, listings
 
-    catalog, ledger = load_catalog(specimens=True), read_ledger(places.LEDGER)
+    catalog, ledger = load_catalog(specimens=True, own=request.kernels), read_ledger(places.LEDGER)
     suites = pipeline.read_suites(request, catalog)
     properties = pipeline.gpu_properties(gpu or DEFAULT_GPU)
     device = pipeline.opened(replace(request, device=f"simulated:{gpu or DEFAULT_GPU}"), progress)
     assert isinstance(device, CountingDevice)
     compiler = find_compiler(request.nvcc)
     for suite in suites:
-        operation = catalog.operations[suite.operation]
-        claims = claims_about(ledger, suite.operation, suite.name)
-        plans = plan_suite(suite, operation, catalog.implementations[suite.operation], properties)
+        plans = plan_suite(suite, catalog, properties)
         plans, _ = made_ready(plans, device, compiler, progress)
         for plan in plans:
+            operation = catalog.operations[plan.case.operation]
+            claims = claims_about(ledger, operation.name, suite.name)
             counting = Counting(device, operation, plan)
             with progress.stage(f"Counting {plan.case.key}", len(plan.planned)) as advance:
                 for name in counting.run(request.seed):

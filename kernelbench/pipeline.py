@@ -82,15 +82,13 @@ def run_suite(
     from kernelbench.measure.timing import CACHES
 
     started = time.monotonic()
-    operation = catalog.operations[suite.operation]
-    implementations = catalog.implementations[suite.operation]
-    plans = plan_suite(suite, operation, implementations, device.properties)
+    plans = plan_suite(suite, catalog, device.properties)
     folder = request.out or new_folder(suite, device.name, resume=request.resume)
     state = environment.start_environment(suite, request.seed, request.arguments)
     state.update(
         device=dict(device.environment()),
         limits=environment.limits_text(limits) if limits else {},
-        implementations=environment.implementations_text(implementations[name] for name in suite.implementations),
+        implementations=environment.implementations_text(one.implementation for plan in plans for one in plan.planned),
     )
     finished = finished_keys(folder, state, resume=request.resume)
     state = resumed(folder, state) if finished else state
@@ -112,6 +110,7 @@ def run_suite(
     doing = "Counting" if isinstance(device, CountingDevice) else "Measuring"
     with progress.stage(f"{doing} {suite.name} on {device.name}", total_weight(device, plans)) as advance:
         for plan in plans:
+            operation = catalog.operations[plan.case.operation]
             case_run, done = CaseRun(device, operation, plan), shares(advance, device, plan)
             try:
                 case_run.run(settings, done)
@@ -140,12 +139,11 @@ def check(request: Request, progress: Progress) -> Iterator[Result]:
     device = opened(request, progress)
     compiler = find_compiler(request.nvcc)
     for suite in suites:
-        operation = catalog.operations[suite.operation]
-        plans = plan_suite(suite, operation, catalog.implementations[suite.operation], device.properties)
+        plans = plan_suite(suite, catalog, device.properties)
         plans, _ = made_ready(plans, device, compiler, progress)
         with progress.stage(f"Checking {suite.name} on {device.name}", total_weight(device, plans)) as advance:
             for plan in plans:
-                done = shares(advance, device, plan)
+                operation, done = catalog.operations[plan.case.operation], shares(advance, device, plan)
                 yield from CaseRun(device, operation, plan).run(Settings(request.seed), done)
                 done(1.0)
 
@@ -179,7 +177,7 @@ def read_suites(request: Request, catalog: Catalog) -> list[Suite]:
     for name in request.suites:
         path = find_suite(name, places.SUITES)
         suite = read_suite(path, catalog.operations, catalog.implementations, claims)
-        if request.specimens:
+        if request.specimens and suite.step is None:  # a step has no place for a kernel that is wrong
             specimens = [
                 one.name for one in catalog.implementations[suite.operation].values() if one.role == "specimen"
             ]
@@ -192,10 +190,7 @@ def read_suites(request: Request, catalog: Catalog) -> list[Suite]:
 def planned(request: Request, gpu: DeviceProperties) -> list[tuple[Suite, tuple[CasePlan, ...]]]:
     """Every suite with its launch plans for `gpu`."""
     catalog = load_catalog(specimens=True)
-    return [
-        (suite, plan_suite(suite, catalog.operations[suite.operation], catalog.implementations[suite.operation], gpu))
-        for suite in read_suites(request, catalog)
-    ]
+    return [(suite, plan_suite(suite, catalog, gpu)) for suite in read_suites(request, catalog)]
 
 
 def gpu_properties(name: str | None) -> DeviceProperties:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from kernelbench.errors import InputError, MissingLibrary, Unsupported
 from kernelbench.records import (
@@ -23,6 +24,9 @@ from kernelbench.records import (
     Status,
     Suite,
 )
+
+if TYPE_CHECKING:
+    from kernelbench.catalog import Catalog
 
 
 @dataclass(frozen=True)
@@ -43,18 +47,17 @@ class CasePlan:
     inputs: tuple[str, ...] = ()  # names of the arrays that are read
 
 
-def plan_suite(
-    suite: Suite, operation: Operation, implementations: Mapping[str, Implementation], device: DeviceProperties
-) -> tuple[CasePlan, ...]:
+def plan_suite(suite: Suite, catalog: Catalog, device: DeviceProperties) -> tuple[CasePlan, ...]:
     """The suite's cases in order, each with its implementations in the suite's order."""
-    chosen = [implementations[name] for name in suite.implementations]
-    return tuple(
-        CasePlan(
-            case,
-            tuple(plan_case(case, operation, implementation, device) for implementation in chosen),
-            tuple(spec.name for spec in operation.arrays(case) if spec.role == "input"),
-        )
-        for case in suite.cases
+    return tuple(_plan_all(suite, case, catalog, device) for case in suite.cases)
+
+
+def _plan_all(suite: Suite, case: Case, catalog: Catalog, device: DeviceProperties) -> CasePlan:
+    operation, implementations = catalog.operations[case.operation], catalog.implementations[case.operation]
+    return CasePlan(
+        case,
+        tuple(plan_case(case, operation, implementations[name], device) for name in suite.names_for(case)),
+        tuple(spec.name for spec in operation.arrays(case) if spec.role == "input"),
     )
 
 

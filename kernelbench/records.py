@@ -39,7 +39,7 @@ class Case:
     shape: tuple[int, ...]
     axis: int  # as written in the suite: -1 is the last
     dtype: str
-    axes: tuple[tuple[str, int], ...] = ()  # values of the suite's axes, ("seq", 512)
+    axes: tuple[tuple[str, int | str], ...] = ()  # values of the suite's axes, ("seq", 512); of a step ("part", "relu")
     parameters: tuple[tuple[str, int | float | str | bool], ...] = ()  # of the operation, ("scale", 0.125)
 
     @cached_property
@@ -82,19 +82,52 @@ class Case:
 
 
 @dataclass(frozen=True)
+class Part:
+    """What a step calls so many times: one case, and who computes it in the unfused step and in the fused one."""
+
+    name: str
+    operation: str
+    case: str  # its key
+    calls: int
+    unfused: str = ""  # '' where that step does not have this part
+    fused: str = ""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Who runs its case."""
+        return tuple(dict.fromkeys(name for name in (self.unfused, self.fused) if name))
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of a larger computation, as far as operations of the catalog make it up."""
+
+    parts: tuple[Part, ...]
+    leaves_out: str  # what else a step does, in words
+
+
+@dataclass(frozen=True)
 class Suite:
     """A suite file, read: its cases and who runs them."""
 
     name: str  # the file's stem
     path: Path
     title: str
-    operation: str
+    operation: str  # '' of a step, whose parts have one each
     cases: tuple[Case, ...]
     implementations: tuple[str, ...]
     baseline: str | None = None  # an implementation's name
     claims: tuple[str, ...] = ()  # ids of the ledger
     description: str = ""
     caches: tuple[str, ...] = ("cold", "warm")
+    step: Step | None = None
+
+    def names_for(self, case: Case) -> tuple[str, ...]:
+        """Who runs this case: every implementation, but of a step those of the case's part."""
+        if self.step is None:
+            return self.implementations
+        own = {name for part in self.step.parts if part.case == case.key for name in part.names}
+        return tuple(name for name in self.implementations if name in own)
 
 
 # ---- What is computed ----------------------------------------------------------------------------

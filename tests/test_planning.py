@@ -10,6 +10,7 @@ import pytest
 
 from kernelbench.catalog import load_catalog
 from kernelbench.devices.known import KNOWN
+from kernelbench.catalog import Catalog
 from kernelbench.errors import InputError, MissingLibrary, Unsupported
 from kernelbench.planning import (
     input_loads,
@@ -126,7 +127,7 @@ def test_a_suite_is_planned_in_its_own_order() -> None:
     kernels = {name: kernel(lambda case, device: LaunchPlan((GOOD,)), name) for name in ("a", "b", "c")}
     cases = (CASE, Case("softmax", (1, 2), -1, "float32"))
     suite = Suite("s", Path("s.yaml"), "", "softmax", cases, ("c", "a"))
-    plans = plan_suite(suite, OPERATION, kernels, H200)
+    plans = plan_suite(suite, Catalog({"softmax": OPERATION}, {"softmax": kernels}), H200)
     assert [plan.case for plan in plans] == list(cases)
     assert [[one.implementation.name for one in plan.planned] for plan in plans] == [["c", "a"]] * 2
 

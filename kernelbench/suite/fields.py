@@ -102,6 +102,8 @@ _SINGULAR = {
     "operation": "operation",
     "implementations": "implementation",
     "baseline": "baseline",
+    "unfused": "implementation",
+    "fused": "implementation",
     "claims": "claim",
     "caches": "cache state",
     "dtype": "dtype",

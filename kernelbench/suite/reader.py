@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from kernelbench.records import Operation, Suite
@@ -14,11 +15,13 @@ from kernelbench.suite.fields import Fields
 from kernelbench.suite.find import require_file
 from kernelbench.suite.problems import Problems, shown, suggest
 from kernelbench.suite.shapes import NAME
+from kernelbench.suite.step import read_step
 
 CACHES = ("cold", "warm")
 _BLOCK_KEYS = ("shape", "axis", "axes", "dtype", "parameters")
 _KEYS = (
     "title", "description", "operation", *_BLOCK_KEYS, "cases", "implementations", "baseline", "claims", "caches",
+    "step", "leaves_out",
 )  # fmt: skip
 _CLAIM = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
@@ -38,31 +41,48 @@ def read_suite(
     require_file(path)
     problems = Problems(_short(path))
     fields = Fields(read_document(path, problems), _KEYS, "", problems)
-    for key in ("title", "operation", "implementations"):
+    fields.require("title")
+    suite = Suite(
+        name=path.stem,
+        path=path,
+        title=fields.text("title") or "",
+        operation="",
+        cases=(),
+        implementations=(),
+        claims=fields.names("claims", _CLAIM, claim_ids),
+        description=fields.text("description", lines=True) or "",
+        caches=fields.names("caches", NAME, CACHES) or CACHES,
+    )
+    fill = _with_step if "step" in fields else _with_operation
+    suite = fill(suite, fields, operations, implementations)
+    problems.raise_any()
+    return suite
+
+
+def _with_operation(
+    suite: Suite, fields: Fields, operations: Mapping[str, Operation], implementations: Mapping[str, Collection[str]]
+) -> Suite:
+    """One operation, whose implementations all run every case."""
+    for key in ("operation", "implementations"):
         fields.require(key)
-    title = fields.text("title")
-    description = fields.text("description", lines=True)
+    if "leaves_out" in fields:
+        fields.problems.add(fields.line_of("leaves_out"), "'leaves_out' is what a step leaves out; there is no 'step'")
     name = fields.name("operation", NAME, operations)
     operation = operations[name] if name else None
     names = fields.names("implementations", NAME, implementations.get(name, ()) if name else None)
     baseline = _read_baseline(fields, names)
-    claims = fields.names("claims", _CLAIM, claim_ids)
-    caches = fields.names("caches", NAME, CACHES)
     blocks = _read_blocks(fields, operation)
-    cases = expand(blocks, operation, problems) if operation else ()
-    problems.raise_any()
-    return Suite(
-        name=path.stem,
-        path=path,
-        title=title or "",
-        operation=name or "",
-        cases=cases,
-        implementations=names,
-        baseline=baseline,
-        claims=claims,
-        description=description or "",
-        caches=caches or CACHES,
-    )
+    cases = expand(blocks, operation, fields.problems) if operation else ()
+    return replace(suite, operation=name or "", cases=cases, implementations=names, baseline=baseline)
+
+
+def _with_step(
+    suite: Suite, fields: Fields, operations: Mapping[str, Operation], implementations: Mapping[str, Collection[str]]
+) -> Suite:
+    """Parts of several operations, each with implementations of its own."""
+    step, cases = read_step(fields, operations, implementations)
+    names = tuple(dict.fromkeys(name for part in step.parts for name in part.names))
+    return replace(suite, cases=cases, implementations=names, step=step)
 
 
 def _short(path: Path) -> Path:

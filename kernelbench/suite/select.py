@@ -54,7 +54,8 @@ def select_cases(suite: Suite, filters: Sequence[str]) -> Suite:
 
 
 def select_implementations(suite: Suite, names: Sequence[str]) -> Suite:
-    """The suite with these implementations only ('ft,oneflow' is two), in the suite's order.
+    """The suite with these implementations only ('ft,oneflow' is two), in the suite's order, and the cases that any of
+    them runs.
 
     `baseline` stays as it is even when it is left out, for its name is still what claims are about.
     Raises InputError for a name that the suite does not have.
@@ -66,7 +67,8 @@ def select_implementations(suite: Suite, names: Sequence[str]) -> Suite:
             raise InputError(f"suite '{suite.name}' has no implementation {shown(name)}{nearest}")
     if not wanted:
         raise InputError(f"no implementation named; suite '{suite.name}' has {', '.join(suite.implementations)}")
-    return replace(suite, implementations=tuple(name for name in suite.implementations if name in wanted))
+    chosen = replace(suite, implementations=tuple(name for name in suite.implementations if name in wanted))
+    return replace(chosen, cases=tuple(case for case in suite.cases if chosen.names_for(case)))
 
 
 def _values(case: Case) -> dict[str, int | float | str]:
