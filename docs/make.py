@@ -3,11 +3,13 @@
     python docs/make.py              write what is out of date, and say which files those were
     python docs/make.py --check      write nothing; exit 1 if something is out of date
     python docs/make.py --run DIR    show this run in README.md in place of the recorded one
+    python docs/make.py --results DIR    judge claims on the runs in DIR/h200 and DIR/simulated
 
 Needs kernelbench installed (pip install -e .), but no GPU.
 
 README.md        the blocks between `<!-- made by docs/make.py: NAME -->` and `<!-- end -->`
 docs/cli.md      the whole page, from `--help` of every command
+docs/claims.md   the whole page, see claims_page.py
 docs/measuring.md             the table of agreement with NVBench
 docs/explaining.md            its tables of metrics and rules
 docs/reading-a-report.md      its tables of columns
@@ -26,11 +28,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import claims_page
 import click
 
+from kernelbench import places
 from kernelbench.cli import cli
 from kernelbench.counted import METRICS
 from kernelbench.explain import RULES
+from kernelbench.standings import standings
 from kernelbench.units import rate_text, share_text, time_text
 
 if TYPE_CHECKING:
@@ -269,9 +274,12 @@ def speed_block() -> str:
 # ---- All of it -----------------------------------------------------------------------------------
 
 
-def pages(run: Path = RECORDED) -> Mapping[Path, str]:
+def pages(run: Path = RECORDED, results: Path = places.RECORDED) -> Mapping[Path, str]:
     """Every page that this makes, wholly or in part, as it should read."""
     from kernelbench.report import columns_page
+
+    judged = standings(results)
+    summary = f"{claims_page.summary(judged)} [Every one of them, and why](docs/claims.md)."
 
     readme, columns = ROOT / "README.md", ROOT / "docs" / "reading-a-report.md"
     measuring, explaining = ROOT / "docs" / "measuring.md", ROOT / "docs" / "explaining.md"
@@ -279,8 +287,9 @@ def pages(run: Path = RECORDED) -> Mapping[Path, str]:
     explanation = {"metrics": metrics_block(), "rules": rules_block()}
     simulation = {"hardware": hardware_block(), "speed": speed_block()}
     return {
-        readme: with_blocks(readme.read_text(encoding="utf-8"), readme_blocks(run)),
+        readme: with_blocks(readme.read_text(encoding="utf-8"), {**readme_blocks(run), "summary": summary}),
         ROOT / "docs" / "cli.md": cli_page(),
+        ROOT / "docs" / "claims.md": claims_page.claims_page(judged),
         measuring: with_blocks(measuring.read_text(encoding="utf-8"), {"agreement": agreement_block()}),
         explaining: with_blocks(explaining.read_text(encoding="utf-8"), explanation),
         simulator: with_blocks(simulator.read_text(encoding="utf-8"), simulation),
@@ -296,8 +305,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Make the parts of the documents that show output.")
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if something is out of date")
     parser.add_argument("--run", type=Path, default=RECORDED, help="the run that README.md shows")
+    parser.add_argument("--results", type=Path, default=places.RECORDED, help="the recorded runs that claims are on")
     options = parser.parse_args()
-    made = pages(options.run)
+    made = pages(options.run, options.results)
     old = out_of_date(made)
     for path in old:
         if not options.check:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from kernelbench import places, runs
 from kernelbench.catalog import load_catalog
 from kernelbench.errors import KernelbenchError, NoDevice
+from kernelbench.standings import standings
 
 
 @dataclass(frozen=True)
@@ -79,22 +80,15 @@ def all_runs() -> Listing:
 
 
 def claims() -> Listing:
-    """Every claim of the ledger with its verdict on the run that kernelbench ships."""
-    from kernelbench.compare import judge, read_ledger
-    from kernelbench.results import read_run
-
-    ledger = read_ledger(places.LEDGER)
-    verdicts = {
-        verdict.id: verdict
-        for folder in runs.shipped_runs()
-        for verdict in judge(read_run(folder), ledger)
-        if verdict.verdict != "not measured" or verdict.id not in ledger
-    }
-    rows = [
-        (one.id, one.title, ", ".join(one.suites), verdicts[one.id].verdict if one.id in verdicts else "")
-        for one in sorted(ledger.values(), key=lambda one: not one.suites)
-    ]
-    note = "verdicts: on the recorded runs that kernelbench ships; none: a figure without a claim, or not measured"
+    """Every entry of the ledger with its verdict on the runs that kernelbench ships, and what decided it."""
+    rows = []
+    for one in standings():
+        verdict = f"{one.verdict}, by {one.decided_by}" if one.verdict not in ("", "not measured") else one.verdict
+        rows.append((one.claim.id, one.claim.title, ", ".join(one.claim.suites), verdict))
+    note = (
+        "verdicts: on the recorded runs that kernelbench ships; counters are those of its recorded simulator runs; "
+        "none: figures without a claim. docs/claims.md says more of each"
+    )
     return Listing("Claims", ("id", "what was published", "suites", "verdict"), rows, note)
 
 

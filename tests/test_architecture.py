@@ -21,6 +21,7 @@ ABOVE = {
     "answers": 2,
     "building": 2,
     "doctor": 2,
+    "standings": 2,
     "listing": 2,
     "pipeline": 3,
     "explaining": 3,

@@ -3,7 +3,7 @@
 Works on any run on disk; needs no GPU.
 """
 
-from kernelbench.compare.claims import judge, write_comparison
+from kernelbench.compare.claims import explain_verdicts, judge, write_comparison
 from kernelbench.compare.ledger import computed_flags, figures, figures_table, read_ledger
 from kernelbench.compare.ratios import PUBLISHED, compare_within
 from kernelbench.compare.schema import FLAGS
@@ -16,6 +16,7 @@ __all__ = [
     "ClaimVerdict",
     "compare_within",
     "computed_flags",
+    "explain_verdicts",
     "figures",
     "figures_table",
     "judge",

@@ -16,6 +16,7 @@ from kernelbench.compare.ledger import Ledger
 from kernelbench.compare.measured import Measured
 from kernelbench.compare.schema import FIGURES_ONLY
 from kernelbench.compare.verdicts import ClaimVerdict
+from kernelbench.compare.why import why
 from kernelbench.counted import Counted, counted_of_run
 from kernelbench.errors import InputError, ResultsError
 from kernelbench.records import Claim
@@ -42,6 +43,26 @@ def judge(
         ids = ids or [claim.id for claim in ledger.values() if run.suite in claim.suites]
     measured = Measured(run, counted_of_run(run) or counted)
     return [_judge_one(measured, _entry(ledger, id_), ledger) for id_ in ids]
+
+
+def explain_verdicts(
+    run: Run,
+    ledger: Ledger,
+    verdicts: Sequence[ClaimVerdict],
+    counted: Mapping[str, Mapping[str, Counted]] | None = None,
+) -> dict[str, str]:
+    """Why each claim came out so, by id: what the ledger says of that verdict, then what counters say of it."""
+    measured = Measured(run, counted_of_run(run) or counted)
+    return {one.id: _why(measured, ledger[one.id], one, ledger) for one in verdicts if one.id in ledger}
+
+
+def _why(measured: Measured, claim: Claim, found: ClaimVerdict, ledger: Ledger) -> str:
+    parts = [why(measured, claim, found.verdict)] if found.verdict != "not measured" else []
+    if claim.kind != "explanation" and claim.document.get("explanation"):
+        counts = KINDS["explanation"](measured, claim, ledger)
+        if counts.verdict != "not measured":
+            parts.append(counts.sentence)
+    return " ".join(part for part in parts if part)
 
 
 def _entry(ledger: Ledger, id_: str) -> Claim:

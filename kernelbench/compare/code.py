@@ -53,12 +53,12 @@ def longer_code(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdic
 
 def _codes(measured: Measured, case: MeasuredCase, names: Sequence[str]) -> dict[str, Code]:
     """Of those that the run has the code of."""
-    found = {name: _code(measured, case.key, name) for name in names}
+    found = {name: code_of(measured, case.key, name) for name in names}
     return {name: code for name, code in found.items() if code}
 
 
-def _code(measured: Measured, case: str, name: str) -> Code:
-    """Empty where the run does not have the code of every launch."""
+def code_of(measured: Measured, case: str, name: str) -> Code:
+    """Hash and instructions of every launch; empty where the run does not have the code of every launch."""
     rows = measured.run.rows
     mine = rows[(rows["case"] == case) & (rows["implementation"] == name)]
     known: Mapping[str, Any] = measured.run.environment.get("code", {})

@@ -32,6 +32,14 @@ FLAGS: Mapping[str, str] = {
 
 TRENDS: Mapping[str, str] = {"falls": "falling", "rises": "rising", "any": ""}  # of a curve, and how it is told
 
+# What shows why a claim comes out as it does on the recorded run.
+SOURCES: Mapping[str, str] = {
+    "counters": "what the simulator counted of the same kernels on the same case",
+    "machine code": "the code that ran, as its run recorded it or as nvdisasm shows it",
+    "launches": "grid, block and shared memory of what ran, as its run recorded them",
+    "times": "other times of the same run",
+}
+
 Check = Callable[[Any], str]  # what is wrong with a value, "" for nothing
 
 
@@ -180,7 +188,15 @@ _ENTRY_OPTIONAL: Mapping[str, Check] = {
     "implementations": _mapping,
     "figures": _list,
     "claim": _mapping,
+    "no_claim": text,  # instead of a claim: why there is none
     "explanation": _list,
+    "why": _list,
+}
+VERDICTS = ("holds", "holds in part", "does not hold")
+_WHY: Mapping[str, Check] = {
+    "verdict": _word_of(dict.fromkeys(VERDICTS, "")),  # of the recorded run, which this explains
+    "source": _word_of(SOURCES),
+    "text": text,
 }
 _STATEMENT: Mapping[str, Check] = {
     "says": text,
@@ -221,7 +237,11 @@ def problems(document: Any, file_stem: str) -> Iterator[str]:
     yield from _flag_problems(document.get("flags"))
     if isinstance(document.get("claim"), dict):
         yield from _claim_problems(document["claim"])
+    if ("claim" in document) == ("no_claim" in document):
+        yield "claim: expected either a claim, or no_claim with the reason why there is none"
     yield from _statement_problems(document)
+    for index, entry in enumerate(document["why"] if isinstance(document.get("why"), list) else []):
+        yield from _entry_problems(f"why[{index}]", entry, _WHY, {})
     figures = document.get("figures", [])
     names = document.get("implementations", {})
     for index, figure in enumerate(figures if isinstance(figures, list) else []):
@@ -263,11 +283,16 @@ def _statement_problems(document: Mapping[str, Any]) -> Iterator[str]:
     if isinstance(claim, dict) and claim.get("kind") == "explanation" and not entries:
         yield "explanation: missing; expected statements that counters can decide, as the claim's kind asks for"
     for index, entry in enumerate(entries if isinstance(entries, list) else []):
-        place = f"explanation[{index}]"
-        if isinstance(entry, dict):
-            yield from _keys(place, entry, _STATEMENT, _STATEMENT_OPTIONAL)
-        else:
-            yield f"{place}: expected a mapping, got {entry!r}"
+        yield from _entry_problems(f"explanation[{index}]", entry, _STATEMENT, _STATEMENT_OPTIONAL)
+
+
+def _entry_problems(
+    place: str, entry: Any, required: Mapping[str, Check], optional: Mapping[str, Check]
+) -> Iterator[str]:
+    if isinstance(entry, dict):
+        yield from _keys(place, entry, required, optional)
+    else:
+        yield f"{place}: expected a mapping, got {entry!r}"
 
 
 def _figure_problems(place: str, figure: Any, names: Mapping[str, Any]) -> Iterator[str]:

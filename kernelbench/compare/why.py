@@ -1,0 +1,157 @@
+"""Why a claim comes out as it does on the recorded run: sentences of the ledger, with numbers out of the run.
+
+An entry lists them under `why:`, each for one verdict, so that none is shown beside another one:
+
+    why:
+      - verdict: does not hold
+        source: machine code           # one of schema.SOURCES: what shows it
+        text: >
+          Both are {remainder.instructions} instructions, and take {remainder.time@rows=1024}.
+
+No number is typed. `{NAME.VALUE}` is that of an implementation over all cases of the claim, as one number or from the
+least to the largest; `@WORD WORD` narrows it to cases whose key has these words; `{NAME/OTHER.VALUE}` is a ratio. VALUE
+is one of FACTS or a metric of the simulator's counters.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from kernelbench import units
+from kernelbench.compare import verdicts
+from kernelbench.compare.code import code_of
+from kernelbench.compare.judging import CACHE
+from kernelbench.compare.measured import Measured, MeasuredCase
+from kernelbench.counted import METRICS
+from kernelbench.errors import InputError
+from kernelbench.records import Claim
+
+_PLACE = re.compile(r"\{(\w+)(?:/(\w+))?\.(\w+)(?:@([^{}]+))?\}")
+_LAUNCH = re.compile(r"<<<([\dx]+), ([\dx]+)")  # grid and block, as planning.launch_text writes them
+
+Value = Callable[[Measured, MeasuredCase, str], float | None]
+
+
+def _time(measured: Measured, case: MeasuredCase, name: str) -> float | None:
+    timed = measured.best_method(case.key, name, CACHE)
+    return timed.median_s if timed else None
+
+
+def _rate(measured: Measured, case: MeasuredCase, name: str) -> float | None:
+    seconds = _time(measured, case, name)
+    return case.bytes_moved / seconds if seconds and case.bytes_moved else None
+
+
+def _share(measured: Measured, case: MeasuredCase, name: str) -> float | None:
+    timed = measured.best_method(case.key, name, CACHE)
+    return timed.share_of_ceiling if timed else None
+
+
+def _instructions(measured: Measured, case: MeasuredCase, name: str) -> float | None:
+    code = code_of(measured, case.key, name)
+    return float(sum(count for _, count in code)) if code else None
+
+
+def _cell(column: str) -> Value:
+    def value(measured: Measured, case: MeasuredCase, name: str) -> float | None:
+        found = _row(measured, case, name).get(column)
+        return float(found) if isinstance(found, int | float) and found == found else None  # noqa: PLR0124 - NaN
+
+    return value
+
+
+def _extent(position: int) -> Value:
+    """Blocks of the first launch, or threads of one."""
+
+    def value(measured: Measured, case: MeasuredCase, name: str) -> float | None:
+        found = _LAUNCH.search(str(_row(measured, case, name).get("launches", "")))
+        if found is None:
+            return None
+        product = 1
+        for extent in found[position].split("x"):
+            product *= int(extent)
+        return float(product)
+
+    return value
+
+
+def _row(measured: Measured, case: MeasuredCase, name: str) -> Mapping[Any, Any]:
+    rows = measured.run.rows
+    mine = rows[(rows["case"] == case.key) & (rows["implementation"] == name)]
+    return {} if mine.empty else dict(mine.iloc[0])
+
+
+def _whole(value: float) -> str:
+    return units.count_text(round(value))
+
+
+# What a run on a GPU says of an implementation beside its counts: a value, and how it is written.
+FACTS: Mapping[str, tuple[Value, Callable[[float], str]]] = {
+    "time": (_time, units.time_text),
+    "rate": (_rate, units.rate_text),  # least bytes over time
+    "share": (_share, units.share_text),  # of the ceiling
+    "instructions": (_instructions, _whole),  # of the machine code of all launches
+    "registers": (_cell("registers"), _whole),
+    "blocks": (_extent(1), _whole),  # of the first launch
+    "threads": (_extent(2), _whole),  # of one of these blocks
+}
+
+
+def why(measured: Measured, claim: Claim, verdict: str) -> str:
+    """What the ledger says of this verdict, with the run's numbers; '' where it says nothing of it.
+
+    InputError for a number that the run does not have.
+    """
+    entries = [entry for entry in claim.document.get("why", ()) if entry["verdict"] == verdict]
+    return " ".join(_filled(measured, claim, entry["text"]) for entry in entries)
+
+
+def sources(claim: Claim, verdict: str) -> list[str]:
+    return list(
+        dict.fromkeys(entry["source"] for entry in claim.document.get("why", ()) if entry["verdict"] == verdict)
+    )
+
+
+def _filled(measured: Measured, claim: Claim, text: str) -> str:
+    def number(match: re.Match[str]) -> str:
+        name, other, what, words = match.groups()
+        if what not in FACTS and what not in METRICS:
+            known = ", ".join((*FACTS, *METRICS))
+            raise InputError(f"{claim.id}.yaml: why: {match[0]}: unknown value '{what}'; expected one of {known}")
+        wanted = set((words or "").split())
+        found = [
+            value
+            for case in measured.cases
+            if wanted <= set(case.key.split())
+            for value in _numbers(measured, case, name, other, what)
+        ]
+        if not found:
+            raise InputError(f"{claim.id}.yaml: why: {match[0]}: {measured.run.folder} has no such number")
+        return verdicts.spread(found, _text(what, ratio=other is not None))
+
+    return _PLACE.sub(number, " ".join(text.split()))
+
+
+def _numbers(measured: Measured, case: MeasuredCase, name: str, other: str | None, what: str) -> Iterator[float]:
+    value = _number(measured, case, name, what)
+    if value is None:
+        return
+    if other is None:
+        yield value
+    elif divisor := _number(measured, case, other, what):
+        yield value / divisor
+
+
+def _number(measured: Measured, case: MeasuredCase, name: str, what: str) -> float | None:
+    if what in FACTS:
+        return FACTS[what][0](measured, case, name)
+    counted = measured.counted.get(case.key, {}).get(name)
+    return counted.value(what) if counted else None
+
+
+def _text(what: str, *, ratio: bool) -> Callable[[float], str]:
+    if ratio:
+        return lambda value: units.digits(value, 3)
+    return FACTS[what][1] if what in FACTS else METRICS[what].text
