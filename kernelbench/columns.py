@@ -150,5 +150,38 @@ COMPARISON = (
 )
 
 
+# compare RUN RUN --format csv: one row for each row of either run.
+CHANGES = (
+    Column("case", "", "key of the case"),
+    Column("implementation", "", "who is compared"),
+    Column("cache", "", "cold or warm"),
+    Column("method", "", "timing method of both sides"),
+    Column("first_s", "s", "median time in the first run"),
+    Column("second_s", "s", "median time in the second run"),
+    Column("first_share", "", "share of the first GPU's ceiling, in the first run"),
+    Column("second_share", "", "share of the second GPU's ceiling, in the second run"),
+    Column(
+        "ratio",
+        "",
+        "second_s / first_s; of two different GPUs first_share / second_share; above 1: slower",
+    ),
+    Column("ratio_low", "", "lower end of its 95 % interval"),
+    Column("ratio_high", "", "upper end of its 95 % interval"),
+    Column("band", "", "noise band: ratios from 1 / (1 + band) to 1 + band are the same"),
+    Column("verdict", "", "the second run is FASTER, SLOWER or the SAME, or UNSURE"),
+    Column("more_samples", "", "samples to add to the row, in each run, that would decide an UNSURE one"),
+    Column("first_samples", "", "raw samples in the first run; 0 where it has none"),
+    Column("second_samples", "", "raw samples in the second run"),
+    Column(
+        "code",
+        "",
+        "same, other code, other binary (of code not known) or other launches; empty for a library",
+    ),
+    Column("first_status", "", "ok, wrong, failed, unsupported or skipped; empty where the first run has no such row"),
+    Column("second_status", "", "the same of the second run"),
+    Column("reason", "", "why there is no verdict, or what to know about it"),
+)
+
+
 def names(columns: tuple[Column, ...]) -> list[str]:
     return [column.name for column in columns]

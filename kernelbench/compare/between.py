@@ -1,0 +1,110 @@
+"""What else differs between two runs: GPU, driver, versions, seed, machine code. It is said, not judged."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from kernelbench.results import Run
+
+_ENTRY = re.compile(r"([\w$]+)<<<")  # as planning.launch_text writes a launch
+LIBRARIES = ("torch", "triton", "cupy-cuda12x", "cupy-cuda13x")
+# Place in environment.json, and what it is called.
+_STATED = (
+    (("device", "name"), "GPU"),
+    (("device", "driver"), "driver"),
+    (("device", "power_limit_w"), "power limit in W"),
+    (("device", "sm_clock_max_hz"), "highest SM clock in Hz"),
+    (("device", "memory_clock_hz"), "memory clock in Hz"),
+    (("kernelbench",), "kernelbench"),
+    (("git_commit",), "commit"),
+    (("versions", "nvcc"), "nvcc"),
+    (("flags",), "compiler flags"),
+    (("seed",), "seed of the inputs"),
+    (("inputs",), "inputs"),
+    (("operation",), "operation"),
+)
+_CODE = {
+    "other code": "other machine code",
+    "other binary": "other source, flags or compiler; whether the machine code is another is not known",
+    "other launches": "other launches of the same code",
+}
+_TOLD = ("kernelbench", "git_commit", "started")
+
+
+def title(run: Run) -> str:
+    """`results/h200/softmax: NVIDIA H200, 2026-11-21 08:03 UTC, kernelbench 0.1.0 at 48cd74102073`."""
+    version, commit, started = (run.environment.get(name) for name in _TOLD)
+    parts = [run.device]
+    if started:
+        parts.append(f"{str(started)[:16].replace('T', ' ')} UTC")
+    if version:
+        parts.append(f"kernelbench {version}" + (f" at {commit}" if commit else ""))
+    return f"{run.folder}: {', '.join(parts)}"
+
+
+def differences(first: Run, second: Run, codes: Mapping[str, Mapping[str, int]]) -> list[str]:
+    """One sentence each. `codes`: rows of each implementation by the state of its code."""
+    found = [
+        f"{name}: {_text(one)}, then {_text(other)}"
+        for path, name in (*_STATED, *_versions(first, second))
+        if (one := _at(first, path)) != (other := _at(second, path))
+    ]
+    if first.folder.resolve() == second.folder.resolve():
+        found.append("none: one run, given twice")
+    for number, run in (("first", first), ("second", second)):
+        if "finished" in run.environment and not run.environment["finished"]:
+            found.append(f"the {number} run was not finished; rows that are missing in it may only not have come yet")
+    found += [f"{said}: {_counted(codes[state])}" for state, said in _CODE.items() if state in codes]
+    return found
+
+
+def _versions(first: Run, second: Run) -> Iterator[tuple[tuple[str, ...], str]]:
+    names = {**first.environment.get("versions", {}), **second.environment.get("versions", {})}
+    yield from ((("versions", name), name) for name in names if name in LIBRARIES)
+
+
+def libraries_alike(first: Run, second: Run) -> bool:
+    """Whether peers call the same code in both runs: their libraries are of one version."""
+    versions = [run.environment.get("versions", {}) for run in (first, second)]
+    return all(versions[0].get(name) == versions[1].get(name) for name in LIBRARIES)
+
+
+def code_state(first: Run, one: Mapping[str, Any], second: Run, other: Mapping[str, Any]) -> str:
+    """One of the keys of _CODE, `same`, or '' for a library's call, whose code no run keeps."""
+    if not (one["binary"] and other["binary"]):
+        return ""
+    if one["binary"] != other["binary"]:
+        codes = _code(first, one), _code(second, other)
+        if not all(codes):
+            return "other binary"
+        if codes[0] != codes[1]:
+            return "other code"
+    return "same" if one["launches"] == other["launches"] else "other launches"
+
+
+def _code(run: Run, row: Mapping[str, Any]) -> tuple[str, ...]:
+    """Hash of the machine code of every launch; empty where environment.json has not all of them."""
+    entries = run.environment.get("code", {}).get(row["binary"], {})
+    launched = _ENTRY.findall(row["launches"])
+    return tuple(str(entries[entry]["hash"]) for entry in launched) if all(e in entries for e in launched) else ()
+
+
+def _at(run: Run, path: tuple[str, ...]) -> Any:
+    value: Any = run.environment
+    for name in path:
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return "not stated"
+    if isinstance(value, float):
+        return f"{value:g}"
+    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _counted(rows: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} ({count} row{'s' if count > 1 else ''})" for name, count in rows.items())

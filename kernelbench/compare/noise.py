@@ -1,0 +1,127 @@
+"""How large a difference of two runs must be to mean something: the noise band of each row.
+
+A band is the sum of what is known to move a time without the kernel having changed, each in natural logarithms:
+the noise floor of the runs, the drift from one to the other, and what the clock and launches add to a short kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kernelbench.results import Run
+
+Key = tuple[str, str, str, str]  # case, implementation, cache, method
+Samples = Mapping[Key, np.ndarray]
+
+LEAST = 0.005  # the precision that sampling aims at: medians are not known better
+MOST_DRIFT = 0.01  # two runs on two days may differ by a per cent; what is beyond that, no drift excuses
+QUANTILE = 0.95
+NEAREST = 30  # rows of a like length that a floor is read from
+LEAST_SAMPLES = 12  # of a row whose halves are compared
+LEAST_CONTROLS = 5
+LONG_S = 20e-6  # from here on launches matter little, and drift shows
+CHAINED = 6  # empty kernels in the chain whose time environment.json states
+
+
+@dataclass(frozen=True)
+class Floor:
+    """What one run shows of its own noise: pairs of medians of the same thing, and how far apart they are."""
+
+    source: str  # a sentence's end: "its 40 A/A rows"
+    seconds: np.ndarray  # ascending
+    apart: np.ndarray  # |ln ratio|, row by row
+
+    def at(self, seconds: float) -> float:
+        """The 95th percentile of the rows that are nearest in length; never below LEAST."""
+        if not len(self.seconds):
+            return LEAST
+        place = int(np.searchsorted(self.seconds, seconds))
+        start = max(0, min(place - NEAREST // 2, len(self.seconds) - NEAREST))
+        return max(LEAST, float(np.quantile(self.apart[start : start + NEAREST], QUANTILE)))
+
+
+def floor_of(run: Run, samples: Samples) -> Floor:
+    """From the run's own A/A rows; without such, from the first half of each row's samples against the second."""
+    twins = (run.environment.get("self_test") or {}).get("twins") or {}
+    pairs = list(_aa_pairs(samples, twins))
+    if pairs:
+        return _floor(f"its {len(pairs)} A/A rows", pairs)
+    long = [taken for taken in samples.values() if len(taken) >= LEAST_SAMPLES]
+    halves = [(taken[: len(taken) // 2], taken[len(taken) // 2 :]) for taken in long]
+    if halves:
+        rows = f"{len(halves)} rows, for it has no A/A rows"
+        return _floor(f"the first half of each row's samples against the second ({rows})", halves)
+    return Floor("assumed, for it has neither A/A rows nor enough raw samples", np.empty(0), np.empty(0))
+
+
+def _aa_pairs(samples: Samples, twins: Mapping[str, str]) -> Iterable[tuple[np.ndarray, np.ndarray]]:
+    """Samples of an implementation and of its twin, the same under another name. `twins`: original by twin."""
+    for (case, name, cache, method), taken in samples.items():
+        original = samples.get((case, twins.get(name, ""), cache, method))
+        if original is not None:
+            yield original, taken
+
+
+def _floor(source: str, pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> Floor:
+    medians = np.array([(np.median(one), np.median(other)) for one, other in pairs])
+    seconds, apart = medians.mean(axis=1), np.abs(np.log(medians[:, 1] / medians[:, 0]))
+    order = np.argsort(seconds)
+    return Floor(source, seconds[order], apart[order])
+
+
+@dataclass(frozen=True)
+class Clock:
+    """What two runs add to a time by one method, in seconds."""
+
+    step_s: float  # in which the clock counts
+    stated: bool  # by environment.json; else read from the samples
+    launch_s: float  # by which an empty kernel differs between the runs
+    chained_s: float  # and each further one behind it
+
+    def seconds(self, launches: int) -> float:
+        return self.step_s + self.launch_s + (launches - 1) * max(self.chained_s, self.launch_s)
+
+
+def clock_of(method: str, runs: Sequence[Run], samples: Sequence[Samples]) -> Clock:
+    """Of the times that both runs took by this method."""
+    known = [stated(run, "device", "resolution_s") for run in runs]
+    steps = [_step(one, method) for one in samples] if method == "graph" or None in known else known
+    floor = "graph_floor_s" if method == "graph" else "floor_s"
+    chain = 0.0 if method == "graph" else _apart([stated(run, "device", "launch_chain_s") for run in runs])
+    return Clock(
+        step_s=max(step or 0.0 for step in steps),
+        stated=steps is known,
+        launch_s=_apart([stated(run, "limits", floor) for run in runs]),
+        chained_s=chain / CHAINED,
+    )
+
+
+def _step(samples: Samples, method: str) -> float:
+    """The least distance of two different samples of a row, as short rows have it; 0 where there are none."""
+    kept = sorted((one for key, one in samples.items() if key[3] == method), key=lambda one: float(one[0]))
+    gaps = [np.diff(np.unique(one)) for one in kept[:NEAREST]]  # long times are kept with fewer decimals than a step
+    least = [gap.min() for gap in gaps if len(gap)]
+    return float(np.median(least)) if least else 0.0
+
+
+def drift_of(ceilings: Sequence[float | None], controls: Sequence[float]) -> float:
+    """What moved with no kernel changed: the ceiling, and the middle of the `controls`, ln ratios of rows that run the
+    same code in both runs. At most MOST_DRIFT."""
+    known = [one for one in ceilings if one]
+    ceiling = abs(float(np.log(known[1] / known[0]))) if len(known) == 2 else 0.0
+    rows = abs(float(np.median(controls))) if len(controls) >= LEAST_CONTROLS else 0.0
+    return min(max(ceiling, rows), MOST_DRIFT)
+
+
+def _apart(values: Sequence[float | None]) -> float:
+    known = [one for one in values if one is not None]
+    return abs(known[1] - known[0]) if len(known) == 2 else 0.0
+
+
+def stated(run: Run, part: str, name: str) -> float | None:
+    """A number of environment.json; None where it has none."""
+    value = (run.environment.get(part) or {}).get(name)
+    return float(value) if isinstance(value, (int, float)) else None

@@ -1,0 +1,201 @@
+"""Two runs on disk against each other: a verdict for each row that both have, and what it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import ceil, exp, isfinite, log
+
+import numpy as np
+
+from kernelbench.changes import MOST_SAMPLES, Changes, Row, Verdict
+from kernelbench.compare import noise
+from kernelbench.compare.between import differences, libraries_alike, title
+from kernelbench.compare.pairing import Pair, Side, all_keys, empty, matched, number, side_of
+from kernelbench.errors import InputError
+from kernelbench.results import Run
+
+CONTROLS = ("peer", "yardstick")  # roles whose code is not what a comparison of two runs is about
+SLOWER_CLOCK = 0.01  # of the SM clock, that is worth a remark
+
+
+def compare_runs(first: Run, second: Run, caches: Sequence[str] = (), only: Sequence[str] = ()) -> Changes:
+    """Every row of either run, each once. `caches`, `only`: show these cache states and implementations; empty: all.
+
+    InputError where the two cannot be compared at all: other suites, no times, no row in common.
+    """
+    for run in (first, second):
+        _check_times(run)
+    if first.suite != second.suite:
+        raise InputError(
+            f"{first.folder} is a run of suite '{first.suite}', {second.folder} of '{second.suite}'; "
+            "expected two runs of one suite"
+        )
+    sides = (side_of(first), side_of(second))
+    by_share = first.device != second.device
+    pairs, rest = matched(*sides, by_share)
+    if not pairs:
+        raise InputError(
+            f"{first.folder} and {second.folder}: no row with a time in common; expected at least one case that one "
+            f"implementation was timed on in both. {_first_reason(rest)}"
+        )
+    drift, told = _drift(sides, pairs, by_share)
+    methods = dict.fromkeys(pair.key[3] for pair in pairs)
+    samples = [side.samples for side in sides]
+    clocks = {method: noise.clock_of(method, (first, second), samples) for method in methods}
+    found = [_judged(pair, _band(pair, sides, drift, clocks)) for pair in pairs] + rest
+    places = {key: place for place, key in enumerate(all_keys(*sides))}
+    found.sort(key=lambda row: places[row["case"], row["implementation"]])
+    notes = [*_floors_told(sides), told, *_clocks_told(clocks)]
+    rows = _chosen(found, caches, only)
+    return Changes(title(first), title(second), by_share, differences(first, second, _codes(pairs)), notes, rows)
+
+
+def _chosen(rows: Sequence[Row], caches: Sequence[str], only: Sequence[str]) -> list[Row]:
+    if only and (unknown := [name for name in only if all(row["implementation"] != name for row in rows)]):
+        names = ", ".join(dict.fromkeys(row["implementation"] for row in rows))
+        raise InputError(f"--only {','.join(only)}: neither run has '{unknown[0]}'; they have {names}")
+    return [
+        row
+        for row in rows
+        if (not caches or row["cache"] in (*caches, "")) and (not only or row["implementation"] in only)
+    ]
+
+
+def _check_times(run: Run) -> None:
+    if run.simulated:
+        raise InputError(
+            f"{run.folder}: a run of the simulator, which has no times; expected two runs of a GPU. "
+            f"`kernelbench compare {run.folder}` compares the counts within it"
+        )
+    if not run.rows["median_s"].notna().any():
+        raise InputError(f"{run.folder}: no row has a time; expected a run that measured something")
+
+
+def _first_reason(rest: Sequence[Row]) -> str:
+    return f"{rest[0]['implementation']} on {rest[0]['case']}: {rest[0]['reason']}" if rest else ""
+
+
+# ---- Judging -------------------------------------------------------------------------------------
+
+
+def _drift(sides: Sequence[Side], pairs: Sequence[Pair], by_share: bool) -> tuple[float, str]:
+    """ln, and how it was found."""
+    most = f"{100 * noise.MOST_DRIFT:g} %"
+    if by_share:
+        return noise.MOST_DRIFT, f"Drift: {most}, assumed between two GPUs."
+    runs = [side.run for side in sides]
+    peers = libraries_alike(*runs)
+    controls = [
+        pair
+        for pair in pairs
+        if pair.first["role"] in CONTROLS
+        and (pair.code == "same" or (peers and not pair.first["binary"]))
+        and pair.seconds >= noise.LONG_S
+    ]
+    ceilings = [noise.stated(run, "limits", "dram_bytes_per_s") for run in runs]
+    drift = noise.drift_of(ceilings, [pair.value for pair in controls])
+    parts = []
+    if ceilings[0] and ceilings[1]:
+        parts.append(f"the ceiling moved by {100 * (ceilings[1] / ceilings[0] - 1):+.2f} %")
+    if len(controls) >= noise.LEAST_CONTROLS:
+        names = ", ".join(dict.fromkeys(pair.key[1] for pair in controls))
+        moved = 100 * (exp(float(np.median([pair.value for pair in controls]))) - 1)
+        parts.append(f"the times of code that is the same in both ({names}; {len(controls)} rows) by {moved:+.2f} %")
+    if not parts:
+        return drift, "Drift: not known, for neither a ceiling nor five rows of the same code are in both runs."
+    return drift, f"Drift: {' and '.join(parts)}; {100 * drift:.2f} % is allowed for it, {most} at most."
+
+
+def _band(pair: Pair, sides: Sequence[Side], drift: float, clocks: Mapping[str, noise.Clock]) -> float:
+    """Half the band's width, as ln."""
+    own = max(side.floor.at(float(row["median_s"])) for side, row in zip(sides, (pair.first, pair.second), strict=True))
+    launches = 1 + max(str(row["launches"]).count("; ") for row in (pair.first, pair.second))
+    return own + drift + log(1 + clocks[pair.key[3]].seconds(launches) / pair.seconds)
+
+
+def _judged(pair: Pair, band: float) -> Row:
+    verdict, factor = verdict_of(pair.value, pair.low, pair.high, band)
+    more = ceil((factor**2 - 1) * max(*pair.sizes, int(pair.first["samples"]))) if verdict == "UNSURE" else 0
+    remarks = list(_remarks(pair))
+    if more > MOST_SAMPLES:
+        remarks.insert(0, "on the edge of its band: more samples would hardly decide it")
+    return empty(pair.key) | {
+        "first_s": pair.first["median_s"],
+        "second_s": pair.second["median_s"],
+        "first_share": number(pair.first["share_of_ceiling"]),
+        "second_share": number(pair.second["share_of_ceiling"]),
+        "ratio": exp(pair.value),
+        "ratio_low": exp(pair.low),
+        "ratio_high": exp(pair.high),
+        "band": exp(band) - 1,
+        "verdict": verdict,
+        "more_samples": more if 0 < more <= MOST_SAMPLES else None,
+        "first_samples": pair.sizes[0],
+        "second_samples": pair.sizes[1],
+        "code": pair.code,
+        "first_status": "ok",
+        "second_status": "ok",
+        "reason": "; ".join(remarks),
+    }
+
+
+def verdict_of(value: float, low: float, high: float, band: float) -> tuple[Verdict, float]:
+    """Of an interval of ln(second / first) and a band of +-`band`; for UNSURE also how many times as narrow the
+    interval must become, if the value stays, to lie on one side of each edge of the band."""
+    if low > band:
+        return "SLOWER", 1.0
+    if high < -band:
+        return "FASTER", 1.0
+    if -band <= low and high <= band:
+        return "SAME", 1.0
+    factors = [1.0]
+    for edge in (-band, band):
+        if low < edge < high:
+            width = high - value if edge > value else value - low
+            factors.append(width / max(abs(edge - value), 1e-9))
+    return "UNSURE", max(factors)
+
+
+def _remarks(pair: Pair) -> Iterator[str]:
+    """What was not alike while both were measured."""
+    sides = (("first", pair.first), ("second", pair.second))
+    for side, row in sides:
+        if row["throttle"]:
+            yield f"{side} run: throttled ({row['throttle']})"
+    clocks = pair.first["sm_clock_hz"], pair.second["sm_clock_hz"]
+    if all(isfinite(clock) and clock > 0 for clock in clocks) and abs(log(clocks[1] / clocks[0])) > SLOWER_CLOCK:
+        yield f"SM clock {clocks[0] / 1e6:.0f} MHz in the first run, {clocks[1] / 1e6:.0f} MHz in the second"
+    if pair.first["bytes_moved"] != pair.second["bytes_moved"]:
+        traffic = [f"{row['bytes_moved']:.0f} B in the {side} run" for side, row in sides]
+        yield f"another least traffic: {', '.join(traffic)}"
+
+
+# ---- What is told of it --------------------------------------------------------------------------
+
+
+def _floors_told(sides: Sequence[Side]) -> Iterator[str]:
+    least = f"at least {100 * noise.LEAST:g} %"
+    first, second = (side.floor.source for side in sides)
+    if first == second:
+        yield f"Noise floor of both runs: {first}; {least}."
+    else:
+        yield f"Noise floor of the first run: {first}; of the second: {second}; {least}."
+
+
+def _clocks_told(clocks: Mapping[str, noise.Clock]) -> Iterator[str]:
+    for method, clock in clocks.items():
+        source = "as environment.json states it" if clock.stated else "as the samples show it"
+        further = 1e9 * (clock.seconds(2) - clock.seconds(1))
+        yield (
+            f"Clock by {method}: a step of {1e9 * clock.step_s:.0f} ns, {source}; an empty kernel differs by "
+            f"{1e9 * clock.launch_s:.0f} ns, each further launch by {further:.0f} ns."
+        )
+
+
+def _codes(pairs: Sequence[Pair]) -> dict[str, dict[str, int]]:
+    """How many rows are of each state of the code, by implementation."""
+    found: dict[str, dict[str, int]] = {}
+    for pair in pairs:
+        states = found.setdefault(pair.code, {})
+        states[pair.key[1]] = states.get(pair.key[1], 0) + 1
+    return found
