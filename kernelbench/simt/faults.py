@@ -33,7 +33,8 @@ KINDS = (
 )
 # Without one of these a launch ran to its end.
 ENDING = frozenset(("endless", "deadlock"))
-SHARED_WINDOW, LOCAL_WINDOW, WINDOW_SHIFT = 0x50, 0x60, 56
+SHARED_WINDOW, LOCAL_WINDOW, PARAMETER_WINDOW, WINDOW_SHIFT = 0x50, 0x60, 0x70, 56  # of machine.hpp
+RANK_SHIFT, RANKS = 32, 1 << 24  # of a block in its cluster, in an address of the shared window
 
 TEXTS = {
     "uninitialised_global": "read of memory that nobody wrote: {place}",
@@ -48,7 +49,7 @@ TEXTS = {
     "trapped": "trap",
     "assertion": "an assertion failed",
     "invalid_operand": "operand out of range: {number}",
-    "unwritten_window": "an address of shared memory of a block that is not in the cluster: {place}",
+    "unwritten_window": "the cluster has no block {rank}, whose shared memory is meant: {place}",
 }
 
 
@@ -101,7 +102,8 @@ def _what(kind: str, one: ir.Instruction, address: int, arena: Arena, shared_byt
         if kind == "misaligned":
             return f"{access} at an address that is not a multiple of {access_bytes(one)}: {place}"
         return f"{access} outside every array: {place}"
-    return TEXTS[kind].format(place=_place(address, arena, shared_bytes), number=address)
+    rank = (address >> RANK_SHIFT) % RANKS
+    return TEXTS[kind].format(place=_place(address, arena, shared_bytes), number=address, rank=rank)
 
 
 def _verb(kind: str, one: ir.Instruction) -> str:
@@ -125,6 +127,8 @@ def _place(address: int, arena: Arena, shared_bytes: int) -> str:
         return f"byte {offset} of {shared_bytes} of shared memory"
     if window == LOCAL_WINDOW:
         return f"byte {offset} of the thread's local memory"
+    if window == PARAMETER_WINDOW:
+        return f"byte {offset} of the kernel's parameters"
     if address < 1 << 16:
         return f"0x{address:x}, a null pointer or nearly"
     near, distance = arena.nearest(address)

@@ -106,6 +106,18 @@ def test_generic_addresses_of_memory_that_is_not_there(machine: Machine) -> None
     faults = machine.launch(build.build(shared=64), (1,), (32,), []).faults
     assert [fault.kind for fault in faults] == ["unwritten_window", "out_of_bounds_read", "out_of_bounds_read"]
     assert [fault.count for fault in faults] == [32, 32, 32]
+    assert "the cluster has no block 3, whose shared memory is meant: byte 0 of 64 of shared memory" in str(faults[0])
+    assert "byte 4096 of 64 of shared memory" in str(faults[1])
+    assert "byte 64 of the thread's local memory" in str(faults[2])
+
+
+@pytest.mark.parametrize(("space", "place"), [("shared", "byte 0 of 0 of shared memory"),
+                                              ("param", "byte 0 of the kernel's parameters")])  # fmt: skip
+def test_the_first_byte_of_other_memories_is_no_null_pointer(machine: Machine, space: str, place: str) -> None:
+    build = Builder()
+    build.load(space, build.constant(0, np.uint32 if space == "shared" else np.uint64), [build.register()])
+    (fault,) = machine.launch(build.build(), (1,), (1,), []).faults
+    assert f"read of 4 bytes outside every array: {place}" in str(fault)
 
 
 # ---- Strict --------------------------------------------------------------------------------------

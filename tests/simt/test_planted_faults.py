@@ -92,6 +92,7 @@ FAULTS = (
     Planted("writes_what_another_reads", "shared_race", 0, 0, ("shared", 128), count=32),
     Planted("both_write", "shared_race", 1, 0, ("shared", 0), count=32),
     Planted("lanes_without_a_meeting", "warp_race", 0, 0, ("shared", 124), threads=32, count=32),
+    Planted("lanes_after_a_barrier", "warp_race", 1, 0, ("shared", 132), count=64),
     Planted("barrier_in_a_branch", "divergent_barrier", 1, 0, n=48, elements=128, always=True),
     Planted(
         "shuffle_in_a_branch", "inactive_lane", 0, 0, ("named", 0xFFFFFFFF), n=16, threads=32, count=16, always=True

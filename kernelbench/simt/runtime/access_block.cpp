@@ -137,7 +137,8 @@ void access_cluster(Warp& warp, const Instruction& instruction, u32 bytes, Purpo
         each_lane(left, [&](int lane) { same |= u32(ranks[lane] == rank) << lane; });
         if (rank >= warp.state->worker->cluster_blocks) {
             each_lane(same, [&](int lane) {
-                fault(warp, instruction, FaultKind::unwritten_window, lane, access.at[lane]);
+                fault(warp, instruction, FaultKind::unwritten_window, lane,
+                      SHARED_WINDOW + (u64(rank) << 32) + access.at[lane]);
             });
             continue;
         }
@@ -217,7 +218,7 @@ void access_argument(Warp& warp, const Instruction& instruction, u32 bytes, Purp
 void access_parameters(Warp& warp, const Instruction& instruction, u32 bytes, Purpose purpose, Access& access) {
     const Launch& launch = *warp.state->worker->launch;
     access.shape = access.lanes == ALL ? shape_of(access.at, bytes) : Shape::scattered;
-    keep_good(warp, instruction, bytes, purpose, access, launch.parameter_bytes, 0);
+    keep_good(warp, instruction, bytes, purpose, access, launch.parameter_bytes, PARAMETER_WINDOW);
     for (u64& at : access.at) {
         at += reinterpret_cast<u64>(launch.parameters);
     }

@@ -29,8 +29,10 @@ void meet(Warp& warp, u32) {
     warp.state->met = ticks(warp);
 }
 
+// Not what `warp` has left: another one may be running, and let it go from a barrier.
 u64 ticks(const Warp& warp) {
-    return warp.state->worker->executed - warp.state->left;
+    const Worker& worker = *warp.state->worker;
+    return worker.executed - worker.running->left;
 }
 
 bool strict(const Warp& warp) {

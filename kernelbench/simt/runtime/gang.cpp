@@ -173,6 +173,7 @@ void start_block(Worker& worker, Block& block, u64 index, u32 place) {
 bool take_turn(Worker& worker, Block& block, WarpState& state, u64 turn) {
     const u64 given = block.budget < turn ? block.budget : turn;
     state.left = given;
+    worker.running = &state;
     worker.executed += given;
     run_warp(state);
     worker.executed -= state.left;

@@ -13,6 +13,7 @@ namespace simt {
 
 constexpr u64 SHARED_WINDOW = 0x5000000000000000ull;  // + (rank in the cluster << 32) + offset
 constexpr u64 LOCAL_WINDOW = 0x6000000000000000ull;
+constexpr u64 PARAMETER_WINDOW = 0x7000000000000000ull;  // of faults alone: parameters have no generic address
 constexpr u32 WINDOW_SHIFT = 56;
 constexpr u32 RANK_SHIFT = 24;  // a 32-bit shared address of another block: (rank + 1) << 24 | offset
 constexpr u32 RANK_OFFSET = (1u << RANK_SHIFT) - 1;
@@ -172,6 +173,7 @@ struct alignas(128) Worker {
     std::vector<u32> fault_slots;    // source x kind -> index in faults + 1
     std::vector<Block> gang;
     u32 cluster_blocks;              // of a cluster; its blocks lie next to each other in `gang`
+    WarpState* running;              // whose turn it is, or was last
     u64 executed;                    // warp instructions, the whole quantum of the running warp included
     u64 blocks_run, unsound_blocks;
     bool stopped, cut_short;

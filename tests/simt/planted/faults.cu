@@ -119,6 +119,14 @@ extern "C" __global__ void lanes_without_a_meeting(const float* x, float* y, int
   y[threadIdx.x] = slots[31 - threadIdx.x];  // here: no __syncwarp before it
 }
 
+extern "C" __global__ void lanes_after_a_barrier(const float* x, float* y, int n) {
+  __shared__ float slots[64];
+  slots[threadIdx.x] = x[threadIdx.x];
+  __syncthreads();
+  slots[threadIdx.x] += 1;
+  y[threadIdx.x] = slots[threadIdx.x ^ 1];  // here: a barrier of the block is no meeting after it
+}
+
 // ---- synchronisation -----------------------------------------------------------------------------
 
 extern "C" __global__ void barrier_in_a_branch(const float* x, float* y, int n) {
