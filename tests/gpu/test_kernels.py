@@ -1,79 +1,205 @@
-"""Every kernel and peer on the GPU against the float64 reference, on sizes where kernels go wrong."""
+"""Every implementation of every operation on the GPU against the float64 reference: on sizes where kernels go wrong,
+on arrays that begin between two packs, and on arrays beyond what 32 bits count.
+
+    pytest tests/gpu/test_kernels.py -k large        only the large ones; -k "not large" all others
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 import pytest
 
-from kernelbench.catalog import load_catalog
+from kernelbench.build import Compiler
+from kernelbench.catalog import Catalog, load_catalog
 from kernelbench.devices.known import KNOWN
-from kernelbench.measure.case import Settings
-from kernelbench.planning import CasePlan, plan_case
-from kernelbench.records import Case, Result
+from kernelbench.errors import DeviceLost
+from kernelbench.measure.case import CaseRun, Settings
+from kernelbench.pipeline import built
+from kernelbench.planning import CasePlan, Planned, plan_case
+from kernelbench.records import Case, DeviceProperties, Result
+from tests.gpu import shapes
+from tests.gpu.conftest import Silent
+from tests.gpu.shapes import DTYPES
+from tests.gpu.unaligned import Unaligned
 
 pytestmark = [pytest.mark.gpu, pytest.mark.nvcc]
 
-DTYPES = ("float32", "float16", "bfloat16")
-# One, odd, on both sides of a warp and of 1024, and what no power of two divides.
-COLUMNS = (1, 2, 3, 31, 33, 100, 1000, 1023, 1025)
-MASKED = (("scale", 0.125), ("mask", True))
+SETTINGS = Settings(seed=20260401)
 SPECIMENS = ("ft_as_published", "four_kernels_as_published")
+SMALL, UNALIGNED, LARGE = shapes.small_cases(), shapes.unaligned_cases(), shapes.large_cases()
+OVER_BYTES = [case for case in LARGE if case.elements < shapes.OVER_ELEMENTS]
+OVER_ELEMENTS = [case for case in LARGE if case.elements > shapes.OVER_ELEMENTS]
+# What takes no array of more than 2^31 elements, each with a reason: 32-bit indices, a thread an element of a row, ..
+NOT_OVER_ELEMENTS = {
+    "indexing": {"index_32", "remainder", "multiply_subtract", "read_twice", "read_once", "branch_inside",
+                 "branch_kept", "branch_outside", "array_8_constant", "array_8_run_time", "array_64_constant",
+                 "array_64_run_time"},
+}  # fmt: skip
 
 
-def small_cases() -> list[Case]:
-    rows = [Case("softmax", (37, columns), -1, dtype) for columns in COLUMNS for dtype in DTYPES]
-    # Attention scores, on both sides of 120 heads in all, with and without scale and mask.
-    heads = [(2, 3, seq, seq) for seq in COLUMNS if seq <= 1024] + [(11, 11, 33, 33), (1, 1, 1025, 1025)]
-    attention = [Case("softmax", shape, -1, dtype) for shape in heads for dtype in DTYPES]
-    masked = [Case("softmax", shape, -1, dtype, parameters=MASKED) for shape in heads for dtype in DTYPES]
-    scaled = [Case("softmax", (37, columns), -1, "float32", parameters=(("scale", -3.5),)) for columns in (33, 1025)]
-    others = [
-        Case("softmax", (5, 33, 7), 1, "float32"),
-        Case("softmax", (3, 20_001), -1, "float16"),  # beyond what a block's shared memory holds as float
-        Case("softmax", (2, 16_384), -1, "float32"),
-        Case("softmax", (9, 12_160), -1, "bfloat16"),  # the longest row in shared memory
-        Case("softmax", (1,), -1, "float32"),
-    ]
-    return rows + attention + masked + scaled + others
+def key(case: Case) -> str:
+    return f"{case.operation},{case.key.replace(' ', ',')}"
 
 
-CASES = small_cases()
+def planned_for(case: Case, catalog: Catalog, device: DeviceProperties) -> CasePlan:
+    operation = catalog.operations[case.operation]
+    inputs = tuple(spec.name for spec in operation.arrays(case) if spec.role == "input")
+    chosen = catalog.implementations[case.operation].values()
+    return CasePlan(case, tuple(plan_case(case, operation, one, device) for one in chosen), inputs)
 
 
-def test_every_kernel_takes_some_of_these_cases() -> None:
-    catalog = load_catalog(specimens=True)
-    operation = catalog.operations["softmax"]
-    for name, one in catalog.implementations["softmax"].items():
-        taken = [case for case in CASES if plan_case(case, operation, one, KNOWN["h200"]).status == "ok"]
-        assert {case.dtype for case in taken} == set(DTYPES), name
+# ---- Which cases there are: holds without a GPU, too ---------------------------------------------
+
+
+@pytest.mark.parametrize("cases", [SMALL, UNALIGNED, LARGE], ids=["small", "unaligned", "large"])
+def test_every_operation_has_cases(cases: Sequence[Case]) -> None:
+    assert {case.operation for case in cases} == set(load_catalog().operations)
+
+
+def refusals(cases: Sequence[Case]) -> dict[tuple[str, str, str], set[str]]:
+    """Reasons by operation, implementation and data type, of what takes none of the cases that it is asked for."""
+    catalog = load_catalog()
+    taken, reasons = set(), {}
+    for case in cases:
+        for one in planned_for(case, catalog, KNOWN["h200"]).planned:
+            assert one.status in ("ok", "unsupported"), one.reason
+            assert (one.status == "ok") == (not one.reason)
+            name = (case.operation, one.implementation.name, case.dtype)
+            if one.status == "ok":
+                taken.add(name)
+            else:
+                reasons.setdefault(name, set()).add(one.reason)
+    return {name: texts for name, texts in reasons.items() if name not in taken}
+
+
+def test_every_implementation_takes_some_small_case_of_each_type() -> None:
+    assert refusals(SMALL) == {}
+
+
+def test_every_implementation_takes_some_case_that_is_made_unaligned() -> None:
+    assert refusals(UNALIGNED) == {}
+
+
+def test_large_cases_are_large() -> None:
+    for case in LARGE:
+        arrays = load_catalog().operations[case.operation].arrays(case)
+        assert max(spec.nbytes for spec in arrays) > 2**31
+        assert max(prod(spec.shape) for spec in arrays) > (2**31 if case.dtype != "float32" else 2**29)
+
+
+def test_every_implementation_takes_some_large_case_or_says_why_not() -> None:
+    assert refusals(OVER_BYTES) == {}
+    refused = refusals(OVER_ELEMENTS)
+    assert {operation: {name for o, name, _ in refused if o == operation} for operation, _, _ in refused} == (
+        NOT_OVER_ELEMENTS
+    )
+    assert all("elements must be at most" in text for texts in refused.values() for text in texts)
+
+
+# ---- On a GPU ------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
-def planned(plans: Callable[..., tuple[CasePlan, ...]]) -> dict[Case, CasePlan]:
-    """All cases with all implementations, compiled together."""
-    return {plan.case: plan for plan in plans(CASES)}
+def planned(_opened: Any, compiler: Compiler, catalog: Catalog, request: pytest.FixtureRequest) -> dict[Case, CasePlan]:
+    """The cases of all tests of this file that will run, with all implementations, compiled together."""
+    items = [item for item in request.session.items if item.path == request.path]
+    given = [item.callspec.params["case"] for item in items if "case" in getattr(item, "fixturenames", ())]
+    properties = _opened.properties
+    plans = [planned_for(case, catalog, properties) for case in dict.fromkeys(given)]
+    return {plan.case: plan for plan in built(plans, compiler, properties.architecture, Silent())[0]}
+
+
+lost: list[str] = []  # the case in which the GPU's context was lost: nothing can be run after it
+
+
+@pytest.fixture
+def run(device: Any, catalog: Catalog) -> Callable[..., dict[str, Result]]:
+    """run(plan): the results by implementation, verified only; `beyond` are arrays that begin one element late."""
+    if lost:
+        pytest.fail(f"the GPU's context was lost in {lost[0]}")
+
+    def run_case(plan: CasePlan, beyond: Sequence[str] = ()) -> dict[str, Result]:
+        chosen = Unaligned(device, beyond) if beyond else device
+        try:
+            results = CaseRun(chosen, catalog.operations[plan.case.operation], plan).run(SETTINGS)
+        except DeviceLost:
+            lost.append(key(plan.case))
+            raise
+        finally:
+            if "torch" in sys.modules:  # its peers' work arrays
+                sys.modules["torch"].cuda.empty_cache()
+        return {result.implementation.name: result for result in results}
+
+    return run_case
+
+
+def assert_right(plan: CasePlan, results: dict[str, Result], catalog: Catalog, unaligned: bool = False) -> None:
+    """Kernels are right in every element or refuse with a reason; so do peers, which may also be missing."""
+    arrays = catalog.operations[plan.case.operation].arrays(plan.case)
+    elements = sum(prod(spec.shape) for spec in arrays if spec.role == "output")
+    wrong = []
+    for one in plan.planned:
+        result = results[one.implementation.name]
+        if result.status not in expected(one, plan.case, unaligned) or (result.status != "ok" and not result.reason):
+            wrong.append(f"{one.implementation.name}: {result.status} {result.reason}")
+        elif result.check is not None and result.check.elements != elements:
+            wrong.append(f"{one.implementation.name}: {result.check.elements} of {elements} elements checked")
+    assert not wrong, "\n".join(wrong)
+
+
+def expected(one: Planned, case: Case, unaligned: bool) -> tuple[str, ...]:
+    """What may become of it."""
+    implementation = one.implementation
+    if implementation.name in SPECIMENS:
+        trivial = case.outer_dim_inner[1] == 1 and one.status == "ok"  # a row of one is 1 for everybody
+        return ("ok", "wrong") if trivial else ("wrong", "unsupported")
+    if implementation.role == "specimen":
+        return ("ok", "wrong", "unsupported")  # a race need not show
+    if implementation.prepare is not None:
+        return ("ok", "unsupported", "skipped")
+    if unaligned and one.plan is not None and one.plan.alignment > 1:
+        return ("ok", "unsupported")
+    return (one.status,) if one.status in ("ok", "unsupported") else ()
+
+
+def without_specimens(plan: CasePlan) -> CasePlan:
+    kept = tuple(one for one in plan.planned if one.implementation.role != "specimen")
+    return CasePlan(plan.case, kept, plan.inputs)
 
 
 @pytest.mark.timeout(600)  # the first one waits for all compilations
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key.replace(" ", ","))
-def test_all_that_take_the_case_are_right_and_specimens_are_not(
-    case: Case, planned: dict[Case, CasePlan], run_case: Callable[..., dict[str, Result]]
-) -> None:
-    results = run_case(planned[case], Settings(seed=20260401))
-    for one in planned[case].planned:
-        name = one.implementation.name
-        result = results[name]
-        if name in SPECIMENS:
-            trivial = case.outer_dim_inner[1] == 1 and result.status == "ok"  # a row of one is 1 for everybody
-            assert trivial or result.status in ("wrong", "unsupported"), f"{name} passed"
-        elif one.status == "ok" and one.plan is not None:
-            assert result.status == "ok", f"{name}: {result.reason}"
-        else:
-            assert result.status in ("ok", "unsupported", "skipped"), f"{name}: {result.reason}"
-        if result.check is not None:
-            assert result.check.elements == case.elements
+@pytest.mark.parametrize("case", SMALL, ids=key)
+def test_small(case: Case, planned: Any, run: Callable[..., dict[str, Result]], catalog: Catalog) -> None:
+    """All that take the case are right, and specimens are not."""
+    assert_right(planned[case], run(planned[case]), catalog)
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("case", UNALIGNED, ids=key)
+def test_unaligned(case: Case, planned: Any, run: Callable[..., dict[str, Result]], catalog: Catalog) -> None:
+    """All arrays begin one element beyond, then each alone."""
+    plan = without_specimens(planned[case])
+    names = [spec.name for spec in catalog.operations[case.operation].arrays(case)]
+    for beyond in dict.fromkeys([tuple(names), *((name,) for name in names)]):
+        assert_right(plan, run(plan, beyond), catalog, unaligned=True)
+
+
+@pytest.mark.large
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("case", LARGE, ids=key)
+def test_large(case: Case, planned: Any, run: Callable[..., dict[str, Result]], catalog: Catalog, device: Any) -> None:
+    """Over 2^31 bytes or 2^31 elements, every one of them checked."""
+    plan = without_specimens(planned[case])
+    scratch = max((sum(size for _, size in one.plan.scratch) for one in plan.planned if one.plan), default=0)
+    arrays = catalog.operations[case.operation].arrays(case)
+    needed = sum(spec.nbytes for spec in arrays) + scratch + 5 * 8 * max(prod(spec.shape) for spec in arrays)
+    if device.free_bytes() < needed:
+        pytest.skip(f"{needed / 1e9:.0f} GB of GPU memory are needed, {device.free_bytes() / 1e9:.0f} GB are free")
+    assert_right(plan, run(plan), catalog)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -112,14 +238,3 @@ def test_a_row_of_minus_infinity_and_huge_values_come_out_as_the_reference(
         executable = device.executable(one.implementation, case, one.plan, one.binary, arrays)
         check = run_and_check(setup, one.implementation, executable, 1)
         assert check.passed, f"{one.implementation.name}: {check.message}"
-
-
-def test_a_large_case_is_checked_to_its_last_element(
-    device: Any, plans: Callable[..., tuple[CasePlan, ...]], run_case: Callable[..., dict[str, Result]]
-) -> None:
-    case = Case("softmax", (32, 64, 512, 512), -1, "float32")  # 2^29 elements: eight slices
-    (plan,) = plans([case], ["oneflow", "ft"])
-    for result in run_case(plan, Settings(seed=1)).values():
-        assert result.status == "ok", result.reason
-        assert result.check is not None
-        assert result.check.elements == 2**29
