@@ -10,10 +10,24 @@ from typing import Any
 import click
 
 from kernelbench import __version__
-from kernelbench.errors import InputError, KernelbenchError
-from kernelbench.options import DEVICE, FILTER, FORM, FULL, GPU, NVCC, ONLY, RUN, SEED, SPECIMENS, SUITES, cache_states
-
-INTERRUPTED = 130  # 128 + SIGINT, as shells count
+from kernelbench.errors import InputError
+from kernelbench.invoking import invoke
+from kernelbench.options import (
+    CACHE,
+    CHOICE,
+    DEVICE,
+    FORM,
+    FULL,
+    GPU,
+    KERNELS,
+    NVCC,
+    ONLY,
+    OWN_FOLDER,
+    RUN,
+    SEED,
+    SHOWN_CACHE,
+    SUITES,
+)
 
 
 class _Group(click.Group):
@@ -42,21 +56,13 @@ def cli() -> None:
 @cli.command()
 @SUITES
 @DEVICE
-@ONLY
-@FILTER
-@click.option(
-    "--cache",
-    "caches",
-    callback=cache_states,
-    metavar="STATE,..",
-    help="cold, warm or both.  [default: as the suite says]",
-)
+@CHOICE
+@CACHE
 @click.option("--quick", is_flag=True, help="Fewer samples: 7 and 2 % instead of 20 and 0.5 %.")
 @click.option("--resume", is_flag=True, help="Go on with the newest run of the suite (or that in --out).")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Folder of the run; one suite only.")
 @click.option("--no-report", is_flag=True, help="Do not write charts and the HTML page.")
 @FULL
-@SPECIMENS
 @SEED
 @NVCC
 def run(suites: tuple[str, ...], no_report: bool, **options: Any) -> int:
@@ -90,15 +96,7 @@ def run(suites: tuple[str, ...], no_report: bool, **options: Any) -> int:
     metavar="NAME",
     help="Whom speed-ups divide by: an implementation, or published.  [default: the suite's]",
 )
-@click.option(
-    "--cache",
-    "caches",
-    callback=cache_states,
-    metavar="STATE,..",
-    default="cold",
-    show_default=True,
-    help="Rows to show: cold, warm or both.",
-)
+@SHOWN_CACHE
 @ONLY
 @click.option(
     "--out",
@@ -152,12 +150,10 @@ def report(run_name: str | None, baseline: str | None, out: Path | None) -> None
 @cli.command()
 @SUITES
 @click.option("--gpu", metavar="NAME", help="Plan, and state bounds, for this GPU.  [default: h200]")
-@ONLY
-@FILTER
+@CHOICE
 @click.option("--lines", is_flag=True, help="Show the source lines that cost something, with their counters.")
 @FORM
 @FULL
-@SPECIMENS
 @SEED
 @NVCC
 def explain(suites: tuple[str, ...], gpu: str | None, lines: bool, form: str, **options: Any) -> None:
@@ -180,15 +176,13 @@ def explain(suites: tuple[str, ...], gpu: str | None, lines: bool, form: str, **
 @cli.command()
 @SUITES
 @DEVICE
-@ONLY
-@FILTER
+@CHOICE
 @click.option(
     "--strict",
     is_flag=True,
     help="On the simulator: look for races, uninitialised reads and the like as well; runs every block.",
 )
 @FULL
-@SPECIMENS
 @SEED
 @NVCC
 def check(suites: tuple[str, ...], **options: Any) -> int:
@@ -215,9 +209,7 @@ def check(suites: tuple[str, ...], **options: Any) -> int:
 @cli.command()
 @SUITES
 @GPU
-@ONLY
-@FILTER
-@SPECIMENS
+@CHOICE
 def plan(suites: tuple[str, ...], gpu: str | None, **options: Any) -> None:
     """Print how each kernel would be launched: grid, block, shared memory, and why. No GPU needed.
 
@@ -235,9 +227,7 @@ def plan(suites: tuple[str, ...], gpu: str | None, **options: Any) -> None:
 @cli.command()
 @SUITES
 @GPU
-@ONLY
-@FILTER
-@SPECIMENS
+@CHOICE
 @NVCC
 def build(suites: tuple[str, ...], gpu: str | None, **options: Any) -> int:
     """Compile only, and print registers, shared memory, spills and loads of each kernel. No GPU needed.
@@ -258,18 +248,37 @@ def build(suites: tuple[str, ...], gpu: str | None, **options: Any) -> int:
 
 @cli.command("list")
 @click.argument("what", type=click.Choice(["suites", "kernels", "devices", "runs", "claims"]), required=False)
-def list_(what: str | None) -> None:
+@KERNELS
+def list_(what: str | None, kernels: tuple[Path, ...]) -> None:
     """Suites, kernels, devices, runs or claims; all of them if none is named.
 
     \b
     Examples:
       kernelbench list
       kernelbench list claims
+      kernelbench list kernels --kernels kernels
     """
     from kernelbench import listing, screen
 
     for kind in [what] if what else list(listing.KINDS):
-        screen.show_list(listing.KINDS[kind]())
+        screen.show_list(listing.listed(kind, kernels))
+
+
+@cli.command()
+@click.argument("name", metavar="OPERATION/NAME")
+@click.option("--from", "start", metavar="NAME", help="The kernel to start from.  [default: the shortest]")
+@OWN_FOLDER
+def new(name: str, start: str | None, kernels: Path) -> None:
+    """Write the two files of a kernel of your own, as a copy of one that is right; change it from there.
+
+    \b
+    Examples:
+      kernelbench new softmax/my_kernel
+      kernelbench new softmax/my_kernel --from oneflow --kernels ~/kernels
+    """
+    from kernelbench import new_kernel, screen
+
+    screen.show_written(new_kernel.new_kernel(name, start, kernels))
 
 
 @cli.command()
@@ -297,32 +306,14 @@ def _request(suites: tuple[str, ...], options: dict[str, Any]) -> Any:
 
 
 def main() -> None:
-    """Entry point: errors as one message on stderr, with their exit code."""
+    """Entry point."""
     code = 0
     try:
-        code = _invoke(sys.argv[1:])
+        code = invoke(cli, sys.argv[1:])
         sys.stdout.flush()
     except BrokenPipeError:  # the reader of our output went away, as `| head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(code)
-
-
-def _invoke(arguments: list[str]) -> int:
-    """The exit code of a command. Not click's own `main`, which would end a closed pipe with 1, a failed row."""
-    try:
-        with cli.make_context("kernelbench", arguments) as context:
-            return cli.invoke(context) or 0
-    except click.exceptions.Exit as error:
-        return error.exit_code
-    except click.ClickException as error:
-        error.show()
-        return InputError.exit_code
-    except KernelbenchError as error:
-        click.echo(f"{error}", err=True)
-        return error.exit_code
-    except (KeyboardInterrupt, click.Abort):
-        click.echo("\nStopped. Finished cases are kept; the same command with --resume goes on.", err=True)
-        return INTERRUPTED
 
 
 if __name__ == "__main__":

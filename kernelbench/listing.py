@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from kernelbench import places, runs
 from kernelbench.catalog import load_catalog
@@ -21,11 +22,14 @@ class Listing:
     note: str = ""
 
 
-def suites() -> Listing:
+def suites(own: Sequence[Path] = ()) -> Listing:
     from kernelbench.compare import read_ledger
     from kernelbench.suite import read_suite
 
-    catalog, claims = load_catalog(specimens=True), read_ledger(places.LEDGER)  # a suite may show wrong kernels
+    catalog, claims = (
+        load_catalog(specimens=True, own=own),
+        read_ledger(places.LEDGER),
+    )  # a suite may show wrong kernels
     rows = []
     for path in sorted(places.SUITES.glob("*.yaml")):
         suite = read_suite(path, catalog.operations, catalog.implementations, claims)
@@ -33,8 +37,9 @@ def suites() -> Listing:
     return Listing("Suites", ("suite", "title", "cases", "kernels"), rows, "kernelbench run SUITE measures one")
 
 
-def kernels() -> Listing:
-    catalog = load_catalog()
+def kernels(own: Sequence[Path] = ()) -> Listing:
+    """All kernels, those of the user's own folders among them."""
+    catalog = load_catalog(own=own)
     rows = [
         (operation, one.name, one.role, one.origin.project.split("/")[-1], one.summary)
         for operation, implementations in catalog.implementations.items()
@@ -92,10 +97,15 @@ def claims() -> Listing:
     return Listing("Claims", ("id", "what was published", "suites", "verdict"), rows, note)
 
 
-KINDS: Mapping[str, Callable[[], Listing]] = {
+KINDS: Mapping[str, Callable[..., Listing]] = {
     "suites": suites,
     "kernels": kernels,
     "devices": devices,
     "runs": all_runs,
     "claims": claims,
 }
+
+
+def listed(kind: str, own: Sequence[Path] = ()) -> Listing:
+    """One of KINDS; `own`: folders of the user's own kernels."""
+    return KINDS[kind](own) if kind in ("suites", "kernels") else KINDS[kind]()

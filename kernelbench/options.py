@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import reduce
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -31,6 +34,13 @@ FILTER = click.option(
     help="Only cases for which it holds: seq=512, seq>=128, dtype=float16.",
 )
 SPECIMENS = click.option("--specimens", is_flag=True, help="Add the kernels that are known to be wrong.")
+KERNELS = click.option(
+    "--kernels",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="A folder of your own kernels, DIR/OPERATION/NAME.py; runs its Python.",
+)
 NVCC = click.option("--nvcc", type=click.Path(path_type=Path), help="The CUDA compiler to use.")
 DEVICE = click.option(
     "--device", default="auto", show_default=True, help="auto, cuda, cuda:N, simulated or simulated:GPU."
@@ -48,3 +58,32 @@ FORM = click.option(
     "--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True, help="How it is told."
 )
 RUN = click.argument("run_name", required=False, metavar="[RUN]")
+CACHE = click.option(
+    "--cache",
+    "caches",
+    callback=cache_states,
+    metavar="STATE,..",
+    help="cold, warm or both.  [default: as the suite says]",
+)
+SHOWN_CACHE = click.option(
+    "--cache",
+    "caches",
+    callback=cache_states,
+    metavar="STATE,..",
+    default="cold",
+    show_default=True,
+    help="Rows to show: cold, warm or both.",
+)
+OWN_FOLDER = click.option(
+    "--kernels",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    default="kernels",
+    show_default=True,
+    help="The folder of your own kernels.",
+)
+
+
+def CHOICE(command: Callable[..., Any]) -> Callable[..., Any]:  # noqa: N802 - stands among the others
+    """Which implementations and cases, and whose: options of every command that walks through suites."""
+    return reduce(lambda inner, option: option(inner), (SPECIMENS, KERNELS, FILTER, ONLY), command)

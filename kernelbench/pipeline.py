@@ -46,6 +46,7 @@ class Request:
     nvcc: Path | None = None
     seed: int = DEFAULT_SEED
     specimens: bool = False
+    kernels: Sequence[Path] = ()  # the user's own folders; their implementations join every suite of their operation
     full: bool = False  # on the simulator: every block of every grid
     strict: bool = False  # on the simulator: every check it knows
     arguments: Sequence[str] = ()  # the command line, for environment.json
@@ -58,7 +59,7 @@ def run(request: Request, progress: Progress) -> Iterator[Answer]:
     """Measure the suites one after the other; each answer comes when its suite is done and on disk."""
     from kernelbench.build import find_compiler
 
-    catalog = load_catalog(specimens=True)
+    catalog = load_catalog(specimens=True, own=request.kernels)
     suites = read_suites(request, catalog)
     device = opened(request, progress)
     compiler = find_compiler(request.nvcc)
@@ -134,7 +135,7 @@ def check(request: Request, progress: Progress) -> Iterator[Result]:
     from kernelbench.build import find_compiler
     from kernelbench.measure.case import CaseRun, Settings
 
-    catalog = load_catalog(specimens=True)
+    catalog = load_catalog(specimens=True, own=request.kernels)
     suites = read_suites(request, catalog)
     device = opened(request, progress)
     compiler = find_compiler(request.nvcc)
@@ -168,7 +169,7 @@ def opened(request: Request, progress: Progress) -> Device:
 
 
 def read_suites(request: Request, catalog: Catalog) -> list[Suite]:
-    """The suites asked for, with --only and --filter applied, and specimens added where asked for."""
+    """The suites asked for, with --only and --filter applied, and the user's own kernels and specimens added."""
     from kernelbench.compare import read_ledger
     from kernelbench.suite import find_suite, read_suite, select_cases, select_implementations
 
@@ -177,11 +178,12 @@ def read_suites(request: Request, catalog: Catalog) -> list[Suite]:
     for name in request.suites:
         path = find_suite(name, places.SUITES)
         suite = read_suite(path, catalog.operations, catalog.implementations, claims)
-        if request.specimens and suite.step is None:  # a step has no place for a kernel that is wrong
-            specimens = [
-                one.name for one in catalog.implementations[suite.operation].values() if one.role == "specimen"
-            ]
-            suite = replace(suite, implementations=tuple(dict.fromkeys((*suite.implementations, *specimens))))
+        if suite.step is None:  # a step has no place for a kernel that is wrong, nor for two that do the same
+            there = catalog.implementations[suite.operation]
+            added = list(catalog.own.get(suite.operation, ()))
+            if request.specimens:
+                added += [one.name for one in there.values() if one.role == "specimen"]
+            suite = replace(suite, implementations=tuple(dict.fromkeys((*suite.implementations, *added))))
         suite = select_implementations(suite, request.only) if request.only else suite
         suites.append(select_cases(suite, request.filters) if request.filters else suite)
     return suites
@@ -189,7 +191,7 @@ def read_suites(request: Request, catalog: Catalog) -> list[Suite]:
 
 def planned(request: Request, gpu: DeviceProperties) -> list[tuple[Suite, tuple[CasePlan, ...]]]:
     """Every suite with its launch plans for `gpu`."""
-    catalog = load_catalog(specimens=True)
+    catalog = load_catalog(specimens=True, own=request.kernels)
     return [(suite, plan_suite(suite, catalog, gpu)) for suite in read_suites(request, catalog)]
 
 

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kernelbench.errors import InputError, MissingLibrary, Unsupported
+from kernelbench.argument_checks import define_problem, extent_problem, scalar_problem
+from kernelbench.errors import DeviceError, InputError, MissingLibrary, Unsupported
 from kernelbench.records import (
     Binary,
     Case,
@@ -70,15 +71,21 @@ def plan_case(case: Case, operation: Operation, implementation: Implementation, 
         return Planned(implementation, status="unsupported", reason=str(error))
     except MissingLibrary as error:
         return Planned(implementation, status="skipped", reason=str(error))
+    except DeviceError as error:  # what a user's own folder raised, with its place
+        return Planned(implementation, status="failed", reason=str(error))
     except Exception as error:  # a kernel folder's own code: whatever it raises costs its row, not the run
         reason = f"its plan raised {type(error).__name__}: {error}"
         return Planned(implementation, status="failed", reason=reason)
-    problem = plan_problem(plan, names, device) if plan else ""
+    problem = plan_problem(plan, names, device) if implementation.plan else ""
     return Planned(implementation, plan, status="failed" if problem else "ok", reason=problem)
 
 
-def plan_problem(plan: LaunchPlan, arrays: Sequence[str], device: DeviceProperties) -> str:
-    """What is wrong with a plan, or ''."""
+def plan_problem(plan: object, arrays: Sequence[str], device: DeviceProperties) -> str:
+    """What is wrong with what a plan returned, or ''."""
+    if not isinstance(plan, LaunchPlan):
+        return f"its plan returned {type(plan).__name__}, expected LaunchPlan((Launch(..),)) or LaunchPlan(host=..)"
+    if problem := define_problem(plan.defines):
+        return f"its plan cannot be built: {problem}"
     known = {*arrays, *(name for name, _ in plan.scratch)}
     if plan.host is not None:
         if plan.launches:
@@ -96,6 +103,8 @@ def plan_problem(plan: LaunchPlan, arrays: Sequence[str], device: DeviceProperti
 def _launch_problem(launch: Launch, known: set[str], device: DeviceProperties) -> str:
     if unknown := _unknown(launch, known):
         return unknown
+    if problem := extent_problem("grid", launch.grid) or extent_problem("block", launch.block):
+        return problem
     if min(launch.grid + launch.block) < 1:
         return f"grid {launch.grid} and block {launch.block} must be at least 1"
     if any(extent > limit for extent, limit in zip(launch.grid, device.max_grid, strict=True)):
@@ -108,6 +117,10 @@ def _launch_problem(launch: Launch, known: set[str], device: DeviceProperties) -
 
 
 def _unknown(call: Launch | HostCall, known: set[str]) -> str:
+    """What is wrong with the arguments of a call, or ''."""
+    for one in call.arguments:
+        if isinstance(one, Scalar) and (problem := scalar_problem(one)):
+            return problem
     unknown = [name for name in call.arguments if not isinstance(name, Scalar) and name not in known]
     if not unknown:
         return ""

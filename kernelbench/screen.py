@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kernelbench.doctor import Finding
     from kernelbench.explaining import Explained
     from kernelbench.listing import Listing
+    from kernelbench.new_kernel import Written
 
 WIDTH = 100
 Found = Sequence[tuple[Suite, Sequence[CasePlan]]]
@@ -218,7 +219,14 @@ def _build_lines(plans: Sequence[CasePlan], labels: Mapping[str, str]) -> Iterat
         )
 
 
-# ---- list, doctor --------------------------------------------------------------------------------
+# ---- new, list, doctor --------------------------------------------------------------------------------
+
+
+def show_written(written: Written) -> None:
+    """The two files, and what to type next."""
+    say(f"{written.source}\n{written.plan}: a copy of {written.start}, to be changed; next")
+    for command in written.commands:
+        say(f"  {command}")
 
 
 def show_list(listing: Listing) -> None:
