@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from kernelbench import __version__
+from kernelbench.cli_compare import compare
 from kernelbench.errors import InputError
 from kernelbench.invoking import invoke
 from kernelbench.options import (
@@ -21,11 +22,9 @@ from kernelbench.options import (
     GPU,
     KERNELS,
     NVCC,
-    ONLY,
     OWN_FOLDER,
     RUN,
     SEED,
-    SHOWN_CACHE,
     SUITES,
 )
 
@@ -46,10 +45,12 @@ def cli() -> None:
     Examples:
       kernelbench run suites/softmax.yaml          measure on this GPU
       kernelbench compare --baseline ft            speed-ups beside the published ones, claims judged
+      kernelbench compare RUN RUN --fail-on 2%     what is slower in the second run
       kernelbench report                           the same as one HTML page
       kernelbench run softmax --only ft,oneflow --filter 'seq>=128'
 
-    Exit codes: 0 fine, 1 a row failed or was wrong, 2 wrong suite or option, 130 stopped by Ctrl-C.
+    Exit codes: 0 fine, 1 a row failed or was wrong, 2 wrong suite or option, 3 a regression,
+    130 stopped by Ctrl-C.
     """
 
 
@@ -89,39 +90,7 @@ def run(suites: tuple[str, ...], no_report: bool, **options: Any) -> int:
     return 1 if failed else 0
 
 
-@cli.command()
-@RUN
-@click.option(
-    "--baseline",
-    metavar="NAME",
-    help="Whom speed-ups divide by: an implementation, or published.  [default: the suite's]",
-)
-@SHOWN_CACHE
-@ONLY
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Where comparison.csv goes.  [default: the run's folder]",
-)
-def compare(
-    run_name: str | None, baseline: str | None, caches: tuple[str, ...], only: tuple[str, ...], out: Path | None
-) -> None:
-    """Speed-ups within a run, beside the published ones, and the verdict of each claim.
-
-    RUN is a folder, the name of a run or of a suite; left out, your newest run, else the recorded run
-    that kernelbench ships. No GPU needed.
-
-    \b
-    Examples:
-      kernelbench compare --baseline ft
-      kernelbench compare softmax_half --baseline torch --only oneflow,ft
-      kernelbench compare --baseline published
-    """
-    from kernelbench import answers, screen
-
-    answer, which = answers.answer_of(run_name, baseline)
-    folder = answers.save_comparison(answer, out)
-    screen.show_comparison(answer, which, folder, caches, only)
+cli.add_command(compare)
 
 
 @cli.command()

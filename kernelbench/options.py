@@ -70,9 +70,7 @@ SHOWN_CACHE = click.option(
     "caches",
     callback=cache_states,
     metavar="STATE,..",
-    default="cold",
-    show_default=True,
-    help="Rows to show: cold, warm or both.",
+    help="Rows to show: cold, warm or both.  [default: cold; of two runs both]",
 )
 OWN_FOLDER = click.option(
     "--kernels",

@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from kernelbench.planning import CasePlan, Planned, input_loads, launches_text
 from kernelbench.records import Binary, DeviceProperties, EntryFacts, Result, Suite
+from kernelbench.texts import printable
 from kernelbench.units import duration_text
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from kernelbench.answers import Answer
+    from kernelbench.changes import Changes
     from kernelbench.doctor import Finding
     from kernelbench.explaining import Explained
     from kernelbench.listing import Listing
@@ -111,6 +113,31 @@ def show_comparison(answer: Answer, which: str, folder: Path, caches: Sequence[s
     if answer.verdicts:
         out.print(claims_table(answer.verdicts))
     say(f"all rows: {folder / 'comparison.csv'}")
+
+
+def show_changes(changes: Changes, form: str, least: float | None) -> None:
+    """The second run against the first; `least`: what counts as a regression, None where nobody asked."""
+    from kernelbench.report import changes_table, changes_text
+
+    lines = [] if least is None else changes_table.regression_lines(changes, least)
+    if form != "table":
+        made = {"csv": changes_text.as_csv(changes), "json": changes_text.as_json(changes, least)}
+        say(made[form] if form in made else changes_text.as_markdown(changes, least))
+        if form in made and lines:
+            print("\n".join(lines), file=sys.stderr)
+        return
+    out = console()
+    _told(
+        f"First:  {changes.first}", f"Second: {changes.second}", *(f"Differs: {one}" for one in changes.differences), ""
+    )
+    out.print(changes_table.changes_table(changes))
+    _told(*changes.noise)
+    _told(changes_table.counts_text(changes), *lines)
+
+
+def _told(*lines: str) -> None:
+    for line in lines:
+        say(fill(printable(line), WIDTH, subsequent_indent="  ", break_on_hyphens=False))
 
 
 def show_checks(results: Sequence[Result]) -> None:

@@ -20,12 +20,14 @@ ROOMS = {"suite", "build", "devices", "simt", "measure", "compare", "report", "e
 ABOVE = {
     "answers": 2,
     "building": 2,
+    "comparing": 2,
     "doctor": 2,
     "standings": 2,
     "listing": 2,
     "pipeline": 3,
     "explaining": 3,
     "screen": 4,
+    "cli_compare": 5,
     "cli": 5,
     "__main__": 6,
 }

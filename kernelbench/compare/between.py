@@ -52,12 +52,12 @@ def differences(first: Run, second: Run, codes: Mapping[str, Mapping[str, int]])
         if (one := _at(first, path)) != (other := _at(second, path))
     ]
     if first.folder.resolve() == second.folder.resolve():
-        found.append("none: one run, given twice")
+        found.append("nothing: one run, given twice")
     for number, run in (("first", first), ("second", second)):
         if "finished" in run.environment and not run.environment["finished"]:
             found.append(f"the {number} run was not finished; rows that are missing in it may only not have come yet")
     found += [f"{said}: {_counted(codes[state])}" for state, said in _CODE.items() if state in codes]
-    return found
+    return found or ["nothing that environment.json states"]
 
 
 def _versions(first: Run, second: Run) -> Iterator[tuple[tuple[str, ...], str]]:

@@ -118,7 +118,7 @@ def _judged(pair: Pair, band: float) -> Row:
     more = ceil((factor**2 - 1) * max(*pair.sizes, int(pair.first["samples"]))) if verdict == "UNSURE" else 0
     remarks = list(_remarks(pair))
     if more > MOST_SAMPLES:
-        remarks.insert(0, "on the edge of its band: more samples would hardly decide it")
+        remarks.insert(0, f"on the edge of its band: over {MOST_SAMPLES} more samples would be needed")
     return empty(pair.key) | {
         "first_s": pair.first["median_s"],
         "second_s": pair.second["median_s"],

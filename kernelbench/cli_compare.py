@@ -1,0 +1,116 @@
+"""The command `compare`: within one run, or one run against another."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import click
+
+from kernelbench.errors import InputError
+from kernelbench.options import ONLY, SHOWN_CACHE
+
+REGRESSION = 3  # exit code
+
+
+def _share(ctx: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
+    """`2%`, `2 %` or `2` as 0.02."""
+    if value is None:
+        return None
+    try:
+        per_cent = float(value.strip().removesuffix("%"))
+    except ValueError:
+        per_cent = math.nan
+    if not 0 <= per_cent < 1000:
+        raise InputError(f"--fail-on {value}: expected per cent of a row's time, as in 2% or 0.5%")
+    return per_cent / 100
+
+
+@click.command()
+@click.argument("runs", nargs=-1, metavar="[RUN [RUN]]")
+@click.option(
+    "--baseline",
+    metavar="NAME",
+    help="Whom speed-ups divide by: an implementation, or published.  [default: the suite's]",
+)
+@SHOWN_CACHE
+@ONLY
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Where comparison.csv goes.  [default: the run's folder]",
+)
+@click.option(
+    "--fail-on",
+    callback=_share,
+    metavar="PER CENT",
+    help="Of two runs: exit 3 where a row of the second is SLOWER by that much, as in 2%, or no longer works.",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["table", "csv", "json", "markdown"]),
+    default="table",
+    show_default=True,
+    help="Of two runs: how it is told.",
+)
+def compare(
+    runs: tuple[str, ...],
+    baseline: str | None,
+    caches: tuple[str, ...],
+    only: tuple[str, ...],
+    out: Path | None,
+    fail_on: float | None,
+    form: str,
+) -> int:
+    """Speed-ups within a run, beside the published ones, and the verdict of each claim; or two runs row by row.
+
+    RUN is a folder, the name of a run or of a suite; left out, your newest run, else the recorded run
+    that kernelbench ships. No GPU needed.
+
+    With two runs of one suite, each row of the second is FASTER, SLOWER, the SAME or UNSURE against that of
+    the first, outside of what noise explains. Runs of two different GPUs are compared by share of the ceiling.
+
+    \b
+    Examples:
+      kernelbench compare --baseline ft
+      kernelbench compare softmax_half --baseline torch --only oneflow,ft
+      kernelbench compare --baseline published
+      kernelbench compare before after --fail-on 2% --format markdown
+    """
+    from kernelbench import screen
+
+    if len(runs) > 2:
+        raise InputError(f"compare {' '.join(runs)}: expected one run or two, got {len(runs)}")
+    if len(runs) == 2:
+        return _compare_two(runs[0], runs[1], baseline, caches, only, out, fail_on, form)
+    from kernelbench import answers
+
+    for option, given in (("--fail-on", fail_on is not None), (f"--format {form}", form != "table")):
+        if given:
+            raise InputError(f"{option} is for two runs: kernelbench compare RUN RUN {option}; got {len(runs)}")
+    answer, which = answers.answer_of(runs[0] if runs else None, baseline)
+    folder = answers.save_comparison(answer, out)
+    screen.show_comparison(answer, which, folder, caches or ("cold",), only)
+    return 0
+
+
+def _compare_two(
+    first: str,
+    second: str,
+    baseline: str | None,
+    caches: tuple[str, ...],
+    only: tuple[str, ...],
+    out: Path | None,
+    fail_on: float | None,
+    form: str,
+) -> int:
+    from kernelbench import comparing, screen
+
+    if baseline is not None:
+        raise InputError(f"--baseline {baseline}: of two runs the first is the baseline; leave the option out")
+    if out is not None:
+        raise InputError(f"--out {out}: is for one run; of two, write what is printed to a file: --format csv > FILE")
+    changes = comparing.changes_between(first, second, caches, only)
+    screen.show_changes(changes, form, fail_on)
+    return REGRESSION if fail_on is not None and changes.regressions(fail_on) else 0

@@ -1,0 +1,153 @@
+"""Two runs against each other for the terminal (rich): 100 columns, and what matters most at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from kernelbench.changes import VERDICTS, Changes, Row, is_broken
+from kernelbench.report import view
+from kernelbench.report.lists import STYLES, list_table, new_table
+from kernelbench.units import digits, time_text
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+
+FIRST_WIDTH = 31  # of case and implementation: with the widest cells beside it, the table has 100 columns
+CASES = 3  # named of a group; the others are counted
+PLACES = 8  # rows named of a group of remarks
+
+
+def changes_table(changes: Changes) -> RenderableType:
+    """A table for each cache state, then what could not be compared, then remarks."""
+    from rich.console import Group
+    from rich.text import Text
+
+    labels = view.case_labels(row["case"] for row in changes.rows)
+    compared = [row for row in changes.rows if row["verdict"]]
+    parts: list[RenderableType] = []
+    for cache in dict.fromkeys(row["cache"] for row in compared):
+        parts.append(_table([row for row in compared if row["cache"] == cache], labels, cache, changes.by_share))
+    if any(row["more_samples"] for row in compared):
+        parts.append(Text("UNSURE +N: about N more samples of the row in each run would decide.", "dim"))
+    if changes.without:
+        parts.append(list_table(("not compared", "cases", "why"), _groups(changes.without, labels), "Not compared"))
+    remarks = _remarks(compared, labels)
+    if remarks:
+        parts.append(list_table(("remark", "rows"), remarks, "Remarks"))
+    return Group(*parts)
+
+
+def _table(rows: Sequence[Row], labels: Mapping[str, str], cache: str, by_share: bool) -> Table:
+    from rich.text import Text
+
+    what = "by share of each GPU's ceiling; + is farther from it" if by_share else "+ is slower"
+    table = new_table(f"Second run against the first, {cache}; {what}")
+    table.add_column("case, implementation", overflow="fold", max_width=FIRST_WIDTH)
+    cells = columns_of(by_share)
+    for header in cells:
+        table.add_column(header, justify="right", no_wrap=True)
+    table.add_column("verdict", no_wrap=True)
+    for case in dict.fromkeys(row["case"] for row in rows):
+        table.add_section()
+        table.add_row(Text(labels[case], "bold"))
+        for row in (row for row in rows if row["case"] == case):
+            word = Text(verdict_text(row), STYLES.get(row["verdict"], ""))
+            table.add_row(Text(f"  {row['implementation']}"), *(cell(row) for cell in cells.values()), word)
+    return table
+
+
+def columns_of(by_share: bool) -> dict[str, Callable[[Row], str]]:
+    """Headers and cells between the name of a row and its verdict."""
+    side = _share if by_share else _time
+    return {
+        "by": lambda row: str(row["method"]),
+        "first": lambda row: side(row, "first"),
+        "second": lambda row: side(row, "second"),
+        "change %": lambda row: percent(row["ratio"]),
+        "95 % interval": lambda row: f"{percent(row['ratio_low'])} .. {percent(row['ratio_high'])}",
+        "band %": lambda row: f"±{digits(100 * row['band'], 2)}",
+    }
+
+
+def _time(row: Row, side: str) -> str:
+    return time_text(row[f"{side}_s"])
+
+
+def _share(row: Row, side: str) -> str:
+    return f"{100 * row[f'{side}_share']:.1f} %"
+
+
+def percent(ratio: float) -> str:
+    """A ratio as its distance from 1 in per cent: `+1.96`, `-12.3`, `0.00`."""
+    change = 100 * (ratio - 1)
+    text = f"{change:+.2f}" if abs(change) < 9.995 else f"{change:+.1f}" if abs(change) < 99.95 else f"{change:+.0f}"
+    return text if any(digit in "123456789" for digit in text) else "0.00"
+
+
+def verdict_text(row: Row) -> str:
+    """`UNSURE +240` where 240 more samples would decide."""
+    return f"{row['verdict']} +{row['more_samples']}" if row["more_samples"] else str(row["verdict"])
+
+
+def _groups(rows: Sequence[Row], labels: Mapping[str, str]) -> list[tuple[str, str, str]]:
+    """Implementation, cases and reason, rows of like states gathered."""
+    found: dict[tuple[str, str, str, bool], list[Row]] = {}
+    for row in rows:
+        absent = not (row["first_status"] and row["second_status"])
+        states = (row["first_status"], row["second_status"], absent)
+        found.setdefault((row["implementation"], *states), []).append(row)
+    return [(key[0], some(labels[row["case"]] for row in group), _reason(group)) for key, group in found.items()]
+
+
+def _reason(group: Sequence[Row]) -> str:
+    reasons = list(dict.fromkeys(str(row["reason"]) for row in group))
+    return reasons[0] + (f" (and {len(reasons) - 1} like it)" if reasons[1:] else "")
+
+
+def _remarks(rows: Sequence[Row], labels: Mapping[str, str]) -> list[tuple[str, str]]:
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        if row["reason"]:
+            found.setdefault(row["reason"], []).append(f"{row['implementation']} {labels[row['case']]}")
+    return [(reason, some(places, PLACES)) for reason, places in found.items()]
+
+
+def some(names: Iterable[str], shown: int = CASES) -> str:
+    """The first few, each once, and how many more there are."""
+    unique = list(dict.fromkeys(names))
+    return ", ".join(unique[:shown]) + (f" and {len(unique) - shown} more" if unique[shown:] else "")
+
+
+# ---- Sentences -----------------------------------------------------------------------------------
+
+
+def counts_text(changes: Changes) -> str:
+    """`1 SLOWER, 0 FASTER, 2 UNSURE, 215 SAME; 12 rows not compared`."""
+    counts = ", ".join(f"{len(changes.of(verdict))} {verdict}" for verdict in VERDICTS)
+    left = len(changes.without)
+    return counts + (f"; {left} row{'s' if left > 1 else ''} not compared" if left else "")
+
+
+def regression_lines(changes: Changes, least: float) -> list[str]:
+    """One line for each regression by at least `least`, with what could hide one; never empty."""
+    limit = f"{100 * least:g} %"
+    labels = view.case_labels(row["case"] for row in changes.rows)
+    lines = [_regression(row, labels) for row in changes.regressions(least)]
+    if not lines:
+        lines = [f"No row is slower by {limit}."]
+    blind = changes.blind(least)
+    if blind:
+        rows = "row has" if blind == 1 else "rows have"
+        lines.append(f"{blind} {rows} a band and interval too wide to show {limit} for certain.")
+    return lines
+
+
+def _regression(row: Row, labels: Mapping[str, str]) -> str:
+    place = [row["implementation"], labels[row["case"]]]
+    place += [row["cache"], f"by {row['method']}"] if row["cache"] else []
+    if is_broken(row):
+        return f"REGRESSION: {', '.join(place)}: {row['reason']}"
+    interval = f"{percent(row['ratio_low'])} .. {percent(row['ratio_high'])}"
+    return f"REGRESSION: {', '.join(place)}: {percent(row['ratio'])} % ({interval})"

@@ -1,0 +1,109 @@
+"""Two runs against each other as text for programs and for pull requests: CSV, JSON, Markdown."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from kernelbench import columns, texts
+from kernelbench.changes import VERDICTS, Changes, Row
+from kernelbench.report import view
+from kernelbench.report.changes_table import columns_of, counts_text, regression_lines, verdict_text
+
+_ESCAPED = str.maketrans(
+    {"|": "\\|", "<": "&lt;", ">": "&gt;", "&": "&amp;", "\n": " ", "`": "\\`", "*": "\\*", "_": "\\_"}
+)
+_KEY = ("case", "implementation", "cache", "method")
+
+
+def as_csv(changes: Changes) -> str:
+    """A header and a line for each row, with the columns of columns.CHANGES."""
+    names = columns.names(columns.CHANGES)
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerows([_cell(row[name]) for name in names] for row in changes.rows)
+    return text.getvalue().rstrip("\n")
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    return f"{value:.9g}" if isinstance(value, float) else texts.cell(str(value))
+
+
+def as_json(changes: Changes, least: float | None) -> str:
+    """One object; `least`: what counts as a regression, None where nobody asked."""
+    asked = [] if least is None else changes.regressions(least)
+    document = {
+        "first": changes.first,
+        "second": changes.second,
+        "by_share_of_ceiling": changes.by_share,
+        "differences": list(changes.differences),
+        "noise": list(changes.noise),
+        "counts": {verdict: len(changes.of(verdict)) for verdict in VERDICTS} | {"not compared": len(changes.without)},
+        "fail_on": least,
+        "regressions": [{name: row[name] for name in _KEY} for row in asked],
+        "rows": list(changes.rows),
+    }
+    return json.dumps(document, indent=2, allow_nan=False)
+
+
+def as_markdown(changes: Changes, least: float | None) -> str:
+    """For a pull request: what changed as a table, what did not folded away."""
+    labels = view.case_labels(row["case"] for row in changes.rows)
+    parts = [f"**{counts_text(changes)}**"]
+    if least is not None:
+        parts.append(_bullets(regression_lines(changes, least)))
+    parts.append(_bullets([f"first: {changes.first}", f"second: {changes.second}", *changes.differences]))
+    changed = [row for verdict in VERDICTS[:3] for row in changes.of(verdict)]
+    if changed:
+        parts.append(_table(changed, labels, changes.by_share))
+    same = changes.of("SAME")
+    if same:
+        parts.append(_folded(f"{len(same)} SAME", _table(same, labels, changes.by_share)))
+    if changes.without:
+        lines = [(row["implementation"], labels[row["case"]], row["reason"]) for row in changes.without]
+        parts.append(_folded(f"{len(lines)} not compared", _grid(("implementation", "case", "why"), lines, 0)))
+    parts.append(_folded("How it was judged", _bullets([_direction(changes), *changes.noise])))
+    return "\n\n".join(parts)
+
+
+def _direction(changes: Changes) -> str:
+    if changes.by_share:
+        return "Two different GPUs, compared by share of each one's ceiling; a change of + is farther from it."
+    return "A change of + is slower."
+
+
+def _table(rows: Sequence[Row], labels: dict[str, str], by_share: bool) -> str:
+    cells = columns_of(by_share)
+    lines = [
+        (
+            labels[row["case"]], row["implementation"], row["cache"],
+            *(cell(row) for cell in cells.values()), verdict_text(row), row["reason"],
+        )
+        for row in rows
+    ]  # fmt: skip
+    headers = ["case", "implementation", "cache", *cells, "verdict", "remark"]
+    if not any(line[-1] for line in lines):
+        headers, lines = headers[:-1], [line[:-1] for line in lines]
+    return _grid(headers, lines, len(cells) - 1)
+
+
+def _grid(headers: Sequence[str], lines: Iterable[Sequence[str]], right: int) -> str:
+    """A table; the `right` columns from "first" on hold numbers."""
+    start = headers.index("first") if right else len(headers)
+    rule = ["--:" if start <= place < start + right else "---" for place in range(len(headers))]
+    rows = ["|".join(("", *(f" {str(cell).translate(_ESCAPED)} " for cell in line), "")) for line in lines]
+    return "\n".join([f"| {' | '.join(headers)} |", f"|{'|'.join(rule)}|", *rows])
+
+
+def _bullets(lines: Iterable[str]) -> str:
+    return "\n".join(f"- {line.translate(_ESCAPED)}" for line in lines)
+
+
+def _folded(title: str, text: str) -> str:
+    return f"<details><summary>{title}</summary>\n\n{text}\n\n</details>"
