@@ -1,0 +1,111 @@
+"""compute-sanitizer: where it is, how it is called, and what its reports say."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
+# `========= ERROR SUMMARY: 3 errors`, and racecheck's `========= RACECHECK SUMMARY: 1 hazard displayed (1 error, 0
+# warnings)`, in which a hazard among the lanes of one warp is a warning.
+_ERRORS = re.compile(r"^=+ ERROR SUMMARY: (\d+) errors?$", re.MULTILINE)
+_HAZARDS = re.compile(
+    r"^=+ RACECHECK SUMMARY: (\d+) hazards? displayed \((\d+) errors?, (\d+) warnings?\)", re.MULTILINE
+)
+_REFUSED = re.compile(r"^=+ Error: (Device not supported.*)$", re.MULTILINE)
+_MARK = re.compile(r"^=+ ?")
+MOST_REPORTS = 1000  # printed in full; the summary counts all
+PADDING_BYTES = 4096  # behind every allocation, so that what lies beyond one is not yet the next
+
+
+@dataclass(frozen=True)
+class Report:
+    """What one tool found in one process."""
+
+    tool: str
+    errors: int
+    warnings: int
+    text: str  # what was found, without the tool's own marks and the summary
+    seconds: float = 0.0
+    said: str = ""  # by the program, at its end
+
+    @property
+    def clean(self) -> bool:
+        return self.errors == self.warnings == 0
+
+    def names(self, known: Collection[str]) -> set[str]:
+        """Those of `known` that a report names, as part of a function or of a file."""
+        return {name for name in known if name in self.text}
+
+
+class Refused(Exception):
+    """The tool does not work on this machine."""
+
+
+class NoSummary(Exception):
+    """The tool, or the program in it, ended before all was checked."""
+
+
+def parse(tool: str, log: str) -> Report:
+    """A tool's log. Refused where it does not know the device, NoSummary where it did not come to its end."""
+    if refused := _REFUSED.search(log):
+        raise Refused(refused[1])
+    found = list((_HAZARDS if tool == "racecheck" else _ERRORS).finditer(log))
+    if not found:
+        raise NoSummary(f"{tool} ended without its summary:\n{log[-4000:]}")
+    if tool == "racecheck":
+        # A hazard that has neither severity is none that was asked for; still, a count above both is not clean.
+        errors, warnings = (sum(int(match[group]) for match in found) for group in (2, 3))
+        errors += max(0, sum(int(match[1]) for match in found) - errors - warnings)
+    else:
+        errors, warnings = sum(int(match[1]) for match in found), 0
+    lines = [_MARK.sub("", line) for line in log.splitlines() if line.startswith("=") and "SUMMARY:" not in line]
+    text = "\n".join(line for line in lines if line.strip() and line != "COMPUTE-SANITIZER")
+    return Report(tool, errors, warnings, text)
+
+
+def find(compiler: Path) -> Path | None:
+    """compute-sanitizer, on PATH or beside the compiler."""
+    beside = compiler.resolve().parent / "compute-sanitizer"
+    found = shutil.which("compute-sanitizer") or (str(beside) if beside.is_file() else None)
+    return Path(found) if found else None
+
+
+def version(program: Path) -> str:
+    done = subprocess.run([str(program), "--version"], capture_output=True, text=True, check=True)
+    found = re.search(r"Version ([\d.]+)", done.stdout)
+    return found[1] if found else ""
+
+
+def run(
+    program: Path, tool: str, command: Sequence[str], log: Path, timeout_s: float, ends_well: bool = True
+) -> Report:
+    """The report of `tool` on a program; `ends_well` False where what it finds ends the program."""
+    options = [
+        *("--tool", tool, "--target-processes", "application-only", "--log-file", str(log)),
+        *("--print-limit", str(MOST_REPORTS), "--show-backtrace", "device", "--report-api-errors", "no"),
+        *(("--padding", str(PADDING_BYTES)) if tool == "memcheck" else ()),
+    ]
+    began = time.monotonic()
+    # In a process group of its own, so that nothing is left behind when it takes too long.
+    with subprocess.Popen(
+        [str(program), *options, *command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        errors="replace", start_new_session=True,
+    ) as process:  # fmt: skip
+        try:
+            said, _ = process.communicate(timeout=timeout_s)
+        except subprocess.TimeoutExpired as expired:
+            os.killpg(process.pid, 9)
+            said, _ = process.communicate()
+            raise NoSummary(f"{tool} took more than {timeout_s:g} s:\n{said[-4000:]}") from expired
+    written = log.read_text(errors="replace") if log.is_file() else ""
+    report = parse(tool, written or said)
+    if ends_well and process.returncode != 0:
+        raise NoSummary(f"{tool}: the program ended with {process.returncode}:\n{said[-4000:]}\n{report.text[-2000:]}")
+    return replace(report, seconds=time.monotonic() - began, said=said[-4000:])

@@ -1,0 +1,162 @@
+"""What runs under compute-sanitizer: launches, each once, on arrays that are allocations of their own and exact size.
+
+    python sanitizer_script.py kernels FILE            every kernel that is no specimen, on small cases
+    python sanitizer_script.py TOOL FILE               what that tool must find: specimens and planted faults
+
+Writes FILE, JSON: how many launches of how many implementations there were. Outputs are not read back, for parts of
+them that no kernel writes are uninitialised memory.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))  # to run as a program from anywhere
+
+from kernelbench import places  # noqa: E402
+from kernelbench.build import BuildRequest, build, find_compiler  # noqa: E402
+from kernelbench.catalog import load_catalog  # noqa: E402
+from kernelbench.planning import plan_case  # noqa: E402
+from kernelbench.records import (  # noqa: E402
+    ArraySpec,
+    Binary,
+    Case,
+    DeviceProperties,
+    Implementation,
+    Launch,
+    LaunchPlan,
+    Origin,
+)
+from tests.gpu import shapes  # noqa: E402
+
+DTYPES = ("float32", "float16", "int8")  # what bfloat16 does is what float16 does
+PLANTED = {
+    "memcheck": "planted_out_of_bounds",
+    "racecheck": "planted_race",
+    "initcheck": "planted_uninitialised",
+    "synccheck": "planted_divergent_barrier",
+}
+# Specimens whose results are most often right, with a case that shows what is wrong; verification finds the others.
+RACES = {
+    "paddle_as_published": Case("log_softmax", (3, 300), -1, "float32"),
+    "tree_unrolled_as_published": Case("reduce_sum", (500,), -1, "float32"),
+}
+
+
+@dataclass(frozen=True)
+class Job:
+    """One implementation of one case."""
+
+    implementation: Implementation
+    case: Case
+    specs: tuple[ArraySpec, ...]
+    plan: LaunchPlan
+
+    def request(self, architecture: str) -> BuildRequest:
+        assert self.implementation.source is not None
+        return BuildRequest.of(self.implementation.source, self.plan, architecture)
+
+
+def kernels(device: DeviceProperties) -> Iterator[Job]:
+    """All that has a plan and is no specimen, CUB's host code included."""
+    catalog = load_catalog()
+    for case in shapes.unaligned_cases():
+        if case.dtype in DTYPES:
+            operation = catalog.operations[case.operation]
+            for one in catalog.implementations[case.operation].values():
+                planned = plan_case(case, operation, one, device)
+                if planned.status == "ok" and planned.plan is not None:
+                    yield Job(one, case, operation.arrays(case), planned.plan)
+                elif planned.status == "failed":
+                    raise SystemExit(f"{one.name}, {case.key}: {planned.reason}")
+
+
+def faults(tool: str, device: DeviceProperties) -> Iterator[Job]:
+    """The planted fault comes last: it may end the context."""
+    catalog = load_catalog(specimens=True)
+    if tool == "racecheck":
+        for name, case in RACES.items():
+            one = catalog.implementations[case.operation][name]
+            planned = plan_case(case, catalog.operations[case.operation], one, device)
+            assert planned.plan is not None, planned.reason
+            yield Job(one, case, catalog.operations[case.operation].arrays(case), planned.plan)
+    entry = PLANTED[tool]
+    plan = LaunchPlan((Launch(entry, (1, 1, 1), (64, 1, 1), ("x", "y")),))
+    source = Path(__file__).with_name("planted.cu")
+    one = Implementation(entry, entry, Origin("written here"), plan=lambda *_: plan, source=source)
+    y = ArraySpec("y", (63 if tool == "memcheck" else 64,), "float32", "output")
+    yield Job(one, Case("planted", (64,), -1, "float32"), (ArraySpec("x", (64,), "float32", "input"), y), plan)
+
+
+def jobs(what: str, device: DeviceProperties) -> list[Job]:
+    return list(kernels(device) if what == "kernels" else faults(what, device))
+
+
+def built(chosen: Sequence[Job], architecture: str) -> Mapping[BuildRequest, Binary]:
+    results = build({job.request(architecture) for job in chosen}, find_compiler(), places.cache())
+    failed = [str(result) for result in results.values() if not isinstance(result, Binary)]
+    if failed:
+        raise SystemExit("\n".join(failed))
+    return results  # type: ignore[return-value]
+
+
+def exact_device() -> Any:
+    """A CudaDevice without what makes times good: no choice of contexts and streams, no pool, no red zones."""
+    import cupy
+    import numpy as np
+
+    from kernelbench import dtypes
+    from kernelbench.devices.cuda import CudaDevice
+    from kernelbench.devices.cuda.properties import properties_of
+    from tests.kernels.simulated import random_input
+
+    class ExactDevice(CudaDevice):
+        def __init__(self) -> None:
+            cupy.cuda.set_allocator(None)  # every array is a cudaMalloc of its own
+            self.properties = properties_of(0)
+            self.stream = cupy.cuda.Stream(non_blocking=True)
+            self._modules = {}
+
+        def allocate(self, specs: Sequence[ArraySpec]) -> dict[str, Any]:
+            arrays = {spec.name: cupy.ndarray(spec.shape, dtypes.storage(spec.dtype)) for spec in specs}
+            for number, spec in enumerate(specs):
+                if spec.role == "input":
+                    host = random_input(spec, 7 + number).reshape(spec.shape)
+                    arrays[spec.name].set(np.ascontiguousarray(host))
+            cupy.cuda.runtime.deviceSynchronize()
+            return arrays
+
+        def _scratch_buffers(self, plan: LaunchPlan, owner: int) -> Mapping[str, Any]:
+            return {name: cupy.ndarray((nbytes,), np.uint8) for name, nbytes in plan.scratch}
+
+        def launch(self, job: Job, binary: Binary) -> None:
+            arrays = self.allocate(job.specs)
+            self.executable(job.implementation, job.case, job.plan, binary, arrays)()
+            cupy.cuda.runtime.deviceSynchronize()
+
+    return ExactDevice()
+
+
+def main(what: str, file: str) -> None:
+    device = exact_device()
+    architecture = device.properties.architecture
+    chosen = jobs(what, device.properties)
+    binaries = built(chosen, architecture)
+    counts = {"launches": 0, "calls_of_host_code": 0}
+    for job in chosen:
+        print(f"{job.case.operation} {job.implementation.name} {job.case.key}", flush=True)
+        device.launch(job, binaries[job.request(architecture)])
+        counts["launches"] += len(job.plan.launches)
+        counts["calls_of_host_code"] += job.plan.host is not None
+    names = {(job.case.operation, job.implementation.name) for job in chosen}
+    Path(file).write_text(json.dumps({"implementations": len(names), "cases": len(chosen), **counts}))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,148 @@
+"""Every kernel under compute-sanitizer's four tools: nothing found in kernels, and what is planted found.
+
+With KERNELBENCH_RECORD=FOLDER the outcome is kept as FOLDER/sanitizer.json.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kernelbench.catalog import load_catalog
+from kernelbench.devices.known import KNOWN
+from kernelbench.measure.case import CaseRun, Settings
+from kernelbench.pipeline import built
+from kernelbench.planning import CasePlan, plan_case
+from kernelbench.records import Case
+from tests.gpu import sanitizer, sanitizer_script
+from tests.gpu.conftest import Silent
+
+SCRIPT = Path(sanitizer_script.__file__)
+KERNELS_S, FAULTS_S = 240.0, 120.0  # the longest that a process of each kind may take
+# What finds each specimen: one of the tools, or verification on random input.
+CAUGHT_BY = {
+    "ft_as_published": "verification",
+    "four_kernels_as_published": "verification",
+    **dict.fromkeys(sanitizer_script.RACES, "racecheck"),
+}
+VERIFIED = Case("softmax", (2, 3, 34, 34), -1, "float32")
+
+
+def specimens() -> set[str]:
+    known = load_catalog(specimens=True).implementations.values()
+    return {name for named in known for name, one in named.items() if one.role == "specimen"}
+
+
+def test_every_specimen_has_who_finds_it() -> None:
+    assert specimens() == set(CAUGHT_BY)
+
+
+def test_every_kernel_is_launched() -> None:
+    known = load_catalog().implementations
+    expected = {(operation, name) for operation, named in known.items() for name, one in named.items() if one.plan}
+    launched = {(job.case.operation, job.implementation.name) for job in sanitizer_script.kernels(KNOWN["h200"])}
+    assert launched == expected
+
+
+@pytest.mark.parametrize("tool", sanitizer.TOOLS)
+def test_every_tool_has_what_it_must_find(tool: str) -> None:
+    names = [job.implementation.name for job in sanitizer_script.faults(tool, KNOWN["h200"])]
+    assert names[-1] == sanitizer_script.PLANTED[tool]
+    assert set(names[:-1]) == (set(sanitizer_script.RACES) if tool == "racecheck" else set())
+
+
+@pytest.fixture
+def program(compiler: Any) -> Path:
+    found = sanitizer.find(compiler.path)
+    if found is None:
+        pytest.skip("compute-sanitizer is not installed")
+    return found
+
+
+@pytest.mark.gpu
+@pytest.mark.nvcc
+@pytest.mark.timeout(600)
+def test_kernels_are_clean_and_faults_are_found(
+    device: Any, compiler: Any, program: Path, catalog: Any, tmp_path: Path
+) -> None:
+    everything = [
+        job for what in ("kernels", *sanitizer.TOOLS) for job in sanitizer_script.jobs(what, device.properties)
+    ]
+    sanitizer_script.built(everything, device.properties.architecture)  # so that those processes find it compiled
+    try:
+        reports = all_reports(program, tmp_path)
+    except sanitizer.Refused as refused:
+        pytest.skip(f"compute-sanitizer: {refused}")
+    caught = verified(device, compiler, catalog)
+    for tool in sanitizer.TOOLS:
+        found = reports[tool, tool].names({*CAUGHT_BY, *sanitizer_script.PLANTED.values()})
+        caught |= dict.fromkeys(found, tool)
+    outcome = {
+        "environment": environment(device, compiler, program),
+        "tools": {
+            tool: {
+                "errors": reports["kernels", tool].errors,
+                "warnings": reports["kernels", tool].warnings,
+                **json.loads((tmp_path / f"kernels-{tool}.json").read_text()),
+                "seconds": round(reports["kernels", tool].seconds, 1),
+            }
+            for tool in sanitizer.TOOLS
+        },
+        "caught": dict(sorted(caught.items())),
+    }
+    print(json.dumps(outcome, indent=1))
+    if folder := os.environ.get("KERNELBENCH_RECORD"):
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        (Path(folder) / "sanitizer.json").write_text(json.dumps(outcome, indent=1) + "\n")
+    dirty = [f"{tool}:\n{reports['kernels', tool].text[:6000]}" for tool in sanitizer.TOOLS
+             if not reports["kernels", tool].clean]  # fmt: skip
+    assert not dirty, "\n\n".join(dirty)
+    expected = CAUGHT_BY | {name: tool for tool, name in sanitizer_script.PLANTED.items()}
+    said = "\n\n".join(
+        f"{tool}:\n{reports[tool, tool].text[:3000]}\n{reports[tool, tool].said}" for tool in sanitizer.TOOLS
+    )
+    assert caught == expected, said
+
+
+def all_reports(program: Path, folder: Path) -> dict[tuple[str, str], sanitizer.Report]:
+    """By what was launched and by tool: the kernels under each, and what that tool must find under it."""
+    pairs = [("kernels", tool) for tool in sanitizer.TOOLS] + [(tool, tool) for tool in sanitizer.TOOLS]
+
+    def one(pair: tuple[str, str]) -> sanitizer.Report:
+        what, tool = pair
+        command = [sys.executable, str(SCRIPT), what, str(folder / f"{what}-{tool}.json")]
+        timeout_s = KERNELS_S if what == "kernels" else FAULTS_S
+        return sanitizer.run(program, tool, command, folder / f"{what}-{tool}.log", timeout_s, what == "kernels")
+
+    with ThreadPoolExecutor(len(pairs)) as pool:
+        return dict(zip(pairs, pool.map(one, pairs), strict=True))
+
+
+def verified(device: Any, compiler: Any, catalog: Any) -> dict[str, str]:
+    """The specimens that verification on random input rejects."""
+    operation, known = catalog.operations["softmax"], catalog.implementations["softmax"]
+    chosen = [known[name] for name, finder in CAUGHT_BY.items() if finder == "verification"]
+    plan = CasePlan(VERIFIED, tuple(plan_case(VERIFIED, operation, one, device.properties) for one in chosen))
+    (ready,), _ = built([plan], compiler, device.properties.architecture, Silent())
+    results = CaseRun(device, operation, ready).run(Settings(seed=1))
+    return {one.implementation.name: "verification" for one in results if one.status == "wrong"}
+
+
+def environment(device: Any, compiler: Any, program: Path) -> dict[str, Any]:
+    said = device.environment()
+    return {
+        "compute_sanitizer": sanitizer.version(program),
+        "gpu": said["name"],
+        "compute_capability": said["compute_capability"],
+        "driver": said.get("driver", ""),
+        "cuda_driver": said["cuda_driver"],
+        "nvcc": compiler.version,
+        "date": time.strftime("%Y-%m-%d", time.gmtime()),
+    }

@@ -1,0 +1,160 @@
+"""Reports of compute-sanitizer are read as they are written, and what is no clean report is never taken for one."""
+
+from __future__ import annotations
+
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.gpu import sanitizer
+from tests.gpu.sanitizer import NoSummary, Refused, parse
+
+CLEAN = "========= COMPUTE-SANITIZER\n========= ERROR SUMMARY: 0 errors\n"
+CLEAN_RACE = "========= COMPUTE-SANITIZER\n========= RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)\n"
+OUT_OF_BOUNDS = """\
+========= COMPUTE-SANITIZER
+========= Invalid __global__ write of size 4 bytes
+=========     at planted_out_of_bounds(const float *, float *)+0x70 in planted.cu:4
+=========     by thread (63,0,0) in block (0,0,0)
+=========     Access at 0x7f21e2a002fc is out of bounds
+=========     and is 1 bytes after the nearest allocation at 0x7f21e2a00200 of size 252 bytes
+=========
+========= Target application returned an error
+========= ERROR SUMMARY: 1 error
+"""
+RACE = """\
+========= COMPUTE-SANITIZER
+========= Error: Race reported between Write access at log_softmax_paddle_as_published_f32+0x90 in paddle_as_published.cu:21
+=========     and Read access at log_softmax_paddle_as_published_f32+0xa0 in paddle_as_published.cu:27 [508 hazards]
+=========
+========= Warning: Race reported between Write access at void reduce_sum_volatile<float>(const T1 *, float *, long long)+0x2f0 in tree_unrolled_as_published.cu:36
+=========     and Read access at void reduce_sum_volatile<float>(const T1 *, float *, long long)+0x2e0 in tree_unrolled_as_published.cu:36 [124 hazards]
+=========
+========= RACECHECK SUMMARY: 2 hazards displayed (1 error, 1 warning)
+"""  # noqa: E501
+REFUSED = """\
+========= COMPUTE-SANITIZER
+========= Error: Device not supported. Please refer to the "Supported Devices" section of the sanitizer documentation
+=========
+========= ERROR SUMMARY: 1 error
+"""
+
+
+@pytest.mark.parametrize("tool", sanitizer.TOOLS)
+def test_clean(tool: str) -> None:
+    report = parse(tool, CLEAN_RACE if tool == "racecheck" else CLEAN)
+    assert report.clean
+    assert (report.errors, report.warnings, report.text) == (0, 0, "")
+
+
+def test_an_error_is_counted_and_named() -> None:
+    report = parse("memcheck", OUT_OF_BOUNDS)
+    assert (report.errors, report.warnings, report.clean) == (1, 0, False)
+    assert report.names({"planted_out_of_bounds", "planted_race"}) == {"planted_out_of_bounds"}
+    assert report.text.splitlines()[0] == "Invalid __global__ write of size 4 bytes"
+
+
+@pytest.mark.parametrize("errors", [2, 153])
+def test_errors_that_are_not_printed_are_not_counted_twice(errors: int) -> None:
+    more = "========= ERROR SUMMARY: 100 errors were not printed. Use --print-limit option to adjust\n"
+    log = CLEAN.replace("0 errors", f"{errors} errors")
+    assert parse("initcheck", log + more).errors == errors
+
+
+def test_hazards_of_both_severities() -> None:
+    report = parse("racecheck", RACE)
+    assert (report.errors, report.warnings, report.clean) == (1, 1, False)
+    specimens = {"paddle_as_published", "tree_unrolled_as_published", "ft_as_published"}
+    assert report.names(specimens) == specimens - {"ft_as_published"}
+
+
+def test_a_warning_alone_is_not_clean() -> None:
+    log = CLEAN_RACE.replace("0 hazards displayed (0 errors, 0 warnings)", "1 hazard displayed (0 errors, 1 warning)")
+    report = parse("racecheck", log)
+    assert (report.errors, report.warnings, report.clean) == (0, 1, False)
+
+
+def test_a_hazard_without_severity_is_not_clean() -> None:
+    assert not parse("racecheck", CLEAN_RACE.replace("0 hazards", "3 hazards")).clean
+
+
+@pytest.mark.parametrize(
+    ("tool", "log"),
+    [
+        ("memcheck", "========= COMPUTE-SANITIZER\n"),
+        ("memcheck", CLEAN_RACE),
+        ("racecheck", CLEAN),
+        ("synccheck", "ERROR SUMMARY: 0 errors\n"),  # the program's own words
+        ("initcheck", ""),
+    ],
+)
+def test_without_its_summary_nothing_is_known(tool: str, log: str) -> None:
+    with pytest.raises(NoSummary, match=f"{tool} ended without its summary"):
+        parse(tool, log)
+
+
+@pytest.mark.parametrize("tool", sanitizer.TOOLS)
+def test_a_device_that_the_tool_does_not_know(tool: str) -> None:
+    with pytest.raises(Refused, match="Device not supported"):
+        parse(tool, REFUSED)
+
+
+# ---- The whole call, of a program that stands for compute-sanitizer ------------------------------
+
+FAKE = """\
+#!{python}
+import subprocess, sys
+arguments = sys.argv[1:]
+if arguments == ["--version"]:
+    print("NVIDIA (R) Compute Sanitizer\\nVersion 2025.3.1.0 (build 36398880) (public-release)")
+    sys.exit()
+log = arguments[arguments.index("--log-file") + 1]
+open(log, "w").write({log!r})
+sys.exit(subprocess.run(arguments[arguments.index("--") + 1:]).returncode)
+"""
+
+
+def fake(folder: Path, log: str) -> Path:
+    path = folder / "compute-sanitizer"
+    path.write_text(FAKE.format(python=sys.executable, log=log))
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return path
+
+
+def ends_with(code: int) -> list[str]:
+    return ["--", sys.executable, "-c", f"print('the last words'); raise SystemExit({code})"]
+
+
+def test_a_program_that_ends_well(tmp_path: Path) -> None:
+    program = fake(tmp_path, CLEAN)
+    report = sanitizer.run(program, "memcheck", ends_with(0), tmp_path / "log", 60)
+    assert report.clean
+    assert report.seconds > 0
+    assert report.said == "the last words\n"
+    assert sanitizer.version(program) == "2025.3.1.0"
+
+
+def test_a_clean_report_of_a_program_that_failed_is_none(tmp_path: Path) -> None:
+    with pytest.raises(NoSummary, match=r"(?s)the program ended with 3.*the last words"):
+        sanitizer.run(fake(tmp_path, CLEAN), "memcheck", ends_with(3), tmp_path / "log", 60)
+
+
+def test_a_fault_may_end_the_program(tmp_path: Path) -> None:
+    report = sanitizer.run(fake(tmp_path, OUT_OF_BOUNDS), "memcheck", ends_with(3), tmp_path / "log", 60, False)
+    assert report.errors == 1
+
+
+def test_too_long(tmp_path: Path) -> None:
+    command = ["--", sys.executable, "-c", "import time; time.sleep(60)"]
+    with pytest.raises(NoSummary, match=r"took more than 0\.5 s"):
+        sanitizer.run(fake(tmp_path, CLEAN), "initcheck", command, tmp_path / "log", 0.5)
+
+
+def test_beside_the_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path / "elsewhere"))
+    compiler = tmp_path / "nvcc"
+    compiler.touch()
+    assert sanitizer.find(compiler) is None
+    assert sanitizer.find(fake(tmp_path, CLEAN).with_name("nvcc")) == tmp_path / "compute-sanitizer"
