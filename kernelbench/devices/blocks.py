@@ -15,6 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 GROUPS = 8
+UNEVEN = 4.0  # times what a block of the middle group costs, beyond which one group does the work of others
+UNEVEN_WORK = 32  # times the work of a sample, up to which such a grid is run whole
+UNEVEN_SHARE = 1 / 64  # of the grid: where a sample may be no more than that, the arrays are too large to be run whole
 Blocks = npt.NDArray[np.int64]  # linear block numbers, x fastest
 Spans = tuple[tuple[Fraction, Fraction], ...]  # of each group: from, to, as shares of the grid
 # run(blocks) -> warp instructions that these blocks took
@@ -55,14 +58,19 @@ def sample(
     """Run a grid, or as much of it as `work` warp instructions allow, but no more than a `share` of it; what was
     covered, None for all of it.
 
-    First `least` slices of each group, which tell what a block costs. `within`: what the launches before covered,
-    None for all. The same choice each time, for instructions are counted, not timed.
+    First `least` slices of each group, which tell what a block costs. Where one group costs far more than most, since
+    few blocks do the work of all, a sample stands for nothing, and the grid is run whole if it can be. `within`: what
+    the launches before covered, None for all. The same choice each time, for instructions are counted, not timed.
     """
     grid = Grid(extents)
     ranges = groups(grid.slices, least, within)
     first = grid.blocks(ranges)
-    spent = run(first)
+    prices = _prices(grid, ranges, run)
+    spent = sum(price for price, _ in prices)
     slices_run = first.size / grid.slice_blocks
+    if within is None and share >= UNEVEN_SHARE and _uneven(prices):
+        whole = _all_but(first, prod(extents), UNEVEN_WORK * work - spent, run)
+        return None if whole else _spans(ranges, grid)
     if within is None and share >= 1 and spent * grid.slices <= work * slices_run:
         rest = np.setdiff1d(grid.blocks([(0, grid.slices)]), first, assume_unique=True)
         if rest.size:
@@ -74,7 +82,33 @@ def sample(
         rest = np.setdiff1d(grid.blocks(ranges), first, assume_unique=True)
         if rest.size:
             run(rest)
-    return tuple(_covered(start, stop, grid.slices) for start, stop in ranges)
+    return _spans(ranges, grid)
+
+
+def _prices(grid: Grid, ranges: Sequence[tuple[int, int]], run: Run) -> list[tuple[int, int]]:
+    """Run each range by itself: warp instructions, and blocks. What ranges share is run once."""
+    done, found = np.zeros(0, np.int64), []
+    for one in ranges:
+        fresh = np.setdiff1d(grid.blocks([one]), done, assume_unique=True)
+        if fresh.size:
+            found.append((run(fresh), fresh.size))
+            done = np.concatenate([done, fresh])
+    return found
+
+
+def _all_but(done: Blocks, blocks: int, work: int, run: Run) -> bool:
+    """Run the other blocks of a grid, a share of them at a time while there is work left; True where all were run."""
+    rest = np.setdiff1d(np.arange(blocks), done, assume_unique=True)
+    for part in np.array_split(rest, min(rest.size, 4 * GROUPS)):
+        if work <= 0:
+            return False
+        work -= run(part)
+    return True
+
+
+def _uneven(prices: Sequence[tuple[int, int]]) -> bool:
+    each = [price / blocks for price, blocks in prices]
+    return max(each) > UNEVEN * max(float(np.median(each)), 1.0)
 
 
 def prefix(extents: tuple[int, int, int], work: int, run: Run) -> bool:
@@ -100,6 +134,10 @@ def groups(slices: int, length: int, within: Spans | None) -> list[tuple[int, in
         start = low + floor(place * (high - low - size))
         found.append((start, start + size))
     return found
+
+
+def _spans(ranges: Sequence[tuple[int, int]], grid: Grid) -> Spans:
+    return tuple(_covered(start, stop, grid.slices) for start, stop in ranges)
 
 
 def _inside(span: tuple[Fraction, Fraction], slices: int) -> tuple[int, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod
 
 import numpy as np
@@ -59,6 +60,31 @@ def test_costly_blocks_are_run_all_the_same_one_a_group() -> None:
     launch = Launch(10**9)
     sample((4096, 1, 1), 1, 1.0, None, launch, 1)
     assert len(launch.order) == GROUPS
+
+
+@pytest.mark.parametrize(
+    ("price", "share", "whole"),
+    [
+        (lambda block: 1000 if block < 4 else 1, 1.0, True),  # a few blocks do the work of all
+        (lambda block: 1000 if block < 4 else 1, 1 / 1000, False),  # arrays too large
+        (lambda block: 1000 if block < 2000 else 1, 1.0, False),  # too much work
+        (lambda block: block, 1.0, False),  # more and more, which groups in between stand for
+        (lambda block: 300 if block == 0 else 100, 1.0, False),  # a tail
+    ],
+)
+def test_where_few_blocks_do_the_work_of_all_all_are_run(
+    price: Callable[[int], int], share: float, whole: bool
+) -> None:
+    order: list[int] = []
+
+    def launch(blocks: np.ndarray) -> int:
+        order.extend(blocks.tolist())
+        return sum(price(block) for block in blocks.tolist())
+
+    found = sample((4096, 1, 1), 1000, share, None, launch, 1)
+    assert (found is None) == whole
+    assert len(order) == len(set(order)), "each once"
+    assert (len(order) == 4096) == whole
 
 
 @pytest.mark.parametrize("second", [(262144, 1, 1), (2_097_152, 1, 1), (32768, 1, 1), (65536, 3, 1)])
