@@ -31,15 +31,11 @@ def _lower_rank(n: int, confidence: float) -> int:
 def ratio_interval(
     numerator: Sequence[float], denominator: Sequence[float], confidence: float = 0.95, seed: int = 0
 ) -> tuple[float, float, float]:
-    """median(numerator) / median(denominator) with its percentile-bootstrap interval (2000 draws)."""
-    top, bottom = np.asarray(numerator, dtype=float), np.asarray(denominator, dtype=float)
-    rng = np.random.default_rng(seed)
-    draws = 2000
-    tops = np.median(rng.choice(top, (draws, len(top))), axis=1)
-    bottoms = np.median(rng.choice(bottom, (draws, len(bottom))), axis=1)
+    """median(numerator) / median(denominator) with its percentile-bootstrap interval."""
+    tops, bottoms = bootstrap_medians(numerator, 2 * seed), bootstrap_medians(denominator, 2 * seed + 1)
     tail = (1 - confidence) / 2
     low, high = np.quantile(tops / bottoms, [tail, 1 - tail])
-    return float(np.median(top) / np.median(bottom)), float(low), float(high)
+    return float(np.median(np.asarray(numerator)) / np.median(np.asarray(denominator))), float(low), float(high)
 
 
 def bootstrap_medians(samples: Sequence[float] | np.ndarray, seed: int, draws: int = 4000) -> np.ndarray:

@@ -19,8 +19,8 @@ from kernelbench.units import rate_text, time_text
 
 NOT_TIMED = "not timed: simulated"  # the reason of a row that has counts instead of times
 
-# Where arrays lie in memory moves a kernel's time by up to 5 %, for as long as they lie there. Rounds go
-# through this many places, so that the median is that of the kernel and not of one of them.
+# Where arrays lie in memory, and how far from one another, moves a kernel's time by 5 % and more, for as long as they
+# lie there. Rounds go through this many places, so that the median is that of the kernel and not of one of them.
 PLACEMENTS = 32
 PLACEMENT_SHARE = 0.5  # of the free memory that further places may take; libraries need room for their own arrays
 
@@ -89,13 +89,22 @@ class CaseRun:
         room = int(PLACEMENT_SHARE * self.device.free_bytes()) // place_bytes
         for _ in range(min(PLACEMENTS - 1, room)):
             try:
-                setup.placements.append(self._arrays(seed))
+                setup.placements.append(self._copied(setup))
             except DeviceLost:
                 raise
             except DeviceError:
                 break  # fewer places than hoped for: the memory is there, but not in one piece
+        setup.placements[:] = mixed(setup.placements, [spec.name for spec in setup.specs if spec.role == "output"])
         for contender in contenders:
             self._prepare(contender, setup.placements[1:])
+
+    def _copied(self, setup: Setup) -> Arrays:
+        """A further set of the case's arrays with the same inputs."""
+        arrays = self.device.allocate(setup.specs)
+        for spec in setup.specs:
+            if spec.role == "input":
+                arrays[spec.name][...] = setup.placements[0][spec.name]
+        return arrays
 
     def _prepare(self, contender: Contender, placements: Sequence[Arrays]) -> None:
         """Make a contender ready at further places; what goes wrong costs its own row only."""
@@ -221,6 +230,14 @@ class CaseRun:
             if planned.implementation.name not in self.results:
                 status: Status = planned.status if planned.status != "ok" else "failed"
                 self._keep(planned, status, planned.reason or reason)
+
+
+def mixed(sets: Sequence[Arrays], outputs: Sequence[str]) -> list[Arrays]:
+    """PLACEMENTS places, or as many as there are, out of fewer sets of arrays: the inputs of each with the outputs of
+    each, those that belong together first."""
+    count = len(sets)
+    pairs = [(first, (first + step) % count) for step in range(count) for first in range(count)]
+    return [{**sets[first], **{name: sets[other][name] for name in outputs}} for first, other in pairs[:PLACEMENTS]]
 
 
 def _status_of(error: Exception) -> Status:

@@ -25,6 +25,7 @@ GRAPH_UP_TO = 10  # implementations this many times slower than that are still w
 PILOT_SAMPLES = 3
 LONG_S = 1e-3  # a kernel that takes longer needs no pilot to be told from a short one
 CONDITIONS_EVERY_S = 0.05
+LOOK_EVERY = 4  # rounds between two looks at whether medians are known well enough
 # Above this many times the L2, what a first run leaves in it is nothing of what the next one reads first.
 WARM_UP_TO_L2 = 4
 
@@ -177,13 +178,16 @@ class CaseMeasurement:
                 self.progress(number / self.precision.least_samples / 2)
                 continue
             deadline = deadline or started + max(now - started, self.precision.seconds_per_case)
+            if (number - self.precision.least_samples) % LOOK_EVERY:
+                continue
+            flush_s = self._flush_s()
             for track in waiting:
-                if reason := self._why_stop(track, now >= deadline):
+                if reason := self._why_stop(track, flush_s, now >= deadline):
                     stopped[id(track)] = reason
             self.progress(0.5 + 0.5 * len(stopped) / max(1, len(tracks)))
 
-    def _why_stop(self, track: _Track, out_of_time: bool) -> str:
-        if track.precise(self.precision, self._flush_s()):
+    def _why_stop(self, track: _Track, flush_s: float, out_of_time: bool) -> str:
+        if track.precise(self.precision, flush_s):
             return "precise"
         if track.full(self.precision):
             return "sample limit"

@@ -95,7 +95,7 @@ def test_short_kernels_are_measured_by_graph_too_without_the_events_overhead() -
 def test_timed_inputs_are_not_those_of_the_verification() -> None:
     device = FakeDevice({"a": (softmax, 50e-6, 5e-6)})
     result = run(device, ["a"], Settings(41, ("cold",), Precision()))["a"]
-    assert device.fills == [41] + PLACEMENTS * [42]
+    assert device.fills == [41, 42]
     assert result.check is not None
     assert result.check.seed == 42
 
@@ -116,12 +116,25 @@ def test_rounds_go_through_all_placements_in_turn() -> None:
 
 
 def test_few_placements_where_memory_is_short() -> None:
-    device = FakeDevice({"a": (softmax, 50e-6, 5e-6)})
+    device = FakeDevice({})
+    pairs: list[tuple[int, int]] = []
+    inputs: list[bytes] = []
+
+    def noting(arrays: Arrays) -> None:
+        pairs.append((id(arrays["x"]), id(arrays["y"])))
+        inputs.append(arrays["x"].tobytes())
+        softmax(arrays)
+
+    device.kernels["a"] = (noting, 50e-6, 5e-6)
     case_bytes = sum(spec.nbytes for spec in OPERATION.arrays(CASE))
-    device.free_bytes = lambda: 10 * case_bytes  # type: ignore[method-assign]
+    device.free_bytes = lambda: 6 * case_bytes  # type: ignore[method-assign]
     result = run(device, ["a"], Settings(1, ("cold",), Precision()))["a"]
-    assert device.fills == [1, *[2] * 6], "half of the free memory: five more places"
+    timed = pairs[-21:]
     assert len(cold(result).samples_s) == 21, "the least samples go beyond so few places"
+    assert [len(set(side)) for side in zip(*timed, strict=True)] == [4, 4], "half of the free memory: three more sets"
+    assert len(set(timed)) == 16, "the inputs of each with the outputs of each"
+    assert device.fills == [1, 2]
+    assert len(set(inputs[-21:])) == 1, "the same inputs at every place"
 
 
 def test_a_quick_run_need_not_see_every_place() -> None:
@@ -199,16 +212,16 @@ def test_an_implementation_that_cannot_be_prepared_at_a_further_place_costs_only
 
 def test_memory_that_ends_while_places_are_made_leaves_those_that_there_are() -> None:
     device = FakeDevice({"a": (softmax, 50e-6, 5e-6)})
-    allocate = device.allocate
+    allocate, sets = device.allocate, itertools.count(1)
 
     def scarce(specs: Any) -> Arrays:
-        if len(device.fills) == 4:
+        if next(sets) == 4:
             raise DeviceError("out of GPU memory")
         return allocate(specs)
 
     device.allocate = scarce  # type: ignore[method-assign]
     assert run(device, ["a"], Settings(1, ("cold",), Precision()))["a"].status == "ok"
-    assert device.fills == [1, 2, 2, 2]
+    assert next(sets) == 5, "nobody asks again"
 
 
 def test_a_graph_time_that_is_no_time_is_left_out_with_the_reason() -> None:
