@@ -56,6 +56,24 @@ def test_an_error_is_counted_and_named() -> None:
     assert report.text.splitlines()[0] == "Invalid __global__ write of size 4 bytes"
 
 
+PROBE = """\
+========= Program hit CUDA_ERROR_INVALID_VALUE (error 1) due to "invalid argument" on CUDA API call to cuGetProcAddress_v2.
+=========
+"""  # noqa: E501
+
+
+@pytest.mark.parametrize(("summary", "clean"), [("2 errors", True), ("3 errors", False)])
+def test_failed_calls_of_the_driver_are_no_errors_of_kernels(summary: str, clean: bool) -> None:
+    assert parse("initcheck", 2 * PROBE + CLEAN.replace("0 errors", summary)).clean == clean
+
+
+@pytest.mark.parametrize("summary", ["1 error", "4 errors"])
+def test_what_a_kernel_does_is_an_error_beside_failed_calls(summary: str) -> None:
+    """Whether the summary counts failed calls or not."""
+    log = 3 * PROBE + OUT_OF_BOUNDS.replace("1 error\n", f"{summary}\n")
+    assert parse("memcheck", log).errors == 1
+
+
 @pytest.mark.parametrize("errors", [2, 153])
 def test_errors_that_are_not_printed_are_not_counted_twice(errors: int) -> None:
     more = "========= ERROR SUMMARY: 100 errors were not printed. Use --print-limit option to adjust\n"

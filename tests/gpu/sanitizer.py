@@ -19,6 +19,13 @@ _HAZARDS = re.compile(
     r"^=+ RACECHECK SUMMARY: (\d+) hazards? displayed \((\d+) errors?, (\d+) warnings?\)", re.MULTILINE
 )
 _REFUSED = re.compile(r"^=+ Error: (Device not supported.*)$", re.MULTILINE)
+# Failed calls of the CUDA API are reported beside what kernels do. Libraries ask the driver for functions that it does
+# not have; a failure that matters ends the program.
+_API = re.compile(r"^=+ Program hit \w+ .*on CUDA API call", re.MULTILINE)
+_HEADLINES = re.compile(
+    r"^=+ (?! |COMPUTE-SANITIZER|Program hit|Target application returned|(?:ERROR|LEAK) SUMMARY)\S",
+    re.MULTILINE,
+)
 _MARK = re.compile(r"^=+ ?")
 MOST_REPORTS = 1000  # printed in full; the summary counts all
 PADDING_BYTES = 4096  # behind every allocation, so that what lies beyond one is not yet the next
@@ -64,7 +71,9 @@ def parse(tool: str, log: str) -> Report:
         errors, warnings = (sum(int(match[group]) for match in found) for group in (2, 3))
         errors += max(0, sum(int(match[1]) for match in found) - errors - warnings)
     else:
-        errors, warnings = sum(int(match[1]) for match in found), 0
+        # Should failed calls not be among those of the summary, the reports themselves are as many.
+        others = sum(int(match[1]) for match in found) - len(_API.findall(log))
+        errors, warnings = max(others, len(_HEADLINES.findall(log))), 0
     lines = [_MARK.sub("", line) for line in log.splitlines() if line.startswith("=") and "SUMMARY:" not in line]
     text = "\n".join(line for line in lines if line.strip() and line != "COMPUTE-SANITIZER")
     return Report(tool, errors, warnings, text)
@@ -89,8 +98,9 @@ def run(
     """The report of `tool` on a program; `ends_well` False where what it finds ends the program."""
     options = [
         *("--tool", tool, "--target-processes", "application-only", "--log-file", str(log)),
-        *("--print-limit", str(MOST_REPORTS), "--show-backtrace", "device", "--report-api-errors", "no"),
-        *(("--padding", str(PADDING_BYTES)) if tool == "memcheck" else ()),
+        *("--launch-timeout", "0", "--max-connections", "64"),  # several at once, and slow to start
+        *("--print-limit", str(MOST_REPORTS), "--show-backtrace", "device"),
+        *(("--padding", str(PADDING_BYTES), "--report-api-errors", "no") if tool == "memcheck" else ()),
     ]
     began = time.monotonic()
     # In a process group of its own, so that nothing is left behind when it takes too long.
