@@ -14,6 +14,7 @@ from kernelbench.explanations import CaseExplanation
 from kernelbench.records import Claim, DeviceProperties
 from kernelbench.results import Run, read_run
 from kernelbench.runs import find_run, is_run, output_folder
+from kernelbench.steps import UNFUSED, step_of
 
 if TYPE_CHECKING:
     import pandas
@@ -36,7 +37,8 @@ class Answer:
 def answer(run: Run, baseline: str | None = None) -> Answer:
     """Compare within a run and judge the claims of its suite; needs no GPU.
 
-    Without `baseline` that of the suite, or, where --only left it out, the first that was run.
+    Without `baseline` that of the suite, or, where --only left it out, the first that was run; of a step the unfused
+    side.
     """
     from kernelbench.compare import compare_within, judge, read_ledger
 
@@ -45,7 +47,7 @@ def answer(run: Run, baseline: str | None = None) -> Answer:
         raise ResultsError(f"{run.folder}: holds no rows yet; the run was stopped in its first case")
     ledger = read_ledger(places.LEDGER)
     own = str(run.environment.get("baseline"))
-    chosen = baseline or (own if own in names else names[0])
+    chosen = baseline or (UNFUSED if step_of(run) else own if own in names else names[0])
     counted, _ = counts_of(run)
     return Answer(run, compare_within(run, chosen, ledger), judge(run, ledger, counted=counted), ledger)
 
@@ -108,13 +110,16 @@ def explanations(run: Run, ledger: Mapping[str, Claim]) -> tuple[list[CaseExplan
     from kernelbench.explain import explain_case
 
     counted, source = counts_of(run)
-    claims = claims_about(ledger, str(run.rows["operation"].iloc[0]), run.suite)
+    operations = dict(zip(run.rows["case"], run.rows["operation"], strict=True))
     gpu = _gpu_of(run)
     with_gpu = {
         case: {name: replace(counted_one, gpu=gpu) for name, counted_one in one.items()}
         for case, one in counted.items()
     }
-    return [explain_case(case, one, gpu, claims) for case, one in with_gpu.items()], source
+    return [
+        explain_case(case, one, gpu, claims_about(ledger, operations[case], run.suite))
+        for case, one in with_gpu.items()
+    ], source
 
 
 def claims_about(ledger: Mapping[str, Claim], operation: str, suite: str) -> list[Claim]:

@@ -23,6 +23,7 @@ from kernelbench.launching import HostCall as HostCall  # noqa: PLC0414
 from kernelbench.launching import Launch as Launch  # noqa: PLC0414
 from kernelbench.launching import LaunchPlan as LaunchPlan  # noqa: PLC0414
 from kernelbench.launching import Scalar as Scalar  # noqa: PLC0414
+from kernelbench.parts import Step
 
 Array = Any  # a numpy or cupy array
 Arrays = Mapping[str, Array]  # by name, as an operation's `arrays` names them
@@ -79,31 +80,6 @@ class Case:
         if max_columns is not None and columns > max_columns:
             raise Unsupported(f"columns must be at most {max_columns}, got {columns}")
         return rows, columns
-
-
-@dataclass(frozen=True)
-class Part:
-    """What a step calls so many times: one case, and who computes it in the unfused step and in the fused one."""
-
-    name: str
-    operation: str
-    case: str  # its key
-    calls: int
-    unfused: str = ""  # '' where that step does not have this part
-    fused: str = ""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Who runs its case."""
-        return tuple(dict.fromkeys(name for name in (self.unfused, self.fused) if name))
-
-
-@dataclass(frozen=True)
-class Step:
-    """One step of a larger computation, as far as operations of the catalog make it up."""
-
-    parts: tuple[Part, ...]
-    leaves_out: str  # what else a step does, in words
 
 
 @dataclass(frozen=True)

@@ -43,8 +43,9 @@ def test_the_five_softmax_suites_are_there():
 def test_reads_without_a_mistake_and_can_be_compared(suites, name):
     suite = suites[name]
     assert suite.cases
-    assert suite.baseline in suite.implementations
-    assert "copy" in suite.implementations
+    if suite.step is None:
+        assert suite.baseline in suite.implementations
+        assert "copy" in suite.implementations
     assert suite.title
     assert suite.description
     # Input and output of the largest case, with one more array of scratch, on a GPU of 40 GB.
@@ -126,6 +127,48 @@ def test_element_wise_suites_go_from_less_than_a_block_to_more_than_any_cache_ho
     assert all(case.parameter("debug", False) for case in suites["multiply_debug"].cases)
 
 
+def calls(suite, operation):
+    return sum(part.calls for part in suite.step.parts if part.operation == operation)
+
+
+def elements(suite, operation):
+    """Of all calls of a step together."""
+    sizes = {case.key: case.elements for case in suite.cases}
+    return sum(part.calls * sizes[part.case] for part in suite.step.parts if part.operation == operation)
+
+
+def test_bert_base_step_calls_each_operation_as_often_as_the_model_has_it(suites):
+    suite, tokens, layers = suites["bert_base_step"], 160 * 128, 12
+    assert calls(suite, "softmax") == layers
+    assert calls(suite, "dropout_add") == 2 * layers
+    assert elements(suite, "bias_add") == layers * tokens * (5 * 768 + 3072)
+    assert elements(suite, "random_mask") == (2 * layers + 1) * tokens * 768 + layers * 160 * 12 * 128**2
+    assert elements(suite, "permute") == 2 * layers * 4 * tokens * 768, "forward and backward"
+
+
+def test_resnet50_step_has_the_49_relus_of_the_model(suites):
+    """Built from the model's description: a ReLU behind each convolution of a block, the stride in the second one."""
+    relus = [64 * 112 * 112]
+    for blocks, width, size in ((3, 64, 56), (4, 128, 28), (6, 256, 14), (3, 512, 7)):
+        for block in range(blocks):
+            before = 2 * size if block == 0 and width > 64 else size
+            relus += [width * before**2, width * size**2, 4 * width * size**2]
+    suite = suites["resnet50_step"]
+    for operation in ("relu", "relu_bitset", "relu_grad"):
+        parts = [part for part in suite.step.parts if part.operation == operation]
+        sizes = {case.key: case.elements // 256 for case in suite.cases}
+        assert sorted(size for part in parts for size in part.calls * [sizes[part.case]]) == sorted(relus)
+
+
+@pytest.mark.parametrize("name", ["bert_base_step", "resnet50_step"])
+def test_a_step_differs_in_what_is_fused_and_in_nothing_else(suites, name):
+    pairs = {"five_kernels": "oneflow", "two_kernels": "fused", "from_y": "from_bits", "packed": "", "": "ballot_words"}
+    parts = suites[name].step.parts
+    assert len(parts) <= 30
+    for part in parts:
+        assert part.fused == pairs.get(part.unfused, part.unfused), part
+
+
 def test_the_examples_of_the_page_on_suites_are_as_it_says(tmp_path, monkeypatch):
     page = (places.ROOT / "docs" / "writing-a-suite.md").read_text()
     catalog = load_catalog(specimens=True)  # suites name the specimens that verification must reject
@@ -136,7 +179,7 @@ def test_the_examples_of_the_page_on_suites_are_as_it_says(tmp_path, monkeypatch
         return read_suite(Path("long_rows.yaml"), catalog.operations, catalog.implementations, ())
 
     *good, wrong = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
-    assert [len(read(text).cases) for text in good] == [6, 4, 4]
+    assert [len(read(text).cases) for text in good] == [6, 4, 4, 2]
     with pytest.raises(ProblemsError) as caught:
         read(wrong)
     assert f"```\n{caught.value}\n```" in page

@@ -12,6 +12,7 @@ level            the slowest of `names` takes at most 1 + `within` times the tim
 curve            bandwidth of `of` along `along`, over that at `base`, lies in `bands`, with a `trend`
 under_ceiling    on cases that no cache can hold, nobody is above the ceiling by more than what counts as the same, and
                  `yardstick` is within `within` of it
+step             all calls of the parts of a step together take less time fused than unfused, by interval
 specimen         verification rejects each of `specimens` as wrong, and `correct` was measured
 same_code        launch by launch, the machine code of all of `names` is the same
 longer_code      the machine code of `longer` has more instructions than that of `shorter`
@@ -45,6 +46,7 @@ from kernelbench.compare.judging import (
 from kernelbench.compare.ledger import Ledger
 from kernelbench.compare.measured import SAME, Measured, MeasuredCase
 from kernelbench.compare.orders import launch, level, order
+from kernelbench.compare.step import step
 from kernelbench.compare.verdicts import CaseVerdict, ClaimVerdict
 from kernelbench.counted import METRICS
 from kernelbench.records import Claim
@@ -217,6 +219,7 @@ KINDS: Mapping[str, Judge] = {
     "level": level,
     "curve": curve,
     "under_ceiling": under_ceiling,
+    "step": step,
     "specimen": specimen,
     "same_code": same_code,
     "longer_code": longer_code,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from kernelbench.compare.measured import Measured, MeasuredCase, Ratio, Timed, s
 from kernelbench.counted import counted_of_run
 from kernelbench.errors import InputError
 from kernelbench.results import Run
+from kernelbench.steps import SIDES, step_of
 
 if TYPE_CHECKING:
     import pandas
@@ -23,6 +24,8 @@ PUBLISHED = "published"  # the baseline that stands for each implementation's ow
 def compare_within(run: Run, baseline: str, ledger: Ledger) -> pandas.DataFrame:
     """One row for each case, cache and implementation, with the columns of `columns.COMPARISON`.
 
+    In a run of a step, whose parts are of several operations, the baseline is a side of the step, "unfused" or "fused",
+    or, where that side does not have the part, the other.
     With `published` as the baseline, each implementation is set against its own published time. That is a
     ratio between two GPUs, so it gets no verdict: shares of the ceiling and of the peak are what compares.
     Cells of what was not measured or not published are empty, and `reason` says why. A run of the simulator is
@@ -31,24 +34,29 @@ def compare_within(run: Run, baseline: str, ledger: Ledger) -> pandas.DataFrame:
     import pandas
 
     measured = Measured(run, counted_of_run(run))
-    _check_baseline(measured, baseline, ledger)
+    step = step_of(run)
+    parts = {part.case: part for part in step.parts} if step else {}
+    _check_baseline(measured, baseline, ledger, SIDES if step else measured.implementations)
     rows = []
     for case in measured.cases:
         published = find(ledger, case.operation, case.shape, case.axis, case.dtype)
+        names, base = measured.implementations, baseline
+        if step and baseline != PUBLISHED:
+            names = list(parts[case.key].names)
+            base = getattr(parts[case.key], baseline) or names[0]
         for cache in measured.caches(case.key) or [""]:
-            for name in measured.implementations:
+            for name in names:
                 if baseline == PUBLISHED:
                     cells = _against_published(measured, case, cache, name, published)
                 else:
-                    cells = _against_baseline(measured, case, cache, name, baseline, published)
+                    cells = _against_baseline(measured, case, cache, name, base, published)
                 counted = measured.counted.get(case.key, {})
-                cells |= count_cells(counted.get(name), counted.get(baseline))
-                rows.append(_row(measured, case, cache, name, baseline) | cells)
+                cells |= count_cells(counted.get(name), counted.get(base))
+                rows.append(_row(measured, case, cache, name, base) | cells)
     return pandas.DataFrame(rows, columns=columns.names(columns.COMPARISON))
 
 
-def _check_baseline(measured: Measured, baseline: str, ledger: Ledger) -> None:
-    known = measured.implementations
+def _check_baseline(measured: Measured, baseline: str, ledger: Ledger, known: Sequence[str]) -> None:
     if baseline == PUBLISHED:
         if not any(find(ledger, case.operation, case.shape, case.axis, case.dtype) for case in measured.cases):
             raise InputError(

@@ -26,6 +26,7 @@ FLAGS: Mapping[str, str] = {
     "tool-not-stated": "the source does not say how the times were taken",
     "clock-not-stated": "the source does not say whether GPU clocks were fixed",
     "cache-state-not-stated": "the source does not say whether the L2 was cleared before each timing",
+    "end-to-end": "the figure is of a whole program, most of which is not what is compared here",
     "excerpt": "rows or columns of the source are left out because they could not be read",
     "source-not-located": "known from a quotation only; the original page was not found",
 }
@@ -155,6 +156,7 @@ KINDS: Mapping[str, Mapping[str, Check]] = {
     "level": {"names": texts, "within": fraction},
     "curve": {"of": text, "along": text, "base": whole_or_zero, "bands": bands, "trend": _word_of(TRENDS)},
     "under_ceiling": {"yardstick": text, "within": fraction},
+    "step": {},
     "specimen": {"specimens": texts, "correct": text},
     "same_code": {"names": texts},
     "longer_code": {"longer": text, "shorter": text},

@@ -9,10 +9,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kernelbench.report import counts, style, view
+from kernelbench.report import counts, step, style, view
 from kernelbench.report.bars import speedup_figure
 from kernelbench.report.heat import ceiling_figure
 from kernelbench.report.lines import time_figure
+from kernelbench.steps import sum_of
 
 if TYPE_CHECKING:
     import pandas
@@ -37,7 +38,10 @@ class Chart:
 
 
 def all_charts(run: Run, comparison: pandas.DataFrame) -> list[Chart]:
-    """Every chart that the run has data for."""
+    """Every chart that the run has data for; of a step, whose parts have no axis in common, that of its sums."""
+    if summed := sum_of(run):
+        caption = "All calls of all parts together, by operation. No bar where a part of it is missing."
+        return [Chart("step", step.title(summed), caption, step.figure(summed))]
     rows = view.shown_rows(run.rows, view.shown_methods(run.rows, comparison))
     charts = []
     for cache in _caches(rows):

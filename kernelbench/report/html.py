@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from kernelbench.errors import ResultsError
-from kernelbench.report import counts, explanation, page, sources, strips, style, view
+from kernelbench.report import counts, explanation, page, sources, step, strips, style, view
 from kernelbench.report.explanation import Explained
 from kernelbench.report.sources import Published
+from kernelbench.run_files import write_whole
+from kernelbench.steps import sum_of
 
 if TYPE_CHECKING:
     import pandas
@@ -47,7 +49,7 @@ def write_report(
         text = render(run, comparison, verdicts, published or Published(), drawn, explained, with_strips=False)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        out.write_text(text, encoding="utf-8")
+        write_whole(out, text)
     except OSError as error:
         raise ResultsError(
             f"{out}: cannot write the report ({error.strerror}); choose another place with --out"
@@ -86,6 +88,7 @@ def render(
         head=page.header(run, verdicts),
         baseline=view.baselines(comparison),
         claims=page.claims(verdicts, labels),
+        step=step.section(sum_of(run)),
         charts=_charts(drawn),
         explained=explanation.section(explained, run, labels) if explained else None,
         rows=[] if run.simulated else page.measurements(run, comparison, labels, with_strips),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kernelbench.report import view
+from kernelbench.steps import step_of
 from kernelbench.units import bytes_text, rate_text, share_text, time_text
 
 if TYPE_CHECKING:
@@ -32,8 +33,11 @@ class Published:
 def implementations(run: Run) -> list[dict[str, Any]]:
     """Who was measured and whose algorithm it is."""
     described = run.environment.get("implementations") or {}
+    names = dict.fromkeys([*run.rows["implementation"], *described])
+    if step_of(run):  # its names are of several operations
+        names = dict.fromkeys([*(run.rows["operation"] + "/" + run.rows["implementation"]), *described])
     lines = []
-    for name in dict.fromkeys([*run.rows["implementation"], *described]):
+    for name in names:
         about = described.get(name) or {}
         origin = about.get("origin") or {}
         words = (about.get("role"), about.get("arithmetic") and f"{about['arithmetic']} arithmetic")

@@ -7,7 +7,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from kernelbench.errors import InputError
-from kernelbench.records import Case, Operation, Part, Step
+from kernelbench.parts import Part, Step
+from kernelbench.records import Case, Operation
 from kernelbench.suite.blocks import Defaults, read_block, read_defaults
 from kernelbench.suite.document import Entries, Items, Node, Refused, Value
 from kernelbench.suite.expand import expand

@@ -60,6 +60,7 @@ CLAIMED = {
     "transpose-widen": "faster",
     "bias-add-shapes": "faster",
     "random-mask-pack": "faster",
+    "dlperf": "step",
 }
 
 

@@ -1,0 +1,183 @@
+"""A step added up, shown: its table for the terminal and the page, and its chart. What is not whole has no sum."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from kernelbench.report import style, view
+from kernelbench.report.lists import new_table
+from kernelbench.report.style import INK, PAPER, SOFT, WIDTH
+from kernelbench.steps import FUSED, SIDES, UNFUSED, Amount, PartAmount, StepSum
+from kernelbench.units import bytes_text, time_text
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from rich.console import RenderableType
+
+HEADERS = ("part", "case", "calls", "unfused", "one call", "fused", "one call", "a step, unfused", "fused")
+NUMBERS = (2, 4, 6, 7, 8)  # columns of HEADERS that are put to the right
+NO_SUM = "no sum"
+
+
+def title(summed: StepSum) -> str:
+    if summed.unit == "B":
+        return "Bytes a step, all global accesses as the simulator counts them"
+    return "Time a step, every call with the L2 cleared"
+
+
+def text(summed: StepSum, amount: Amount | None) -> str:
+    if amount is None:
+        return ""
+    return time_text(amount.value) if summed.unit == "s" else bytes_text(amount.value)
+
+
+def lines(summed: StepSum) -> list[tuple[str, ...]]:
+    """Cells by HEADERS, a line a part; those of a side that does not have the part are empty, what was not measured
+    is '-'."""
+    return [_line(summed, one) for one in summed.parts]
+
+
+def _line(summed: StepSum, one: PartAmount) -> tuple[str, ...]:
+    part = one.part
+    words = dict(word.split("=", 1) for word in part.case.split())
+    case = " ".join((part.operation, words["shape"], words["dtype"]))
+    calls = {side: text(summed, one.amounts[side]) or "-" if side in one.amounts else "" for side in SIDES}
+    steps = {side: text(summed, one.total(side)) or "-" if side in one.amounts else "" for side in SIDES}
+    return (part.name, case, str(part.calls), part.unfused, calls[UNFUSED], part.fused, calls[FUSED],
+            steps[UNFUSED], steps[FUSED])  # fmt: skip
+
+
+def totals(summed: StepSum) -> tuple[str, ...]:
+    """The last line: both sums, `no sum` where one is not whole."""
+    calls = str(sum(one.part.calls for one in summed.parts))
+    sums = [text(summed, summed.total(side)) or NO_SUM for side in SIDES]
+    return ("a step", "", calls, "", "", "", "", *sums)
+
+
+def remarks(summed: StepSum) -> list[str]:
+    """What the sums say, why there is none, and what they leave out."""
+    found = []
+    if ratio := summed.ratio:
+        of = f"{view.ratio(ratio.low)} .. {view.ratio(ratio.high)}"
+        found.append(
+            f"Unfused over fused: {view.ratio_text(ratio.value)}" + (f" ({of})" if summed.unit == "s" else "") + "."
+        )
+    for side in SIDES:
+        if missing := summed.missing(side):
+            found.append(f"No sum of the {side} step, for a part of it would be none: {'; '.join(missing)}.")
+    return [*found, f"Left out: {summed.leaves_out}"]
+
+
+# ---- Terminal ------------------------------------------------------------------------------------
+
+
+def table(summed: StepSum) -> RenderableType:
+    """The parts with their sums, two lines each to keep within 100 columns, and the remarks below them."""
+    from rich.console import Group
+    from rich.text import Text
+
+    shown = new_table(title(summed))
+    shown.add_column("part", overflow="fold", max_width=38)
+    for header in ("calls", "unfused\none call", "fused\none call", "unfused\na step", "fused\na step"):
+        shown.add_column(header, justify="right", no_wrap=True)
+    for name, case, calls, unfused, unfused_call, fused, fused_call, *sums in lines(summed):
+        part = Text.assemble((name, "bold"), f"\n  {case}")
+        shown.add_row(
+            part, calls, Text(f"{unfused}\n{unfused_call}"), Text(f"{fused}\n{fused_call}"), *map(_below, sums)
+        )
+    shown.add_section()
+    name, _, calls, *_, unfused, fused = totals(summed)
+    shown.add_row(*(Text(cell, "bold") for cell in (name, calls, "", "", unfused, fused)))
+    return Group(shown, *(Text(remark, "dim") for remark in remarks(summed)), Text(""))
+
+
+def _below(cell: str) -> str:
+    """On the second line of a row, where the times of one call are."""
+    return f"\n{cell}"
+
+
+# ---- Page ----------------------------------------------------------------------------------------
+
+
+def section(summed: StepSum | None) -> dict[str, Any] | None:
+    """For the template; None for a run that is not of a step."""
+    if summed is None:
+        return None
+    return {
+        "title": title(summed),
+        "headers": [(header, position in NUMBERS) for position, header in enumerate(HEADERS)],
+        "lines": [list(zip(line, (place in NUMBERS for place in range(len(line))), strict=True)) for line in
+                  [*lines(summed), totals(summed)]],
+        "remarks": remarks(summed),
+    }  # fmt: skip
+
+
+# ---- Chart ---------------------------------------------------------------------------------------
+
+
+def figure(summed: StepSum) -> Figure:
+    """A bar a side, put together from its parts; without a bar, and with the words `no sum`, where one is missing."""
+    from matplotlib.figure import Figure
+
+    parts = _shown_parts(summed)
+    with style.settings():
+        drawn = Figure(figsize=(WIDTH, 2.6), layout="constrained")
+        axis = drawn.subplots()
+        for place, side in enumerate(SIDES):
+            total = summed.total(side)
+            if total is None:
+                axis.annotate(NO_SUM, (0, place), xytext=(4, 0), textcoords="offset points", va="center", color=SOFT)
+                continue
+            _bar(axis, place, side, summed, parts)
+            axis.annotate(
+                text(summed, total), (total.value, place), xytext=(4, 0), textcoords="offset points", va="center",
+                fontsize=9, color=INK,
+            )  # fmt: skip
+        _settle(axis, summed)
+        drawn.legend(loc="outside upper left", ncols=6, frameon=False, fontsize=8.5, handlelength=1.2)
+        style.settle(drawn)
+    return drawn
+
+
+def _shown_parts(summed: StepSum) -> Mapping[str, str]:
+    """A colour for each operation, the largest first; those beyond the colours there are share grey."""
+    sizes: dict[str, float] = {}
+    for one in summed.parts:
+        found = [amount.value for side in SIDES if (amount := one.total(side))]
+        sizes[one.part.operation] = sizes.get(one.part.operation, 0.0) + sum(found)
+    return style.colours(sorted(sizes, key=lambda name: -sizes[name]))
+
+
+def _bar(axis: Axes, place: int, side: str, summed: StepSum, colours: Mapping[str, str]) -> None:
+    start = 0.0
+    labelled = set(axis.get_legend_handles_labels()[1])
+    for operation in _operations(summed.parts, colours):
+        width = sum(
+            amount.value for one in summed.parts if one.part.operation == operation and (amount := one.total(side))
+        )
+        if not width:
+            continue
+        label = "_" if operation in labelled else operation
+        colour = colours.get(operation, style.MUTED)
+        axis.barh(place, width, 0.6, left=start, color=colour, edgecolor=PAPER, linewidth=0.8, label=label)
+        start += width
+
+
+def _operations(parts: Sequence[PartAmount], colours: Mapping[str, str]) -> list[str]:
+    """Those of a colour of their own first."""
+    names = dict.fromkeys(one.part.operation for one in parts)
+    return [*(name for name in colours if name in names), *(name for name in names if name not in colours)]
+
+
+def _settle(axis: Axes, summed: StepSum) -> None:
+    from matplotlib.ticker import FuncFormatter
+
+    axis.set_yticks(range(len(SIDES)), SIDES)
+    axis.set_ylim(len(SIDES) - 0.5, -0.5)
+    longest = max((total.value for side in SIDES if (total := summed.total(side))), default=1.0)
+    axis.set_xlim(0, 1.12 * longest)
+    axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: text(summed, Amount(value, value, value))))
+    axis.grid(axis="y", visible=False)
+    axis.tick_params(axis="y", length=0)
