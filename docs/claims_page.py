@@ -13,7 +13,7 @@ OUTCOMES: Mapping[str, str] = {
     "holds": "hold",
     "holds in part": "hold in part",
     "does not hold": "do not hold",
-    "not measured": "are not decided",
+    "not measured": "not decided",
 }
 FIGURES_SHOWN = 3  # published rows of a cell; kernelbench's ledger has all of them
 

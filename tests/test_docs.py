@@ -32,9 +32,15 @@ each_command = pytest.mark.parametrize("name", list(cli.commands))
 
 
 @pytest.fixture(scope="module")
-def make() -> ModuleType:
-    """docs/make.py, which is a script and in no package."""
-    spec = importlib.util.spec_from_file_location("docs_make", ROOT / "docs" / "make.py")
+def make() -> Iterator[ModuleType]:
+    """docs/make.py, which is a script and in no package; the module beside it is found as a script finds it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(ROOT / "docs")
+        yield loaded("docs_make", ROOT / "docs" / "make.py")
+
+
+def loaded(name: str, path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -95,7 +101,39 @@ def test_blocks_are_filled_and_the_text_round_them_stays(make: ModuleType) -> No
 
 def test_every_block_of_the_readme_is_made(make: ModuleType, tmp_path: Path) -> None:
     marked = re.findall(r"made by docs/make\.py: (\w+)", (ROOT / "README.md").read_text())
-    assert sorted(marked) == sorted(make.readme_blocks(tmp_path / "no run"))
+    assert sorted(marked) == sorted([*make.readme_blocks(tmp_path / "no run"), "summary"])
+
+
+# ---- docs/claims.md ------------------------------------------------------------------------------
+
+
+def test_every_id_of_the_ledger_is_on_the_page_of_claims() -> None:
+    page = (ROOT / "docs" / "claims.md").read_text()
+    ids = re.findall(r"^\| `([\w-]+)` \| (?!In words)", page, re.MULTILINE)
+    assert sorted(ids) == sorted(path.stem for path in places.LEDGER.glob("*.yaml")), "one row an id"
+    table, without = page.split("## Figures without a claim")
+    for path in places.LEDGER.glob("*.yaml"):
+        claimed = "\nclaim:" in path.read_text()
+        assert f"| `{path.stem}` |" in (table if claimed else without), path.stem
+
+
+def test_the_summary_counts_the_rows(make: ModuleType) -> None:
+    page = (ROOT / "docs" / "claims.md").read_text()
+    readme = (ROOT / "README.md").read_text()
+    said = re.search(r"Of (\d+) published claims \*\*(\d+) hold\*\*, \*\*(\d+) hold in part\*\*", readme)
+    assert said is not None
+    assert "(docs/claims.md)" in readme
+    assert page.count("| **holds**") == int(said[2])
+    assert page.count("| **holds in part**") == int(said[3])
+    verdicts = re.findall(r"\| \*\*(holds|holds in part|does not hold|not measured)\*\*(?:, by [\w ]+)? \|", page)
+    assert len(verdicts) == int(said[1])
+
+
+def test_a_page_without_recorded_runs_says_so(make: ModuleType, tmp_path: Path) -> None:
+    judged = make.standings(tmp_path)
+    page = make.claims_page.claims_page(judged)
+    assert "| Not measured: no recorded run of indexing. | **not measured** |  |" in page
+    assert "**0 hold**, **0 hold in part**, **0 do not hold**" in make.claims_page.summary(judged)
 
 
 # ---- The command line ----------------------------------------------------------------------------

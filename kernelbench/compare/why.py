@@ -10,13 +10,15 @@ An entry lists them under `why:`, each for one verdict, so that none is shown be
 
 No number is typed. `{NAME.VALUE}` is that of an implementation over all cases of the claim, as one number or from the
 least to the largest; `@WORD WORD` narrows it to cases whose key has these words; `{NAME/OTHER.VALUE}` is a ratio. VALUE
-is one of FACTS or a metric of the simulator's counters.
+is one of FACTS or a metric of the simulator's counters. `{TERM over TERM}` divides two that are one number each.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from math import isfinite
+from numbers import Real
 from typing import Any
 
 from kernelbench import units
@@ -25,10 +27,12 @@ from kernelbench.compare.code import code_of
 from kernelbench.compare.judging import CACHE
 from kernelbench.compare.measured import Measured, MeasuredCase
 from kernelbench.counted import METRICS
-from kernelbench.errors import InputError
+from kernelbench.errors import InputError, ResultsError
 from kernelbench.records import Claim
 
-_PLACE = re.compile(r"\{(\w+)(?:/(\w+))?\.(\w+)(?:@([^{}]+))?\}")
+_TERM = r"\w+(?:/\w+)?\.\w+(?:@[^{}]+?)?"
+_PLACE = re.compile(rf"\{{({_TERM})(?: over ({_TERM}))?\}}")
+_PARTS = re.compile(r"(\w+)(?:/(\w+))?\.(\w+)(?:@(.+))?")
 _LAUNCH = re.compile(r"<<<([\dx]+), ([\dx]+)")  # grid and block, as planning.launch_text writes them
 
 Value = Callable[[Measured, MeasuredCase, str], float | None]
@@ -57,7 +61,7 @@ def _instructions(measured: Measured, case: MeasuredCase, name: str) -> float | 
 def _cell(column: str) -> Value:
     def value(measured: Measured, case: MeasuredCase, name: str) -> float | None:
         found = _row(measured, case, name).get(column)
-        return float(found) if isinstance(found, int | float) and found == found else None  # noqa: PLR0124 - NaN
+        return float(found) if isinstance(found, Real) and isfinite(found) else None
 
     return value
 
@@ -102,36 +106,53 @@ FACTS: Mapping[str, tuple[Value, Callable[[float], str]]] = {
 def why(measured: Measured, claim: Claim, verdict: str) -> str:
     """What the ledger says of this verdict, with the run's numbers; '' where it says nothing of it.
 
-    InputError for a number that the run does not have.
+    A text of which the runs have not every number is left out, and a sentence says so.
     """
-    entries = [entry for entry in claim.document.get("why", ()) if entry["verdict"] == verdict]
-    return " ".join(_filled(measured, claim, entry["text"]) for entry in entries)
-
-
-def sources(claim: Claim, verdict: str) -> list[str]:
-    return list(
-        dict.fromkeys(entry["source"] for entry in claim.document.get("why", ()) if entry["verdict"] == verdict)
-    )
+    told = []
+    for entry in claim.document.get("why", ()):
+        if entry["verdict"] != verdict:
+            continue
+        try:
+            told.append(_filled(measured, claim, entry["text"]))
+        except ResultsError as error:
+            told.append(f"Not explained: {error}.")
+    return " ".join(told)
 
 
 def _filled(measured: Measured, claim: Claim, text: str) -> str:
     def number(match: re.Match[str]) -> str:
-        name, other, what, words = match.groups()
-        if what not in FACTS and what not in METRICS:
-            known = ", ".join((*FACTS, *METRICS))
-            raise InputError(f"{claim.id}.yaml: why: {match[0]}: unknown value '{what}'; expected one of {known}")
-        wanted = set((words or "").split())
-        found = [
-            value
-            for case in measured.cases
-            if wanted <= set(case.key.split())
-            for value in _numbers(measured, case, name, other, what)
-        ]
-        if not found:
-            raise InputError(f"{claim.id}.yaml: why: {match[0]}: {measured.run.folder} has no such number")
-        return verdicts.spread(found, _text(what, ratio=other is not None))
+        place = f"{claim.id}.yaml: why: {match[0]}"
+        first, second = match.groups()
+        values, written = _values(measured, first, place)
+        if second is None:
+            return verdicts.spread(values, written)
+        divisors, _ = _values(measured, second, place)
+        if len(values) > 1 or len(divisors) > 1:
+            raise InputError(f"{place}: {len(values)} numbers over {len(divisors)}; expected one over one")
+        return units.digits(values[0] / divisors[0], 3)
 
     return _PLACE.sub(number, " ".join(text.split()))
+
+
+def _values(measured: Measured, term: str, place: str) -> tuple[list[float], Callable[[float], str]]:
+    """The numbers that a term stands for, and how one is written."""
+    match = _PARTS.fullmatch(term)
+    assert match is not None, term  # _PLACE has it
+    name, other, what, words = match.groups()
+    if what not in FACTS and what not in METRICS:
+        known = ", ".join((*FACTS, *METRICS))
+        raise InputError(f"{place}: unknown value '{what}'; expected one of {known}")
+    wanted = set((words or "").split())
+    found = [
+        value
+        for case in measured.cases
+        if wanted <= set(case.key.split())
+        for value in _numbers(measured, case, name, other, what)
+    ]
+    if not found:
+        whose = "simulator's run" if what in METRICS else "run"
+        raise ResultsError(f"the recorded {whose} of {measured.run.suite} has no {what} of {name}")
+    return found, _text(what, ratio=other is not None)
 
 
 def _numbers(measured: Measured, case: MeasuredCase, name: str, other: str | None, what: str) -> Iterator[float]:
