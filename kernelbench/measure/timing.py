@@ -65,8 +65,8 @@ class EventTimer:
                 return self.clock.elapsed(start, stop)
             if lead_s >= LONGEST_HOLD_S:
                 raise DeviceError(
-                    f"submitting it took the host longer than {LONGEST_HOLD_S * 1e3:.0f} ms, so its time "
-                    "cannot be told from the host's"
+                    f"submitting it took the host longer than {LONGEST_HOLD_S * 1e3:.0f} ms, or waits for the GPU "
+                    "half-way, so its time cannot be told from the host's"
                 )
             self.hold_s = min(2 * lead_s, LONGEST_HOLD_S)
 
