@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from kernelbench.report import counts, view
+from kernelbench.report import counts, step, view
 from kernelbench.report.lists import (
     STYLES,
     WIDTH,
@@ -19,6 +19,7 @@ from kernelbench.report.lists import (
     new_table,
     plan_table,
 )
+from kernelbench.steps import sum_of
 from kernelbench.units import rate_text, share_text, time_text
 
 if TYPE_CHECKING:
@@ -40,11 +41,14 @@ BETWEEN = 2  # characters between two columns of `new_table`
 def results_table(run: Run) -> RenderableType:
     """Median times: a row a case, a column an implementation, panels of at most 100 columns, one set a cache.
 
-    Of a run of the simulator, what it counted.
+    Of a run of the simulator, what it counted; of a step, its parts added up.
     """
     from rich.console import Group
     from rich.text import Text
 
+    summed = sum_of(run)
+    if summed is not None:
+        return step.table(summed)
     methods = view.shown_methods(run.rows)
     rows, labels = view.shown_rows(run.rows, methods), view.case_labels(run.rows["case"])
     parts: list[RenderableType] = []
@@ -141,12 +145,14 @@ def _reasons(groups: Sequence[tuple[str, str, list[str], str]], labels: Mapping[
 
 
 def comparison_table(table: pandas.DataFrame, run: Run) -> RenderableType:
-    """Speed-ups against the baseline with their intervals, beside the published ones; a block a case."""
+    """Speed-ups against the baseline with their intervals, beside the published ones; a block a case. Of a step, its
+    parts added up as well."""
     from rich.console import Group
     from rich.text import Text
 
     labels = view.case_labels([*run.rows["case"], *table["case"]])
-    parts: list[RenderableType] = []
+    summed = sum_of(run)
+    parts: list[RenderableType] = [step.table(summed)] if summed else []
     for cache in dict.fromkeys(view.text(cache) for cache in table["cache"]):
         rows = [row for row in view.records(table) if view.text(row["cache"]) == cache]
         parts.append(counts.ratios_table(rows, labels) if run.simulated else _speedups(rows, labels, cache))

@@ -17,7 +17,6 @@ from kernelbench.errors import ResultsError
 from kernelbench.report import counts, explanation, page, sources, step, strips, style, view
 from kernelbench.report.explanation import Explained
 from kernelbench.report.sources import Published
-from kernelbench.run_files import write_whole
 from kernelbench.steps import sum_of
 
 if TYPE_CHECKING:
@@ -49,7 +48,7 @@ def write_report(
         text = render(run, comparison, verdicts, published or Published(), drawn, explained, with_strips=False)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(out, text)
+        out.write_text(text, encoding="utf-8")
     except OSError as error:
         raise ResultsError(
             f"{out}: cannot write the report ({error.strerror}); choose another place with --out"
