@@ -26,10 +26,8 @@ def suites(own: Sequence[Path] = ()) -> Listing:
     from kernelbench.compare import read_ledger
     from kernelbench.suite import read_suite
 
-    catalog, claims = (
-        load_catalog(specimens=True, own=own),
-        read_ledger(places.LEDGER),
-    )  # a suite may show wrong kernels
+    catalog = load_catalog(specimens=True, own=own)  # a suite may show wrong kernels
+    claims = read_ledger(places.LEDGER)
     rows = []
     for path in sorted(places.SUITES.glob("*.yaml")):
         suite = read_suite(path, catalog.operations, catalog.implementations, claims)

@@ -77,7 +77,9 @@ def plan_case(case: Case, operation: Operation, implementation: Implementation, 
         reason = f"its plan raised {type(error).__name__}: {error}"
         return Planned(implementation, status="failed", reason=reason)
     problem = plan_problem(plan, names, device) if implementation.plan else ""
-    return Planned(implementation, plan, status="failed" if problem else "ok", reason=problem)
+    if problem:  # and nobody is given a plan that may not even be one
+        return Planned(implementation, status="failed", reason=problem)
+    return Planned(implementation, plan)
 
 
 def plan_problem(plan: object, arrays: Sequence[str], device: DeviceProperties) -> str:

@@ -13,16 +13,16 @@ import csv
 import gzip
 import io
 import json
-import os
-import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kernelbench import columns
+from kernelbench import columns, run_files
 from kernelbench.errors import ResultsError
+from kernelbench.row_checks import check_rows, read_rows
+from kernelbench.texts import cell
 
 if TYPE_CHECKING:
     import pandas
@@ -60,34 +60,38 @@ class Run:
     def samples(self) -> pandas.DataFrame:
         """Raw samples; an empty table where the run has no samples file. Of a case that was written twice,
         since a run was killed between its samples and its rows, the later samples count."""
+        import numpy
         import pandas
 
         path = self.folder / SAMPLES_FILE
+        names = columns.names(columns.SAMPLES)
         if not path.exists():
-            return pandas.DataFrame(columns=columns.names(columns.SAMPLES))
+            return pandas.DataFrame(columns=names)
+        data = run_files.read_unpacked(path)
         try:
-            table = pandas.read_csv(path)
-            return table.drop_duplicates(["case", "implementation", "cache", "method", "round"], keep="last")
-        except (OSError, EOFError, ValueError, KeyError, zlib.error) as error:
+            table = pandas.read_csv(
+                io.BytesIO(data), usecols=names, dtype=dict.fromkeys(names[:4], str), keep_default_na=False
+            )
+            seconds = pandas.to_numeric(table["seconds"])
+            table = table.assign(seconds=seconds.where(seconds > 0).astype(float))
+        except (ValueError, OverflowError) as error:
             raise ResultsError(f"{path}: cannot be read ({error}); delete it to go on without raw samples") from error
+        if not numpy.isfinite(table["seconds"]).all():
+            raise ResultsError(f"{path}: a time is not above 0; delete it to go on without raw samples")
+        return table.drop_duplicates([*names[:4], "round"], keep="last")
 
 
 def read_run(folder: Path) -> Run:
-    """Read a run folder; ResultsError says which file is missing or damaged."""
-    import pandas
-
+    """Read a run folder, whoever wrote it; ResultsError says which file is missing or damaged, and where."""
     results = folder / RESULTS_FILE
     if not results.is_file():
         raise ResultsError(
             f"{folder}: no {RESULTS_FILE} here; expected the folder of a run, as `kernelbench list runs` shows"
         )
-    try:
-        if not results.read_bytes().endswith(b"\n"):
-            raise ResultsError(f"{results}: its last row is cut off; delete that line to go on with the others")
-        text = dict.fromkeys(_TEXT_COLUMNS, str)
-        rows = pandas.read_csv(results, dtype=text, keep_default_na=False, na_values={})
-    except (OSError, ValueError) as error:
-        raise ResultsError(f"{results}: cannot be read ({error})") from error
+    text = run_files.read_text(results, run_files.MAX_RESULTS_BYTES)
+    if not text.endswith("\n"):
+        raise ResultsError(f"{results}: its last row is cut off; delete that line to go on with the others")
+    rows = read_rows(results, text)
     for column in columns.names(columns.RESULTS):
         if column not in rows and column in columns.names(columns.COUNTERS):
             rows[column] = ""  # of a run from before there was a simulator
@@ -95,29 +99,21 @@ def read_run(folder: Path) -> Run:
             raise ResultsError(f"{results}: column '{column}' is missing; this file was not written by this version")
         if column not in _TEXT_COLUMNS:
             rows[column] = _numbers(rows[column], results)
-    return Run(folder, _read_environment(folder / ENVIRONMENT_FILE), rows)
+    check_rows(results, rows)
+    return Run(folder, run_files.read_environment(folder / ENVIRONMENT_FILE), rows)
 
 
 def _numbers(cells: pandas.Series, path: Path) -> pandas.Series:
     """Cells as numbers, NaN where they are empty; ResultsError names the first that is anything else."""
+    import numpy
     import pandas
 
     numbers = pandas.to_numeric(cells, errors="coerce")
-    wrong = numbers.isna() & (cells.astype(str) != "")
+    wrong = ~numpy.isfinite(numbers) & (cells.astype(str) != "")
     if wrong.any():
         place = int(wrong.to_numpy().argmax())
         raise ResultsError(f"{path}:{place + 2}: '{cells.name}' must be a number or empty, got '{cells.iloc[place]}'")
     return numbers
-
-
-def _read_environment(path: Path) -> Mapping[str, Any]:
-    try:
-        environment = json.loads(path.read_text())
-    except (OSError, ValueError) as error:
-        raise ResultsError(f"{path}: cannot be read ({error})") from error
-    if not isinstance(environment, dict):
-        raise ResultsError(f"{path}: expected a JSON object, got {type(environment).__name__}")
-    return environment
 
 
 class Store:
@@ -141,7 +137,7 @@ class Store:
             with path.open(newline="") as file:
                 self._names = next(csv.reader(file), self._names)
         else:
-            path.write_text(_csv_text([self._names]))
+            run_files.append(path, _csv_text([self._names]).encode())
 
     def append(self, rows: Sequence[Mapping[str, Any]], samples: Iterable[Sequence[Any]]) -> None:
         """Add whole rows of results.csv (by column name) and their samples, and flush both to disk."""
@@ -150,7 +146,7 @@ class Store:
         try:
             if sample_lines:
                 self._append_samples(sample_lines)
-            _append(self.folder / RESULTS_FILE, text.encode())
+            run_files.append(self.folder / RESULTS_FILE, text.encode())
         except OSError as error:
             raise ResultsError(
                 f"{self.folder}: cannot write ({error.strerror}); rows written so far are kept"
@@ -160,31 +156,22 @@ class Store:
         path = self.folder / SAMPLES_FILE
         if not path.exists():
             lines = [list(columns.names(columns.SAMPLES)), *lines]
-        _append(path, gzip.compress(_csv_text(lines).encode(), mtime=0))
+        run_files.append(path, gzip.compress(_csv_text(lines).encode(), mtime=0))
 
     def write_environment(self, environment: Mapping[str, Any]) -> None:
         """Replace environment.json in one step, so that it is never half written."""
         path = self.folder / ENVIRONMENT_FILE
-        temporary = path.with_suffix(".json.part")
         try:
-            temporary.write_text(json.dumps(environment, indent=2, sort_keys=False) + "\n")
-            os.replace(temporary, path)
+            run_files.write_whole(path, json.dumps(environment, indent=2, sort_keys=False) + "\n")
         except OSError as error:
             raise ResultsError(f"{path}: cannot write ({error.strerror})") from error
-
-
-def _append(path: Path, data: bytes) -> None:
-    with path.open("ab") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def _cell(value: Any) -> str:
     """Floats with 9 significant digits (a nanosecond in a second); None, and NaN, as an empty cell."""
     if value is None or value != value:  # noqa: PLR0124 - NaN
         return ""
-    return f"{value:.9g}" if isinstance(value, float) else str(value)
+    return f"{value:.9g}" if isinstance(value, float) else cell(str(value))
 
 
 def _csv_text(lines: Iterable[Sequence[Any]]) -> str:

@@ -15,12 +15,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kernelbench import columns, results
+from kernelbench import columns, results, run_files
 from kernelbench.errors import ResultsError
 from kernelbench.results import ENVIRONMENT_FILE, RESULTS_FILE, SAMPLES_FILE, Run, Store, read_run
 
-ROW = {"suite": "softmax", "case": "seq=16", "implementation": "ft", "status": "ok", "median_s": 26.43e-6, "axis": -1}
-REFUSED = {"suite": "softmax", "case": "seq=16", "implementation": "warp", "status": "unsupported", "reason": "no, 17"}
+CASE = {"suite": "softmax", "case": "seq=16", "operation": "softmax", "shape": "4x16", "axis": -1, "dtype": "float32"}
+ROLE = {"role": "kernel", "arithmetic": "accurate"}
+ROW = {**CASE, **ROLE, "implementation": "ft", "status": "ok", "median_s": 26.43e-6}
+REFUSED = {**CASE, **ROLE, "implementation": "warp", "status": "unsupported", "reason": "no, 17"}
 SAMPLES = [("seq=16", "ft", "cold", "events", number, f"{26.43e-6:.6g}") for number in range(3)]
 
 
@@ -231,14 +233,14 @@ def test_a_full_disk_is_told_and_keeps_what_was_there(
     folder: Path, failing: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store, before = Store(folder), lines(folder)
-    append = results._append
+    append = run_files.append
 
     def full(path: Path, data: bytes) -> None:
         if path.name == failing:
             raise OSError(28, "No space left on device")
         append(path, data)
 
-    monkeypatch.setattr(results, "_append", full)
+    monkeypatch.setattr(run_files, "append", full)
     with pytest.raises(ResultsError) as caught:
         store.append([ROW], SAMPLES)
     assert str(caught.value) == f"{folder}: cannot write (No space left on device); rows written so far are kept"

@@ -29,7 +29,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def make(folder: Path, **changes: Any) -> Path:
     store = Store(folder)
     store.write_environment({**STATE, **changes})
-    store.append([{"case": case, "suite": "softmax"} for case in ("seq=16", "seq=16", "seq=32")], [])
+    row = {"suite": "softmax", "operation": "softmax", "shape": "4x16", "axis": -1, "dtype": "float32"}
+    row |= {"implementation": "naive", "status": "unsupported"}
+    store.append([{**row, "case": case} for case in ("seq=16", "seq=16", "seq=32")], [])
     return folder
 
 
@@ -156,3 +158,16 @@ def test_recorded_runs_are_left_as_they_are(home: Path) -> None:
     assert runs.output_folder(shipped) == home / "runs" / "h200-softmax"
     assert runs.output_folder(Path("results/h200/softmax")) == home / "runs" / "h200-softmax", "as people type it"
     assert runs.output_folder(Path("results/runs/a")) == Path("results/runs/a")
+
+
+def test_how_long_a_suite_takes_is_known_from_the_recorded_runs(monkeypatch, tmp_path):
+    for suite, seconds in (("softmax", 61.4), ("reduce", 20)):
+        folder = tmp_path / runs.RECORDED_GPU / suite
+        folder.mkdir(parents=True)
+        (folder / "environment.json").write_text(json.dumps({"wall_s": seconds}))
+    monkeypatch.setattr(places, "RECORDED", tmp_path)
+    assert runs.expected_text(["softmax"]) == "softmax, which took 1 min 1 s on an H200"
+    assert runs.expected_text(["softmax", "reduce", "mine"]) == (
+        "3 suites, which took 1 min 21 s on an H200; 1 of them not recorded"
+    )
+    assert runs.expected_text(["mine"]) == ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from difflib import get_close_matches
@@ -21,6 +20,8 @@ from kernelbench.counted import Counted, counted_of_run
 from kernelbench.errors import InputError, ResultsError
 from kernelbench.records import Claim
 from kernelbench.results import Run
+from kernelbench.run_files import write_whole
+from kernelbench.texts import cell
 
 if TYPE_CHECKING:
     import pandas
@@ -87,20 +88,13 @@ def write_comparison(
 ) -> tuple[Path, Path]:
     """Write comparison.csv and claims.json into `folder`, the run's own unless given; their paths."""
     folder = run.folder if folder is None else folder
-    text = table.to_csv(index=False, float_format="%.9g", lineterminator="\n")
+    plain = table.apply(lambda column: column.map(lambda one: cell(one) if isinstance(one, str) else one))
+    text = plain.to_csv(index=False, float_format="%.9g", lineterminator="\n")
     claims = json.dumps([asdict(verdict) for verdict in verdicts], indent=2, ensure_ascii=False) + "\n"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        return _replace(folder / COMPARISON_FILE, text), _replace(folder / CLAIMS_FILE, claims)
+        return write_whole(folder / COMPARISON_FILE, text), write_whole(folder / CLAIMS_FILE, claims)
     except OSError as error:
         raise ResultsError(
             f"{folder}: cannot write the comparison ({error.strerror}); choose a folder to write"
         ) from error
-
-
-def _replace(path: Path, text: str) -> Path:
-    """Write in one step, so that a file is never half new."""
-    temporary = path.with_name(f"{path.name}.part")
-    temporary.write_text(text, encoding="utf-8")
-    os.replace(temporary, path)
-    return path

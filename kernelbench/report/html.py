@@ -17,6 +17,7 @@ from kernelbench.errors import ResultsError
 from kernelbench.report import counts, explanation, page, sources, step, strips, style, view
 from kernelbench.report.explanation import Explained
 from kernelbench.report.sources import Published
+from kernelbench.run_files import write_whole
 from kernelbench.steps import sum_of
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def write_report(
         text = render(run, comparison, verdicts, published or Published(), drawn, explained, with_strips=False)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        out.write_text(text, encoding="utf-8")
+        write_whole(out, text)
     except OSError as error:
         raise ResultsError(
             f"{out}: cannot write the report ({error.strerror}); choose another place with --out"
