@@ -10,6 +10,7 @@ from kernelbench import places, runs
 from kernelbench.catalog import load_catalog
 from kernelbench.errors import KernelbenchError, NoDevice
 from kernelbench.standings import standings
+from kernelbench.units import duration_text
 
 
 @dataclass(frozen=True)
@@ -31,8 +32,12 @@ def suites(own: Sequence[Path] = ()) -> Listing:
     rows = []
     for path in sorted(places.SUITES.glob("*.yaml")):
         suite = read_suite(path, catalog.operations, catalog.implementations, claims)
-        rows.append((suite.name, suite.title, str(len(suite.cases)), str(len(suite.implementations))))
-    return Listing("Suites", ("suite", "title", "cases", "kernels"), rows, "kernelbench run SUITE measures one")
+        seconds = runs.recorded_seconds(suite.name)
+        cells = (str(len(suite.cases)), str(len(suite.implementations)), duration_text(seconds) if seconds else "")
+        rows.append((suite.name, suite.title, *cells))
+    gpu = runs.RECORDED_GPU.upper()
+    note = f"kernelbench run SUITE measures one; on {gpu}: how long that took when it was recorded"
+    return Listing("Suites", ("suite", "title", "cases", "kernels", f"on {gpu}"), rows, note)
 
 
 def kernels(own: Sequence[Path] = ()) -> Listing:

@@ -23,7 +23,7 @@ from kernelbench.progress import Progress, shares, total_weight
 from kernelbench.records import DeviceProperties, Limits, Operation, Result, Suite
 from kernelbench.results import Run, Store, read_run
 from kernelbench.rows import rows_of, samples_of
-from kernelbench.runs import finished_keys, new_folder, resumed
+from kernelbench.runs import expected_text, finished_keys, new_folder, resumed
 
 if TYPE_CHECKING:
     from kernelbench.build import Compiler
@@ -63,7 +63,11 @@ def run(request: Request, progress: Progress) -> Iterator[Answer]:
     suites = read_suites(request, catalog)
     device = opened(request, progress)
     compiler = find_compiler(request.nvcc)
-    limits = None if isinstance(device, CountingDevice) else measured_limits(device, compiler, progress)
+    limits = None
+    if not isinstance(device, CountingDevice):
+        if expected := expected_text([suite.name for suite in suites]):
+            progress.say(expected)
+        limits = measured_limits(device, compiler, progress)
     for suite in suites:
         yield answer(run_suite(suite, request, catalog, device, compiler, limits, progress))
 

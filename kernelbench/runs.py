@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from difflib import get_close_matches
 from pathlib import Path
@@ -14,7 +14,9 @@ from kernelbench import places
 from kernelbench.errors import ResultsError
 from kernelbench.records import Suite
 from kernelbench.results import ENVIRONMENT_FILE, RESULTS_FILE, read_run
+from kernelbench.units import duration_text
 
+RECORDED_GPU = "h200"  # folder of the recorded runs that claims are judged on, and durations known from
 DEFAULT_SUITE = "softmax"  # of the shipped run that is shown when nobody has measured anything yet
 # What must be alike for rows of two sessions to stand in one table.
 _SAME_TO_RESUME = ("suite", "seed", "kernelbench")
@@ -72,6 +74,24 @@ def user_runs() -> list[Path]:
 def shipped_runs() -> list[Path]:
     """The recorded runs that came with kernelbench: results/<gpu>/<suite>."""
     return sorted(path for path in places.RECORDED.glob("*/*") if is_run(path) and path.parent != places.runs())
+
+
+def recorded_seconds(suite: str) -> float | None:
+    """How long `kernelbench run` took for a suite on the recorded GPU; None where no such run is shipped."""
+    try:
+        return float(json.loads((places.RECORDED / RECORDED_GPU / suite / ENVIRONMENT_FILE).read_text())["wall_s"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def expected_text(suites: Sequence[str]) -> str:
+    """How long suites took when they were recorded, as a line for who waits; '' where none of them was."""
+    known = [seconds for suite in suites if (seconds := recorded_seconds(suite)) is not None]
+    if not known:
+        return ""
+    rest = f"; {len(suites) - len(known)} of them not recorded" if len(known) < len(suites) else ""
+    what = f"{len(suites)} suites, which" if len(suites) > 1 else f"{suites[0]}, which"
+    return f"{what} took {duration_text(sum(known))} on an {RECORDED_GPU.upper()}{rest}"
 
 
 def output_folder(run: Path) -> Path:

@@ -11,12 +11,11 @@ from kernelbench import places
 from kernelbench.answers import SIMULATED, counts_of
 from kernelbench.records import Claim
 from kernelbench.results import read_run
-from kernelbench.runs import is_run
+from kernelbench.runs import RECORDED_GPU, is_run
 
 if TYPE_CHECKING:
     from kernelbench.compare import ClaimVerdict
 
-RECORDED_GPU = "h200"  # folder of the recorded runs that claims are judged on
 # What a claim is decided by, where it is not times.
 DECIDED_BY = {
     "specimen": "verification",

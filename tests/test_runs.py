@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -160,7 +161,9 @@ def test_recorded_runs_are_left_as_they_are(home: Path) -> None:
     assert runs.output_folder(Path("results/runs/a")) == Path("results/runs/a")
 
 
-def test_how_long_a_suite_takes_is_known_from_the_recorded_runs(monkeypatch, tmp_path):
+def test_how_long_a_suite_takes_is_known_from_the_recorded_runs(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     for suite, seconds in (("softmax", 61.4), ("reduce", 20)):
         folder = tmp_path / runs.RECORDED_GPU / suite
         folder.mkdir(parents=True)
