@@ -91,13 +91,13 @@ def report(found: Answer, out: Path | None) -> Path:
     return write_report(found.run, found.comparison, found.verdicts, page, published, charts, explained)
 
 
-def counts_of(run: Run, results: Path = places.RECORDED) -> tuple[Mapping[str, Mapping[str, Counted]], str]:
+def counts_of(run: Run, results: Path | None = None) -> tuple[Mapping[str, Mapping[str, Counted]], str]:
     """What the simulator counted, by case and implementation, and whose counts these are: the run's own, else those
     of the recorded simulator run of its suite."""
     own = counted_of_run(run)
     if own:
         return own, "this run's own counters"
-    folder = results / SIMULATED / run.suite
+    folder = (results or places.RECORDED) / SIMULATED / run.suite
     if not is_run(folder):
         return {}, ""
     recorded = counted_of_run(read_run(folder))

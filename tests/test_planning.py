@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from kernelbench.catalog import load_catalog
+from kernelbench.catalog import Catalog, load_catalog
 from kernelbench.devices.known import KNOWN
-from kernelbench.catalog import Catalog
 from kernelbench.errors import InputError, MissingLibrary, Unsupported
 from kernelbench.planning import (
     input_loads,
