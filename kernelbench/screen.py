@@ -30,20 +30,29 @@ Found = Sequence[tuple[Suite, Sequence[CasePlan]]]
 
 
 def console(*, stderr: bool = False) -> Console:
-    """At most 100 columns wide, so that a table looks alike in every window, file and page."""
-    from rich.console import Console
+    """At most 100 columns wide, so that a table looks alike in every window, file and page.
+
+    What is printed may come from anybody: markup in it is text, and what a terminal would obey is escaped.
+    """
+    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.segment import Segment
 
     class Ours(Console):
+        def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+            for part in super().render(renderable, options):
+                yield part if part.control else Segment(printable(part.text), part.style)
+
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError  # left to the command line; rich would end the command with 1, a failed row
 
     own = Console(stderr=stderr, highlight=False)
-    return Ours(stderr=stderr, highlight=False, width=min(own.width, WIDTH) if own.is_terminal else WIDTH)
+    width = min(own.width, WIDTH) if own.is_terminal else WIDTH
+    return Ours(stderr=stderr, highlight=False, markup=False, emoji=False, width=width)
 
 
 def say(text: str) -> None:
     """A plain line, folded by nobody."""
-    print(text)
+    print(printable(text))
 
 
 class ConsoleProgress:
@@ -59,20 +68,20 @@ class ConsoleProgress:
             yield lambda amount, what: None
         else:
             yield from self._bar(title, total)
-        print(f"{title}: {duration_text(time.monotonic() - started)}", file=sys.stderr, flush=True)
+        print(f"{printable(title)}: {duration_text(time.monotonic() - started)}", file=sys.stderr, flush=True)
 
     def say(self, text: str) -> None:
-        print(text, file=sys.stderr, flush=True)
+        print(printable(text), file=sys.stderr, flush=True)
 
     def _bar(self, title: str, total: float) -> Iterator[Callable[[float, str], None]]:
         from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
         columns = (
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=20),
             TaskProgressColumn(),
             TimeRemainingColumn(),
-            TextColumn("{task.fields[what]}"),
+            TextColumn("{task.fields[what]}", markup=False),
         )
         with Progress(*columns, console=console(stderr=True), transient=True) as bar:
             task = bar.add_task(title, total=total, what="")

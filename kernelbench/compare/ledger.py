@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +40,8 @@ def read_ledger(folder: Path) -> Ledger:
         except ProblemsError as error:
             found += error.problems
             continue
-        problems = [Problem(path, 0, text) for text in schema.problems(document, path.stem)]
+        texts = islice(schema.problems(document, path.stem), yamlfile.MAX_PROBLEMS)
+        problems = [Problem(path, 0, text) for text in texts]
         found += problems
         if not problems:
             entries[path.stem] = _claim(document)

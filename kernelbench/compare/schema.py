@@ -45,27 +45,27 @@ Check = Callable[[Any], str]  # what is wrong with a value, "" for nothing
 
 
 def text(value: Any) -> str:
-    return "" if isinstance(value, str) and value.strip() else f"expected text, got {value!r}"
+    return "" if isinstance(value, str) and value.strip() else f"expected text, got {value!r:.80}"
 
 
 def texts(value: Any) -> str:
     if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
         return ""
-    return f"expected a list of words, got {value!r}"
+    return f"expected a list of words, got {value!r:.80}"
 
 
 def positive(value: Any) -> str:
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return "" if number and 0 < value < float("inf") else f"expected a positive number, got {value!r}"
+    return "" if number and 0 < value < float("inf") else f"expected a positive number, got {value!r:.80}"
 
 
 def fraction(value: Any) -> str:
-    return positive(value) or ("" if value <= 1 else f"expected a share of at most 1, got {value!r}")
+    return positive(value) or ("" if value <= 1 else f"expected a share of at most 1, got {value!r:.80}")
 
 
 def whole(value: Any) -> str:
     good = isinstance(value, int) and not isinstance(value, bool) and value > 0
-    return "" if good else f"expected a positive whole number, got {value!r}"
+    return "" if good else f"expected a positive whole number, got {value!r:.80}"
 
 
 def whole_or_zero(value: Any) -> str:
@@ -75,17 +75,17 @@ def whole_or_zero(value: Any) -> str:
 def shape(value: Any) -> str:
     if value in (NOT_STATED, SEVERAL) or (isinstance(value, list) and value and not any(map(whole, value))):
         return ""
-    return f"expected a list of extents, '{NOT_STATED}' or '{SEVERAL}', got {value!r}"
+    return f"expected a list of extents, '{NOT_STATED}' or '{SEVERAL}', got {value!r:.80}"
 
 
 def traffic(value: Any) -> str:
     good = isinstance(value, list) and len(value) == 2 and all(not positive(v) or v == 0 for v in value)
-    return "" if good else f"expected [arrays, rows], as in 7 D + 4, got {value!r}"
+    return "" if good else f"expected [arrays, rows], as in 7 D + 4, got {value!r:.80}"
 
 
 def bands(value: Any) -> str:
     good = isinstance(value, dict) and value and not any(map(_integer, value)) and all(map(_is_band, value.values()))
-    return "" if good else f"expected a mapping of whole numbers to [low, high], got {value!r}"
+    return "" if good else f"expected a mapping of whole numbers to [low, high], got {value!r:.80}"
 
 
 def _is_band(item: Any) -> bool:
@@ -96,7 +96,7 @@ def _is_band(item: Any) -> bool:
 
 def launches(value: Any) -> str:
     good = isinstance(value, list) and value and all(map(_is_launch, value))
-    return "" if good else f"expected a list of mappings of shape, axis, grid and block, got {value!r}"
+    return "" if good else f"expected a list of mappings of shape, axis, grid and block, got {value!r:.80}"
 
 
 def _is_launch(item: Any) -> bool:
@@ -106,28 +106,30 @@ def _is_launch(item: Any) -> bool:
 
 
 def _integer(value: Any) -> str:
-    return "" if isinstance(value, int) and not isinstance(value, bool) else f"expected a whole number, got {value!r}"
+    return (
+        "" if isinstance(value, int) and not isinstance(value, bool) else f"expected a whole number, got {value!r:.80}"
+    )
 
 
 def _truth(value: Any) -> str:
-    return "" if isinstance(value, bool) else f"expected true or false, got {value!r}"
+    return "" if isinstance(value, bool) else f"expected true or false, got {value!r:.80}"
 
 
 def _element_type(value: Any) -> str:
-    return "" if value in (*dtypes.NAMES, NOT_STATED) else f"expected a dtype or '{NOT_STATED}', got {value!r}"
+    return "" if value in (*dtypes.NAMES, NOT_STATED) else f"expected a dtype or '{NOT_STATED}', got {value!r:.80}"
 
 
 def _mapping(value: Any) -> str:
-    return "" if isinstance(value, dict) else f"expected a mapping, got {value!r}"
+    return "" if isinstance(value, dict) else f"expected a mapping, got {value!r:.80}"
 
 
 def _list(value: Any) -> str:
-    return "" if isinstance(value, list) else f"expected a list, got {value!r}"
+    return "" if isinstance(value, list) else f"expected a list, got {value!r:.80}"
 
 
 def _word_of(known: Mapping[str, Any]) -> Check:
     def check(value: Any) -> str:
-        expected = f"expected one of {', '.join(known)}, got {value!r}"
+        expected = f"expected one of {', '.join(known)}, got {value!r:.80}"
         return "" if isinstance(value, str) and value in known else expected + _nearest(value, known)
 
     return check
@@ -135,7 +137,9 @@ def _word_of(known: Mapping[str, Any]) -> Check:
 
 def _name_or_number(value: Any) -> str:
     """Whom or what a count is set against; 0 is a number like others."""
-    return "" if not text(value) or value == 0 or not positive(value) else f"expected a name or number, got {value!r}"
+    return (
+        "" if not text(value) or value == 0 or not positive(value) else f"expected a name or number, got {value!r:.80}"
+    )
 
 
 # Parameters of a claim by kind; `compare/kinds.py` says how each is judged.
@@ -233,7 +237,7 @@ def problems(document: Any, file_stem: str) -> Iterator[str]:
         return
     yield from _keys("", document, _ENTRY, _ENTRY_OPTIONAL)
     if document.get("id") != file_stem:
-        yield f"id: expected '{file_stem}' as the file is named, got {document.get('id')!r}"
+        yield f"id: expected '{file_stem}' as the file is named, got {document.get('id')!r:.80}"
     yield from _keys("citation", document.get("citation"), _CITATION, {})
     yield from _keys("device", document.get("device"), _DEVICE, _DEVICE_OPTIONAL)
     yield from _flag_problems(document.get("flags"))
@@ -260,7 +264,7 @@ def _keys(place: str, value: Any, required: Mapping[str, Check], optional: Mappi
     known = {**required, **optional}
     for name, item in value.items():
         if name not in known:
-            yield f"{prefix}{name}: unknown key{_nearest(name, known)}"
+            yield f"{prefix}{name!s:.60}: unknown key{_nearest(name, known)}"
         elif wrong := known[name](item):
             yield f"{prefix}{name}: {wrong}"
 
@@ -268,13 +272,13 @@ def _keys(place: str, value: Any, required: Mapping[str, Check], optional: Mappi
 def _flag_problems(flags: Any) -> Iterator[str]:
     for flag in flags if isinstance(flags, list) else []:
         if flag not in FLAGS:
-            yield f"flags: unknown flag {flag!r}{_nearest(flag, FLAGS)}"
+            yield f"flags: unknown flag {flag!r:.80}{_nearest(flag, FLAGS)}"
 
 
 def _claim_problems(claim: dict[str, Any]) -> Iterator[str]:
     kind = claim.get("kind")
     if not isinstance(kind, str) or kind not in KINDS:
-        yield f"claim.kind: expected one of {', '.join(KINDS)}, got {kind!r}{_nearest(kind, KINDS)}"
+        yield f"claim.kind: expected one of {', '.join(KINDS)}, got {kind!r:.80}{_nearest(kind, KINDS)}"
         return
     yield from _keys("claim", claim, {**_CLAIM, **KINDS[kind]}, _CLAIM_OPTIONAL)
 
@@ -294,12 +298,12 @@ def _entry_problems(
     if isinstance(entry, dict):
         yield from _keys(place, entry, required, optional)
     else:
-        yield f"{place}: expected a mapping, got {entry!r}"
+        yield f"{place}: expected a mapping, got {entry!r:.80}"
 
 
 def _figure_problems(place: str, figure: Any, names: Mapping[str, Any]) -> Iterator[str]:
     if not isinstance(figure, dict):
-        yield f"{place}: expected a mapping, got {figure!r}"
+        yield f"{place}: expected a mapping, got {figure!r:.80}"
         return
     yield from _keys(place, figure, _FIGURE, _FIGURE_OPTIONAL)
     unknown_bytes = not isinstance(figure.get("shape"), list) or figure.get("dtype") == NOT_STATED
@@ -317,5 +321,5 @@ def _figure_problems(place: str, figure: Any, names: Mapping[str, Any]) -> Itera
 
 
 def _nearest(name: Any, known: Mapping[str, Any]) -> str:
-    matches = get_close_matches(str(name), list(known), n=1)
+    matches = get_close_matches(str(name)[:60], list(known), n=1)
     return f"; did you mean '{matches[0]}'?" if matches else ""

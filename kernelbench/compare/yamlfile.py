@@ -12,9 +12,13 @@ from typing import Any
 import yaml
 
 from kernelbench.errors import Problem, ProblemsError
+from kernelbench.texts import is_obeyed
 
-MAX_BYTES = 256 * 1024  # the largest shipped entry has about 10 KB
+MAX_BYTES = 64 * 1024  # the largest shipped entry has about 15 KB
 MAX_DEPTH = 20
+MAX_TEXT = 5000  # characters
+MAX_NUMBER = 40  # characters; Python turns no numbers of thousands of digits into text, and takes long over them
+MAX_PROBLEMS = 100  # of a file; more are no help to its reader
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml's parser is ten times as fast, where it is there
 
 
@@ -61,13 +65,17 @@ def _forbidden(path: Path, text: str) -> list[Problem]:
             if documents > 1:
                 problems.append(Problem(path, line, "a second document; expected one entry in each file"))
         elif isinstance(event, yaml.AliasEvent):
-            problems.append(Problem(path, line, f"alias '*{event.anchor}'; write the value out"))
+            problems.append(Problem(path, line, f"alias '*{event.anchor:.60}'; write the value out"))
         elif isinstance(event, yaml.NodeEvent):
             if event.anchor:
-                problems.append(Problem(path, line, f"anchor '&{event.anchor}'; write the value out"))
+                problems.append(Problem(path, line, f"anchor '&{event.anchor:.60}'; write the value out"))
+            if isinstance(event, yaml.ScalarEvent) and (wrong := _scalar_problem(event)):
+                problems.append(Problem(path, line, wrong))
             tag = getattr(event, "tag", None)  # only scalars and collections have one
             if tag:
-                problems.append(Problem(path, line, f"tag '{tag}'; only plain text, numbers, lists and mappings"))
+                problems.append(Problem(path, line, f"tag '{tag:.60}'; only plain text, numbers, lists and mappings"))
+        if len(problems) >= MAX_PROBLEMS:
+            return problems
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
             if depth > MAX_DEPTH:
@@ -75,6 +83,17 @@ def _forbidden(path: Path, text: str) -> list[Problem]:
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
     return problems
+
+
+def _scalar_problem(event: yaml.ScalarEvent) -> str:
+    """What is wrong with a text or number before anybody makes a value of it, or ''."""
+    value: str = event.value
+    if len(value) > MAX_TEXT:
+        return f"text of {len(value)} characters; the limit is {MAX_TEXT}"
+    if event.implicit[0] and len(value) > MAX_NUMBER and (value[0] in "+-." or value[0].isdigit()) and " " not in value:
+        return f"number of {len(value)} characters; the limit is {MAX_NUMBER}, or put the text into quotes"
+    found = next((one for one in value if one != "\n" and is_obeyed(one)), None)
+    return f"text holds the control character {found!a}" if found else ""
 
 
 def _repeated_keys(path: Path, node: yaml.Node | None) -> list[Problem]:
@@ -90,7 +109,7 @@ def _repeated_keys(path: Path, node: yaml.Node | None) -> list[Problem]:
                 problems.append(Problem(path, line, "a key must be a word, not a list or mapping"))
                 continue
             if key.value in seen:
-                problems.append(Problem(path, line, f"key '{key.value}' a second time"))
+                problems.append(Problem(path, line, f"key '{key.value:.60}' a second time"))
             seen.add(key.value)
             problems += _repeated_keys(path, value)
     return problems

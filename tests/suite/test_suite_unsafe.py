@@ -15,7 +15,7 @@ UNSAFE = {
     "merge key": ("base: {}\n<<: {}\n", "2: unknown key '<<'; expected one of title"),
     "deep list": ("title: " + "[" * 30, "1: nested more than 20 deep"),
     "deep mapping": ("".join(" " * i + "a:\n" for i in range(30)), "20: nested more than 20 deep"),
-    "too large": ("#" * 262145, "the file is larger than 256 KB, the limit of a suite"),
+    "too large": ("#" * 65537, "the file is larger than 64 KB, the limit of a suite"),
     "empty": ("", EMPTY),
     "comments only": ("# nothing\n\n", EMPTY),
     "a list": ("\n- a\n", "2: expected keys such as 'title' and 'operation', got a list"),
@@ -57,13 +57,13 @@ def test_a_bomb_ends_after_a_hundred_mistakes(problems):
     assert len(found) <= 101
 
 
-def test_ten_thousand_unknown_keys_end_after_a_hundred(problems):
-    found = problems("\n".join(f"key{i}: 1" for i in range(10_000)))
+def test_thousands_of_unknown_keys_end_after_a_hundred(problems):
+    found = problems("\n".join(f"key{i}: 1" for i in range(5_000)))
     assert found[0] == "reading stopped after 100 mistakes"
     assert len(found) == 101
 
 
 def test_messages_never_carry_what_a_terminal_obeys(problems):
     found = problems('title: t\n"ax\\u202Eis": 1\n\'' + "y" * 900 + "': 1\n")
-    assert any(line.startswith("2: unknown key 'ax\\u202eis'") for line in found)
+    assert "2: text holds the control character '\\u202e'" in found
     assert all(len(line) < 300 for line in found)
