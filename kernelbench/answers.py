@@ -84,7 +84,7 @@ def report(found: Answer, out: Path | None) -> Path:
     published = Published(list(found.ledger.values()), figures_table(found.ledger), FLAGS)
     page = out or output_folder(found.run.folder) / "report.html"
     save_comparison(found, page.parent)
-    charts = all_charts(found.run, found.comparison)
+    charts = all_charts(found.run, found.comparison, published, counts_of(found.run)[0])
     write_charts(charts, page.parent / "charts")
     cases, source = explanations(found.run, found.ledger)
     explained = Explained(cases, source) if cases else None

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kernelbench.report import style, view
+from kernelbench.report.cases import PANEL, laid_out, ticks
 from kernelbench.report.style import INK, PAPER, SOFT, WIDTH
 
 if TYPE_CHECKING:
@@ -16,6 +18,9 @@ if TYPE_CHECKING:
     from kernelbench.results import Run
 
 BARS_PER_PANEL = 40  # bars beside one another that can still be told apart
+WIDE = 30  # the ratio from which on an axis is logarithmic
+LABEL = 20  # points that a number takes above its bar
+NUMBERED = 0.2  # of the panel's height, free above bars that have their numbers on top
 
 
 def speedup_figure(run: Run, comparison: pandas.DataFrame, cache: str) -> Figure:
@@ -33,12 +38,11 @@ def speedup_figure(run: Run, comparison: pandas.DataFrame, cache: str) -> Figure
             figsize=(WIDTH, (2.9 if len(panels) < 3 else 2.4) * max(len(panels), 1) + 0.4), layout="constrained"
         )
         axes = figure.subplots(max(len(panels), 1), 1, squeeze=False, sharey=True)[:, 0]
-        widest = max((len(cases) for _, cases in panels), default=1)
         for axis, (dtype, cases) in zip(axes, panels, strict=False):
-            labels = view.case_labels(case for other, of_panel in panels for case in of_panel if other == dtype)
-            _panel(axis, [row for row in bars if row["case"] in cases], labels, colours, max(widest, 3))
-            axis.set_ylabel(f"speed-up over {view.baselines(table)}")
+            widest = max(len(of_panel) for other, of_panel in panels if other == dtype)
+            _panel(axis, [row for row in bars if row["case"] in cases], cases, colours, max(widest, 3))
             axis.set_title(f"{dtype}, {cache}")
+        figure.supylabel(f"speed-up over {view.baselines(table)}", fontsize=9.5, color=SOFT)
         _legend(figure, bars, colours)
         style.settle(figure)
     return figure
@@ -60,41 +64,68 @@ def _panels(bars: Sequence[dict[str, Any]], dtypes: dict[str, str]) -> list[tupl
 
 
 def _panel(
-    axis: Axes, bars: Sequence[dict[str, Any]], labels: dict[str, str], colours: dict[str, str], room: int
+    axis: Axes, bars: Sequence[dict[str, Any]], cases: Sequence[str], colours: dict[str, str], widest: int
 ) -> None:
-    cases = list(dict.fromkeys(row["case"] for row in bars))
-    order = list(colours)
-    for place, case in enumerate(cases):
+    layout, order = laid_out(cases), list(colours)
+    room = max(layout.right + 1, widest)
+    ratios = [row[name] for row in bars for name in ("speedup", "published_speedup") if row[name] is not None]
+    logarithmic = max(ratios) > WIDE
+    if logarithmic:
+        _ratio_axis(axis)
+    for case in cases:
         shown: list[tuple[dict[str, Any], bool]] = []
         of_case = [row for row in bars if row["case"] == case]
         for row in sorted(of_case, key=lambda row: order.index(row["implementation"])):
             shown += [(row, False)] + ([(row, True)] if row["published_speedup"] is not None else [])
-        width = min(0.8 / max(len(shown), 1), 0.16)
+        width = min(0.8 / max(len(shown), 1), 0.02 * max(room, 8))
         for number, (row, published) in enumerate(shown):
-            at = place + (number - (len(shown) - 1) / 2) * width
-            _bar(axis, at, width, row, colours[row["implementation"]], published)
+            at = layout.x[case] + (number - (len(shown) - 1) / 2) * width
+            bar = _Bar(at, width, foot=1.0 if logarithmic else 0.0, turned=width * PANEL / room < LABEL)
+            _draw(axis, bar, row, colours[row["implementation"]], published)
     axis.axhline(1, color=INK, linewidth=1.0)
     axis.set_xlim(-0.5, room - 0.5)
-    style.case_ticks(axis, [labels[case] for case in cases])
+    axis.margins(y=NUMBERED if any(row["published_speedup"] is not None for row in bars) else 0.05)
+    ticks(axis, layout, room)
     axis.tick_params(axis="x", length=0)
     axis.grid(axis="x", visible=False)
 
 
-def _bar(axis: Axes, place: float, width: float, row: dict[str, Any], colour: str, published: bool) -> None:
+def _ratio_axis(axis: Axes) -> None:
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axis.set_yscale("log")
+    axis.yaxis.set_major_locator(LogLocator(subs=(1.0, 3.0)))
+    axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.yaxis.set_minor_formatter(NullFormatter())
+
+
+@dataclass(frozen=True)
+class _Bar:
+    """Where a bar stands."""
+
+    place: float
+    width: float
+    foot: float  # 1 on a logarithmic axis: slower bars hang below it
+    turned: bool  # whether its number is wider than itself
+
+
+def _draw(axis: Axes, bar: _Bar, row: dict[str, Any], colour: str, published: bool) -> None:
     ratio = row["published_speedup"] if published else row["speedup"]
+    height = ratio - bar.foot
     if published:
-        axis.bar(place, ratio, 0.88 * width, facecolor=PAPER, edgecolor=colour, hatch="////", linewidth=0.9)
+        axis.bar(
+            bar.place, height, 0.88 * bar.width, bar.foot,
+            facecolor=PAPER, edgecolor=colour, hatch="////", linewidth=0.9,
+        )  # fmt: skip
     else:
-        axis.bar(place, ratio, 0.88 * width, color=colour)
+        axis.bar(bar.place, height, 0.88 * bar.width, bar.foot, color=colour)
         if row["speedup_low"] is not None and row["speedup_high"] is not None:
-            axis.vlines(place, row["speedup_low"], row["speedup_high"], color=INK, linewidth=1.0)
+            axis.vlines(bar.place, row["speedup_low"], row["speedup_high"], color=INK, linewidth=1.0)
     if published or row["published_speedup"] is not None:
-        top = ratio if published else max(ratio, row["speedup_high"] or ratio)
+        top = max(bar.foot, ratio if published else max(ratio, row["speedup_high"] or ratio))
         axis.annotate(
-            view.ratio(ratio), (place, top), xytext=(0, 2), textcoords="offset points", ha="center", zorder=5,
-            fontsize=7.5, color=SOFT if published else INK,
-            # Wider than its bar, it must stay readable before the next one.
-            bbox={"facecolor": PAPER, "edgecolor": "none", "pad": 0.6} if published else None,
+            view.ratio(ratio), (bar.place, top), xytext=(0, 2), textcoords="offset points", ha="center", zorder=5,
+            fontsize=7.5, color=SOFT if published else INK, rotation=90 if bar.turned else 0, va="bottom",
         )  # fmt: skip
 
 

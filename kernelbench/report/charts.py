@@ -1,18 +1,23 @@
-"""Charts of a run (matplotlib, no window): time by size, speed-ups beside published ones, share of the ceiling;
-of a run of the simulator: what it counted."""
+"""Charts of a run (matplotlib, no window): time by size, speed-ups beside published ones, share of the ceiling, and
+what the kinds of its claims call for; of a run of the simulator: what it counted."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kernelbench.report import counts, step, style, view
+from kernelbench.counted import Counted
+from kernelbench.errors import ResultsError
+from kernelbench.records import Claim
+from kernelbench.report import counts, ladders, settings, step, style, sweeps, view
 from kernelbench.report.bars import speedup_figure
 from kernelbench.report.heat import ceiling_figure
 from kernelbench.report.lines import time_figure
+from kernelbench.report.sources import Published
+from kernelbench.run_files import write_whole
 from kernelbench.steps import sum_of
 
 if TYPE_CHECKING:
@@ -37,28 +42,114 @@ class Chart:
         return style.svg(self.figure)
 
 
-def all_charts(run: Run, comparison: pandas.DataFrame) -> list[Chart]:
-    """Every chart that the run has data for; of a step, whose parts have no axis in common, that of its sums."""
-    if summed := sum_of(run):
-        caption = "All calls of all parts together, by operation. No bar where a part of it is missing."
-        return [Chart("step", step.title(summed), caption, step.figure(summed))]
+def all_charts(
+    run: Run,
+    comparison: pandas.DataFrame,
+    published: Published | None = None,
+    counted: Mapping[str, Mapping[str, Counted]] | None = None,
+) -> list[Chart]:
+    """Every chart that the run has data for. Which suit follows from the kinds of its claims: curves for a curve,
+    ladders for an order, curves over numbered variants for the best or for all alike; bars else.
+
+    `published` is the ledger, `counted` what the simulator counted of these cases, by case and implementation.
+    """
+    published = published or Published()
+    wanted = set(map(str, run.environment.get("claims") or ()))
+    own = [claim for claim in published.claims if claim.id in wanted]
     rows = view.shown_rows(run.rows, view.shown_methods(run.rows, comparison))
-    charts = []
+    rows = rows[rows["method"] != ""]
+    made = _curve_charts(run, comparison, own, counted or {}, _caches(rows))
+    summed = sum_of(run)
+    if summed:
+        made.append(Chart("step", step.title(summed), "All calls of each operation, added up.", step.figure(summed)))
+    drawn = {chart.name: chart for chart in [*made, *_ladder_charts(run, comparison, published)]}
+    on_curves = {case for sweep in sweeps.sweeps(list(dict.fromkeys(run.rows["case"])), own) for case in sweep.cases}
+    families = settings.families(run, own)
+    in_families = {name for family in families for name in (*family.members.values(), family.against)}
+    yardsticks = set(run.rows[run.rows["role"] == "yardstick"]["implementation"])
+    for cache in _caches(rows) if families else []:
+        drawn |= _named(_settings_chart(run, comparison, families, cache))
     for cache in _caches(rows):
-        title = f"Time by size, {cache}"
-        caption = "Median time; both axes logarithmic. Dashed: the copy, a yardstick. Dotted: an empty kernel."
-        charts.append(Chart(f"time-{cache}", title, caption, time_figure(run, comparison, cache)))
+        if not set(rows[rows["cache"] == cache]["case"]) <= on_curves:  # else each has its place on a curve
+            title = f"Time by size, {cache}"
+            caption = "Median time, on a logarithmic axis. Dashed: the copy, a yardstick. Dotted: an empty kernel."
+            drawn |= _named(Chart(f"time-{cache}", title, caption, time_figure(run, comparison, cache)))
     for cache in _caches(comparison[comparison["speedup"].notna()]):
-        title = f"Speed-up over {view.baselines(comparison)}, {cache}"
-        caption = (
-            "Bars: measured here, with the 95 % interval. Hatched: published, on the GPU that the figures are from."
-        )
-        charts.append(Chart(f"speedup-{cache}", title, caption, speedup_figure(run, comparison, cache)))
+        of_cache = comparison[comparison["cache"] == cache]
+        if not (set(of_cache["case"]) <= on_curves or set(of_cache["implementation"]) <= in_families | yardsticks):
+            drawn |= _named(_speedup_chart(run, comparison, cache))
     if rows["share_of_ceiling"].notna().any():
         caption = "Least traffic over time, in per cent of the bandwidth of the best copy in this run; cold."
-        charts.append(Chart("ceiling", "Share of the ceiling", caption, ceiling_figure(run, comparison)))
-    charts += [Chart(shown.name, shown.title, shown.caption, figure) for shown, figure in counts.charts(run)]
-    return charts
+        drawn |= _named(Chart("ceiling", "Share of the ceiling", caption, ceiling_figure(run, comparison)))
+    found = list(drawn.values())
+    return found + [Chart(shown.name, shown.title, shown.caption, figure) for shown, figure in counts.charts(run)]
+
+
+def _named(chart: Chart) -> dict[str, Chart]:
+    return {chart.name: chart}
+
+
+def _curve_charts(
+    run: Run,
+    comparison: pandas.DataFrame,
+    claims: Sequence[Claim],
+    counted: Mapping[str, Mapping[str, Counted]],
+    caches: Sequence[str],
+) -> list[Chart]:
+    """Bandwidth along each parameter that a claim is about; counts alone where nothing was timed."""
+    made = []
+    for sweep in sweeps.sweeps(list(dict.fromkeys(run.rows["case"])), claims):
+        below = " Below: counts of the simulator." if any(sweep.metrics) and counted else ""
+        for cache in caches:
+            if set(run.rows[(run.rows["cache"] == cache) & (run.rows["status"] == "ok")]["case"]) & sweep.cases:
+                title = f"Bandwidth by {sweep.along}, {cache}"
+                ranges = " Grey bars: the range that the published claim allows." if cache == sweeps.JUDGED else ""
+                caption = f"Least traffic over median time. Dashed: the copy, a yardstick.{ranges}{below}"
+                figure = sweeps.sweep_figure(run, comparison, sweep, cache, counted)
+                made.append(Chart(f"bandwidth-{sweep.name}-{cache}", title, caption, figure))
+        if not caches and sweeps.has_counts(sweep, counted):
+            title, caption = f"Counts by {sweep.along}", "What the published explanation counts."
+            made.append(
+                Chart(f"counts-{sweep.name}", title, caption, sweeps.sweep_figure(run, comparison, sweep, "", counted))
+            )
+    return made
+
+
+def _ladder_charts(run: Run, comparison: pandas.DataFrame, published: Published) -> list[Chart]:
+    made = []
+    for number, ladder in enumerate(ladders.ladders(run, published.claims)):
+        shown, cases = ladders.panels(run, comparison, ladder, published.figures)
+        measured = sum(not panel.published for panel in shown)
+        if measured:
+            ids = ", ".join(claim.id for claim in ladder.claims)
+            some = f" {measured} of {cases} cases." if measured < cases else ""
+            hatched = " Hatched: published." if measured < len(shown) else ""
+            caption = (
+                f"Median time, cold, in the published order ({ids}), and how many times as fast each step makes it. "
+                f"Each panel has its own scale.{hatched}{some}"
+            )
+            title = f"Step by step, {ladder.order[0]} to {ladder.order[-1]}"
+            name = "ladder" if not number else f"ladder-{number + 1}"
+            made.append(Chart(name, title, caption, ladders.ladder_figure(ladder, shown)))
+    return made
+
+
+def _settings_chart(run: Run, comparison: pandas.DataFrame, families: Sequence[settings.Family], cache: str) -> Chart:
+    against = ", ".join(dict.fromkeys(family.against for family in families))
+    caption = f"Time of {against} over that of each variant, by the variant's setting. Above 1: the variant is faster."
+    if any(family.allowed for family in families):
+        caption += " Dotted: as fast as the published claim allows a variant to be."
+    title = f"{' and '.join(family.stem for family in families)} against {against}, {cache}"
+    return Chart(f"settings-{cache}", title, caption, settings.settings_figure(run, comparison, families, cache))
+
+
+def _speedup_chart(run: Run, comparison: pandas.DataFrame, cache: str) -> Chart:
+    title = f"Speed-up over {view.baselines(comparison)}, {cache}"
+    caption = "Bars: measured here, with the 95 % interval."
+    rows = comparison[comparison["cache"] == cache]
+    if rows["published_speedup"].notna().any():
+        caption += " Hatched: published, on the GPU that the figures are from."
+    return Chart(f"speedup-{cache}", title, caption, speedup_figure(run, comparison, cache))
 
 
 def _caches(table: pandas.DataFrame) -> list[str]:
@@ -68,11 +159,20 @@ def _caches(table: pandas.DataFrame) -> list[str]:
 
 def write_charts(charts: Sequence[Chart], folder: Path) -> list[Path]:
     """Write charts as PNG and SVG into `folder`; the same data give the same bytes."""
+    if folder.is_symlink():
+        raise ResultsError(f"{folder}: a link; charts are written beside the page, so delete it or choose --out")
+    try:
+        return _written(charts, folder)
+    except OSError as error:
+        raise ResultsError(
+            f"{folder}: cannot write charts ({error.strerror}); choose another place with --out"
+        ) from error
+
+
+def _written(charts: Sequence[Chart], folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
     for chart in charts:
         png, svg = folder / f"{chart.name}.png", folder / f"{chart.name}.svg"
-        png.write_bytes(style.png(chart.figure))
-        svg.write_text(chart.svg, encoding="utf-8")
-        paths += [png, svg]
+        paths += [write_whole(png, style.png(chart.figure)), write_whole(svg, chart.svg)]
     return paths

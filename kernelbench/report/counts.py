@@ -57,6 +57,7 @@ SHOWN = (
           "The rest is masked off: by a condition, by the end of a row, or for want of work.",
           METRICS["lanes"].value, lambda value: f"{value:.0f}", 32.0, -2.0),
 )  # fmt: skip
+NARROW = 48  # characters of the first column, at most
 IN_TERMINAL = ("traffic", "wavefronts", "instructions")
 
 
@@ -111,9 +112,8 @@ def _strength(value: float, shown: Shown) -> float:
 
 
 def tables(run: Run) -> list[Table]:
-    """A row an implementation, a column a case; panels of at most 100 columns."""
-    from rich.text import Text
-
+    """A row an implementation, a column a case, or the other way round where that takes fewer panels; of at most 100
+    columns each."""
     labels = view.case_labels(run.rows["case"])
     found = []
     for shown in SHOWN:
@@ -122,18 +122,44 @@ def tables(run: Run) -> list[Table]:
             case for case in dict.fromkeys(run.rows["case"]) if any(case in of_name for of_name in values.values())
         ]
         names = [name for name in dict.fromkeys(run.rows["implementation"]) if name in values]
-        first = max(map(len, names), default=0)
-        for panel in _columns(cases, labels, WIDTH - first):
-            table = new_table(shown.title + (", continued" if panel[0] != cases[0] else ""))
-            table.min_width = len(str(table.title))
-            table.add_column("implementation", no_wrap=True)
-            for case in panel:
-                table.add_column(Text(labels[case]), justify="right", overflow="fold")
-            for name in names:
-                cells = [shown.text(values[name][case]) if case in values[name] else "-" for case in panel]
-                table.add_row(Text(name), *cells)
-            found.append(table)
+        texts = {(name, case): shown.text(value) for name in names for case, value in values[name].items()}
+        own = {name: name for name in names}
+        upright, across = _columns(cases, labels, WIDTH - _longest(names)), _columns(names, own, WIDTH - NARROW)
+        if len(upright) <= len(across):
+            made = [_table(shown.title, ("implementation", own), names, (panel, labels), texts) for panel in upright]
+        else:
+            turned = {(case, name): text for (name, case), text in texts.items()}
+            made = [_table(shown.title, ("case", labels), cases, (panel, own), turned) for panel in across]
+        for table in made[1:]:
+            table.title = f"{shown.title}, continued"
+        found += made
     return found
+
+
+def _table(
+    title: str,
+    first: tuple[str, Mapping[str, str]],
+    rows: Sequence[str],
+    panel: tuple[Sequence[str], Mapping[str, str]],
+    texts: Mapping[tuple[str, str], str],
+) -> Table:
+    """`first` and `panel` have what is written for each row and for each column."""
+    from rich.text import Text
+
+    table = new_table(title)
+    table.min_width = len(title)
+    header, names = first
+    table.add_column(header, overflow="fold", max_width=min(NARROW, _longest([names[row] for row in rows])))
+    columns, labels = panel
+    for column in columns:
+        table.add_column(Text(labels[column]), justify="right", overflow="fold")
+    for row in rows:
+        table.add_row(Text(names[row]), *(texts.get((row, column), "-") for column in columns))
+    return table
+
+
+def _longest(names: Sequence[str]) -> int:
+    return max(map(len, names), default=0)
 
 
 def note(run: Run) -> str:

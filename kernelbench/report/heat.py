@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
 from kernelbench.report import style, view
+from kernelbench.report.cases import laid_out, stretches, ticks
 from kernelbench.report.style import INK, SERIES, WIDTH
 
 if TYPE_CHECKING:
@@ -15,6 +17,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from kernelbench.results import Run
+
+
+CASES = 24  # beside one another whose numbers can still be read
 
 
 @dataclass(frozen=True)
@@ -43,7 +48,7 @@ def ceiling_figure(run: Run, comparison: pandas.DataFrame) -> Figure:
         of_dtype = view.records(rows[rows["dtype"] == dtype])
         cells = [
             Cell(
-                row["case"], row["implementation"], f"{100 * row['share_of_ceiling']:.0f}",
+                row["case"], row["implementation"], _per_cent(row["share_of_ceiling"]),
                 min(row["share_of_ceiling"], 1.0) ** 1.5,
             )
             for row in of_dtype
@@ -52,10 +57,16 @@ def ceiling_figure(run: Run, comparison: pandas.DataFrame) -> Figure:
     return heat_figure(panels, names, bold)
 
 
+def _per_cent(share: float) -> str:
+    """Whole; below one, a digit more."""
+    return f"{100 * share:.0f}" if share >= 0.0095 else f"{100 * share:.1f}" if share >= 0.0005 else "<0.1"
+
+
 def heat_figure(panels: Sequence[Panel], names: Sequence[str], bold: Collection[str] = ()) -> Figure:
     """A panel below the other; `names` are the rows of each, `bold` those that stand out."""
     from matplotlib.figure import Figure
 
+    panels = [part for panel in panels for part in _parts(panel)]
     height = 0.23 * len(names) + 1.1
     with style.settings():
         figure = Figure(figsize=(WIDTH, height * len(panels)), layout="constrained")
@@ -67,22 +78,42 @@ def heat_figure(panels: Sequence[Panel], names: Sequence[str], bold: Collection[
     return figure
 
 
+def _parts(panel: Panel) -> list[Panel]:
+    """The panel, or as few parts as have readable cells; cut between two stretches where one ends nearby."""
+    number = -(-len(panel.cases) // CASES)
+    if number == 1:
+        return [panel]
+    ends = list(accumulate(len(one.cases) for one in stretches(panel.cases)))
+    cuts = [0, *(_near(len(panel.cases) * part // number, ends) for part in range(1, number)), len(panel.cases)]
+    parts = []
+    for start, end in pairwise(cuts):
+        cases = panel.cases[start:end]
+        title = panel.title + (", continued" if start else "")
+        parts.append(Panel(title, cases, [cell for cell in panel.cells if cell.case in cases]))
+    return parts
+
+
+def _near(place: int, ends: Sequence[int]) -> int:
+    nearest = min(ends, key=lambda end: abs(end - place))
+    return nearest if abs(nearest - place) <= CASES // 4 else place
+
+
 def _heat_panel(axis: Axes, panel: Panel, names: Sequence[str], bold: Collection[str]) -> None:
     """Cells of one colour, the stronger the larger the share: opacity works on white and on black."""
     from matplotlib.patches import Rectangle
 
     cases = list(panel.cases)
-    labels = view.case_labels(cases)
+    layout = laid_out(cases)
     for cell in panel.cells:
-        x, y = cases.index(cell.case), names.index(cell.name)
+        x, y = layout.x[cell.case], names.index(cell.name)
         strength = 0.04 + 0.56 * cell.strength
         axis.add_patch(
             Rectangle((x - 0.47, y - 0.44), 0.94, 0.88, facecolor=SERIES[0], alpha=strength, linewidth=0, clip_on=False)
         )
         axis.text(x, y, cell.text, ha="center", va="center", fontsize=8 if len(cases) <= 16 else 6.5)
-    axis.set_xlim(-0.5, len(cases) - 0.5)
+    axis.set_xlim(-0.5, layout.right + 0.5)
     axis.set_ylim(len(names) - 0.5, -0.5)
-    style.case_ticks(axis, [labels[case] for case in cases])
+    ticks(axis, layout)
     axis.set_yticks(range(len(names)), names, fontsize=8.5)
     for tick in axis.get_yticklabels():
         if tick.get_text() in bold:

@@ -9,6 +9,7 @@ from math import log2
 from typing import TYPE_CHECKING
 
 from kernelbench.report import style, view
+from kernelbench.report.cases import laid_out, number_text, ticks
 from kernelbench.report.style import FAINT, INK, MARKERS, MUTED, PAPER, SOFT, WIDTH
 
 if TYPE_CHECKING:
@@ -28,8 +29,7 @@ class Places:
     """Where the cases of a panel lie on its horizontal axis."""
 
     x: Mapping[str, float]  # by case
-    group: Mapping[str, str]  # by case: lines go on within a group only
-    lines_above: int = 0  # of the names of groups, above the panel
+    line: Mapping[str, int | None]  # by case: lines go on within a stretch only; None where there is none
 
 
 def time_figure(run: Run, comparison: pandas.DataFrame, cache: str) -> Figure:
@@ -50,10 +50,10 @@ def time_figure(run: Run, comparison: pandas.DataFrame, cache: str) -> Figure:
         panels = figure.subplots(len(dtypes), 1, squeeze=False)[:, 0]
         for axis, dtype in zip(panels, dtypes, strict=True):
             of_dtype = rows[rows["dtype"] == dtype]
-            placed = _places(axis, of_dtype)
+            placed = _places(axis, list(dict.fromkeys(of_dtype["case"])))
             _panel(axis, of_dtype, placed, colours)
             _floor_line(axis, run, of_dtype)
-            axis.set_title(f"{dtype}, {cache}", pad=10 + 9 * placed.lines_above)
+            axis.set_title(f"{dtype}, {cache}")
             style.plain_time_axis(axis)
         # The names go into the free fifth on the right, once the panels have their places.
         style.settle(figure)
@@ -64,54 +64,48 @@ def time_figure(run: Run, comparison: pandas.DataFrame, cache: str) -> Figure:
 
 def _panel(axis: Axes, rows: pandas.DataFrame, places: Places, colours: Mapping[str, str]) -> None:
     nowhere = float("nan")
+    joined = any(line is not None for line in places.line.values())
     for index, name in enumerate(dict.fromkeys(rows["implementation"])):
         of_name = rows[rows["implementation"] == name]
         yardstick = bool((of_name["role"] == "yardstick").any())
         points: list[tuple[float, float]] = []
-        last = ""
+        last: int | None = None
         for x, case, median in sorted(
             (places.x[case], case, median) for case, median in zip(of_name["case"], of_name["median_s"], strict=True)
         ):
-            if points and places.group[case] != last:
+            line = places.line[case]
+            if points and (line is None or line != last):
                 points.append((nowhere, nowhere))
             points.append((x, median))
-            last = places.group[case]
+            last = line
         axis.plot(
             *zip(*points, strict=True),
             color=INK if yardstick else colours.get(name, MUTED),
             linewidth=1.8 if name in colours else 0.9,
             linestyle="--" if yardstick else "-",
-            marker="" if yardstick else MARKERS[index % len(MARKERS)],
-            markersize=4.5 if name in colours else 3.2,
-            markeredgecolor=PAPER,
-            markeredgewidth=0.4,
+            marker=("" if joined else "_") if yardstick else MARKERS[index % len(MARKERS)],
+            markersize=14 if yardstick else 4.5 if name in colours else 3.2,
+            markeredgecolor=INK if yardstick else PAPER,
+            markeredgewidth=1.2 if yardstick else 0.4,
             zorder=4 if yardstick else 3 if name in colours else 2,
             label=name,
         )
 
 
-def _places(axis: Axes, rows: pandas.DataFrame) -> Places:
-    """At the value of the one axis that varies; else in the suite's order, grouped by the other axes' values."""
-    cases = list(dict.fromkeys(rows["case"]))
-    axes = rows.drop_duplicates("case").set_index("case")["axes"]
-    values = {case: dict(word.split("=", 1) for word in axes[case].split()) for case in cases}
-    count = {name: len({value.get(name) for value in values.values()}) for name in values[cases[0]]}
-    varying = [name for name in count if count[name] > 1]
-    if len(varying) == 1 and all(varying[0] in value for value in values.values()):
-        sizes = {case: float(values[case][varying[0]]) for case in cases}
-        if len(set(sizes.values())) == len(cases) and min(sizes.values()) > 0:
-            axis.set_xscale("log", base=2)
-            _size_ticks(axis, sorted(sizes.values()))
-            axis.set_xlabel(varying[0])
-            return Places(sizes, dict.fromkeys(cases, ""))
-    if len(varying) > 1 and all(name in value for name in varying for value in values.values()):
-        return _grouped(axis, values, varying, min(varying, key=lambda name: len(_groups(values, varying, name))))
-    labels = view.case_labels(cases)
-    style.case_ticks(axis, [labels[case] for case in cases])
-    return Places({case: float(place) for place, case in enumerate(cases)}, dict.fromkeys(cases, ""))
+def _places(axis: Axes, cases: Sequence[str]) -> Places:
+    """At their sizes, where they differ in that alone; else side by side in the suite's order."""
+    layout = laid_out(cases)
+    only = layout.stretches[0]
+    if len(layout.stretches) == 1 and only.numbers is not None and only.numbers[0] > 0:
+        axis.set_xscale("log", base=2)
+        _size_ticks(axis, only.numbers, [number_text(value) for value in only.values])
+        axis.set_xlabel(only.along)
+        return Places(dict(zip(only.cases, only.numbers, strict=True)), dict.fromkeys(cases, 0))
+    ticks(axis, layout)
+    return Places(layout.x, {case: layout.line_of(case) for case in cases})
 
 
-def _size_ticks(axis: Axes, sizes: Sequence[float]) -> None:
+def _size_ticks(axis: Axes, sizes: Sequence[float], texts: Sequence[str]) -> None:
     """A tick for each size on a logarithmic axis; labels are turned where they would run into each other, and
     one is left out where two would lie on top of each other."""
     span = log2(sizes[-1] / sizes[0]) or 1.0
@@ -120,42 +114,12 @@ def _size_ticks(axis: Axes, sizes: Sequence[float]) -> None:
         if not shown or log2(size / shown[-1]) / span > SAME_PLACE:
             shown.append(size)
     gaps = [log2(right / left) / span for left, right in pairwise(shown)]
-    turned = bool(gaps) and min(gaps) < LABEL_WIDTH * max(len(f"{size:g}") for size in shown)
-    axis.set_xticks(sizes, [f"{size:g}" if size in shown else "" for size in sizes], minor=False)
+    turned = bool(gaps) and min(gaps) < LABEL_WIDTH * max(map(len, texts))
+    labels = [text if size in shown else "" for size, text in zip(sizes, texts, strict=True)]
+    axis.set_xticks(sizes, labels, minor=False)
     axis.set_xticks([], minor=True)
     if turned:
         axis.tick_params(axis="x", rotation=60)
-
-
-def _groups(values: Mapping[str, Mapping[str, str]], varying: Sequence[str], along: str) -> set[tuple[str, ...]]:
-    """The combinations of the values of all axes but `along`."""
-    return {tuple(value.get(name, "") for name in varying if name != along) for value in values.values()}
-
-
-def _grouped(axis: Axes, values: Mapping[str, Mapping[str, str]], varying: Sequence[str], along: str) -> Places:
-    """A stretch of the axis for each combination of the other axes' values, named above it."""
-    group = {
-        case: " ".join(f"{name}={value.get(name, '')}" for name in varying if name != along)
-        for case, value in values.items()
-    }
-    x: dict[str, float] = {}
-    at = 0.0
-    for name in dict.fromkeys(group.values()):
-        members = [case for case in values if group[case] == name]
-        for case in members:
-            x[case] = at
-            at += 1.0
-        middle = (x[members[0]] + x[members[-1]]) / 2
-        axis.annotate(
-            name.replace(" ", "\n"), (middle, 1), xycoords=("data", "axes fraction"),
-            xytext=(0, 2), textcoords="offset points", ha="center", fontsize=7.5, color=SOFT,
-        )  # fmt: skip
-        at += 0.6
-    small = 8 if len(x) <= 16 else 6.5
-    axis.set_xticks(list(x.values()), [values[case].get(along, "") for case in x], fontsize=small)
-    axis.tick_params(axis="x", rotation=90 if len(x) > 24 else 0)
-    axis.set_xlabel(along)
-    return Places(x, group, lines_above=len(varying) - 1)
 
 
 def _floor_line(axis: Axes, run: Run, rows: pandas.DataFrame) -> None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 VERDICTS = ("holds", "holds in part", "does not hold", "not measured")
 REJECTED = "rejected"
+_WITHOUT_SIZE = {"shape", "axis", "dtype"}
 STATUS_WORDS = {"unsupported": "refused"}  # shown for a status where another word says more
 
 
@@ -78,26 +79,45 @@ def records(table: pandas.DataFrame) -> list[dict[str, Any]]:
     return rows
 
 
-def case_labels(keys: Iterable[str]) -> dict[str, str]:
-    """The shortest text for each case key that still tells the cases apart: `seq=16 float32`.
+def case_words(keys: Iterable[str]) -> dict[str, dict[str, str]]:
+    """For each case key the fewest words that still tell the cases apart, as name and value.
 
-    Words that all cases share are left out; so is the shape where the suite's axes determine it.
+    Words that all cases share are left out; so is the shape where a suite's axes or parameters determine it.
     """
     unique = list(dict.fromkeys(keys))
-    words = {key: key.split(" ") for key in unique}
-    shared = set.intersection(*(set(parts) for parts in words.values())) if len(unique) > 1 else set()
-    for drop_shape in (True, False):
-        labels = {
-            key: " ".join(
-                part.removeprefix("dtype=").removeprefix("shape=")
-                for part in parts
-                if part not in shared and not (drop_shape and part.startswith("shape="))
-            )
-            for key, parts in words.items()
-        }
-        if len(unique) > 1 and len(set(labels.values())) == len(unique) and all(labels.values()):
-            return labels
-    return {key: next((part[6:] for part in words[key] if part.startswith("shape=")), key) for key in unique}
+    every = {key: _named_words(key) for key in unique}
+    if len(unique) < 2:
+        return {key: {"shape": words["shape"]} if "shape" in words else words for key, words in every.items()}
+    shared = set.intersection(*(set(words.items()) for words in every.values()))
+    left = {
+        key: {name: value for name, value in words.items() if (name, value) not in shared}
+        for key, words in every.items()
+    }
+    # Sizes and parameters may determine the shape; an axis or a dtype does not.
+    short = {
+        key: {name: value for name, value in words.items() if name != "shape" or not words.keys() - _WITHOUT_SIZE}
+        for key, words in left.items()
+    }
+    return short if len({tuple(words.items()) for words in short.values()}) == len(unique) else left
+
+
+def _named_words(key: str) -> dict[str, str]:
+    """The words of a case key by their names; one without a name is its own."""
+    parts = (word.partition("=") for word in key.split(" "))
+    return {name: value if equals else name for name, equals, value in parts}
+
+
+def word_text(name: str, value: str) -> str:
+    """`seq=16`; dtypes and shapes, and words without a name, need none."""
+    return value if name in ("dtype", "shape", value) else f"{name}={value}"
+
+
+def case_labels(keys: Iterable[str]) -> dict[str, str]:
+    """The shortest text for each case key that still tells the cases apart: `seq=16 float32`."""
+    return {
+        key: " ".join(word_text(name, value) for name, value in words.items()) or key
+        for key, words in case_words(keys).items()
+    }
 
 
 def shared_words(keys: Iterable[str]) -> str:

@@ -73,21 +73,7 @@ def test_one_panel_a_dtype_and_groups_where_two_axes_vary(make_example):
     figure = lines.time_figure(example.run, example.comparison, "cold")
     assert [axis.get_title(loc="left") for axis in figure.axes] == ["float32, cold", "float16, cold"]
     texts = {text.get_text() for text in figure.axes[0].texts}
-    assert {"batch=8", "batch=32"} <= texts
-
-
-def test_cases_of_which_some_have_no_axis_stand_in_the_suites_order():
-    import matplotlib.pyplot as plt
-
-    names = [
-        "n=16 shape=16 axis=-1 dtype=float32",
-        "n=32 shape=32 axis=-1 dtype=float32",
-        "shape=17 axis=-1 dtype=float32",
-    ]
-    figure, axis = plt.subplots()
-    places = lines._places(axis, pd.DataFrame({"case": names, "axes": ["n=16", "n=32", ""]}))
-    plt.close(figure)
-    assert places.x == {name: float(place) for place, name in enumerate(names)}
+    assert {"seq\nbatch=8", "seq\nbatch=32"} <= texts
 
 
 def test_names_are_spread_without_overlap_and_in_order():

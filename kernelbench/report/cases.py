@@ -1,0 +1,168 @@
+"""Where cases stand on the horizontal axis of a chart, and what is written below them.
+
+A suite's cases are seldom a list of names: most come in stretches that differ in one word of their keys alone, be it a
+size, an offset or a number of warps. A stretch has its values as ticks and, once below them, what its cases share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from kernelbench.report import style, view
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+GAP = 0.6  # between two stretches, of the distance of two cases
+LONG = 2.5  # cases of a stretch, on average, that are worth a caption
+SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+# Points: what a character of a tick's label takes, for one of its size, and the narrowest panel.
+CHARACTER = 0.66
+PANEL = 520
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Cases beside one another that differ in the word `along` alone; '' for a case by itself."""
+
+    cases: Sequence[str]
+    along: str
+    values: Sequence[str]  # of `along`; for a case by itself, its label
+    shared: Sequence[str]  # words that tell this stretch from others
+
+    @property
+    def numbers(self) -> list[float] | None:
+        """The values, where all are numbers in rising order."""
+        try:
+            found = [float(value) for value in self.values]
+        except ValueError:
+            return None
+        rising = len(found) > 1 and all(left < right for left, right in pairwise(found))
+        return found if self.along and rising else None
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The cases of a panel, side by side."""
+
+    stretches: Sequence[Stretch]
+    x: Mapping[str, float]  # by case
+    captioned: bool  # whether stretches are long enough for captions
+
+    @property
+    def right(self) -> float:
+        return max(self.x.values())
+
+    def line_of(self, case: str) -> int | None:
+        """The stretch along which a line may lead through this case; None where cases are mere names."""
+        return next(
+            (index for index, one in enumerate(self.stretches) if case in one.cases and one.numbers is not None), None
+        )
+
+
+def laid_out(cases: Sequence[str]) -> Layout:
+    """In the given order; stretches apart where they have captions."""
+    found = stretches(cases)
+    captioned = len(cases) >= LONG * len(found)
+    x: dict[str, float] = {}
+    at = 0.0
+    for one in found:
+        for case in one.cases:
+            x[case] = at
+            at += 1.0
+        at += GAP if captioned else 0.0
+    return Layout(found, x, captioned)
+
+
+def stretches(cases: Sequence[str]) -> list[Stretch]:
+    """The cases cut wherever a second word changes, or numbers begin anew."""
+    words, labels = view.case_words(cases), view.case_labels(cases)
+    runs: list[tuple[str, list[str]]] = []
+    for case in dict.fromkeys(cases):
+        along = _differing(words[runs[-1][1][0]], words[case]) if runs else ""
+        if along and runs[-1][0] in ("", along) and not _falls(words[runs[-1][1][-1]][along], words[case][along]):
+            runs[-1] = (along, [*runs[-1][1], case])
+        else:
+            runs.append(("", [case]))
+    return [
+        Stretch(
+            of_run,
+            along,
+            [words[case][along] for case in of_run] if along else [labels[of_run[0]]],
+            [view.word_text(name, value) for name, value in words[of_run[0]].items() if along and name != along],
+        )
+        for along, of_run in runs
+    ]
+
+
+def _differing(one: Mapping[str, str], other: Mapping[str, str]) -> str:
+    """The one word in which two cases differ, or ''."""
+    if one.keys() != other.keys():
+        return ""
+    names = [name for name in one if one[name] != other[name]]
+    return names[0] if len(names) == 1 else ""
+
+
+def _falls(before: str, after: str) -> bool:
+    return before.isdigit() and after.isdigit() and int(after) < int(before)
+
+
+def number_text(value: str) -> str:
+    """Powers of two from 65536 on as such, so that they fit below a tick: 2²⁴."""
+    if value.isdigit() and int(value) >= 1 << 16 and int(value).bit_count() == 1:
+        return "2" + str(int(value).bit_length() - 1).translate(SUPERSCRIPTS)
+    return value
+
+
+def word_text(word: str) -> str:
+    """`n=16777216` as `n=2²⁴`."""
+    name, equals, value = word.rpartition("=")
+    return f"{name}{equals}{number_text(value)}"
+
+
+def ticks(axis: Axes, layout: Layout, room: float | None = None) -> None:
+    """Ticks and captions of a panel on which `room` cases have their place."""
+    room = room or layout.right + 1
+    if not layout.captioned:
+        _name_ticks(axis, list(layout.x.values()), [one.split(" ") for one in _labels(layout)], room)
+        return
+    texts = [number_text(value) for one in layout.stretches for value in one.values]
+    size = 8 if room <= 24 else 6.5
+    turned = max(map(len, texts)) * CHARACTER * size > 0.92 * PANEL / room
+    axis.set_xticks(list(layout.x.values()), texts, fontsize=size, rotation=90 if turned else 0)
+    down = 5 + (max(map(len, texts)) * CHARACTER * size if turned else size) + 4
+    for one in layout.stretches:
+        if one.along:
+            _caption(axis, layout, one, down)
+
+
+def _caption(axis: Axes, layout: Layout, one: Stretch, down: float) -> None:
+    """What is varied, and below it what the cases of the stretch share."""
+    places = [layout.x[case] for case in one.cases]
+    lines = [one.along, *map(word_text, one.shared)]
+    axis.annotate(
+        "\n".join(lines), ((places[0] + places[-1]) / 2, 0), xycoords=("data", "axes fraction"), xytext=(0, -down),
+        textcoords="offset points", ha="center", va="top", fontsize=7.5, color=style.SOFT, annotation_clip=False,
+    )  # fmt: skip
+
+
+def _labels(layout: Layout) -> list[str]:
+    labels = view.case_labels(layout.x)
+    return [" ".join(map(word_text, labels[case].split(" "))) for case in layout.x]
+
+
+def _name_ticks(axis: Axes, places: Sequence[float], labels: Sequence[Sequence[str]], room: float) -> None:
+    """A tick for each case, its words one below the other where that makes them fit, else turned."""
+    widest = max((len(word) for words in labels for word in words), default=0)
+    turned = widest * CHARACTER * 8 > 0.95 * PANEL / room
+    axis.set_xticks(
+        places,
+        [(" " if turned else "\n").join(words) for words in labels],
+        fontsize=7 if turned else 8,
+        rotation=40 if turned else 0,
+        ha="right" if turned else "center",
+        rotation_mode="anchor" if turned else "default",
+    )

@@ -1,0 +1,166 @@
+"""Ladders, for claims about an order: the steps from top to bottom, and how many times as fast each makes it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil
+from textwrap import wrap
+from typing import TYPE_CHECKING
+
+from kernelbench.evidence import has_parameters
+from kernelbench.records import Claim
+from kernelbench.report import style, view
+from kernelbench.report.cases import number_text, word_text
+from kernelbench.report.style import FAINT, INK, MUTED, PAPER, SERIES, SOFT, WIDTH
+from kernelbench.units import time_text
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from kernelbench.results import Run
+
+STEPS = 3  # of a ladder, at least
+CASES = 9  # shown of a ladder, at most
+ACROSS = 3  # panels beside one another
+TITLE = 32  # characters of a line of a panel's title
+LEVEL = 0.99  # a step that makes it slower than this stands out
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Seconds of each step that has a time, by name."""
+
+    title: str
+    times: Mapping[str, float]
+    published: bool = False
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """Implementations in a published order, and the claims that state it or its beginning."""
+
+    order: Sequence[str]
+    claims: Sequence[Claim]
+
+
+def ladders(run: Run, claims: Sequence[Claim]) -> list[Ladder]:
+    """The published orders of three and more of the run's implementations; one that begins another is part of it."""
+    present = set(run.rows["implementation"])
+    orders = {
+        claim.id: tuple(claim.document["claim"]["order"])
+        for claim in claims
+        if claim.kind == "order" and present >= set(claim.document["claim"]["order"])
+    }
+    found: list[Ladder] = []
+    for order in sorted(set(orders.values()), key=lambda one: (-len(one), one)):
+        if len(order) >= STEPS and not any(tuple(one.order[: len(order)]) == order for one in found):
+            about = [one for one in claims if one.id in orders and order[: len(orders[one.id])] == orders[one.id]]
+            found.append(Ladder(order, about))
+    return found
+
+
+def panels(
+    run: Run, comparison: pandas.DataFrame, ladder: Ladder, figures: pandas.DataFrame | None
+) -> tuple[list[Panel], int]:
+    """Published times, then cases measured with the L2 cleared; and how many of these there are in all."""
+    rows = view.shown_rows(run.rows, view.shown_methods(run.rows, comparison))
+    rows = rows[(rows["cache"] == "cold") & rows["implementation"].isin(ladder.order)]
+    times: dict[str, dict[str, float]] = {}
+    for row in view.records(rows):
+        if any(_is_about(claim, row) for claim in ladder.claims):
+            times.setdefault(row["case"], {})[row["implementation"]] = row["median_s"]
+    times = {case: of_case for case, of_case in times.items() if len(of_case) >= STEPS}
+    labels = view.case_labels(times)
+    chosen = _chosen(list(times))
+    measured = [Panel(" ".join(map(word_text, labels[case].split(" "))), times[case]) for case in chosen]
+    return [*_published(ladder, run, figures), *measured], len(times)
+
+
+def _is_about(claim: Claim, row: Mapping[str, object]) -> bool:
+    """Whether a claim concerns a case. A claim about another operation lends its order only."""
+    stated = claim.document["claim"]
+    if claim.document["operation"] != row["operation"]:
+        return True
+    columns = int(str(row["shape"]).split("x")[int(str(row["axis"]))])
+    return (
+        row["dtype"] in stated.get("dtypes", [row["dtype"]])
+        and columns >= stated.get("from_columns", 0)
+        and has_parameters(str(row["case"]), stated.get("parameters", {}))
+    )
+
+
+def _chosen(cases: Sequence[str]) -> list[str]:
+    """As many as a figure has room for, spread evenly, the last among them."""
+    if len(cases) <= CASES:
+        return list(cases)
+    return [cases[round(index * (len(cases) - 1) / (CASES - 1))] for index in range(CASES)]
+
+
+def _published(ladder: Ladder, run: Run, figures: pandas.DataFrame | None) -> list[Panel]:
+    """A panel for each shape and GPU that figures of these steps are from."""
+    if figures is None or not len(figures):
+        return []
+    operations = set(run.rows["operation"])
+    ids = [claim.id for claim in ladder.claims]
+    wanted = figures["claim"].isin(ids) & figures["implementation"].isin(ladder.order) & figures["published_s"].notna()
+    found: dict[str, dict[str, float]] = {}
+    for row in view.records(figures[wanted & figures["operation"].isin(operations)]):
+        device = view.text(row["device"])
+        where = f"on {device}" if device and not device.startswith("not ") else "GPU not stated"
+        shape = f", {number_text(row['shape'])}" if row["shape"] else ""
+        found.setdefault(f"published, {where}{shape}", {})[row["implementation"]] = row["published_s"]
+    return [Panel(title, times, published=True) for title, times in found.items() if len(times) >= STEPS]
+
+
+def ladder_figure(ladder: Ladder, shown: Sequence[Panel]) -> Figure:
+    """A panel for each case: bars of time in the published order, with the factor of each step."""
+    from matplotlib.figure import Figure
+
+    across = min(ACROSS, len(shown))
+    down = ceil(len(shown) / across)
+    with style.settings():
+        figure = Figure(figsize=(WIDTH, (0.19 * len(ladder.order) + 0.5) * down), layout="constrained")
+        grid = figure.subplots(down, across, squeeze=False)
+        for number, axis in enumerate(grid.flat):
+            if number >= len(shown):
+                axis.set_visible(False)
+                continue
+            _panel(axis, shown[number], ladder.order, named=number % across == 0)
+        style.settle(figure)
+    return figure
+
+
+def _panel(axis: Axes, panel: Panel, order: Sequence[str], named: bool) -> None:
+    before: float | None = None
+    longest = max(panel.times.values())
+    for place, name in enumerate(order):
+        time = panel.times.get(name)
+        if time is None:
+            continue
+        if panel.published:
+            axis.barh(place, time, 0.66, facecolor=PAPER, edgecolor=MUTED, hatch="////")
+        else:
+            axis.barh(place, time, 0.66, color=SERIES[0])
+        axis.annotate(
+            time_text(time), (time, place), xytext=(3, 0), textcoords="offset points", va="center", fontsize=7,
+            color=SOFT,
+        )  # fmt: skip
+        if before is not None:
+            factor = before / time
+            axis.annotate(
+                view.ratio_text(factor), (1, place), xycoords=("axes fraction", "data"), ha="right", va="center",
+                fontsize=7.5, fontweight="bold", color=SERIES[1] if factor < LEVEL else INK,
+            )  # fmt: skip
+        before = time
+    axis.set_xlim(0, 1.62 * longest)
+    axis.set_ylim(len(order) - 0.4, -0.6)
+    axis.set_xticks([])
+    axis.set_yticks(range(len(order)), order if named else [], fontsize=7.5)
+    axis.tick_params(length=0)
+    axis.grid(visible=False)
+    axis.spines["bottom"].set_visible(False)
+    axis.spines["left"].set_color(FAINT)
+    axis.set_title("\n".join(wrap(panel.title, TITLE)), fontsize=8.5)

@@ -1,0 +1,138 @@
+"""Curves over variants of one kernel that are numbered by a setting, for claims that choose one or call all alike.
+
+`waves_1`, `waves_2`, .. are a setting of 1, 2, ..: how fast each is against the one that the claim is about.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from kernelbench.records import Claim
+from kernelbench.report import style, view
+from kernelbench.report.cases import word_text
+from kernelbench.report.style import INK, MARKERS, MUTED, PAPER, SERIES, SOFT, WIDTH
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from kernelbench.results import Run
+
+MEMBERS = 3  # of a family, at least
+NARROWEST = 0.1  # of the vertical axis, to either side of 1: below it everything is noise
+
+
+@dataclass(frozen=True)
+class Family:
+    """Implementations by their setting, and whom they are set against."""
+
+    stem: str
+    members: Mapping[int, str]
+    against: str
+    allowed: float | None  # times as fast as `against` a variant may be, by the claim
+
+
+def families(run: Run, claims: Sequence[Claim]) -> list[Family]:
+    """Those that a claim about the best of several, or about several alike, is about."""
+    present = set(run.rows[run.rows["status"] == "ok"]["implementation"])
+    baseline = view.text(run.environment.get("baseline"))
+    found: dict[tuple[str, str], Family] = {}
+    for claim in claims:
+        stated = claim.document.get("claim", {})
+        if claim.kind == "near_best":
+            names, against, allowed = stated["alternatives"], stated["dispatched"], 1 + stated["within"]
+        elif claim.kind == "level":
+            names, allowed = stated["names"], None
+            against = baseline if baseline in names else names[0]
+        else:
+            continue
+        if against in present:
+            for stem, members in _numbered([name for name in names if name in present]).items():
+                found.setdefault((stem, against), Family(stem, members, against, allowed))
+    return list(found.values())
+
+
+def _numbered(names: Sequence[str]) -> dict[str, dict[int, str]]:
+    """By what stands before the number; none where fewer than three settings do."""
+    found: dict[str, dict[int, str]] = {}
+    for name in names:
+        if match := re.fullmatch(r"(.+)_(\d+)", name):
+            found.setdefault(match[1], {})[int(match[2])] = name
+    return {stem: dict(sorted(members.items())) for stem, members in found.items() if len(members) >= MEMBERS}
+
+
+def settings_figure(run: Run, comparison: pandas.DataFrame, shown: Sequence[Family], cache: str) -> Figure:
+    """A row of panels a dtype, a panel a family, a line a case."""
+    from matplotlib.figure import Figure
+
+    rows = view.shown_rows(run.rows, view.shown_methods(run.rows, comparison))
+    rows = rows[rows["cache"] == cache]
+    times: dict[str, dict[str, float]] = {}
+    for row in view.records(rows):
+        times.setdefault(row["case"], {})[row["implementation"]] = row["median_s"]
+    dtypes = list(dict.fromkeys(rows["dtype"]))
+    cases = {dtype: list(dict.fromkeys(rows[rows["dtype"] == dtype]["case"])) for dtype in dtypes}
+    looks = _looks([case for of_dtype in cases.values() for case in of_dtype])
+    with style.settings():
+        figure = Figure(figsize=(WIDTH, 2.6 * len(dtypes) + 0.5), layout="constrained")
+        grid = figure.subplots(len(dtypes), len(shown), squeeze=False, sharey="row")
+        for axes, dtype in zip(grid, dtypes, strict=True):
+            for axis, family in zip(axes, shown, strict=True):
+                _panel(axis, family, {case: times[case] for case in cases[dtype]}, looks)
+                axis.set_title(f"{family.stem}, {dtype}, {cache}", fontsize=9)
+            low, high = axes[0].get_ylim()
+            axes[0].set_ylim(min(low, 1 - NARROWEST), max(high, 1 + NARROWEST))
+        against = ", ".join(dict.fromkeys(family.against for family in shown))
+        figure.supylabel(f"times as fast as {against}", fontsize=9.5, color=SOFT)
+        handles = {
+            text: line for axis in grid.flat for line, text in zip(*axis.get_legend_handles_labels(), strict=True)
+        }
+        figure.legend(
+            handles=list(handles.values()), labels=list(handles), loc="outside upper left",
+            ncols=min(5, max(1, len(handles))), frameon=False, fontsize=8,
+        )  # fmt: skip
+        style.settle(figure)
+    return figure
+
+
+def _looks(cases: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Cases that differ in their dtype alone look alike: each dtype has panels of its own."""
+    sizes = {case: " ".join(word for word in case.split(" ") if not word.startswith("dtype=")) for case in cases}
+    distinct = list(dict.fromkeys(sizes.values()))
+    labels = view.case_labels(distinct)
+    return {
+        case: {
+            "color": SERIES[distinct.index(size)] if len(distinct) <= len(SERIES) else MUTED,
+            "marker": MARKERS[distinct.index(size) % len(MARKERS)],
+            "label": " ".join(map(word_text, labels[size].split(" "))),
+        }
+        for case, size in sizes.items()
+    }
+
+
+def _panel(
+    axis: Axes, family: Family, times: Mapping[str, Mapping[str, float]], looks: Mapping[str, Mapping[str, Any]]
+) -> None:
+    for case, of_case in times.items():
+        base = of_case.get(family.against)
+        points = {setting: base / of_case[name] for setting, name in family.members.items() if base and name in of_case}
+        if points:
+            axis.plot(
+                list(points), list(points.values()), linewidth=1.5, markersize=4.5, markeredgecolor=PAPER,
+                markeredgewidth=0.4, **looks[case],
+            )  # fmt: skip
+    axis.axhline(1, color=INK, linewidth=1.0, zorder=1)
+    if family.allowed is not None:
+        axis.axhline(family.allowed, color=SOFT, linewidth=1.0, linestyle=":", zorder=1)
+        axis.annotate(
+            "allowed", (0.995, family.allowed), xycoords=("axes fraction", "data"), xytext=(0, 2),
+            textcoords="offset points", ha="right", fontsize=7.5, color=SOFT,
+        )  # fmt: skip
+    axis.set_xscale("log", base=2)
+    axis.set_xticks(list(family.members), [str(setting) for setting in family.members])
+    axis.set_xticks([], minor=True)
+    axis.set_xlabel(family.stem)

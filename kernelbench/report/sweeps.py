@@ -1,0 +1,286 @@
+"""Curves along a parameter, for suites with claims about a curve: bandwidth, and below it what the simulator counts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import log2
+from typing import TYPE_CHECKING, Any
+
+from kernelbench.counted import METRICS, Counted
+from kernelbench.evidence import has_parameters, statements
+from kernelbench.records import Claim
+from kernelbench.report import style, view
+from kernelbench.report.cases import CHARACTER, PANEL, number_text, word_text
+from kernelbench.report.style import INK, MARKERS, MUTED, PAPER, SOFT, WIDTH
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from kernelbench.results import Run
+
+JUDGED = "cold"  # the cache state that claims are judged by
+POINTS = 3  # of a curve, at least
+ACROSS = 3  # panels beside one another
+NEAR = 4.0  # panels whose largest bandwidths are within this factor share an axis
+TICK = 7.5  # points, of the text below a tick
+SPREAD = 8.0  # the last point over the first, from which on the axis is logarithmic
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Cases that differ in one parameter alone, by its value."""
+
+    title: str
+    points: Mapping[float, str]  # case keys, in rising order of the value
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """All curves along one parameter, with the claims about them."""
+
+    along: str
+    curves: Sequence[Curve]
+    claims: Sequence[Claim]
+
+    @property
+    def cases(self) -> set[str]:
+        return {case for curve in self.curves for case in curve.points.values()}
+
+    @property
+    def name(self) -> str:
+        """For the name of a file."""
+        return re.sub(r"[^\w-]", "-", self.along)
+
+    @property
+    def metrics(self) -> list[str]:
+        """What the claims explain the curves by."""
+        return list(dict.fromkeys(one.metric for claim in self.claims for one in statements(claim)))
+
+
+def sweeps(cases: Sequence[str], claims: Sequence[Claim]) -> list[Sweep]:
+    """One for each parameter that a claim of a curve is about, where these cases have a curve along it."""
+    by_parameter: dict[str, list[Claim]] = {}
+    for claim in claims:
+        if claim.kind == "curve":
+            by_parameter.setdefault(str(claim.document["claim"]["along"]), []).append(claim)
+    found = [Sweep(along, _curves(cases, along), about) for along, about in by_parameter.items()]
+    return [sweep for sweep in found if sweep.curves]
+
+
+def _curves(cases: Sequence[str], along: str) -> list[Curve]:
+    groups: dict[str, dict[float, str]] = {}
+    for case in cases:
+        words = case.split(" ")
+        values = [word.split("=", 1)[1] for word in words if word.startswith(f"{along}=")]
+        if len(values) == 1 and values[0].lstrip("-").isdigit():
+            rest = " ".join(word for word in words if not word.startswith(f"{along}="))
+            groups.setdefault(rest, {})[float(values[0])] = case
+    groups = {rest: points for rest, points in groups.items() if len(points) >= POINTS}
+    titles = view.case_labels(groups)
+    return [
+        Curve(" ".join(map(word_text, titles[rest].split(" "))), dict(sorted(points.items())))
+        for rest, points in groups.items()
+    ]
+
+
+def sweep_figure(
+    run: Run,
+    comparison: pandas.DataFrame,
+    sweep: Sweep,
+    cache: str,
+    counted: Mapping[str, Mapping[str, Counted]],
+) -> Figure:
+    """A column of panels a curve: bandwidth with a line an implementation, and a small panel for each count.
+
+    '' for `cache`: counts alone.
+    """
+    from matplotlib.figure import Figure
+
+    rates = _rates(run, comparison, cache) if cache else {}
+    curves = [curve for curve in sweep.curves if not cache or any(case in rates for case in curve.points.values())]
+    metrics = [metric for metric in sweep.metrics if _counts(curves, counted, metric)]
+    names = [name for name in dict.fromkeys(run.rows["implementation"]) if _is_in(name, curves, rates, counted)]
+    kinds = (["rate"] if cache else []) + metrics
+    blocks = [curves[start : start + ACROSS] for start in range(0, len(curves), ACROSS)]
+    heights = [2.9 if kind == "rate" else 1.0 for kind in kinds] * len(blocks)
+    looks = _looks(run, comparison, names)
+    with style.settings():
+        figure = Figure(figsize=(WIDTH, sum(heights) + 0.5 * len(blocks) + 0.5), layout="constrained")
+        grid = figure.subplots(
+            len(heights), min(ACROSS, len(curves)), squeeze=False, gridspec_kw={"height_ratios": heights}
+        )
+        for number, axes in enumerate(grid):
+            kind, block = kinds[number % len(kinds)], blocks[number // len(kinds)]
+            for place, axis in enumerate(axes):
+                if place >= len(block):
+                    axis.set_visible(False)
+                    continue
+                curve = block[place]
+                if kind == "rate":
+                    _rate_panel(axis, run, curve, rates, looks)
+                    if cache == JUDGED:
+                        _bands(axis, sweep, curve, rates)
+                else:
+                    _count_panel(axis, curve, counted, kind, looks)
+                    axis.set_ylabel(METRICS[kind].header if place == 0 else "", fontsize=8)
+                _along(axis, sweep.along, curve, len(axes), last=kind == kinds[-1])
+                if kind == kinds[0]:
+                    axis.set_title(curve.title, fontsize=9)
+            if kind == "rate":
+                axes[0].set_ylabel("bandwidth, TB/s")
+                _level(axes[: len(block)])
+        _legend(figure, looks, [axis for axes in grid for axis in axes])
+        style.settle(figure)
+    return figure
+
+
+def _rates(run: Run, comparison: pandas.DataFrame, cache: str) -> dict[str, dict[str, float]]:
+    """Bytes a second by case, then implementation."""
+    rows = view.shown_rows(run.rows, view.shown_methods(run.rows, comparison))
+    rows = rows[(rows["cache"] == cache) & rows["bandwidth_bytes_per_s"].notna()]
+    found: dict[str, dict[str, float]] = {}
+    for row in view.records(rows):
+        found.setdefault(row["case"], {})[row["implementation"]] = row["bandwidth_bytes_per_s"]
+    return found
+
+
+def has_counts(sweep: Sweep, counted: Mapping[str, Mapping[str, Counted]]) -> bool:
+    """Whether there is anything to draw without times."""
+    return any(_counts(sweep.curves, counted, metric) for metric in sweep.metrics)
+
+
+def _counts(curves: Sequence[Curve], counted: Mapping[str, Mapping[str, Counted]], metric: str) -> bool:
+    """Whether anybody on these curves has that count."""
+    cases = {case for curve in curves for case in curve.points.values()}
+    return any(one.value(metric) is not None for case in cases for one in counted.get(case, {}).values())
+
+
+def _is_in(name: str, curves: Sequence[Curve], *tables: Mapping[str, Mapping[str, Any]]) -> bool:
+    return any(name in table.get(case, {}) for table in tables for curve in curves for case in curve.points.values())
+
+
+def _looks(run: Run, comparison: pandas.DataFrame, names: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """How the line of each implementation is drawn."""
+    colours = style.colours([name for name in view.highlights(run, comparison) if name in names] or names)
+    yardsticks = set(run.rows[run.rows["role"] == "yardstick"]["implementation"])
+    return {
+        name: {
+            "color": INK if name in yardsticks else colours.get(name, MUTED),
+            "linewidth": 1.0 if name in yardsticks else 1.8 if name in colours else 0.9,
+            "linestyle": "--" if name in yardsticks else "-",
+            "marker": "" if name in yardsticks else MARKERS[index % len(MARKERS)],
+            "markersize": 4.5,
+            "markeredgecolor": PAPER,
+            "markeredgewidth": 0.4,
+            "label": name,
+        }
+        for index, name in enumerate(names)
+    }
+
+
+def _rate_panel(
+    axis: Axes,
+    run: Run,
+    curve: Curve,
+    rates: Mapping[str, Mapping[str, float]],
+    looks: Mapping[str, Mapping[str, Any]],
+) -> None:
+    tops: dict[bool, float] = {}  # of yardsticks, and of all else
+    for name, look in looks.items():
+        points = {x: rates[case][name] / 1e12 for x, case in curve.points.items() if name in rates.get(case, {})}
+        if points:
+            axis.plot(list(points), list(points.values()), **look)
+            yardstick = look["linestyle"] == "--"
+            tops[yardstick] = max(tops.get(yardstick, 0.0), *points.values())
+    axis.set_ylim(0, 1.05 * max(tops.values()))
+    if tops.get(True, 0.0) > NEAR * tops.get(False, float("inf")):
+        axis.set_ylim(0, 1.15 * tops[False])
+        axis.annotate(
+            f"copy: up to {tops[True]:.2g} TB/s", (0.01, 0.99), xycoords="axes fraction", va="top", fontsize=7.5,
+            color=SOFT,
+        )  # fmt: skip
+
+
+def _count_panel(
+    axis: Axes,
+    curve: Curve,
+    counted: Mapping[str, Mapping[str, Counted]],
+    metric: str,
+    looks: Mapping[str, Mapping[str, Any]],
+) -> None:
+    for name, look in looks.items():
+        points = {
+            x: value
+            for x, case in curve.points.items()
+            if name in counted.get(case, {}) and (value := counted[case][name].value(metric)) is not None
+        }
+        if points:
+            axis.plot(list(points), list(points.values()), **{**look, "markersize": 3})
+    axis.set_ylim(0, None)
+    axis.tick_params(axis="y", labelsize=8)
+
+
+def _bands(axis: Axes, sweep: Sweep, curve: Curve, rates: Mapping[str, Mapping[str, float]]) -> None:
+    """What claims say of points of this curve, as bars from the least to the most that they allow."""
+    for claim in sweep.claims:
+        stated = claim.document["claim"]
+        first = next(iter(curve.points.values()))
+        about = {**stated.get("parameters", {})}
+        dtype = next((word[6:] for word in first.split(" ") if word.startswith("dtype=")), "")
+        base = rates.get(curve.points.get(float(stated["base"]), ""), {}).get(stated["of"])
+        if base is None or not has_parameters(first, about) or dtype not in stated.get("dtypes", [dtype]):
+            continue
+        for point, (low, high) in stated["bands"].items():
+            axis.vlines(
+                point, low * base / 1e12, high * base / 1e12, color=SOFT, alpha=0.35, linewidth=7, zorder=1,
+                label="published range",
+            )  # fmt: skip
+
+
+def _along(axis: Axes, along: str, curve: Curve, across: int, last: bool) -> None:
+    """The parameter's values as ticks; below the last panel only."""
+    values = list(curve.points)
+    if values[0] > 0 and values[-1] >= SPREAD * values[0]:
+        axis.set_xscale("log", base=2)
+    texts = _apart(values, axis.get_xscale() == "log", PANEL / across)
+    axis.set_xticks(values, texts if last else [""] * len(values), fontsize=TICK)
+    axis.set_xticks([], minor=True)
+    if last:
+        axis.set_xlabel(along)
+
+
+def _apart(values: Sequence[float], logarithmic: bool, points: float) -> list[str]:
+    """A tick's text for each value of an axis so many points long; none where it would run into the next one."""
+    texts: list[str] = []
+    free = float("inf")
+    places = [log2(value) if logarithmic else value for value in values]
+    for value, place in zip(reversed(values), reversed(places), strict=True):
+        text = number_text(f"{value:.0f}")
+        room = (CHARACTER * TICK * len(text) + 3) * (places[-1] - places[0]) / points
+        texts.insert(0, text if place + room <= free else "")
+        free = place if texts[0] else free
+    return texts
+
+
+def _level(axes: Sequence[Axes]) -> None:
+    """One scale where that leaves no curve flat on the ground."""
+    tops = [axis.get_ylim()[1] for axis in axes]
+    if max(tops) <= NEAR * min(tops):
+        for axis in axes:
+            axis.set_ylim(0, max(tops))
+
+
+def _legend(figure: Figure, looks: Mapping[str, Any], axes: Sequence[Axes]) -> None:
+    handles: dict[str, Any] = {}
+    for axis in axes:
+        found, labels = axis.get_legend_handles_labels()
+        handles |= {label: handle for handle, label in zip(found, labels, strict=True) if label not in handles}
+    order = [name for name in looks if name in handles] + [name for name in handles if name not in looks]
+    figure.legend(
+        handles=[handles[name] for name in order], loc="outside upper left", ncols=min(6, len(order)),
+        frameon=False, fontsize=8.5,
+    )  # fmt: skip

@@ -1,0 +1,141 @@
+"""Charts that follow from the kinds of claims: curves, ladders, settings."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+
+from kernelbench import columns
+from kernelbench.counted import Counted
+from kernelbench.counters import Counters
+from kernelbench.records import Claim
+from kernelbench.report import charts, heat, ladders, settings, sweeps
+from kernelbench.report.sources import Published
+from kernelbench.results import Run
+from tests.report.conftest import Example
+
+CURVE = {
+    "operation": "softmax",
+    "claim": {"of": "ft", "along": "seq", "base": 16, "bands": {64: [0.2, 0.4]}, "dtypes": ["float32"]},
+    "explanation": [{"says": "", "of": "ft", "metric": "load_sectors", "relation": "times", "than": 4}],
+}
+STEPS = ("tree_modulo", "tree_strided", "tree_sequential", "tree_two_loads")
+NONE = pd.DataFrame(columns=columns.names(columns.COMPARISON))
+
+
+def claim(kind: str, name: str = "c", operation: str = "softmax", **stated: object) -> Claim:
+    return Claim(name, "A claim", kind, ("softmax",), {"operation": operation, "claim": stated})
+
+
+def with_claims(run: Run, *names: str) -> Run:
+    return replace(run, environment={**run.environment, "claims": list(names)})
+
+
+@pytest.fixture
+def curve() -> Claim:
+    return Claim("c", "A curve", "curve", ("softmax",), CURVE)
+
+
+def without_shapes(example: Example) -> tuple[Run, pd.DataFrame]:
+    """The example as if its cases differed in seq alone."""
+    keys = {
+        key: " ".join(word for word in key.split(" ") if not word.startswith("shape="))
+        for key in example.run.rows["case"]
+    }
+    rows = example.run.rows.assign(case=example.run.rows["case"].map(keys))
+    return replace(example.run, rows=rows), example.comparison.assign(case=example.comparison["case"].map(keys))
+
+
+def test_a_curve_is_the_cases_that_differ_in_its_parameter_alone(curve):
+    keys = [f"n=64 side={side} offset={k} stride=1" for side in ("load", "store") for k in (0, 1, 8)]
+    strides = [f"n=64 side=load offset=0 stride={k}" for k in (2, 4)]
+    offsets = replace(curve, document={**CURVE, "claim": {**CURVE["claim"], "along": "offset"}})
+    (found,) = sweeps.sweeps([*keys, *strides], [curve, offsets])
+    assert [(one.title, list(one.points)) for one in found.curves] == [
+        ("side=load", [0, 1, 8]),
+        ("side=store", [0, 1, 8]),
+    ]
+    assert found.cases == set(keys)
+    assert found.metrics == ["load_sectors"]
+
+
+def test_cases_on_curves_have_curves_in_place_of_times_and_speedups(example, curve):
+    run, comparison = without_shapes(example)
+    names = [chart.name for chart in charts.all_charts(with_claims(run, "c"), comparison, Published([curve]))]
+    assert names == ["bandwidth-seq-cold", "bandwidth-seq-warm", "ceiling"]
+    assert "time-cold" in [chart.name for chart in charts.all_charts(run, comparison, Published([curve]))]
+
+
+def test_a_sweep_has_its_published_range_and_counts_below(example, curve):
+    run, _ = without_shapes(example)
+    (sweep,) = sweeps.sweeps(list(dict.fromkeys(run.rows["case"])), [curve])
+    cases = [key for size, key in sweep.curves[0].points.items() if size < 100]
+    counters = Counters(global_load_requests=1, global_load_sectors=5)
+    counted = {case: {"ft": Counted(case, "ft", counters)} for case in cases}
+    figure = sweeps.sweep_figure(run, NONE, sweep, "cold", counted)
+    rate, count = figure.axes
+    assert count.get_ylabel() == "sectors\na load"
+    assert list(count.lines[0].get_ydata()) == [5, 5, 5]
+    labels = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert "published range" in labels
+    assert {"ft", "copy"} <= set(labels)
+    assert rate.get_ylabel() == "bandwidth, TB/s"
+    only = sweeps.sweep_figure(run, NONE, sweep, "", counted)
+    assert [axis.get_ylabel() for axis in only.axes] == ["sectors\na load"]
+
+
+def test_an_order_that_begins_another_is_part_of_its_ladder(synthetic_run):
+    short, long = claim("order", "short", order=STEPS[:3]), claim("order", "long", order=STEPS)
+    (found,) = ladders.ladders(synthetic_run, [short, long])
+    assert (found.order, [one.id for one in found.claims]) == (STEPS, ["short", "long"])
+    assert ladders.ladders(synthetic_run, [claim("order", order=STEPS[:2])]) == []
+    assert ladders.ladders(synthetic_run, [claim("order", order=(*STEPS, "absent"))]) == []
+
+
+def test_a_ladder_has_the_factor_of_each_step_and_the_published_one(example):
+    order = claim("order", order=STEPS, within=0.02)
+    (ladder,) = ladders.ladders(example.run, [order])
+    figures = pd.DataFrame(
+        [("c", "softmax", "", name, "a GPU", time) for name, time in zip(STEPS, (8e-6, 4e-6, 5e-6, 1e-6), strict=True)],
+        columns=["claim", "operation", "shape", "implementation", "device", "published_s"],
+    )
+    shown, cases = ladders.panels(example.run, NONE, ladder, figures)
+    assert [panel.published for panel in shown] == [True] + 6 * [False]
+    assert cases == 6
+    axis = ladders.ladder_figure(ladder, shown).axes[0]
+    texts = [text.get_text() for text in axis.texts]
+    assert texts == ["8.000 us", "4.000 us", "2.00x", "5.000 us", "0.80x", "1.000 us", "5.00x"]
+    assert axis.get_title(loc="left") == "published, on a GPU"
+
+
+def test_a_ladder_keeps_to_the_cases_that_its_claim_is_about(example):
+    (ladder,) = ladders.ladders(example.run, [claim("order", order=STEPS, from_columns=128)])
+    assert [panel.title for panel in ladders.panels(example.run, NONE, ladder, None)[0]] == [
+        "seq=128", "seq=512", "seq=1024",
+    ]  # fmt: skip
+    (lent,) = ladders.ladders(example.run, [claim("order", operation="reduce_sum", order=STEPS, from_columns=128)])
+    assert len(ladders.panels(example.run, NONE, lent, None)[0]) == 6
+
+
+def test_numbered_variants_are_a_family_of_settings(synthetic_run):
+    names = dict(zip(("tree_modulo", "tree_strided", "tree_sequential"), ("t_8", "t_2", "t_4"), strict=True))
+    run = replace(synthetic_run, rows=synthetic_run.rows.replace({"implementation": names}))
+    best = claim("near_best", dispatched="oneflow", alternatives=["oneflow", *names.values()], within=0.05)
+    (family,) = settings.families(run, [best])
+    assert (family.stem, list(family.members), family.against, family.allowed) == ("t", [2, 4, 8], "oneflow", 1.05)
+    figure = settings.settings_figure(run, NONE, [family], "cold")
+    assert len([line for line in figure.axes[0].lines if len(line.get_xdata()) == 3]) == 6
+    alike = claim("level", names=["ft", "t_8", "t_2", "t_4"], within=0.05)
+    assert settings.families(run, [alike])[0].against == "ft"
+    assert settings.families(run, [claim("level", names=["ft", "oneflow"], within=0.05)]) == []
+
+
+def test_wide_heat_tables_are_cut_between_stretches():
+    cases = [f"side={side} offset={k}" for side in ("load", "store") for k in range(14)]
+    panel = heat.Panel("title", cases, [heat.Cell(case, "a", "1", 0.5) for case in cases])
+    parts = heat._parts(panel)
+    assert [len(part.cases) for part in parts] == [14, 14]
+    assert [part.title for part in parts] == ["title", "title, continued"]
+    assert [len(part.cells) for part in parts] == [14, 14]
