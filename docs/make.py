@@ -184,6 +184,7 @@ suite; left out, it is your newest run, else the recorded one that kernelbench s
 | 0 | fine |
 | 1 | a row failed or was wrong; `doctor`: something is missing |
 | 2 | wrong suite, option or file; no device or compiler where one is needed |
+| 3 | `compare --fail-on`: a regression |
 | 130 | stopped with Ctrl-C; finished cases are kept |
 """
 

@@ -27,7 +27,7 @@ def _share(ctx: click.Context, parameter: click.Parameter, value: str | None) ->
 
 
 @click.command()
-@click.argument("runs", nargs=-1, metavar="[RUN [RUN]]")
+@click.argument("runs", nargs=-1, metavar="[RUN] [RUN]")
 @click.option(
     "--baseline",
     metavar="NAME",
@@ -63,10 +63,11 @@ def compare(
     fail_on: float | None,
     form: str,
 ) -> int:
-    """Speed-ups within a run, beside the published ones, and the verdict of each claim; or two runs row by row.
+    """Speed-ups within a run and the verdict of each claim; or two runs row by row.
 
-    RUN is a folder, the name of a run or of a suite; left out, your newest run, else the recorded run
-    that kernelbench ships. No GPU needed.
+    Within a run, the published speed-ups stand beside the measured ones. RUN is a folder, or the name of
+    a run or of a suite; left out, it is your newest run, else the recorded run that kernelbench ships.
+    No GPU needed.
 
     With two runs of one suite, each row of the second is FASTER, SLOWER, the SAME or UNSURE against that of
     the first, outside of what noise explains. Runs of two different GPUs are compared by share of the ceiling.
@@ -88,7 +89,7 @@ def compare(
 
     for option, given in (("--fail-on", fail_on is not None), (f"--format {form}", form != "table")):
         if given:
-            raise InputError(f"{option} is for two runs: kernelbench compare RUN RUN {option}; got {len(runs)}")
+            raise InputError(f"{option}: is for two runs, as in kernelbench compare RUN RUN; got {len(runs)}")
     answer, which = answers.answer_of(runs[0] if runs else None, baseline)
     folder = answers.save_comparison(answer, out)
     screen.show_comparison(answer, which, folder, caches or ("cold",), only)

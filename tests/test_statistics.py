@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from kernelbench.statistics import median_interval, ratio_interval
+from kernelbench.statistics import bootstrap_medians, median_interval, ratio_interval
 
 
 @pytest.mark.parametrize(
@@ -79,3 +79,16 @@ def test_the_ratios_interval_holds_the_true_ratio() -> None:
         _, low, high = ratio_interval(generator.normal(50, 1, 25), generator.normal(40, 1, 25))
         covered += low <= 1.25 <= high
     assert covered >= 182, "91 % of 200 draws; a bootstrap of 25 samples promises its 95 % only roughly"
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 20, 33])
+def test_bootstrap_medians_are_those_of_resamples(n: int) -> None:
+    samples = np.random.default_rng(n).lognormal(size=n)
+    drawn = np.random.default_rng(0).choice(samples, (40_000, n))
+    shares = [0.03, 0.2, 0.5, 0.8, 0.97]
+    expected = np.quantile(np.median(drawn, axis=1), shares)
+    found = np.quantile(bootstrap_medians(samples, seed=1, draws=40_000), shares)
+    spread = samples.std() or 1.0
+    assert found == pytest.approx(expected, abs=0.03 * spread)
+    assert np.array_equal(bootstrap_medians(samples, 1), bootstrap_medians(samples, 1))
+    assert n == 1 or not np.array_equal(bootstrap_medians(samples, 1), bootstrap_medians(samples, 2))

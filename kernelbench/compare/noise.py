@@ -6,7 +6,7 @@ the noise floor of the runs, the drift from one to the other, and what the clock
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +18,7 @@ Samples = Mapping[Key, np.ndarray]
 
 LEAST = 0.005  # the precision that sampling aims at: medians are not known better
 MOST_DRIFT = 0.01  # two runs on two days may differ by a per cent; what is beyond that, no drift excuses
-QUANTILE = 0.95
+WITHIN_95 = 1.96 / 0.6745  # 95 % of a normal distribution over the median of its absolute values
 NEAREST = 30  # rows of a like length that a floor is read from
 LEAST_SAMPLES = 12  # of a row whose halves are compared
 LEAST_CONTROLS = 5
@@ -31,45 +31,54 @@ class Floor:
     """What one run shows of its own noise: pairs of medians of the same thing, and how far apart they are."""
 
     source: str  # a sentence's end: "its 40 A/A rows"
-    seconds: np.ndarray  # ascending
-    apart: np.ndarray  # |ln ratio|, row by row
+    seconds: np.ndarray  # row by row
+    apart: np.ndarray  # |ln ratio|
+    own: Mapping[Key, float]  # the same, by row
 
-    def at(self, seconds: float) -> float:
-        """The 95th percentile of the rows that are nearest in length; never below LEAST."""
+    def at(self, key: Key, seconds: float) -> float:
+        """What 95 % of the rows of like length stay within, or what this row itself shows, if that is more; never
+        below LEAST. By the median and a normal distribution: a few unsteady rows do not widen the bands of others."""
         if not len(self.seconds):
             return LEAST
-        place = int(np.searchsorted(self.seconds, seconds))
-        start = max(0, min(place - NEAREST // 2, len(self.seconds) - NEAREST))
-        return max(LEAST, float(np.quantile(self.apart[start : start + NEAREST], QUANTILE)))
+        nearest = np.argsort(np.abs(np.log(self.seconds / seconds)), kind="stable")[:NEAREST]
+        usual = WITHIN_95 * float(np.median(self.apart[nearest]))
+        return max(LEAST, usual, self.own.get(key, 0.0))
 
 
 def floor_of(run: Run, samples: Samples) -> Floor:
     """From the run's own A/A rows; without such, from the first half of each row's samples against the second."""
     twins = (run.environment.get("self_test") or {}).get("twins") or {}
-    pairs = list(_aa_pairs(samples, twins))
+    pairs = _aa_pairs(samples, twins)
     if pairs:
         return _floor(f"its {len(pairs)} A/A rows", pairs)
-    long = [taken for taken in samples.values() if len(taken) >= LEAST_SAMPLES]
-    halves = [(taken[: len(taken) // 2], taken[len(taken) // 2 :]) for taken in long]
+    halves = {
+        key: (taken[: len(taken) // 2], taken[len(taken) // 2 :])
+        for key, taken in samples.items()
+        if len(taken) >= LEAST_SAMPLES
+    }
     if halves:
         rows = f"{len(halves)} rows, for it has no A/A rows"
         return _floor(f"the first half of each row's samples against the second ({rows})", halves)
-    return Floor("assumed, for it has neither A/A rows nor enough raw samples", np.empty(0), np.empty(0))
+    return Floor("assumed, for it has neither A/A rows nor enough raw samples", np.empty(0), np.empty(0), {})
 
 
-def _aa_pairs(samples: Samples, twins: Mapping[str, str]) -> Iterable[tuple[np.ndarray, np.ndarray]]:
+Pairs = Mapping[Key, tuple[np.ndarray, np.ndarray]]
+
+
+def _aa_pairs(samples: Samples, twins: Mapping[str, str]) -> Pairs:
     """Samples of an implementation and of its twin, the same under another name. `twins`: original by twin."""
+    found = {}
     for (case, name, cache, method), taken in samples.items():
-        original = samples.get((case, twins.get(name, ""), cache, method))
-        if original is not None:
-            yield original, taken
+        original = (case, twins.get(name, ""), cache, method)
+        if original in samples:
+            found[original] = (samples[original], taken)
+    return found
 
 
-def _floor(source: str, pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> Floor:
-    medians = np.array([(np.median(one), np.median(other)) for one, other in pairs])
+def _floor(source: str, pairs: Pairs) -> Floor:
+    medians = np.array([(np.median(one), np.median(other)) for one, other in pairs.values()])
     seconds, apart = medians.mean(axis=1), np.abs(np.log(medians[:, 1] / medians[:, 0]))
-    order = np.argsort(seconds)
-    return Floor(source, seconds[order], apart[order])
+    return Floor(source, seconds, apart, dict(zip(pairs, apart.tolist(), strict=True)))
 
 
 @dataclass(frozen=True)

@@ -108,7 +108,8 @@ def _drift(sides: Sequence[Side], pairs: Sequence[Pair], by_share: bool) -> tupl
 
 def _band(pair: Pair, sides: Sequence[Side], drift: float, clocks: Mapping[str, noise.Clock]) -> float:
     """Half the band's width, as ln."""
-    own = max(side.floor.at(float(row["median_s"])) for side, row in zip(sides, (pair.first, pair.second), strict=True))
+    rows = zip(sides, (pair.first, pair.second), strict=True)
+    own = max(side.floor.at(pair.key, float(row["median_s"])) for side, row in rows)
     launches = 1 + max(str(row["launches"]).count("; ") for row in (pair.first, pair.second))
     return own + drift + log(1 + clocks[pair.key[3]].seconds(launches) / pair.seconds)
 

@@ -58,7 +58,8 @@ def as_markdown(changes: Changes, least: float | None) -> str:
     parts = [f"**{counts_text(changes)}**"]
     if least is not None:
         parts.append(_bullets(regression_lines(changes, least)))
-    parts.append(_bullets([f"first: {changes.first}", f"second: {changes.second}", *changes.differences]))
+    differences = [f"differs: {one}" for one in changes.differences]
+    parts.append(_bullets([f"first: {changes.first}", f"second: {changes.second}", *differences]))
     changed = [row for verdict in VERDICTS[:3] for row in changes.of(verdict)]
     if changed:
         parts.append(_table(changed, labels, changes.by_share))

@@ -11,6 +11,7 @@ _FILES = (
     ("results.csv", "a row for each case, implementation, cache and method", columns.RESULTS),
     ("samples.csv.gz", "a row for each sample", columns.SAMPLES),
     ("comparison.csv", "a row for each case, cache and implementation, against the baseline", columns.COMPARISON),
+    ("compare RUN RUN --format csv", "a row for each row of either run", columns.CHANGES),
 )
 
 

@@ -1,0 +1,331 @@
+"""Two runs against each other: what is the same stays the same, what was planted is found, and nothing is dropped."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kernelbench import columns, places
+from kernelbench.compare.noise import LEAST
+from kernelbench.compare.runs import compare_runs, verdict_of
+from kernelbench.errors import InputError
+from kernelbench.results import Run, read_run
+from tests.compare.conftest import RunBuilder
+from tests.two_runs import World, slowed, synthetic, with_samples
+
+RECORDED = sorted(path.parent for path in (places.RECORDED / "h200").glob("*/samples.csv.gz"))
+each_recorded = pytest.mark.parametrize("folder", RECORDED, ids=lambda path: path.name)
+LENGTHS = np.geomspace(3e-6, 5e-3, 100)
+REPEATS = 6
+
+
+@pytest.fixture(scope="module")
+def softmax() -> Run:
+    return read_run(places.RECORDED / "h200" / "softmax")
+
+
+def verdicts(changes) -> Counter:
+    return Counter(row["verdict"] for row in changes.rows)
+
+
+# ---- Recorded runs -------------------------------------------------------------------------------
+
+
+@each_recorded
+def test_a_run_with_itself_gives_only_same(folder: Path) -> None:
+    run = read_run(folder)
+    found = compare_runs(run, read_run(folder))
+    timed = int(run.rows["median_s"].notna().sum())
+    assert timed > 0
+    assert verdicts(found) == Counter({"SAME": timed, "": len(run.rows) - timed}) - Counter({"": 0})
+    assert {row["ratio"] for row in found.rows if row["verdict"]} == {1.0}
+    assert "one run, given twice" in found.differences[0]
+
+
+def test_without_raw_samples_a_run_with_itself_gives_only_same(softmax: Run) -> None:
+    bare = with_samples(softmax, softmax.rows, softmax.samples.iloc[:0])
+    assert set(verdicts(compare_runs(bare, bare))) == {"SAME", ""}
+
+
+@each_recorded
+def test_a_planted_slowdown_is_found(folder: Path) -> None:
+    run = read_run(folder)
+    kernels = run.rows["implementation"].isin(["ft", "oneflow", "oneflow_shared_256", "ft_v1"])
+    names = set(run.rows.loc[kernels, "implementation"])
+    found = compare_runs(run, slowed(run, 1.02, lambda rows: kernels))
+    long = [row for row in found.rows if row["verdict"] and row["first_s"] >= 20e-6]
+    planted = [row for row in long if row["implementation"] in names]
+    assert len(planted) >= 10
+    assert sum(row["verdict"] == "SLOWER" for row in planted) >= 0.95 * len(planted)
+    assert {row["verdict"] for row in found.rows if row["implementation"] not in names} <= {"SAME", ""}
+    assert {row["implementation"] for row in found.regressions(0.02)} == names
+
+
+def test_the_other_way_round_it_is_faster(softmax: Run) -> None:
+    slow = slowed(softmax, 1.05, lambda rows: rows["implementation"] == "oneflow")
+    found = compare_runs(slow, softmax)
+    faster = [row for row in found.rows if row["verdict"] == "FASTER"]
+    assert {row["implementation"] for row in faster} == {"oneflow"}
+    assert faster[0]["ratio"] == pytest.approx(1 / 1.05)
+    assert found.regressions(0.0) == []
+
+
+def test_drift_excuses_a_per_cent_and_no_more(softmax: Run) -> None:
+    """All rows slower, yardsticks too, is the GPU; but past MOST_DRIFT it is said of the rows as well."""
+    one = verdicts(compare_runs(softmax, slowed(softmax, 1.008, lambda rows: rows["status"] == "ok")))
+    assert set(one) <= {"SAME", "UNSURE", ""}
+    assert one["SAME"] > 150
+    four = verdicts(compare_runs(softmax, slowed(softmax, 1.04, lambda rows: rows["status"] == "ok")))
+    assert four["SLOWER"] > 150
+
+
+def test_a_large_run_takes_seconds(softmax: Run) -> None:
+    lengths = np.geomspace(3e-6, 5e-3, 250)
+    runs = [synthetic(lengths, seed, World(), taken=200) for seed in (1, 2)]
+    started = time.process_time()
+    assert len(compare_runs(*runs).rows) == 500
+    assert time.process_time() - started < 5
+
+
+def test_the_same_runs_give_the_same_figures() -> None:
+    pair = [synthetic(LENGTHS[:10], seed, World()) for seed in (1, 2)]
+    assert compare_runs(*pair).rows == compare_runs(*pair).rows
+
+
+# ---- Noise with a known truth --------------------------------------------------------------------
+
+
+def repeats(factor: float) -> list:
+    """Rows of several pairs of synthetic runs; in the second of each, `kernel` takes `factor` times as long."""
+    pairs = [
+        (synthetic(LENGTHS, 2 * number, World()), synthetic(LENGTHS, 2 * number + 1, World(), factor))
+        for number in range(REPEATS)
+    ]
+    return [row for pair in pairs for row in compare_runs(*pair).rows]
+
+
+def test_noise_alone_gives_at_most_one_false_verdict_in_a_hundred() -> None:
+    rows = repeats(1.0)
+    assert len(rows) == REPEATS * 200
+    false = [row for row in rows if row["verdict"] in ("FASTER", "SLOWER")]
+    assert len(false) <= 0.01 * len(rows)
+    assert sum(row["verdict"] == "SAME" for row in rows) > 0.8 * len(rows)
+
+
+def test_two_per_cent_are_found_from_20_us_up() -> None:
+    long = [row for row in repeats(1.02) if row["implementation"] == "kernel" and row["first_s"] >= 20e-6]
+    assert len(long) > 300
+    assert sum(row["verdict"] == "SLOWER" for row in long) >= 0.9 * len(long)
+    assert not any(row["verdict"] == "FASTER" for row in long)
+
+
+# ---- Verdicts ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("interval", "verdict"),
+    [
+        ((0.03, 0.02, 0.04), "SLOWER"),
+        ((-0.03, -0.04, -0.02), "FASTER"),
+        ((0.0, -0.01, 0.01), "SAME"),
+        ((0.0, 0.0, 0.0), "SAME"),
+        ((0.02, 0.005, 0.035), "UNSURE"),
+        ((0.0, -0.02, 0.02), "UNSURE"),
+    ],
+)
+def test_the_verdict_is_that_of_interval_and_band(interval: tuple[float, float, float], verdict: str) -> None:
+    assert verdict_of(*interval, band=0.01)[0] == verdict
+
+
+def test_unsure_says_how_narrow_the_interval_must_become() -> None:
+    assert verdict_of(0.0, -0.02, 0.02, band=0.01)[1] == pytest.approx(2)  # half as wide: inside the band
+    assert verdict_of(0.03, 0.0, 0.06, band=0.01)[1] == pytest.approx(1.5)
+    assert verdict_of(0.03, -0.02, 0.06, band=0.01)[1] == pytest.approx(2.5)  # above the farther edge as well
+
+
+@pytest.mark.parametrize(
+    "interval", [(0.0, -0.02, 0.02), (0.03, 0.0, 0.07), (-0.005, -0.03, 0.004), (0.02, -0.05, 0.05)]
+)
+def test_an_interval_so_narrow_is_decided(interval: tuple[float, float, float]) -> None:
+    value, low, high = interval
+    verdict, factor = verdict_of(value, low, high, band=0.01)
+    assert verdict == "UNSURE"
+    wide, narrow = (
+        verdict_of(value, value + (low - value) / by, value + (high - value) / by, band=0.01)[0]
+        for by in (factor / 1.01, factor * 1.01)
+    )
+    assert (wide, narrow == "UNSURE") == ("UNSURE", False)
+
+
+def test_unsure_rows_say_how_many_more_samples() -> None:
+    """An interval half as wide needs four times the samples."""
+    noisy = World(drift=0, launch_s=0, row=0, wander=0, sample=0.03)
+    found = compare_runs(*(synthetic(LENGTHS, seed, noisy, taken=20) for seed in (1, 2)))
+    unsure = found.of("UNSURE")
+    assert unsure
+    for row in unsure:
+        values = [np.log(row[name]) for name in ("ratio", "ratio_low", "ratio_high")]
+        more = 20 * (verdict_of(*values, band=np.log1p(row["band"]))[1] ** 2 - 1)
+        assert row["more_samples"] == (None if more > 10_000 else pytest.approx(more, abs=1))
+        assert ("edge of its band" in row["reason"]) == (more > 10_000)
+
+
+# ---- Rows without a counterpart ------------------------------------------------------------------
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> tuple[RunBuilder, RunBuilder]:
+    first, second = (RunBuilder(tmp_path / name) for name in ("first", "second"))
+    for run in (first, second):
+        run.time(run.case(4, 64, axes={"n": 64}), "good", 50)
+    return first, second
+
+
+def reasons(first: RunBuilder, second: RunBuilder) -> dict[str, tuple[str, str, str]]:
+    found = compare_runs(first.write(), second.write())
+    return {
+        row["implementation"]: (row["first_status"], row["second_status"], row["reason"])
+        for row in found.rows
+        if not row["verdict"]
+    }
+
+
+def test_rows_of_one_run_only_are_listed(pair: tuple[RunBuilder, RunBuilder]) -> None:
+    first, second = pair
+    case = first.case(4, 64, axes={"n": 64})
+    first.time(case, "gone", 50)
+    second.time(case, "come", 50)
+    first.time(case, "warm", 50)
+    first.time(case, "warm", 40, cache="warm", method="events")
+    second.time(case, "warm", 50)
+    found = reasons(first, second)
+    assert found == {
+        "gone": ("ok", "", "not in the second run: it has no such row"),
+        "come": ("", "ok", "not in the first run: it has no such row"),
+        "warm": ("ok", "", "not in the second run: it has no warm time by events"),
+    }
+
+
+def test_rows_that_failed_are_listed_and_are_regressions_where_they_worked(
+    pair: tuple[RunBuilder, RunBuilder],
+) -> None:
+    first, second = pair
+    case = first.case(4, 64, axes={"n": 64})
+    first.time(case, "breaks", 50)
+    second.refuse(case, "breaks", "wrong", "3 of 256 elements wrong")
+    first.refuse(case, "mends", "failed", "launch failed")
+    second.time(case, "mends", 50)
+    for run in pair:
+        run.refuse(case, "never", "unsupported", "columns must be odd")
+    found = compare_runs(first.write(), second.write())
+    told = {row["implementation"]: row["reason"] for row in found.without}
+    assert told == {
+        "breaks": "second run: wrong (3 of 256 elements wrong)",
+        "mends": "first run: failed (launch failed)",
+        "never": "unsupported (columns must be odd), in both runs",
+    }
+    assert [row["implementation"] for row in found.regressions(0.02)] == ["breaks"]
+
+
+def test_every_row_has_every_column(pair: tuple[RunBuilder, RunBuilder]) -> None:
+    first, second = pair
+    second.refuse(second.case(4, 64, axes={"n": 64}), "other", "failed", "no memory")
+    for row in compare_runs(first.write(), second.write()).rows:
+        assert list(row) == columns.names(columns.CHANGES)
+
+
+# ---- What else differs ---------------------------------------------------------------------------
+
+
+def with_environment(run: Run, **changes) -> Run:
+    changed = replace(run, environment={**run.environment, **changes})
+    return with_samples(changed, run.rows, run.samples)
+
+
+def test_two_gpus_are_compared_by_share_of_the_ceiling(softmax: Run) -> None:
+    """A GPU of half the bandwidth takes twice the time at the same share."""
+    slow = slowed(softmax, 2.0, lambda rows: rows["status"] == "ok")
+    other = with_environment(slow, device={**softmax.environment["device"], "name": "NVIDIA Half"})
+    found = compare_runs(softmax, other)
+    cold = [row for row in found.rows if row["cache"] == "cold" and row["verdict"]]
+    assert found.by_share
+    assert "GPU: NVIDIA H200, then NVIDIA Half" in found.differences
+    assert cold
+    assert all(row["ratio"] == pytest.approx(1, abs=1e-4) for row in cold)
+    warm = [row for row in found.rows if row["cache"] == "warm"]
+    assert {row["reason"] for row in warm} == {
+        "two GPUs are compared by share of the ceiling, which a warm time has none of"
+    }
+
+
+def test_seed_versions_and_code_are_said(softmax: Run) -> None:
+    environment = dict(softmax.environment)
+    binary = softmax.rows.loc[softmax.rows["implementation"] == "naive", "binary"].iloc[0]
+    code = {("new" if key == binary else key): entries for key, entries in environment["code"].items()}
+    code["new"] = {entry: {**facts, "hash": "other"} for entry, facts in code["new"].items()}
+    rows = softmax.rows.assign(binary=softmax.rows["binary"].replace(binary, "new"))
+    second = with_samples(softmax, rows, softmax.samples)
+    second = with_environment(
+        second, seed=7, code=code, finished=None, versions={**environment["versions"], "torch": "9"}
+    )
+    found = compare_runs(softmax, second)
+    assert "seed of the inputs: 20260401, then 7" in found.differences
+    assert f"torch: {environment['versions']['torch']}, then 9" in found.differences
+    assert "other machine code: naive (11 rows)" in found.differences
+    assert any("second run was not finished" in one for one in found.differences)
+    assert {row["code"] for row in found.rows if row["implementation"] == "naive"} == {"other code"}
+    assert {row["code"] for row in found.rows if row["implementation"] == "ft"} == {"same"}
+
+
+def test_a_lower_clock_and_a_throttle_are_remarked(softmax: Run) -> None:
+    rows = softmax.rows.copy()
+    at = rows["implementation"] == "ft"
+    rows.loc[at, "sm_clock_hz"] *= 0.9
+    rows.loc[at, "throttle"] = "power cap"
+    found = compare_runs(softmax, with_samples(softmax, rows, softmax.samples))
+    told = {row["reason"] for row in found.rows if row["implementation"] == "ft" and row["verdict"]}
+    assert told == {"second run: throttled (power cap); SM clock 1980 MHz in the first run, 1782 MHz in the second"}
+
+
+# ---- What cannot be compared ---------------------------------------------------------------------
+
+
+def test_runs_of_two_suites_are_refused(pair: tuple[RunBuilder, RunBuilder]) -> None:
+    pair[1].suite = "reduce"
+    with pytest.raises(InputError, match=r"first is a run of suite 'softmax', .*second of 'reduce'; expected two runs"):
+        compare_runs(*(run.write() for run in pair))
+
+
+def test_runs_without_a_common_row_are_refused(tmp_path: Path) -> None:
+    first, second = (RunBuilder(tmp_path / name) for name in ("first", "second"))
+    first.time(first.case(4, 64), "good", 50)
+    second.time(second.case(4, 128), "good", 50)
+    with pytest.raises(InputError, match="no row with a time in common; expected at least one case"):
+        compare_runs(first.write(), second.write())
+
+
+def test_a_run_of_the_simulator_is_refused(build: RunBuilder) -> None:
+    build.simulated = True
+    build.count(build.case(4, 64), "good")
+    run = build.write()
+    with pytest.raises(InputError, match="a run of the simulator, which has no times"):
+        compare_runs(run, run)
+
+
+def test_an_unknown_implementation_is_refused(softmax: Run) -> None:
+    with pytest.raises(InputError, match="--only oneflow,nix: neither run has 'nix'; they have naive"):
+        compare_runs(softmax, softmax, only=("oneflow", "nix"))
+
+
+def test_only_and_cache_choose_rows(softmax: Run) -> None:
+    found = compare_runs(softmax, softmax, caches=("warm",), only=("ft",))
+    assert {(row["implementation"], row["cache"]) for row in found.rows} == {("ft", "warm")}
+
+
+def test_the_band_is_never_narrower_than_the_sampling(softmax: Run) -> None:
+    assert all(row["band"] >= LEAST for row in compare_runs(softmax, softmax).rows if row["verdict"])

@@ -1,0 +1,200 @@
+"""Two runs against each other as table, CSV, JSON and Markdown, each to the letter."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import replace
+
+import pytest
+from rich.console import Console
+
+from kernelbench import columns
+from kernelbench.changes import Changes
+from kernelbench.report.changes_table import changes_table, counts_text, percent, regression_lines, verdict_text
+from kernelbench.report.changes_text import as_csv, as_json, as_markdown
+
+
+def row(case: int, name: str, **cells) -> dict:
+    base = dict.fromkeys(columns.names(columns.CHANGES))
+    base |= {"case": f"n={case} dtype=float32", "implementation": name, "cache": "cold", "method": "events"}
+    base |= {"verdict": "", "code": "", "first_status": "ok", "second_status": "ok", "reason": ""}
+    return base | cells
+
+
+def timed(case: int, name: str, ratio: float, verdict: str, **cells) -> dict:
+    made = {"first_s": 50e-6, "second_s": 50e-6 * ratio, "first_share": 0.9, "second_share": 0.9 / ratio}
+    made |= {"ratio": ratio, "ratio_low": ratio - 0.002, "ratio_high": ratio + 0.003, "band": 0.008}
+    made |= {"verdict": verdict, "first_samples": 33, "second_samples": 40, "code": "same"}
+    return row(case, name, **{**made, **cells})
+
+
+@pytest.fixture
+def changes() -> Changes:
+    rows = [
+        timed(64, "ft", 1.02, "SLOWER"),
+        timed(64, "oneflow", 0.95, "FASTER", code="other code"),
+        timed(128, "ft", 1.001, "SAME"),
+        timed(128, "a_b|c", 1.007, "UNSURE", more_samples=240, reason="second run: throttled (power cap)"),
+        row(128, "gone", second_status="", first_s=1e-6, reason="not in the second run: it has no such row"),
+        row(128, "breaks", cache="", method="", second_status="wrong", reason="second run: wrong (<b>3 of 4</b>)"),
+    ]
+    return Changes("before: H200", "after: H200", False, ["seed: 1, then 2"], ["Noise floor: 0.5 %."], rows)
+
+
+def printed(changes: Changes) -> list[str]:
+    out = Console(file=io.StringIO(), width=100, highlight=False)
+    out.print(changes_table(changes))
+    return [line.rstrip() for line in out.file.getvalue().splitlines()]
+
+
+TABLE = """\
+Second run against the first, cold; + is slower
+
+ case, implementation      by     first    second  change %   95 % interval  band %  verdict
+ ───────────────────────────────────────────────────────────────────────────────────────────────
+ n=64
+   ft                  events  50.00 us  51.00 us     +2.00  +1.80 .. +2.30   ±0.80  SLOWER
+   oneflow             events  50.00 us  47.50 us     -5.00  -5.20 .. -4.70   ±0.80  FASTER
+
+ n=128
+   ft                  events  50.00 us  50.05 us     +0.10  -0.10 .. +0.40   ±0.80  SAME
+   a_b|c               events  50.00 us  50.35 us     +0.70  +0.50 .. +1.00   ±0.80  UNSURE +240
+
+UNSURE +N: about N more samples of the row in each run would decide.
+Not compared
+
+ not compared  cases  why
+ ──────────────────────────────────────────────────────────────
+ gone          n=128  not in the second run: it has no such row
+ breaks        n=128  second run: wrong (<b>3 of 4</b>)
+
+Remarks
+
+ remark                             rows
+ ──────────────────────────────────────────────
+ second run: throttled (power cap)  a_b|c n=128
+
+"""
+
+MARKDOWN = """\
+**1 SLOWER, 1 FASTER, 1 UNSURE, 1 SAME; 2 rows not compared**
+
+- REGRESSION: ft, n=64, cold, by events: +2.00 % (+1.80 .. +2.30)
+- REGRESSION: breaks, n=128: second run: wrong (&lt;b&gt;3 of 4&lt;/b&gt;)
+
+- first: before: H200
+- second: after: H200
+- differs: seed: 1, then 2
+
+| case | implementation | cache | by | first | second | change % | 95 % interval | band % | verdict | remark |
+|---|---|---|---|--:|--:|--:|--:|--:|---|---|
+| n=64 | ft | cold | events | 50.00 us | 51.00 us | +2.00 | +1.80 .. +2.30 | ±0.80 | SLOWER |  |
+| n=64 | oneflow | cold | events | 50.00 us | 47.50 us | -5.00 | -5.20 .. -4.70 | ±0.80 | FASTER |  |
+| n=128 | a\\_b\\|c | cold | events | 50.00 us | 50.35 us | +0.70 | +0.50 .. +1.00 | ±0.80 | UNSURE +240 | \
+second run: throttled (power cap) |
+
+<details><summary>1 SAME</summary>
+
+| case | implementation | cache | by | first | second | change % | 95 % interval | band % | verdict |
+|---|---|---|---|--:|--:|--:|--:|--:|---|
+| n=128 | ft | cold | events | 50.00 us | 50.05 us | +0.10 | -0.10 .. +0.40 | ±0.80 | SAME |
+
+</details>
+
+<details><summary>2 not compared</summary>
+
+| implementation | case | why |
+|---|---|---|
+| gone | n=128 | not in the second run: it has no such row |
+| breaks | n=128 | second run: wrong (&lt;b&gt;3 of 4&lt;/b&gt;) |
+
+</details>
+
+<details><summary>How it was judged</summary>
+
+- A change of + is slower.
+- Noise floor: 0.5 %.
+
+</details>"""
+
+CSV = """\
+case,implementation,cache,method,first_s,second_s,first_share,second_share,ratio,ratio_low,ratio_high,band,verdict,\
+more_samples,first_samples,second_samples,code,first_status,second_status,reason
+n=64 dtype=float32,ft,cold,events,5e-05,5.1e-05,0.9,0.882352941,1.02,1.018,1.023,0.008,SLOWER,,33,40,same,ok,ok,
+n=128 dtype=float32,a_b|c,cold,events,5e-05,5.035e-05,0.9,0.893743793,1.007,1.005,1.01,0.008,UNSURE,240,33,40,same,ok,\
+ok,second run: throttled (power cap)
+n=128 dtype=float32,breaks,,,,,,,,,,,,,,,,ok,wrong,second run: wrong (<b>3 of 4</b>)"""
+
+
+def test_the_table_is_this_one(changes: Changes) -> None:
+    assert printed(changes) == TABLE.splitlines()
+
+
+def test_the_markdown_is_this_one(changes: Changes) -> None:
+    assert as_markdown(changes, 0.02) == MARKDOWN
+
+
+def test_the_csv_is_this_one(changes: Changes) -> None:
+    lines = as_csv(changes).splitlines()
+    assert [lines[0], lines[1], lines[4], lines[6]] == CSV.splitlines()
+    assert [one["implementation"] for one in csv.DictReader(lines)] == [one["implementation"] for one in changes.rows]
+
+
+def test_csv_cells_are_no_formulas(changes: Changes) -> None:
+    evil = replace(changes, rows=[{**changes.rows[0], "reason": "=HYPERLINK(1)"}])
+    assert as_csv(evil).endswith(",'=HYPERLINK(1)")
+
+
+def test_the_json_says_all(changes: Changes) -> None:
+    found = json.loads(as_json(changes, 0.02))
+    assert list(found) == [
+        "first", "second", "by_share_of_ceiling", "differences", "noise", "counts", "fail_on", "regressions", "rows",
+    ]  # fmt: skip
+    assert found["counts"] == {"SLOWER": 1, "FASTER": 1, "UNSURE": 1, "SAME": 1, "not compared": 2}
+    assert found["rows"] == [dict(one) for one in changes.rows]
+    assert [one["implementation"] for one in found["regressions"]] == ["ft", "breaks"]
+    assert json.loads(as_json(changes, None))["regressions"] == []
+
+
+def test_shares_stand_where_the_gpus_differ(changes: Changes) -> None:
+    lines = printed(replace(changes, by_share=True))
+    assert lines[0] == "Second run against the first, cold; by share of each GPU's ceiling; + is farther from it"
+    assert "90.0 %  88.2 %" in lines[5]
+    assert "Two different GPUs, compared by share of each one's ceiling" in as_markdown(
+        replace(changes, by_share=True), None
+    )
+
+
+def test_wide_tables_keep_to_100_columns(changes: Changes) -> None:
+    wide = timed(100000, "an_implementation_of_a_very_long_name_indeed", 1.5, "UNSURE", more_samples=10_000)
+    wide |= {"ratio_low": 0.2, "ratio_high": 12.3, "first_s": 2.345e-3, "second_s": 1234e-6, "band": 0.123}
+    lines = printed(replace(changes, rows=[wide, *changes.rows]))
+    assert max(map(len, lines)) <= 100
+    assert any("+1130" in line and "UNSURE +10000" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "text"),
+    [(1.0196, "+1.96"), (0.99996, "0.00"), (1.0, "0.00"), (0.877, "-12.3"), (12.3, "+1130"), (1.09996, "+10.0")],
+)
+def test_percent(ratio: float, text: str) -> None:
+    assert percent(ratio) == text
+
+
+def test_regressions_are_slower_rows_that_may_reach_the_limit(changes: Changes) -> None:
+    assert [one["implementation"] for one in changes.regressions(0.02)] == ["ft", "breaks"]
+    assert [one["implementation"] for one in changes.regressions(0.03)] == ["breaks"]
+    assert regression_lines(replace(changes, rows=changes.rows[1:2]), 0.02) == ["No row is slower by 2 %."]
+
+
+def test_rows_that_could_hide_a_slowdown_are_counted(changes: Changes) -> None:
+    noisy = timed(64, "ft", 1.0, "SAME", band=0.03)
+    lines = regression_lines(replace(changes, rows=[noisy, *changes.rows[1:4]]), 0.02)
+    assert lines == ["No row is slower by 2 %.", "1 row has a band and interval too wide to show 2 % for certain."]
+
+
+def test_counts_and_verdicts(changes: Changes) -> None:
+    assert counts_text(changes) == "1 SLOWER, 1 FASTER, 1 UNSURE, 1 SAME; 2 rows not compared"
+    assert [verdict_text(one) for one in changes.rows[:4]] == ["SLOWER", "FASTER", "SAME", "UNSURE +240"]

@@ -1,0 +1,104 @@
+"""`kernelbench compare RUN RUN` as a person types it: what is printed, and the exit codes."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kernelbench import places
+from kernelbench.results import Run, read_run
+from tests.two_runs import World, slowed, synthetic, write_copy
+
+Command = Callable[..., tuple[int, str, str]]
+SOFTMAX = places.RECORDED / "h200" / "softmax"
+PLANTED = {"oneflow", "tree_shuffle"}
+
+
+@pytest.fixture(scope="module")
+def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the recorded run in which two implementations take 2 % longer on the largest cases."""
+    run = read_run(SOFTMAX)
+    slow = slowed(run, 1.02, lambda rows: rows["implementation"].isin(PLANTED) & rows["case"].str.contains("seq=512"))
+    return write_copy(slow, tmp_path_factory.mktemp("planted") / "run")
+
+
+def test_a_run_with_itself(command: Command) -> None:
+    code, out, err = command("compare", str(SOFTMAX), str(SOFTMAX), "--fail-on", "2%")
+    assert (code, err) == (0, "")
+    assert "0 SLOWER, 0 FASTER, 0 UNSURE, 218 SAME; 12 rows not compared" in out
+    assert "No row is slower by 2 %." in out
+    assert max(map(len, out.splitlines())) <= 100
+
+
+def test_a_planted_slowdown_ends_with_3_and_is_named(planted: Path, command: Command) -> None:
+    code, out, _ = command("compare", str(SOFTMAX), str(planted), "--fail-on", "2%")
+    assert code == 3
+    named = {line.split(",")[0] for line in out.splitlines() if line.startswith("REGRESSION: ")}
+    assert named == {f"REGRESSION: {name}" for name in PLANTED}
+    assert "seq=512" in out[out.index("REGRESSION") :]
+    assert command("compare", str(SOFTMAX), str(planted))[0] == 0  # nobody asked
+    assert command("compare", str(SOFTMAX), str(planted), "--fail-on", "3%")[0] == 0
+    assert command("compare", str(planted), str(SOFTMAX), "--fail-on", "2%")[0] == 0  # faster
+
+
+@pytest.mark.parametrize("form", ["csv", "json"])
+def test_the_row_is_named_beside_what_programs_read(planted: Path, form: str, command: Command) -> None:
+    code, out, err = command("compare", str(SOFTMAX), str(planted), "--fail-on", "2%", "--format", form)
+    assert code == 3
+    assert "REGRESSION: oneflow, seq=512, cold, by events: +2.00 %" in err
+    rows = list(csv.DictReader(out.splitlines())) if form == "csv" else json.loads(out)["rows"]
+    assert {row["implementation"] for row in rows if row["verdict"] == "SLOWER"} == PLANTED
+    assert len(rows) == len(read_run(SOFTMAX).rows)
+
+
+def test_markdown(planted: Path, command: Command) -> None:
+    code, out, err = command("compare", str(SOFTMAX), str(planted), "--format", "markdown", "--only", "oneflow,ft")
+    assert (code, err) == (0, "")
+    assert out.startswith("**1 SLOWER, 0 FASTER, 0 UNSURE, 21 SAME**\n")
+
+
+def test_noise_alone_ends_with_0(monkeypatch: pytest.MonkeyPatch, command: Command) -> None:
+    """Ten repeats of a run, each with its own drift."""
+    made: dict[str, Run] = {
+        str(seed): synthetic([3e-6, 20e-6, 60e-6, 200e-6, 1e-3, 5e-3], seed, World()) for seed in range(11)
+    }
+    monkeypatch.setattr("kernelbench.comparing.find_run", lambda name: (name, ""))
+    monkeypatch.setattr("kernelbench.comparing.read_run", made.__getitem__)
+    codes = [command("compare", "0", str(seed), "--fail-on", "2%")[0] for seed in range(1, 11)]
+    assert codes == [0] * 10
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("softmax softmax softmax", "compare softmax softmax softmax: expected one run or two, got 3"),
+        ("softmax softmax --baseline ft", "--baseline ft: of two runs the first is the baseline"),
+        ("softmax softmax --out x", "--out x: is for one run; of two, write what is printed to a file"),
+        ("softmax softmax --fail-on much", "--fail-on much: expected per cent of a row's time, as in 2% or 0.5%"),
+        ("softmax softmax --fail-on nan%", "--fail-on nan%: expected per cent"),
+        ("softmax softmax --fail-on -1%", "--fail-on -1%: expected per cent"),
+        ("softmax --fail-on 2%", "--fail-on: is for two runs, as in kernelbench compare RUN RUN; got 1"),
+        ("softmax --format csv", "--format csv: is for two runs"),
+        ("softmax nothere", "no run 'nothere': neither a run's folder nor the name of a run or suite"),
+        ("softmax softmax_half", "is a run of suite 'softmax'"),
+        ("softmax softmax --only nix", "--only nix: neither run has 'nix'; they have naive"),
+    ],
+)
+def test_mistakes_are_one_message_and_exit_2(
+    arguments: str, said: str, command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(places, "runs", lambda: tmp_path)
+    code, out, err = command("compare", *arguments.split())
+    assert (code, out) == (2, "")
+    assert said in err
+
+
+def test_a_run_of_the_simulator_is_refused(command: Command) -> None:
+    simulated = str(places.RECORDED / "simulated" / "softmax")
+    code, _, err = command("compare", simulated, simulated)
+    assert code == 2
+    assert "a run of the simulator, which has no times; expected two runs of a GPU" in err
