@@ -175,6 +175,28 @@ def resident_share(shape: LaunchShape, gpu: DeviceProperties) -> float:
     return blocks * shape.threads / gpu.max_threads_per_multiprocessor
 
 
+def _resident_blocks(one: Counted) -> int | None:
+    """Blocks of the first launch that a multiprocessor has places for."""
+    first = one.shapes[0] if one.shapes else None
+    if one.gpu is None or first is None or not first.registers:
+        return None
+    return one.gpu.resident_blocks(first.threads, first.registers, first.shared_bytes)
+
+
+def _resident_warps(one: Counted) -> int | None:
+    """Warps that a multiprocessor has of the first launch, of which there may be too few blocks to fill its places."""
+    blocks = _resident_blocks(one)
+    if blocks is None or one.gpu is None:
+        return None
+    first = one.shapes[0]
+    return min(blocks, -(-first.blocks // one.gpu.multiprocessors)) * (first.warps // first.blocks)
+
+
+def _waves(one: Counted) -> float | None:
+    blocks = _resident_blocks(one)
+    return one.shapes[0].blocks / (blocks * one.gpu.multiprocessors) if blocks and one.gpu else None
+
+
 def resident_limit(shape: LaunchShape, gpu: DeviceProperties) -> str:
     """What keeps further blocks from a multiprocessor."""
     now = gpu.resident_blocks(shape.threads, shape.registers, shape.shared_bytes)
@@ -210,6 +232,8 @@ METRICS: Mapping[str, Metric] = {
     metric.name: metric
     for metric in (
         Metric("launches", "launches", "kernel launches", lambda c: len(c.shapes) or None, count_text),
+        Metric("blocks", "blocks", "blocks of the first launch", lambda c: c.shapes[0].blocks if c.shapes else None,
+               count_text),
         Metric("traffic", "traffic\n/ least", "distinct bytes that the launches read and write, over the least traffic",
                lambda c: _ratio(moved_bytes(c.counters), c.least_bytes), _times),
         Metric("reads", "reads of\neach byte", "bytes that loads ask for, over the distinct bytes read",
@@ -269,5 +293,11 @@ METRICS: Mapping[str, Metric] = {
                lambda c: _local_bytes(c.counters), bytes_text),
         Metric("occupancy", "resident\nthreads", "threads that a multiprocessor can hold at once, of its places",
                _occupancy, share_text, "more"),
+        Metric("resident_blocks", "resident\nblocks", "blocks of the first launch that fit a multiprocessor",
+               _resident_blocks, count_text, "more", shown=False),
+        Metric("resident_warps", "resident\nwarps", "warps of the first launch that a multiprocessor has at once",
+               _resident_warps, count_text, "more", shown=False),
+        Metric("waves", "waves", "blocks of the first launch, over those that the GPU can hold at once", _waves, _times,
+               shown=False),
     )
 }  # fmt: skip

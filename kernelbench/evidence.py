@@ -6,9 +6,9 @@ An entry of the ledger lists them under `explanation:`, each about one metric of
       - says: neighbouring threads with a strided index collide in banks
         of: tree_strided
         metric: bank_conflicts
-        relation: more                  # more, less or times
+        relation: more                  # more, less, at_most or times
         than: tree_sequential           # an implementation, or a number
-        factor: 1.1                     # for more and less: at least so many times; for times: the stated ratio
+        factor: 1.1                     # for more and less: at least so many times; for the others: the stated ratio
 
 The right side of `times` may deviate by `within`, 5 % if it is not given. `from_columns` narrows a statement to rows
 at least that long, `parameters` to cases with these values; `dtypes` and `parameters` of the claim count as well.
@@ -69,7 +69,7 @@ def statements(claim: Claim) -> tuple[Statement, ...]:
 
 
 def _statement(claim: Claim, entry: Mapping[str, Any]) -> Statement:
-    default = 1.0 if entry["relation"] == "times" else APART
+    default = APART if entry["relation"] in ("more", "less") else 1.0
     return Statement(
         claim=claim.id,
         says=entry["says"],
@@ -96,8 +96,12 @@ def _is_times(left: float, right: float, statement: Statement) -> bool:
 RELATIONS: Mapping[str, Callable[[float, float, Statement], bool]] = {
     "more": lambda left, right, statement: left > right and left >= right * statement.factor,
     "less": lambda left, right, statement: left < right and left * statement.factor <= right,
+    "at_most": lambda left, right, statement: left <= right * statement.factor,
     "times": _is_times,
 }
+
+
+BOUNDS = {"more": "at least", "less": "at most", "at_most": "at most"}  # that a stated number is
 
 
 def decide(statement: Statement, case: Mapping[str, Counted]) -> Evidence:
@@ -137,13 +141,64 @@ def has_parameters(case: str, wanted: Mapping[str, object]) -> bool:
 
 
 def decide_all(claims: Iterable[Claim], case: Mapping[str, Counted], asked: Collection[str]) -> list[Evidence]:
-    """Every statement of these entries that is only about implementations in `asked`."""
+    """Every statement of these entries that is about this case, and only about implementations in `asked`."""
     return [
         decide(statement, case)
         for claim in claims
         for statement in statements(claim)
         if all(name in asked for name in statement.names)
+        and not (statement.of in case and _out_of_scope(statement, case[statement.of]))
     ]
+
+
+@dataclass(frozen=True)
+class Across:
+    """A statement over several cases: on how many it was visible and confirmed, with the numbers of those."""
+
+    statement: Statement
+    seen: int
+    confirmed: int
+    lefts: tuple[float, ...]
+    rights: tuple[float, ...]
+
+    @property
+    def decision(self) -> str:
+        """`confirmed`, `confirmed on 2 of 3`, `contradicted`, `not visible here`."""
+        if not self.seen:
+            return "not visible here"
+        if self.confirmed == self.seen:
+            return "confirmed"
+        return f"confirmed on {self.confirmed} of {self.seen}" if self.confirmed else "contradicted"
+
+    @property
+    def numbers(self) -> str:
+        """Both sides, from least to most: `strided 4.0 to 8.0, stated 4.0`. '' where nothing was visible."""
+        if not self.seen:
+            return ""
+        text, than = METRICS[self.statement.metric].text, self.statement.than
+        left, right = (
+            " to ".join(dict.fromkeys((text(min(values)), text(max(values))))) for values in (self.lefts, self.rights)
+        )
+        return f"{self.statement.of} {left}, {than if isinstance(than, str) else 'stated'} {right}"
+
+
+def across(found: Iterable[Evidence]) -> list[Across]:
+    """What several cases say of each statement, in the order in which statements first come."""
+    by_statement: dict[Statement, list[Evidence]] = {}
+    for one in found:
+        by_statement.setdefault(one.statement, []).append(one)
+    return [_across(statement, own) for statement, own in by_statement.items()]
+
+
+def _across(statement: Statement, own: Sequence[Evidence]) -> Across:
+    seen = [one for one in own if one.decision != "not visible here"]
+    return Across(
+        statement,
+        seen=len(seen),
+        confirmed=sum(one.decision == "confirmed" for one in seen),
+        lefts=tuple(one.left for one in seen if one.left is not None),
+        rights=tuple(one.right for one in seen if one.right is not None),
+    )
 
 
 def overall(found: Sequence[Evidence]) -> bool | None:
@@ -156,7 +211,8 @@ def _text(statement: Statement, left: float, right: float) -> str:
     """`tree_strided 3.30, tree_sequential 1.00`, and of `times` the ratio beside the stated one."""
     text = METRICS[statement.metric].text
     if not isinstance(statement.than, str):
-        return f"{statement.of} {text(left)}, stated {text(right * statement.factor)}"
+        stated = f"stated {BOUNDS.get(statement.relation, '')} {text(right * statement.factor)}"
+        return f"{statement.of} {text(left)}, {' '.join(stated.split())}"
     both = f"{statement.of} {text(left)}, {statement.than} {text(right)}"
     if statement.relation != "times" or not right:
         return both

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from kernelbench.changes import Changes
     from kernelbench.doctor import Finding
     from kernelbench.explaining import Explained
+    from kernelbench.explanations import CaseExplanation
     from kernelbench.listing import Listing
     from kernelbench.new_kernel import Written
 
@@ -172,9 +173,14 @@ def show_explanations(found: Iterable[Explained], *, as_json: bool) -> None:
         say(explanation.as_json([one.explanation for one in found]))
         return
     out = console()
+    shown: dict[str, list[CaseExplanation]] = {}
     for one in found:
+        shown.setdefault(one.suite.name, []).append(one.explanation)
         for part in explanation.case_parts(one.explanation, f"{one.suite.name}: {one.explanation.case}"):
             out.print(part)
+    for suite, cases in shown.items():
+        if len(cases) > 1 and any(one.evidence for one in cases):
+            out.print(explanation.claims_table(cases, f"{suite}: published explanations over all cases"))
     say(fill(explanation.NOTE, WIDTH))
 
 

@@ -83,6 +83,19 @@ def test_occupancy_needs_registers_and_a_gpu():
     assert Counted("case", "two", COUNTERS, shapes=(small, unknown), gpu=H200).value("occupancy") is None
 
 
+def test_blocks_that_are_resident_need_registers_and_a_gpu():
+    launch = LaunchShape("kernel", 132 * 8 * 5, 256, registers=32)  # 8 blocks fill a multiprocessor's 2048 places
+    names = ("blocks", "resident_blocks", "resident_warps", "waves")
+    one = Counted("case", "one", COUNTERS, shapes=(launch, LaunchShape("later", 1, 32, registers=32)), gpu=H200)
+    assert [one.value(name) for name in names] == [5280, 8, 64, 5]
+    few = Counted("case", "few", COUNTERS, shapes=(LaunchShape("kernel", 132, 320, registers=32),), gpu=H200)
+    assert [few.value(name) for name in names] == [132, 6, 10, pytest.approx(1 / 6)]
+    unknown = Counted("case", "unknown", COUNTERS, shapes=(LaunchShape("kernel", 10, 256),), gpu=H200)
+    assert [unknown.value(name) for name in names] == [10, None, None, None]
+    nowhere = Counted("case", "nowhere", COUNTERS, shapes=(launch,))
+    assert [nowhere.value(name) for name in names] == [5280, None, None, None]
+
+
 def test_metrics_are_described_for_people():
     for metric in METRICS.values():
         assert metric.meaning
@@ -101,7 +114,7 @@ def written(folder, *rows):
 
 
 def row(name, **more):
-    return {"case": "seq=16", "implementation": name, "role": "kernel", "status": "ok"} | more
+    return {"case": "seq=16", "operation": "softmax", "implementation": name, "role": "kernel", "status": "ok"} | more
 
 
 def test_counters_come_back_from_results(tmp_path):

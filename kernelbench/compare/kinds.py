@@ -48,7 +48,6 @@ from kernelbench.compare.measured import SAME, Measured, MeasuredCase
 from kernelbench.compare.orders import launch, level, order
 from kernelbench.compare.step import step
 from kernelbench.compare.verdicts import CaseVerdict, ClaimVerdict
-from kernelbench.counted import METRICS
 from kernelbench.records import Claim
 
 
@@ -191,22 +190,11 @@ def explanation(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdic
     outcome = verdicts.overall(cases)
     if outcome == "not measured":
         return unmeasured(claim, verdicts.unmeasured_reasons(cases), cases)
-    parts = "; ".join(_statement_text(statement, found) for statement in evidence.statements(claim))
+    parts = "; ".join(
+        f"{one.decision}: {one.statement.says} ({one.numbers})" for one in evidence.across(found) if one.seen
+    )
     sentence = f"Counted by the simulator on {verdicts.counted(cases)}: {parts}."
     return ClaimVerdict(claim.id, claim.title, outcome, sentence, tuple(cases))
-
-
-def _statement_text(statement: evidence.Statement, found: list[evidence.Evidence]) -> str:
-    """What was said, and on how many cases counters confirm it."""
-    own = [one for one in found if one.statement == statement and one.decision != "not visible here"]
-    if not own:
-        return f"not visible: {statement.says}"
-    confirmed = sum(one.decision == "confirmed" for one in own)
-    word = "confirmed" if confirmed == len(own) else f"confirmed on {confirmed} of {len(own)}" if confirmed else ""
-    lefts = verdicts.spread([one.left for one in own if one.left is not None], METRICS[statement.metric].text)
-    rights = verdicts.spread([one.right for one in own if one.right is not None], METRICS[statement.metric].text)
-    than = statement.than if isinstance(statement.than, str) else "stated"
-    return f"{word or 'contradicted'}: {statement.says} ({statement.of} {lefts}, {than} {rights})"
 
 
 KINDS: Mapping[str, Judge] = {

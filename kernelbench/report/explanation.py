@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from kernelbench import evidence
 from kernelbench.counted import METRICS, Counted
 from kernelbench.explanations import CaseExplanation, Line, Listing, Sentence
 from kernelbench.report import view
@@ -108,6 +109,22 @@ def evidence_table(explained: CaseExplanation) -> Table:
     for one in explained.evidence:
         word = Text(one.decision, STYLES[DECISIONS[one.decision]])
         table.add_row(Text(one.statement.claim), word, Text(f"{one.statement.says} ({one.text})"))
+    return table
+
+
+def claims_table(cases: Iterable[CaseExplanation], title: str) -> Table:
+    """Each published statement over all cases: how often it is confirmed, and the numbers from least to most."""
+    from rich.text import Text
+
+    table = new_table(title)
+    table.add_column("claim", overflow="fold", max_width=22)
+    table.add_column("counters", no_wrap=True)
+    table.add_column("cases", justify="right", no_wrap=True)
+    table.add_column("", overflow="fold")
+    for one in evidence.across(found for case in cases for found in case.evidence):
+        tone = DECISIONS.get(one.decision, "holds in part")
+        says = f"{one.statement.says} ({one.numbers})" if one.seen else one.statement.says
+        table.add_row(Text(one.statement.claim), Text(one.decision, STYLES[tone]), str(one.seen), Text(says))
     return table
 
 

@@ -46,6 +46,10 @@ def statement(of, relation, than, **more):
         ("times", "clean", {"factor": 3.2, "within": 0.01}, "contradicted"),
         ("times", "clean", {"factor": 2}, "contradicted"),
         ("times", 0, {}, "contradicted"),
+        ("at_most", 3.3, {}, "confirmed"),
+        ("at_most", 3.2, {}, "contradicted"),
+        ("at_most", "clean", {"factor": 4}, "confirmed"),
+        ("at_most", "clean", {}, "contradicted"),
         ("more", "another", {}, "not visible here"),
     ],
 )
@@ -66,12 +70,16 @@ def test_both_numbers_are_told():
         evidence.decide(statement("strided", "more", "clean"), case).text,
         evidence.decide(statement("strided", "times", "clean", factor=3), case).text,
         evidence.decide(statement("strided", "times", 1), case).text,
+        evidence.decide(statement("strided", "more", 2, factor=1.5), case).text,
+        evidence.decide(statement("strided", "at_most", 4), case).text,
         evidence.decide(statement("strided", "more", "gone"), case).text,
     ]
     assert texts == [
         "strided 3.30, clean 1.00",
         "strided 3.30, clean 1.00: 3.30 times, stated 3.00",
         "strided 3.30, stated 1.00",
+        "strided 3.30, stated at least 3.00",
+        "strided 3.30, stated at most 4.00",
         "gone: not counted on this case",
     ]
 
@@ -83,6 +91,32 @@ def test_what_has_nothing_to_count_is_not_visible():
     assert found.text.startswith("strided: nothing to count")
 
 
+# ---- Over several cases ----
+
+
+def test_what_cases_say_together():
+    collide, lean = statement("strided", "more", "clean"), statement("clean", "times", 1)
+    cases = [{"strided": counted("strided", ways), "clean": counted("clean")} for ways in (3.3, 2, 1)]
+    found = [evidence.decide(one, case) for case in [*cases, {}] for one in (collide, lean)]
+    assert [(one.decision, one.seen, one.numbers) for one in evidence.across(found)] == [
+        ("confirmed on 2 of 3", 3, "strided 1.00 to 3.30, clean 1.00"),
+        ("confirmed", 3, "clean 1.00, stated 1.00"),
+    ]
+    (gone,) = evidence.across([evidence.decide(collide, {})])
+    assert (gone.decision, gone.numbers) == ("not visible here", "")
+    (wrong,) = evidence.across([evidence.decide(collide, cases[2])])
+    assert wrong.decision == "contradicted"
+
+
+def test_statements_about_other_cases_are_left_out():
+    entry = {"says": "they collide", "of": "strided", "metric": "bank_conflicts", "relation": "more", "than": 1}
+    claim = Claim("id", "", "explanation", (), {"explanation": [entry | {"parameters": {"stride": 2}}]})
+    for key, said in (("n=64 dtype=float32 stride=2", ["confirmed"]), ("n=64 dtype=float32 stride=1", [])):
+        case = {"strided": Counted(key, "strided", counted("strided", 3.3).counters)}
+        assert [one.decision for one in evidence.decide_all([claim], case, {"strided"})] == said
+    assert [one.decision for one in evidence.decide_all([claim], {}, {"strided"})] == ["not visible here"]
+
+
 # ---- Schema ----
 
 
@@ -90,7 +124,7 @@ def test_what_has_nothing_to_count_is_not_visible():
     ("change", "problem"),
     [
         ({"metric": "bank_conflict"}, "explanation[0].metric: expected one of .*did you mean 'bank_conflicts'"),
-        ({"relation": "same"}, "explanation[0].relation: expected one of more, less, times"),
+        ({"relation": "same"}, "explanation[0].relation: expected one of more, less, at_most, times"),
         ({"than": ["clean"]}, "explanation[0].than: expected a name or number"),
         ({"than": -1}, "explanation[0].than: expected a name or number"),
         ({"factor": 0}, "explanation[0].factor: expected a positive number"),

@@ -53,9 +53,13 @@ def explained(example):
 
 
 def terminal(explained, title="softmax"):
+    return printed(*explanation.case_parts(explained, title))
+
+
+def printed(*parts):
     out = io.StringIO()
     console = Console(file=out, width=100, color_system=None)
-    for part in explanation.case_parts(explained, title):
+    for part in parts:
         console.print(part)
     assert max(map(len, out.getvalue().splitlines())) <= 100
     return " ".join(out.getvalue().split())
@@ -114,6 +118,17 @@ def test_page_shows_counts_beside_measured_times(example, explained):
 def test_page_without_counts_has_no_such_section(example):
     text = html.render(example.run, example.comparison, example.verdicts, Published())
     assert 'id="explanation"' not in text
+
+
+def test_what_all_cases_say_of_each_published_statement(explained):
+    (seen, *_) = explained.evidence
+    wrong = replace(seen, decision="contradicted", left=1.0)
+    gone = replace(seen, statement=replace(seen.statement, says="nobody saw it"), decision="not visible here")
+    cases = [explained, replace(explained, evidence=(wrong, gone))]
+    text = printed(explanation.claims_table(cases, "trees: published explanations over all cases"))
+    assert "trees: published explanations over all cases" in text
+    assert "confirmed on 1 of 2 2 they collide (tree_strided 1.00 to 3.30, naive" in text
+    assert "not visible here 0 nobody saw it" in text
 
 
 def test_json_has_every_metric(explained):
