@@ -114,7 +114,8 @@ def written(folder, *rows):
 
 
 def row(name, **more):
-    return {"case": "seq=16", "operation": "softmax", "implementation": name, "role": "kernel", "status": "ok"} | more
+    case = {"case": "seq=16", "operation": "softmax", "dtype": "float32", "shape": "16x16", "axis": -1}
+    return {**case, "implementation": name, "role": "kernel", "status": "ok"} | more
 
 
 def test_counters_come_back_from_results(tmp_path):
