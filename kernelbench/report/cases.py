@@ -22,6 +22,8 @@ SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 # Points: what a character of a tick's label takes, for one of its size, and the narrowest panel.
 CHARACTER = 0.66
 PANEL = 520
+LINE = 8.5  # and the height of a line of small text
+SLANTED = 0.64  # between two turned labels, of the distance of their ticks
 
 
 @dataclass(frozen=True)
@@ -129,20 +131,19 @@ def ticks(axis: Axes, layout: Layout, room: float | None = None) -> None:
     if not layout.captioned:
         _name_ticks(axis, list(layout.x.values()), [one.split(" ") for one in _labels(layout)], room)
         return
-    texts = [number_text(value) for one in layout.stretches for value in one.values]
+    texts = [number_text(value) if one.along else "" for one in layout.stretches for value in one.values]
     size = 8 if room <= 24 else 6.5
-    turned = max(map(len, texts)) * CHARACTER * size > 0.92 * PANEL / room
+    longest = max(map(len, texts)) * CHARACTER * size
+    turned = longest > 0.92 * PANEL / room
     axis.set_xticks(list(layout.x.values()), texts, fontsize=size, rotation=90 if turned else 0)
-    down = 5 + (max(map(len, texts)) * CHARACTER * size if turned else size) + 4
     for one in layout.stretches:
-        if one.along:
-            _caption(axis, layout, one, down)
+        _caption(axis, layout, one, 4 if not one.along else 9 + (longest if turned else size))
 
 
 def _caption(axis: Axes, layout: Layout, one: Stretch, down: float) -> None:
-    """What is varied, and below it what the cases of the stretch share."""
+    """What is varied, and below it what the cases of the stretch share; a case by itself has its label."""
     places = [layout.x[case] for case in one.cases]
-    lines = [one.along, *map(word_text, one.shared)]
+    lines = [one.along, *map(word_text, one.shared)] if one.along else one.values[0].split(" ")
     axis.annotate(
         "\n".join(lines), ((places[0] + places[-1]) / 2, 0), xycoords=("data", "axes fraction"), xytext=(0, -down),
         textcoords="offset points", ha="center", va="top", fontsize=7.5, color=style.SOFT, annotation_clip=False,
@@ -155,12 +156,13 @@ def _labels(layout: Layout) -> list[str]:
 
 
 def _name_ticks(axis: Axes, places: Sequence[float], labels: Sequence[Sequence[str]], room: float) -> None:
-    """A tick for each case, its words one below the other where that makes them fit, else turned."""
+    """A tick for each case, its words one below the other; turned where they would run into the next."""
     widest = max((len(word) for words in labels for word in words), default=0)
     turned = widest * CHARACTER * 8 > 0.95 * PANEL / room
+    stacked = not turned or max(map(len, labels), default=1) * LINE < SLANTED * PANEL / room
     axis.set_xticks(
         places,
-        [(" " if turned else "\n").join(words) for words in labels],
+        [("\n" if stacked else " ").join(words) for words in labels],
         fontsize=7 if turned else 8,
         rotation=40 if turned else 0,
         ha="right" if turned else "center",

@@ -122,7 +122,7 @@ def _ladder_charts(run: Run, comparison: pandas.DataFrame, published: Published)
         measured = sum(not panel.published for panel in shown)
         if measured:
             ids = ", ".join(claim.id for claim in ladder.claims)
-            some = f" {measured} of {cases} cases." if measured < cases else ""
+            some = f" {measured} of {cases} cases that are not near the floor." if measured < cases else ""
             hatched = " Hatched: published." if measured < len(shown) else ""
             caption = (
                 f"Median time, cold, in the published order ({ids}), and how many times as fast each step makes it. "

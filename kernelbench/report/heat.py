@@ -67,7 +67,7 @@ def heat_figure(panels: Sequence[Panel], names: Sequence[str], bold: Collection[
     from matplotlib.figure import Figure
 
     panels = [part for panel in panels for part in _parts(panel)]
-    height = 0.23 * len(names) + 1.1
+    height = 0.23 * len(names) + 1.3
     with style.settings():
         figure = Figure(figsize=(WIDTH, height * len(panels)), layout="constrained")
         axes = figure.subplots(len(panels), 1, squeeze=False)[:, 0]

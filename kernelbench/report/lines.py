@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 # Shares of a panel's width: what a character of a tick's label takes, and below what two ticks are one.
 LABEL_WIDTH = 0.0135
 SAME_PLACE = 0.012
+NEAR_END = 0.85  # from where on a line's end is joined to its name
 
 
 @dataclass(frozen=True)
@@ -147,6 +148,7 @@ def _name_lines(axis: Axes, rows: pandas.DataFrame) -> None:
     for line, place in zip(lines, places, strict=True):
         colour, points = line.get_color(), np.asarray(line.get_xydata())
         highlighted = colour not in (INK, MUTED)
+        reaches = axis.transData.transform(points[-1])[0] > box.x0 + NEAR_END * (box.x1 - box.x0)
         axis.annotate(
             str(line.get_label()),
             xy=(points[-1, 0], points[-1, 1]),
@@ -157,10 +159,11 @@ def _name_lines(axis: Axes, rows: pandas.DataFrame) -> None:
             fontweight="bold" if highlighted else "normal",
             color=SOFT if colour == MUTED else colour,
             annotation_clip=False,
+            # From a line that ends early, the way would lead through all others.
             arrowprops={
                 "arrowstyle": "-", "linewidth": 0.7 if highlighted else 0.5, "relpos": (0, 0.5),
                 "color": colour if highlighted else FAINT, "shrinkA": 0, "shrinkB": 4,
-            },
+            } if reaches else None,
         )  # fmt: skip
 
 

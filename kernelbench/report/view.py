@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -82,7 +83,7 @@ def records(table: pandas.DataFrame) -> list[dict[str, Any]]:
 def case_words(keys: Iterable[str]) -> dict[str, dict[str, str]]:
     """For each case key the fewest words that still tell the cases apart, as name and value.
 
-    Words that all cases share are left out; so is the shape where a suite's axes or parameters determine it.
+    Words that all cases share are left out; so is a shape that the axes or parameters of its case determine.
     """
     unique = list(dict.fromkeys(keys))
     every = {key: _named_words(key) for key in unique}
@@ -93,12 +94,14 @@ def case_words(keys: Iterable[str]) -> dict[str, dict[str, str]]:
         key: {name: value for name, value in words.items() if (name, value) not in shared}
         for key, words in every.items()
     }
-    # Sizes and parameters may determine the shape; an axis or a dtype does not.
+    # Sizes and parameters may determine the shape, for all cases that have the same ones; an axis or a dtype does not.
     short = {
         key: {name: value for name, value in words.items() if name != "shape" or not words.keys() - _WITHOUT_SIZE}
         for key, words in left.items()
     }
-    return short if len({tuple(words.items()) for words in short.values()}) == len(unique) else left
+    alike = Counter(tuple(words.items()) for words in short.values())
+    unclear = {tuple(words) for words in short.values() if alike[tuple(words.items())] > 1}
+    return {key: left[key] if tuple(words) in unclear else words for key, words in short.items()}
 
 
 def _named_words(key: str) -> dict[str, str]:

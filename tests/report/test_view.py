@@ -23,6 +23,17 @@ def test_case_labels_keep_the_shape_where_only_it_tells_cases_apart():
     assert list(view.case_labels(both).values()) == ["8x16", "9x16"]
 
 
+def test_case_labels_leave_out_a_shape_only_where_all_cases_with_the_same_axes_can_do_without():
+    sized = [f"n={n} shape={n} axis=-1 dtype=float32" for n in (7, 8)]
+    permuted = [
+        f"shape={shape} axis=-1 dtype=float32 permutation={p}" for shape, p in (("2x3", 10), ("4x5", 10), ("6", 0))
+    ]
+    labels = view.case_labels([*sized, *permuted, "shape=3x5 axis=-1 dtype=float32"])
+    assert list(labels.values()) == [
+        "n=7", "n=8", "2x3 permutation=10", "4x5 permutation=10", "6 permutation=0", "3x5",
+    ]  # fmt: skip
+
+
 def test_case_labels_of_a_single_case():
     assert view.case_labels(["seq=16 shape=8x16 axis=-1 dtype=float32"] * 2) == {
         "seq=16 shape=8x16 axis=-1 dtype=float32": "8x16"
