@@ -40,15 +40,16 @@ class Floor:
         below LEAST. By the median and a normal distribution: a few unsteady rows do not widen the bands of others."""
         if not len(self.seconds):
             return LEAST
-        nearest = np.argsort(np.abs(np.log(self.seconds / seconds)), kind="stable")[:NEAREST]
+        nearest = np.argsort(np.abs(np.log(self.seconds) - np.log(seconds)), kind="stable")[:NEAREST]
         usual = WITHIN_95 * float(np.median(self.apart[nearest]))
         return max(LEAST, usual, self.own.get(key, 0.0))
 
 
 def floor_of(run: Run, samples: Samples) -> Floor:
     """From the run's own A/A rows; without such, from the first half of each row's samples against the second."""
-    twins = (run.environment.get("self_test") or {}).get("twins") or {}
-    pairs = _aa_pairs(samples, twins)
+    test = run.environment.get("self_test")
+    twins = test.get("twins") if isinstance(test, Mapping) else None
+    pairs = _aa_pairs(samples, twins if isinstance(twins, Mapping) else {})
     if pairs:
         return _floor(f"its {len(pairs)} A/A rows", pairs)
     halves = {
@@ -77,7 +78,7 @@ def _aa_pairs(samples: Samples, twins: Mapping[str, str]) -> Pairs:
 
 def _floor(source: str, pairs: Pairs) -> Floor:
     medians = np.array([(np.median(one), np.median(other)) for one, other in pairs.values()])
-    seconds, apart = medians.mean(axis=1), np.abs(np.log(medians[:, 1] / medians[:, 0]))
+    seconds, apart = medians.mean(axis=1), np.abs(np.log(medians[:, 1]) - np.log(medians[:, 0]))
     return Floor(source, seconds, apart, dict(zip(pairs, apart.tolist(), strict=True)))
 
 
@@ -120,7 +121,7 @@ def drift_of(ceilings: Sequence[float | None], controls: Sequence[float]) -> flo
     """What moved with no kernel changed: the ceiling, and the middle of the `controls`, ln ratios of rows that run the
     same code in both runs. At most MOST_DRIFT."""
     known = [one for one in ceilings if one]
-    ceiling = abs(float(np.log(known[1] / known[0]))) if len(known) == 2 else 0.0
+    ceiling = abs(float(np.log(known[1]) - np.log(known[0]))) if len(known) == 2 else 0.0
     rows = abs(float(np.median(controls))) if len(controls) >= LEAST_CONTROLS else 0.0
     return min(max(ceiling, rows), MOST_DRIFT)
 
@@ -131,6 +132,6 @@ def _apart(values: Sequence[float | None]) -> float:
 
 
 def stated(run: Run, part: str, name: str) -> float | None:
-    """A number of environment.json; None where it has none."""
+    """A number above 0 of environment.json; None where it has none."""
     value = (run.environment.get(part) or {}).get(name)
-    return float(value) if isinstance(value, (int, float)) else None
+    return float(value) if isinstance(value, int | float) and value > 0 else None

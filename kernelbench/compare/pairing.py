@@ -15,6 +15,7 @@ from kernelbench.compare import noise
 from kernelbench.compare.between import code_state
 from kernelbench.results import Run
 
+LONGEST_S = 1e9  # of a sample; a file may say more
 TAIL = 0.025  # of a 95 % interval, on either side
 
 Times = Mapping[tuple[str, str], Mapping[str, Any]]  # rows of a case and implementation, by cache and method
@@ -54,8 +55,13 @@ def side_of(run: Run) -> Side:
     for row in run.rows.to_dict("records"):
         rows.setdefault((row["case"], row["implementation"]), {})[row["cache"], row["method"]] = row
     groups = run.samples.groupby(["case", "implementation", "cache", "method"], sort=False)["seconds"]
-    samples = {key: taken for key, group in groups if (taken := group.to_numpy(dtype=float)).min() > 0}
+    samples = {key: taken for key, group in groups if _is_sound(taken := group.to_numpy(dtype=float))}
     return Side(run, rows, samples, noise.floor_of(run, samples))
+
+
+def _is_sound(samples: np.ndarray) -> bool:
+    """Times that a mean of two cannot take out of what a number holds."""
+    return bool(samples.min() > 0 and samples.max() < LONGEST_S)
 
 
 def all_keys(first: Side, second: Side) -> list[tuple[str, str]]:
@@ -74,7 +80,7 @@ def matched(first: Side, second: Side, by_share: bool) -> tuple[list[Pair], list
         mine, theirs = first.rows.get((case, name), {}), second.rows.get((case, name), {})
         for at in dict.fromkeys((*mine, *theirs)):
             one, other = mine.get(at), theirs.get(at)
-            if one and other and _timed(one) and _timed(other) and not (by_share and at[0] != "cold"):
+            if one and other and _timed(one) and _timed(other) and (not by_share or _shared(one, other)):
                 pairs.append(_pair((case, name, *at), one, other, first, second, by_share))
             elif not _told_elsewhere(at, mine, theirs):
                 rest.append(_unmatched((case, name, *at), mine, theirs, by_share))
@@ -83,6 +89,10 @@ def matched(first: Side, second: Side, by_share: bool) -> tuple[list[Pair], list
 
 def _timed(row: Mapping[str, Any]) -> bool:
     return bool(row["status"] == "ok" and isfinite(row["median_s"]) and row["median_s"] > 0)
+
+
+def _shared(*rows: Mapping[str, Any]) -> bool:
+    return all(row["share_of_ceiling"] > 0 for row in rows)  # NaN, of warm rows, is not
 
 
 def _told_elsewhere(at: tuple[str, str], mine: Times, theirs: Times) -> bool:
@@ -102,8 +112,8 @@ def _pair(
     sizes = tuple(0 if part is None else len(part) for part in taken)
     value, low, high = _interval(one, other, *taken)
     # What a share divides by is the same for all samples of a row: ceiling over least traffic.
-    ceilings = [row["share_of_ceiling"] * row["median_s"] for row in (one, other)] if by_share else [1.0, 1.0]
-    scale = log(ceilings[0] / ceilings[1])
+    ceilings = [log(row["share_of_ceiling"]) + log(row["median_s"]) if by_share else 0.0 for row in (one, other)]
+    scale = ceilings[0] - ceilings[1]
     code = code_state(first.run, one, second.run, other)
     return Pair(key, one, other, (sizes[0], sizes[1]), value + scale, low + scale, high + scale, code)
 
@@ -116,17 +126,17 @@ def _interval(
     One measurement read twice, sample by sample the same, has no interval: it does not differ from itself.
     """
     if mine is not None and theirs is not None:
-        value = log(np.median(theirs) / np.median(mine))
+        value = log(np.median(theirs)) - log(np.median(mine))
         if np.array_equal(mine, theirs):
             return value, value, value
-        draws = np.log(statistics.bootstrap_medians(theirs, seed=2) / statistics.bootstrap_medians(mine, seed=1))
-        low, high = np.quantile(draws, [TAIL, 1 - TAIL])
+        draws = [np.log(statistics.bootstrap_medians(taken, seed)) for seed, taken in ((1, mine), (2, theirs))]
+        low, high = np.quantile(draws[1] - draws[0], [TAIL, 1 - TAIL])
         return value, min(float(low), value), max(float(high), value)
-    value = log(other["median_s"] / one["median_s"])
     ends = ("low_s", "median_s", "high_s")
+    (low, value, high), (low_other, value_other, high_other) = ([log(row[end]) for end in ends] for row in (one, other))
     if mine is theirs and all(one[end] == other[end] for end in ends):
-        return value, value, value
-    return value, log(other["low_s"] / one["high_s"]), log(other["high_s"] / one["low_s"])
+        return 0.0, 0.0, 0.0
+    return value_other - value, low_other - high, high_other - low
 
 
 def _unmatched(key: noise.Key, mine: Times, theirs: Times, by_share: bool) -> Row:
@@ -151,7 +161,7 @@ def _why_not(
     by_share: bool,
 ) -> str:
     if one and other and _timed(one) and _timed(other):
-        return "two GPUs are compared by share of the ceiling, which a warm time has none of"
+        return "two GPUs are compared by share of the ceiling, which this row does not have in both runs"
     if one and other and not _timed(one) and not _timed(other) and _state(one) == _state(other):
         return f"{_state(one)}, in both runs"
     texts = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from math import ceil, exp, isfinite, log
+from math import ceil, exp, isfinite, log, log1p
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from kernelbench.errors import InputError
 from kernelbench.results import Run
 
 CONTROLS = ("peer", "yardstick")  # roles whose code is not what a comparison of two runs is about
+LARGEST = 300.0  # ln; what lies beyond no run measured, but a file may say it
 SLOWER_CLOCK = 0.01  # of the SM clock, that is worth a remark
 
 
@@ -111,12 +112,13 @@ def _band(pair: Pair, sides: Sequence[Side], drift: float, clocks: Mapping[str, 
     rows = zip(sides, (pair.first, pair.second), strict=True)
     own = max(side.floor.at(pair.key, float(row["median_s"])) for side, row in rows)
     launches = 1 + max(str(row["launches"]).count("; ") for row in (pair.first, pair.second))
-    return own + drift + log(1 + clocks[pair.key[3]].seconds(launches) / pair.seconds)
+    return own + drift + log1p(clocks[pair.key[3]].seconds(launches) / pair.seconds)
 
 
 def _judged(pair: Pair, band: float) -> Row:
     verdict, factor = verdict_of(pair.value, pair.low, pair.high, band)
-    more = ceil((factor**2 - 1) * max(*pair.sizes, int(pair.first["samples"]))) if verdict == "UNSURE" else 0
+    taken = max(*pair.sizes, number(pair.first["samples"]) or 0)
+    more = ceil(min((factor**2 - 1) * taken, 2 * MOST_SAMPLES)) if verdict == "UNSURE" else 0
     remarks = list(_remarks(pair))
     if more > MOST_SAMPLES:
         remarks.insert(0, f"on the edge of its band: over {MOST_SAMPLES} more samples would be needed")
@@ -125,10 +127,10 @@ def _judged(pair: Pair, band: float) -> Row:
         "second_s": pair.second["median_s"],
         "first_share": number(pair.first["share_of_ceiling"]),
         "second_share": number(pair.second["share_of_ceiling"]),
-        "ratio": exp(pair.value),
-        "ratio_low": exp(pair.low),
-        "ratio_high": exp(pair.high),
-        "band": exp(band) - 1,
+        "ratio": _ratio(pair.value),
+        "ratio_low": _ratio(pair.low),
+        "ratio_high": _ratio(pair.high),
+        "band": _ratio(band) - 1,
         "verdict": verdict,
         "more_samples": more if 0 < more <= MOST_SAMPLES else None,
         "first_samples": pair.sizes[0],
@@ -138,6 +140,10 @@ def _judged(pair: Pair, band: float) -> Row:
         "second_status": "ok",
         "reason": "; ".join(remarks),
     }
+
+
+def _ratio(logarithm: float) -> float:
+    return exp(min(max(logarithm, -LARGEST), LARGEST))
 
 
 def verdict_of(value: float, low: float, high: float, band: float) -> tuple[Verdict, float]:
@@ -164,11 +170,11 @@ def _remarks(pair: Pair) -> Iterator[str]:
         if row["throttle"]:
             yield f"{side} run: throttled ({row['throttle']})"
     clocks = pair.first["sm_clock_hz"], pair.second["sm_clock_hz"]
-    if all(isfinite(clock) and clock > 0 for clock in clocks) and abs(log(clocks[1] / clocks[0])) > SLOWER_CLOCK:
+    if all(isfinite(clock) and clock > 0 for clock in clocks) and abs(log(clocks[1]) - log(clocks[0])) > SLOWER_CLOCK:
         yield f"SM clock {clocks[0] / 1e6:.0f} MHz in the first run, {clocks[1] / 1e6:.0f} MHz in the second"
-    if pair.first["bytes_moved"] != pair.second["bytes_moved"]:
-        traffic = [f"{row['bytes_moved']:.0f} B in the {side} run" for side, row in sides]
-        yield f"another least traffic: {', '.join(traffic)}"
+    moved = [number(row["bytes_moved"]) for _, row in sides]
+    if moved[0] != moved[1] and None not in moved:
+        yield f"another least traffic: {moved[0]:.0f} B in the first run, {moved[1]:.0f} B in the second"
 
 
 # ---- What is told of it --------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections import Counter
 from dataclasses import replace
@@ -259,7 +260,7 @@ def test_two_gpus_are_compared_by_share_of_the_ceiling(softmax: Run) -> None:
     assert all(row["ratio"] == pytest.approx(1, abs=1e-4) for row in cold)
     warm = [row for row in found.rows if row["cache"] == "warm"]
     assert {row["reason"] for row in warm} == {
-        "two GPUs are compared by share of the ceiling, which a warm time has none of"
+        "two GPUs are compared by share of the ceiling, which this row does not have in both runs"
     }
 
 
@@ -329,3 +330,14 @@ def test_only_and_cache_choose_rows(softmax: Run) -> None:
 
 def test_the_band_is_never_narrower_than_the_sampling(softmax: Run) -> None:
     assert all(row["band"] >= LEAST for row in compare_runs(softmax, softmax).rows if row["verdict"])
+
+
+def test_numbers_that_no_run_measured_end_in_no_traceback(softmax: Run) -> None:
+    rows = softmax.rows.copy()
+    timed = rows.index[rows["status"] == "ok"]
+    for number, index in enumerate(timed[:40]):
+        rows.loc[index, ["low_s", "median_s", "high_s"]] = [5e-324, 1e-300, 1.7e308][number % 3]
+    odd = with_samples(softmax, rows, softmax.samples.iloc[:0])
+    for pair in ((softmax, odd), (odd, softmax)):
+        found = compare_runs(*pair)
+        json.dumps(list(found.rows), allow_nan=False)
