@@ -271,7 +271,7 @@ def _keys(place: str, value: Any, required: Mapping[str, Check], optional: Mappi
 
 def _flag_problems(flags: Any) -> Iterator[str]:
     for flag in flags if isinstance(flags, list) else []:
-        if flag not in FLAGS:
+        if not isinstance(flag, str) or flag not in FLAGS:
             yield f"flags: unknown flag {flag!r:.80}{_nearest(flag, FLAGS)}"
 
 

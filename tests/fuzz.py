@@ -1,0 +1,393 @@
+"""Suites, ledgers and run folders from strangers, made up by the thousand: they are read, or it is said why not.
+
+    python tests/fuzz.py 20000              # inputs; all three kinds in turn
+    python tests/fuzz.py 20000 --seed 7 --kind run
+
+An input must not give a traceback, take more than 2 s, start a process, or lead to a write outside of the run's folder.
+Those that do are printed at the end, one for each place that they failed at, and the exit code is 1. Of runs everything
+is done that `compare` and `report` do; charts are drawn of every fiftieth.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import csv
+import gzip
+import io
+import json
+import os
+import shutil
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+from rich.text import Text
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from kernelbench import answers, columns, places
+from kernelbench.catalog import load_catalog
+from kernelbench.compare import computed_flags, figures_table, judge, read_ledger
+from kernelbench.errors import InputError, KernelbenchError
+from kernelbench.report.console import claims_table, comparison_table, limits_line, results_table
+from kernelbench.report.html import render
+from kernelbench.report.sources import Published
+from kernelbench.results import ENVIRONMENT_FILE, RESULTS_FILE, SAMPLES_FILE, read_run
+from kernelbench.screen import console
+from kernelbench.suite import read_suite, select_cases, select_implementations
+
+SLOWEST_S = 2.0  # of the processor, however busy the machine is
+DRAWN = 50  # of so many runs, one has its charts drawn
+EVIL = (
+    "=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "'=1", "<script>alert(1)</script>", '"><img src=x onerror=y>',
+    "javascript:alert(1)", "../../../etc/passwd", "/etc/passwd", "..", "a/b", "\\..\\x", "$(touch x)", "`x`", "; rm x",
+    "-Xcompiler", "--run", "@file", "\x1b[31mred", "\x1b]0;title\x07", "\u202ereversed", "\x00", "\ud800", "\x9b31m",
+    "[bold]x[/bold]", "[/]", "[link=x]y", ":smile:", "$\\frac{1}{2}$", "$x", "%s%n", "{0}", "{{7*7}}", "{% x %}",
+    "nan", "inf", "-inf", "1e999", "-0", "0", "1e-400", "9" * 30, "9" * 500, "true", "null", "", " ", "\n",
+    "a\nb", "x" * 3000,
+    "shape=0x0", "shape=4x axis=9", "seq==", "=", "axis=x", "dtype=", "ok", "wrong", "cold", "warm", "graph", "events",
+)  # fmt: skip
+SPICE = (
+    "!!python/object/apply:os.system [ls]", "&a [*a]", "*a", "<<: {a: 1}", "!x", "? ", "- - -", "{", "]", "|", ">",
+    "%YAML 9.9",
+    "---", "...", "1:1:1:1", "0b1", "0x1f", "0o7", "1_0", "2001-99-99", ".inf", ".nan", "~", "=", "!!binary x", "\t",
+    "\x85",
+)  # fmt: skip
+
+scalars = (
+    st.none() | st.booleans() | st.integers(-3, 70) | st.integers() | st.floats() | st.sampled_from((*EVIL, *SPICE))
+    | st.text(max_size=12)
+)  # fmt: skip
+nested = st.recursive(
+    scalars,
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5) | st.sampled_from(EVIL), inner, max_size=4)
+    ),
+    max_leaves=8,
+)
+edits = st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 10**6), nested), min_size=1, max_size=3)
+cuts = st.lists(
+    st.tuples(st.integers(0, 10**6), st.integers(0, 40), st.sampled_from((*EVIL, *SPICE)) | st.text(max_size=6)),
+    max_size=3,
+)
+
+
+# ---- Inputs: something that is right, with a few places changed -----------------------------------
+
+
+def places_of(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Every (holder, key) of a tree of lists and mappings."""
+    for key, one in list(value.items() if isinstance(value, dict) else enumerate(value)):
+        yield value, key
+        if isinstance(one, dict | list):
+            yield from places_of(one)
+
+
+def changed_tree(document: Any, wanted: list[tuple[int, int, Any]]) -> Any:
+    """A copy with some values replaced, removed, or put under other keys."""
+    tree = json.loads(json.dumps(document))
+    for where, how, value in wanted:
+        spots = list(places_of(tree))
+        if not spots:
+            return value
+        holder, key = spots[where % len(spots)]
+        if how % 5 == 0:
+            del holder[key]
+        elif how % 5 == 1 and isinstance(holder, dict) and isinstance(value, str):
+            holder[value] = holder.pop(key)
+        else:
+            holder[key] = value
+    return tree
+
+
+def changed_text(text: str, wanted: list[tuple[int, int, str]]) -> bytes:
+    """A copy with pieces cut out and others put in their place."""
+    for where, length, piece in wanted:
+        place = where % (len(text) + 1)
+        text = text[:place] + piece + text[place + length :]
+    return text.encode("utf-8", "surrogatepass")
+
+
+def as_yaml(tree: Any) -> str:
+    return str(yaml.safe_dump(tree, allow_unicode=True))
+
+
+# ---- Readers --------------------------------------------------------------------------------------
+
+
+class Suites:
+    def __init__(self, root: Path) -> None:
+        self.path = root / "suite.yaml"
+        self.catalog = load_catalog(specimens=True)
+        self.claims = read_ledger(places.LEDGER)
+        texts = [path.read_text() for path in sorted(places.SUITES.glob("*.yaml"))]
+        self.originals = [(text, yaml.safe_load(text)) for text in texts]
+
+    def inputs(self) -> st.SearchStrategy[Any]:
+        return st.tuples(st.integers(0, len(self.originals) - 1), edits | st.none(), cuts, scalars)
+
+    def put(self, given_: Any) -> None:
+        number, tree_edits, text_cuts, self.word = given_
+        text, tree = self.originals[number]
+        content = as_yaml(changed_tree(tree, tree_edits)) if tree_edits else text
+        self.path.write_bytes(changed_text(content, text_cuts))
+
+    def read(self) -> None:
+        suite = read_suite(self.path, self.catalog.operations, self.catalog.implementations, self.claims)
+        with contextlib.suppress(InputError):
+            select_cases(suite, [f"{self.word}"])
+        with contextlib.suppress(InputError):
+            select_implementations(suite, [f"{self.word}"])
+
+
+class Ledgers:
+    def __init__(self, root: Path) -> None:
+        self.folder = root / "ledger"
+        self.folder.mkdir()
+        texts = {path.stem: path.read_text() for path in sorted(places.LEDGER.glob("*.yaml"))}
+        self.originals = [(name, text, yaml.safe_load(text)) for name, text in texts.items()]
+        self.run = read_run(make_run(root / "sound"))
+
+    def inputs(self) -> st.SearchStrategy[Any]:
+        return st.tuples(st.integers(0, len(self.originals) - 1), edits | st.none(), cuts)
+
+    def put(self, given_: Any) -> None:
+        number, tree_edits, text_cuts = given_
+        name, text, tree = self.originals[number]
+        for path in self.folder.iterdir():
+            path.unlink()
+        content = as_yaml(changed_tree(tree, tree_edits)) if tree_edits else text
+        (self.folder / f"{name}.yaml").write_bytes(changed_text(content, text_cuts))
+
+    def read(self) -> None:
+        ledger = read_ledger(self.folder)
+        figures_table(ledger)
+        for claim in ledger.values():
+            computed_flags(claim)
+        verdicts = judge(self.run, ledger, list(ledger))
+        console_text(claims_table(verdicts))
+
+
+class Runs:
+    def __init__(self, root: Path) -> None:
+        self.folder = make_run(root / "run")
+        self.files = {
+            name: (self.folder / name).read_bytes() for name in (RESULTS_FILE, ENVIRONMENT_FILE, SAMPLES_FILE)
+        }
+        self.rows = list(csv.reader(io.StringIO(self.files[RESULTS_FILE].decode())))
+        self.samples = list(csv.reader(io.StringIO(gzip.decompress(self.files[SAMPLES_FILE]).decode())))
+        self.environment = json.loads(self.files[ENVIRONMENT_FILE])
+        self.read_so_far = DRAWN - 1  # the first one is drawn
+
+    def inputs(self) -> st.SearchStrategy[Any]:
+        which = st.sampled_from(("rows", "rows", "samples", "environment", "environment", "text"))
+        file = st.sampled_from((RESULTS_FILE, ENVIRONMENT_FILE, SAMPLES_FILE))
+        return st.tuples(which, edits, cuts, file)
+
+    def read(self) -> None:
+        run = read_run(self.folder)
+        found = answers.answer(run)
+        shown = (
+            results_table(run),
+            comparison_table(found.comparison, run),
+            limits_line(run),
+            claims_table(found.verdicts),
+        )
+        console_text(*shown)
+        render(run, found.comparison, found.verdicts, Published())
+        self.read_so_far += 1
+        self.drew = self.read_so_far % DRAWN == 0
+        if self.drew:
+            answers.report(found, None)
+
+    def put(self, given_: Any) -> None:
+        self.drew = False
+        which, tree_edits, text_cuts, file = given_
+        for path in self.folder.iterdir():
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        contents = dict(self.files)
+        if which == "rows":
+            contents[RESULTS_FILE] = self._table(self.rows, tree_edits)
+        elif which == "samples":
+            contents[SAMPLES_FILE] = gzip.compress(self._table(self.samples, tree_edits), 1)
+        elif which == "environment":
+            text = json.dumps(changed_tree(self.environment, tree_edits))
+            contents[ENVIRONMENT_FILE] = text.encode("utf-8", "surrogatepass")
+        else:
+            contents[file] = changed_text(contents[file].decode("latin-1"), text_cuts)
+        for name, content in contents.items():
+            (self.folder / name).write_bytes(content)
+
+    def _table(self, rows: list[list[str]], wanted: list[tuple[int, int, Any]]) -> bytes:
+        rows = [list(row) for row in rows]
+        for where, column, value in wanted:
+            row = rows[where % len(rows)]
+            row[column % len(row)] = value if isinstance(value, str) else json.dumps(value)
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows(rows)
+        return text.getvalue().encode("utf-8", "surrogatepass")
+
+
+KINDS: dict[str, Callable[[Path], Any]] = {"suite": Suites, "ledger": Ledgers, "run": Runs}
+SOUND = {"suite": (0, None, [], "seq=16"), "ledger": (0, None, []), "run": ("text", [], [], RESULTS_FILE)}
+
+
+def make_run(folder: Path) -> Path:
+    """A small run: two cases of the recorded run of softmax."""
+    source = places.RECORDED / "h200" / "softmax"
+    run = read_run(source)
+    keys = list(dict.fromkeys(run.rows["case"]))[1:4:2]
+    names = ["ft", "oneflow", "copy", "naive", "warp", "ft_as_published"]
+    folder.mkdir()
+    with (source / RESULTS_FILE).open(newline="") as file:
+        header, *rows = list(csv.reader(file))
+    case, name = header.index("case"), header.index("implementation")
+    kept = [row for row in rows if row[case] in keys and row[name] in names]
+    with (folder / RESULTS_FILE).open("w", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows([header, *kept])
+    samples = run.samples[run.samples["case"].isin(keys) & run.samples["implementation"].isin(names)]
+    samples = samples[samples["round"] < 5][columns.names(columns.SAMPLES)]
+    (folder / SAMPLES_FILE).write_bytes(gzip.compress(samples.to_csv(index=False).encode(), mtime=0))
+    environment = dict(run.environment)
+    environment["implementations"] = {one: environment["implementations"][one] for one in names[:3]}
+    environment["code"] = dict(list(environment.get("code", {}).items())[:2])
+    (folder / ENVIRONMENT_FILE).write_text(json.dumps(environment))
+    return folder
+
+
+def console_text(*parts: Any) -> str:
+    """As a terminal would get it; no character of it may be one that a terminal obeys."""
+    text = io.StringIO()
+    out = console()
+    out.file = text
+    for part in parts:
+        out.print(part)
+    printed = text.getvalue()
+    assert not [one for one in printed if one != "\n" and (ord(one) < 32 or 127 <= ord(one) < 160)], (
+        "a control character"
+    )
+    return printed
+
+
+# ---- The watch ------------------------------------------------------------------------------------
+
+
+class Watch:
+    """Notes every file that is opened for writing, renamed, linked or removed outside of `root`."""
+
+    def __init__(self, root: Path) -> None:
+        self.root, self.outside, self.on = str(root.resolve()), [], False
+        sys.addaudithook(self._see)
+
+    def _see(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if not self.on:
+            return
+        if event == "open":
+            path, _, flags = arguments
+            if not (flags or 0) & (os.O_WRONLY | os.O_RDWR | os.O_CREAT) or isinstance(path, int):
+                return
+            named = [path]
+        elif event in ("os.rename", "os.link", "os.symlink", "os.remove", "os.mkdir", "os.rmdir", "os.chmod"):
+            named = [one for one in arguments if isinstance(one, str | bytes | Path)]
+        elif event in ("os.system", "subprocess.Popen", "os.exec", "os.posix_spawn"):
+            self.outside.append(f"{event} {arguments!r:.200}")
+            return
+        else:
+            return
+        for one in named:
+            real = os.path.realpath(os.fsdecode(one))
+            if real != os.devnull and not real.startswith(self.root):
+                self.outside.append(f"{event} {real}")
+
+
+@dataclass
+class Outcome:
+    """What became of all inputs of a kind."""
+
+    read: int = 0
+    refused: int = 0
+    slowest_s: float = 0.0
+    failures: dict[str, str] = field(default_factory=dict)  # by place, the first input that failed there
+
+    def failed(self, place: str, text: str) -> None:
+        self.failures.setdefault(place, text)
+
+
+def fuzz(kind: str, inputs: int, root: Path, number: int = 0) -> Outcome:
+    """Read so many inputs of a kind; `number` seeds them."""
+    reader, watch, outcome = KINDS[kind](root), Watch(root), Outcome()
+
+    @seed(number)
+    @settings(
+        max_examples=inputs,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(reader.inputs())
+    def each(given_: Any) -> None:
+        reader.put(given_)
+        started = time.process_time()
+        watch.on = True
+        try:
+            reader.read()
+            outcome.read += 1
+        except KernelbenchError as error:
+            outcome.refused += 1
+            console_text(Text(str(error)))
+        except Exception as error:
+            frame = traceback.extract_tb(error.__traceback__)[-1]
+            place = f"{type(error).__name__} at {frame.filename}:{frame.lineno}"
+            outcome.failed(place, f"{traceback.format_exc()}\n{given_!r:.500}")
+        finally:
+            watch.on = False
+        took = time.process_time() - started
+        outcome.slowest_s = max(outcome.slowest_s, took)
+        if took > SLOWEST_S * (5 if getattr(reader, "drew", False) else 1):  # drawing takes as long for sound runs
+            outcome.failed("slow", f"{took:.1f} s: {given_!r:.500}")
+        if watch.outside:
+            outcome.failed(watch.outside[0], f"{watch.outside}: {given_!r:.500}")
+            watch.outside.clear()
+
+    reader.put(SOUND[kind])
+    reader.read()  # imports and makes what is made once
+    each()
+    return outcome
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("inputs", type=int)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--kind", choices=KINDS)
+    options = parser.parse_args()
+    failed: dict[str, str] = {}
+    kinds = [options.kind] if options.kind else list(KINDS)
+    for kind in kinds:
+        with tempfile.TemporaryDirectory() as folder:
+            started = time.perf_counter()
+            inputs = options.inputs // len(kinds)
+            found = fuzz(kind, inputs, Path(folder), options.seed)
+            each_ms = 1e3 * (time.perf_counter() - started) / inputs
+            told = f"{found.read} inputs read and {found.refused} refused, {each_ms:.1f} ms each"
+            print(
+                f"{kind}: {told}, the slowest {found.slowest_s:.2f} s; {len(found.failures)} places failed", flush=True
+            )
+            failed |= found.failures
+    for place, text in failed.items():
+        print(f"\n{place}\n{text}")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
