@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kernelbench import places
-from kernelbench.contracts import CountingDevice, Device
+from kernelbench.bench import Bench
 from kernelbench.errors import BuildError, InputError
 from kernelbench.planning import CasePlan, Planned, input_loads
 from kernelbench.progress import Progress
@@ -22,14 +22,12 @@ LIMITS_SOURCE = places.KERNELS / "common" / "limits.cu"
 
 
 def made_ready(
-    plans: Sequence[CasePlan], device: Device, compiler: Compiler, progress: Progress
+    plans: Sequence[CasePlan], bench: Bench, compiler: Compiler, progress: Progress
 ) -> tuple[tuple[CasePlan, ...], dict[str, Any]]:
     """`built` for a device; what the simulator needs is made beside it."""
-    architecture = device.properties.architecture
-    if not isinstance(device, CountingDevice):
-        return built(plans, compiler, architecture, progress)
+    architecture = bench.properties.architecture
     with ThreadPoolExecutor(1) as pool:
-        prepared = pool.submit(device.prepare)
+        prepared = pool.submit(bench.prepare)
         found = built(plans, compiler, architecture, progress)
         if prepared.done():
             prepared.result()  # raises what went wrong
@@ -57,6 +55,8 @@ def built(
         "seconds": round(time.monotonic() - started, 2),
         "flags": list(FLAGS),
     }
+    if compiler.environment:  # which changes what nvcc makes of the same flags
+        summary["variables"] = dict(compiler.environment)
 
     def ready(one: Planned) -> Planned:
         request = requests[one]
@@ -93,16 +93,15 @@ def machine_code_of(plans: Sequence[CasePlan]) -> dict[str, Any]:
     return machine_code_text(binaries.values())
 
 
-def measured_limits(device: Device, compiler: Compiler, progress: Progress) -> Limits:
+def measured_limits(bench: Bench, compiler: Compiler, progress: Progress) -> Limits:
     """Floor and ceiling of this GPU, now."""
     from kernelbench.build import BuildRequest, build
-    from kernelbench.measure.limits import measure_limits
 
-    request = BuildRequest(LIMITS_SOURCE, (), device.properties.architecture)
+    request = BuildRequest(LIMITS_SOURCE, (), bench.properties.architecture)
     binary = build({request}, compiler, places.cache())[request]
     if isinstance(binary, BuildError):
         raise binary
-    with progress.stage(f"Floor and ceiling of {device.name}", 1) as advance:
-        limits = measure_limits(device, binary)
+    with progress.stage(f"Floor and ceiling of {bench.name}", 1) as advance:
+        limits = bench.limits(binary)
         advance(1, "")
     return limits

@@ -20,12 +20,14 @@ from kernelbench.options import (
     FORM,
     FULL,
     GPU,
+    IN_PROCESS,
     KERNELS,
     NVCC,
     OWN_FOLDER,
     RUN,
     SEED,
     SUITES,
+    TIMEOUT,
 )
 
 
@@ -64,6 +66,8 @@ def cli() -> None:
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Folder of the run; one suite only.")
 @click.option("--no-report", is_flag=True, help="Do not write charts and the HTML page.")
 @FULL
+@TIMEOUT
+@IN_PROCESS
 @SEED
 @NVCC
 def run(suites: tuple[str, ...], no_report: bool, **options: Any) -> int:
@@ -152,6 +156,8 @@ def explain(suites: tuple[str, ...], gpu: str | None, lines: bool, form: str, **
     help="On the simulator: look for races, uninitialised reads and the like as well; runs every block.",
 )
 @FULL
+@TIMEOUT
+@IN_PROCESS
 @SEED
 @NVCC
 def check(suites: tuple[str, ...], **options: Any) -> int:
@@ -267,11 +273,10 @@ def doctor(nvcc: Path | None) -> int:
 
 
 def _request(suites: tuple[str, ...], options: dict[str, Any]) -> Any:
-    from kernelbench.pipeline import DEFAULT_SEED, Request
+    from kernelbench.pipeline import Request
 
-    if options.get("seed") is None:
-        options["seed"] = DEFAULT_SEED
-    return Request(suites=suites, arguments=tuple(sys.argv[1:]), **options)
+    given = {name: value for name, value in options.items() if value is not None}
+    return Request(suites=suites, arguments=tuple(sys.argv[1:]), **given)
 
 
 def main() -> None:

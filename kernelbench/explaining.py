@@ -11,6 +11,7 @@ from math import prod
 
 from kernelbench import pipeline, places
 from kernelbench.answers import claims_about
+from kernelbench.bench import Here, make_thorough
 from kernelbench.building import made_ready
 from kernelbench.catalog import load_catalog
 from kernelbench.contracts import CountingDevice
@@ -39,17 +40,20 @@ def explain(request: Request, gpu: str | None, progress: Progress, *, lines: boo
     """
     from kernelbench.build import find_compiler
     from kernelbench.compare import read_ledger
+    from kernelbench.devices import open_device
     from kernelbench.explain import explain_case, listings
 
     catalog, ledger = load_catalog(specimens=True, own=request.kernels), read_ledger(places.LEDGER)
     suites = pipeline.read_suites(request, catalog)
     properties = pipeline.gpu_properties(gpu or DEFAULT_GPU)
-    device = pipeline.opened(replace(request, device=f"simulated:{gpu or DEFAULT_GPU}"), progress)
+    bench = Here(open_device(f"simulated:{gpu or DEFAULT_GPU}"), catalog)
+    make_thorough(bench, full=request.full, strict=request.strict)
+    device = bench.device
     assert isinstance(device, CountingDevice)
     compiler = find_compiler(request.nvcc)
     for suite in suites:
         plans = plan_suite(suite, catalog, properties)
-        plans, _ = made_ready(plans, device, compiler, progress)
+        plans, _ = made_ready(plans, bench, compiler, progress)
         for plan in plans:
             operation = catalog.operations[plan.case.operation]
             claims = claims_about(ledger, operation.name, suite.name)

@@ -46,6 +46,18 @@ DEVICE = click.option(
     "--device", default="auto", show_default=True, help="auto, cuda, cuda:N, simulated or simulated:GPU."
 )
 FULL = click.option("--full", is_flag=True, help="On the simulator: run every block, however many there are.")
+TIMEOUT = click.option(
+    "--timeout",
+    "patience_s",
+    type=click.FloatRange(min=1),
+    metavar="SECONDS",
+    help="End a kernel that gives no sign of life for so long; only its rows fail.  [default: 60]",
+)
+IN_PROCESS = click.option(
+    "--in-process",
+    is_flag=True,
+    help="Use the GPU in this process, for debuggers and profilers: a kernel that crashes ends the run.",
+)
 SEED = click.option(
     "--seed", type=click.IntRange(0, 2**31 - 2), help="Of the random inputs; the default never changes."
 )

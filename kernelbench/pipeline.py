@@ -8,22 +8,24 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kernelbench import environment, places
 from kernelbench.answers import Answer, answer
+from kernelbench.bench import Bench, CaseLost, make_thorough
 from kernelbench.building import built, machine_code_of, made_ready, measured_limits
 from kernelbench.catalog import Catalog, load_catalog
-from kernelbench.contracts import CountingDevice, Device
-from kernelbench.errors import DeviceLost, InputError, NoDevice
+from kernelbench.errors import NoDevice
 from kernelbench.planning import CasePlan, plan_suite
 from kernelbench.progress import Progress, shares, total_weight
 from kernelbench.records import DeviceProperties, Limits, Operation, Result, Suite
 from kernelbench.results import Run, Store, read_run
 from kernelbench.rows import rows_of, samples_of
 from kernelbench.runs import expected_text, finished_keys, new_folder, resumed
+from kernelbench.worker import PATIENCE_S, open_bench
 
 if TYPE_CHECKING:
     from kernelbench.build import Compiler
@@ -49,6 +51,8 @@ class Request:
     kernels: Sequence[Path] = ()  # the user's own folders; their implementations join every suite of their operation
     full: bool = False  # on the simulator: every block of every grid
     strict: bool = False  # on the simulator: every check it knows
+    in_process: bool = False  # on a GPU: no worker, for debuggers and profilers
+    patience_s: float = PATIENCE_S  # of a kernel without a sign of life, until its process is ended
     arguments: Sequence[str] = ()  # the command line, for environment.json
 
 
@@ -61,37 +65,36 @@ def run(request: Request, progress: Progress) -> Iterator[Answer]:
 
     catalog = load_catalog(specimens=True, own=request.kernels)
     suites = read_suites(request, catalog)
-    device = opened(request, progress)
-    compiler = find_compiler(request.nvcc)
-    limits = None
-    if not isinstance(device, CountingDevice):
-        if expected := expected_text([suite.name for suite in suites]):
-            progress.say(expected)
-        limits = measured_limits(device, compiler, progress)
-    for suite in suites:
-        yield answer(run_suite(suite, request, catalog, device, compiler, limits, progress))
+    with closing(opened(request, catalog, progress)) as bench:
+        compiler, limits = find_compiler(request.nvcc), None
+        if not bench.counting:
+            if expected := expected_text([suite.name for suite in suites]):
+                progress.say(expected)
+            limits = measured_limits(bench, compiler, progress)
+        for suite in suites:
+            yield answer(run_suite(suite, request, catalog, bench, compiler, limits, progress))
 
 
 def run_suite(
     suite: Suite,
     request: Request,
     catalog: Catalog,
-    device: Device,
+    bench: Bench,
     compiler: Compiler,
     limits: Limits | None,
     progress: Progress,
 ) -> Run:
     """Plan, build and measure one suite; every finished case is on disk before the next begins."""
-    from kernelbench.measure.case import CaseRun, Settings
+    from kernelbench.measure.case import Settings
     from kernelbench.measure.rounds import QUICK, Precision
     from kernelbench.measure.timing import CACHES
 
     started = time.monotonic()
-    plans = plan_suite(suite, catalog, device.properties)
-    folder = request.out or new_folder(suite, device.name, resume=request.resume)
+    plans = plan_suite(suite, catalog, bench.properties)
+    folder = request.out or new_folder(suite, bench.name, resume=request.resume)
     state = environment.start_environment(suite, request.seed, request.arguments)
     state.update(
-        device=dict(device.environment()),
+        device=dict(bench.environment()),
         limits=environment.limits_text(limits) if limits else {},
         implementations=environment.implementations_text(one.implementation for plan in plans for one in plan.planned),
     )
@@ -100,7 +103,7 @@ def run_suite(
     store = Store(folder)
 
     plans = tuple(plan for plan in plans if plan.case.key not in finished)
-    plans, builds = made_ready(plans, device, compiler, progress)
+    plans, builds = made_ready(plans, bench, compiler, progress)
     state.update(
         builds=builds,
         flags=builds["flags"],
@@ -112,17 +115,15 @@ def run_suite(
     precision = QUICK if request.quick else Precision()
     caches = [cache for cache in CACHES if cache in (request.caches or suite.caches)]
     settings = Settings(request.seed, caches, precision, limits)
-    doing = "Counting" if isinstance(device, CountingDevice) else "Measuring"
-    with progress.stage(f"{doing} {suite.name} on {device.name}", total_weight(device, plans)) as advance:
+    doing = "Counting" if bench.counting else "Measuring"
+    with progress.stage(f"{doing} {suite.name} on {bench.name}", total_weight(bench.counting, plans)) as advance:
         for plan in plans:
-            operation = catalog.operations[plan.case.operation]
-            case_run, done = CaseRun(device, operation, plan), shares(advance, device, plan)
+            operation, done = catalog.operations[plan.case.operation], shares(advance, bench.counting, plan)
             try:
-                case_run.run(settings, done)
-            except DeviceLost:
-                _append(store, suite, operation, case_run.ordered(), limits)
+                _append(store, suite, operation, bench.run(plan, settings, done), limits)
+            except CaseLost as error:
+                _append(store, suite, operation, error.results, limits)
                 raise
-            _append(store, suite, operation, case_run.ordered(), limits)
             done(1.0)
     state.update(finished=environment.now(), wall_s=round(time.monotonic() - started, 1))
     store.write_environment(state)
@@ -137,36 +138,32 @@ def _append(store: Store, suite: Suite, operation: Operation, results: Sequence[
 def check(request: Request, progress: Progress) -> Iterator[Result]:
     """Verify every implementation on every case, and time nothing."""
     from kernelbench.build import find_compiler
-    from kernelbench.measure.case import CaseRun, Settings
+    from kernelbench.measure.case import Settings
 
     catalog = load_catalog(specimens=True, own=request.kernels)
     suites = read_suites(request, catalog)
-    device = opened(request, progress)
-    compiler = find_compiler(request.nvcc)
-    for suite in suites:
-        plans = plan_suite(suite, catalog, device.properties)
-        plans, _ = made_ready(plans, device, compiler, progress)
-        with progress.stage(f"Checking {suite.name} on {device.name}", total_weight(device, plans)) as advance:
-            for plan in plans:
-                operation, done = catalog.operations[plan.case.operation], shares(advance, device, plan)
-                yield from CaseRun(device, operation, plan).run(Settings(request.seed), done)
-                done(1.0)
+    with closing(opened(request, catalog, progress)) as bench:
+        compiler = find_compiler(request.nvcc)
+        for suite in suites:
+            plans = plan_suite(suite, catalog, bench.properties)
+            plans, _ = made_ready(plans, bench, compiler, progress)
+            title = f"Checking {suite.name} on {bench.name}"
+            with progress.stage(title, total_weight(bench.counting, plans)) as advance:
+                for plan in plans:
+                    done = shares(advance, bench.counting, plan)
+                    yield from bench.run(plan, Settings(request.seed), done)
+                    done(1.0)
 
 
-def opened(request: Request, progress: Progress) -> Device:
+def opened(request: Request, catalog: Catalog, progress: Progress) -> Bench:
     """The device asked for, told how thorough to be; says so where the simulator stands in for a GPU."""
-    from kernelbench.devices import open_device
-
-    device = open_device(request.device)
-    if isinstance(device, CountingDevice):
-        device.full, device.strict = request.full, request.strict
-        if request.device == "auto":
-            progress.say(f"No GPU here: {device.name} executes the kernels and counts what they do; nothing is timed.")
-        return device
-    for option, given in (("--full", request.full), ("--strict", request.strict)):
-        if given:
-            raise InputError(f"{option}: {device.name} runs every block and watches none; add --device simulated")
-    return device
+    bench = open_bench(
+        request.device, catalog, request.kernels, in_process=request.in_process, patience_s=request.patience_s
+    )
+    make_thorough(bench, full=request.full, strict=request.strict)
+    if bench.counting and request.device == "auto":
+        progress.say(f"No GPU here: {bench.name} executes the kernels and counts what they do; nothing is timed.")
+    return bench
 
 
 # ---- without a GPU -------------------------------------------------------------------------------

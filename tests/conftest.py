@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kernelbench import build, devices, pipeline, places
+from kernelbench import build, devices, pipeline, places, worker
+from kernelbench.bench import Here
 from kernelbench.build import Compiler
+from kernelbench.catalog import load_catalog
 from kernelbench.records import Arrays, Limits
 from tests.build.conftest import FAKE_NVCC
 from tests.fake_gpu import FakeDevice
@@ -122,6 +124,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     ):
         monkeypatch.setattr(places, name, root / place)
     monkeypatch.setattr(devices, "open_device", lambda name: device)
+    monkeypatch.setattr(worker, "Worker", lambda opener, own, _: Here(opener(), load_catalog(specimens=True, own=own)))
     monkeypatch.setattr(build, "find_compiler", lambda nvcc=None: compiler)
     monkeypatch.setattr(pipeline, "measured_limits", lambda *arguments: LIMITS)
     monkeypatch.chdir(root)

@@ -19,10 +19,12 @@ ROOMS = {"suite", "build", "devices", "simt", "measure", "compare", "report", "e
 # Floors above the rooms, upwards; all other modules of the package are the ground that rooms stand on.
 ABOVE = {
     "answers": 2,
+    "bench": 2,
     "building": 2,
     "comparing": 2,
     "doctor": 2,
     "standings": 2,
+    "worker": 2,
     "listing": 2,
     "pipeline": 3,
     "explaining": 3,

@@ -36,10 +36,12 @@ class Settings:
 
 
 class CaseRun:
-    """The walk of one case over all its implementations."""
+    """The walk of one case over all its implementations. `sign` hears whose turn it is, '' for nobody's."""
 
-    def __init__(self, device: Device, operation: Operation, plan: CasePlan) -> None:
-        self.device, self.operation, self.plan = device, operation, plan
+    def __init__(
+        self, device: Device, operation: Operation, plan: CasePlan, sign: Callable[[str], None] = lambda name: None
+    ) -> None:
+        self.device, self.operation, self.plan, self.sign = device, operation, plan, sign
         self.results: dict[str, Result] = {}
         self.counters: dict[str, tuple[LaunchCounters, ...]] = {}  # of those that were right, by name
 
@@ -53,7 +55,10 @@ class CaseRun:
             if settings.precision and contenders and not counting:
                 self._place(setup, contenders, settings.seed + 1)
                 ready = [contender for contender in contenders if not contender.failure]
-                CaseMeasurement(setup, settings.caches, settings.precision, settings.seed + 1, progress).run(ready)
+                measurement = CaseMeasurement(
+                    setup, settings.caches, settings.precision, settings.seed + 1, progress, self.sign
+                )
+                measurement.run(ready)
             for contender in contenders:
                 self._finish(contender, settings)
         except DeviceLost as error:
@@ -109,6 +114,7 @@ class CaseRun:
     def _prepare(self, contender: Contender, placements: Sequence[Arrays]) -> None:
         """Make a contender ready at further places; what goes wrong costs its own row only."""
         planned = self._planned(contender)
+        self.sign(planned.implementation.name)
         try:
             contender.executables += [self._executable(planned, arrays) for arrays in placements]
         except DeviceLost:
@@ -128,10 +134,12 @@ class CaseRun:
         """Run and check each implementation once; those that are right go on."""
         contenders = []
         for number, planned in enumerate(self.plan.planned, start=1):
+            self.sign(planned.implementation.name)
             contender = self._verify(setup, planned, seed)
             if contender is not None:
                 contenders.append(contender)
             progress(number / len(self.plan.planned))
+        self.sign("")
         return contenders
 
     def _verify(self, setup: Setup, planned: Planned, seed: int) -> Contender | None:

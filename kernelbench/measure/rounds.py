@@ -90,7 +90,9 @@ class CaseMeasurement:
         precision: Precision,
         seed: int,
         progress: Callable[[float], None] = lambda share: None,
+        sign: Callable[[str], None] = lambda name: None,
     ) -> None:
+        self.sign = sign
         self.setup, self.device = setup, setup.device
         self.caches, self.precision = caches, precision.over(len(setup.placements))
         self.seed, self.progress = seed, progress
@@ -131,6 +133,7 @@ class CaseMeasurement:
         self.flush_graph = FlushGraph(self.device.clock)
         for contender in contenders:
             if pilots.get(contender.implementation.name, float("inf")) < GRAPH_UP_TO * GRAPH_BELOW_S:
+                self.sign(contender.implementation.name)
                 try:
                     tracks.append(_Track(contender, GraphTimer(self.device.clock, contender.executables)))
                 except DeviceLost:
@@ -230,6 +233,7 @@ class CaseMeasurement:
 
     def _attempt(self, contender: Contender, action: Callable[[], float]) -> float | None:
         """`action`, or None with the failure noted; a lost device ends the case."""
+        self.sign(contender.implementation.name)
         try:
             return action()
         except DeviceLost:

@@ -1,0 +1,144 @@
+"""What a kernel can do to the process that measures it, and what becomes of the others."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kernelbench.catalog import Catalog, load_catalog
+from kernelbench.errors import DeviceError, NoDevice
+from kernelbench.measure.case import PLACEMENTS, Settings
+from kernelbench.measure.rounds import Precision
+from kernelbench.planning import CasePlan, Planned
+from kernelbench.records import Case, Result
+from kernelbench.worker import Worker
+from tests import worker_devices
+from tests.conftest import CALLS
+
+CASE = Case("softmax", (4, 8), -1, "float32")
+TIMED = Settings(1, ("cold",), Precision(least_samples=20, most_samples=20))
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of kernels that are names only: the device knows what they do."""
+    folder = tmp_path_factory.mktemp("kernels")
+    (folder / "softmax").mkdir()
+    calls = CALLS.format(names=tuple(worker_devices.KERNELS), role="kernel")
+    (folder / "softmax" / "calls.py").write_text(calls)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def catalog(own: Path) -> Catalog:
+    return load_catalog(specimens=True, own=[own])
+
+
+@pytest.fixture
+def start(own: Path) -> Iterator[Callable[..., Worker]]:
+    made: list[Worker] = []
+
+    def starting(opener: Callable[[], Any] = worker_devices.device, patience_s: float = 60) -> Worker:
+        made.append(Worker(opener, [own], patience_s))
+        return made[-1]
+
+    yield starting
+    for one in made:
+        one.close()
+
+
+def run(worker: Worker, catalog: Catalog, *names: str, settings: Settings = TIMED) -> dict[str, Result]:
+    found = catalog.implementations["softmax"]
+    plan = CasePlan(CASE, tuple(Planned(found[name]) for name in names), ("x",))
+    results = worker.run(plan, settings, lambda share: None)
+    assert [one.implementation.name for one in results] == list(names)
+    return {one.implementation.name: one for one in results}
+
+
+def test_a_worker_measures_like_the_process_itself(start: Callable[..., Worker], catalog: Catalog) -> None:
+    worker, shares = start(), []
+    assert (worker.name, worker.properties.multiprocessors, worker.counting) == ("Fake GPU", 132, False)
+    assert worker.environment()["name"] == "Fake GPU"
+    found = catalog.implementations["softmax"]
+    plan = CasePlan(CASE, (Planned(found["good"]),), ("x",))
+    (result,) = worker.run(plan, TIMED, shares.append)
+    assert (result.status, result.case, result.implementation) == ("ok", CASE, found["good"])
+    assert len(result.measurements[0].samples_s) == PLACEMENTS + 1
+    assert shares, "progress comes through"
+
+
+@pytest.mark.parametrize(
+    ("name", "patience_s", "reason"),
+    [
+        ("crashes", 60, "its process ended by SIGSEGV"),
+        ("exits", 60, "its process ended with exit code 3"),
+        ("hangs", 6, "no sign of life for 6 s: its process was ended (--timeout)"),
+        ("hangs_later", 6, "no sign of life for 6 s: its process was ended (--timeout)"),
+        ("loses", 60, "launching loses: an illegal memory access was encountered"),
+        ("loses_later", 60, "launching loses: an illegal memory access was encountered"),
+        ("refuses", 60, "launching refuses: too many resources requested for launch"),
+    ],
+)
+def test_a_bad_kernel_costs_its_own_row(
+    start: Callable[..., Worker], catalog: Catalog, name: str, patience_s: float, reason: str
+) -> None:
+    worker = start(patience_s=patience_s)
+    before = worker._process.pid
+    results = run(worker, catalog, "good", name, "other")
+    assert (results[name].status, results[name].reason) == ("failed", reason)
+    assert [results[one].status for one in ("good", "other")] == ["ok", "ok"]
+    assert all(len(results[one].measurements[0].samples_s) == PLACEMENTS + 1 for one in ("good", "other"))
+    assert (worker._process.pid == before) == (name == "refuses"), "nothing is measured where something went wrong"
+    assert run(worker, catalog, "other")["other"].status == "ok", "and the next case goes on"
+
+
+def test_several_bad_kernels_of_a_case_each_cost_their_row(start: Callable[..., Worker], catalog: Catalog) -> None:
+    results = run(start(patience_s=6), catalog, "crashes", "good", "hangs", "loses", "exits")
+    assert [one.status for one in results.values()] == ["failed", "ok", "failed", "failed", "failed"]
+    assert "SIGSEGV" in results["crashes"].reason
+
+
+def test_what_nobody_in_particular_did_costs_the_case(start: Callable[..., Worker], catalog: Catalog) -> None:
+    worker = start(worker_devices.without_memory)
+    results = run(worker, catalog, "good", "other")
+    assert {(one.status, one.reason) for one in results.values()} == {("failed", "its process ended with exit code 9")}
+
+
+def test_a_device_that_does_not_open_is_the_same_error_as_without_a_worker(start: Callable[..., Worker]) -> None:
+    with pytest.raises(NoDevice, match="none here"):
+        start(worker_devices.none)
+    with pytest.raises(DeviceError, match="exit code 7"):
+        start(worker_devices.dies)
+
+
+def test_a_worker_that_was_killed_between_cases_is_replaced(start: Callable[..., Worker], catalog: Catalog) -> None:
+    worker = start()
+    assert worker._process.pid is not None
+    os.kill(worker._process.pid, signal.SIGKILL)
+    worker._process.join(10)
+    results = run(worker, catalog, "good")
+    assert results["good"].reason == "its process ended by SIGKILL", "the case that found it dead says so"
+    assert run(worker, catalog, "good")["good"].status == "ok"
+
+
+def test_a_worker_ends_with_its_parent() -> None:
+    code = (
+        "from kernelbench.worker import Worker\nfrom tests import worker_devices\nimport os\n"
+        "if __name__ == '__main__':\n    worker = Worker(worker_devices.device, (), 60)\n"
+        "    print(worker._process.pid, flush=True)\n    os.kill(os.getpid(), 9)\n"
+    )
+    root = Path(__file__).resolve().parent.parent
+    command = [sys.executable, "-c", code]
+    script = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=60, check=False)
+    worker, until = int(script.stdout), time.monotonic() + 10
+    while Path(f"/proc/{worker}").exists() and time.monotonic() < until:
+        time.sleep(0.1)
+    assert not Path(f"/proc/{worker}").exists()

@@ -1,0 +1,73 @@
+"""Devices for a worker's process: kernels that take it down, and devices that do not open."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from kernelbench.errors import DeviceError, DeviceLost, NoDevice
+from kernelbench.records import Arrays
+from tests.fake_gpu import FakeDevice
+
+
+def softmax(arrays: Arrays) -> None:
+    powers = np.exp(arrays["x"] - arrays["x"].max(axis=-1, keepdims=True))
+    arrays["y"][...] = powers / powers.sum(axis=-1, keepdims=True)
+
+
+def hangs(arrays: Arrays) -> None:
+    time.sleep(1000)
+
+
+def crashes(arrays: Arrays) -> None:
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def exits(arrays: Arrays) -> None:
+    os._exit(3)
+
+
+def loses(arrays: Arrays) -> None:
+    raise DeviceLost("launching loses: an illegal memory access was encountered")
+
+
+def refuses(arrays: Arrays) -> None:
+    raise DeviceError("launching refuses: too many resources requested for launch")
+
+
+class Later:
+    """Right at first, and then what `then` does: in the rounds, not in the verification."""
+
+    def __init__(self, then: Callable[[Arrays], None]) -> None:
+        self.then, self.runs = then, 0
+
+    def __call__(self, arrays: Arrays) -> None:
+        self.runs += 1
+        (softmax if self.runs < 10 else self.then)(arrays)
+
+
+KERNELS = {"good": softmax, "other": softmax, "hangs": hangs, "crashes": crashes, "exits": exits, "loses": loses}
+KERNELS |= {"refuses": refuses, "hangs_later": Later(hangs), "loses_later": Later(loses)}
+
+
+def device() -> FakeDevice:
+    return FakeDevice({name: (kernel, 50e-6, 5e-6) for name, kernel in KERNELS.items()})
+
+
+def none() -> FakeDevice:
+    raise NoDevice("No CUDA device: none here")
+
+
+def dies() -> FakeDevice:
+    os._exit(7)
+
+
+def without_memory() -> FakeDevice:
+    """Whose arrays take the process down before anybody's turn has come."""
+    made = device()
+    made.allocate = lambda specs: os._exit(9)  # type: ignore[method-assign,assignment,return-value]
+    return made
