@@ -20,17 +20,16 @@ class Written:
 
     ranges: Array
 
-    def mask(self, start: int, stop: int) -> Array | None:
-        """Which elements from `start` to `stop` were written, as booleans; None for all of them."""
+    def places(self, start: int, stop: int) -> Array | None:
+        """Which elements from `start` to `stop` were written, counted from `start`; None for all of them."""
         first = np.searchsorted(self.ranges[:, 1], start, "right")
         last = np.searchsorted(self.ranges[:, 0], stop, "left")
         inside = np.clip(self.ranges[first:last] - start, 0, stop - start)
         if len(inside) == 1 and inside[0, 1] - inside[0, 0] == stop - start:
             return None
-        steps = np.zeros(stop - start + 1, np.int8)
-        steps[inside[:, 0]] += 1  # ranges lie apart, so no start and no stop is there twice
-        steps[inside[:, 1]] -= 1
-        return np.cumsum(steps[:-1], dtype=np.int8).astype(bool)
+        lengths = inside[:, 1] - inside[:, 0]
+        before = np.cumsum(lengths) - lengths  # ranges lie apart and in order, and so do their elements
+        return np.arange(lengths.sum()) + np.repeat(inside[:, 0] - before, lengths)
 
     def rows(self, row_elements: int) -> Array:
         """Rows that hold any of it, as ranges."""
@@ -58,11 +57,11 @@ def pieces(ranges: Iterable[tuple[int, int]], rows_at_a_time: int, most_rows: in
     yield from chosen
 
 
-def placed(found: Differences, mask: Array | None) -> Differences:
-    """Differences of the elements that a mask chose, their first place counted among all elements."""
-    if mask is None or found.first is None:
+def placed(found: Differences, places: Array | None) -> Differences:
+    """Differences of the elements at these places, their first place counted among all elements."""
+    if places is None or found.first is None:
         return found
-    return replace(found, first=int(np.flatnonzero(mask)[found.first]))
+    return replace(found, first=int(places[found.first]))
 
 
 def _merged(ranges: Array) -> Array:

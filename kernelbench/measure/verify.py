@@ -143,11 +143,11 @@ def check_outputs(setup: Setup, implementation: Implementation, outputs: Arrays,
             if spec.role == "output":
                 got, wanted = part.of(outputs[spec.name]).reshape(-1), expected[spec.name].reshape(-1)
                 offset = part.start * (got.size // (part.stop - part.start))
-                mask = written[spec.name].mask(offset, offset + got.size) if spec.name in written else None
-                if mask is not None:
-                    got, wanted = got[mask], wanted[mask]
+                places = written[spec.name].places(offset, offset + got.size) if spec.name in written else None
+                if places is not None:
+                    got, wanted = got[places], wanted[places]
                 if got.size:
-                    found = sample.placed(setup.device.compare(got, spec.dtype, wanted, tolerance), mask)
+                    found = sample.placed(setup.device.compare(got, spec.dtype, wanted, tolerance), places)
                     errors.add(spec, offset, int(got.size), found)
     first = f"{errors.mismatches} of {errors.elements} elements wrong, first {errors.first}"
     return Check(

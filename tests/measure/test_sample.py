@@ -1,0 +1,34 @@
+"""What of a sampled run is looked at."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kernelbench.differences import Differences
+from kernelbench.measure.sample import Written, placed
+
+WRITTEN = Written(np.array([[2, 5], [7, 9], [12, 20]]))
+
+
+@pytest.mark.parametrize(
+    ("start", "stop", "places"),
+    [
+        (0, 10, [2, 3, 4, 7, 8]),
+        (4, 8, [0, 3]),
+        (5, 7, []),
+        (20, 30, []),
+        (12, 20, None),  # all of them
+        (13, 18, None),
+        (11, 21, [1, 2, 3, 4, 5, 6, 7, 8]),
+    ],
+)
+def test_places_that_were_written(start: int, stop: int, places: list[int] | None) -> None:
+    found = WRITTEN.places(start, stop)
+    assert (None if found is None else found.tolist()) == places
+
+
+def test_the_first_difference_is_placed_among_all_elements() -> None:
+    found = Differences(1, first=3, got=0.0, expected=1.0, max_absolute=1.0, max_relative=1.0)
+    assert placed(found, WRITTEN.places(0, 10)).first == 7
+    assert placed(found, None).first == 3
