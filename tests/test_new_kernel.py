@@ -1,0 +1,210 @@
+"""`kernelbench new`, and folders of kernels outside the package."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kernelbench import places
+from kernelbench.catalog import load_catalog
+from kernelbench.devices.known import known_gpu
+from kernelbench.errors import InputError, Unsupported
+from kernelbench.new_kernel import new_kernel
+from kernelbench.planning import plan_case
+from kernelbench.records import Case, LaunchPlan
+
+Command = Callable[..., tuple[int, str, str]]
+H200 = known_gpu("h200")
+CATALOG = load_catalog()
+LOOPS = ("copy", "latency_hiding")  # operations whose kernels are all made in loops
+CASE = Case("softmax", (32, 64, 16, 16), -1, "float32")
+
+
+@pytest.mark.parametrize("operation", [name for name in CATALOG.operations if name not in LOOPS])
+def test_what_is_written_is_launched_as_the_kernel_that_it_is_a_copy_of(operation: str, tmp_path: Path) -> None:
+    written = new_kernel(f"{operation}/mine", folder=tmp_path)
+    found = load_catalog(own=[tmp_path])
+    own, start = found.implementations[operation]["mine"], found.implementations[operation][written.start]
+    case = Case(operation, (8, 64, 16, 16), -1, "float32")
+    assert start.plan is not None
+    assert start.source is not None
+    assert own.plan is not None
+    try:
+        expected = start.plan(case, H200)
+    except Unsupported as error:
+        with pytest.raises(Unsupported, match=f"^{error}$"):
+            own.plan(case, H200)
+        return
+    old, new = f"{operation}_{start.source.stem}", f"{operation}_mine"
+    renamed = [replace(one, entry=one.entry.replace(old, new)) for one in expected.launches]
+    assert own.plan(case, H200) == replace(expected, launches=tuple(renamed))
+    source = written.source.read_text()
+    assert all(new in one.entry for one in renamed)
+    assert new in source
+    assert old not in source
+    assert written.plan.read_text().count("Implementation(\n") == 1
+    assert ast.get_docstring(ast.parse(written.plan.read_text()))
+
+
+@pytest.mark.parametrize("operation", LOOPS)
+def test_an_operation_without_a_kernel_to_copy_says_so(operation: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="has none to start from"):
+        new_kernel(f"{operation}/mine", folder=tmp_path)
+
+
+def test_it_starts_from_the_kernel_that_is_named(tmp_path: Path) -> None:
+    assert new_kernel("softmax/mine", "oneflow", tmp_path).start == "oneflow"
+    assert "oneflow_warp.cuh" in (tmp_path / "softmax" / "mine.cu").read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "start", "expected"),
+    [
+        ("softmax", None, "expected OPERATION/NAME"),
+        ("softmax/", None, "expected OPERATION/NAME"),
+        ("softmax/../x", None, "expected OPERATION/NAME"),
+        ("../softmax/x", None, "expected OPERATION/NAME"),
+        ("/etc/x", None, "expected OPERATION/NAME"),
+        ("softmax/X", None, "expected OPERATION/NAME"),
+        ("softmax/x;y", None, "expected OPERATION/NAME"),
+        ("softmax/" + "x" * 65, None, "expected OPERATION/NAME"),
+        ("sofmax/mine", None, "unknown operation 'sofmax'; did you mean 'softmax'?"),
+        ("softmax/naive", None, "is taken"),
+        ("softmax/operation", None, "is taken"),
+        ("softmax/mine", "torch", "--from torch: it has no .cu to copy"),
+        ("softmax/mine", "nobody", "--from nobody: there is none of this name"),
+    ],
+)
+def test_what_cannot_be_written_says_why(name: str, start: str | None, expected: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        new_kernel(name, start, tmp_path / "kernels")
+    assert expected in str(caught.value)
+    assert list(tmp_path.iterdir()) == [], "nothing was written"
+
+
+def test_a_file_that_is_there_is_never_overwritten(tmp_path: Path) -> None:
+    new_kernel("softmax/mine", folder=tmp_path)
+    with pytest.raises(InputError, match="is taken"):
+        new_kernel("softmax/mine", folder=tmp_path)
+    (tmp_path / "softmax" / "other.cu").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(InputError, match=r"other\.cu: is there already"):
+        new_kernel("softmax/other", folder=tmp_path)
+    assert not (tmp_path / "elsewhere").exists()
+
+
+# ---- --kernels -----------------------------------------------------------------------------------
+
+PLAN = """\
+from kernelbench.records import Implementation, Launch, LaunchPlan, Origin, Scalar
+
+def plan(case, device):
+    {body}
+
+IMPLEMENTATIONS = (Implementation("{name}", "mine", Origin("me"), plan=plan),)
+"""
+GOOD = 'return LaunchPlan((Launch("k", (1, 1, 1), (32, 1, 1), ("x", "y")),))'
+
+
+def own(folder: Path, body: str = GOOD, name: str = "mine") -> Path:
+    kernels = folder / "own" / "softmax"
+    kernels.mkdir(parents=True, exist_ok=True)
+    (kernels / f"{name}.py").write_text(PLAN.format(body=body, name=name))
+    (kernels / f"{name}.cu").write_text("")
+    return kernels.parent
+
+
+def test_own_kernels_join_the_suites_of_their_operation(command: Command, tmp_path: Path) -> None:
+    folder = own(tmp_path)
+    code, out, err = command("plan", "softmax", "--kernels", folder, "--only", "mine,naive", "--filter", "seq=16")
+    assert (code, err) == (0, "")
+    assert "k<<<1, 32>>>" in out
+    code, out, _ = command("list", "kernels", "--kernels", folder)
+    assert code == 0
+    assert any(line.split()[:2] == ["softmax", "mine"] for line in out.splitlines())
+    code, _, err = command("plan", "softmax", "--only", "mine")
+    assert code == 2, "without the option they are not there"
+    assert "no implementation 'mine'" in err
+
+
+def test_a_name_that_is_taken_is_refused_with_both_places(command: Command, tmp_path: Path) -> None:
+    folder = own(tmp_path, name="naive")
+    code, _, err = command("plan", "softmax", "--kernels", folder)
+    assert code == 2
+    assert "implementation 'naive' is defined in" in err
+    assert str(places.KERNELS / "softmax" / "naive.py") in err
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("import nothing_of_this_name\n", "mine.py:1: cannot be imported: ModuleNotFoundError"),
+        ("\n\nif True\n", "mine.py:3: cannot be imported: SyntaxError"),
+        ("import sys\nsys.exit(0)\n", "mine.py:2: cannot be imported: SystemExit"),
+        ("x = 1\n", "mine.py: expected IMPLEMENTATIONS"),
+    ],
+)
+def test_a_mistake_in_a_file_is_one_line_with_its_place(
+    text: str, expected: str, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = own(tmp_path)
+    (folder / "softmax" / "mine.py").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    code, out, err = command("check", "softmax", "--kernels", "own")
+    assert (code, out) == (2, "")
+    assert err.startswith(f"own/softmax/{expected}")
+    assert len(err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("folder", ["nowhere", "empty", "kernels"])
+def test_a_folder_that_is_none_of_kernels_is_refused(folder: str, command: Command, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    code, _, err = command("plan", "softmax", "--kernels", places.KERNELS if folder == "kernels" else tmp_path / folder)
+    assert code == 2
+    assert {"nowhere": "no such folder", "empty": "no kernels here", "kernels": "kernelbench's own"}[folder] in err
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("return case.colums", "softmax/mine.py:4: its plan raised AttributeError: "),
+        ("raise SystemExit(3)", "softmax/mine.py:4: its plan raised SystemExit: 3"),
+        ("return None", "its plan returned NoneType, expected LaunchPlan"),
+        ('return LaunchPlan((Launch("k", 1, 32, ("x", "y")),))', "grid must be three whole numbers, got 1"),
+        ('return LaunchPlan((Launch("k", (1, 1, 1), (16.0, 1, 1), ("x",)),))', "block must be three whole numbers"),
+        (
+            'return LaunchPlan((Launch("k", (1, 1, 1), (32, 1, 1), ("x", Scalar("int32", 2**31))),))',
+            "Scalar('int32', 2147483648): expected -2147483648 to 2147483647",
+        ),
+        ('return LaunchPlan((Launch("k", (1, 1, 1), (32, 1, 1), (Scalar("int", 1),)),))', "Scalar('int', 1): expected"),
+    ],
+)
+def test_a_plan_that_is_wrong_costs_its_row_and_says_where(body: str, expected: str, tmp_path: Path) -> None:
+    catalog = load_catalog(own=[own(tmp_path, body)])
+    planned = plan_case(CASE, catalog.operations["softmax"], catalog.implementations["softmax"]["mine"], H200)
+    assert planned.status == "failed"
+    assert expected in planned.reason
+    assert planned.plan is None
+
+
+def test_a_mistake_in_an_operation_of_ones_own_is_told_with_its_place(tmp_path: Path) -> None:
+    folder = tmp_path / "own" / "twice"
+    folder.mkdir(parents=True)
+    text = (places.KERNELS / "relu" / "operation.py").read_text().replace('name="relu"', 'name="twice"')
+    (folder / "operation.py").write_text(
+        text.replace("    if case.dtype not in", "    case.nothing\n    if case.dtype not in")
+    )
+    operation = load_catalog(own=[tmp_path / "own"]).operations["twice"]
+    with pytest.raises(InputError, match=r"twice/operation\.py:\d+: its arrays raised AttributeError"):
+        operation.arrays(replace(CASE, operation="twice"))
+
+
+def test_a_host_call_is_a_plan(tmp_path: Path) -> None:
+    body = 'from kernelbench.records import HostCall; return LaunchPlan(host=HostCall("f", ("x", "y")))'
+    catalog = load_catalog(own=[own(tmp_path, body)])
+    planned = plan_case(CASE, catalog.operations["softmax"], catalog.implementations["softmax"]["mine"], H200)
+    assert (planned.status, planned.reason) == ("ok", "")
+    assert isinstance(planned.plan, LaunchPlan)
