@@ -23,6 +23,7 @@ _KEYS = (
     "title", "description", "operation", *_BLOCK_KEYS, "cases", "implementations", "baseline", "claims", "caches",
     "step", "leaves_out",
 )  # fmt: skip
+_FILE_NAME = re.compile(r"\w[\w .+-]{0,99}")  # it names the folder of a run
 _CLAIM = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
@@ -42,6 +43,8 @@ def read_suite(
     problems = Problems(_short(path))
     fields = Fields(read_document(path, problems), _KEYS, "", problems)
     fields.require("title")
+    if not _FILE_NAME.fullmatch(path.stem):
+        problems.add(0, "a suite's file is named by letters, digits, spaces and _.+-, a letter or digit first")
     suite = Suite(
         name=path.stem,
         path=path,

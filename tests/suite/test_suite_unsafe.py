@@ -67,3 +67,14 @@ def test_messages_never_carry_what_a_terminal_obeys(problems):
     found = problems('title: t\n"ax\\u202Eis": 1\n\'' + "y" * 900 + "': 1\n")
     assert "2: text holds the control character '\\u202e'" in found
     assert all(len(line) < 300 for line in found)
+
+
+@pytest.mark.parametrize("name", ["-x", "a;b", "$(touch x)", "a\nb", ".hidden", "x" * 101, "a\x1b[31m"])
+def test_a_files_name_that_would_be_a_strange_folder_is_refused(name, catalog, tmp_path):
+    from kernelbench.errors import InputError
+    from kernelbench.suite import read_suite
+
+    path = tmp_path / f"{name}.yaml"
+    path.write_text("title: t\n")
+    with pytest.raises(InputError, match="a suite's file is named by"):
+        read_suite(path, catalog.operations, catalog.implementations, ())
