@@ -43,7 +43,8 @@ def run(tmp_path: Path) -> Path:
     ("name", "value"),
     [
         ("N", "1 -Xcompiler -fplugin=x"), ("N", "1;touch x"), ("N", "$(touch x)"), ("N", "`x`"), ("N", '"'),
-        ("N", "a,b"), ("N", "@file"), ("N", "-include /etc/passwd"), ("N", ""), ("N", "x" * 300), ("N", "1\n2"), ("N=1 -run", 1),
+        ("N", "a,b"), ("N", "@file"), ("N", "-include /etc/passwd"), ("N", ""), ("N", "x" * 300), ("N", "1\n2"),
+        ("N=1 -run", 1),
         ("-run", 1), ("", 1), ("N,M", 1), ("N", 1.5), ("N", None), (7, 1), ("É", 1),
     ],
 )  # fmt: skip
