@@ -11,6 +11,7 @@ from kernelbench.contracts import CountingDevice
 from kernelbench.differences import Differences
 from kernelbench.records import Array, Arrays, ArraySpec
 
+GAP_ELEMENTS = 2**16  # of the largest array; a gap up to that costs less than to begin with another range behind it
 MOST_ELEMENTS = 2**25  # of the largest array, verified for one implementation; rows beyond are left out evenly
 
 
@@ -42,10 +43,12 @@ def written_of(device: CountingDevice, specs: Sequence[ArraySpec], outputs: Arra
     return {name: Written(ranges) for name, ranges in found.items() if ranges is not None}
 
 
-def row_ranges(written: Mapping[str, Written], outputs: Arrays, split: int) -> Array:
-    """Rows of [split, -1] that any output was written in, as ranges in order and apart."""
+def row_ranges(written: Mapping[str, Written], outputs: Arrays, split: int, row_elements: int) -> Array:
+    """Rows of [split, -1] that any output was written in, as ranges in order and apart, and small gaps between them.
+
+    `row_elements`: of the largest array."""
     rows = [one.rows(outputs[name].size // split) for name, one in written.items()]
-    return _merged(np.concatenate(rows))
+    return _merged(np.concatenate(rows), GAP_ELEMENTS // row_elements)
 
 
 def pieces(ranges: Iterable[tuple[int, int]], rows_at_a_time: int, most_rows: int) -> Iterator[tuple[int, int]]:
@@ -64,12 +67,12 @@ def placed(found: Differences, places: Array | None) -> Differences:
     return replace(found, first=int(places[found.first]))
 
 
-def _merged(ranges: Array) -> Array:
-    """Ranges in order, those that touch or overlap made one."""
+def _merged(ranges: Array, gap: int) -> Array:
+    """Ranges in order, those that are no more than `gap` apart made one."""
     ranges = ranges[np.argsort(ranges[:, 0], kind="stable")]
     if not len(ranges):
         return ranges
     ends = np.maximum.accumulate(ranges[:, 1])
-    first = np.concatenate(([True], ranges[1:, 0] > ends[:-1]))
+    first = np.concatenate(([True], ranges[1:, 0] > ends[:-1] + gap))
     last = np.concatenate((first[1:], [True]))
     return np.stack((ranges[first, 0], ends[last]), axis=1)

@@ -177,7 +177,7 @@ def _parts(setup: Setup) -> Iterator[Part]:
 def _sampled_parts(setup: Setup, outputs: Arrays, written: Mapping[str, Written]) -> Iterator[Part]:
     """Those ranges that hold what was written."""
     split, row = _split(setup), _row_elements(setup)
-    ranges = sample.row_ranges(written, outputs, split)
+    ranges = sample.row_ranges(written, outputs, split, row)
     step, most = max(1, _slice_elements(setup) // row), max(1, sample.MOST_ELEMENTS // row)
     for start, stop in sample.pieces(ranges.tolist(), step, most):
         yield Part(start, stop, split)

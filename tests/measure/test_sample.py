@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kernelbench.differences import Differences
-from kernelbench.measure.sample import Written, placed
+from kernelbench.measure.sample import GAP_ELEMENTS, Written, placed, row_ranges
 
 WRITTEN = Written(np.array([[2, 5], [7, 9], [12, 20]]))
 
@@ -32,3 +32,20 @@ def test_the_first_difference_is_placed_among_all_elements() -> None:
     found = Differences(1, first=3, got=0.0, expected=1.0, max_absolute=1.0, max_relative=1.0)
     assert placed(found, WRITTEN.places(0, 10)).first == 7
     assert placed(found, None).first == 3
+
+
+@pytest.mark.parametrize(
+    ("row_elements", "ranges"),
+    [
+        (1, [[0, GAP_ELEMENTS + 20], [3 * GAP_ELEMENTS, 3 * GAP_ELEMENTS + 10]]),
+        (
+            2 * GAP_ELEMENTS,
+            [[0, 10], [GAP_ELEMENTS + 10, GAP_ELEMENTS + 20], [3 * GAP_ELEMENTS, 3 * GAP_ELEMENTS + 10]],
+        ),
+    ],
+)
+def test_rows_with_little_between_them_are_looked_at_together(row_elements: int, ranges: list[list[int]]) -> None:
+    starts = np.array([0, GAP_ELEMENTS + 10, 3 * GAP_ELEMENTS])
+    written = {"y": Written(np.stack((starts, starts + 10), axis=1))}
+    outputs = {"y": np.zeros(4 * GAP_ELEMENTS, np.int8)}
+    assert row_ranges(written, outputs, 4 * GAP_ELEMENTS, row_elements).tolist() == ranges
