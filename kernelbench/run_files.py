@@ -153,6 +153,16 @@ _IMPLEMENTATION = _record(summary=_text, role=_text, arithmetic=_text, origin=_O
 _ENTRY: Check = lambda one: (  # noqa: E731 - beside the others
     isinstance(one, dict) and _text(one.get("hash")) and isinstance(one.get("instructions"), int)
 )
+_PART = _record(
+    **dict.fromkeys(("name", "operation", "case", "unfused", "fused"), _text),
+    calls=lambda value: type(value) is int and 1 <= value <= 2**31,
+)
+_STEP: Check = lambda value: (  # noqa: E731
+    isinstance(value, dict)
+    and _text(value.get("leaves_out"))
+    and isinstance(value.get("parts"), list)
+    and all(map(_PART, value["parts"]))
+)
 _KNOWN: Mapping[str, tuple[Check, str]] = {
     **dict.fromkeys(("kernelbench", "git_commit", "title", "baseline", "started", "finished"), (_text, "a text")),
     "suite": (_name, "the name of a suite"),
@@ -166,9 +176,22 @@ _KNOWN: Mapping[str, tuple[Check, str]] = {
     "limits": (_limits, "a mapping of names to seconds and rates above 0"),
     "implementations": (_mapping_of(_IMPLEMENTATION), "a mapping of names to summary, role, arithmetic, origin"),
     "builds": (_record(), "a mapping"),
+    "self_test": (_record(twins=_mapping_of(_text)), "a mapping, its twins names to names"),
+    "step": (_STEP, "a mapping with leaves_out and a list of parts"),
     "code": (_mapping_of(_mapping_of(_ENTRY)), "a mapping of binaries to entries to hash and instructions"),
 }
-_HOLDERS = ("claims", "resumed", "versions", "device", "limits", "implementations", "builds", "code")  # never null
+_HOLDERS = (
+    "claims",
+    "resumed",
+    "versions",
+    "device",
+    "limits",
+    "implementations",
+    "builds",
+    "code",
+    "step",
+    "self_test",
+)  # never null
 
 
 # ---- Writing -------------------------------------------------------------------------------------

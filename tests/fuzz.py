@@ -37,7 +37,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from kernelbench import answers, columns, places
 from kernelbench.catalog import load_catalog
 from kernelbench.compare import computed_flags, figures_table, judge, read_ledger
+from kernelbench.compare.runs import compare_runs
 from kernelbench.errors import InputError, KernelbenchError
+from kernelbench.report import changes_text
+from kernelbench.report.changes_table import changes_table
 from kernelbench.report.console import claims_table, comparison_table, limits_line, results_table
 from kernelbench.report.html import render
 from kernelbench.report.sources import Published
@@ -74,7 +77,7 @@ nested = st.recursive(
     ),
     max_leaves=8,
 )
-edits = st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 10**6), nested), min_size=1, max_size=3)
+edits = st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 10**6), nested), min_size=1, max_size=2)
 cuts = st.lists(
     st.tuples(st.integers(0, 10**6), st.integers(0, 40), st.sampled_from((*EVIL, *SPICE)) | st.text(max_size=6)),
     max_size=3,
@@ -155,7 +158,7 @@ class Ledgers:
         self.folder.mkdir()
         texts = {path.stem: path.read_text() for path in sorted(places.LEDGER.glob("*.yaml"))}
         self.originals = [(name, text, yaml.safe_load(text)) for name, text in texts.items()]
-        self.run = read_run(make_run(root / "sound"))
+        self.run = read_run(make_run(root / "sound", "h200"))
 
     def inputs(self) -> st.SearchStrategy[Any]:
         return st.tuples(st.integers(0, len(self.originals) - 1), edits | st.none(), cuts)
@@ -178,57 +181,60 @@ class Ledgers:
 
 
 class Runs:
+    """Of a GPU and of the simulator; the first is also compared with itself as it was."""
+
     def __init__(self, root: Path) -> None:
-        self.folder = make_run(root / "run")
-        self.files = {
-            name: (self.folder / name).read_bytes() for name in (RESULTS_FILE, ENVIRONMENT_FILE, SAMPLES_FILE)
-        }
-        self.rows = list(csv.reader(io.StringIO(self.files[RESULTS_FILE].decode())))
-        self.samples = list(csv.reader(io.StringIO(gzip.decompress(self.files[SAMPLES_FILE]).decode())))
-        self.environment = json.loads(self.files[ENVIRONMENT_FILE])
-        self.read_so_far = DRAWN - 1  # the first one is drawn
+        self.folder = root / "run"
+        self.folder.mkdir()
+        made = [make_run(root / device, device) for device in ("h200", "simulated")]
+        made.append(make_step(root / "step"))
+        self.originals = [{path.name: path.read_bytes() for path in folder.iterdir()} for folder in made]
+        self.sound = read_run(made[0])
+        self.read_so_far, self.drew = DRAWN - 1, False  # the first one is drawn
 
     def inputs(self) -> st.SearchStrategy[Any]:
-        which = st.sampled_from(("rows", "rows", "samples", "environment", "environment", "text"))
-        file = st.sampled_from((RESULTS_FILE, ENVIRONMENT_FILE, SAMPLES_FILE))
-        return st.tuples(which, edits, cuts, file)
+        which = st.sampled_from((RESULTS_FILE, RESULTS_FILE, SAMPLES_FILE, ENVIRONMENT_FILE, ENVIRONMENT_FILE, "text"))
+        further = st.dictionaries(
+            st.sampled_from(("step", "self_test", "limits", "code", "resumed")), nested, max_size=1
+        )
+        return st.tuples(st.integers(0, len(self.originals) - 1), which, edits, cuts, further)
+
+    def put(self, given_: Any) -> None:
+        number, which, tree_edits, text_cuts, further = given_
+        for path in self.folder.iterdir():
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        contents = dict(self.originals[number])
+        if which == RESULTS_FILE:
+            contents[which] = self._table(contents[which], tree_edits)
+        elif which == SAMPLES_FILE and which in contents:
+            contents[which] = gzip.compress(self._table(gzip.decompress(contents[which]), tree_edits), 1)
+        elif which == ENVIRONMENT_FILE:
+            tree = changed_tree({**json.loads(contents[which]), **further}, tree_edits)
+            contents[which] = json.dumps(tree).encode("utf-8", "surrogatepass")
+        else:
+            name = list(contents)[len(text_cuts) % len(contents)]
+            contents[name] = changed_text(contents[name].decode("latin-1"), text_cuts)
+        for name, content in contents.items():
+            (self.folder / name).write_bytes(content)
 
     def read(self) -> None:
+        self.drew = False
         run = read_run(self.folder)
         found = answers.answer(run)
-        shown = (
-            results_table(run),
-            comparison_table(found.comparison, run),
-            limits_line(run),
-            claims_table(found.verdicts),
-        )
-        console_text(*shown)
+        times = (results_table(run), comparison_table(found.comparison, run), limits_line(run))
+        console_text(*times, claims_table(found.verdicts))
         render(run, found.comparison, found.verdicts, Published())
         self.read_so_far += 1
         self.drew = self.read_so_far % DRAWN == 0
         if self.drew:
             answers.report(found, None)
+        for first, second in ((run, self.sound), (self.sound, run)):
+            changes = compare_runs(first, second)
+            console_text(changes_table(changes))
+            changes_text.as_markdown(changes, 0.02)
 
-    def put(self, given_: Any) -> None:
-        self.drew = False
-        which, tree_edits, text_cuts, file = given_
-        for path in self.folder.iterdir():
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
-        contents = dict(self.files)
-        if which == "rows":
-            contents[RESULTS_FILE] = self._table(self.rows, tree_edits)
-        elif which == "samples":
-            contents[SAMPLES_FILE] = gzip.compress(self._table(self.samples, tree_edits), 1)
-        elif which == "environment":
-            text = json.dumps(changed_tree(self.environment, tree_edits))
-            contents[ENVIRONMENT_FILE] = text.encode("utf-8", "surrogatepass")
-        else:
-            contents[file] = changed_text(contents[file].decode("latin-1"), text_cuts)
-        for name, content in contents.items():
-            (self.folder / name).write_bytes(content)
-
-    def _table(self, rows: list[list[str]], wanted: list[tuple[int, int, Any]]) -> bytes:
-        rows = [list(row) for row in rows]
+    def _table(self, content: bytes, wanted: list[tuple[int, int, Any]]) -> bytes:
+        rows = list(csv.reader(io.StringIO(content.decode())))
         for where, column, value in wanted:
             row = rows[where % len(rows)]
             row[column % len(row)] = value if isinstance(value, str) else json.dumps(value)
@@ -238,15 +244,15 @@ class Runs:
 
 
 KINDS: dict[str, Callable[[Path], Any]] = {"suite": Suites, "ledger": Ledgers, "run": Runs}
-SOUND = {"suite": (0, None, [], "seq=16"), "ledger": (0, None, []), "run": ("text", [], [], RESULTS_FILE)}
+SOUND = {"suite": (0, None, [], "seq=16"), "ledger": (0, None, []), "run": (0, "text", [], [], {})}
 
 
-def make_run(folder: Path) -> Path:
+def make_run(folder: Path, device: str = "h200") -> Path:
     """A small run: two cases of the recorded run of softmax."""
-    source = places.RECORDED / "h200" / "softmax"
+    source = places.RECORDED / device / "softmax"
     run = read_run(source)
     keys = list(dict.fromkeys(run.rows["case"]))[1:4:2]
-    names = ["ft", "oneflow", "copy", "naive", "warp", "ft_as_published"]
+    names = ["ft", "oneflow", "copy", "naive", "tree_modulo", "ft_as_published"]
     folder.mkdir()
     with (source / RESULTS_FILE).open(newline="") as file:
         header, *rows = list(csv.reader(file))
@@ -254,12 +260,26 @@ def make_run(folder: Path) -> Path:
     kept = [row for row in rows if row[case] in keys and row[name] in names]
     with (folder / RESULTS_FILE).open("w", newline="") as file:
         csv.writer(file, lineterminator="\n").writerows([header, *kept])
-    samples = run.samples[run.samples["case"].isin(keys) & run.samples["implementation"].isin(names)]
-    samples = samples[samples["round"] < 5][columns.names(columns.SAMPLES)]
-    (folder / SAMPLES_FILE).write_bytes(gzip.compress(samples.to_csv(index=False).encode(), mtime=0))
+    if not run.simulated:
+        samples = run.samples[run.samples["case"].isin(keys) & run.samples["implementation"].isin(names)]
+        samples = samples[samples["round"] < 5][columns.names(columns.SAMPLES)]
+        (folder / SAMPLES_FILE).write_bytes(gzip.compress(samples.to_csv(index=False).encode(), mtime=0))
     environment = dict(run.environment)
     environment["implementations"] = {one: environment["implementations"][one] for one in names[:3]}
     environment["code"] = dict(list(environment.get("code", {}).items())[:2])
+    environment["self_test"] = {"twins": {"naive": "tree_modulo"}}  # as if they were the same
+    (folder / ENVIRONMENT_FILE).write_text(json.dumps(environment))
+    return folder
+
+
+def make_step(folder: Path) -> Path:
+    """A small run whose two cases are the parts of a step."""
+    run = read_run(make_run(folder))
+    parts = [
+        {"name": f"part {key}", "operation": "softmax", "case": key, "calls": 12, "unfused": "ft", "fused": "oneflow"}
+        for key in dict.fromkeys(run.rows["case"])
+    ]
+    environment = {**run.environment, "step": {"parts": parts, "leaves_out": "the rest"}}
     (folder / ENVIRONMENT_FILE).write_text(json.dumps(environment))
     return folder
 
