@@ -134,7 +134,7 @@ def show_changes(changes: Changes, form: str, least: float | None) -> None:
         made = {"csv": changes_text.as_csv(changes), "json": changes_text.as_json(changes, least)}
         say(made[form] if form in made else changes_text.as_markdown(changes, least))
         if form in made and lines:
-            print("\n".join(lines), file=sys.stderr)
+            print(printable("\n".join(lines)), file=sys.stderr)
         return
     out = console()
     _told(
