@@ -47,30 +47,30 @@ class CaseRun:
 
     def run(self, settings: Settings, progress: Callable[[float], None] = lambda share: None) -> list[Result]:
         """Results in the order of the plan. DeviceLost ends the case, with `results` as far as they got."""
-        setup, contenders = None, []
         try:
-            setup = Setup(self.device, self.operation, self.plan.case, [self._arrays(settings.seed)])
-            counting = isinstance(self.device, CountingDevice)
-            contenders = self._verify_all(setup, settings.seed, progress if counting else lambda share: None)
-            if settings.precision and contenders and not counting:
-                self._place(setup, contenders, settings.seed + 1)
-                ready = [contender for contender in contenders if not contender.failure]
-                measurement = CaseMeasurement(
-                    setup, settings.caches, settings.precision, settings.seed + 1, progress, self.sign
-                )
-                measurement.run(ready)
-            for contender in contenders:
-                self._finish(contender, settings)
+            self._measure(settings, progress)
         except DeviceLost as error:
             self._give_up(f"the GPU's context was lost in this case: {error}")
             raise
         except DeviceError as error:
             self._give_up(str(error))
         finally:
-            setup, contenders = None, []  # lets go of the memory
             with suppress(DeviceLost):  # a lost context has no memory to give back, and what was lost is known
                 self.device.release()
         return self.ordered()
+
+    def _measure(self, settings: Settings, progress: Callable[[float], None]) -> None:
+        """The walk itself; when it returns, nobody holds the case's memory any more."""
+        setup = Setup(self.device, self.operation, self.plan.case, [self._arrays(settings.seed)])
+        counting = isinstance(self.device, CountingDevice)
+        contenders = self._verify_all(setup, settings.seed, progress if counting else lambda share: None)
+        if settings.precision and contenders and not counting:
+            self._place(setup, contenders, settings.seed + 1)
+            ready = [contender for contender in contenders if not contender.failure]
+            seed = settings.seed + 1
+            CaseMeasurement(setup, settings.caches, settings.precision, seed, progress, self.sign).run(ready)
+        for contender in contenders:
+            self._finish(contender, settings)
 
     def ordered(self) -> list[Result]:
         return [self.results[planned.implementation.name] for planned in self.plan.planned]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import gc
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -114,10 +116,14 @@ class CudaDevice:
 
     def release(self) -> None:
         self._scratch.clear()
-        self._pools.clear()
         self._zones.clear()
+        gc.collect()  # arrays that only hold on to each other
         with cuda_errors("giving memory back"):
-            cupy.get_default_memory_pool().free_all_blocks()
+            for pool in (*self._pools.values(), cupy.get_default_memory_pool()):
+                pool.free_all_blocks()
+            if "torch" in sys.modules:  # keeps what it has freed, and we could not have it
+                sys.modules["torch"].cuda.empty_cache()
+        self._pools.clear()
 
     # ---- Launching ----
 

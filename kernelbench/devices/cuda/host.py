@@ -32,7 +32,7 @@ def host_call(
     function.restype = ctypes.c_int
     arguments = [_argument(one, buffers) for one in call.arguments] + [ctypes.c_void_p(stream)]
 
-    def submit() -> None:
+    def submit(held: Mapping[str, Any] = buffers) -> None:  # pointers alone would not keep their memory
         if code := function(*arguments):
             with cuda_errors(doing):
                 raise cupy.cuda.runtime.CUDARuntimeError(code)
