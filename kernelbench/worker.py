@@ -219,6 +219,7 @@ def serve(pipe: Connection, pulse: Any, opener: Callable[[], Device], own: Seque
             pipe.send(("answer", answer))
     except CaseLost as error:
         pipe.send(("lost", str(error)))
+        os._exit(1)  # what is left would be given back to a context that takes nothing any more
     except KernelbenchError as error:
         pipe.send(("error", error))
     except (EOFError, BrokenPipeError):

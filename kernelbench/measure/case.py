@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 
 from kernelbench.contracts import LARGE_SCRATCH_BYTES, CountingDevice, Device, Executable
@@ -51,12 +50,10 @@ class CaseRun:
             self._measure(settings, progress)
         except DeviceLost as error:
             self._give_up(f"the GPU's context was lost in this case: {error}")
-            raise
+            raise  # a lost context has no memory to give back
         except DeviceError as error:
             self._give_up(str(error))
-        finally:
-            with suppress(DeviceLost):  # a lost context has no memory to give back, and what was lost is known
-                self.device.release()
+        self.device.release()
         return self.ordered()
 
     def _measure(self, settings: Settings, progress: Callable[[float], None]) -> None:

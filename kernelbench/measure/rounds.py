@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -44,6 +45,8 @@ class Precision:
         """For arrays at so many places."""
         return replace(self, least_samples=max(self.least_samples, places)) if self.every_place else self
 
+
+Done = TypeVar("Done")
 
 QUICK = Precision(least_samples=7, most_samples=50, interval_width=0.02, seconds_per_case=0.5, every_place=False)
 
@@ -213,25 +216,29 @@ class CaseMeasurement:
     def _last_round(self, tracks: Sequence[_Track], number: int) -> None:
         """One more round, each output poisoned before its sample and verified after it."""
         for position in self.random.permutation(len(tracks)):
-            track = tracks[position]
-            contender = track.contender
-            if contender.failure:
-                continue
-            arrays = self.setup.placements[track.timer.place(number)]
-            self.device.poison(arrays, self.setup.specs)
-            self._take(track, number)
-            if contender.failure:
-                continue
-            outputs = {**arrays, **(track.timer.returned or {})}
-            check = check_after_run(self.setup, contender.implementation, outputs, self.seed)
-            if contender.check is None or contender.check.passed:
-                contender.check = check
-            if not check.passed:
-                contender.failure = f"the output of a timed run was wrong: {check.message}"
+            if not tracks[position].contender.failure:
+                self._take_and_verify(tracks[position], number)
         if any(track.timer.method == "graph" for track in tracks):
             self.flushes.append(self.flush_graph.sample())
 
-    def _attempt(self, contender: Contender, action: Callable[[], float]) -> float | None:
+    def _take_and_verify(self, track: _Track, number: int) -> None:
+        contender, arrays = track.contender, self.setup.placements[track.timer.place(number)]
+        self.device.poison(arrays, self.setup.specs)
+        self._take(track, number)
+        if contender.failure:
+            return
+        outputs = {**arrays, **(track.timer.returned or {})}
+        check = self._attempt(
+            contender, lambda: check_after_run(self.setup, contender.implementation, outputs, self.seed)
+        )
+        if check is None:
+            return
+        if contender.check is None or contender.check.passed:
+            contender.check = check
+        if not check.passed:
+            contender.failure = f"the output of a timed run was wrong: {check.message}"
+
+    def _attempt(self, contender: Contender, action: Callable[[], Done]) -> Done | None:
         """`action`, or None with the failure noted; a lost device ends the case."""
         self.sign(contender.implementation.name)
         try:

@@ -13,6 +13,7 @@ from typing import Any
 from kernelbench import dtypes
 from kernelbench.contracts import CountingDevice, Device, Executable
 from kernelbench.differences import Differences
+from kernelbench.errors import DeviceError
 from kernelbench.measure import sample
 from kernelbench.measure.sample import Written
 from kernelbench.records import Arrays, ArraySpec, Case, Check, Implementation, Operation, Reference, Tolerance
@@ -123,7 +124,10 @@ def check_after_run(setup: Setup, implementation: Implementation, outputs: Array
     """Check what a finished run left: outputs, and what lies around every array."""
     if problem := _shape_problem(setup.specs, outputs):
         return Check(False, seed, 0, 0, None, None, _tolerance(setup, implementation), problem)
-    check = check_outputs(setup, implementation, outputs, seed)
+    try:
+        check = check_outputs(setup, implementation, outputs, seed)
+    except MemoryError as error:
+        raise DeviceError(f"out of memory while its output was compared: {error}") from error
     damaged = setup.device.red_zone_damage()
     if not damaged:
         return check

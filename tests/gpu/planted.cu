@@ -13,12 +13,13 @@ extern "C" __global__ void planted_race(const float* x, float* y) {
   y[threadIdx.x] = slots[63 - threadIdx.x];
 }
 
-// A barrier for some threads of a warp.
-extern "C" __global__ void planted_divergent_barrier(const float* x, float* y) {
+// A barrier for lanes 0 to 15 of each warp, to which lane 16 comes as well.
+extern "C" __global__ void planted_stray_lane(const float* x, float* y) {
   __shared__ float slots[64];
-  if (threadIdx.x < 48) {
-    slots[threadIdx.x] = x[threadIdx.x];
-    __syncthreads();
-    y[threadIdx.x] = slots[47 - threadIdx.x];
+  slots[threadIdx.x] = x[threadIdx.x];
+  const unsigned lower = __ballot_sync(0xffffffffu, threadIdx.x % 32 < 16);
+  if (threadIdx.x % 32 <= 16) {
+    __syncwarp(lower);
+    y[threadIdx.x] = slots[threadIdx.x ^ 1];
   }
 }

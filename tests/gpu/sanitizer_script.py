@@ -40,7 +40,7 @@ PLANTED = {
     "memcheck": "planted_out_of_bounds",
     "racecheck": "planted_race",
     "initcheck": "planted_uninitialised",
-    "synccheck": "planted_divergent_barrier",
+    "synccheck": "planted_stray_lane",
 }
 # Specimens whose results are most often right, with a case that shows what is wrong; verification finds the others.
 RACES = {

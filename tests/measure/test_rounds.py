@@ -244,3 +244,19 @@ def test_a_lost_context_is_named_even_where_its_memory_cannot_be_given_back() ->
     device.release = release  # type: ignore[method-assign]
     with pytest.raises(DeviceLost, match="an illegal memory access"):
         CaseRun(device, OPERATION, CasePlan(CASE, (Planned(implementation("bad")),))).run(Settings(1))
+
+
+def test_memory_that_does_not_suffice_for_the_comparison_costs_one_row() -> None:
+    device = FakeDevice({"a": (softmax, 50e-6, 5e-6), "b": (softmax, 50e-6, 5e-6)})
+    compare, calls = device.compare, itertools.count(1)
+
+    def scarce(*arguments: Any) -> Any:
+        if next(calls) == 3:  # the first after a timed run
+            raise MemoryError("3 GB")
+        return compare(*arguments)
+
+    device.compare = scarce  # type: ignore[method-assign]
+    results = run(device, ["a", "b"], Settings(1, ("cold",), Precision()))
+    (failed,) = [one for one in results.values() if one.status == "failed"]
+    assert failed.reason == "out of memory while its output was compared: 3 GB"
+    assert sorted(one.status for one in results.values()) == ["failed", "ok"]

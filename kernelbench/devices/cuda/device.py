@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import gc
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -117,7 +116,6 @@ class CudaDevice:
     def release(self) -> None:
         self._scratch.clear()
         self._zones.clear()
-        gc.collect()  # arrays that only hold on to each other
         with cuda_errors("giving memory back"):
             for pool in (*self._pools.values(), cupy.get_default_memory_pool()):
                 pool.free_all_blocks()
