@@ -88,5 +88,4 @@ def make_thorough(bench: Bench, *, full: bool, strict: bool) -> None:
         return
     for option, given in (("--full", full), ("--strict", strict)):
         if given:
-            bench.close()
             raise InputError(f"{option}: {bench.name} runs every block and watches none; add --device simulated")

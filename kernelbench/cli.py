@@ -22,6 +22,7 @@ from kernelbench.options import (
     GPU,
     IN_PROCESS,
     KERNELS,
+    NO_WAIT,
     NVCC,
     OWN_FOLDER,
     RUN,
@@ -68,6 +69,7 @@ def cli() -> None:
 @FULL
 @TIMEOUT
 @IN_PROCESS
+@NO_WAIT
 @SEED
 @NVCC
 def run(suites: tuple[str, ...], no_report: bool, **options: Any) -> int:
@@ -158,6 +160,7 @@ def explain(suites: tuple[str, ...], gpu: str | None, lines: bool, form: str, **
 @FULL
 @TIMEOUT
 @IN_PROCESS
+@NO_WAIT
 @SEED
 @NVCC
 def check(suites: tuple[str, ...], **options: Any) -> int:

@@ -58,6 +58,12 @@ IN_PROCESS = click.option(
     is_flag=True,
     help="Use the GPU in this process, for debuggers and profilers: a kernel that crashes ends the run.",
 )
+NO_WAIT = click.option(
+    "--wait/--no-wait",
+    default=True,
+    show_default=True,
+    help="Wait while another kernelbench run uses the GPU, or give up at once.",
+)
 SEED = click.option(
     "--seed", type=click.IntRange(0, 2**31 - 2), help="Of the random inputs; the default never changes."
 )

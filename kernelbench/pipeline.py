@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ from kernelbench.bench import Bench, CaseLost, make_thorough
 from kernelbench.building import built, machine_code_of, made_ready, measured_limits
 from kernelbench.catalog import Catalog, load_catalog
 from kernelbench.errors import NoDevice
+from kernelbench.gpu_lock import gpu_to_itself
 from kernelbench.planning import CasePlan, plan_suite
 from kernelbench.progress import Progress, shares, total_weight
 from kernelbench.records import DeviceProperties, Limits, Operation, Result, Suite
@@ -52,6 +53,7 @@ class Request:
     full: bool = False  # on the simulator: every block of every grid
     strict: bool = False  # on the simulator: every check it knows
     in_process: bool = False  # on a GPU: no worker, for debuggers and profilers
+    wait: bool = True  # for another run that uses the GPU
     patience_s: float = PATIENCE_S  # of a kernel without a sign of life, until its process is ended
     arguments: Sequence[str] = ()  # the command line, for environment.json
 
@@ -65,7 +67,7 @@ def run(request: Request, progress: Progress) -> Iterator[Answer]:
 
     catalog = load_catalog(specimens=True, own=request.kernels)
     suites = read_suites(request, catalog)
-    with closing(opened(request, catalog, progress)) as bench:
+    with opened(request, catalog, progress) as bench:
         compiler, limits = find_compiler(request.nvcc), None
         if not bench.counting:
             if expected := expected_text([suite.name for suite in suites]):
@@ -142,7 +144,7 @@ def check(request: Request, progress: Progress) -> Iterator[Result]:
 
     catalog = load_catalog(specimens=True, own=request.kernels)
     suites = read_suites(request, catalog)
-    with closing(opened(request, catalog, progress)) as bench:
+    with opened(request, catalog, progress) as bench:
         compiler = find_compiler(request.nvcc)
         for suite in suites:
             plans = plan_suite(suite, catalog, bench.properties)
@@ -155,15 +157,21 @@ def check(request: Request, progress: Progress) -> Iterator[Result]:
                     done(1.0)
 
 
-def opened(request: Request, catalog: Catalog, progress: Progress) -> Bench:
-    """The device asked for, told how thorough to be; says so where the simulator stands in for a GPU."""
+@contextmanager
+def opened(request: Request, catalog: Catalog, progress: Progress) -> Iterator[Bench]:
+    """The device asked for, told how thorough to be, a GPU to itself; says where the simulator stands in for one."""
     bench = open_bench(
         request.device, catalog, request.kernels, in_process=request.in_process, patience_s=request.patience_s
     )
-    make_thorough(bench, full=request.full, strict=request.strict)
-    if bench.counting and request.device == "auto":
-        progress.say(f"No GPU here: {bench.name} executes the kernels and counts what they do; nothing is timed.")
-    return bench
+    with closing(bench):
+        make_thorough(bench, full=request.full, strict=request.strict)
+        if not bench.counting:
+            with gpu_to_itself(bench.environment(), progress, wait=request.wait):
+                yield bench
+            return
+        if request.device == "auto":
+            progress.say(f"No GPU here: {bench.name} executes the kernels and counts what they do; nothing is timed.")
+        yield bench
 
 
 # ---- without a GPU -------------------------------------------------------------------------------

@@ -215,6 +215,7 @@ class CudaDevice:
         own = self.properties
         return {
             "name": own.name,
+            "pci_bus_id": self._device.pci_bus_id,
             "compute_capability": ".".join(map(str, own.compute_capability)),
             "multiprocessors": own.multiprocessors,
             "l2_bytes": own.l2_bytes,
