@@ -36,8 +36,7 @@ STARTING_S = 300.0  # the longest that a process may take to start, and a case t
 POLL_S = 0.2
 ENDING_S = 10.0  # for a process to end, and the driver to take back what it held
 
-# What goes through the pipe: implementations hold functions, which only their catalog can find again.
-Sent = tuple[str, Any, Any, Any, str]  # name, plan, binary, status and reason of a Planned
+# What comes through the pipe. Implementations hold functions, which only their catalog can find again: they go by name.
 Outcome = tuple[Any, str, Any, Any, Any]  # status, reason, check, measurements and counters of a Result
 
 

@@ -249,10 +249,6 @@ def compiler_text() -> str:
     return native.compiler_text()
 
 
-def _threads() -> int:
-    return len(os.sched_getaffinity(0))
-
-
 def _address(array: Array) -> int:
     return int(array.__array_interface__["data"][0])
 

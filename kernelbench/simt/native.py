@@ -32,7 +32,7 @@ FLAGS = ("-std=c++20", "-O2", "-ftree-vectorize", "-fPIC", "-march=native", "-ff
          "-fno-trapping-math", "-fno-strict-aliasing", "-pthread")  # fmt: skip
 SANITIZE = ("-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer", "-g1")
 
-u8, u32, u64, i64, f64 = ctypes.c_uint8, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_int64, ctypes.c_double
+u32, u64, i64, f64 = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_int64, ctypes.c_double
 
 COUNTERS = np.dtype(
     [(name, np.uint64) for name in ("warps", "threads", "requests", "sectors", "ideal_sectors", "shared_requests",

@@ -13,7 +13,6 @@ from kernelbench.simt.lower.program import NONE
 INTEGERS = frozenset(f"{sign}{bits}" for sign in "us" for bits in (8, 16, 32, 64))
 BITS = frozenset({"b8", "b16", "b32", "b64", "b128"})
 FLOATS = frozenset({"f16", "bf16", "f32", "f64", "f16x2", "bf16x2", "f32x2"})
-PAIRS = frozenset({"u16x2", "s16x2", "e4m3x2", "e5m2x2"})  # types that only operations have, not registers
 PAIR_BYTES = {"u16x2": 4, "s16x2": 4, "e4m3x2": 2, "e5m2x2": 2}
 ROUNDINGS = ("rn", "rz", "rm", "rp")
 WHOLE_ROUNDINGS = ("rni", "rzi", "rmi", "rpi")
