@@ -53,18 +53,20 @@ def test_without_raw_samples_a_run_with_itself_gives_only_same(softmax: Run) -> 
     assert set(verdicts(compare_runs(bare, bare))) == {"SAME", ""}
 
 
-@each_recorded
-def test_a_planted_slowdown_is_found(folder: Path) -> None:
-    run = read_run(folder)
-    kernels = run.rows["implementation"].isin(["ft", "oneflow", "oneflow_shared_256", "ft_v1"])
-    names = set(run.rows.loc[kernels, "implementation"])
-    found = compare_runs(run, slowed(run, 1.02, lambda rows: kernels))
-    long = [row for row in found.rows if row["verdict"] and row["first_s"] >= 20e-6]
-    planted = [row for row in long if row["implementation"] in names]
-    assert len(planted) >= 10
-    assert sum(row["verdict"] == "SLOWER" for row in planted) >= 0.95 * len(planted)
-    assert {row["verdict"] for row in found.rows if row["implementation"] not in names} <= {"SAME", ""}
-    assert {row["implementation"] for row in found.regressions(0.02)} == names
+def test_a_planted_slowdown_is_found() -> None:
+    """2 % on every second kernel of every recorded run; peers and yardsticks stay as they were."""
+    planted: list[str] = []
+    for folder in RECORDED:
+        run = read_run(folder)
+        names = set(sorted(run.rows.loc[run.rows["role"] == "kernel", "implementation"].unique())[::2])
+        found = compare_runs(run, slowed(run, 1.02, lambda rows, names=names: rows["implementation"].isin(names)))
+        slow = [row for row in found.rows if row["verdict"] and row["implementation"] in names]
+        planted += [row["verdict"] for row in slow if row["first_s"] >= 20e-6]
+        others = {row["verdict"] for row in found.rows if row["implementation"] not in names}
+        assert others <= {"SAME", ""}, folder.name
+        assert {row["implementation"] for row in found.regressions(0.02)} <= names, folder.name
+    assert len(planted) > 900
+    assert planted.count("SLOWER") >= 0.95 * len(planted), Counter(planted)
 
 
 def test_the_other_way_round_it_is_faster(softmax: Run) -> None:
@@ -284,11 +286,12 @@ def test_seed_versions_and_code_are_said(softmax: Run) -> None:
 
 
 def test_a_lower_clock_and_a_throttle_are_remarked(softmax: Run) -> None:
-    rows = softmax.rows.copy()
+    rows = softmax.rows.assign(throttle="", sm_clock_hz=1980e6)
+    cool = with_samples(softmax, rows.copy(), softmax.samples)
     at = rows["implementation"] == "ft"
     rows.loc[at, "sm_clock_hz"] *= 0.9
     rows.loc[at, "throttle"] = "power cap"
-    found = compare_runs(softmax, with_samples(softmax, rows, softmax.samples))
+    found = compare_runs(cool, with_samples(softmax, rows, softmax.samples))
     told = {row["reason"] for row in found.rows if row["implementation"] == "ft" and row["verdict"]}
     assert told == {"second run: throttled (power cap); SM clock 1980 MHz in the first run, 1782 MHz in the second"}
 
