@@ -83,12 +83,12 @@ def step_of(run: Run) -> Step | None:
         return None
     try:
         step = Step(tuple(Part(**part) for part in kept["parts"]), str(kept["leaves_out"]))
-        whole = all(type(part.calls) is int and part.calls >= 1 and part.names for part in step.parts)
+        whole = all(part.names for part in step.parts)
     except (KeyError, TypeError) as error:
         raise ResultsError(f"{run.folder / ENVIRONMENT_FILE}: 'step' cannot be read ({error!r})") from error
     strange = sorted(set(run.rows["case"]) - {part.case for part in step.parts})
     if strange or not whole:
-        what = f"case '{strange[0]}' is of none of its parts" if strange else "a part has no calls, or nobody to run it"
+        what = f"case '{strange[0]}' is of none of its parts" if strange else "a part has nobody to run it"
         raise ResultsError(f"{run.folder / ENVIRONMENT_FILE}: 'step' is not that of these rows: {what}")
     return step
 

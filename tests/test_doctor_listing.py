@@ -23,6 +23,10 @@ from tests.conftest import LIMITS, Project, move_places
 Command = Callable[..., tuple[int, str, str]]
 SUITE = Suite("s", Path("s.yaml"), "A title", "softmax", (Case("softmax", (1, 2), -1, "float32"),), ("naive",), "naive")
 
+# What a row of a run has at least.
+ROW = {"operation": "softmax", "implementation": "naive", "role": "kernel", "arithmetic": "accurate", "status": "ok"}
+ROW |= {"shape": "4x8", "axis": -1, "dtype": "float32"}
+
 
 def findings() -> dict[str, doctor.Finding]:
     return {finding.what: finding for finding in doctor.diagnose()}
@@ -144,7 +148,7 @@ def test_runs_are_listed_with_their_state_and_damaged_ones_too(here: Path) -> No
         store = Store(here / "results" / "runs" / name)
         started = "2026-05-04T12:30:00+00:00"
         store.write_environment({"device": {"name": "Some GPU"}, "started": started, "finished": finished})
-        store.append([{"case": "a"}, {"case": "a"}, {"case": "b"}], [])
+        store.append([{**ROW, "case": case} for case in ("a", "a", "b")], [])
     shipped = Store(here / "results" / "h200" / "s")
     shipped.write_environment({"finished": "now"})
     damaged = here / "results" / "runs" / "20250101-a-s"

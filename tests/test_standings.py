@@ -60,7 +60,7 @@ def test_what_does_not_hold_says_why(found: dict[str, Standing]) -> None:
 def test_counters_decide_what_they_explain(found: dict[str, Standing]) -> None:
     one = found["reduce-tree-counters"]
     assert (one.verdict, one.decided_by) == ("holds", "counters")
-    assert one.measured.startswith("Counted by the simulator on all 6 measured cases: confirmed: ")
+    assert one.measured.startswith("reduce: Counted by the simulator on all 9 measured cases: confirmed: ")
     assert "contradicted: five kernels move 7 D + 4" in found["softmax-fusion"].why
 
 

@@ -101,7 +101,7 @@ def test_the_environment_keeps_the_step_and_whose_each_name_is(step: Path) -> No
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ('"calls": 5', '"calls": 0', "a part has no calls"),
+        ('"calls": 5', '"calls": 0', "'step' must be a mapping with leaves_out and a list of parts"),
         ('"calls": 5', '"kalls": 5', "'step' cannot be read"),
         ('"case": "part=relu', '"case": "part=gelu', "case 'part=relu shape=16 axis=-1 dtype=float32' is of none"),
     ],

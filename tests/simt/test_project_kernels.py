@@ -63,12 +63,11 @@ def rows(catalog: Catalog) -> Iterator[Row]:
     """All implementations of all suites that have a kernel, each with the cases of its suites, in every dtype."""
     for path in sorted(places.SUITES.glob("*.yaml")):
         suite = read_suite(path, catalog.operations, catalog.implementations)
-        known = catalog.implementations[suite.operation]
-        for name in suite.implementations:
-            if known[name].plan is None:
-                continue
-            for case in spread(suite.cases):
-                yield from (Row(known[name], replace(shrunk(case), dtype=dtype)) for dtype in DTYPES)
+        for case in spread(suite.cases):
+            known = catalog.implementations[case.operation]
+            for name in suite.names_for(case):
+                if known[name].plan is not None:
+                    yield from (Row(known[name], replace(shrunk(case), dtype=dtype)) for dtype in DTYPES)
 
 
 CATALOG = load_catalog(specimens=True)
