@@ -10,7 +10,7 @@ Needs kernelbench installed (pip install -e .), but no GPU.
 README.md        the blocks between `<!-- made by docs/make.py: NAME -->` and `<!-- end -->`
 docs/cli.md      the whole page, from `--help` of every command
 docs/claims.md   the whole page, see claims_page.py
-docs/measuring.md             the table of agreement with NVBench
+docs/measuring.md             what compute-sanitizer found, and the table of agreement with NVBench
 docs/explaining.md            its tables of metrics and rules
 docs/reading-a-report.md      its tables of columns
 docs/simulator.md             its agreement with hardware, and its speed
@@ -19,9 +19,7 @@ docs/simulator.md             its agreement with hardware, and its speed
 from __future__ import annotations
 
 import argparse
-import csv
 import io
-import json
 import re
 import sys
 from collections.abc import Mapping, Sequence
@@ -30,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 import claims_page
 import click
+import measured_blocks
 
 from kernelbench import places
 from kernelbench.cli import cli
@@ -43,9 +42,6 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 RECORDED = ROOT / "results" / "h200" / "softmax"  # the run that README.md shows
-SIMULATOR = ROOT / "results" / "h200" / "simulator"  # what a GPU counted, see tests/gpu/ncu_agreement.py
-SPEED = ROOT / "docs" / "recorded" / "simulator_speed.json"  # from tests/simt/benchmark.py
-NVBENCH = ROOT / "results" / "h200" / "nvbench.json"  # kept by tests/gpu/test_nvbench.py
 CHART = "results/h200/softmax/charts/speedup-cold.png"
 BASELINE, RIVAL = "ft", "oneflow"
 SHOWN = (BASELINE, RIVAL, "torch", "copy")  # in the terminal's table
@@ -144,19 +140,6 @@ def terminal_block(answer: Answer) -> str:
     return "\n".join(["```text", *lines, "```"])
 
 
-def agreement_block() -> str:
-    """Ten kernels by NVBench and by our own timer; '' while nothing is recorded."""
-    if not NVBENCH.is_file():
-        return ""
-    lines = ["| kernel | shape | NVBench, cold | kernelbench, cold | difference |", "|---|---|--:|--:|--:|"]
-    for row in json.loads(NVBENCH.read_text(encoding="utf-8")):
-        theirs, ours = row["nvbench_s"], row["ours_s"]
-        apart = f"{(ours / theirs - 1) * 100:+.2f} %" if theirs >= 20e-6 else f"{(ours - theirs) * 1e6:+.2f} us"
-        shape = "x".join(map(str, row["shape"]))
-        lines.append(f"| {row['implementation']} | {shape} | {theirs * 1e6:.2f} | {ours * 1e6:.2f} | {apart} |")
-    return "\n".join(lines)
-
-
 def with_blocks(page: str, blocks: Mapping[str, str]) -> str:
     """The page with every marked block made new. ValueError for a name that nothing makes."""
 
@@ -217,61 +200,6 @@ def rules_block() -> str:
     return "\n".join(lines + [f"| {rule.name} | {rule.template} |" for rule in RULES])
 
 
-# ---- docs/simulator.md ---------------------------------------------------------------------------
-
-
-def hardware_block() -> str:
-    """What the simulator counts against what Nsight Compute counted: equal figures by metric, then every difference."""
-    if not (SIMULATOR / "agreement.csv").is_file():
-        return ""
-    rows, outputs = (list(csv.DictReader((SIMULATOR / name).open())) for name in ("agreement.csv", "outputs.csv"))
-    state = json.loads((SIMULATOR / "environment.json").read_text())
-    kernels = {(row["entry"], row["grid"], row["block"], row["trial"]) for row in rows}
-    lines = [
-        f"On an {state['gpu']}, driver {state['driver']}, Nsight Compute {state['ncu']}, nvcc {state['nvcc']}, "
-        f"{state['date']}: {len(kernels)} pairs of a kernel and a shape.",
-        "",
-        "| metric | launches | equal |",
-        "|---|--:|--:|",
-    ]
-    for metric in dict.fromkeys(row["metric"] for row in rows):
-        own = [row["equal"] == "True" for row in rows if row["metric"] == metric]
-        lines.append(f"| {metric} | {len(own)} | {sum(own)} |")
-    lines += ["", *_differences([row for row in rows if row["equal"] != "True"])]
-    exact = [row for row in outputs if row["allowed_ulps"] == "0"]
-    equal = sum(row["different"] == "0" for row in exact)
-    others = max(int(row["largest_ulps"]) for row in outputs if row not in exact)
-    lines.append(
-        f"Of {len(exact)} outputs that must be bit-equal {equal} are. The other {len(outputs) - len(exact)}, with "
-        f"exponentials and the like, differ by {others} units in the last place at most."
-    )
-    return "\n".join(lines)
-
-
-def _differences(rows: Sequence[Mapping[str, str]]) -> list[str]:
-    if not rows:
-        return ["None differs.", ""]
-    lines = ["| what differs | metric | hardware | simulator | why |", "|---|---|--:|--:|---|"]
-    lines += [
-        f"| {row['trial']} | {row['metric']} | {row['hardware']} | {row['simulator']} | {row['note']} |" for row in rows
-    ]
-    return [*lines, ""]
-
-
-def speed_block() -> str:
-    """The speed that tests/simt/benchmark.py recorded, beside that of the prototype."""
-    if not SPEED.is_file():
-        return ""
-    found = json.loads(SPEED.read_text())
-    lines = ["| kernel | warp instructions | 1 thread | 2 threads | prototype, 1 thread |", "|---|--:|--:|--:|--:|"]
-    for row in found["rows"]:
-        times = [f"{row['seconds'][threads]:.2f} s" for threads in ("1", "2")]
-        earlier = f"{row['prototype_s']} s" if row["prototype_s"] else ""
-        lines.append(f"| {row['kernel']} | {row['warp_instructions'] / 1e6:.1f} M | {' | '.join(times)} | {earlier} |")
-    lines += ["", f"All counters on, the best of {found['repeats']} runs, on {found['cpu']}, {found['cpus']} CPUs."]
-    return "\n".join(lines)
-
-
 # ---- All of it -----------------------------------------------------------------------------------
 
 
@@ -286,12 +214,13 @@ def pages(run: Path = RECORDED, results: Path = places.RECORDED) -> Mapping[Path
     measuring, explaining = ROOT / "docs" / "measuring.md", ROOT / "docs" / "explaining.md"
     simulator = ROOT / "docs" / "simulator.md"
     explanation = {"metrics": metrics_block(), "rules": rules_block()}
-    simulation = {"hardware": hardware_block(), "speed": speed_block()}
+    measurement = {"agreement": measured_blocks.agreement_block(), "sanitizer": measured_blocks.sanitizer_block()}
+    simulation = {"hardware": measured_blocks.hardware_block(), "speed": measured_blocks.speed_block()}
     return {
         readme: with_blocks(readme.read_text(encoding="utf-8"), {**readme_blocks(run), "summary": summary}),
         ROOT / "docs" / "cli.md": cli_page(),
         ROOT / "docs" / "claims.md": claims_page.claims_page(judged),
-        measuring: with_blocks(measuring.read_text(encoding="utf-8"), {"agreement": agreement_block()}),
+        measuring: with_blocks(measuring.read_text(encoding="utf-8"), measurement),
         explaining: with_blocks(explaining.read_text(encoding="utf-8"), explanation),
         simulator: with_blocks(simulator.read_text(encoding="utf-8"), simulation),
         columns: columns_page.updated(columns.read_text(encoding="utf-8")),

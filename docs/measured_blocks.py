@@ -1,0 +1,102 @@
+"""Parts of docs/measuring.md and docs/simulator.md that show what tests recorded; each '' while nothing is recorded."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SIMULATOR = ROOT / "results" / "h200" / "simulator"  # what a GPU counted, see tests/gpu/ncu_agreement.py
+SPEED = ROOT / "docs" / "recorded" / "simulator_speed.json"  # from tests/simt/benchmark.py
+NVBENCH = ROOT / "results" / "h200" / "nvbench.json"  # kept by tests/gpu/test_nvbench.py
+SANITIZER = ROOT / "results" / "h200" / "sanitizer.json"  # kept by tests/gpu/test_sanitizer.py
+
+
+def agreement_block() -> str:
+    """Ten kernels by NVBench and by our own timer."""
+    if not NVBENCH.is_file():
+        return ""
+    lines = ["| kernel | shape | NVBench, cold | kernelbench, cold | difference |", "|---|---|--:|--:|--:|"]
+    for row in json.loads(NVBENCH.read_text(encoding="utf-8")):
+        theirs, ours = row["nvbench_s"], row["ours_s"]
+        apart = f"{(ours / theirs - 1) * 100:+.2f} %" if theirs >= 20e-6 else f"{(ours - theirs) * 1e6:+.2f} us"
+        shape = "x".join(map(str, row["shape"]))
+        lines.append(f"| {row['implementation']} | {shape} | {theirs * 1e6:.2f} | {ours * 1e6:.2f} | {apart} |")
+    return "\n".join(lines)
+
+
+def sanitizer_block() -> str:
+    """What each tool of compute-sanitizer said of all kernels, and who caught what is known to be wrong."""
+    if not SANITIZER.is_file():
+        return ""
+    found = json.loads(SANITIZER.read_text(encoding="utf-8"))
+    state = found["environment"]
+    lines = [
+        f"On an {state['gpu']}, driver {state['driver']}, "
+        f"compute-sanitizer {state['compute_sanitizer']}, {state['date']}:",
+        "",
+        "| tool | kernels | launches | errors | warnings | finds |",
+        "|---|--:|--:|--:|--:|---|",
+    ]
+    for tool, row in found["tools"].items():
+        caught = ", ".join(f"`{name}`" for name, by in found["caught"].items() if by == tool)
+        launches = row["launches"] + row["calls_of_host_code"]
+        lines.append(
+            f"| {tool} | {row['implementations']} | {launches} | {row['errors']} | {row['warnings']} | {caught} |"
+        )
+    rest = ", ".join(f"`{name}`" for name, by in found["caught"].items() if by == "verification")
+    return "\n".join([*lines, "", f"Verification finds {rest}."])
+
+
+def hardware_block() -> str:
+    """What the simulator counts against what Nsight Compute counted: equal figures by metric, then every difference."""
+    if not (SIMULATOR / "agreement.csv").is_file():
+        return ""
+    rows, outputs = (list(csv.DictReader((SIMULATOR / name).open())) for name in ("agreement.csv", "outputs.csv"))
+    state = json.loads((SIMULATOR / "environment.json").read_text())
+    kernels = {(row["entry"], row["grid"], row["block"], row["trial"]) for row in rows}
+    lines = [
+        f"On an {state['gpu']}, driver {state['driver']}, Nsight Compute {state['ncu']}, nvcc {state['nvcc']}, "
+        f"{state['date']}: {len(kernels)} pairs of a kernel and a shape.",
+        "",
+        "| metric | launches | equal |",
+        "|---|--:|--:|",
+    ]
+    for metric in dict.fromkeys(row["metric"] for row in rows):
+        own = [row["equal"] == "True" for row in rows if row["metric"] == metric]
+        lines.append(f"| {metric} | {len(own)} | {sum(own)} |")
+    lines += ["", *_differences([row for row in rows if row["equal"] != "True"])]
+    exact = [row for row in outputs if row["allowed_ulps"] == "0"]
+    equal = sum(row["different"] == "0" for row in exact)
+    others = max(int(row["largest_ulps"]) for row in outputs if row not in exact)
+    lines.append(
+        f"Of {len(exact)} outputs that must be bit-equal {equal} are. The other {len(outputs) - len(exact)}, with "
+        f"exponentials and the like, differ by {others} units in the last place at most."
+    )
+    return "\n".join(lines)
+
+
+def _differences(rows: Sequence[Mapping[str, str]]) -> list[str]:
+    if not rows:
+        return ["None differs.", ""]
+    lines = ["| what differs | metric | hardware | simulator | why |", "|---|---|--:|--:|---|"]
+    lines += [
+        f"| {row['trial']} | {row['metric']} | {row['hardware']} | {row['simulator']} | {row['note']} |" for row in rows
+    ]
+    return [*lines, ""]
+
+
+def speed_block() -> str:
+    """The speed that tests/simt/benchmark.py recorded, beside that of the prototype."""
+    if not SPEED.is_file():
+        return ""
+    found = json.loads(SPEED.read_text())
+    lines = ["| kernel | warp instructions | 1 thread | 2 threads | prototype, 1 thread |", "|---|--:|--:|--:|--:|"]
+    for row in found["rows"]:
+        times = [f"{row['seconds'][threads]:.2f} s" for threads in ("1", "2")]
+        earlier = f"{row['prototype_s']} s" if row["prototype_s"] else ""
+        lines.append(f"| {row['kernel']} | {row['warp_instructions'] / 1e6:.1f} M | {' | '.join(times)} | {earlier} |")
+    lines += ["", f"All counters on, the best of {found['repeats']} runs, on {found['cpu']}, {found['cpus']} CPUs."]
+    return "\n".join(lines)
