@@ -142,3 +142,25 @@ def test_a_worker_ends_with_its_parent() -> None:
     while Path(f"/proc/{worker}").exists() and time.monotonic() < until:
         time.sleep(0.1)
     assert not Path(f"/proc/{worker}").exists()
+
+
+def test_ctrl_c_ends_both_at_once(own: Path) -> None:
+    code = (
+        "import sys\nfrom pathlib import Path\nfrom kernelbench.catalog import load_catalog\n"
+        "from kernelbench.worker import Worker\nfrom tests import test_worker, worker_devices\n"
+        "if __name__ == '__main__':\n    own = Path(sys.argv[1])\n"
+        "    worker = Worker(worker_devices.device, [own], 60)\n    print(worker._process.pid, flush=True)\n"
+        "    try:\n        test_worker.run(worker, load_catalog(own=[own]), 'hangs')\n"
+        "    except KeyboardInterrupt:\n        worker.close()\n        print('stopped', flush=True)\n"
+    )
+    root = Path(__file__).resolve().parent.parent
+    script = subprocess.Popen(
+        [sys.executable, "-c", code, str(own)], cwd=root, stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
+    assert script.stdout is not None
+    worker = int(script.stdout.readline())
+    time.sleep(2)  # until the kernel hangs
+    os.killpg(script.pid, signal.SIGINT)  # as a terminal does: to both
+    out, _ = script.communicate(timeout=20)
+    assert out.strip() == "stopped"
+    assert not Path(f"/proc/{worker}").exists()
