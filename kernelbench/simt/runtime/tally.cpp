@@ -12,6 +12,7 @@ constexpr u32 BANKS = 32;
 constexpr u32 WORD_SHIFT = 2;
 constexpr u32 WAVEFRONT_BYTES = 128;
 constexpr u32 LINE_SHIFT = 7;
+constexpr u32 LINE_GROUPS = 4;
 
 // Sorts up to 32 numbers, which are mostly in order already, and says how many differ.
 u32 distinct(u64* values, u32 count) {
@@ -111,42 +112,100 @@ u32 line_group(u64 address) {
     return (line ^ line >> 2 ^ (line & 16 ? 3 : 0)) & 3;
 }
 
-// Lanes whose line is in the group of the first lane's.
-u32 lanes_of_group(const u64* addresses, u32 lanes) {
-    const u32 group = line_group(addresses[first_lane(lanes)]);
+// Lanes of one line each, in the order in which an atomic takes them up.
+struct Queue {
+    u32 items[LANES];
+    u32 count = 0;
+
+    void add(u32 lanes) {
+        if (lanes) {
+            items[count++] = lanes;
+        }
+    }
+};
+
+template <class Chosen>
+u32 lanes_where(u32 lanes, Chosen chosen) {
     u32 found = 0;
-    each_lane(lanes, [&](int lane) { found |= u32(line_group(addresses[lane]) == group) << lane; });
+    each_lane(lanes, [&](int lane) { found |= u32(bool(chosen(lane))) << lane; });
     return found;
 }
 
-// The first lane on the line of `lane`.
-int leader(const u64* addresses, u32 lanes, int lane) {
-    int found = lane;
-    each_lane(lanes, [&](int other) {
-        found = other < found && addresses[other] >> LINE_SHIFT == addresses[lane] >> LINE_SHIFT ? other : found;
-    });
+Queue lines_of_group(const u64* addresses, u32 lanes, u32 group) {
+    Queue found;
+    u32 left = lanes_where(lanes, [&](int lane) { return line_group(addresses[lane]) == group; });
+    while (left) {
+        const u64 line = addresses[first_lane(left)] >> LINE_SHIFT;
+        found.add(lanes_where(left, [&](int lane) { return addresses[lane] >> LINE_SHIFT == line; }));
+        left &= ~found.items[found.count - 1];
+    }
     return found;
 }
 
-// Which of the lanes that could be in one pass must wait for the next.
-u32 waiting_lanes(const u64* addresses, u32 lanes) {
-    u32 waiting = 0;
+// Lanes that lose their bank to a lane before: `held` to one of an item before, with all of their sector; `beaten` to
+// one of their own item or of an item after.
+struct Losers {
+    u32 held = 0;
+    u32 beaten = 0;
+};
+
+Losers losers(const u64* addresses, const Queue& queue, u32 lanes) {
+    u32 item_of[LANES] = {};
+    for (u32 k = 0; k < queue.count; ++k) {
+        each_lane(queue.items[k], [&](int lane) { item_of[lane] = k; });
+    }
+    Losers found;
     each_lane(lanes, [&](int lane) {
-        const u32 before = lanes & ((1u << lane) - 1);
-        each_lane(before, [&](int other) {
-            const u64 apart = addresses[lane] ^ addresses[other];
-            if (apart % WAVEFRONT_BYTES >> WORD_SHIFT) {
+        each_lane(lanes & ((1u << lane) - 1), [&](int other) {
+            if ((addresses[lane] ^ addresses[other]) % WAVEFRONT_BYTES >> WORD_SHIFT) {
                 return;  // another bank
             }
-            waiting |= 1u << lane;
-            if (leader(addresses, lanes, other) < leader(addresses, lanes, lane)) {
-                each_lane(lanes, [&](int mate) {
-                    waiting |= u32((addresses[mate] ^ addresses[lane]) >> SECTOR_SHIFT == 0) << mate;
+            if (item_of[other] < item_of[lane]) {
+                found.held |= lanes_where(queue.items[item_of[lane]], [&](int mate) {
+                    return (addresses[mate] ^ addresses[lane]) >> SECTOR_SHIFT == 0;
                 });
+            } else {
+                found.beaten |= 1u << lane;
             }
         });
     });
-    return waiting;
+    return found;
+}
+
+// Of lanes that repeat an address, whether one is in the same four lanes as the first with that address.
+bool repeats_nearby(const u64* addresses, u32 firsts, u32 repeats) {
+    return lanes_where(repeats, [&](int lane) {
+        const u32 near = firsts & (15u << (lane & ~3));
+        return lanes_where(near, [&](int other) { return addresses[other] == addresses[lane]; });
+    });
+}
+
+// Takes from the queue what goes in one pass, and says how many sectors that is.
+u32 atomic_pass(const u64* addresses, Queue& queue) {
+    u32 lanes = 0;
+    for (u32 k = 0; k < queue.count; ++k) {
+        lanes |= queue.items[k];
+    }
+    const u32 firsts = first_of_each(addresses, lanes);
+    const Losers lost = losers(addresses, queue, firsts);
+    const u32 behind = lost.beaten | (lanes & ~firsts);
+    const bool stuck = !(lanes & ~behind & ~lost.held);  // each could wait for another: then one lane goes alone
+    u32 sectors = 0;
+    Queue next, last;
+    for (u32 k = 0; k < queue.count; ++k) {
+        const u32 item = queue.items[k];
+        const u32 pass = stuck && !k ? item & (~item + 1) : item & ~behind & ~lost.held;
+        const u32 late = item & behind & ~pass;
+        sectors += count_sectors(addresses, pass);
+        next.add(item & ~pass & ~late);
+        (repeats_nearby(addresses, firsts, item & ~firsts) ? next : last).add(late);
+    }
+    std::sort(last.items, last.items + last.count, [](u32 a, u32 b) { return first_lane(a) < first_lane(b); });
+    for (u32 k = 0; k < last.count; ++k) {
+        next.add(last.items[k]);
+    }
+    queue = next;
+    return sectors;
 }
 
 }  // namespace
@@ -159,16 +218,17 @@ u32 count_distinct(const u64* addresses, u32 lanes) {
     return distinct_keys(lanes, [&](int lane) { return addresses[lane]; });
 }
 
-// Atomics go in passes. Of lanes on one address only the first can be in a pass; lines of 128 bytes whose numbers are
-// alike (line_group) share one, and there no bank is used twice: the lane after waits. If the lane that it waits for
-// is of a line that came first, its whole sector waits. A sector counts in each pass that it is in.
+// Atomics go in passes. Lines of 128 bytes whose numbers are alike (line_group) share them, queued by their first
+// lanes. In a pass no bank is used twice: of the lanes on one the first goes. A lane that loses to a line before its
+// own waits where it is, with all of its sector; one that loses to a line behind, or repeats an address, goes to the
+// end of the queue, as an item of its own (but stays in place if the address is that of one of the same four lanes).
+// A sector counts for each item and pass that it is in.
 u32 count_atomic_sectors(const u64* addresses, u32 lanes) {
     u32 total = 0;
-    for (u32 left = lanes; left;) {
-        const u32 together = first_of_each(addresses, lanes_of_group(addresses, left));
-        const u32 pass = together & ~waiting_lanes(addresses, together);
-        total += count_sectors(addresses, pass);
-        left &= ~pass;
+    for (u32 group = 0; group < LINE_GROUPS; ++group) {
+        for (Queue queue = lines_of_group(addresses, lanes, group); queue.count;) {
+            total += atomic_pass(addresses, queue);
+        }
     }
     return total;
 }
