@@ -53,15 +53,14 @@ def all_charts(
 
     `published` is the ledger, `counted` what the simulator counted of these cases, by case and implementation.
     """
+    if summed := sum_of(run):  # its parts have nothing to be held against but their sum
+        return [Chart("step", step.title(summed), "All calls of each operation, added up.", step.figure(summed))]
     published = published or Published()
     wanted = set(map(str, run.environment.get("claims") or ()))
     own = [claim for claim in published.claims if claim.id in wanted]
     rows = view.shown_rows(run.rows, view.shown_methods(run.rows, comparison))
     rows = rows[rows["method"] != ""]
     made = _curve_charts(run, comparison, own, counted or {}, _caches(rows))
-    summed = sum_of(run)
-    if summed:
-        made.append(Chart("step", step.title(summed), "All calls of each operation, added up.", step.figure(summed)))
     drawn = {chart.name: chart for chart in [*made, *_ladder_charts(run, comparison, published)]}
     on_curves = {case for sweep in sweeps.sweeps(list(dict.fromkeys(run.rows["case"])), own) for case in sweep.cases}
     families = settings.families(run, own)
