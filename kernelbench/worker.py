@@ -69,6 +69,9 @@ class Worker:
         return answer
 
     def run(self, plan: CasePlan, settings: Settings, progress: Callable[[float], None]) -> list[Result]:
+        if not self._process.is_alive():  # ended by somebody else since the last case
+            self._end()
+            self._start()
         while any(one.status == "ok" for one in plan.planned):
             try:
                 sent = [(one.implementation.name, one.plan, one.binary, one.status, one.reason) for one in plan.planned]

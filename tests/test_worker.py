@@ -124,9 +124,7 @@ def test_a_worker_that_was_killed_between_cases_is_replaced(start: Callable[...,
     assert worker._process.pid is not None
     os.kill(worker._process.pid, signal.SIGKILL)
     worker._process.join(10)
-    results = run(worker, catalog, "good")
-    assert results["good"].reason == "its process ended by SIGKILL", "the case that found it dead says so"
-    assert run(worker, catalog, "good")["good"].status == "ok"
+    assert run(worker, catalog, "good")["good"].status == "ok", "it costs nobody's row"
 
 
 def test_a_worker_ends_with_its_parent() -> None:
