@@ -70,7 +70,8 @@ def run(request: Request, progress: Progress) -> Iterator[Answer]:
     with opened(request, catalog, progress) as bench:
         compiler, limits = find_compiler(request.nvcc), None
         if not bench.counting:
-            if expected := expected_text([suite.name for suite in suites]):
+            part = request.only or request.filters or request.caches or request.quick
+            if not part and (expected := expected_text([suite.name for suite in suites])):
                 progress.say(expected)
             limits = measured_limits(bench, compiler, progress)
         for suite in suites:
