@@ -21,7 +21,7 @@ NOT_TIMED = "not timed: simulated"  # the reason of a row that has counts instea
 # Where arrays lie in memory, and how far from one another, moves a kernel's time by 5 % and more, for as long as they
 # lie there. Rounds go through this many places, so that the median is that of the kernel and not of one of them.
 PLACEMENTS = 32
-PLACEMENT_SHARE = 0.5  # of the free memory that further places may take; libraries need room for their own arrays
+PLACEMENT_SHARE = 0.6  # of the free memory that further places may take; libraries need room for their own arrays
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,15 @@ class CaseRun:
     """The walk of one case over all its implementations. `sign` hears whose turn it is, '' for nobody's."""
 
     def __init__(
-        self, device: Device, operation: Operation, plan: CasePlan, sign: Callable[[str], None] = lambda name: None
+        self,
+        device: Device,
+        operation: Operation,
+        plan: CasePlan,
+        sign: Callable[[str], None] = lambda name: None,
+        stopwatch: Stopwatch | None = None,
     ) -> None:
         self.device, self.operation, self.plan, self.sign = device, operation, plan, sign
+        self.stopwatch = stopwatch or Stopwatch()
         self.results: dict[str, Result] = {}
         self.counters: dict[str, tuple[LaunchCounters, ...]] = {}  # of those that were right, by name
 
@@ -53,7 +59,8 @@ class CaseRun:
             raise  # a lost context has no memory to give back
         except DeviceError as error:
             self._give_up(str(error))
-        self.device.release()
+        with self.stopwatch.on(FILLING):
+            self.device.release()
         return self.ordered()
 
     def _measure(self, settings: Settings, progress: Callable[[float], None]) -> None:
@@ -65,7 +72,9 @@ class CaseRun:
             self._place(setup, contenders, settings.seed + 1)
             ready = [contender for contender in contenders if not contender.failure]
             seed = settings.seed + 1
-            CaseMeasurement(setup, settings.caches, settings.precision, seed, progress, self.sign).run(ready)
+            measurement = CaseMeasurement(setup, settings.caches, settings.precision, seed, progress, self.sign)
+            measurement.stopwatch = self.stopwatch
+            measurement.run(ready)
         for contender in contenders:
             self._finish(contender, settings)
 
@@ -77,8 +86,9 @@ class CaseRun:
     def _arrays(self, seed: int) -> Arrays:
         """A further set of the case's arrays, inputs filled."""
         specs = self.operation.arrays(self.plan.case)
-        arrays = self.device.allocate(specs)
-        self.device.fill(arrays, specs, seed)
+        with self.stopwatch.on(FILLING):
+            arrays = self.device.allocate(specs)
+            self.device.fill(arrays, specs, seed)
         return arrays
 
     def _place(self, setup: Setup, contenders: Sequence[Contender], seed: int) -> None:

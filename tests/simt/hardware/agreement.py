@@ -108,8 +108,6 @@ def _launch_rows(
         if real or simulated:
             equal = real == simulated
             counts = {"metric": metric, "hardware": real, "simulator": simulated, "equal": equal}
-            if metric == ATOMICS and not note:
-                note = "where the array lies decides, and where it lay on the GPU was not recorded"
             yield identity | counts | {"note": "" if equal else note}
 
 
