@@ -50,6 +50,15 @@ def smallest_step(dtype: str) -> float:
     return {"float64": 2.0**-1074, "float32": 2.0**-149, "float16": 2.0**-24, "bfloat16": 2.0**-133}[dtype]
 
 
+def overflow(dtype: str) -> float:
+    """The smallest magnitude that rounding to nearest makes infinite; of integers, infinity itself."""
+    largest = {"float32": (128, 24), "float16": (16, 11), "bfloat16": (128, 8)}  # exponent, bits of the significand
+    if dtype not in largest:
+        return float("inf")
+    exponent, bits = largest[dtype]
+    return 2.0**exponent - 2.0 ** (exponent - bits - 1)  # half a step beyond the largest number
+
+
 def widen(xp: Any, array: Any, dtype: str) -> Any:
     """The values of a stored array as float64 (integers too), exactly."""
     if dtype == "bfloat16":

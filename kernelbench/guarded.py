@@ -17,7 +17,7 @@ from kernelbench.records import Implementation, Operation
 
 def guarded_operation(operation: Operation, path: Path) -> Operation:
     """The operation with all of its functions guarded; without them no case can be run, so they raise InputError."""
-    names = ("arrays", "reference", "bytes_moved", "flops", "tolerance", "split")
+    names = ("arrays", "reference", "bytes_moved", "flops", "tolerance", "split", "large")
     return replace(operation, **_guarded(operation, names, path, InputError))
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+PART = "part"  # the axis of a step's cases, along which the names of its parts lie
+
 
 @dataclass(frozen=True)
 class Part:

@@ -7,79 +7,33 @@ only this module, `kernelbench.errors`, `kernelbench.dtypes` and NumPy.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
-from math import prod
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
-from kernelbench import dtypes
 from kernelbench.counters import LaunchCounters
-from kernelbench.errors import Unsupported
 from kernelbench.gpu import DeviceProperties as DeviceProperties  # noqa: PLC0414 - plans import their words from here
 from kernelbench.launching import HostCall as HostCall  # noqa: PLC0414
 from kernelbench.launching import Launch as Launch  # noqa: PLC0414
 from kernelbench.launching import LaunchPlan as LaunchPlan  # noqa: PLC0414
 from kernelbench.launching import Scalar as Scalar  # noqa: PLC0414
-from kernelbench.parts import Step
-
-Array = Any  # a numpy or cupy array
-Arrays = Mapping[str, Array]  # by name, as an operation's `arrays` names them
-
+from kernelbench.operations import FLOATS as FLOATS  # noqa: PLC0414
+from kernelbench.operations import Array as Array  # noqa: PLC0414
+from kernelbench.operations import Arrays as Arrays  # noqa: PLC0414
+from kernelbench.operations import ArraySpec as ArraySpec  # noqa: PLC0414
+from kernelbench.operations import Case as Case  # noqa: PLC0414
+from kernelbench.operations import Operation as Operation  # noqa: PLC0414
+from kernelbench.operations import Reference as Reference  # noqa: PLC0414
+from kernelbench.operations import SpecialValues as SpecialValues  # noqa: PLC0414
+from kernelbench.operations import Tolerance as Tolerance  # noqa: PLC0414
+from kernelbench.operations import by_element as by_element  # noqa: PLC0414
+from kernelbench.operations import quarter_of_range as quarter_of_range  # noqa: PLC0414
+from kernelbench.operations import x_to_y as x_to_y  # noqa: PLC0414
+from kernelbench.parts import PART, Step
 
 # ---- What is asked -------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Case:
-    """One shape, axis, dtype and set of parameters of an operation."""
-
-    operation: str
-    shape: tuple[int, ...]
-    axis: int  # as written in the suite: -1 is the last
-    dtype: str
-    axes: tuple[tuple[str, int | str], ...] = ()  # values of the suite's axes, ("seq", 512); of a step ("part", "relu")
-    parameters: tuple[tuple[str, int | float | str | bool], ...] = ()  # of the operation, ("scale", 0.125)
-
-    @cached_property
-    def key(self) -> str:
-        """The case as one text, unique within a suite: used in CSV, --filter and --resume."""
-        words = [f"{name}={value}" for name, value in self.axes]
-        words += [f"shape={'x'.join(map(str, self.shape))}", f"axis={self.axis}", f"dtype={self.dtype}"]
-        words += [f"{name}={value}" for name, value in self.parameters]
-        return " ".join(words)
-
-    @cached_property
-    def elements(self) -> int:
-        return prod(self.shape)
-
-    @cached_property
-    def outer_dim_inner(self) -> tuple[int, int, int]:
-        """The shape seen from its axis: elements before it, along it, after it."""
-        axis = self.axis % len(self.shape)
-        return prod(self.shape[:axis]), self.shape[axis], prod(self.shape[axis + 1 :])
-
-    def parameter(self, name: str, default: Any) -> Any:
-        return dict(self.parameters).get(name, default)
-
-    def refuse(self, *names: str) -> None:
-        """Unsupported if one of these parameters is set."""
-        for name in names:
-            if self.parameter(name, False):
-                raise Unsupported(f"{name} is not supported")
-
-    def rows_columns(self, max_rows: int | None = None, max_columns: int | None = None) -> tuple[int, int]:
-        """The shape as rows along the last axis. Unsupported for another axis, or beyond a limit."""
-        rows, columns, inner = self.outer_dim_inner
-        if inner != 1:
-            raise Unsupported(f"axis must be the last, got axis {self.axis} of {len(self.shape)}")
-        if max_rows is not None and rows > max_rows:
-            raise Unsupported(f"rows must be at most {max_rows}, got {rows}")
-        if max_columns is not None and columns > max_columns:
-            raise Unsupported(f"columns must be at most {max_columns}, got {columns}")
-        return rows, columns
 
 
 @dataclass(frozen=True)
@@ -102,66 +56,8 @@ class Suite:
         """Who runs this case: every implementation, but of a step those of the case's part."""
         if self.step is None:
             return self.implementations
-        own = {name for part in self.step.parts if part.case == case.key for name in part.names}
+        own = {name for part in self.step.parts if part.name == dict(case.axes).get(PART) for name in part.names}
         return tuple(name for name in self.implementations if name in own)
-
-
-# ---- What is computed ----------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class ArraySpec:
-    """One array of a case. Inputs are filled with random values, outputs poisoned before each check."""
-
-    name: str
-    shape: tuple[int, ...]
-    dtype: str
-    role: Literal["input", "output"]
-    fill: Literal["normal", "uniform", "mask", "bits"] = "normal"  # mask: 0 or 1, evenly; bits: uint8, any byte
-
-    @property
-    def nbytes(self) -> int:
-        return prod(self.shape) * dtypes.itemsize(self.dtype)
-
-
-@dataclass(frozen=True)
-class Tolerance:
-    """|got - expected| <= absolute + relative * |expected|, elementwise."""
-
-    relative: float
-    absolute: float
-
-    def plus(self, other: Tolerance | None) -> Tolerance:
-        if other is None:
-            return self
-        return Tolerance(self.relative + other.relative, self.absolute + other.absolute)
-
-
-# reference(xp, case, inputs): inputs are float64 arrays of xp (numpy or cupy) holding a slice of
-# `Operation.split` rows; returns the float64 outputs of that slice by name.
-Reference = Callable[[Any, Case, Arrays], Arrays]
-
-
-@dataclass(frozen=True)
-class Operation:
-    """What is computed, whoever computes it. Defined once, in kernels/<operation>/operation.py."""
-
-    name: str
-    summary: str
-    arrays: Callable[[Case], tuple[ArraySpec, ...]]  # raises Unsupported for a case that has no meaning
-    reference: Reference
-    bytes_moved: Callable[[Case], int]  # least traffic: each input read once, each output written once
-    flops: Callable[[Case], int]
-    tolerance: Callable[[Case], Tolerance]
-    parameters: Mapping[str, Any] = field(default_factory=dict)  # name -> default; a suite may set these
-    # Arrays whose first `split(case)` dimension is common to all arrays can be checked in slices of
-    # it; every array is reshaped to [split, -1]. None: the arrays are checked whole.
-    split: Callable[[Case], int] | None = None
-
-    def read_share(self, case: Case) -> float:
-        """Bytes of the inputs among those of all arrays."""
-        specs = self.arrays(case)
-        return sum(one.nbytes for one in specs if one.role == "input") / sum(one.nbytes for one in specs)
 
 
 # ---- One way to compute it -----------------------------------------------------------------------
@@ -175,6 +71,14 @@ class Origin:
     url: str = ""
     commit: str = ""
     differs: str = ""  # what is not as in the original, and why
+
+
+@dataclass(frozen=True)
+class Deviation:
+    """Where an implementation by design gives something else than the operation, and so is not verified or timed."""
+
+    inputs: str  # a distribution; "nan" and "inf" where such an element alone brings it about
+    reason: str  # what it gives and why; stated in its origin as well
 
 
 Plan = Callable[[Case, DeviceProperties], LaunchPlan]
@@ -201,12 +105,17 @@ class Implementation:
     role: Literal["kernel", "peer", "yardstick", "specimen"] = "kernel"
     extra_tolerance: Tolerance | None = None  # what the published arithmetic deviates by design, stated in origin
     reference: Reference | None = None  # a yardstick computes something else than the operation
+    deviations: tuple[Deviation, ...] = ()
     operation: str = ""
     source: Path | None = None
 
     def __post_init__(self) -> None:
         if (self.plan is None) == (self.prepare is None):
             raise ValueError(f"implementation '{self.name}' needs exactly one of plan and prepare")
+
+    def deviation(self, inputs: str) -> str:
+        """Why it is not right on these inputs; '' where it is."""
+        return next((one.reason for one in self.deviations if one.inputs == inputs), "")
 
 
 # ---- What came out -------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from kernelbench.errors import InputError
-from kernelbench.parts import Part, Step
+from kernelbench.parts import PART, Part, Step
 from kernelbench.records import Case, Operation
 from kernelbench.suite.blocks import Defaults, read_block, read_defaults
 from kernelbench.suite.document import Entries, Items, Node, Refused, Value
@@ -18,7 +18,6 @@ from kernelbench.suite.shapes import NAME, parse_extent
 SIDES = ("unfused", "fused")
 INSTEAD = ("operation", "shape", "axes", "cases", "parameters", "implementations", "baseline")  # parts say these
 _KEYS = ("part", "operation", "shape", "axis", "dtype", "parameters", "calls", *SIDES)
-_AXIS = "part"  # the axis of a step's cases, along which their names lie
 
 Operations = Mapping[str, Operation]
 Implementations = Mapping[str, Collection[str]]
@@ -76,7 +75,7 @@ def _read_part(
     cases = expand([block], operation, fields.problems)
     if not cases:
         return None
-    case = replace(cases[0], axes=((_AXIS, name),))
+    case = replace(cases[0], axes=((PART, name),))
     return Part(name, operation.name, case.key, calls, unfused, fused), case
 
 
