@@ -37,9 +37,10 @@ class Nvml:
         return self._read(readings)
 
     def environment(self) -> Mapping[str, Any]:
-        """driver, sm_clock_max_hz, memory_clock_hz, power_limit_w."""
+        """uuid, driver, sm_clock_max_hz, memory_clock_hz, power_limit_w."""
         nvml, handle = self._nvml, self._handle
         readings = {
+            "uuid": lambda: nvml.nvmlDeviceGetUUID(handle),
             "driver": lambda: nvml.nvmlSystemGetDriverVersion(),
             "sm_clock_max_hz": lambda: nvml.nvmlDeviceGetMaxClockInfo(handle, nvml.NVML_CLOCK_SM) * 1e6,
             "memory_clock_hz": lambda: nvml.nvmlDeviceGetMaxClockInfo(handle, nvml.NVML_CLOCK_MEM) * 1e6,
