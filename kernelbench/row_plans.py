@@ -1,0 +1,239 @@
+"""Launch plans of softmax and log-softmax along the last axis, for kernels round common/one_read_rows.cuh.
+
+A row is counted in packs of 16 bytes. One that begins anywhere may reach into one pack more than it would fill.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kernelbench import dtypes
+from kernelbench.errors import Unsupported
+from kernelbench.plans import power_of_two_from
+from kernelbench.records import Case, DeviceProperties, Launch, LaunchPlan, Scalar
+
+WARP = 32
+PACK_BYTES = 16
+MAX_COLUMNS = 2**30  # of held and staged rows: the kernels' int indices go up to a block past the row's end
+
+
+@dataclass(frozen=True)
+class Held:
+    """Rows in registers, and further packs in shared memory: the constants of common/held_rows.cuh."""
+
+    lanes: int  # of a row, 32 where it has several warps
+    warps: int  # of a row in a block
+    blocks: int  # of a row: a cluster
+    packs: int  # of a row in a thread's registers
+    shared_packs: int  # and in its slots of shared memory
+    rows: int  # that a thread works on at once
+    masked: bool  # rows begin anywhere
+    block: int  # threads
+    resident: int  # blocks that registers must leave room for
+    hint: int = 0
+    fast: bool = False
+    recompute: bool = False  # powers are computed twice, so that of a row its packs are kept, which have fewer bytes
+
+    @property
+    def capacity(self) -> int:
+        """Packs of a row."""
+        return self.lanes * self.warps * self.blocks * (self.packs + self.shared_packs)
+
+
+@dataclass(frozen=True)
+class Staged:
+    """Spans of whole short rows through shared memory: the constants of common/staged_rows.cuh."""
+
+    lanes: int
+    per_lane: int
+    tile_rows: int
+    block: int = 128
+    resident: int = 8
+    hint: int = 0
+    fast: bool = False
+
+
+@dataclass(frozen=True)
+class Split:
+    """Two launches over chunks of rows: the constants of common/split_rows.cuh."""
+
+    packs: int = 4
+    block: int = 256
+    resident: int = 4
+    hint: int = 0
+    fast: bool = False
+
+
+Choice = Held | Staged | Split
+
+# ---- Which ---------------------------------------------------------------------------------------
+
+STAGED_BYTES = 1024  # rows that do not end with a pack: up to here through shared memory, beyond by masked packs
+TILE_BYTES = 4096  # of a warp's span: 12 warps with as much in flight reach the 48 KB that an H200 needs
+STAGED_ELEMENTS = 16  # of a lane's registers
+SHORT_BLOCK = 128
+SHORT_ROWS = 4  # at once, where a row is a pack of each lane
+WARP_PACKS = 4  # of a thread before a row gets a second warp
+BLOCK_PACKS = 4096  # 64 KB in 512 threads: two such blocks keep 128 KB of a multiprocessor in flight
+THREAD_PACKS = 8  # of registers: 32 words
+MAX_WARPS = 32
+MAX_BLOCKS = 8  # of a cluster, on every GPU that has them
+
+
+def choose(rows: int, columns: int, itemsize: int, keeps_powers: bool, device: DeviceProperties) -> Choice:
+    """The technique for rows of so many columns. `keeps_powers`: the result is made of powers, not of elements."""
+    row_bytes = columns * itemsize
+    masked = row_bytes % PACK_BYTES != 0
+    packs = -(-row_bytes // PACK_BYTES) + masked
+    if masked and row_bytes <= STAGED_BYTES:
+        return staged(columns, itemsize)
+    if packs <= WARP:
+        lanes = power_of_two_from(packs)
+        return Held(lanes, 1, 1, 1, 0, SHORT_ROWS, masked, SHORT_BLOCK, resident=8)
+    if packs <= WARP * WARP_PACKS:
+        return Held(WARP, 1, 1, -(-packs // WARP), 0, 1, masked, SHORT_BLOCK, resident=8)
+    recompute = keeps_powers and itemsize < 4
+    if packs <= MAX_WARPS // 2 * WARP * WARP_PACKS:
+        return many_warps(packs, 1, WARP_PACKS, masked, False)
+    if packs <= BLOCK_PACKS:
+        return many_warps(packs, 1, THREAD_PACKS, masked, recompute)
+    clusters = device.compute_capability >= (9, 0)
+    blocks = min(power_of_two_from(-(-packs // BLOCK_PACKS)), MAX_BLOCKS) if clusters else 1
+    if rows * blocks * 2 <= device.multiprocessors:
+        return Split()
+    slots = (device.shared_per_block_optin - 4096) // (PACK_BYTES * WARP * MAX_WARPS)  # of a thread in shared memory
+    if packs > blocks * MAX_WARPS * WARP * (THREAD_PACKS + slots):
+        return Split()
+    return many_warps(packs, blocks, THREAD_PACKS, masked, recompute)
+
+
+def many_warps(packs: int, blocks: int, per_thread: int, masked: bool, recompute: bool) -> Held:
+    """As few warps as hold the row with so many packs of registers a thread, and shared memory for the rest."""
+    warps = min(max(2, -(-packs // (blocks * WARP * per_thread))), MAX_WARPS)
+    own = -(-packs // (blocks * WARP * warps))  # packs of a thread
+    in_registers = min(own, per_thread)
+    resident = max(1, min(32, 1024 // (WARP * warps)) if per_thread > 4 else 1536 // (WARP * warps))
+    return Held(
+        WARP, warps, blocks, in_registers, own - in_registers, 1, masked, WARP * warps, resident, recompute=recompute
+    )
+
+
+def staged(columns: int, itemsize: int) -> Staged:
+    """The fewest lanes that hold the row, and a span of whole packs if rows allow it."""
+    lanes = power_of_two_from(-(-columns // STAGED_ELEMENTS))
+    tile_rows = max(1, TILE_BYTES // (columns * itemsize))
+    at_once = max(WARP // lanes, PACK_BYTES // itemsize)  # full warps, and spans that begin with a pack
+    return Staged(lanes, -(-columns // lanes), max(tile_rows // at_once * at_once, min(tile_rows, at_once)))
+
+
+# ---- Launches ------------------------------------------------------------------------------------
+
+
+def one_read_rows_plan(case: Case, device: DeviceProperties, keeps_powers: bool) -> LaunchPlan:
+    rows, columns = case.rows_columns()
+    choice = choose(rows, columns, dtypes.itemsize(case.dtype), keeps_powers, device)
+    return plan_of(choice, case, device)
+
+
+def plan_of(choice: Choice, case: Case, device: DeviceProperties) -> LaunchPlan:
+    """The launches of a technique. Entries are named by the operation: `softmax_one_read_rows_f32`."""
+    if isinstance(choice, Held):
+        return _held_plan(choice, case, device)
+    if isinstance(choice, Staged):
+        return _staged_plan(choice, case, device)
+    return _split_plan(choice, case, device)
+
+
+def _entry(case: Case, step: str = "") -> str:
+    return f"{case.operation}_one_read_rows_{step}{dtypes.suffix(case.dtype)}"
+
+
+def _checked(launch: Launch, device: DeviceProperties) -> Launch:
+    if launch.grid[0] > device.max_grid[0]:
+        raise Unsupported(f"blocks must be at most {device.max_grid[0]}, got {launch.grid[0]}")
+    return launch
+
+
+def _common(choice: Choice, technique: str) -> tuple[tuple[str, str | int], ...]:
+    return (
+        ("TECHNIQUE", technique),
+        ("BLOCK", choice.block),
+        ("RESIDENT", choice.resident),
+        ("HINT", choice.hint),
+        ("FAST", int(choice.fast)),
+    )
+
+
+def _held_plan(choice: Held, case: Case, device: DeviceProperties) -> LaunchPlan:
+    rows, columns = case.rows_columns(max_columns=MAX_COLUMNS)
+    if choice.warps > 1:
+        grid = rows * choice.blocks
+        reason = f"{choice.blocks} blocks of {choice.warps} warps a row" if choice.blocks > 1 else ""
+        reason = reason or f"{choice.warps} warps a row"
+    else:
+        grid = -(-rows // (choice.block // choice.lanes * choice.rows))
+        reason = f"{choice.lanes} lanes a row, {choice.rows} rows at once"
+    reason += f", {choice.packs} packs of 16 bytes a thread in registers"
+    if choice.shared_packs:
+        reason += f" and {choice.shared_packs} in shared memory"
+    if choice.masked:
+        reason += "; rows begin anywhere, so packs at their ends are masked"
+    launch = Launch(
+        _entry(case),
+        (grid, 1, 1),
+        (choice.block, 1, 1),
+        ("x", "y", Scalar("int64", rows), Scalar("int32", columns)),
+        shared_bytes=choice.shared_packs * choice.block * PACK_BYTES,
+    )
+    constants: tuple[tuple[str, int], ...] = (
+        ("LANES", choice.lanes),
+        ("WARPS", choice.warps),
+        ("BLOCKS", choice.blocks),
+        ("PACKS", choice.packs),
+        ("SHARED_PACKS", choice.shared_packs),
+        ("ROWS", choice.rows),
+        ("MASKED", int(choice.masked)),
+        ("RECOMPUTE", int(choice.recompute)),
+    )
+    return LaunchPlan((_checked(launch, device),), (*_common(choice, "HELD"), *constants), reasons=(reason,))
+
+
+def _staged_plan(choice: Staged, case: Case, device: DeviceProperties) -> LaunchPlan:
+    rows, columns = case.rows_columns(max_columns=MAX_COLUMNS)
+    warps = choice.block // WARP
+    span_packs = -(-choice.tile_rows * columns * dtypes.itemsize(case.dtype) // PACK_BYTES) + 1
+    scalars = (Scalar("int32", choice.lanes), Scalar("int32", choice.tile_rows), Scalar("int32", span_packs))
+    launch = Launch(
+        _entry(case),
+        (-(-rows // (choice.tile_rows * warps)), 1, 1),
+        (choice.block, 1, 1),
+        ("x", "y", Scalar("int64", rows), Scalar("int32", columns), *scalars),
+        shared_bytes=warps * span_packs * PACK_BYTES,
+    )
+    reason = (
+        f"{choice.tile_rows} whole rows a warp through shared memory, for rows do not end with a pack of 16 bytes; "
+        f"{choice.lanes} lanes a row, {choice.per_lane} elements each"
+    )
+    defines = (*_common(choice, "STAGED"), ("PER_LANE", choice.per_lane))
+    return LaunchPlan((_checked(launch, device),), defines, reasons=(reason,))
+
+
+def _split_plan(choice: Split, case: Case, device: DeviceProperties) -> LaunchPlan:
+    rows, columns = case.rows_columns()
+    per_pack = PACK_BYTES // dtypes.itemsize(case.dtype)
+    chunk = (choice.packs * choice.block - 1) * per_pack  # wherever it begins, it is in as many packs as are held
+    chunks = -(-columns // chunk)
+    grid = (chunks, min(rows, device.max_grid[1]), 1)
+    sizes = (Scalar("int64", rows), Scalar("int64", columns), Scalar("int32", chunk))
+    launches = (
+        Launch(_entry(case, "parts_"), grid, (choice.block, 1, 1), ("x", "parts", *sizes)),
+        Launch(_entry(case, "finish_"), grid, (choice.block, 1, 1), ("x", "y", "parts", *sizes)),
+    )
+    defines = (*_common(choice, "SPLIT"), ("PACKS", choice.packs))
+    reason = f"{chunks} chunks a row in two launches: rows are longer than is held, or too few to fill the GPU"
+    return LaunchPlan(
+        tuple(_checked(one, device) for one in launches),
+        defines,
+        scratch=(("parts", 8 * rows * chunks),),
+        reasons=(reason,),
+    )

@@ -1,0 +1,57 @@
+// The entries of softmax's and log-softmax's one_read_rows.cu: one technique of three for each data type.
+//   FORM       Softmax or LogSoftmax; ENTRY, PARTS_ENTRY, FINISH_ENTRY name the entries
+//   HINT       of loads and stores, see row_packs.cuh;  FAST  1: the hardware's power of two for float32 too
+//   BLOCK      threads of a block;  RESIDENT  blocks that registers must leave room for on a multiprocessor
+#pragma once
+
+#define HELD 1
+#define STAGED 2
+#define SPLIT 3
+
+static_assert(BLOCK % 32 == 0 && BLOCK >= 32 && BLOCK <= 1024, "BLOCK must be whole warps, at most 32");
+static_assert(HINT >= 0 && HINT <= 2, "HINT: 0 none, 1 evict first, 2 past the L1 cache");
+
+#if TECHNIQUE == HELD
+#include "common/held_rows.cuh"
+
+static_assert(WARPS == 1 || BLOCK == 32 * WARPS, "a row of several warps has a block of its own");
+#if BLOCKS > 1
+#define CLUSTER __cluster_dims__(BLOCKS, 1, 1)
+#else
+#define CLUSTER
+#endif
+#define DEFINE(dtype, T)                                                                                             \
+  extern "C" __global__ void CLUSTER __launch_bounds__(BLOCK, RESIDENT)                                              \
+      ENTRY(dtype)(const T* x, T* y, long long rows, int columns) {                                                  \
+    held_rows<FORM, LANES, WARPS, BLOCKS, PACKS, SHARED_PACKS, ROWS, HINT, FAST, RECOMPUTE, MASKED>(x, y, rows,      \
+                                                                                                    columns);        \
+  }
+
+#elif TECHNIQUE == STAGED
+#include "common/staged_rows.cuh"
+
+#define DEFINE(dtype, T)                                                                                             \
+  extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT)                                                      \
+      ENTRY(dtype)(const T* x, T* y, long long rows, int columns, int lanes, int tile_rows, int warp_packs) {        \
+    staged_rows<FORM, PER_LANE, HINT, FAST>(x, y, rows, columns, lanes, tile_rows, warp_packs);                      \
+  }
+
+#elif TECHNIQUE == SPLIT
+#include "common/split_rows.cuh"
+
+#define DEFINE(dtype, T)                                                                                             \
+  extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT)                                                      \
+      PARTS_ENTRY(dtype)(const T* x, float2* parts, long long rows, long long columns, int chunk) {                  \
+    split_rows_parts<BLOCK, PACKS, FAST>(x, parts, rows, columns, chunk);                                            \
+  }                                                                                                                  \
+  extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT)                                                      \
+      FINISH_ENTRY(dtype)(const T* x, T* y, const float2* parts, long long rows, long long columns, int chunk) {     \
+    split_rows_finish<FORM, BLOCK, PACKS, HINT, FAST>(x, y, parts, rows, columns, chunk);                            \
+  }
+#else
+#error "TECHNIQUE must be HELD, STAGED or SPLIT"
+#endif
+
+DEFINE(f32, float)
+DEFINE(f16, __half)
+DEFINE(bf16, __nv_bfloat16)

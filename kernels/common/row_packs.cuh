@@ -1,0 +1,138 @@
+// Rows of a matrix in packs of 16 bytes, wherever the rows begin: loads and stores of packs, and what they hold.
+//   T      float, __half, __nv_bfloat16
+//   shift  elements of the first pack of a row that lie before the row: 0 where the row begins at a multiple of 16 bytes
+//   pack   ranges [0, packs_of(columns, shift)); its first element is the row's column pack * PER_PACK - shift
+#pragma once
+#include <cuda/std/type_traits>
+
+#include "common/convert.cuh"
+
+template <typename T>
+constexpr int PER_PACK = sizeof(uint4) / sizeof(T);
+
+template <typename T>
+__device__ __forceinline__ int shift_of(const T* row) {
+  return static_cast<int>(reinterpret_cast<unsigned long long>(row) % sizeof(uint4) / sizeof(T));
+}
+
+// Element i of a pack as float; i is known to the compiler once its loop is unrolled.
+template <typename T>
+__device__ __forceinline__ float element_of(const uint4& pack, int i) {
+  const unsigned words[4] = {pack.x, pack.y, pack.z, pack.w};
+  if constexpr (sizeof(T) == 4) {
+    return __uint_as_float(words[i]);
+  } else if constexpr (cuda::std::is_same_v<T, __nv_bfloat16>) {
+    const unsigned word = words[i / 2];  // a bfloat16 is the upper half of the float
+    return __uint_as_float(i % 2 == 0 ? word << 16 : word & 0xffff0000u);
+  } else {
+    return __half2float(__ushort_as_half(static_cast<unsigned short>(words[i / 2] >> i % 2 * 16)));
+  }
+}
+
+template <typename T>
+__device__ __forceinline__ unsigned bits_of(T value) {
+  if constexpr (sizeof(T) == 4) return __float_as_uint(value);
+  else if constexpr (cuda::std::is_same_v<T, __nv_bfloat16>) return __bfloat16_as_ushort(value);
+  else return __half_as_ushort(value);
+}
+
+// PER_PACK values, rounded.
+template <typename T>
+__device__ __forceinline__ uint4 pack_of(const float* values) {
+  if constexpr (sizeof(T) == 4) {
+    return make_uint4(__float_as_uint(values[0]), __float_as_uint(values[1]), __float_as_uint(values[2]),
+                      __float_as_uint(values[3]));
+  } else {
+    unsigned words[4];
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      words[i] = bits_of(from_float<T>(values[2 * i])) | bits_of(from_float<T>(values[2 * i + 1])) << 16;
+    return make_uint4(words[0], words[1], words[2], words[3]);
+  }
+}
+
+// What a maximum and a sum of powers do not see.
+template <typename T>
+__device__ __forceinline__ uint4 nothing() {
+  const unsigned word = sizeof(T) == 4 ? 0xff800000u : cuda::std::is_same_v<T, __half> ? 0xfc00fc00u : 0xff80ff80u;
+  return make_uint4(word, word, word, word);
+}
+
+// Hint: 0 none, 1 read or written once (evict first), 2 the same and not kept in the L1 cache.
+template <int Hint>
+__device__ __forceinline__ uint4 load_once(const void* place) {
+  const uint4* pack = static_cast<const uint4*>(place);
+  if constexpr (Hint == 1) return __ldcs(pack);
+  if constexpr (Hint == 2) {
+    uint4 held;
+    asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(held.x), "=r"(held.y), "=r"(held.z), "=r"(held.w)
+                 : "l"(__cvta_generic_to_global(pack)));
+    return held;
+  }
+  return *pack;
+}
+
+template <int Hint>
+__device__ __forceinline__ void store_once(void* place, const uint4& held) {
+  uint4* pack = static_cast<uint4*>(place);
+  if constexpr (Hint != 0) __stcs(pack, held);
+  else *pack = held;
+}
+
+// A matrix, and where a pack may be read whole: within it, beyond the row or not.
+template <typename T>
+struct Matrix {
+  const T* first;
+  const T* end;
+  __device__ __forceinline__ bool holds(const T* place) const { return place >= first && place + PER_PACK<T> <= end; }
+};
+
+// The part of a pack that lies in a row of `columns`, element by element, for packs that reach beyond the matrix.
+template <typename T>
+__device__ __forceinline__ uint4 load_part(const T* row, int column, int columns) {
+  float values[PER_PACK<T>];
+#pragma unroll
+  for (int i = 0; i < PER_PACK<T>; ++i)
+    values[i] = column + i >= 0 && column + i < columns ? to_float(row[column + i]) : -CUDART_INF_F;
+  return pack_of<T>(values);
+}
+
+// A pack whose elements outside the row are still those of its neighbours, with -inf in their place.
+template <typename T>
+__device__ __forceinline__ uint4 masked(const uint4& held, int column, int columns) {
+  float values[PER_PACK<T>];
+#pragma unroll
+  for (int i = 0; i < PER_PACK<T>; ++i)
+    values[i] = column + i >= 0 && column + i < columns ? element_of<T>(held, i) : -CUDART_INF_F;
+  return pack_of<T>(values);
+}
+
+// Stores a pack into a row: whole where it lies in it and `packed`, else element by element.
+template <int Hint, bool Masked, typename T>
+__device__ __forceinline__ void store_pack(T* row, int column, int columns, bool packed, const float* values) {
+  if (!Masked || (packed && column >= 0 && column + PER_PACK<T> <= columns)) {
+    store_once<Hint>(row + column, pack_of<T>(values));
+    return;
+  }
+#pragma unroll
+  for (int i = 0; i < PER_PACK<T>; ++i)
+    if (column + i >= 0 && column + i < columns) row[column + i] = from_float<T>(values[i]);
+}
+
+// 16 bytes into shared memory, in flight until await_copies(); both places at multiples of 16 bytes.
+__device__ __forceinline__ void copy_ahead(uint4* shared, const void* place) {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(static_cast<unsigned>(__cvta_generic_to_shared(shared))),
+               "l"(__cvta_generic_to_global(place))
+               : "memory");
+#else
+  *shared = *static_cast<const uint4*>(place);
+#endif
+}
+
+__device__ __forceinline__ void await_copies() {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+}

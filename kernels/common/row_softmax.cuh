@@ -1,0 +1,52 @@
+// What softmax and log-softmax of a row make of an element, its row's maximum and its row's sum of powers.
+//   Form    Softmax: exp(x - max) / sum;  LogSoftmax: x - max - log(sum)
+// A row of -inf, or with +inf or NaN, gives NaN throughout. A sum is at least 1 where it is not NaN, so its reciprocal is normal.
+#pragma once
+#include "common/reduce.cuh"
+
+// exp(difference). Of float32 the accurate function. Results of the half types are rounded to 2^-9 or 2^-12: there the
+// hardware's power of two has 2^-22, and rounding its argument, 128 at most before the power is 0, brings 2^-17.
+template <bool Fast, typename T>
+__device__ __forceinline__ float power_of(float difference) {
+  if constexpr (sizeof(T) == 4 && !Fast) {
+    return expf(difference);
+  } else {
+    float power;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(difference * 1.44269504088896f));
+    return power;
+  }
+}
+
+struct Softmax {
+  static constexpr bool KEEPS_POWERS = true;  // the result is made of the power, not of the element
+  // What `finish` needs of a row once it is summed.
+  static __device__ __forceinline__ float scale_of(float sum) { return 1.0f / sum; }
+  static __device__ __forceinline__ float finish(float power, float, float scale) { return power * scale; }
+};
+
+struct LogSoftmax {
+  static constexpr bool KEEPS_POWERS = false;
+  static __device__ __forceinline__ float scale_of(float sum) { return logf(sum); }
+  static __device__ __forceinline__ float finish(float value, float max, float scale) { return value - max - scale; }
+};
+
+// Maximum and sum of powers relative to it, of a part of a row or of all of it.
+struct Part {
+  float max;
+  float sum;
+};
+
+// Powers are taken relative to this: a part that is -inf throughout has powers of 0, not NaN, for the rest may be finite.
+__device__ __forceinline__ float base_of(float max) { return max == -CUDART_INF_F ? 0.0f : max; }
+
+// All parts of a row joined; every lane gets the result. All lanes of the warp must call it.
+//   parts   [count], those without an element (-inf, 0)
+__device__ __forceinline__ Part warp_all_join(const float2* parts, int count) {
+  const int lane = threadIdx.x % WARP_SIZE;  // ranges [0, 32)
+  float max = MaxOp::identity();
+  for (int i = lane; i < count; i += WARP_SIZE) max = MaxOp::apply(max, parts[i].x);
+  max = warp_all_reduce<MaxOp>(max);
+  float sum = 0.0f;
+  for (int i = lane; i < count; i += WARP_SIZE) sum += parts[i].y * expf(parts[i].x - max);
+  return {max, warp_all_reduce<SumOp>(sum)};
+}

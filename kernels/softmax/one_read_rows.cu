@@ -1,0 +1,12 @@
+// Softmax over the last axis, each row held between load and store, or, beyond what a cluster holds, read twice.
+//   x          T [rows, columns], row-major, beginning anywhere; read once (split: twice)
+//   y          T [rows, columns]; must not overlap x; written once
+//   T          float, __half, __nv_bfloat16; arithmetic in float
+//   TECHNIQUE  held: registers of lanes, warps, a block or a cluster; staged: short rows through shared memory by warps;
+//              split: two launches. Their constants, needs and launches: common/held_rows.cuh, staged_rows.cuh, split_rows.cuh
+//   moves      D in, D out; split 2 D in. A row of -inf, or with +inf or NaN, gives NaN.   Origin: written here.
+#define FORM Softmax
+#define ENTRY(dtype) softmax_one_read_rows_##dtype
+#define PARTS_ENTRY(dtype) softmax_one_read_rows_parts_##dtype
+#define FINISH_ENTRY(dtype) softmax_one_read_rows_finish_##dtype
+#include "common/one_read_rows.cuh"
