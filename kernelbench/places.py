@@ -4,7 +4,10 @@ install), inside it in a wheel."""
 from __future__ import annotations
 
 import os
+import tempfile
 from pathlib import Path
+
+from kernelbench.errors import InputError
 
 PACKAGE = Path(__file__).resolve().parent
 ROOT = PACKAGE.parent if (PACKAGE.parent / "kernels").is_dir() else PACKAGE / "_data"
@@ -23,8 +26,16 @@ def runs() -> Path:
 
 
 def cache() -> Path:
-    """Compiled kernels: KERNELBENCH_CACHE, else the user's cache folder."""
+    """Compiled kernels: KERNELBENCH_CACHE, else the user's cache folder; InputError where there is neither."""
     if override := os.environ.get("KERNELBENCH_CACHE"):
         return Path(override)
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    try:
+        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    except RuntimeError as error:  # a user that the system does not know, as containers may have
+        raise InputError("no home folder to keep compiled kernels in; name a folder in KERNELBENCH_CACHE") from error
     return Path(base) / "kernelbench"
+
+
+def locks() -> Path:
+    """Which run has which GPU: a folder that all users of this machine share."""
+    return Path(tempfile.gettempdir())

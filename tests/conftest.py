@@ -103,6 +103,7 @@ def move_places(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(places, "runs", lambda: root / "results" / "runs")
     monkeypatch.setattr(places, "RECORDED", root / "results")
     monkeypatch.setattr(places, "cache", lambda: root / "cache")
+    monkeypatch.setattr(places, "locks", lambda: root)
 
 
 @pytest.fixture
