@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from kernelbench.statistics import bootstrap_medians, median_interval, ratio_interval
+from kernelbench.statistics import bootstrap_medians, median_interval, paired_ratio_interval, ratio_interval
 
 
 @pytest.mark.parametrize(
@@ -92,3 +92,46 @@ def test_bootstrap_medians_are_those_of_resamples(n: int) -> None:
     assert found == pytest.approx(expected, abs=0.03 * spread)
     assert np.array_equal(bootstrap_medians(samples, 1), bootstrap_medians(samples, 1))
     assert n == 1 or not np.array_equal(bootstrap_medians(samples, 1), bootstrap_medians(samples, 2))
+
+
+def widths(*intervals: tuple[float, float, float]) -> list[float]:
+    return [high - low for _, low, high in intervals]
+
+
+def test_what_both_samples_of_a_round_share_cancels_in_their_ratio() -> None:
+    rng = np.random.default_rng(5)
+    moved = rng.lognormal(0, 0.05, 60)
+    top, bottom = 50 * moved, 40 * moved
+    places = np.arange(60)
+    paired = paired_ratio_interval(top, bottom, (places, places))
+    assert paired == pytest.approx((1.25, 1.25, 1.25))
+    apart = paired_ratio_interval(top, bottom, (places, rng.permutation(60)))
+    assert widths(apart)[0] > 0.02, "rounds that do not belong together bring nothing"
+
+
+def test_samples_without_a_partner_narrow_a_paired_interval() -> None:
+    rng = np.random.default_rng(6)
+    top, bottom = rng.normal(50, 1, 400), rng.normal(40, 1, 400)
+    first = np.arange(30)
+    few, all_shared, most_alone = widths(
+        paired_ratio_interval(top[:30], bottom[:30], (first, first)),
+        paired_ratio_interval(top, bottom, (np.arange(400), np.arange(400))),
+        paired_ratio_interval(top, bottom, (first, first)),
+    )
+    assert all_shared < few / 2
+    assert most_alone == pytest.approx(all_shared, rel=0.3)
+    value, low, high = paired_ratio_interval(top, bottom, (first, first))
+    assert value == np.median(top) / np.median(bottom)
+    assert low <= value <= high
+
+
+@pytest.mark.parametrize("n", [12, 25, 33])
+def test_a_paired_interval_holds_the_true_ratio(n: int) -> None:
+    rng = np.random.default_rng(n)
+    covered = 0
+    for _ in range(200):
+        common = rng.normal(0, 0.02, n)
+        top, bottom = (level * np.exp(common + rng.normal(0, 0.02, n)) for level in (50, 40))
+        _, low, high = paired_ratio_interval(top, bottom, (np.arange(n), np.arange(n)))
+        covered += low <= 1.25 <= high
+    assert covered >= 180, "90 % of 200 draws; a bootstrap of few samples promises its 95 % only roughly"

@@ -8,7 +8,7 @@ from typing import Any
 from kernelbench import evidence, units
 from kernelbench.compare import verdicts
 from kernelbench.compare.ledger import Ledger, figures, find
-from kernelbench.compare.measured import Measured, MeasuredCase, Ratio
+from kernelbench.compare.measured import SAME, Measured, MeasuredCase, Ratio
 from kernelbench.compare.verdicts import CaseVerdict, ClaimVerdict
 from kernelbench.records import Claim
 
@@ -61,6 +61,11 @@ def missing(measured: Measured, case: MeasuredCase, published: float | None, *na
 
 def at_most(ratio: Ratio, limit: float) -> bool | None:
     return True if ratio.high <= limit else False if ratio.low > limit else None
+
+
+def is_faster(ratio: Ratio) -> bool | None:
+    """Faster by more than the noise band; not so where the interval allows no more than what counts as the same."""
+    return True if ratio.verdict == "FASTER" else False if ratio.high <= 1 + SAME else None
 
 
 def interval(ratio: Ratio) -> str:

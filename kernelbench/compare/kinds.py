@@ -36,6 +36,7 @@ from kernelbench.compare.judging import (
     beyond_caches,
     cases_of,
     interval,
+    is_faster,
     label,
     missing,
     parameters,
@@ -60,7 +61,7 @@ def faster(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
         if ratio is None:
             cases.append(missing(measured, case, published, name, than))
             continue
-        holds = {"FASTER": True, "UNSURE": None}.get(ratio.verdict, False)
+        holds = is_faster(ratio)
         text = f"{interval(ratio)} times as fast ({ratio.verdict})"
         cases.append(CaseVerdict(case.key, case.label, ratio.value, published, holds, text))
     return verdict(claim, cases, f"{label(claim, name)} is {{}} times as fast as {label(claim, than)}")

@@ -4,25 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import isfinite
-from typing import Any, Literal
+from functools import cached_property
+from math import isfinite, log, log1p
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kernelbench import statistics
+from kernelbench.changes import Verdict
+from kernelbench.compare import noise
 from kernelbench.compare.counts import NO_TIMES
+from kernelbench.compare.deciding import more_samples, verdict_of
 from kernelbench.counted import Counted
 from kernelbench.results import Run
+
+if TYPE_CHECKING:
+    import pandas
 
 CACHES = ("cold", "warm")
 METHODS = ("graph", "events")  # preferred first: graphs carry no event overhead
 
-# Two medians are called different from 0.5 % on, the precision that sampling aims at for each of them,
-# and the same where the whole interval lies within 2 %: two runs on one GPU agree within 1 % a side.
+# Half the noise band of two medians of one run: the precision that sampling aims at for each of them, to which a step
+# of the clock is added.
 DIFFERENT = 0.005
-SAME = 0.02
-
-Verdict = Literal["FASTER", "SLOWER", "SAME", "UNSURE"]
+SAME = 0.02  # what published claims call the same: two runs on one GPU agree within 1 % a side
+LEAST_SHARED = 12  # rounds that two rows share, for their ratio to be paired by them
+_LEAST_NUMBER, _LARGEST_NUMBER = 1e-130, 1e130  # of a ratio whose logarithm is taken; a file may say more
 
 
 @dataclass(frozen=True)
@@ -55,7 +62,10 @@ class Timed:
     low_s: float
     high_s: float
     share_of_ceiling: float | None
-    samples_s: tuple[float, ...]  # empty where the run has no raw samples
+    samples_s: np.ndarray  # empty where the run has no raw samples
+    rounds: np.ndarray  # as whole numbers, in which each of them was taken
+    step_s: float = 0.0  # of the clock, by this method
+    taken: int = 0  # samples, as the row counts them
 
 
 @dataclass(frozen=True)
@@ -68,24 +78,63 @@ class Ratio:
     method: str
     baseline_s: float
     median_s: float
+    step_s: float = 0.0  # of the clock
+    samples: int = 0  # of the side that has fewer
+    shared_rounds: int = 0  # that the interval is paired by; 0: by none
+
+    @property
+    def band(self) -> float:
+        """Half the noise band, as ln: what is within it is the same."""
+        return log1p(DIFFERENT) + log1p(self.step_s / min(self.baseline_s, self.median_s))
 
     @property
     def verdict(self) -> Verdict:
-        if self.low > 1 + DIFFERENT:
-            return "FASTER"
-        if self.high < 1 - DIFFERENT:
-            return "SLOWER"
-        return "SAME" if self.low >= 1 - SAME and self.high <= 1 + SAME else "UNSURE"
+        return self._decided[0]
+
+    @property
+    def more_samples(self) -> int | None:
+        """For UNSURE, how many more of each would decide; None where that is no reasonable number."""
+        verdict, factor = self._decided
+        return more_samples(factor, self.samples) if verdict == "UNSURE" and self.samples else None
+
+    @cached_property
+    def _decided(self) -> tuple[Verdict, float]:
+        return verdict_of(-_ln(self.value), -_ln(self.high), -_ln(self.low), self.band)
+
+
+def _ln(number: float) -> float:
+    return log(min(max(number, _LEAST_NUMBER), _LARGEST_NUMBER))
 
 
 def speedup(baseline: Timed, timed: Timed) -> Ratio:
-    """`timed` against `baseline`, from the raw samples; without them, from the two medians' intervals."""
-    if baseline.samples_s and timed.samples_s:
-        value, low, high = statistics.ratio_interval(baseline.samples_s, timed.samples_s)
+    """`timed` against `baseline`, from the raw samples; without them, from the two medians' intervals.
+
+    Rounds that both have are drawn together; where they share too few, either side's samples are drawn on their own.
+    """
+    shared = 0
+    if len(baseline.samples_s) and len(timed.samples_s):
+        rounds, *places = np.intersect1d(baseline.rounds, timed.rounds, return_indices=True)
+        if len(rounds) >= LEAST_SHARED:
+            shared = len(rounds)
+            value, low, high = statistics.paired_ratio_interval(
+                baseline.samples_s, timed.samples_s, (places[0], places[1])
+            )
+        else:
+            value, low, high = statistics.ratio_interval(baseline.samples_s, timed.samples_s)
     else:
         value = baseline.median_s / timed.median_s
         low, high = baseline.low_s / timed.high_s, baseline.high_s / timed.low_s
-    return Ratio(value, low, high, timed.method, baseline.median_s, timed.median_s)
+    return Ratio(
+        value,
+        low,
+        high,
+        timed.method,
+        baseline.median_s,
+        timed.median_s,
+        max(baseline.step_s, timed.step_s),
+        min(baseline.taken, timed.taken),
+        shared,
+    )
 
 
 class Measured:
@@ -105,6 +154,9 @@ class Measured:
 
     def _read(self) -> None:
         samples = _samples(self.run)
+        seconds = {key: taken for key, (taken, _) in samples.items()}
+        steps = {method: noise.clock_of(method, (self.run,), (seconds,)).step_s for method in METHODS}
+        none = (np.empty(0), np.empty(0, int))
         rows = self.run.rows.to_dict("records")
         several_dtypes = len({row["dtype"] for row in rows}) > 1
         cases: dict[str, MeasuredCase] = {}
@@ -117,7 +169,8 @@ class Measured:
                 self.implementations.append(name)
             self._status[case, name] = (row["status"], row["reason"])
             if row["status"] == "ok" and isfinite(row["median_s"]):
-                timed = _timed(row, samples.get((case, name, row["cache"], row["method"]), ()))
+                taken = samples.get((case, name, row["cache"], row["method"]), none)
+                timed = _timed(row, *taken, steps.get(row["method"], 0.0))
                 self._timed.setdefault((case, name, row["cache"]), {})[row["method"]] = timed
         self.cases = list(cases.values())
 
@@ -178,8 +231,8 @@ def _case(row: Mapping[str, Any], with_dtype: bool) -> MeasuredCase:
     )
 
 
-def _timed(row: Mapping[str, Any], samples: tuple[float, ...]) -> Timed:
-    share = row["share_of_ceiling"]
+def _timed(row: Mapping[str, Any], samples: np.ndarray, rounds: np.ndarray, step_s: float) -> Timed:
+    share, taken = row["share_of_ceiling"], row["samples"]
     return Timed(
         method=row["method"],
         median_s=row["median_s"],
@@ -187,9 +240,19 @@ def _timed(row: Mapping[str, Any], samples: tuple[float, ...]) -> Timed:
         high_s=row["high_s"],
         share_of_ceiling=share if isfinite(share) else None,
         samples_s=samples,
+        rounds=rounds,
+        step_s=step_s,
+        taken=max(len(samples), int(taken) if isfinite(taken) else 0),
     )
 
 
-def _samples(run: Run) -> dict[tuple[str, str, str, str], tuple[float, ...]]:
+def _samples(run: Run) -> dict[noise.Key, tuple[np.ndarray, np.ndarray]]:
+    """Seconds and rounds of each row. Rounds are numbered anew: a file may call them anything."""
+    import pandas
+
+    table: pandas.DataFrame = run.samples.assign(round=pandas.factorize(run.samples["round"])[0])
     keys = ["case", "implementation", "cache", "method"]
-    return {key: tuple(group.to_numpy()) for key, group in run.samples.groupby(keys, sort=False)["seconds"]}
+    return {
+        key: (group["seconds"].to_numpy(dtype=float), group["round"].to_numpy())
+        for key, group in table.groupby(keys, sort=False)
+    }

@@ -16,7 +16,6 @@ from kernelbench.compare.between import code_state
 from kernelbench.results import Run
 
 LONGEST_S = 1e9  # of a sample; a file may say more
-TAIL = 0.025  # of a 95 % interval, on either side
 
 Times = Mapping[tuple[str, str], Mapping[str, Any]]  # rows of a case and implementation, by cache and method
 
@@ -130,7 +129,7 @@ def _interval(
         if np.array_equal(mine, theirs):
             return value, value, value
         draws = [np.log(statistics.bootstrap_medians(taken, seed)) for seed, taken in ((1, mine), (2, theirs))]
-        low, high = np.quantile(draws[1] - draws[0], [TAIL, 1 - TAIL])
+        low, high = np.quantile(draws[1] - draws[0], [statistics.TAIL, 1 - statistics.TAIL])
         return value, min(float(low), value), max(float(high), value)
     ends = ("low_s", "median_s", "high_s")
     (low, value, high), (low_other, value_other, high_other) = ([log(row[end]) for end in ends] for row in (one, other))

@@ -6,10 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from kernelbench import columns, units
 from kernelbench.compare.counts import count_cells
+from kernelbench.compare.deciding import open_text
 from kernelbench.compare.ledger import Figure, Ledger, find
-from kernelbench.compare.measured import Measured, MeasuredCase, Ratio, Timed, speedup
+from kernelbench.compare.measured import LEAST_SHARED, Measured, MeasuredCase, Ratio, Timed, speedup
 from kernelbench.counted import counted_of_run
 from kernelbench.errors import InputError
 from kernelbench.results import Run
@@ -95,7 +98,17 @@ def _ratio_cells(ratio: Ratio) -> dict[str, Any]:
         "speedup_low": ratio.low,
         "speedup_high": ratio.high,
         "verdict": ratio.verdict,
+        "more_samples": ratio.more_samples,
+        "shared_rounds": ratio.shared_rounds or None,
+        "reason": _remarks(ratio),
     }
+
+
+def _remarks(ratio: Ratio) -> str:
+    """Why it is UNSURE, and what its interval could not be taken from."""
+    unsure = [open_text(ratio.more_samples)] if ratio.verdict == "UNSURE" and ratio.samples else []
+    unpaired = f"not paired by round: fewer than {LEAST_SHARED} rounds in which both were timed"
+    return "; ".join(unsure if ratio.shared_rounds else [*unsure, unpaired])
 
 
 def _against_baseline(
@@ -156,9 +169,9 @@ def _against_published(
     share = units.share_text(figure.share_of_peak)
     beside = f"; published {share} of that GPU's peak" if share else ""
     reason = f"another GPU: absolute times do not carry over{beside}"
-    return _ratio_cells(ratio) | cells | {"verdict": "", "reason": reason}
+    return _ratio_cells(ratio) | cells | {"verdict": "", "more_samples": None, "reason": reason}
 
 
 def _exact(seconds: float, method: str) -> Timed:
     """A published time: one number without samples or interval."""
-    return Timed(method, seconds, seconds, seconds, None, (seconds,))
+    return Timed(method, seconds, seconds, seconds, None, np.array([seconds]), np.array([-1]))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from math import ceil, exp, isfinite, log, log1p
+from math import exp, isfinite, log, log1p
 
 import numpy as np
 
-from kernelbench.changes import MOST_SAMPLES, Changes, Row, Verdict
+from kernelbench.changes import Changes, Row
 from kernelbench.compare import noise
 from kernelbench.compare.between import differences, libraries_alike, title
+from kernelbench.compare.deciding import more_samples, open_text, verdict_of
 from kernelbench.compare.pairing import Pair, Side, all_keys, empty, matched, number, side_of
 from kernelbench.errors import InputError
 from kernelbench.results import Run
@@ -117,11 +118,11 @@ def _band(pair: Pair, sides: Sequence[Side], drift: float, clocks: Mapping[str, 
 
 def _judged(pair: Pair, band: float) -> Row:
     verdict, factor = verdict_of(pair.value, pair.low, pair.high, band)
-    taken = max(*pair.sizes, number(pair.first["samples"]) or 0)
-    more = ceil(min((factor**2 - 1) * taken, 2 * MOST_SAMPLES)) if verdict == "UNSURE" else 0
+    taken = int(max(*pair.sizes, number(pair.first["samples"]) or 0))
+    more = more_samples(factor, taken) if verdict == "UNSURE" else None
     remarks = list(_remarks(pair))
-    if more > MOST_SAMPLES:
-        remarks.insert(0, f"on the edge of its band: over {MOST_SAMPLES} more samples would be needed")
+    if verdict == "UNSURE" and more is None:
+        remarks.insert(0, open_text(more))
     return empty(pair.key) | {
         "first_s": pair.first["median_s"],
         "second_s": pair.second["median_s"],
@@ -132,7 +133,7 @@ def _judged(pair: Pair, band: float) -> Row:
         "ratio_high": _ratio(pair.high),
         "band": _ratio(band) - 1,
         "verdict": verdict,
-        "more_samples": more if 0 < more <= MOST_SAMPLES else None,
+        "more_samples": more,
         "first_samples": pair.sizes[0],
         "second_samples": pair.sizes[1],
         "code": pair.code,
@@ -144,23 +145,6 @@ def _judged(pair: Pair, band: float) -> Row:
 
 def _ratio(logarithm: float) -> float:
     return exp(min(max(logarithm, -LARGEST), LARGEST))
-
-
-def verdict_of(value: float, low: float, high: float, band: float) -> tuple[Verdict, float]:
-    """Of an interval of ln(second / first) and a band of +-`band`; for UNSURE also how many times as narrow the
-    interval must become, if the value stays, to lie on one side of each edge of the band."""
-    if low > band:
-        return "SLOWER", 1.0
-    if high < -band:
-        return "FASTER", 1.0
-    if -band <= low and high <= band:
-        return "SAME", 1.0
-    factors = [1.0]
-    for edge in (-band, band):
-        if low < edge < high:
-            width = high - value if edge > value else value - low
-            factors.append(width / max(abs(edge - value), 1e-9))
-    return "UNSURE", max(factors)
 
 
 def _remarks(pair: Pair) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kernelbench import steps, units
-from kernelbench.compare.judging import interval, unmeasured
+from kernelbench.compare.judging import interval, is_faster, unmeasured
 from kernelbench.compare.ledger import Ledger
 from kernelbench.compare.measured import Measured, Ratio
 from kernelbench.compare.verdicts import CaseVerdict, ClaimVerdict, Outcome
@@ -20,7 +20,7 @@ def step(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
     if unfused is None or fused is None or ratio is None:
         return unmeasured(claim, f"without all of its parts a step has no sum: {'; '.join(dict.fromkeys(missing))}")
     compared = Ratio(ratio.value, ratio.low, ratio.high, "sum", unfused.value, fused.value)
-    holds = {"FASTER": True, "UNSURE": None}.get(compared.verdict, False)
+    holds = is_faster(compared)
     times = f"{units.time_text(unfused.value)} unfused and {units.time_text(fused.value)} fused"
     case = CaseVerdict(
         measured.run.suite, "a step", ratio.value, None, holds, f"{interval(compared)} times as fast ({times})"

@@ -53,7 +53,7 @@ def _table(rows: Sequence[Row], labels: Mapping[str, str], cache: str, by_share:
         table.add_section()
         table.add_row(Text(labels[case], "bold"))
         for row in (row for row in rows if row["case"] == case):
-            word = Text(verdict_text(row), STYLES.get(row["verdict"], ""))
+            word = Text(view.verdict_text(row), STYLES.get(row["verdict"], ""))
             table.add_row(Text(f"  {row['implementation']}"), *(cell(row) for cell in cells.values()), word)
     return table
 
@@ -84,11 +84,6 @@ def percent(ratio: float) -> str:
     change = 100 * (ratio - 1)
     text = f"{change:+.2f}" if abs(change) < 9.995 else f"{change:+.1f}" if abs(change) < 99.95 else f"{change:+.0f}"
     return text if any(digit in "123456789" for digit in text) else "0.00"
-
-
-def verdict_text(row: Row) -> str:
-    """`UNSURE +240` where 240 more samples would decide."""
-    return f"{row['verdict']} +{row['more_samples']}" if row["more_samples"] else str(row["verdict"])
 
 
 def _groups(rows: Sequence[Row], labels: Mapping[str, str]) -> list[tuple[str, str, str]]:

@@ -11,7 +11,7 @@ from typing import Any
 from kernelbench import columns, texts
 from kernelbench.changes import VERDICTS, Changes, Row
 from kernelbench.report import view
-from kernelbench.report.changes_table import columns_of, counts_text, regression_lines, verdict_text
+from kernelbench.report.changes_table import columns_of, counts_text, regression_lines
 
 _ESCAPED = str.maketrans(
     {"|": "\\|", "<": "&lt;", ">": "&gt;", "&": "&amp;", "\n": " ", "`": "\\`", "*": "\\*", "_": "\\_"}
@@ -84,7 +84,7 @@ def _table(rows: Sequence[Row], labels: dict[str, str], by_share: bool) -> str:
     lines = [
         (
             labels[row["case"]], row["implementation"], row["cache"],
-            *(cell(row) for cell in cells.values()), verdict_text(row), row["reason"],
+            *(cell(row) for cell in cells.values()), view.verdict_text(row), row["reason"],
         )
         for row in rows
     ]  # fmt: skip

@@ -192,10 +192,14 @@ def _speedups(rows: Sequence[Mapping[str, Any]], labels: Mapping[str, str], cach
         table.add_row(Text(labels[case], "bold"))
         for row in of_case:
             verdict = "baseline" if _is_baseline(row) else view.text(row["verdict"])
+            said = verdict if _is_baseline(row) else view.verdict_text(row)
             cells = (cell(row) for cell in columns.values())
-            table.add_row(Text(f"  {row['implementation']}"), *cells, Text(verdict, STYLES.get(verdict, "")))
-    if len(devices) == 1:
-        table.caption, table.caption_justify = Text(f"published: on {min(devices)}"), "left"
+            table.add_row(Text(f"  {row['implementation']}"), *cells, Text(said, STYLES.get(verdict, "")))
+    notes = [f"published: on {min(devices)}"] if len(devices) == 1 else []
+    if any(view.number(row["more_samples"]) for row in rows):
+        notes.append("UNSURE +N: about N more samples of each would decide.")
+    if notes:
+        table.caption, table.caption_justify = Text("\n".join(notes)), "left"
     return table
 
 
@@ -220,12 +224,13 @@ def _published(row: Mapping[str, Any], with_device: bool) -> str:
 
 
 def _notes(rows: Sequence[Mapping[str, Any]], labels: Mapping[str, str]) -> list[str]:
-    """Why cells are empty, alike reasons gathered."""
+    """Why cells are empty, alike reasons gathered. Of an UNSURE row its verdict says how many samples are missing."""
     cases: dict[str, list[str]] = {}
     for row in rows:
         if (
             view.text(row["reason"])
             and not _is_baseline(row)
+            and not view.number(row["more_samples"])
             and labels[row["case"]] not in cases.setdefault(row["reason"], [])
         ):
             cases[row["reason"]].append(labels[row["case"]])

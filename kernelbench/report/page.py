@@ -125,7 +125,7 @@ def _speedup_cells(row: Mapping[str, Any] | None) -> dict[str, Any]:
         return {"speedup": "", "speedup_interval": "", "verdict": ""}
     low, high = row["speedup_low"], row["speedup_high"]
     interval = "" if low is None or high is None else f"{view.ratio(low)} to {view.ratio(high)}"
-    return {"speedup": view.ratio(row["speedup"]), "speedup_interval": interval, "verdict": row["verdict"] or ""}
+    return {"speedup": view.ratio(row["speedup"]), "speedup_interval": interval, "verdict": view.verdict_text(row)}
 
 
 def _note(row: Mapping[str, Any]) -> str:

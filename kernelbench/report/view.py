@@ -74,6 +74,12 @@ def text(value: Any) -> str:
     return "" if value is None or (isinstance(value, float) and math.isnan(value)) else str(value)
 
 
+def verdict_text(row: Mapping[str, Any]) -> str:
+    """`UNSURE +240` where 240 more samples would decide."""
+    more = number(row["more_samples"])
+    return f"{row['verdict']} +{more:.0f}" if more else text(row["verdict"])
+
+
 def records(table: pandas.DataFrame) -> list[dict[str, Any]]:
     """The rows of a table as dictionaries, empty cells as None."""
     rows: list[dict[str, Any]] = table.astype(object).where(table.notna(), None).to_dict("records")

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
+import numpy as np
 import pytest
 
 from kernelbench import dtypes, places
@@ -27,6 +29,7 @@ class RunBuilder:
     claims: Sequence[str] = ()
     l2_bytes: int = 60_000_000
     simulated: bool = False
+    resolution_s: float = 1e-9
     rows: list[dict[str, Any]] = field(default_factory=list)
     samples: list[list[Any]] = field(default_factory=list)
 
@@ -43,7 +46,8 @@ class RunBuilder:
         method: str = "graph",
         raw: bool = True,
     ) -> None:
-        """Samples evenly spread over median * (1 +- spread); the same for the same arguments."""
+        """Samples evenly spread over median * (1 +- spread), in an order of each row's own; the same for the same
+        arguments."""
         offsets = [spread * (2 * i / (SAMPLES - 1) - 1) for i in range(SAMPLES)]
         taken = [median_us * 1e-6 * (1 + offset) for offset in offsets]
         moved = 2 * prod(case.shape) * dtypes.itemsize(case.dtype)
@@ -53,7 +57,8 @@ class RunBuilder:
             | {"low_s": taken[7], "high_s": taken[17], "bytes_moved": moved, "share_of_ceiling": 0.5}
         )
         if raw:
-            self.samples += [[case.key, name, cache, method, i, seconds] for i, seconds in enumerate(taken)]
+            order = np.random.default_rng(crc32(f"{case.key} {name} {cache} {method}".encode())).permutation(SAMPLES)
+            self.samples += [[case.key, name, cache, method, i, taken[place]] for i, place in enumerate(order)]
 
     def count(self, case: Case, name: str, **counters: int) -> None:
         """A row of the simulator, which has no times."""
@@ -81,7 +86,7 @@ class RunBuilder:
     def write(self) -> Run:
         store = Store(self.folder)
         store.append(self.rows, self.samples)
-        device: dict[str, Any] = {"name": "Test GPU", "l2_bytes": self.l2_bytes}
+        device: dict[str, Any] = {"name": "Test GPU", "l2_bytes": self.l2_bytes, "resolution_s": self.resolution_s}
         if self.simulated:
             device |= {"name": "simulated (H200 properties)", "simulator": {"threads": 2}}
         store.write_environment({"suite": self.suite, "claims": list(self.claims), "device": device})

@@ -24,7 +24,8 @@ def cell(table, name, column, cache="cold", case=None):
         (100, 0.001, "SAME"),
         (99, 0.001, "FASTER"),
         (101, 0.001, "SLOWER"),
-        (99.5, 0.02, "SAME"),
+        (99.9, 0.004, "SAME"),
+        (99.5, 0.02, "UNSURE"),
         (100, 0.3, "UNSURE"),
     ],
 )
@@ -38,6 +39,59 @@ def test_verdict_follows_from_the_interval(build, ledger, published_case, median
     assert cell(table, "oneflow", "speedup") == pytest.approx(100 / median_us)
     low, high = cell(table, "oneflow", "speedup_low"), cell(table, "oneflow", "speedup_high")
     assert low <= 100 / median_us <= high
+
+
+def test_an_unsure_row_says_how_many_samples_would_decide(build, ledger, published_case):
+    case = published_case(64)
+    build.time(case, "ft", 100, 0.004, method="events")
+    build.time(case, "oneflow", 99, 0.02, method="events")
+    build.time(case, "naive", 100 / 1.00502, 0.02, method="events")  # on the edge of the band
+    table = compare_within(build.write(), "ft", ledger)
+    more, low, high = (cell(table, "oneflow", name) for name in ("more_samples", "speedup_low", "speedup_high"))
+    assert cell(table, "oneflow", "verdict") == "UNSURE"
+    assert low < 1.005 < high
+    assert cell(table, "oneflow", "reason") == f"about {more:.0f} more samples of each would decide"
+    factor = ((25 + more) / 25) ** 0.5  # the interval is then that many times as narrow
+    assert 100 / 99 / (1 + (100 / 99 / low - 1) / factor) > 1.005
+    assert pandas.isna(cell(table, "naive", "more_samples"))
+    assert cell(table, "naive", "reason").startswith("on the edge of its band: over 10000 more samples")
+    assert cell(table, "ft", "reason") == "the baseline itself"
+
+
+def test_ratios_are_paired_by_the_rounds_that_both_have(build, ledger, published_case):
+    """Two rows that a throttled clock met in the same rounds; and again, each in rounds of its own."""
+    shared, apart, few = published_case(16), published_case(32), published_case(64)
+    for case in (shared, apart, few):
+        build.time(case, "ft", 100, 0.1)
+        build.time(case, "oneflow", 50, 0.1)
+    order = {}
+    for sample in build.samples:
+        key, name, *_, number, seconds = sample
+        if key != shared.key and name == "oneflow":
+            sample[4] = number + (13 if key == apart.key else 14)
+        if key == shared.key:  # both alike in every round
+            order.setdefault(number, seconds / (100e-6 if name == "ft" else 50e-6))
+            sample[5] = order[number] * (100e-6 if name == "ft" else 50e-6)
+    table = compare_within(build.write(), "ft", ledger)
+    assert cell(table, "oneflow", "shared_rounds", case=shared) == 25
+    assert cell(table, "oneflow", "shared_rounds", case=apart) == 12
+    assert pandas.isna(cell(table, "oneflow", "shared_rounds", case=few))
+    found = {case.key: cell(table, "oneflow", "speedup_high", case=case) for case in (shared, apart, few)}
+    assert found[shared.key] == pytest.approx(2)
+    assert found[apart.key] > 2.03
+    assert found[few.key] > 2.03
+    assert "not paired by round: fewer than 12 rounds" in cell(table, "oneflow", "reason", case=few)
+
+
+def test_a_step_of_the_clock_makes_nobody_faster(build, ledger, published_case):
+    """Medians of 5 us that differ by one step of 32 ns, each of them exact."""
+    case = published_case(16)
+    build.time(case, "ft", 5.024, 0, method="events")
+    build.time(case, "oneflow", 4.992, 0, method="events")
+    build.resolution_s = 32e-9
+    table = compare_within(build.write(), "ft", ledger)
+    assert cell(table, "oneflow", "speedup_low") > 1.006
+    assert cell(table, "oneflow", "verdict") == "SAME"
 
 
 def test_published_ratio_device_and_share_stand_beside_and_the_baseline_is_itself(build, ledger, published_case):

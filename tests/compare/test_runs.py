@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from kernelbench import columns, places
+from kernelbench.compare.deciding import verdict_of
 from kernelbench.compare.noise import LEAST
-from kernelbench.compare.runs import compare_runs, verdict_of
+from kernelbench.compare.runs import compare_runs
 from kernelbench.errors import InputError
 from kernelbench.results import Run, read_run
 from tests.compare.conftest import RunBuilder

@@ -12,7 +12,8 @@ from rich.console import Console
 
 from kernelbench import columns
 from kernelbench.changes import Changes
-from kernelbench.report.changes_table import changes_table, counts_text, percent, regression_lines, verdict_text
+from kernelbench.report import view
+from kernelbench.report.changes_table import changes_table, counts_text, percent, regression_lines
 from kernelbench.report.changes_text import as_csv, as_json, as_markdown
 
 
@@ -197,4 +198,4 @@ def test_rows_that_could_hide_a_slowdown_are_counted(changes: Changes) -> None:
 
 def test_counts_and_verdicts(changes: Changes) -> None:
     assert counts_text(changes) == "1 SLOWER, 1 FASTER, 1 UNSURE, 1 SAME; 2 rows not compared"
-    assert [verdict_text(one) for one in changes.rows[:4]] == ["SLOWER", "FASTER", "SAME", "UNSURE +240"]
+    assert [view.verdict_text(one) for one in changes.rows[:4]] == ["SLOWER", "FASTER", "SAME", "UNSURE +240"]

@@ -59,6 +59,17 @@ def test_comparison_fits_100_columns_with_every_row(example):
     assert "seq=1024: ft: columns must be at most 1000, got 1024" in text
 
 
+def test_unsure_rows_say_on_screen_how_many_samples_would_decide(example):
+    table = example.comparison.copy()
+    unsure = table["implementation"] == "naive"
+    table.loc[unsure, ["verdict", "more_samples", "reason"]] = "UNSURE", 240, "about 240 more samples of each would .."
+    text = shown(console.comparison_table(table, example.run))
+    assert text.count("UNSURE +240") == unsure.sum()
+    assert text.count("UNSURE +N: about N more samples of each would decide.") == 2  # cold and warm
+    assert "about 240 more" not in text, "once is enough"
+    assert "UNSURE +N" not in shown(console.comparison_table(example.comparison, example.run))
+
+
 def test_comparison_names_methods_and_devices_where_they_differ(example):
     table = example.comparison.copy()
     table.loc[table["implementation"] == "naive", "method"] = "graph"
