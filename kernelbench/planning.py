@@ -76,7 +76,11 @@ def plan_case(case: Case, operation: Operation, implementation: Implementation, 
     except Exception as error:  # a kernel folder's own code: whatever it raises costs its row, not the run
         reason = f"its plan raised {type(error).__name__}: {error}"
         return Planned(implementation, status="failed", reason=reason)
-    problem = plan_problem(plan, names, device) if implementation.plan else ""
+    try:
+        problem = plan_problem(plan, names, device) if implementation.plan else ""
+        hash(plan)  # as all that is made of tuples has one
+    except Exception as error:  # of a value that is not of the type that the record says
+        problem = f"its plan cannot be read: {type(error).__name__}: {error}; expected tuples, names and numbers"
     if problem:  # and nobody is given a plan that may not even be one
         return Planned(implementation, status="failed", reason=problem)
     return Planned(implementation, plan)

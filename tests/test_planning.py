@@ -106,6 +106,30 @@ def test_a_plan_that_cannot_be_launched_is_told_why(plan: LaunchPlan, said: str)
     assert planned.reason.removeprefix("its plan cannot be launched: ") == said
 
 
+@pytest.mark.parametrize(
+    "plan",
+    [
+        launch(arguments=["x", "y"]),
+        launch(arguments=(["x"], "y")),
+        launch(arguments=None),
+        launch(shared_bytes=None),
+        launch(entry=["k"]),
+        LaunchPlan([GOOD]),  # type: ignore[arg-type]
+        LaunchPlan(("k<<<1, 32>>>",)),  # type: ignore[arg-type]
+        LaunchPlan((GOOD,), defines={"N": 1}),  # type: ignore[arg-type]
+        LaunchPlan((GOOD,), defines=[("N", 1)]),  # type: ignore[arg-type]
+        LaunchPlan((GOOD,), scratch={"t": 64}),  # type: ignore[arg-type]
+        LaunchPlan((GOOD,), reasons=["why"]),  # type: ignore[arg-type]
+        LaunchPlan(host=HostCall("f", ["x"])),  # type: ignore[arg-type]
+    ],
+)
+def test_a_plan_of_other_types_costs_its_row(plan: LaunchPlan) -> None:
+    planned = plan_case(CASE, OPERATION, kernel(lambda case, device: plan), H200)
+    assert (planned.status, planned.plan) == ("failed", None)
+    assert planned.reason.startswith("its plan cannot be read: ")
+    assert planned.reason.endswith("; expected tuples, names and numbers")
+
+
 def test_the_limits_themselves_will_do() -> None:
     most = launch(grid=(2**31 - 1, 65535, 65535), block=(16, 16, 4), shared_bytes=227 * 1024)
     assert plan_problem(most, ["x", "y"], H200) == ""
