@@ -37,7 +37,8 @@ STANDS_ON = {("devices", "simt")}  # a room that may use another
 HEAVY = {"pandas", "matplotlib", "scipy", "cupy", "cupyx", "rich", "jinja2", "torch"}
 KERNELS_MAY_IMPORT = {"kernelbench.records", "kernelbench.errors", "kernelbench.dtypes", "numpy"}
 KERNELS_MAY_IMPORT |= {"__future__", "collections.abc", "dataclasses", "functools", "math", "typing"}
-KERNELS_MAY_IMPORT |= {"kernelbench.plans", "kernelbench.row_plans", "kernelbench.peers"}  # what several operations share
+# What several operations share.
+KERNELS_MAY_IMPORT |= {"kernelbench.plans", "kernelbench.row_plans", "kernelbench.axis_plans", "kernelbench.peers"}
 CUDA_DEVICE = PACKAGE / "devices" / "cuda"  # its modules know CuPy, and are imported inside functions
 MAX_LINES = 330
 

@@ -1,0 +1,15 @@
+"""Launch plan of one_read_axis.cu: along an axis that is not the last, tiles held in registers."""
+
+from kernelbench.axis_plans import axis_plan
+from kernelbench.records import Case, DeviceProperties, Implementation, LaunchPlan, Origin
+
+
+def plan(case: Case, device: DeviceProperties) -> LaunchPlan:
+    return axis_plan("log_softmax", case, device)
+
+
+IMPLEMENTATIONS = (
+    Implementation(
+        "one_read_axis", "off the last axis: tiles or clusters hold dim, read once", Origin("written here"), plan=plan
+    ),
+)
