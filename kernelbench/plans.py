@@ -113,6 +113,48 @@ def packed_plan(
     )
 
 
+# ---- Streamed: a block a tile --------------------------------------------------------------------
+
+STREAMED_BLOCK = 256
+STREAMED_PACKS = 2  # of 16 bytes that a thread has in flight from each array
+STREAMED_HINT = 0  # of common/streamed.cuh: memory is told nothing
+
+
+def streamed_plan(
+    entry: str,
+    arguments: tuple[str | Scalar, ...],
+    case: Case,
+    device: DeviceProperties,
+    *,
+    block: int = STREAMED_BLOCK,
+    packs: int = STREAMED_PACKS,
+    hint: int = STREAMED_HINT,
+    defines: tuple[tuple[str, str | int], ...] = (),
+    per_pack: int | None = None,
+) -> LaunchPlan:
+    """The launch of a kernel round `map_streamed` of common/streamed.cuh: each block moves one tile and ends.
+
+    `arguments` are the kernel's arrays, and what follows the number of elements. A pack has `per_pack` elements; left
+    out, as many of the case's type as fit 16 bytes.
+    """
+    tile = block * packs * (per_pack or ELEMENTWISE_PACK_BYTES // dtypes.itemsize(case.dtype))
+    blocks = max(1, -(-case.elements // tile))
+    if blocks > device.max_grid[0]:
+        raise Unsupported(f"elements must be at most {device.max_grid[0] * tile}, got {case.elements}")
+    arrays = tuple(one for one in arguments if isinstance(one, str))
+    launch = Launch(
+        entry=entry,
+        grid=(blocks, 1, 1),
+        block=(block, 1, 1),
+        arguments=(*arrays, Scalar("int64", case.elements), *arguments[len(arrays) :]),
+    )
+    return LaunchPlan(
+        (launch,),
+        defines=(("BLOCK", block), ("PACKS", packs), ("HINT", hint), *defines),
+        reasons=(f"a block a tile of {tile} elements; {packs} packs a thread in flight",),
+    )
+
+
 # ---- Indices and axes ----------------------------------------------------------------------------
 
 MAX_NARROW_ELEMENTS = 2**30  # with 32-bit indices: a step of the grid beyond the last element stays below 2^31

@@ -1,0 +1,52 @@
+"""Launch plan of streamed.cu: a bias along any axis, a tile a block."""
+
+from kernelbench import dtypes
+from kernelbench.errors import Unsupported
+from kernelbench.plans import (
+    ELEMENTWISE_PACK_BYTES,
+    STREAMED_BLOCK,
+    STREAMED_HINT,
+    STREAMED_PACKS,
+    streamed_plan,
+)
+from kernelbench.records import Case, DeviceProperties, Implementation, LaunchPlan, Origin, Scalar
+
+MOST = 2**31 - 1  # of dim * inner: the place within them has 32 bits
+
+
+def plan(
+    case: Case,
+    device: DeviceProperties,
+    block: int = STREAMED_BLOCK,
+    packs: int = STREAMED_PACKS,
+    hint: int = STREAMED_HINT,
+) -> LaunchPlan:
+    _, dim, inner = case.outer_dim_inner
+    size = ELEMENTWISE_PACK_BYTES // dtypes.itemsize(case.dtype)
+    if dim * inner > MOST:
+        raise Unsupported(f"elements from the axis on must be at most {MOST}, got {dim * inner}")
+    # One load of a whole pack, or of one element for a pack, costs nothing beside the pack of x; one for each element
+    # costs as many accesses again as that has elements.
+    if inner == 1 and dim % size == 0:
+        which = "Neighbours"
+    elif inner % size == 0:
+        which = "Same"
+    else:
+        which = "Any"
+    return streamed_plan(
+        f"bias_add_streamed_{dtypes.suffix(case.dtype)}",
+        ("x", "bias", "y", Scalar("int32", dim * inner), Scalar("int32", inner)),
+        case,
+        device,
+        block=block,
+        packs=packs,
+        hint=hint,
+        defines=(("WHICH", which),),
+    )
+
+
+IMPLEMENTATIONS = (
+    Implementation(
+        "streamed", "whatever the axis, a block a tile of packs of 16 bytes", Origin("written here"), plan=plan
+    ),
+)

@@ -1,0 +1,121 @@
+// A function of one element of each source over whole arrays, each block one tile: as fast as memory goes.
+//   Function   as in elementwise.cuh; its arguments come from sources in place of arrays
+//   sources    `pack<Size>(i)` gives elements [i * Size, (i + 1) * Size) by one access, `single(i)` one element;
+//              `aligned<Size>()` whether the former may be asked for. None may overlap the result
+//   BLOCK      threads of a block; PACKS: packs a thread has in flight; HINT: see below
+//   launch     grid ceil(elements / (BLOCK * PACKS * Size)), at least 1; block BLOCK; no shared memory
+// A block moves one tile and ends, so that its multiprocessor takes the next tile when it is free, and none waits for a
+// fixed share of the work. Results are computed for all packs before the first is stored, so that all loads are under
+// way at once. Where an array does not begin at a multiple of a pack, the tile is gone through element by element, with
+// four of them in flight. Offsets are 64-bit: arrays may have more than 2^31 elements.
+#pragma once
+#include "common/elementwise.cuh"
+
+// How memory is asked for what is used once.
+constexpr int PLAIN = 0;        // nothing is said
+constexpr int STREAM = 1;       // loads and stores that are the first to leave the caches
+constexpr int NO_ALLOCATE = 2;  // loads take no place in the L1
+constexpr int STREAM_STORES = 3;
+
+template <int Bytes>
+struct WordOf;
+template <>
+struct WordOf<1> { using Type = unsigned char; };
+template <>
+struct WordOf<2> { using Type = unsigned short; };
+template <>
+struct WordOf<4> { using Type = unsigned; };
+template <>
+struct WordOf<8> { using Type = uint2; };
+template <>
+struct WordOf<16> { using Type = uint4; };
+
+// One access of a whole pack, at a multiple of its size; what it reads is written by nobody meanwhile.
+template <int Hint, typename Packed>
+__device__ __forceinline__ Packed load_once(const Packed* place) {
+  using Word = typename WordOf<sizeof(Packed)>::Type;
+  const Word* words = reinterpret_cast<const Word*>(place);
+  Word word;
+  if constexpr (Hint == STREAM) {
+    word = __ldcs(words);
+  } else if constexpr (Hint == NO_ALLOCATE && sizeof(Packed) == 16) {
+    asm("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+        : "=r"(word.x), "=r"(word.y), "=r"(word.z), "=r"(word.w)
+        : "l"(words));
+  } else {
+    word = __ldg(words);
+  }
+  return *reinterpret_cast<const Packed*>(&word);
+}
+
+template <int Hint, typename Packed>
+__device__ __forceinline__ void store_once(Packed* place, const Packed& packed) {
+  using Word = typename WordOf<sizeof(Packed)>::Type;
+  const Word word = *reinterpret_cast<const Word*>(&packed);
+  if constexpr (Hint == STREAM || Hint == STREAM_STORES) {
+    __stcs(reinterpret_cast<Word*>(place), word);
+  } else {
+    *reinterpret_cast<Word*>(place) = word;
+  }
+}
+
+// The source that is an array.
+template <typename T>
+struct Elements {
+  const T* array;
+
+  template <int Size>
+  __device__ __forceinline__ bool aligned() const { return are_aligned<Size * sizeof(T)>(array); }
+  template <int Size>
+  __device__ __forceinline__ Pack<T, Size> pack(long long i) const {
+    return load_once<HINT>(reinterpret_cast<const Pack<T, Size>*>(array) + i);
+  }
+  __device__ __forceinline__ T single(long long i) const { return __ldg(array + i); }
+};
+template <typename T>
+Elements(const T*) -> Elements<T>;
+
+// result[i] for i of [first, end), by the threads of one block.
+template <typename Function, typename Result, typename... Sources>
+__device__ __forceinline__ void stream_singly(Function function, long long first, long long end,
+                                              Result* __restrict__ result, const Sources... sources) {
+  constexpr int Together = 4;
+  long long i = first + threadIdx.x;
+  for (; i + (Together - 1) * BLOCK < end; i += Together * BLOCK) {
+    Result held[Together];
+#pragma unroll
+    for (int k = 0; k < Together; ++k) held[k] = function(sources.single(i + k * BLOCK)...);
+#pragma unroll
+    for (int k = 0; k < Together; ++k) result[i + k * BLOCK] = held[k];
+  }
+  for (; i < end; i += BLOCK) result[i] = function(sources.single(i)...);
+}
+
+// All of [0, elements).
+template <int Size, typename Function, typename Result, typename... Sources>
+__device__ __forceinline__ void map_streamed(Function function, long long elements, Result* __restrict__ result,
+                                             const Sources... sources) {
+  constexpr int Tile = BLOCK * PACKS;                                    // packs
+  const long long first = static_cast<long long>(blockIdx.x) * Tile;     // pack of this block
+  const long long end = min(first * Size + Tile * Size, elements);       // element
+  if (!are_aligned<Size * sizeof(Result)>(result) || !(sources.template aligned<Size>() && ...)) {
+    stream_singly(function, first * Size, end, result, sources...);
+    return;
+  }
+  using Packed = Pack<Result, Size>;
+  Packed* packs = reinterpret_cast<Packed*>(result) + first + threadIdx.x;
+  if (end - first * Size == Tile * Size) {
+    Packed held[PACKS];
+#pragma unroll
+    for (int k = 0; k < PACKS; ++k)
+      held[k] = apply_pack<Size, Result>(function, sources.template pack<Size>(first + threadIdx.x + k * BLOCK)...);
+#pragma unroll
+    for (int k = 0; k < PACKS; ++k) store_once<HINT>(packs + k * BLOCK, held[k]);
+  } else {  // the last tile: whole packs, then the elements that are left
+    const int whole = static_cast<int>((end - first * Size) / Size);  // ranges [0, Tile)
+    for (int i = threadIdx.x; i < whole; i += BLOCK)
+      store_once<HINT>(packs + i - threadIdx.x,
+                       apply_pack<Size, Result>(function, sources.template pack<Size>(first + i)...));
+    stream_singly(function, (first + whole) * Size, end, result, sources...);
+  }
+}

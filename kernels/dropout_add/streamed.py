@@ -1,0 +1,24 @@
+"""Launch plan of streamed.cu: dropout and addition, a tile a block."""
+
+from kernelbench import dtypes
+from kernelbench.plans import STREAMED_BLOCK, STREAMED_HINT, STREAMED_PACKS, streamed_plan
+from kernelbench.records import Case, DeviceProperties, Implementation, LaunchPlan, Origin, Scalar
+
+
+def plan(
+    case: Case,
+    device: DeviceProperties,
+    block: int = STREAMED_BLOCK,
+    packs: int = STREAMED_PACKS,
+    hint: int = STREAMED_HINT,
+) -> LaunchPlan:
+    entry = f"dropout_add_streamed_{dtypes.suffix(case.dtype)}"
+    arguments = ("x", "mask", "addend", "y", Scalar("float32", case.parameter("scale", 1.25)))
+    return streamed_plan(entry, arguments, case, device, block=block, packs=packs, hint=hint)
+
+
+IMPLEMENTATIONS = (
+    Implementation(
+        "streamed", "dropout and addition, a block a tile of packs of 16 bytes", Origin("written here"), plan=plan
+    ),
+)

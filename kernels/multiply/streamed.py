@@ -1,0 +1,21 @@
+"""Launch plan of streamed.cu: the product of two arrays, a tile a block."""
+
+from kernelbench import dtypes
+from kernelbench.plans import STREAMED_BLOCK, STREAMED_HINT, STREAMED_PACKS, streamed_plan
+from kernelbench.records import Case, DeviceProperties, Implementation, LaunchPlan, Origin
+
+
+def plan(
+    case: Case,
+    device: DeviceProperties,
+    block: int = STREAMED_BLOCK,
+    packs: int = STREAMED_PACKS,
+    hint: int = STREAMED_HINT,
+) -> LaunchPlan:
+    entry = f"multiply_streamed_{dtypes.suffix(case.dtype)}"
+    return streamed_plan(entry, ("x", "y", "z"), case, device, block=block, packs=packs, hint=hint)
+
+
+IMPLEMENTATIONS = (
+    Implementation("streamed", "a block a tile of packs of 16 bytes", Origin("written here"), plan=plan),
+)
