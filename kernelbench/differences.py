@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from kernelbench.records import Array, Tolerance
 
 
@@ -23,11 +25,24 @@ class Differences:
     expected: float | None = None
 
 
-def differences(xp: Any, got: Array, expected: Array, tolerance: Tolerance) -> Differences:
-    """Compare two flat float64 arrays. Equal infinities, and NaN where NaN is expected, are right."""
-    same = (got == expected) | (xp.isnan(got) & xp.isnan(expected))
-    error = xp.where(same, 0.0, xp.abs(got - expected))
+def differences(
+    xp: Any, got: Array, expected: Array, tolerance: Tolerance, overflow: float = float("inf")
+) -> Differences:
+    """Compare two flat float64 arrays. Equal infinities, and NaN where NaN is expected, are right.
+
+    `overflow`: the magnitude that the stored type cannot hold. An infinity is right as well where, by the tolerance, a
+    result may be that large.
+    """
+    with np.errstate(invalid="ignore", over="ignore"):  # infinities less infinities; CuPy does not warn
+        return _differences(xp, got, expected, tolerance, overflow)
+
+
+def _differences(xp: Any, got: Array, expected: Array, tolerance: Tolerance, overflow: float) -> Differences:
     size = xp.abs(expected)
+    same = (got == expected) | (xp.isnan(got) & xp.isnan(expected))
+    largest = tolerance.absolute + (1 + tolerance.relative) * size
+    same |= xp.isinf(got) & (largest >= overflow) & ((got > 0) == (expected > 0))
+    error = xp.where(same, 0.0, xp.abs(got - expected))
     close = (error <= tolerance.absolute + tolerance.relative * size) & (error < xp.inf)  # inf expected allows none
     wrong = ~(same | close)
     mismatches = int(wrong.sum())

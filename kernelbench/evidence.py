@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from kernelbench.counted import METRICS, Counted
+from kernelbench.operations import NORMAL
 from kernelbench.records import Claim
 from kernelbench.units import digits
 
@@ -136,8 +137,22 @@ def _out_of_scope(statement: Statement, one: Counted) -> str:
 
 def has_parameters(case: str, wanted: Mapping[str, object]) -> bool:
     """Whether the case of this key was asked for with these values; what its suite does not set counts as false."""
-    words = dict(word.split("=", 1) for word in case.split() if "=" in word)
+    words = _words(case)
     return all(words.get(name, str(False)) == str(value) for name, value in wanted.items())
+
+
+def inputs_of(case: str) -> str:
+    """The distribution of the inputs of the case of this key."""
+    return _words(case).get("inputs", NORMAL)
+
+
+def has_published_inputs(inputs: str, claim: Claim) -> bool:
+    """Whether the source had such inputs: normal numbers where it is silent, constants where it is flagged for them."""
+    return inputs == NORMAL or (inputs == "ones" and "input-constant" in claim.document["flags"])
+
+
+def _words(case: str) -> dict[str, str]:
+    return dict(word.split("=", 1) for word in case.split() if "=" in word)
 
 
 def decide_all(claims: Iterable[Claim], case: Mapping[str, Counted], asked: Collection[str]) -> list[Evidence]:
@@ -146,7 +161,8 @@ def decide_all(claims: Iterable[Claim], case: Mapping[str, Counted], asked: Coll
         decide(statement, case)
         for claim in claims
         for statement in statements(claim)
-        if all(name in asked for name in statement.names)
+        if all(has_published_inputs(inputs_of(one.case), claim) for one in case.values())
+        and all(name in asked for name in statement.names)
         and not (statement.of in case and _out_of_scope(statement, case[statement.of]))
     ]
 

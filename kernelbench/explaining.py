@@ -71,7 +71,7 @@ class Counting:
 
     def __init__(self, device: CountingDevice, operation: Operation, plan: CasePlan) -> None:
         self.device, self.operation, self.plan = device, operation, plan
-        self.specs = operation.arrays(plan.case)
+        self.specs = operation.filled(plan.case)
         self.counted: dict[str, Counted] = {}
         self.missing: dict[str, str] = {}
 

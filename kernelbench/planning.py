@@ -64,6 +64,8 @@ def _plan_all(suite: Suite, case: Case, catalog: Catalog, device: DeviceProperti
 
 def plan_case(case: Case, operation: Operation, implementation: Implementation, device: DeviceProperties) -> Planned:
     """Ask for the plan and check it against the device's limits."""
+    if reason := implementation.deviation(case.inputs):
+        return Planned(implementation, status="unsupported", reason=f"{case.inputs} inputs: {reason}")
     try:
         names = [spec.name for spec in operation.arrays(case)]
         plan = implementation.plan(case, device) if implementation.plan else None

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelbench import dtypes
+from kernelbench import distributions, dtypes
 from kernelbench.devices.known import KNOWN
 from kernelbench.differences import Differences, differences
 from kernelbench.errors import DeviceError
@@ -94,10 +94,10 @@ class FakeDevice:
     def fill(self, arrays: Arrays, specs: Sequence[ArraySpec], seed: int) -> None:
         self.fills.append(seed)
         generator = np.random.default_rng(seed)
-        for spec in specs:
+        for position, spec in enumerate(specs):
             if spec.role == "input":
-                values = generator.standard_normal(spec.shape, dtype=np.float32)
-                arrays[spec.name][...] = dtypes.narrow(np, values, spec.dtype)
+                values = distributions.draw(np, generator, spec, 0, arrays[spec.name].size, seed + position)
+                arrays[spec.name][...] = dtypes.narrow(np, values, spec.dtype).reshape(spec.shape)
 
     def poison(self, arrays: Arrays, specs: Sequence[ArraySpec]) -> None:
         self.clock.log.append("poison")
@@ -106,7 +106,7 @@ class FakeDevice:
                 arrays[spec.name].view(np.uint8)[...] = 0xFF
 
     def compare(self, got: Any, dtype: str, expected: Any, tolerance: Tolerance) -> Differences:
-        return differences(np, dtypes.widen(np, got, dtype), expected, tolerance)
+        return differences(np, dtypes.widen(np, got, dtype), expected, tolerance, dtypes.overflow(dtype))
 
     def red_zone_damage(self) -> str:
         return ""

@@ -7,7 +7,7 @@ from typing import Any
 
 from kernelbench import evidence, units
 from kernelbench.compare import verdicts
-from kernelbench.compare.ledger import Ledger, figures, find
+from kernelbench.compare.ledger import Ledger, figures, published_of
 from kernelbench.compare.measured import SAME, Measured, MeasuredCase, Ratio
 from kernelbench.compare.verdicts import CaseVerdict, ClaimVerdict
 from kernelbench.records import Claim
@@ -35,6 +35,8 @@ def cases_of(measured: Measured, claim: Claim) -> Iterator[MeasuredCase]:
             continue
         if case.dtype not in limits.get("dtypes", [case.dtype]) or case.columns < limits.get("from_columns", 0):
             continue
+        if not evidence.has_published_inputs(evidence.inputs_of(case.key), claim):
+            continue
         if evidence.has_parameters(case.key, limits.get("parameters", {})):
             yield case
 
@@ -50,7 +52,7 @@ def beyond_caches(measured: Measured, claim: Claim) -> tuple[list[MeasuredCase],
 
 
 def published_speedup(claim: Claim, case: MeasuredCase, baseline: str, name: str) -> float | None:
-    found = find({claim.id: claim}, case.operation, case.shape, case.axis, case.dtype).get(claim.id, {})
+    found = published_of({claim.id: claim}, case).get(claim.id, {})
     left, right = found.get(baseline), found.get(name)
     return left.seconds / right.seconds if left and right and left.seconds and right.seconds else None
 

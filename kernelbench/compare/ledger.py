@@ -13,8 +13,11 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kernelbench import evidence
 from kernelbench.compare import schema, yamlfile
+from kernelbench.compare.measured import MeasuredCase
 from kernelbench.errors import InputError, Problem, ProblemsError
+from kernelbench.operations import NORMAL
 from kernelbench.records import Claim
 
 if TYPE_CHECKING:
@@ -158,14 +161,23 @@ def computed_flags(claim: Claim) -> frozenset[str]:
     return frozenset(flags)
 
 
-def find(ledger: Ledger, operation: str, shape: Sequence[int], axis: int, dtype: str) -> dict[str, dict[str, Figure]]:
+def find(
+    ledger: Ledger, operation: str, shape: Sequence[int], axis: int, dtype: str, inputs: str = NORMAL
+) -> dict[str, dict[str, Figure]]:
     """Published numbers of that very case: by entry, then by implementation."""
     found: dict[str, dict[str, Figure]] = {}
     for claim in ledger.values():
+        if not evidence.has_published_inputs(inputs, claim):
+            continue
         for figure in figures(claim):
             if figure.operation == operation and figure.seconds and figure.is_of(shape, axis, dtype):
                 found.setdefault(claim.id, {})[figure.implementation] = figure
     return found
+
+
+def published_of(ledger: Ledger, case: MeasuredCase) -> dict[str, dict[str, Figure]]:
+    """`find` for a case of a run."""
+    return find(ledger, case.operation, case.shape, case.axis, case.dtype, evidence.inputs_of(case.key))
 
 
 def figures_table(ledger: Ledger) -> pandas.DataFrame:

@@ -19,7 +19,7 @@ from kernelbench.compare.judging import (
     unmeasured,
     verdict,
 )
-from kernelbench.compare.ledger import Ledger, find
+from kernelbench.compare.ledger import Ledger, published_of
 from kernelbench.compare.measured import Measured, MeasuredCase
 from kernelbench.compare.verdicts import CaseVerdict, ClaimVerdict
 from kernelbench.records import Claim
@@ -97,7 +97,7 @@ def launch(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
 
 def _published_times(claim: Claim, case: MeasuredCase, names: Sequence[str]) -> list[float]:
     """Of all these implementations on that very case; empty where one of them has none."""
-    found = find({claim.id: claim}, case.operation, case.shape, case.axis, case.dtype).get(claim.id, {})
+    found = published_of({claim.id: claim}, case).get(claim.id, {})
     times = [found[name].seconds for name in names if name in found]
     return [time for time in times if time is not None] if len(times) == len(names) else []
 

@@ -11,7 +11,7 @@ import numpy as np
 from kernelbench import columns, units
 from kernelbench.compare.counts import count_cells
 from kernelbench.compare.deciding import open_text
-from kernelbench.compare.ledger import Figure, Ledger, find
+from kernelbench.compare.ledger import Figure, Ledger, published_of
 from kernelbench.compare.measured import LEAST_SHARED, Measured, MeasuredCase, Ratio, Timed, speedup
 from kernelbench.counted import counted_of_run
 from kernelbench.errors import InputError
@@ -42,7 +42,7 @@ def compare_within(run: Run, baseline: str, ledger: Ledger) -> pandas.DataFrame:
     _check_baseline(measured, baseline, ledger, SIDES if step else measured.implementations)
     rows = []
     for case in measured.cases:
-        published = find(ledger, case.operation, case.shape, case.axis, case.dtype)
+        published = published_of(ledger, case)
         names, base = measured.implementations, baseline
         if step and baseline != PUBLISHED:
             names = list(parts[case.key].names)
@@ -61,7 +61,7 @@ def compare_within(run: Run, baseline: str, ledger: Ledger) -> pandas.DataFrame:
 
 def _check_baseline(measured: Measured, baseline: str, ledger: Ledger, known: Sequence[str]) -> None:
     if baseline == PUBLISHED:
-        if not any(find(ledger, case.operation, case.shape, case.axis, case.dtype) for case in measured.cases):
+        if not any(published_of(ledger, case) for case in measured.cases):
             raise InputError(
                 f"--baseline {PUBLISHED}: nothing is published for the cases of {measured.run.folder}; "
                 f"expected one of {', '.join(known)}"

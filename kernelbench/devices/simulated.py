@@ -39,12 +39,7 @@ from kernelbench.simt.parse import parse
 from kernelbench.units import bytes_text
 
 VERIFICATION_BYTES = 2 * 2**30  # that verification may count on, however much memory there is
-FILLS = {  # what the generator is told: kind, and its two parameters
-    "normal": ("normal", 0.0, 1.0),
-    "uniform": ("uniform", 0.0, 1.0),
-    "mask": ("mask", 0.5, 0.0),
-    "bits": ("uniform", 0.0, 256.0),
-}
+_KINDS = {"normal": "normal", "masked": "masked", "mask": "mask"}  # of the generator; all else is "uniform"
 RESERVE = 0.8  # of the memory that is free: what a run of every block may fill
 
 
@@ -100,8 +95,7 @@ class SimulatedDevice:
         for position, spec in enumerate(specs):
             if spec.role == "input":
                 mixed = int(np.random.SeedSequence((seed, position)).generate_state(1, np.uint64)[0])
-                kind, first, second = FILLS[spec.fill]
-                generator = Generator(kind, spec.dtype, mixed, first, second)
+                generator = Generator(_KINDS.get(spec.fill, "uniform"), spec.dtype, mixed, *_parameters(spec))
                 self._of(arrays[spec.name]).generate(generator)
 
     def poison(self, arrays: Arrays, specs: Sequence[ArraySpec]) -> None:
@@ -121,7 +115,7 @@ class SimulatedDevice:
         return part
 
     def compare(self, got: Any, dtype: str, expected: Any, tolerance: Tolerance) -> Differences:
-        return differences(np, dtypes.widen(np, got, dtype), expected, tolerance)
+        return differences(np, dtypes.widen(np, got, dtype), expected, tolerance, dtypes.overflow(dtype))
 
     def red_zone_damage(self) -> str:
         """An access outside of every array is a fault, and never done."""
@@ -247,6 +241,21 @@ class SimulatedDevice:
 def compiler_text() -> str:
     """The C++ compiler that the runtime is built with: `g++ 12.2.0`. NoCompiler where there is none."""
     return native.compiler_text()
+
+
+def _parameters(spec: ArraySpec) -> tuple[float, float]:
+    """What the generator is told besides its kind."""
+    one_each: dict[str, tuple[float, float]] = {
+        "normal": (0.0, 1.0),
+        "uniform": (0.0, 1.0),
+        "zeros": (0.0, 0.0),
+        "ones": (1.0, 1.0),
+        "large": (-spec.largest, spec.largest),
+        "masked": (float(spec.row[0]), float(spec.row[1])),
+        "mask": (0.5, 0.0),
+        "bits": (0.0, 256.0),
+    }
+    return one_each[spec.fill]
 
 
 def _address(array: Array) -> int:

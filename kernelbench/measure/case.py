@@ -85,7 +85,7 @@ class CaseRun:
 
     def _arrays(self, seed: int) -> Arrays:
         """A further set of the case's arrays, inputs filled."""
-        specs = self.operation.arrays(self.plan.case)
+        specs = self.operation.filled(self.plan.case)
         with self.stopwatch.on(FILLING):
             arrays = self.device.allocate(specs)
             self.device.fill(arrays, specs, seed)

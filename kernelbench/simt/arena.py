@@ -26,7 +26,7 @@ RESERVED = 1 << 42  # bytes of addresses asked for; less where the system refuse
 CHUNK = 65536  # bytes of an input that are generated together
 UNTOUCHED, SOUND, UNSOUND = 0, 1, 2  # states of a byte
 
-KINDS = {"normal": 1, "uniform": 2, "mask": 3}
+KINDS = {"normal": 1, "uniform": 2, "mask": 3, "masked": 4}
 TYPES = {"float32": 0, "float16": 1, "bfloat16": 2, "float64": 3, "int8": 4, "uint8": 5, "int16": 6, "uint16": 7,
          "int32": 8, "uint32": 9, "int64": 10, "uint64": 11}  # fmt: skip
 
@@ -36,7 +36,8 @@ Bytes = npt.NDArray[np.uint8]
 @dataclass(frozen=True)
 class Generator:
     """How an input makes element i from (seed, i) alone. `kind` and its parameters: "normal" (mean, deviation),
-    "uniform" (low, high; high is not reached), "mask" (probability of 1, unused). Integers are rounded down."""
+    "uniform" (low, high; high is not reached), "mask" (probability of 1, unused), "masked" (elements of a row, step
+    between them): normal, with -inf as distributions.hidden has it. Integers are rounded down."""
 
     kind: str
     dtype: str

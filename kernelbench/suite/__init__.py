@@ -6,6 +6,6 @@ Whatever the file holds, the only errors are `ProblemsError` (all mistakes, each
 
 from kernelbench.suite.find import find_suite
 from kernelbench.suite.reader import read_suite
-from kernelbench.suite.select import select_cases, select_implementations
+from kernelbench.suite.select import select_cases, select_implementations, with_inputs
 
-__all__ = ["find_suite", "read_suite", "select_cases", "select_implementations"]
+__all__ = ["find_suite", "read_suite", "select_cases", "select_implementations", "with_inputs"]

@@ -9,7 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kernelbench import dtypes
+from kernelbench.distributions import DISTRIBUTIONS
 from kernelbench.errors import InputError
+from kernelbench.operations import NORMAL
 from kernelbench.records import Operation
 from kernelbench.suite.document import Entries, Items, Node, Refused, Value, describe
 from kernelbench.suite.fields import Fields, as_integer, one_or_more
@@ -20,7 +22,7 @@ Parameter = int | float | str | bool
 Parameters = Mapping[str, tuple[Parameter, ...]]
 
 # Words that --filter understands besides axis names.
-RESERVED = ("shape", "axis", "dtype")
+RESERVED = ("shape", "axis", "dtype", "inputs")
 _TIED = re.compile(r"\( *([A-Za-z0-9_]+(?: *, *[A-Za-z0-9_]+)+) *\)")
 # A case's key joins "name=value" by spaces, so a value may hold neither.
 _PARAMETER_TEXT = re.compile(r"[A-Za-z0-9_.+-]{1,64}")
@@ -41,14 +43,15 @@ class Block:
     shape: tuple[Extent, ...]
     axis: int
     dtypes: tuple[str, ...]
+    inputs: tuple[str, ...]  # distributions
     axes: tuple[Axis, ...]
     parameters: Parameters
 
     @property
     def size(self) -> int:
         """How many cases it makes."""
-        numbers = [len(self.dtypes), *(len(axis.rows) for axis in self.axes), *map(len, self.parameters.values())]
-        return math.prod(numbers)
+        rows = [len(axis.rows) for axis in self.axes]
+        return math.prod([len(self.dtypes), len(self.inputs), *rows, *map(len, self.parameters.values())])
 
 
 @dataclass(frozen=True)
@@ -58,11 +61,12 @@ class Defaults:
     axis: int = -1
     axis_line: int = 0
     dtypes: tuple[str, ...] = ("float32",)
+    inputs: tuple[str, ...] = (NORMAL,)
     parameters: Mapping[str, tuple[Parameter, ...]] | None = None
 
 
 def read_defaults(fields: Fields, operation: Operation | None, outer: Defaults) -> Defaults:
-    """axis, dtype and parameters of a mapping, over those of the mapping around it."""
+    """axis, dtype, inputs and parameters of a mapping, over those of the mapping around it."""
     axis = fields.integer("axis")
     names = fields.names("dtype", NAME, dtypes.NAMES)
     parameters = _read_parameters(fields, operation)
@@ -70,6 +74,7 @@ def read_defaults(fields: Fields, operation: Operation | None, outer: Defaults) 
         outer.axis if axis is None else axis,
         outer.axis_line if axis is None else fields.line_of("axis"),
         names or outer.dtypes,
+        _read_inputs(fields, operation) or outer.inputs,
         {**(outer.parameters or {}), **parameters},
     )
 
@@ -97,6 +102,7 @@ def read_block(fields: Fields, operation: Operation | None, defaults: Defaults) 
         shape,
         defaults.axis,
         defaults.dtypes,
+        defaults.inputs,
         axes,
         defaults.parameters or {},
     )
@@ -187,6 +193,16 @@ def _read_rows(fields: Fields, key: str, names: tuple[str, ...], node: Node) -> 
         else:
             rows[row] = None
     return tuple(rows)
+
+
+def _read_inputs(fields: Fields, operation: Operation | None) -> tuple[str, ...]:
+    """Distributions that the operation has."""
+    found = fields.names("inputs", NAME, tuple(DISTRIBUTIONS))
+    refused = {name: operation.refusal(name) for name in found} if operation else {}
+    for name, reason in refused.items():
+        if reason and operation:
+            fields.problems.add(fields.line_of("inputs"), f"{operation.name} has no {name} inputs: {reason}")
+    return tuple(name for name in found if not refused.get(name))
 
 
 def _read_parameters(fields: Fields, operation: Operation | None) -> Parameters:

@@ -20,7 +20,7 @@ _SHOWN_PER_BLOCK = 3  # a wrong shape is often wrong at every value of its axes
 
 
 def expand(blocks: Sequence[Block], operation: Operation, problems: Problems) -> tuple[Case, ...]:
-    """All cases, block by block: dtype varies slowest, then the axes as written, parameters fastest."""
+    """All cases, block by block: dtype varies slowest, then inputs, the axes as written, parameters fastest."""
     total = sum(block.size for block in blocks)
     if total > MAX_CASES:
         line = max(blocks, key=lambda block: block.size).line
@@ -31,7 +31,7 @@ def expand(blocks: Sequence[Block], operation: Operation, problems: Problems) ->
     for block in blocks:
         wrong: list[str] = []
         choices: list[Sequence[Any]] = [axis.rows for axis in block.axes]
-        for values in product(block.dtypes, *choices, *block.parameters.values()):
+        for values in product(block.dtypes, block.inputs, *choices, *block.parameters.values()):
             try:
                 case = _case(block, operation, values)
                 _check(case, operation)
@@ -53,8 +53,8 @@ def expand(blocks: Sequence[Block], operation: Operation, problems: Problems) ->
 
 
 def _case(block: Block, operation: Operation, values: Sequence[Any]) -> Case:
-    """`values`: a dtype, a row for each of the block's axes, a value for each of its parameters."""
-    rows, settings = values[1 : len(block.axes) + 1], values[len(block.axes) + 1 :]
+    """`values`: a dtype, a distribution, a row for each of the block's axes, a value for each of its parameters."""
+    rows, settings = values[2 : len(block.axes) + 2], values[len(block.axes) + 2 :]
     axes: dict[str, int] = {}
     for axis, row in zip(block.axes, rows, strict=True):
         axes.update(zip(axis.names, row, strict=True))
@@ -65,6 +65,7 @@ def _case(block: Block, operation: Operation, values: Sequence[Any]) -> Case:
         dtype=values[0],
         axes=tuple(axes.items()),
         parameters=tuple(zip(block.parameters, settings, strict=True)),
+        inputs=values[1],
     )
 
 
@@ -73,7 +74,7 @@ def _check(case: Case, operation: Operation) -> None:
     arrays = [("an array", case.shape, prod(case.shape) * dtypes.itemsize(case.dtype))]
     if arrays[0][2] <= MAX_ARRAY_BYTES:
         try:
-            arrays += [(f"array {spec.name}", spec.shape, spec.nbytes) for spec in operation.arrays(case)]
+            arrays += [(f"array {spec.name}", spec.shape, spec.nbytes) for spec in operation.filled(case)]
         except Unsupported as error:
             raise InputError(f"{operation.name} cannot compute case '{case.key}': {error}") from None
     for name, shape, size in arrays:
@@ -88,4 +89,4 @@ def _check(case: Case, operation: Operation) -> None:
 def _identity(case: Case, operation: Operation) -> object:
     """Equal for cases that compute the same, however they are written."""
     parameters = {**operation.parameters, **dict(case.parameters)}
-    return case.shape, case.axis % len(case.shape), case.dtype, tuple(parameters.items())
+    return case.shape, case.axis % len(case.shape), case.dtype, case.inputs, tuple(parameters.items())

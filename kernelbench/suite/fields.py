@@ -107,6 +107,7 @@ _SINGULAR = {
     "claims": "claim",
     "caches": "cache state",
     "dtype": "dtype",
+    "inputs": "distribution",
 }
 
 

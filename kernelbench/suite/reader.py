@@ -18,7 +18,7 @@ from kernelbench.suite.shapes import NAME
 from kernelbench.suite.step import read_step
 
 CACHES = ("cold", "warm")
-_BLOCK_KEYS = ("shape", "axis", "axes", "dtype", "parameters")
+_BLOCK_KEYS = ("shape", "axis", "axes", "dtype", "inputs", "parameters")
 _KEYS = (
     "title", "description", "operation", *_BLOCK_KEYS, "cases", "implementations", "baseline", "claims", "caches",
     "step", "leaves_out",

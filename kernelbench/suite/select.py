@@ -8,8 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from kernelbench.distributions import DISTRIBUTIONS
 from kernelbench.errors import InputError
-from kernelbench.records import Case, Suite
+from kernelbench.operations import NORMAL
+from kernelbench.records import Case, Operation, Suite
 from kernelbench.suite.problems import shown, suggest
 
 _OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
@@ -41,7 +43,7 @@ class _Term:
 def select_cases(suite: Suite, filters: Sequence[str]) -> Suite:
     """The suite with the cases that all filters let pass: 'seq=512', 'seq>=128,dtype=float16'.
 
-    Names are the suite's axes and parameters, and shape (32x64x16x16), axis, dtype. Raises InputError
+    Names are the suite's axes and parameters, and shape (32x64x16x16), axis, dtype, inputs. Raises InputError
     for a name that no case has, a value of the wrong kind, and where no case is left.
     """
     terms = [_parse(suite, text) for given in filters for text in given.split(",")]
@@ -71,12 +73,32 @@ def select_implementations(suite: Suite, names: Sequence[str]) -> Suite:
     return replace(chosen, cases=tuple(case for case in suite.cases if chosen.names_for(case)))
 
 
+def with_inputs(suite: Suite, operations: Mapping[str, Operation], names: Sequence[str]) -> Suite:
+    """Each case of the suite on the distributions named, or on all, as far as its operation has them.
+
+    Raises InputError for a name that there is not, and for one that no case has.
+    """
+    for name in names:
+        if name not in DISTRIBUTIONS:
+            raise InputError(f"unknown distribution {shown(name)}{suggest(name, tuple(DISTRIBUTIONS))}")
+    cases = tuple(dict.fromkeys(replace(case, inputs=NORMAL) for case in suite.cases))
+    found: list[Case] = []
+    for name in names or DISTRIBUTIONS:
+        own = [replace(case, inputs=name) for case in cases if not operations[case.operation].refusal(name)]
+        if names and not own:
+            first = operations[cases[0].operation]
+            raise InputError(f"{suite.name}: {first.name} has no {name} inputs: {first.refusal(name)}")
+        found += own
+    return replace(suite, cases=tuple(found))
+
+
 def _values(case: Case) -> dict[str, int | float | str]:
     """All that a filter can ask of a case; booleans as the words that people type."""
     values: dict[str, int | float | str] = {
         "shape": "x".join(map(str, case.shape)),
         "axis": case.axis,
         "dtype": case.dtype,
+        "inputs": case.inputs,
     }
     for name, value in case.axes + case.parameters:
         values[name] = str(value).lower() if isinstance(value, bool) else value

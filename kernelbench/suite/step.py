@@ -17,7 +17,7 @@ from kernelbench.suite.shapes import NAME, parse_extent
 
 SIDES = ("unfused", "fused")
 INSTEAD = ("operation", "shape", "axes", "cases", "parameters", "implementations", "baseline")  # parts say these
-_KEYS = ("part", "operation", "shape", "axis", "dtype", "parameters", "calls", *SIDES)
+_KEYS = ("part", "operation", "shape", "axis", "dtype", "inputs", "parameters", "calls", *SIDES)
 
 Operations = Mapping[str, Operation]
 Implementations = Mapping[str, Collection[str]]

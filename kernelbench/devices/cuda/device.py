@@ -97,8 +97,9 @@ class CudaDevice:
             flat = arrays[spec.name].reshape(-1)
             for start in range(0, flat.size, FILL_ELEMENTS):
                 piece = flat[start : start + FILL_ELEMENTS]
+                of_piece = (seed, position, start // FILL_ELEMENTS)
                 with cuda_errors(f"filling {spec.name}"):
-                    piece[...] = arrays_on_gpu.random_values(spec, piece.size, (seed, position, start // FILL_ELEMENTS))
+                    piece[...] = arrays_on_gpu.random_values(spec, start, piece.size, of_piece)
         cupy.cuda.get_current_stream().synchronize()
 
     def poison(self, arrays: Arrays, specs: Sequence[ArraySpec]) -> None:

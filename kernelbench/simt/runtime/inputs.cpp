@@ -14,7 +14,7 @@ namespace simt {
 
 namespace {
 
-enum GeneratorKind : u32 { NO_GENERATOR, NORMAL, UNIFORM, MASK };
+enum GeneratorKind : u32 { NO_GENERATOR, NORMAL, UNIFORM, MASK, MASKED };
 enum GeneratorType : u32 { F32, F16, BF16, F64, I8, U8, I16, U16, I32, U32, I64, U64 };
 constexpr u32 TYPE_BYTES[] = {4, 2, 2, 8, 1, 1, 2, 2, 4, 4, 8, 8};
 constexpr u32 BATCH = 64;
@@ -51,8 +51,7 @@ inline f32 sine_turn(f32 x) {
 }
 
 // Two numbers make a pair of normal ones (Box and Muller): even elements take the cosine, odd ones the sine.
-void normal(const Generator& generator, u64 first, f32* out) {
-    const f32 mean = f32(generator.first), deviation = f32(generator.second);
+void normal(const Generator& generator, u64 first, f32 mean, f32 deviation, f32* out) {
     for (u32 k = 0; k < BATCH; ++k) {
         const u64 index = first + k;
         const u64 random = scrambled(generator.seed, index >> 1);
@@ -78,6 +77,21 @@ void mask(const Generator& generator, u64 first, f32* out) {
     const f32 probability = f32(generator.first);
     for (u32 k = 0; k < BATCH; ++k) {
         out[k] = f32(u32(scrambled(generator.seed, first + k) >> 40)) * TINY < probability ? 1.0f : 0.0f;
+    }
+}
+
+// Normal numbers with -inf among them: the rule of distributions.hidden, whose numbers these are.
+void masked(const Generator& generator, u64 first, f32* out) {
+    constexpr u64 ROWS = 0x5851f42d4c957f2dull, ELEMENTS = 0x14057b7ef767814full;
+    const u64 columns = u64(generator.first), inner = u64(generator.second);
+    normal(generator, first, 0.0f, 1.0f, out);
+    for (u32 k = 0; k < BATCH; ++k) {
+        const u64 index = first + k;
+        const u64 row = index / inner / columns * inner + index % inner, column = index / inner % columns;
+        const bool hidden = row % 5 == 1   ? true
+                            : row % 5 == 3 ? column != scrambled(generator.seed ^ ROWS, row) % columns
+                                           : scrambled(generator.seed ^ ELEMENTS, index) >> 63;
+        out[k] = hidden ? -__builtin_inff() : out[k];
     }
 }
 
@@ -124,9 +138,11 @@ void fill(const Generator& generator, u64 first, u64 last, u8* to) {
     alignas(64) f32 values[BATCH];
     for (u64 index = first; index < last; index += BATCH) {
         if (generator.kind == NORMAL) {
-            normal(generator, index, values);
+            normal(generator, index, f32(generator.first), f32(generator.second), values);
         } else if (generator.kind == UNIFORM) {
             uniform(generator, index, values);
+        } else if (generator.kind == MASKED) {
+            masked(generator, index, values);
         } else {
             mask(generator, index, values);
         }
