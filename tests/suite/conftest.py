@@ -27,9 +27,12 @@ OPERATIONS = {
         flops=lambda case: 0,
         tolerance=lambda case: Tolerance(0, 0),
         parameters={"scale": 1.0, "mask": False, "window": 4, "mode": "plain"},
-    )
+        large=lambda case: 1e4,
+        refused={},
+    ),
+    "relu": Operation("relu", "", arrays, lambda xp, case, inputs: {}, refused={"masked": "it has no rows"}),
 }
-IMPLEMENTATIONS = {"softmax": ["naive", "ft", "ft_v1", "oneflow"]}
+IMPLEMENTATIONS = {"softmax": ["naive", "ft", "ft_v1", "oneflow"], "relu": ["naive"]}
 CLAIMS = ["softmax-ft-oneflow", "ft-dispatch"]
 GOOD = """\
 title: A title

@@ -38,7 +38,7 @@ def test_every_field_arrives(read):
     assert (suite.operation, suite.implementations, suite.baseline) == ("softmax", ("ft", "naive"), "naive")
     assert (suite.claims, suite.caches) == (("ft-dispatch", "softmax-ft-oneflow"), ("cold",))
     assert dataclasses.astuple(case) == (
-        "softmax", (2, 3), 0, "bfloat16", (("n", 3),), (("scale", 2.0), ("mask", True)),
+        "softmax", (2, 3), 0, "bfloat16", (("n", 3),), (("scale", 2.0), ("mask", True)), "normal",
     )  # fmt: skip
     assert type(case.parameters[0][1]) is float
 

@@ -28,6 +28,9 @@ def seqs(suite):
     return [dict(case.axes).get("seq") for case in suite.cases]
 
 
+NAMES = "shape, axis, dtype, inputs, seq, mask, scale"
+
+
 @pytest.mark.parametrize(
     ("filters", "count", "expected"),
     [
@@ -62,16 +65,22 @@ def test_filters_hold_together(suite, filters, count, expected):
     [
         (
             "sqe=512",
-            "filter 'sqe=512': suite 'test' has no axis 'sqe'; did you mean 'seq'? (shape, axis, dtype, seq, mask, "
-            "scale)",
+            "filter 'sqe=512': suite 'test' has no axis 'sqe'; did you mean 'seq'? (shape, axis, dtype, "
+            "inputs, seq, mask, scale)",
         ),
         (
             "columns=1",
-            "filter 'columns=1': suite 'test' has no axis 'columns'; expected one of shape, axis, dtype, seq, mask, "
-            "scale",
+            "filter 'columns=1': suite 'test' has no axis 'columns'; expected one of shape, axis, dtype, "
+            "inputs, seq, mask, scale",
         ),
-        ("seq", "filter 'seq' cannot be read; expected such as 'seq=512' on shape, axis, dtype, seq, mask, scale"),
-        ("seq=1,", "filter '' cannot be read; expected such as 'seq=512' on shape, axis, dtype, seq, mask, scale"),
+        (
+            "seq",
+            "filter 'seq' cannot be read; expected such as 'seq=512' on shape, axis, dtype, inputs, seq, mask, scale",
+        ),
+        (
+            "seq=1,",
+            "filter '' cannot be read; expected such as 'seq=512' on shape, axis, dtype, inputs, seq, mask, scale",
+        ),
         ("seq=long", "filter 'seq=long': 'long' is not a number"),
         ("dtype>float16", "filter 'dtype>float16': dtype is a word; expected 'dtype=...' or 'dtype!=...'"),
         ("seq=17", "no case of suite 'test' has seq=17; seq is 16, 128, 512"),
