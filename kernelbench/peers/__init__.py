@@ -1,6 +1,7 @@
 """What library peers share: importing their library where it is used, and seeing a case's arrays as its own.
 
-Peers under kernels/ may import it; it imports no library by itself.
+Peers under kernels/ may import it; it imports no library by itself. Beside it: `torch_code.py`, what torch.compile
+makes of an expression; `triton_rows.py`, Triton kernels of our own writing; `cudnn.py`, softmax of NVIDIA's library.
 """
 
 from __future__ import annotations
@@ -8,10 +9,17 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from kernelbench.errors import MissingLibrary
-from kernelbench.records import Array
+from kernelbench.errors import MissingLibrary, Unsupported
+from kernelbench.records import Array, Case
 
-INSTALL = {"torch": "'kernelbench[torch]'", "cupy": "'kernelbench[cuda13]' or [cuda12]"}  # what pip is asked for
+# What pip is asked for.
+INSTALL = {
+    "torch": "'kernelbench[torch]'",
+    "cupy": "'kernelbench[cuda13]' or [cuda12]",
+    "triton": "'kernelbench[torch]'",  # PyTorch for Linux brings it
+    "quack": "'kernelbench[quack]'",
+    "liger_kernel": "'kernelbench[liger]'",
+}
 
 
 def library(module: str) -> Any:
@@ -19,8 +27,16 @@ def library(module: str) -> Any:
     try:
         return import_module(module)
     except ImportError as error:
-        name = "cupy" if module.startswith("cupy") else module
+        package = module.partition(".")[0]
+        name = "cupy" if package.startswith("cupy") else package
         raise MissingLibrary(f"{name} is not installed; try: pip install {INSTALL[name]}") from error
+
+
+def refuse_scale_and_mask(case: Case) -> None:
+    """Unsupported for a softmax of attention, which libraries' plain softmax does not fuse."""
+    case.refuse("mask")
+    if case.parameter("scale", 1.0) != 1.0:
+        raise Unsupported(f"scale must be 1, got {case.parameter('scale', 1.0)}")
 
 
 def torch_with_gpu() -> Any:
@@ -31,7 +47,21 @@ def torch_with_gpu() -> Any:
     return torch
 
 
+def our_triton() -> Any:
+    """The module of our own Triton kernels."""
+    library("triton")
+    return import_module("kernelbench.peers.triton_rows")
+
+
 def torch_tensor(torch: Any, array: Array, dtype: str) -> Any:
     """A tensor over the array's own memory, on the device that is current already."""
     tensor = torch.as_tensor(array, device="cuda")
     return tensor.view(torch.bfloat16) if dtype == "bfloat16" else tensor
+
+
+def array_of(torch: Any, tensor: Any, dtype: str) -> Array:
+    """A tensor that a library allocated, as the device's own kind of array; bfloat16 as uint16, as everywhere."""
+    cupy = library("cupy")
+    if dtype == "bfloat16":
+        return cupy.asarray(tensor.view(torch.int16)).view(cupy.uint16)
+    return cupy.asarray(tensor)

@@ -7,7 +7,7 @@ the library of that name is imported.
 from collections.abc import Callable
 
 from kernelbench.errors import Unsupported
-from kernelbench.peers import library
+from kernelbench.peers import library, refuse_scale_and_mask
 from kernelbench.records import Arrays, Case, Implementation, Origin
 
 
@@ -16,9 +16,7 @@ def prepare(case: Case, arrays: Arrays, stream: int) -> Callable[[], Arrays]:
         raise Unsupported("dtype must be float32, got bfloat16, which CuPy has no arithmetic for")
     if case.dtype == "float16":
         raise Unsupported("dtype must be float32, got float16, in which CuPy also subtracts and takes the exponential")
-    case.refuse("mask")
-    if case.parameter("scale", 1.0) != 1.0:
-        raise Unsupported(f"scale must be 1, got {case.parameter('scale', 1.0)}")
+    refuse_scale_and_mask(case)
     cupy, special = library("cupy"), library("cupyx.scipy.special")
     x = cupy.asarray(arrays["x"])  # the array itself, no copy
     own_stream = cupy.cuda.ExternalStream(stream)

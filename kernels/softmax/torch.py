@@ -6,15 +6,12 @@ the library of that name is imported.
 
 from collections.abc import Callable
 
-from kernelbench.errors import Unsupported
-from kernelbench.peers import torch_tensor, torch_with_gpu
+from kernelbench.peers import refuse_scale_and_mask, torch_tensor, torch_with_gpu
 from kernelbench.records import Arrays, Case, Implementation, Origin
 
 
 def prepare(case: Case, arrays: Arrays, stream: int) -> Callable[[], None]:
-    case.refuse("mask")
-    if case.parameter("scale", 1.0) != 1.0:
-        raise Unsupported(f"scale must be 1, got {case.parameter('scale', 1.0)}")
+    refuse_scale_and_mask(case)
     torch = torch_with_gpu()
     x, y = (torch_tensor(torch, arrays[name], case.dtype) for name in ("x", "y"))
     own_stream = torch.cuda.ExternalStream(stream)

@@ -1,0 +1,48 @@
+"""What torch.compile makes of an expression, written into the case's own output."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from kernelbench.peers import torch_tensor, torch_with_gpu
+from kernelbench.records import Arrays, Case
+
+MODES = {"torch_compile": "default", "torch_compile_autotuned": "max-autotune-no-cudagraphs"}
+MOST_COMPILED = 10_000  # PyTorch gives up after 8 shapes of one function, and runs it uncompiled
+
+
+def compiled_call(
+    name: str,
+    expression: Callable[..., Any],
+    inputs: tuple[str, ...],
+    output: str,
+    case: Case,
+    arrays: Arrays,
+    stream: int,
+) -> Callable[[], None]:
+    """The call of `expression(torch, case, *inputs)` compiled in the mode of the peer called `name`."""
+    torch = torch_with_gpu()
+    run = _compiled(MODES[name], expression, case)
+    tensors = [torch_tensor(torch, arrays[one], case.dtype) for one in (output, *inputs)]
+    own_stream = torch.cuda.ExternalStream(stream)
+
+    def call() -> None:
+        with torch.cuda.stream(own_stream), torch.no_grad():
+            run(*tensors)
+
+    call()  # compiles, and tunes, which is not to be timed
+    return call
+
+
+@cache
+def _compiled(mode: str, expression: Callable[..., Any], case: Case) -> Callable[..., Any]:
+    torch = torch_with_gpu()
+    torch._dynamo.config.recompile_limit = MOST_COMPILED
+
+    def into(output: Any, *inputs: Any) -> None:
+        output.copy_(expression(torch, case, *inputs))
+
+    compiled: Callable[..., Any] = torch.compile(into, mode=mode, dynamic=False, fullgraph=True)
+    return compiled

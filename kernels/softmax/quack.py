@@ -1,0 +1,46 @@
+"""Peer: softmax of quack-kernels, written in CuTe's Python for Hopper and later. Last axis; fast exponential.
+
+The file bears the name that users type. It is loaded by its path, so that it stands in nobody's way when
+the library of that name is imported.
+"""
+
+from collections.abc import Callable
+
+from kernelbench import dtypes
+from kernelbench.errors import Unsupported
+from kernelbench.peers import library, refuse_scale_and_mask, torch_tensor, torch_with_gpu
+from kernelbench.records import Arrays, Case, Implementation, Origin
+
+PACK_BYTES = 16  # of each load; rows must hold whole ones
+
+
+def prepare(case: Case, arrays: Arrays, stream: int) -> Callable[[], None]:
+    refuse_scale_and_mask(case)
+    rows, columns, inner = case.outer_dim_inner
+    if inner != 1:
+        raise Unsupported(f"axis must be the last, got {case.axis}")
+    pack = PACK_BYTES // dtypes.itemsize(case.dtype)
+    if columns % pack:
+        raise Unsupported(f"columns must be a multiple of {pack}, got {columns}")
+    torch, quack = torch_with_gpu(), library("quack.softmax")
+    x, y = (torch_tensor(torch, arrays[name], case.dtype).view(rows, columns) for name in ("x", "y"))
+    own_stream = torch.cuda.ExternalStream(stream)
+
+    def call() -> None:
+        with torch.cuda.stream(own_stream):
+            quack._softmax_fwd(x, y)
+
+    call()  # compiles, which is not to be timed
+    return call
+
+
+IMPLEMENTATIONS = (
+    Implementation(
+        "quack",
+        "softmax of quack-kernels: one read through shared memory, clusters for long rows, one exchange",
+        Origin("Dao-AILab/quack", "https://github.com/Dao-AILab/quack"),
+        prepare=prepare,
+        arithmetic="fast",
+        role="peer",
+    ),
+)
