@@ -1,0 +1,60 @@
+"""Sums whose last block adds up what the others left: their spans, their sums at any address, and a counter that is
+as it was after each launch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kernelbench import dtypes
+from kernelbench.catalog import load_catalog
+from kernelbench.records import Case, Scalar
+from tests.kernels.simulated import run_and_check
+from tests.simt.harness import Kernels
+
+CATALOG = load_catalog()
+OPERATION = CATALOG.operations["reduce_sum"]
+KNOWN = CATALOG.implementations["reduce_sum"]
+ALONE = 4 * 256 * 16  # bytes that one block adds up
+
+
+def case(n, dtype="float32"):
+    return Case("reduce_sum", (n,), -1, dtype)
+
+
+@pytest.mark.parametrize("name", ["last_block", "two_launches"])
+@pytest.mark.parametrize("n", [1, 255, 4096, 4097, 65536, 1_000_003, 2**22, 2**28, 2**31 + 5])
+def test_the_spans_cover_the_array(h200, dtype, name, n):
+    plan = KNOWN[name].plan(case(n, dtype), h200)
+    nbytes = n * dtypes.itemsize(dtype)
+    (blocks, _, _), span = plan.launches[0].grid, plan.launches[0].arguments[-1].value
+    assert (blocks - 1) * span * 16 < nbytes <= blocks * span * 16 + 15
+    assert len(plan.launches) == (2 if name == "two_launches" and nbytes > ALONE else 1)
+    assert dict(plan.scratch) == {"sums": 4 * blocks}
+    if nbytes > ALONE:
+        assert span % 256 == 0
+        assert blocks >= min(132, nbytes // (16 * 256))  # every multiprocessor has work
+
+
+@pytest.mark.nvcc
+@pytest.mark.parametrize("name", ["last_block", "two_launches"])
+@pytest.mark.parametrize("n", [1, 2, 9, 4099, 70_001])
+def test_right_wherever_x_begins(h200, binaries, dtype, name, n):
+    for shift in (0, 1, {"x": 3}):
+        run_and_check(KNOWN[name], OPERATION, case(n, dtype), h200, binaries, shift)
+
+
+@pytest.mark.nvcc
+def test_a_second_launch_finds_the_counter_as_the_first_did(h200, binaries):
+    n = 70_001
+    plan = KNOWN["last_block"].plan(case(n), h200)
+    (binary,) = binaries(KNOWN["last_block"], [plan], "sm_90")
+    kernels, (launch,) = Kernels(Path(binary.ptx_path).read_text()), plan.launches
+    scalars = [np.int64(one.value) for one in launch.arguments if isinstance(one, Scalar)]
+    for seed in range(3):
+        x = np.random.default_rng(seed).normal(size=n).astype(np.float32)
+        sums, y = np.full(launch.grid[0], np.nan, np.float32), np.full(1, np.nan, np.float32)
+        kernels.run(launch.entry, launch.grid, launch.block, x, sums, y, *scalars)
+        assert abs(y[0] - x.astype(np.float64).sum()) <= OPERATION.tolerance(case(n)).absolute
