@@ -10,6 +10,7 @@ from kernelbench.contracts import CountingDevice, Device
 from kernelbench.errors import DeviceLost, InputError
 from kernelbench.planning import CasePlan
 from kernelbench.records import Binary, DeviceProperties, Limits, Result
+from kernelbench.stopwatch import OTHER, Stopwatch
 
 if TYPE_CHECKING:
     from kernelbench.measure.case import Settings
@@ -45,6 +46,9 @@ class Bench(Protocol):
         Raises CaseLost where nothing can be measured any more.
         """
 
+    def spent(self) -> Mapping[str, float]:
+        """Seconds that cases took since the last call, by what they were spent on; see stopwatch."""
+
     def close(self) -> None: ...
 
 
@@ -55,6 +59,7 @@ class Here:
         self.device, self._operations, self._sign = device, catalog.operations, sign
         self.name, self.properties = device.name, device.properties
         self.counting = isinstance(device, CountingDevice)
+        self._stopwatch = Stopwatch()
 
     def environment(self) -> Mapping[str, Any]:
         return self.device.environment()
@@ -71,11 +76,15 @@ class Here:
     def run(self, plan: CasePlan, settings: Settings, progress: Callable[[float], None]) -> list[Result]:
         from kernelbench.measure.case import CaseRun
 
-        case_run = CaseRun(self.device, self._operations[plan.case.operation], plan, self._sign)
+        operation = self._operations[plan.case.operation]
+        case_run = CaseRun(self.device, operation, plan, self._sign, self._stopwatch)
         try:
             return case_run.run(settings, progress)
         except DeviceLost as error:
             raise CaseLost(str(error), case_run.ordered()) from error
+
+    def spent(self) -> Mapping[str, float]:
+        return {what: seconds for what, seconds in self._stopwatch.lap().items() if what != OTHER}
 
     def close(self) -> None:
         pass

@@ -102,12 +102,19 @@ RESULTS = (
     Column("spill_bytes", "B", "largest spill stores plus loads a thread among the launches"),
     Column("input_loads", "", "global load instructions by input, as x=4; 0 means: never read"),
     Column("binary", "", "hash of source, flags, architecture and compiler"),
-    Column("sm_clock_hz", "Hz", "SM clock while the case was measured"),
-    Column("power_w", "W", "power draw while the case was measured"),
-    Column("temperature_c", "C", "GPU temperature while the case was measured"),
-    Column("throttle", "", "NVML's reasons for a lowered clock while the case was measured"),
+    Column("sm_clock_hz", "Hz", "SM clock round the row's samples"),
+    Column("power_w", "W", "power draw round the row's samples"),
+    Column("temperature_c", "C", "GPU temperature round the row's samples"),
+    Column("throttle", "", "NVML's reasons for a lowered clock round the row's samples"),
+    Column(
+        "disturbed",
+        "",
+        "what some samples were taken beside or under, where too few others could be had, "
+        "as 12 of 40 samples beside another process",
+    ),
     *COUNTERS,
 )
+LATER = frozenset({"disturbed", *(column.name for column in COUNTERS)})  # of RESULTS; runs from before have none
 
 # samples.csv.gz: one row a sample.
 SAMPLES = (

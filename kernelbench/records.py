@@ -167,6 +167,9 @@ class Check:
     message: str = ""  # what is wrong, where first: "y[0, 17]: got nan, expected 0.0021"
 
 
+Stopped = Literal["precise", "time limit", "sample limit"]  # why no more samples were taken
+
+
 @dataclass(frozen=True)
 class Measurement:
     """Times of one implementation on one case, one sample a round."""
@@ -178,11 +181,12 @@ class Measurement:
     median_s: float
     low_s: float  # 95 % interval of the median
     high_s: float
-    stopped: Literal["precise", "time limit", "sample limit"]
+    stopped: Stopped
     sm_clock_hz: float | None = None
     power_w: float | None = None
     temperature_c: float | None = None
-    throttle: str = ""  # NVML's reasons while measuring, "" for none
+    throttle: str = ""  # NVML's reasons round the samples, "" for none
+    disturbed: str = ""  # what some samples were taken under, where too few others could be had; "" for nothing
 
 
 Status = Literal["ok", "wrong", "failed", "unsupported", "skipped"]

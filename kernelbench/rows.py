@@ -123,4 +123,5 @@ def _time_cells(operation: Operation, result: Result, measured: Measurement, lim
         "power_w": measured.power_w,
         "temperature_c": measured.temperature_c,
         "throttle": measured.throttle,
+        "disturbed": measured.disturbed,
     }

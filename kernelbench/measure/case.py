@@ -14,6 +14,7 @@ from kernelbench.measure.timing import Cache
 from kernelbench.measure.verify import Setup, run_and_check
 from kernelbench.planning import CasePlan, Planned, unread_inputs
 from kernelbench.records import Arrays, Check, Limits, Measurement, Operation, Result, Status
+from kernelbench.stopwatch import FILLING, PREPARING, VERIFYING, Stopwatch
 from kernelbench.units import rate_text, time_text
 
 NOT_TIMED = "not timed: simulated"  # the reason of a row that has counts instead of times
@@ -72,9 +73,8 @@ class CaseRun:
             self._place(setup, contenders, settings.seed + 1)
             ready = [contender for contender in contenders if not contender.failure]
             seed = settings.seed + 1
-            measurement = CaseMeasurement(setup, settings.caches, settings.precision, seed, progress, self.sign)
-            measurement.stopwatch = self.stopwatch
-            measurement.run(ready)
+            told = (progress, self.sign, self.stopwatch)
+            CaseMeasurement(setup, settings.caches, settings.precision, seed, *told).run(ready)
         for contender in contenders:
             self._finish(contender, settings)
 
@@ -94,6 +94,13 @@ class CaseRun:
     def _place(self, setup: Setup, contenders: Sequence[Contender], seed: int) -> None:
         """Give all contenders arrays at several places in memory, filled anew: what an implementation remembers
         from its verification is wrong now."""
+        with self.stopwatch.on(FILLING):
+            self._allocate_places(setup, seed)
+        setup.placements[:] = mixed(setup.placements, [spec.name for spec in setup.specs if spec.role == "output"])
+        for contender in contenders:
+            self._prepare(contender, setup.placements[1:])
+
+    def _allocate_places(self, setup: Setup, seed: int) -> None:
         self.device.fill(setup.placements[0], setup.specs, seed)
         scratch = max((sum(size for _, size in one.plan.scratch) for one in self.plan.planned if one.plan), default=0)
         own_scratch = scratch if scratch <= LARGE_SCRATCH_BYTES else 0
@@ -106,9 +113,6 @@ class CaseRun:
                 raise
             except DeviceError:
                 break  # fewer places than hoped for: the memory is there, but not in one piece
-        setup.placements[:] = mixed(setup.placements, [spec.name for spec in setup.specs if spec.role == "output"])
-        for contender in contenders:
-            self._prepare(contender, setup.placements[1:])
 
     def _copied(self, setup: Setup) -> Arrays:
         """A further set of the case's arrays with the same inputs."""
@@ -130,7 +134,8 @@ class CaseRun:
             contender.failure = str(error)
 
     def _executable(self, planned: Planned, arrays: Arrays) -> Executable:
-        return self.device.executable(planned.implementation, self.plan.case, planned.plan, planned.binary, arrays)
+        with self.stopwatch.on(PREPARING):
+            return self.device.executable(planned.implementation, self.plan.case, planned.plan, planned.binary, arrays)
 
     def _planned(self, contender: Contender) -> Planned:
         return next(one for one in self.plan.planned if one.implementation is contender.implementation)
@@ -156,7 +161,8 @@ class CaseRun:
             return None
         try:
             executable = self._executable(planned, setup.placements[0])
-            check = run_and_check(setup, implementation, executable, seed)
+            with self.stopwatch.on(VERIFYING):
+                check = run_and_check(setup, implementation, executable, seed)
         except (Unsupported, MissingLibrary, DeviceError) as error:
             self._keep(planned, _status_of(error), str(error))
             if isinstance(error, DeviceLost):

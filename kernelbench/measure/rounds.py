@@ -2,7 +2,8 @@
 order, so that what drifts (clocks, heat, neighbours) meets all alike.
 
 A track is one implementation with one cache state and method. It ends when its median is known well
-enough; the last round is verified again, sample by sample.
+enough; samples that something disturbed are taken again as long as there is time. The last round is verified again,
+sample by sample.
 """
 
 from __future__ import annotations
@@ -17,16 +18,20 @@ import numpy as np
 from kernelbench import statistics
 from kernelbench.contracts import Executable
 from kernelbench.errors import DeviceError, DeviceLost
+from kernelbench.measure.conditions import Watch, told
 from kernelbench.measure.timing import GRAPH_REPEATS, Cache, EventTimer, FlushGraph, GraphTimer
 from kernelbench.measure.verify import Setup, check_after_run
-from kernelbench.records import Check, Implementation, Measurement
+from kernelbench.records import Check, Implementation, Measurement, Stopped
+from kernelbench.stopwatch import MEASURING, PREPARING, VERIFYING, Stopwatch
 
 GRAPH_BELOW_S = 20e-6  # under this, events add a tenth and more to a kernel's time: use graphs as well
 GRAPH_UP_TO = 10  # implementations this many times slower than that are still worth the same method
 PILOT_SAMPLES = 3
 LONG_S = 1e-3  # a kernel that takes longer needs no pilot to be told from a short one
-CONDITIONS_EVERY_S = 0.05
 LOOK_EVERY = 4  # rounds between two looks at whether medians are known well enough
+# A row of GRAPH_BELOW_S and more whose interval is so many times as wide as asked for when the time of its case is up
+# goes on without the others, for as long again and to so many times the samples.
+POOR_WIDTHS, MORE_SAMPLES = 2, 4
 # Above this many times the L2, what a first run leaves in it is nothing of what the next one reads first.
 WARM_UP_TO_L2 = 4
 
@@ -38,7 +43,7 @@ class Precision:
     least_samples: int = 20
     most_samples: int = 400
     interval_width: float = 0.005  # of the 95 % interval of the median, from end to end
-    seconds_per_case: float = 2.0  # unless the least samples take longer
+    seconds_per_case: float = 2.0  # unless the least samples take longer; as long again for rows that need it
     every_place: bool = True  # at least one sample at each place in memory
 
     def over(self, places: int) -> Precision:
@@ -69,18 +74,27 @@ class _Track:
     timer: EventTimer | GraphTimer
     samples: list[float] = field(default_factory=list)
     rounds: list[int] = field(default_factory=list)
+    readings: list[int] = field(default_factory=list)  # of the conditions: the one before each sample
+    stopped: Stopped | None = None
 
-    def precise(self, precision: Precision, flush_s: float) -> bool:
-        """The median is known as well as asked for, or as the clock can tell. `flush_s`: the part of a
-        graph's time that is not the kernel's."""
-        if len(self.samples) < precision.least_samples:
-            return False
-        median, low, high = statistics.median_interval(self.samples)
-        own = median - flush_s if self.timer.method == "graph" else median
-        return high - low <= max(precision.interval_width * own, 1.01 * self.timer.clock.resolution_s)
+    def kept(self, watch: Watch, least: int) -> list[int]:
+        """Which of the samples count: those that nothing disturbed, or all where these are too few."""
+        good = [number for number, found in enumerate(watch.disturbances(self.readings)) if not found]
+        return good if len(good) >= least else list(range(len(self.samples)))
 
-    def full(self, precision: Precision) -> bool:
-        return len(self.samples) >= precision.most_samples
+    def why_stop(self, samples: Sequence[float], precision: Precision, flush_s: float, late_s: float) -> Stopped | None:
+        """Why no further sample is needed, or to be had. `samples`: those that nothing disturbed; `flush_s`: the part
+        of a graph's time that is not the kernel's; `late_s`: since the time of the case was up."""
+        poor = len(samples) < precision.least_samples
+        if not poor:
+            median, low, high = statistics.median_interval(samples)
+            own = median - flush_s if self.timer.method == "graph" else median
+            if high - low <= max(precision.interval_width * own, 1.01 * self.timer.clock.resolution_s):
+                return "precise"
+            poor = high - low > POOR_WIDTHS * precision.interval_width * own and own >= GRAPH_BELOW_S
+        if len(samples) >= precision.most_samples * (MORE_SAMPLES if poor else 1):
+            return "sample limit"
+        return "time limit" if late_s >= (precision.seconds_per_case if poor else 0.0) else None
 
 
 class CaseMeasurement:
@@ -94,25 +108,28 @@ class CaseMeasurement:
         seed: int,
         progress: Callable[[float], None] = lambda share: None,
         sign: Callable[[str], None] = lambda name: None,
+        stopwatch: Stopwatch | None = None,
     ) -> None:
-        self.sign = sign
+        self.sign, self.stopwatch = sign, stopwatch or Stopwatch()
         self.setup, self.device = setup, setup.device
         self.caches, self.precision = caches, precision.over(len(setup.placements))
         self.seed, self.progress = seed, progress
         self.random = np.random.default_rng(seed)
         self.flushes: list[float] = []
-        self.conditions: list[dict[str, object]] = []
+        self.watch = Watch(self.device)
 
     def run(self, contenders: Sequence[Contender]) -> None:
-        tracks = self._tracks(contenders)
-        number, stopped = self._rounds(tracks)
+        with self.stopwatch.on(MEASURING):
+            tracks = self._tracks(contenders)
+            number = self._rounds(tracks)
         alive = [track for track in tracks if not track.contender.failure]
         self._last_round(alive, number)
+        self.watch.look(now=True)
         flush_s = self._flush_s()
         for track in alive:
             if track.contender.failure:
                 continue
-            measured = self._measurement(track, flush_s, stopped)
+            measured = self._measurement(track, flush_s)
             if measured.median_s > self.device.clock.resolution_s / GRAPH_REPEATS:
                 track.contender.measurements.append(measured)
             else:
@@ -138,7 +155,9 @@ class CaseMeasurement:
             if pilots.get(contender.implementation.name, float("inf")) < GRAPH_UP_TO * GRAPH_BELOW_S:
                 self.sign(contender.implementation.name)
                 try:
-                    tracks.append(_Track(contender, GraphTimer(self.device.clock, contender.executables)))
+                    with self.stopwatch.on(PREPARING):
+                        timer = GraphTimer(self.device.clock, contender.executables)
+                    tracks.append(_Track(contender, timer))
                 except DeviceLost:
                     raise
                 except DeviceError as error:
@@ -164,22 +183,15 @@ class CaseMeasurement:
 
     # ---- Rounds ----
 
-    def _rounds(self, tracks: list[_Track]) -> tuple[int, dict[int, str]]:
-        """Sample until every track is precise, full or out of time; returns the number of rounds taken
-        and why each track (by id) ended."""
-        stopped: dict[int, str] = {}
-        number, started, looked = 0, time.monotonic(), 0.0
+    def _rounds(self, tracks: list[_Track]) -> int:
+        """Sample until every track is precise, full or out of time; returns the number of rounds taken."""
+        self.watch.look(now=True)
+        number, started = 0, time.monotonic()
         deadline: float | None = None
-        while True:
-            waiting = [track for track in tracks if id(track) not in stopped and not track.contender.failure]
-            if not waiting:
-                return number, stopped
+        while waiting := [track for track in tracks if not track.stopped and not track.contender.failure]:
             self._round(waiting, number)
             number += 1
             now = time.monotonic()
-            if now - looked > CONDITIONS_EVERY_S:
-                self.conditions.append(dict(self.device.conditions()))
-                looked = now
             if number < self.precision.least_samples:
                 self.progress(number / self.precision.least_samples / 2)
                 continue
@@ -188,16 +200,10 @@ class CaseMeasurement:
                 continue
             flush_s = self._flush_s()
             for track in waiting:
-                if reason := self._why_stop(track, flush_s, now >= deadline):
-                    stopped[id(track)] = reason
-            self.progress(0.5 + 0.5 * len(stopped) / max(1, len(tracks)))
-
-    def _why_stop(self, track: _Track, flush_s: float, out_of_time: bool) -> str:
-        if track.precise(self.precision, flush_s):
-            return "precise"
-        if track.full(self.precision):
-            return "sample limit"
-        return "time limit" if out_of_time else ""
+                good = [track.samples[at] for at in track.kept(self.watch, 0)]
+                track.stopped = track.why_stop(good, self.precision, flush_s, now - deadline)
+            self.progress(0.5 + 0.5 * sum(track.stopped is not None for track in tracks) / max(1, len(tracks)))
+        return number
 
     def _round(self, tracks: Sequence[_Track], number: int) -> None:
         for position in self.random.permutation(len(tracks)):
@@ -208,10 +214,13 @@ class CaseMeasurement:
             self.flushes.append(self.flush_graph.sample())
 
     def _take(self, track: _Track, number: int) -> None:
+        before = self.watch.last
         seconds = self._attempt(track.contender, lambda: track.timer.sample(number))
+        self.watch.look()
         if seconds is not None:
             track.samples.append(seconds)
             track.rounds.append(number)
+            track.readings.append(before)
 
     def _last_round(self, tracks: Sequence[_Track], number: int) -> None:
         """One more round, each output poisoned before its sample and verified after it."""
@@ -224,13 +233,15 @@ class CaseMeasurement:
     def _take_and_verify(self, track: _Track, number: int) -> None:
         contender, arrays = track.contender, self.setup.placements[track.timer.place(number)]
         self.device.poison(arrays, self.setup.specs)
-        self._take(track, number)
+        with self.stopwatch.on(MEASURING):
+            self._take(track, number)
         if contender.failure:
             return
         outputs = {**arrays, **(track.timer.returned or {})}
-        check = self._attempt(
-            contender, lambda: check_after_run(self.setup, contender.implementation, outputs, self.seed)
-        )
+        with self.stopwatch.on(VERIFYING):
+            check = self._attempt(
+                contender, lambda: check_after_run(self.setup, contender.implementation, outputs, self.seed)
+            )
         if check is None:
             return
         if contender.check is None or contender.check.passed:
@@ -256,8 +267,9 @@ class CaseMeasurement:
         """Median time of the graph of flushes alone, over the rounds so far."""
         return float(np.median(self.flushes)) if self.flushes else 0.0
 
-    def _measurement(self, track: _Track, flush_s: float, stopped: dict[int, str]) -> Measurement:
-        samples = track.samples
+    def _measurement(self, track: _Track, flush_s: float) -> Measurement:
+        kept = track.kept(self.watch, self.precision.least_samples)
+        samples, readings = [track.samples[at] for at in kept], [track.readings[at] for at in kept]
         if track.timer.method == "graph":
             samples = [(seconds - flush_s) / GRAPH_REPEATS for seconds in samples]
         median, low, high = statistics.median_interval(samples)
@@ -265,17 +277,14 @@ class CaseMeasurement:
             cache=track.timer.cache,
             method=track.timer.method,
             samples_s=tuple(samples),
-            rounds=tuple(track.rounds),
+            rounds=tuple(track.rounds[at] for at in kept),
             median_s=median,
             low_s=low,
             high_s=high,
-            stopped=stopped.get(id(track), "time limit"),  # type: ignore[arg-type]
-            sm_clock_hz=self._mean("sm_clock_hz"),
-            power_w=self._mean("power_w"),
-            temperature_c=self._mean("temperature_c"),
-            throttle="; ".join(sorted({str(seen["throttle"]) for seen in self.conditions if seen.get("throttle")})),
+            stopped=track.stopped or "time limit",
+            sm_clock_hz=self.watch.mean("sm_clock_hz", readings),
+            power_w=self.watch.mean("power_w", readings),
+            temperature_c=self.watch.mean("temperature_c", readings),
+            throttle=self.watch.throttle(readings),
+            disturbed=told(self.watch.disturbances(readings)),
         )
-
-    def _mean(self, name: str) -> float | None:
-        values = [float(seen[name]) for seen in self.conditions if name in seen]  # type: ignore[arg-type]
-        return float(np.mean(values)) if values else None

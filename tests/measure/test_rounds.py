@@ -11,7 +11,7 @@ import pytest
 from kernelbench.catalog import load_catalog
 from kernelbench.errors import DeviceError, DeviceLost
 from kernelbench.measure.case import PLACEMENTS, CaseRun, Settings
-from kernelbench.measure.rounds import QUICK, Precision
+from kernelbench.measure.rounds import MORE_SAMPLES, QUICK, Precision
 from kernelbench.planning import CasePlan, Planned
 from kernelbench.records import Arrays, Case, Limits, Result
 from tests.fake_gpu import EVENT_S, FakeDevice, implementation
@@ -53,30 +53,39 @@ def test_steady_kernels_stop_after_one_sample_at_each_place_plus_the_verified_ro
     assert measured.median_s == pytest.approx(50e-6 + EVENT_S)
 
 
-def test_a_noisy_kernel_goes_on_to_the_sample_limit_while_a_steady_one_stops() -> None:
-    device = FakeDevice({"steady": (softmax, 50e-6, 5e-6), "noisy": (softmax, 50e-6, 5e-6)})
-    noise = itertools.cycle([40e-6, 60e-6])
+def let_be_noisy(device: FakeDevice, name: str, *times: float) -> None:
+    """The kernel takes these times in turn, the first in its first sample."""
+    noise = itertools.cycle(times)
 
     def noisy(arrays: Arrays) -> None:
-        device.kernels["noisy"] = (noisy, next(noise), 5e-6)
+        device.kernels[name] = (noisy, next(noise), 5e-6)
         softmax(arrays)
 
-    device.kernels["noisy"] = (noisy, 50e-6, 5e-6)
-    results = run(device, ["steady", "noisy"], Settings(1, ("cold",), Precision(most_samples=60, seconds_per_case=60)))
+    device.kernels[name] = (noisy, times[0], 5e-6)
+
+
+def test_a_kernel_goes_on_to_the_sample_limit_and_a_noisy_one_beyond_it_while_a_steady_one_stops() -> None:
+    device = FakeDevice({"steady": (softmax, 50e-6, 5e-6)})
+    let_be_noisy(device, "uneven", 50e-6, 50.4e-6)
+    let_be_noisy(device, "noisy", 40e-6, 60e-6)
+    precision = Precision(most_samples=60, seconds_per_case=60)
+    results = run(device, ["steady", "uneven", "noisy"], Settings(1, ("cold",), precision))
     assert len(cold(results["steady"]).samples_s) == PLACEMENTS + 1
-    assert len(cold(results["noisy"]).samples_s) == 61
-    assert cold(results["noisy"]).stopped == "sample limit"
+    assert len(cold(results["uneven"]).samples_s) == 61
+    assert len(cold(results["noisy"]).samples_s) == MORE_SAMPLES * 60 + 1
+    assert {cold(results[name]).stopped for name in ("uneven", "noisy")} == {"sample limit"}
+
+
+def test_a_short_noisy_kernel_does_not_go_on_beyond_the_sample_limit() -> None:
+    device = FakeDevice({})
+    let_be_noisy(device, "short", 6e-6, 8e-6)
+    results = run(device, ["short"], Settings(1, ("cold",), Precision(most_samples=60, seconds_per_case=60)))
+    assert len(cold(results["short"]).samples_s) == 61
 
 
 def test_out_of_time_is_said_so() -> None:
-    device = FakeDevice({"a": (softmax, 50e-6, 5e-6)})
-    noise = itertools.cycle([40e-6, 60e-6])
-
-    def noisy(arrays: Arrays) -> None:
-        device.kernels["a"] = (noisy, next(noise), 5e-6)
-        softmax(arrays)
-
-    device.kernels["a"] = (noisy, 50e-6, 5e-6)
+    device = FakeDevice({})
+    let_be_noisy(device, "a", 40e-6, 60e-6)
     results = run(device, ["a"], Settings(1, ("cold",), Precision(seconds_per_case=0.0)))
     assert cold(results["a"]).stopped == "time limit"
 

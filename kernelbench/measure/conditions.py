@@ -1,0 +1,106 @@
+"""What the GPU was under while each sample was taken: throttles, and other processes on it.
+
+Each sample lies between two readings and is held against both. One that something disturbed does not count where
+enough others can be had; see rounds.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kernelbench.contracts import Device
+
+EVERY_S = 0.05  # between two readings, at least
+READING_SHARE = 0.05  # of the time that readings may take
+# The driver says once in up to so many seconds who has used the GPU since: a reading tells of samples this long before.
+TELLING_S = 1.0
+LOWERED = 0.99  # of the highest clock of the case; a throttle that takes less than that changes no time
+ANOTHER = "beside another process"
+Reasons = frozenset[str]
+
+
+@dataclass(frozen=True)
+class _Reading:
+    at_s: float
+    values: Mapping[str, Any]  # see contracts.Device.conditions
+
+    @property
+    def throttle(self) -> Reasons:
+        return frozenset(filter(None, str(self.values.get("throttle", "")).split(", ")))
+
+
+class Watch:
+    """Reads the conditions of a device between samples, and says of samples what they were taken under.
+
+    A sample is known by the number of the reading before it.
+    """
+
+    def __init__(self, device: Device) -> None:
+        self._device = device
+        self._readings: list[_Reading] = []
+        self._due_s = 0.0
+        self._judged: list[Reasons] = []
+
+    @property
+    def last(self) -> int:
+        """The number of the last reading: the next sample comes after it."""
+        return len(self._readings) - 1
+
+    def look(self, *, now: bool = False) -> None:
+        """Read the conditions, if it is time for it or must be `now`."""
+        began = time.monotonic()
+        if now or began >= self._due_s:
+            values = dict(self._device.conditions())
+            at_s = time.monotonic()
+            self._readings.append(_Reading(at_s, values))
+            self._due_s = at_s + max(EVERY_S, (at_s - began) / READING_SHARE)
+
+    def disturbances(self, samples: Sequence[int]) -> list[Reasons]:
+        """For each sample of a row what disturbed it: another process, or a throttle that not all of them were under.
+        What was alike for all of them changes nothing between them."""
+        if len(self._judged) < len(self._readings):
+            self._judged = self._judgements()
+        common = frozenset.intersection(*(self._judged[number] for number in set(samples))) if samples else frozenset()
+        return [self._judged[number] - (common - {ANOTHER}) for number in samples]
+
+    def throttle(self, samples: Sequence[int]) -> str:
+        """The driver's reasons for a lowered clock round these samples, however much lower it was."""
+        return ", ".join(sorted({reason for one in self._round(samples) for reason in one.throttle}))
+
+    def mean(self, name: str, samples: Sequence[int]) -> float | None:
+        """Of the readings round these samples; None where the driver gives none."""
+        values = [float(one.values[name]) for one in self._round(samples) if name in one.values]
+        return float(np.mean(values)) if values else None
+
+    def _round(self, samples: Sequence[int]) -> list[_Reading]:
+        numbers = {place for number in samples for place in (number, number + 1)}
+        return [self._readings[number] for number in sorted(numbers) if number <= self.last]
+
+    def _judgements(self) -> list[Reasons]:
+        """What a sample behind each reading, and before the next, was disturbed by."""
+        clocks = [float(one.values["sm_clock_hz"]) for one in self._readings if "sm_clock_hz" in one.values]
+        limit = LOWERED * max(clocks, default=0.0)
+        seen: list[Reasons] = []  # at each reading
+        for one in self._readings:
+            lowered = float(one.values.get("sm_clock_hz", -1.0)) < limit
+            seen.append(frozenset(f"under {reason}" for reason in one.throttle) if lowered else frozenset())
+        busy = [one.at_s for one in self._readings if one.values.get("others")]
+        judged = []
+        for number, one in enumerate(self._readings):
+            reasons = seen[number] | seen[min(number + 1, self.last)]
+            until_s = self._readings[min(number + 1, self.last)].at_s + TELLING_S
+            beside = any(one.at_s <= at_s <= until_s for at_s in busy)
+            judged.append(reasons | {ANOTHER} if beside else reasons)
+        return judged
+
+
+def told(disturbances: Sequence[Reasons]) -> str:
+    """`12 of 40 samples beside another process; 3 of 40 samples under power cap`; '' for none."""
+    reasons = sorted({reason for one in disturbances for reason in one})
+    counts = {reason: sum(reason in one for one in disturbances) for reason in reasons}
+    return "; ".join(f"{count} of {len(disturbances)} samples {reason}" for reason, count in counts.items())
