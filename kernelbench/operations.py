@@ -156,6 +156,11 @@ def quarter_of_range(case: Case) -> float:
     return float(2.0 ** (floor(log2(dtypes.overflow(case.dtype))) - 1))
 
 
+def root_of_range(case: Case) -> float:
+    """A `large` for what multiplies two elements: some products are beyond what the type holds, so infinite."""
+    return float(2.0 ** (floor(log2(dtypes.overflow(case.dtype))) // 2 + 2))
+
+
 def _all_bytes(arrays: Callable[[Case], tuple[ArraySpec, ...]], case: Case) -> int:
     return sum(spec.nbytes for spec in arrays(case))
 

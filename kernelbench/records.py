@@ -30,6 +30,7 @@ from kernelbench.operations import SpecialValues as SpecialValues  # noqa: PLC04
 from kernelbench.operations import Tolerance as Tolerance  # noqa: PLC0414
 from kernelbench.operations import by_element as by_element  # noqa: PLC0414
 from kernelbench.operations import quarter_of_range as quarter_of_range  # noqa: PLC0414
+from kernelbench.operations import root_of_range as root_of_range  # noqa: PLC0414
 from kernelbench.operations import x_to_y as x_to_y  # noqa: PLC0414
 from kernelbench.parts import PART, Step
 

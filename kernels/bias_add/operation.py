@@ -1,15 +1,25 @@
-"""A bias along one axis: y[o, b, i] = x[o, b, i] + bias[b], the shape seen as (outer, bias, inner) from the axis."""
+"""A bias along one axis: y[o, b, i] = x[o, b, i] + bias[b], the shape seen as (outer, bias, inner) from the axis.
+
+Infinities and NaN as in any sum: inf and -inf give NaN.
+"""
 
 from typing import Any
 
 from kernelbench import dtypes
-from kernelbench.errors import Unsupported
-from kernelbench.records import Arrays, ArraySpec, Case, Operation, Tolerance
+from kernelbench.records import (
+    FLOATS,
+    Arrays,
+    ArraySpec,
+    Case,
+    Operation,
+    SpecialValues,
+    Tolerance,
+    quarter_of_range,
+)
 
 
 def arrays(case: Case) -> tuple[ArraySpec, ...]:
-    if case.dtype not in ("float32", "float16", "bfloat16"):
-        raise Unsupported(f"dtype must be float32, float16 or bfloat16, got {case.dtype}")
+    case.require_dtype(*FLOATS)
     return (
         ArraySpec("x", case.shape, case.dtype, "input"),
         ArraySpec("bias", (case.outer_dim_inner[1],), case.dtype, "input"),
@@ -22,14 +32,6 @@ def reference(xp: Any, case: Case, inputs: Arrays) -> Arrays:
     bias = inputs["bias"].reshape(1, -1, 1)
     outer, _, inner = case.outer_dim_inner
     return {"y": inputs["x"].reshape(outer, bias.size, inner) + bias}
-
-
-def bytes_moved(case: Case) -> int:
-    return sum(spec.nbytes for spec in arrays(case))
-
-
-def flops(case: Case) -> int:
-    return case.elements
 
 
 def tolerance(case: Case) -> Tolerance:
@@ -49,8 +51,8 @@ OPERATION = Operation(
     summary="a bias along one axis",
     arrays=arrays,
     reference=reference,
-    bytes_moved=bytes_moved,
-    flops=flops,
     tolerance=tolerance,
     split=split,
+    large=quarter_of_range,
+    special=SpecialValues("-inf", "inf, with -inf as its bias NaN", "NaN", "torch.add"),
 )

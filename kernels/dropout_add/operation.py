@@ -2,21 +2,30 @@
 
 The mask is an input of one int8 an element, 1 where the element is kept. `scale` is 1 / (1 - p) where dropout drops a
 share p of the elements on average; it is no matter here what share of the mask is 0.
+An infinity that is dropped gives NaN, as 0 times it does; a NaN stays one, dropped or not.
 """
 
 from typing import Any
 
 from kernelbench import dtypes
-from kernelbench.errors import Unsupported
-from kernelbench.records import Arrays, ArraySpec, Case, Operation, Tolerance
+from kernelbench.records import (
+    FLOATS,
+    Arrays,
+    ArraySpec,
+    Case,
+    Operation,
+    SpecialValues,
+    Tolerance,
+    by_element,
+    quarter_of_range,
+)
 
 SCALE = 1.25  # p = 0.2
-LARGEST = 8  # no normal number among 2^40 is farther from 0
+LARGEST = {"normal": 8, "uniform": 1, "zeros": 0, "ones": 1}  # no normal number among 2^40 is farther from 0
 
 
 def arrays(case: Case) -> tuple[ArraySpec, ...]:
-    if case.dtype not in ("float32", "float16", "bfloat16"):
-        raise Unsupported(f"dtype must be float32, float16 or bfloat16, got {case.dtype}")
+    case.require_dtype(*FLOATS)
     return (
         ArraySpec("x", case.shape, case.dtype, "input"),
         ArraySpec("mask", case.shape, "int8", "input", fill="mask"),
@@ -29,26 +38,22 @@ def reference(xp: Any, case: Case, inputs: Arrays) -> Arrays:
     return {"y": inputs["x"] * inputs["mask"] * case.parameter("scale", SCALE) + inputs["addend"]}
 
 
-def bytes_moved(case: Case) -> int:
-    return sum(spec.nbytes for spec in arrays(case))
-
-
 def flops(case: Case) -> int:
     """Two products and a sum an element."""
     return 3 * case.elements
+
+
+def large(case: Case) -> float:
+    """What the scale makes of it still leaves room for the addend."""
+    return quarter_of_range(case) / max(1.0, abs(case.parameter("scale", SCALE)))
 
 
 def tolerance(case: Case) -> Tolerance:
     """The sum is rounded, and so is what dropout leaves in between: to the arrays' own type where it goes through
     memory. The latter stays where the sum is near 0, so it is absolute. Kernels are given the scale in float32."""
     unit = dtypes.unit_roundoff(case.dtype)
-    largest = LARGEST * abs(case.parameter("scale", SCALE))
+    largest = (LARGEST[case.inputs] if case.inputs in LARGEST else large(case)) * abs(case.parameter("scale", SCALE))
     return Tolerance(unit, (2 * unit + 2.0**-24) * largest + dtypes.smallest_step(case.dtype))
-
-
-def split(case: Case) -> int:
-    """Elements are independent."""
-    return case.elements
 
 
 OPERATION = Operation(
@@ -56,9 +61,15 @@ OPERATION = Operation(
     summary="dropout with a given mask, then an addition",
     arrays=arrays,
     reference=reference,
-    bytes_moved=bytes_moved,
     flops=flops,
     tolerance=tolerance,
     parameters={"scale": SCALE},
-    split=split,
+    split=by_element,
+    large=large,
+    special=SpecialValues(
+        "-inf; NaN where it is dropped",
+        "inf; NaN where it is dropped",
+        "NaN, dropped or not",
+        "x * mask * scale + addend",
+    ),
 )

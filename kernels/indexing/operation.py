@@ -2,18 +2,17 @@
 
 y[row, column] = x[row, column] * (by_row[row] if x[row, column] > 0 else by_column[column]), so that every kernel needs
 both coordinates of an element. Columns go along the case's axis, the last one; rows are all before it.
+Infinities and NaN as in any product: inf times 0 is NaN; a NaN is not above 0 and stays one.
 """
 
 from typing import Any
 
 from kernelbench import dtypes
-from kernelbench.errors import Unsupported
-from kernelbench.records import Arrays, ArraySpec, Case, Operation, Tolerance
+from kernelbench.records import FLOATS, Arrays, ArraySpec, Case, Operation, SpecialValues, Tolerance, root_of_range
 
 
 def arrays(case: Case) -> tuple[ArraySpec, ...]:
-    if case.dtype not in ("float32", "float16", "bfloat16"):
-        raise Unsupported(f"dtype must be float32, float16 or bfloat16, got {case.dtype}")
+    case.require_dtype(*FLOATS)
     rows, columns = case.rows_columns()
     return (
         ArraySpec("x", case.shape, case.dtype, "input"),
@@ -30,14 +29,6 @@ def reference(xp: Any, case: Case, inputs: Arrays) -> Arrays:
     return {"y": x * factor}
 
 
-def bytes_moved(case: Case) -> int:
-    return sum(spec.nbytes for spec in arrays(case))
-
-
-def flops(case: Case) -> int:
-    return case.elements
-
-
 def tolerance(case: Case) -> Tolerance:
     """One product in float32, rounded to the element type."""
     product = dtypes.unit_roundoff("float32")
@@ -50,7 +41,12 @@ OPERATION = Operation(
     summary="a matrix times a factor of the row or of the column",
     arrays=arrays,
     reference=reference,
-    bytes_moved=bytes_moved,
-    flops=flops,
     tolerance=tolerance,
+    large=root_of_range,
+    special=SpecialValues(
+        "the infinity of its product with the column's factor",
+        "the infinity of its product with the row's factor",
+        "NaN",
+        "torch.where(x > 0, x * by_row, x * by_column)",
+    ),
 )

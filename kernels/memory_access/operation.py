@@ -2,13 +2,14 @@
 
 With `side` load, x is spread out and y dense: y[i] = x[offset + i * stride]. With store it is y:
 y[offset + i * stride] = x[i], and what lies between is left as it was. The shape is that of the n elements.
+Infinities stay, and so does a NaN.
 """
 
 from typing import Any
 
 from kernelbench import dtypes
 from kernelbench.errors import Unsupported
-from kernelbench.records import Arrays, ArraySpec, Case, Operation, Tolerance
+from kernelbench.records import FLOATS, Arrays, ArraySpec, Case, Operation, SpecialValues, quarter_of_range
 
 PARAMETERS = {"side": "load", "offset": 0, "stride": 1}
 
@@ -24,8 +25,7 @@ def spread(case: Case) -> tuple[str, int, int]:
 
 
 def arrays(case: Case) -> tuple[ArraySpec, ...]:
-    if case.dtype not in ("float32", "float16", "bfloat16"):
-        raise Unsupported(f"dtype must be float32, float16 or bfloat16, got {case.dtype}")
+    case.require_dtype(*FLOATS)
     side, offset, stride = spread(case)
     long, dense = (offset + (case.elements - 1) * stride + 1,), (case.elements,)
     x, y = (long, dense) if side == "load" else (dense, long)
@@ -51,10 +51,6 @@ def flops(case: Case) -> int:
     return 0
 
 
-def tolerance(case: Case) -> Tolerance:
-    return Tolerance(0.0, 0.0)
-
-
 OPERATION = Operation(
     name="memory_access",
     summary="a copy with one side at an offset and a stride",
@@ -62,6 +58,7 @@ OPERATION = Operation(
     reference=reference,
     bytes_moved=bytes_moved,
     flops=flops,
-    tolerance=tolerance,
     parameters=PARAMETERS,
+    large=quarter_of_range,
+    special=SpecialValues("stays", "stays", "stays", "torch.clone"),
 )

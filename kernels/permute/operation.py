@@ -2,19 +2,18 @@
 
 `permutation` is a text of digits, "0231" for NCHW to NHWC; left out, the order of the axes is turned round. The case's
 own axis plays no part.
+Infinities stay, and so does a NaN.
 """
 
 from math import prod
 from typing import Any
 
-from kernelbench.errors import Unsupported
 from kernelbench.plans import permutation_of
-from kernelbench.records import Arrays, ArraySpec, Case, Operation, Tolerance
+from kernelbench.records import FLOATS, Arrays, ArraySpec, Case, Operation, SpecialValues, quarter_of_range
 
 
 def arrays(case: Case) -> tuple[ArraySpec, ...]:
-    if case.dtype not in ("float32", "float16", "bfloat16"):
-        raise Unsupported(f"dtype must be float32, float16 or bfloat16, got {case.dtype}")
+    case.require_dtype(*FLOATS)
     permuted = tuple(case.shape[axis] for axis in permutation_of(case))
     return (ArraySpec("x", case.shape, case.dtype, "input"), ArraySpec("y", permuted, case.dtype, "output"))
 
@@ -31,17 +30,9 @@ def reference(xp: Any, case: Case, inputs: Arrays) -> Arrays:
     return {"y": inputs["x"].reshape(-1, *case.shape[front:]).transpose(0, *moved)}
 
 
-def bytes_moved(case: Case) -> int:
-    return sum(spec.nbytes for spec in arrays(case))
-
-
 def flops(case: Case) -> int:
     """Nothing is computed but places."""
     return 0
-
-
-def tolerance(case: Case) -> Tolerance:
-    return Tolerance(0.0, 0.0)
 
 
 def split(case: Case) -> int:
@@ -53,9 +44,9 @@ OPERATION = Operation(
     summary="axes in another order",
     arrays=arrays,
     reference=reference,
-    bytes_moved=bytes_moved,
     flops=flops,
-    tolerance=tolerance,
     parameters={"permutation": ""},
     split=split,
+    large=quarter_of_range,
+    special=SpecialValues("stays", "stays", "stays", "torch.permute"),
 )

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from kernelbench.errors import Unsupported
-from kernelbench.records import Arrays, ArraySpec, Case, Operation, Tolerance
+from kernelbench.records import Arrays, ArraySpec, Case, Operation
 
 RATE, SEED = 0.1, 2020
 CHUNK = 2**22  # counters that the reference computes at once
@@ -20,8 +20,7 @@ LOW = 0xFFFFFFFF  # of a 64-bit number, its lower half
 
 def arrays(case: Case) -> tuple[ArraySpec, ...]:
     rate, seed = case.parameter("rate", RATE), case.parameter("seed", SEED)
-    if case.dtype != "int8":
-        raise Unsupported(f"dtype must be int8, got {case.dtype}")
+    case.require_dtype("int8")
     if not 0 <= rate < 1:
         raise Unsupported(f"rate must be at least 0 and below 1, got {rate}")
     if not 0 <= seed < 2**63:
@@ -53,17 +52,9 @@ def reference(xp: Any, case: Case, inputs: Arrays) -> Arrays:
     return {"mask": kept[: case.elements]}
 
 
-def bytes_moved(case: Case) -> int:
-    return sum(spec.nbytes for spec in arrays(case))
-
-
 def flops(case: Case) -> int:
     """Ten rounds of two products for four elements, and a comparison each."""
     return 6 * case.elements
-
-
-def tolerance(case: Case) -> Tolerance:
-    return Tolerance(0.0, 0.0)
 
 
 OPERATION = Operation(
@@ -71,8 +62,7 @@ OPERATION = Operation(
     summary="a random mask of one byte an element, reproducible from a seed",
     arrays=arrays,
     reference=reference,
-    bytes_moved=bytes_moved,
     flops=flops,
-    tolerance=tolerance,
     parameters={"rate": RATE, "seed": SEED},
+    refused=dict.fromkeys(("uniform", "zeros", "ones", "large", "masked"), "it reads none"),
 )

@@ -1,22 +1,21 @@
 """Relu with a mask of one bit an element: y = x where x > 0, else 0; the bit is set where x > 0.
 
 Element i is bit i % 8 of byte i / 8, so bit i % 32 of word i / 32: the order that relu_grad reads. Bits beyond the last
-element are 0. A kernel of another order says so and has a reference of its own.
+element are 0. A kernel of another order says so and has a reference of its own. A NaN is not above 0: it gives 0 and no
+bit, where relu keeps it. An element is moved or it is not, so nothing is rounded.
 """
 
 from math import prod
 from typing import Any
 
-from kernelbench.errors import Unsupported
-from kernelbench.records import Arrays, ArraySpec, Case, Operation, Tolerance
+from kernelbench.records import FLOATS, Arrays, ArraySpec, Case, Operation, SpecialValues, quarter_of_range
 
 WORD = 32
 TILE = 2048  # elements whose bits stay together in every order
 
 
 def arrays(case: Case) -> tuple[ArraySpec, ...]:
-    if case.dtype not in ("float32", "float16", "bfloat16"):
-        raise Unsupported(f"dtype must be float32, float16 or bfloat16, got {case.dtype}")
+    case.require_dtype(*FLOATS)
     return (
         ArraySpec("x", case.shape, case.dtype, "input"),
         ArraySpec("y", case.shape, case.dtype, "output"),
@@ -33,19 +32,6 @@ def reference(xp: Any, case: Case, inputs: Arrays) -> Arrays:
     return {"y": xp.where(x > 0, x, 0.0), "mask": (padded.reshape(-1, WORD) * weights).sum(axis=1)}
 
 
-def bytes_moved(case: Case) -> int:
-    return sum(spec.nbytes for spec in arrays(case))
-
-
-def flops(case: Case) -> int:
-    return case.elements
-
-
-def tolerance(case: Case) -> Tolerance:
-    """An element is moved or it is not, a bit is set or it is not."""
-    return Tolerance(0.0, 0.0)
-
-
 def split(case: Case) -> int:
     return case.elements // TILE if case.elements % TILE == 0 else 1
 
@@ -55,8 +41,13 @@ OPERATION = Operation(
     summary="relu with a mask of one bit an element of where it is above 0",
     arrays=arrays,
     reference=reference,
-    bytes_moved=bytes_moved,
-    flops=flops,
-    tolerance=tolerance,
     split=split,
+    large=quarter_of_range,
+    special=SpecialValues(
+        "0, bit 0",
+        "inf, bit 1",
+        "0, bit 0",
+        "torch.relu",
+        differs="which keeps a NaN: here it is not above 0, as in the kernels that are compared",
+    ),
 )

@@ -3,18 +3,17 @@
 Where it was above 0 is an input twice: as y itself, and as a mask of one bit an element, of which element i is bit
 i % 8 of byte i / 8. Both are random, and neither follows from the other: kernels that read the mask have a reference
 of their own, which reads the mask as well. The least traffic is that of the mask.
+A NaN in y is not above 0 and gives 0; one in dy, or an infinity, stays where y is above 0. Nothing is rounded.
 """
 
 from math import prod
 from typing import Any
 
-from kernelbench.errors import Unsupported
-from kernelbench.records import Arrays, ArraySpec, Case, Operation, Tolerance
+from kernelbench.records import FLOATS, Arrays, ArraySpec, Case, Operation, SpecialValues, quarter_of_range
 
 
 def arrays(case: Case) -> tuple[ArraySpec, ...]:
-    if case.dtype not in ("float32", "float16", "bfloat16"):
-        raise Unsupported(f"dtype must be float32, float16 or bfloat16, got {case.dtype}")
+    case.require_dtype(*FLOATS)
     return (
         ArraySpec("dy", case.shape, case.dtype, "input"),
         ArraySpec("y", case.shape, case.dtype, "input"),
@@ -31,15 +30,6 @@ def bytes_moved(case: Case) -> int:
     return sum(spec.nbytes for spec in arrays(case) if spec.name != "y")
 
 
-def flops(case: Case) -> int:
-    return case.elements
-
-
-def tolerance(case: Case) -> Tolerance:
-    """An element is moved or it is not."""
-    return Tolerance(0.0, 0.0)
-
-
 def split(case: Case) -> int:
     """Elements that share a byte of the mask stay together."""
     return case.elements // 8 if case.elements % 8 == 0 else 1
@@ -51,7 +41,13 @@ OPERATION = Operation(
     arrays=arrays,
     reference=reference,
     bytes_moved=bytes_moved,
-    flops=flops,
-    tolerance=tolerance,
     split=split,
+    large=quarter_of_range,
+    special=SpecialValues(
+        "in y 0, in dy -inf or 0",
+        "in y dy, in dy inf or 0",
+        "in y 0, in dy NaN or 0",
+        "torch.ops.aten.threshold_backward",
+        differs="which passes dy on where y is NaN: here that is not above 0, as in the kernels that are compared",
+    ),
 )
