@@ -1,0 +1,51 @@
+"""Axes exchanged by swizzled tiles: right for any axes, extents and addresses, and free of bank conflicts."""
+
+from __future__ import annotations
+
+import pytest
+
+from kernelbench.catalog import load_catalog
+from kernelbench.errors import Unsupported
+from kernelbench.records import Case
+from tests.kernels.simulated import run_and_check
+
+CATALOG = load_catalog()
+SWIZZLED = CATALOG.implementations["permute"]["swizzled"]
+OPERATION = CATALOG.operations["permute"]
+# By packs: whole tiles, cut ones, behind other axes. By elements: odd extents.
+BY_PACKS = [("256x128", "10"), ("3x72x136", "021"), ("2x16x3x24", "3021"), ("2x8x3x16x2", "41230")]
+BY_ELEMENTS = [("67x131", "10"), ("2x3x5x7x3", "42031"), ("3x40x2x33", "0321")]
+
+
+def case(shape, permutation, dtype="float32"):
+    extents = tuple(map(int, shape.split("x")))
+    return Case("permute", extents, -1, dtype, parameters=(("permutation", permutation),))
+
+
+@pytest.mark.nvcc
+@pytest.mark.parametrize(("shape", "permutation"), BY_PACKS + BY_ELEMENTS)
+def test_right_wherever_arrays_begin(h200, binaries, dtype, shape, permutation):
+    for shift in (0, 1, {"y": 1}):
+        run_and_check(SWIZZLED, OPERATION, case(shape, permutation, dtype), h200, binaries, shift)
+
+
+@pytest.mark.nvcc
+def test_no_two_lanes_meet_in_a_bank(h200, binaries, dtype):
+    for shift in (0, 1):
+        (counters,) = run_and_check(SWIZZLED, OPERATION, case("256x256", "10", dtype), h200, binaries, shift).counters
+        assert counters.shared_load_wavefronts == counters.shared_load_ideal_wavefronts
+        assert counters.shared_store_wavefronts == counters.shared_store_ideal_wavefronts
+        if not shift:
+            assert counters.global_load_sectors == counters.global_load_ideal_sectors
+            assert counters.global_store_sectors == counters.global_store_ideal_sectors
+
+
+def test_refuses_a_last_axis_that_stays(h200):
+    with pytest.raises(Unsupported, match="the last axis must not stay the last, got '102'"):
+        SWIZZLED.plan(case("3x4x5", "102"), h200)
+
+
+def test_a_tile_has_packs_of_both_axes(h200):
+    (launch,) = SWIZZLED.plan(case("8192x8192", "10", "float16"), h200).launches
+    assert launch.grid == (64 * 64, 1, 1)
+    assert launch.shared_bytes == 128 * 128 * 2
