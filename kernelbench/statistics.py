@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache, lru_cache
+from math import comb
 
 import numpy as np
 
@@ -25,10 +26,16 @@ def median_interval(samples: Sequence[float], confidence: float = 0.95) -> tuple
 
 @cache
 def _lower_rank(n: int, confidence: float) -> int:
-    """Rank, from 1, of the ordered sample that bounds the median from below; 0 where there is none."""
-    from scipy.stats import binom
+    """Rank, from 1, of the ordered sample that bounds the median from below; 0 where there is none.
 
-    return int(binom.ppf((1 - confidence) / 2, n, 0.5))
+    A quantile of the binomial distribution, written out: importing scipy.stats takes a second, in which the first case
+    of a run would have no samples.
+    """
+    below, rank = 1, 0  # of 2**n outcomes
+    while below / 2**n < (1 - confidence) / 2:
+        rank += 1
+        below += comb(n, rank)
+    return rank
 
 
 def ratio_interval(
