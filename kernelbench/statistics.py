@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache, lru_cache
-from math import comb
 
 import numpy as np
 
@@ -31,10 +30,12 @@ def _lower_rank(n: int, confidence: float) -> int:
     A quantile of the binomial distribution, written out: importing scipy.stats takes a second, in which the first case
     of a run would have no samples.
     """
-    below, rank = 1, 0  # of 2**n outcomes
-    while below / 2**n < (1 - confidence) / 2:
+    outcomes, rank = 2**n, 0
+    of_rank = below = 1
+    while below / outcomes < (1 - confidence) / 2:
         rank += 1
-        below += comb(n, rank)
+        of_rank = of_rank * (n - rank + 1) // rank
+        below += of_rank
     return rank
 
 
