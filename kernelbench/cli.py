@@ -12,7 +12,7 @@ import click
 from kernelbench import __version__
 from kernelbench.cli_compare import compare
 from kernelbench.errors import InputError
-from kernelbench.invoking import invoke
+from kernelbench.invoking import failed_call, invoke
 from kernelbench.options import (
     CACHE,
     CHOICE,
@@ -53,7 +53,7 @@ def cli() -> None:
       kernelbench run softmax --only ft,oneflow --filter 'seq>=128'
 
     Exit codes: 0 fine, 1 a row failed or was wrong, 2 wrong suite or option, 3 a regression,
-    130 stopped by Ctrl-C.
+    130 stopped by Ctrl-C, 143 by SIGTERM.
     """
 
 
@@ -90,8 +90,11 @@ def run(suites: tuple[str, ...], no_report: bool, **options: Any) -> int:
         raise InputError(f"--out {request.out}: one folder holds one suite, but {len(suites)} were named")
     failed = False
     for answer in pipeline.run(request, screen.ConsoleProgress()):
-        page = None if no_report else answers.report(answer, answer.run.folder / "report.html")
-        screen.show_run(answer, page)
+        page = None
+        try:
+            page = None if no_report else answers.report(answer, answer.run.folder / "report.html")
+        finally:  # what was measured is shown also where no page can be written
+            screen.show_run(answer, page)
         failed = failed or answers.has_failures(answer.run)
     return 1 if failed else 0
 
@@ -290,6 +293,10 @@ def main() -> None:
         sys.stdout.flush()
     except BrokenPipeError:  # the reader of our output went away, as `| head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:  # what is left of it cannot be written
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        print(failed_call(error), file=sys.stderr)
+        code = InputError.exit_code
     sys.exit(code)
 
 

@@ -67,6 +67,10 @@ class ResultsError(KernelbenchError):
     exit_code = 2
 
 
+class RunWarning(UserWarning):
+    """A run on disk can be read, but something of it is missing; shown as one line, and the command goes on."""
+
+
 class Unsupported(KernelbenchError):
     """Raised by a plan or a peer: `Unsupported("columns must be at most 1024, got 4096")`."""
 

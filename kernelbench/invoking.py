@@ -2,32 +2,72 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TextIO
 
 import click
 
-from kernelbench.errors import InputError, KernelbenchError
+from kernelbench.errors import InputError, KernelbenchError, RunWarning
+from kernelbench.stopping import stoppable
 from kernelbench.texts import printable
-
-INTERRUPTED = 130  # 128 + SIGINT, as shells count
 
 
 def invoke(group: click.Group, arguments: Sequence[str]) -> int:
     """The exit code of a command. Not click's own `main`, which would end a closed pipe with 1, a failed row."""
-    try:
-        with group.make_context("kernelbench", list(arguments)) as context:
-            return group.invoke(context) or 0
-    except click.exceptions.Exit as error:
-        return error.exit_code
-    except click.ClickException as error:
-        _say(f"{_usage(error)}Error: {error.format_message()}")
-        return InputError.exit_code
-    except KernelbenchError as error:
-        _say(f"{error}")
-        return error.exit_code
-    except (KeyboardInterrupt, click.Abort):
-        _say("\nStopped. Finished cases are kept; the same command with --resume goes on.")
-        return INTERRUPTED
+    kept = " Finished cases are kept; the same command with --resume goes on." if arguments[:1] == ["run"] else ""
+    with stoppable(f"\nStopped at once.{kept}\n") as stop, _run_warnings_shown():
+        try:
+            with group.make_context("kernelbench", list(arguments)) as context:
+                return group.invoke(context) or 0
+        except click.exceptions.Exit as error:
+            return error.exit_code
+        except click.ClickException as error:
+            _say(f"{_usage(error)}Error: {error.format_message()}")
+            return InputError.exit_code
+        except KernelbenchError as error:
+            _say(f"{error}")
+            return error.exit_code
+        except (KeyboardInterrupt, click.Abort):
+            _say(f"\nStopped.{kept}")
+            return stop.exit_code
+        except BrokenPipeError:
+            raise
+        except OSError as error:  # of a disk, a terminal or a process, where no room knew more to say
+            _say(failed_call(error))
+            return InputError.exit_code
+
+
+def failed_call(error: OSError) -> str:
+    """What an operating system refused: `/tmp/x: No space left on device`."""
+    return f"{error.filename or 'output'}: {error.strerror or error}"
+
+
+@contextmanager
+def _run_warnings_shown() -> Iterator[None]:
+    """Each as a line of its own, once."""
+    shown: set[str] = set()
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", RunWarning)
+        others = warnings.showwarning
+
+        def show(
+            message: Warning | str,
+            category: type[Warning],
+            filename: str,
+            lineno: int,
+            file: TextIO | None = None,
+            line: str | None = None,
+        ) -> None:
+            if not issubclass(category, RunWarning):
+                others(message, category, filename, lineno, file, line)
+            elif str(message) not in shown:
+                shown.add(str(message))
+                _say(f"warning: {message}")
+
+        warnings.showwarning = show
+        yield
 
 
 def _usage(error: click.ClickException) -> str:

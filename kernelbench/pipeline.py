@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,8 +24,10 @@ from kernelbench.planning import CasePlan, plan_suite
 from kernelbench.progress import Progress, shares, total_weight
 from kernelbench.records import DeviceProperties, Limits, Operation, Result, Suite
 from kernelbench.results import Run, Store, read_run
+from kernelbench.resuming import earlier_session, resumed, unfinished
 from kernelbench.rows import rows_of, samples_of
-from kernelbench.runs import expected_text, finished_keys, new_folder, resumed
+from kernelbench.runs import expected_text, folder_to_itself, new_folder
+from kernelbench.stopwatch import BUILDING, LIMITS, OTHER, REPORTING, STARTING, Stopwatch
 from kernelbench.worker import PATIENCE_S, open_bench
 
 if TYPE_CHECKING:
@@ -67,25 +69,38 @@ def run(request: Request, progress: Progress) -> Iterator[Answer]:
 
     catalog = load_catalog(specimens=True, own=request.kernels)
     suites = read_suites(request, catalog)
-    with opened(request, catalog, progress) as bench:
+    stopwatch = Stopwatch()
+    with ExitStack() as stack:
+        with stopwatch.on(STARTING):
+            bench = stack.enter_context(opened(request, catalog, progress))
         compiler, limits = find_compiler(request.nvcc), None
         if not bench.counting:
             part = request.only or request.filters or request.caches or request.quick
             if not part and (expected := expected_text([suite.name for suite in suites])):
                 progress.say(expected)
-            limits = measured_limits(bench, compiler, progress)
+            with stopwatch.on(LIMITS):
+                limits = measured_limits(bench, compiler, progress)
         for suite in suites:
-            yield answer(run_suite(suite, request, catalog, bench, compiler, limits, progress))
+            folder = request.out or new_folder(suite, bench.name, progress, resume=request.resume)
+            with folder_to_itself(folder):
+                done = run_suite(suite, folder, request, catalog, bench, compiler, limits, progress, stopwatch)
+            with stopwatch.on(REPORTING):
+                yield answer(done)
+            stopwatch.lap()  # which is none of the next suite's
+    if not bench.counting:
+        progress.say(stopwatch.line())
 
 
 def run_suite(
     suite: Suite,
+    folder: Path,
     request: Request,
     catalog: Catalog,
     bench: Bench,
     compiler: Compiler,
     limits: Limits | None,
     progress: Progress,
+    stopwatch: Stopwatch,
 ) -> Run:
     """Plan, build and measure one suite; every finished case is on disk before the next begins."""
     from kernelbench.measure.case import Settings
@@ -94,19 +109,19 @@ def run_suite(
 
     started = time.monotonic()
     plans = plan_suite(suite, catalog, bench.properties)
-    folder = request.out or new_folder(suite, bench.name, resume=request.resume)
     state = environment.start_environment(suite, request.seed, request.arguments)
     state.update(
         device=dict(bench.environment()),
         limits=environment.limits_text(limits) if limits else {},
         implementations=environment.implementations_text(one.implementation for plan in plans for one in plan.planned),
     )
-    finished = finished_keys(folder, state, resume=request.resume)
-    state = resumed(folder, state) if finished else state
+    earlier = earlier_session(folder, state, resume=request.resume)
+    state = resumed(earlier, state) if earlier else state
     store = Store(folder)
+    store.write_environment(state)
 
-    plans = tuple(plan for plan in plans if plan.case.key not in finished)
-    plans, builds = made_ready(plans, bench, compiler, progress)
+    with stopwatch.on(BUILDING):
+        plans, builds = made_ready(plans, bench, compiler, progress)
     state.update(
         builds=builds,
         flags=builds["flags"],
@@ -117,18 +132,23 @@ def run_suite(
 
     precision = QUICK if request.quick else Precision()
     caches = [cache for cache in CACHES if cache in (request.caches or suite.caches)]
+    plans = unfinished(earlier, plans, () if bench.counting else caches, progress)
     settings = Settings(request.seed, caches, precision, limits)
     doing = "Counting" if bench.counting else "Measuring"
     with progress.stage(f"{doing} {suite.name} on {bench.name}", total_weight(bench.counting, plans)) as advance:
         for plan in plans:
             operation, done = catalog.operations[plan.case.operation], shares(advance, bench.counting, plan)
             try:
-                _append(store, suite, operation, bench.run(plan, settings, done), limits)
+                with stopwatch.on(OTHER):
+                    results = bench.run(plan, settings, done)
+                    stopwatch.move(bench.spent())
+                _append(store, suite, operation, results, limits)
             except CaseLost as error:
                 _append(store, suite, operation, error.results, limits)
                 raise
             done(1.0)
-    state.update(finished=environment.now(), wall_s=round(time.monotonic() - started, 1))
+    seconds = {what: round(taken, 2) for what, taken in stopwatch.lap().items()}
+    state.update(finished=environment.now(), wall_s=round(time.monotonic() - started, 1), seconds=seconds)
     store.write_environment(state)
     return read_run(folder)
 

@@ -1,10 +1,11 @@
-"""Runs on disk: rows appended the moment they exist, and read back as tables.
+"""Runs on disk: rows written the moment they exist, and read back as tables.
 
 A run folder holds
   results.csv        columns.RESULTS; one row a case, implementation, cache and method
-  samples.csv.gz     columns.SAMPLES; a gzip member for each case
+  samples.csv.gz     columns.SAMPLES; a gzip member for each case and implementation
   environment.json   where, when and with what; limits of the GPU; the suite; who the implementations are
-and what compare and report add: comparison.csv, claims.json, charts/, report.html.
+and what compare and report add: comparison.csv, claims.json, charts/, report.html. Each file is replaced as a whole,
+so that a process killed at any time leaves the old one or the new one.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import csv
 import gzip
 import io
 import json
+import os
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,8 +23,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kernelbench import columns, run_files
-from kernelbench.errors import ResultsError
-from kernelbench.row_checks import check_rows, read_rows
+from kernelbench.errors import ResultsError, RunWarning
+from kernelbench.row_checks import check_rows, read_cells, read_rows, refused
 from kernelbench.texts import cell
 
 if TYPE_CHECKING:
@@ -31,7 +34,7 @@ RESULTS_FILE, SAMPLES_FILE, ENVIRONMENT_FILE = "results.csv", "samples.csv.gz", 
 _TEXT_COLUMNS = (
     "suite", "case", "operation", "shape", "axes", "dtype", "implementation", "role", "arithmetic", "status",
     "reason", "cache", "method", "stopped", "floor_limited", "check", "launches", "input_loads", "binary", "throttle",
-    "sampled",
+    "disturbed", "sampled",
 )  # fmt: skip
 
 
@@ -58,16 +61,18 @@ class Run:
 
     @cached_property
     def samples(self) -> pandas.DataFrame:
-        """Raw samples; an empty table where the run has no samples file. Of a case that was written twice,
-        since a run was killed between its samples and its rows, the later samples count."""
+        """Raw samples; an empty table where the run has no samples file. Of a case that is there twice the later
+        samples count; of a file that was cut off those that are whole."""
         import numpy
         import pandas
 
         path = self.folder / SAMPLES_FILE
         names = columns.names(columns.SAMPLES)
-        if not path.exists():
+        data, whole = run_files.read_unpacked(path) if os.path.lexists(path) else (b"", True)
+        if not whole:
+            _warn(f"{path}: its end is cut off; the last samples in it are left out")
+        if not data:
             return pandas.DataFrame(columns=names)
-        data = run_files.read_unpacked(path)
         try:
             table = pandas.read_csv(
                 io.BytesIO(data), usecols=names, dtype=dict.fromkeys(names[:4], str), keep_default_na=False
@@ -78,6 +83,8 @@ class Run:
             raise ResultsError(f"{path}: cannot be read ({error}); delete it to go on without raw samples") from error
         if not numpy.isfinite(table["seconds"]).all():
             raise ResultsError(f"{path}: a time is not above 0; delete it to go on without raw samples")
+        if not whole and len(table):  # of whom some rounds may be missing
+            table = table[(table[names[:4]] != table[names[:4]].iloc[-1]).any(axis=1)]
         return table.drop_duplicates([*names[:4], "round"], keep="last")
 
 
@@ -88,19 +95,40 @@ def read_run(folder: Path) -> Run:
         raise ResultsError(
             f"{folder}: no {RESULTS_FILE} here; expected the folder of a run, as `kernelbench list runs` shows"
         )
-    text = run_files.read_text(results, run_files.MAX_RESULTS_BYTES)
-    if not text.endswith("\n"):
-        raise ResultsError(f"{results}: its last row is cut off; delete that line to go on with the others")
-    rows = read_rows(results, text)
+    cells, whole = _cells(results)
+    if not whole:
+        _warn(f"{results}: its last row is cut off and left out; --resume measures it again")
+    rows = read_rows(results, cells)
     for column in columns.names(columns.RESULTS):
-        if column not in rows and column in columns.names(columns.COUNTERS):
-            rows[column] = ""  # of a run from before there was a simulator
+        if column not in rows and column in columns.LATER:
+            rows[column] = ""  # of a run from before there was such a column
         if column not in rows:
             raise ResultsError(f"{results}: column '{column}' is missing; this file was not written by this version")
         if column not in _TEXT_COLUMNS:
             rows[column] = _numbers(rows[column], results)
     check_rows(results, rows)
-    return Run(folder, run_files.read_environment(folder / ENVIRONMENT_FILE), rows)
+    return Run(folder, _environment(folder / ENVIRONMENT_FILE, rows), rows)
+
+
+def _cells(results: Path) -> tuple[list[list[str]], bool]:
+    """What is written in results.csv, its header at least, and whether its last row is whole."""
+    cells, whole = read_cells(results, run_files.read_text(results, run_files.MAX_RESULTS_BYTES))
+    return cells or [list(columns.names(columns.RESULTS))], whole
+
+
+def _environment(path: Path, rows: pandas.DataFrame) -> Mapping[str, Any]:
+    """environment.json; where there is none, what the rows themselves say of it."""
+    if os.path.lexists(path):
+        return run_files.read_environment(path)
+    if not len(rows):
+        return {}  # killed before anything was measured
+    _warn(f"{path}: missing; on which GPU and with what these rows were measured is not known")
+    suite = rows["suite"].iloc[0]
+    return {"suite": suite} if run_files.is_suite_name(suite) else {}
+
+
+def _warn(text: str) -> None:
+    warnings.warn(text, RunWarning, stacklevel=2)
 
 
 def _numbers(cells: pandas.Series, path: Path) -> pandas.Series:
@@ -112,59 +140,100 @@ def _numbers(cells: pandas.Series, path: Path) -> pandas.Series:
     wrong = ~numpy.isfinite(numbers) & (cells.astype(str) != "")
     if wrong.any():
         place = int(wrong.to_numpy().argmax())
-        raise ResultsError(f"{path}:{place + 2}: '{cells.name}' must be a number or empty, got '{cells.iloc[place]}'")
+        raise refused(path, place + 2, f"'{cells.name}' must be a number or empty, got '{cells.iloc[place]}'")
     return numbers
 
 
 class Store:
-    """A run being written. Every row and sample is on disk when `append` returns."""
+    """A run being written, by one process at a time. Every row and sample is on disk when `append` returns."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._names = columns.names(columns.RESULTS)
+        self._rows: dict[str, dict[str, str]] = {}  # lines of results.csv by case and implementation
+        self._samples: dict[tuple[str, str], bytes] = {}  # members of samples.csv.gz likewise
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            self._start_results()
+            run_files.sweep(folder)
+            if not self._read():
+                self._write_rows()
         except OSError as error:
             raise ResultsError(
                 f"{folder}: cannot write a run here ({error.strerror}); choose another place with --out"
             ) from error
 
-    def _start_results(self) -> None:
-        """Write the header; a run that is gone on with keeps the one that it has."""
-        path = self.folder / RESULTS_FILE
-        self._names = columns.names(columns.RESULTS)
-        if path.exists():
-            with path.open(newline="") as file:
-                self._names = next(csv.reader(file), self._names)
-        else:
-            run_files.append(path, _csv_text([self._names]).encode())
+    def _read(self) -> bool:
+        """What a run that is gone on with already has; whether its results.csv is there as it should be."""
+        results, samples = self.folder / RESULTS_FILE, self.folder / SAMPLES_FILE
+        whole = False
+        if os.path.lexists(results):
+            (self._names, *rows), whole = _cells(results)
+            for row in rows:
+                case, name = (row[self._names.index(column)] for column in ("case", "implementation"))
+                own = self._rows.setdefault(case, {})
+                own[name] = own.get(name, "") + _csv_text([row])
+        if os.path.lexists(samples):
+            data, _ = run_files.read_unpacked(samples)
+            self._samples = _members(list(csv.reader(io.StringIO(data.decode())))[1:])
+        return whole
 
     def append(self, rows: Sequence[Mapping[str, Any]], samples: Iterable[Sequence[Any]]) -> None:
-        """Add whole rows of results.csv (by column name) and their samples, and flush both to disk."""
-        text = _csv_text([[_cell(row.get(name)) for name in self._names] for row in rows])
-        sample_lines = [list(sample) for sample in samples]
+        """Add whole rows of results.csv (by column name) and their samples, in the place of those that the same cases
+        and implementations had before."""
+        mine = list(dict.fromkeys((_cell(row["case"]), _cell(row["implementation"])) for row in rows))
+        earlier = [self._rows.get(case, {}).pop(name, None) for case, name in mine]
+        had_samples = [self._samples.pop(key, None) for key in mine]
+        new_samples = _members(samples)
         try:
-            if sample_lines:
-                self._append_samples(sample_lines)
-            run_files.append(self.folder / RESULTS_FILE, text.encode())
+            if any(earlier):
+                self._write_rows()  # so that no row ever stands beside samples that are not its own
+            if new_samples or any(had_samples):
+                self._samples |= new_samples
+                self._write_samples()
+            for row in rows:
+                own = self._rows.setdefault(_cell(row["case"]), {})
+                line = _csv_text([[_cell(row.get(name)) for name in self._names]])
+                own[_cell(row["implementation"])] = own.get(_cell(row["implementation"]), "") + line
+            self._write_rows()
         except OSError as error:
-            raise ResultsError(
-                f"{self.folder}: cannot write ({error.strerror}); rows written so far are kept"
-            ) from error
+            raise self._cannot_write(error) from error
 
-    def _append_samples(self, lines: list[list[Any]]) -> None:
-        path = self.folder / SAMPLES_FILE
-        if not path.exists():
-            lines = [list(columns.names(columns.SAMPLES)), *lines]
-        run_files.append(path, gzip.compress(_csv_text(lines).encode(), mtime=0))
+    def _write_rows(self) -> None:
+        lines = [line for own in self._rows.values() for line in own.values()]
+        run_files.write_whole(self.folder / RESULTS_FILE, "".join([_csv_text([self._names]), *lines]))
+
+    def _write_samples(self) -> None:
+        header = _packed([columns.names(columns.SAMPLES)])
+        run_files.write_whole(self.folder / SAMPLES_FILE, b"".join([header, *self._samples.values()]))
+
+    def _cannot_write(self, error: OSError) -> ResultsError:
+        if not self.folder.is_dir():
+            return ResultsError(
+                f"{self.folder}: is gone, deleted or moved while this run wrote into it; if it was moved, "
+                "--resume --out with its new place goes on"
+            )
+        return ResultsError(
+            f"{self.folder}: cannot write ({error.strerror}); rows written so far are kept, and --resume goes on"
+        )
 
     def write_environment(self, environment: Mapping[str, Any]) -> None:
-        """Replace environment.json in one step, so that it is never half written."""
         path = self.folder / ENVIRONMENT_FILE
         try:
             run_files.write_whole(path, json.dumps(environment, indent=2, sort_keys=False) + "\n")
         except OSError as error:
-            raise ResultsError(f"{path}: cannot write ({error.strerror})") from error
+            raise self._cannot_write(error) from error
+
+
+def _members(samples: Iterable[Sequence[Any]]) -> dict[tuple[str, str], bytes]:
+    """Lines of samples packed by case and implementation, which are their first two cells."""
+    lines: dict[tuple[str, str], list[Sequence[Any]]] = {}
+    for sample in samples:
+        lines.setdefault((sample[0], sample[1]), []).append(sample)
+    return {key: _packed(own) for key, own in lines.items()}
+
+
+def _packed(lines: Iterable[Sequence[Any]]) -> bytes:
+    return gzip.compress(_csv_text(lines).encode(), mtime=0)
 
 
 def _cell(value: Any) -> str:

@@ -33,36 +33,50 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
 _BELOW_ZERO = ("axis", "temperature_c")
 
 
-def read_rows(path: Path, text: str) -> pandas.DataFrame:
+def read_cells(path: Path, text: str) -> tuple[list[list[str]], bool]:
+    """The cells of a CSV file as they stand there, its header first, and whether its last row is whole: one that was
+    cut off is left out. ResultsError where it is no CSV."""
+    lines = text.splitlines(keepends=True)
+    reader, cells = csv.reader(lines, strict=True), []
+    whole = text.endswith("\n")
+    try:
+        cells.extend(reader)
+    except csv.Error as error:
+        if whole or reader.line_num < len(lines):
+            raise ResultsError(f"{path}: cannot be read ({error})") from error
+        return cells, False  # cut within quotes, so that the last row never came
+    return (cells, True) if whole else (cells[:-1], False)
+
+
+def read_rows(path: Path, cells: list[list[str]]) -> pandas.DataFrame:
     """The table of results.csv, all of it text, without characters that a terminal obeys.
 
     ResultsError names the line of a row that is cut short or too long, and of a text that is too long.
     """
     import pandas
 
-    try:
-        lines = list(csv.reader(text.splitlines(keepends=True), strict=True))
-    except csv.Error as error:
-        raise ResultsError(f"{path}: cannot be read ({error})") from error
-    header = lines[0] if lines else []
+    header = cells[0] if cells else []
     if len(set(header)) < len(header) or not header:
         raise ResultsError(f"{path}:1: expected the names of columns, each once")
-    for number, line in enumerate(lines[1:], start=2):
+    for number, line in enumerate(cells[1:], start=2):
         if len(line) != len(header):
-            raise ResultsError(
-                f"{path}:{number}: cannot be read: {len(line)} cells, but there are {len(header)} columns"
-            )
+            raise refused(path, number, f"cannot be read: {len(line)} cells, but there are {len(header)} columns")
         if max(map(len, line)) > _MAX_CELL:
-            raise ResultsError(f"{path}:{number}: a cell of {max(map(len, line))} characters; the limit is {_MAX_CELL}")
-    cells = [[printable(from_cell(one)) for one in line] for line in lines[1:]]
-    return pandas.DataFrame(cells, columns=[one_line(name) for name in header], dtype=str)
+            raise refused(path, number, f"a cell of {max(map(len, line))} characters; the limit is {_MAX_CELL}")
+    table = [[printable(from_cell(one)) for one in line] for line in cells[1:]]
+    return pandas.DataFrame(table, columns=[one_line(name) for name in header], dtype=str)
+
+
+def refused(path: Path, number: int, problem: str) -> ResultsError:
+    """The error for row `number`, the header being 1, with the way on."""
+    return ResultsError(f"{path}:{number}: {problem}; without that line the others are read, and --resume measures it")
 
 
 def check_rows(path: Path, rows: pandas.DataFrame) -> None:
     """ResultsError for the first row that no run could have written."""
     for number, row in enumerate(rows.to_dict("records"), start=2):
         for problem in _problems(row):
-            raise ResultsError(f"{path}:{number}: {problem}")
+            raise refused(path, number, problem)
 
 
 def _problems(row: Mapping[Any, Any]) -> Iterator[str]:

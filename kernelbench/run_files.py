@@ -12,6 +12,7 @@ import os
 import stat
 import zlib
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -31,17 +32,25 @@ def read_text(path: Path, limit: int) -> str:
     return _decoded(path, _read(path, limit))
 
 
-def read_unpacked(path: Path, limit: int = MAX_SAMPLES_BYTES) -> bytes:
-    """The contents of a gzip file, at most `limit` bytes of them."""
+def read_unpacked(path: Path, limit: int = MAX_SAMPLES_BYTES) -> tuple[bytes, bool]:
+    """The contents of a gzip file, at most `limit` bytes of them, and whether that is all: of a file that was cut
+    off, the whole lines that are left."""
     _require_regular(path)
+    parts: list[bytes] = []
+    whole, left = True, limit + 1
     try:
         with gzip.open(path) as file:
-            data = file.read(limit + 1)
-    except (OSError, EOFError, zlib.error) as error:
+            while left and (part := file.read1(left)):
+                parts.append(part)
+                left -= len(part)
+    except EOFError:
+        whole = False
+    except (OSError, zlib.error) as error:
         raise ResultsError(f"{path}: cannot be read ({error}); delete it to go on without raw samples") from error
-    if len(data) > limit:
+    if not left:
         raise ResultsError(f"{path}: more than {limit} bytes when unpacked; delete it to go on without raw samples")
-    return data
+    data = b"".join(parts)
+    return (data, True) if whole else (data[: data.rfind(b"\n") + 1], False)
 
 
 def _read(path: Path, limit: int) -> bytes:
@@ -116,8 +125,8 @@ def _text(value: Any) -> bool:
     return isinstance(value, str)
 
 
-def _name(value: Any) -> bool:
-    """Of a suite, which is a folder's name too."""
+def is_suite_name(value: Any) -> bool:
+    """Whether it can be a suite's, which is a folder's name too."""
     return isinstance(value, str) and 0 < len(value) <= 200 and "/" not in value and "\\" not in value and value != ".."
 
 
@@ -165,11 +174,12 @@ _STEP: Check = lambda value: (  # noqa: E731
 )
 _KNOWN: Mapping[str, tuple[Check, str]] = {
     **dict.fromkeys(("kernelbench", "git_commit", "title", "baseline", "started", "finished"), (_text, "a text")),
-    "suite": (_name, "the name of a suite"),
+    "suite": (is_suite_name, "the name of a suite"),
     "command": (_text, "a text"),
     "claims": (_texts, "a list of ids"),
     "resumed": (_texts, "a list of times"),
     "seed": (lambda value: isinstance(value, int), "a whole number"),
+    "seconds": (_mapping_of(_number), "a mapping of what a run did to seconds"),
     "wall_s": (lambda value: _number(value) and value >= 0, "seconds"),
     "versions": (_mapping_of(_text), "a mapping of names to versions"),
     "device": (_record(name=_text, l2_bytes=_number), "a mapping with a name"),
@@ -198,28 +208,48 @@ _HOLDERS = (
 
 
 def write_whole(path: Path, data: bytes | str) -> Path:
-    """Write a file in one step, so that it is never half new. A link of that name is replaced, not followed.
+    """Write a file in one step: whoever reads it, and whenever this is killed, it is the old one or the new one.
 
-    Raises OSError.
+    It is on disk when this returns. A link of that name is replaced, not followed. Raises OSError.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     temporary.unlink(missing_ok=True)
     try:
         with open(temporary, "xb", opener=_not_through_links) as file:
             file.write(data.encode("utf-8") if isinstance(data, str) else data)
+            file.flush()
+            os.fsync(file.fileno())
         os.replace(temporary, path)
     except BaseException:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):  # of a disk that takes nothing any more; what went wrong first is what is told
+            temporary.unlink(missing_ok=True)
         raise
+    _see_name_on_disk(path.parent)
     return path
 
 
-def append(path: Path, data: bytes) -> None:
-    """Add to a file, which is made if need be, and see it on disk. Raises OSError, also where it is a link."""
-    with open(path, "ab", opener=_not_through_links) as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
+def sweep(folder: Path) -> None:
+    """Delete what killed processes left half written in a run's folder."""
+    for path in (*folder.glob(".*.part"), *folder.glob("charts/.*.part")):
+        process = path.name.split(".")[-2]
+        try:
+            os.kill(int(process), 0)
+        except (ValueError, OverflowError):
+            continue  # a name that is not ours
+        except ProcessLookupError:
+            path.unlink(missing_ok=True)
+        except PermissionError:
+            continue  # somebody else's process, still there
+
+
+def _see_name_on_disk(folder: Path) -> None:
+    """A file's new name is as lasting as its contents."""
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # a file system that cannot do this for a folder
+            os.fsync(opened)
+    finally:
+        os.close(opened)
 
 
 def _not_through_links(path: str, flags: int) -> int:

@@ -1,67 +1,93 @@
-"""Run folders: where a new one goes, which one is meant, what is already finished in one."""
+"""Run folders: where a new one goes, who may write into it, which one is meant."""
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
 import re
-from collections.abc import Mapping, Sequence
-from datetime import datetime
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from datetime import datetime, timedelta
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
 
 from kernelbench import places
 from kernelbench.errors import ResultsError
+from kernelbench.progress import Progress
 from kernelbench.records import Suite
-from kernelbench.results import ENVIRONMENT_FILE, RESULTS_FILE, read_run
+from kernelbench.results import ENVIRONMENT_FILE, RESULTS_FILE
 from kernelbench.units import duration_text
 
 RECORDED_GPU = "h200"  # folder of the recorded runs that claims are judged on, and durations known from
 DEFAULT_SUITE = "softmax"  # of the shipped run that is shown when nobody has measured anything yet
-# What must be alike for rows of two sessions to stand in one table.
-_SAME_TO_RESUME = ("suite", "seed", "kernelbench")
+_STAMP = "%Y%m%d-%H%M%S"
 
 
-def new_folder(suite: Suite, device: str, *, resume: bool) -> Path:
-    """results/runs/<time>-<device>-<suite>; with `resume` the newest folder of that suite."""
+def new_folder(suite: Suite, device: str, progress: Progress, *, resume: bool) -> Path:
+    """A new, empty results/runs/<time>-<device>-<suite>; with `resume` the newest folder of that suite, if any.
+
+    Its time is after that of every other folder there, also where the clock was set back, so that the last by name is
+    the newest.
+    """
     if resume:
         mine = [folder for folder in user_runs() if _suite_of(folder) == suite.name]
-        if not mine:
-            raise ResultsError(
-                f"--resume: no run of suite '{suite.name}' in {places.runs()}; start one without --resume"
-            )
-        return mine[0]
+        if mine:
+            return mine[0]
+        progress.say(f"--resume: no run of suite '{suite.name}' in {places.runs()} yet; starting one")
     slug = re.sub(r"[^a-z0-9]+", "-", device.lower()).strip("-")
-    return places.runs() / f"{datetime.now():%Y%m%d-%H%M%S}-{slug}-{suite.name}"
-
-
-def finished_keys(folder: Path, state: Mapping[str, Any], *, resume: bool) -> set[str]:
-    """Keys of the cases that `folder` already holds; ResultsError where they cannot be gone on with."""
-    if not (folder / RESULTS_FILE).exists():
-        return set()
-    if not resume:
-        raise ResultsError(f"{folder}: already holds a run; add --resume to go on with it, or choose another --out")
-    earlier = read_run(folder)
-    for name in _SAME_TO_RESUME:
-        if earlier.environment.get(name) != state.get(name):
+    while True:
+        folder = places.runs() / f"{_next_stamp():{_STAMP}}-{slug}-{suite.name}"
+        try:
+            folder.mkdir(parents=True)
+        except FileExistsError:
+            continue  # another run took that second
+        except OSError as error:
             raise ResultsError(
-                f"{folder}: --resume: its {name} is {earlier.environment.get(name)!r}, now it is {state.get(name)!r}; "
-                "start a new run"
-            )
-    if earlier.device != state["device"]["name"]:
+                f"{folder}: cannot write a run here ({error.strerror}); choose another place with --out"
+            ) from error
+        return folder
+
+
+def _next_stamp() -> datetime:
+    """Now, or a second after the newest folder of runs."""
+    stamps = [datetime.now()]
+    for path in places.runs().glob("2*-*"):
+        with suppress(ValueError):  # a name of somebody's own
+            stamps.append(datetime.strptime("-".join(path.name.split("-")[:2]), _STAMP) + timedelta(seconds=1))
+    return max(stamps)
+
+
+@contextmanager
+def folder_to_itself(folder: Path) -> Iterator[None]:
+    """Hold the folder of a run, which is made if need be, against others that would write into it.
+
+    ResultsError where another process does. The lock is the operating system's, on the folder itself: it leaves
+    nothing behind, and ends with the process, however that ends. A file system that has no locks goes without.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        opened = os.open(folder, os.O_RDONLY)
+    except OSError as error:
         raise ResultsError(
-            f"{folder}: --resume: it was measured on {earlier.device}, this is {state['device']['name']}"
-        )
-    return set(earlier.rows["case"])
+            f"{folder}: cannot write a run here ({error.strerror}); choose another place with --out"
+        ) from error
+    try:
+        _lock(opened, folder)
+        yield
+    finally:
+        os.close(opened)
 
 
-def resumed(folder: Path, state: Mapping[str, Any]) -> dict[str, Any]:
-    """`state` with what the earlier sessions of the run in `folder` began with."""
-    if not (folder / ENVIRONMENT_FILE).exists():
-        return dict(state)
-    earlier = read_run(folder).environment
-    again = [*earlier.get("resumed", []), state["started"]]
-    return {**state, "started": earlier.get("started"), "resumed": again, "code": earlier.get("code", {})}
+def _lock(opened: int, folder: Path) -> None:
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise ResultsError(
+            f"{folder}: another kernelbench run is writing into it; wait for it to end, or choose another --out"
+        ) from error
+    except OSError:
+        pass  # a file system without locks
 
 
 def user_runs() -> list[Path]:
@@ -103,7 +129,7 @@ def output_folder(run: Path) -> Path:
 
 
 def is_run(folder: Path) -> bool:
-    return (folder / RESULTS_FILE).is_file() and (folder / ENVIRONMENT_FILE).is_file()
+    return (folder / RESULTS_FILE).is_file()
 
 
 def find_run(name: str | None) -> tuple[Path, str]:

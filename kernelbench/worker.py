@@ -26,6 +26,7 @@ from kernelbench.contracts import Device
 from kernelbench.errors import DeviceError, KernelbenchError, NoDevice
 from kernelbench.planning import CasePlan, Planned
 from kernelbench.records import Binary, DeviceProperties, Limits, Result
+from kernelbench.stopwatch import STARTING
 
 if TYPE_CHECKING:
     from kernelbench.measure.case import Settings
@@ -55,6 +56,7 @@ class Worker:
 
     def __init__(self, opener: Callable[[], Device], own: Sequence[Path], patience_s: float) -> None:
         self._opener, self._own, self._patience_s = opener, tuple(own), patience_s
+        self._spent: dict[str, float] = {}
         self._start()
 
     def environment(self) -> Mapping[str, Any]:
@@ -70,24 +72,36 @@ class Worker:
 
     def run(self, plan: CasePlan, settings: Settings, progress: Callable[[float], None]) -> list[Result]:
         if not self._process.is_alive():  # ended by somebody else since the last case
-            self._end()
-            self._start()
+            self._start_anew()
         while any(one.status == "ok" for one in plan.planned):
             try:
                 sent = [(one.implementation.name, one.plan, one.binary, one.status, one.reason) for one in plan.planned]
-                outcomes = self._ask("case", plan.case, sent, plan.inputs, settings, progress=progress)
+                outcomes, spent = self._ask("case", plan.case, sent, plan.inputs, settings, progress=progress)
+                self._spend(spent)
                 return [_result(plan, one, outcome) for one, outcome in zip(plan.planned, outcomes, strict=True)]
             except _Gone as gone:
                 turn = int(self._pulse[0])
-                self._end()
-                self._start()
+                self._start_anew()
                 plan = _without(plan, turn, str(gone))
         return [_result(plan, one, (one.status, one.reason, None, (), ())) for one in plan.planned]
+
+    def spent(self) -> Mapping[str, float]:
+        spent, self._spent = self._spent, {}
+        return spent
 
     def close(self) -> None:
         self._end()
 
     # ---- The process ----
+
+    def _start_anew(self) -> None:
+        began = time.monotonic()
+        self._end()
+        self._start()
+        self._spend({STARTING: time.monotonic() - began})
+
+    def _spend(self, spent: Mapping[str, float]) -> None:
+        self._spent = {what: self._spent.get(what, 0.0) + spent.get(what, 0.0) for what in {**self._spent, **spent}}
 
     def _start(self) -> None:
         context = multiprocessing.get_context("spawn")
@@ -96,11 +110,20 @@ class Worker:
         self._process = context.Process(
             target=serve, args=(theirs, self._pulse, self._opener, self._own), name="kernelbench worker", daemon=True
         )
-        self._process.start()
+        # What is blocked here is blocked there: Ctrl-C is for the parent, which ends this process.
+        masked = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+        try:
+            self._process.start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, masked)
         theirs.close()
         self.name: str
         self.properties: DeviceProperties
-        self.name, self.properties = self._answer()
+        try:
+            self.name, self.properties = self._answer()
+        except BaseException:
+            self._end()
+            raise
 
     def _end(self) -> None:
         self._pipe.close()
@@ -193,7 +216,6 @@ def open_bench(
 
 def serve(pipe: Connection, pulse: Any, opener: Callable[[], Device], own: Sequence[Path]) -> None:
     """The worker's life: answers requests until the pipe closes or the device is lost."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends this process
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     names: list[str] = []
 
@@ -217,7 +239,8 @@ def serve(pipe: Connection, pulse: Any, opener: Callable[[], Device], own: Seque
                 found = catalog.implementations[case.operation]
                 plan = CasePlan(case, tuple(Planned(found[name], *rest) for name, *rest in sent), inputs)
                 results = bench.run(plan, settings, _Teller(pipe))
-                answer = [(one.status, one.reason, one.check, one.measurements, one.counters) for one in results]
+                outcomes = [(one.status, one.reason, one.check, one.measurements, one.counters) for one in results]
+                answer = (outcomes, bench.spent())
             pipe.send(("answer", answer))
     except CaseLost as error:
         pipe.send(("lost", str(error)))

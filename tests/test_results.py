@@ -7,6 +7,8 @@ import gzip
 import io
 import json
 import os
+import re
+import warnings
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,7 +18,7 @@ import numpy as np
 import pytest
 
 from kernelbench import columns, results, run_files
-from kernelbench.errors import ResultsError
+from kernelbench.errors import ResultsError, RunWarning
 from kernelbench.results import ENVIRONMENT_FILE, RESULTS_FILE, SAMPLES_FILE, Run, Store, read_run
 
 CASE = {"suite": "softmax", "case": "seq=16", "operation": "softmax", "shape": "4x16", "axis": -1, "dtype": "float32"}
@@ -42,11 +44,16 @@ def lines(folder: Path) -> list[dict[str, str]]:
 
 def members(path: Path) -> Iterator[str]:
     """The texts of a file's gzip members."""
-    rest = path.read_bytes()
+    yield from members_of(path.read_bytes())
+
+
+def members_of(rest: bytes) -> Iterator[str]:
     while rest:
         reader = zlib.decompressobj(wbits=31)
-        yield reader.decompress(rest).decode()
-        assert reader.eof
+        text = reader.decompress(rest).decode()
+        if not reader.eof:
+            return
+        yield text
         rest = reader.unused_data
 
 
@@ -61,12 +68,16 @@ def test_every_row_is_whole_on_disk_when_append_returns(tmp_path: Path, monkeypa
     monkeypatch.setattr(os, "fsync", lambda file: (synced.append(os.readlink(f"/proc/self/fd/{file}")), sync(file)))
     store = Store(tmp_path)
     for number in range(1, 4):
+        synced.clear()
         store.append([{**ROW, "case": f"seq={number}"}, REFUSED], SAMPLES)
         assert (tmp_path / RESULTS_FILE).read_text().endswith("\n")
-        assert [row["case"] for row in lines(tmp_path)][::2] == [f"seq={one}" for one in range(1, number + 1)]
-        assert len(lines(tmp_path)) == 2 * number
-        assert {Path(name).name for name in synced} == {RESULTS_FILE, SAMPLES_FILE}
-        synced.clear()
+        assert [row["case"] for row in lines(tmp_path) if row["implementation"] == "ft"] == [
+            f"seq={one}" for one in range(1, number + 1)
+        ]
+        names = [Path(name).name for name in synced]
+        assert names.count(tmp_path.name) >= 2, "the new names too"
+        assert any(name.startswith(f".{RESULTS_FILE}") for name in names)
+        assert any(name.startswith(f".{SAMPLES_FILE}") for name in names)
 
 
 def test_what_was_not_measured_is_an_empty_cell(tmp_path: Path) -> None:
@@ -89,13 +100,13 @@ def test_numbers_keep_nine_digits_and_texts_their_commas(tmp_path: Path) -> None
     assert row["max_absolute_error"] == "0", "a measured zero is no empty cell"
 
 
-def test_samples_are_a_member_a_case_and_read_as_one_file(tmp_path: Path) -> None:
+def test_samples_are_a_member_a_row_and_read_as_one_file(tmp_path: Path) -> None:
     store = Store(tmp_path)
     for case in ("a", "b", "c"):
         store.append([{**ROW, "case": case}], [(case, *sample[1:]) for sample in SAMPLES])
     header = ",".join(columns.names(columns.SAMPLES))
     texts = list(members(tmp_path / SAMPLES_FILE))
-    assert [text.splitlines()[0] for text in texts] == [header, *(f"{c},ft,cold,events,0,2.643e-05" for c in "bc")]
+    assert [text.splitlines()[0] for text in texts] == [header, *(f"{c},ft,cold,events,0,2.643e-05" for c in "abc")]
     with gzip.open(tmp_path / SAMPLES_FILE, "rt") as file:
         rows = list(csv.DictReader(file))
     assert [row["case"] for row in rows] == ["a"] * 3 + ["b"] * 3 + ["c"] * 3
@@ -114,9 +125,49 @@ def test_a_store_goes_on_where_an_earlier_one_ended(folder: Path) -> None:
     assert len(read_run(folder).samples) == 6
 
 
-def test_samples_of_a_case_that_was_written_twice_count_once(folder: Path) -> None:
-    Store(folder).append([], [(*sample[:-1], "1e-05") for sample in SAMPLES])  # killed before the rows, then resumed
-    assert read_run(folder).samples["seconds"].tolist() == [1e-05] * 3
+def test_a_case_that_is_measured_again_takes_the_place_of_its_rows(folder: Path) -> None:
+    Store(folder).append([{**ROW, "case": "seq=32"}], [])
+    again = {**ROW, "median_s": 1e-05}
+    Store(folder).append([again], [(*sample[:-1], "1e-05") for sample in SAMPLES[:2]])
+    run = read_run(folder)
+    assert list(zip(run.rows["case"], run.rows["implementation"], strict=True)) == [
+        ("seq=16", "warp"),
+        ("seq=16", "ft"),
+        ("seq=32", "ft"),
+    ]
+    assert run.rows["median_s"].tolist()[1] == 1e-05
+    assert run.samples["seconds"].tolist() == [1e-05] * 2, "and of their samples"
+    Store(folder).append([{**REFUSED, "implementation": "ft"}], [])
+    assert len(read_run(folder).samples) == 0, "that it was not timed again leaves no samples of before"
+
+
+def test_rows_never_stand_beside_samples_of_another_session(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever write a process is killed at."""
+    write, seen = run_files.write_whole, []
+
+    def written(path: Path, data: Any) -> Path:
+        found = write(path, data)
+        run = read_run(folder)
+        seen.append((run.rows[run.rows["implementation"] == "ft"]["median_s"].tolist(), set(run.samples["seconds"])))
+        return found
+
+    store = Store(folder)
+    monkeypatch.setattr(run_files, "write_whole", written)
+    store.append([{**ROW, "median_s": 1e-05}], [(*sample[:-1], "1e-05") for sample in SAMPLES])
+    assert seen == [([], {26.43e-6}), ([], {1e-05}), ([1e-05], {1e-05})]
+
+
+def test_what_a_killed_process_left_half_written_is_deleted(folder: Path) -> None:
+    (folder / "charts").mkdir()
+    dead = [
+        folder / ".results.csv.4194305.part",
+        folder / "charts" / ".a.png.4194305.part",
+    ]  # above the highest there is
+    kept = [folder / f".report.html.{os.getpid()}.part", folder / ".mine.part"]
+    for path in (*dead, *kept):
+        path.write_text("half")
+    Store(folder)
+    assert [path.exists() for path in (*dead, *kept)] == [False, False, True, True]
 
 
 # ---- reading -------------------------------------------------------------------------------------
@@ -163,8 +214,6 @@ def cut_in_the_middle(text: str) -> str:
 @pytest.mark.parametrize(
     ("file", "damage", "said"),
     [
-        (RESULTS_FILE, cut_in_the_middle, "its last row is cut off; delete that line"),
-        (RESULTS_FILE, lambda text: "", "its last row is cut off"),
         (RESULTS_FILE, lambda text: text.replace("2.643e-05", "fast"), ":2: 'median_s' must be a number or empty"),
         (RESULTS_FILE, lambda text: text.replace("median_s", "median"), "column 'median_s' is missing"),
         (RESULTS_FILE, lambda text: text + "a,b\n" + 99 * "x," + "\n", "cannot be read"),
@@ -173,7 +222,6 @@ def cut_in_the_middle(text: str) -> str:
         (ENVIRONMENT_FILE, cut_in_the_middle, "cannot be read"),
         (ENVIRONMENT_FILE, lambda text: "[1]", "expected a JSON object, got list"),
         (ENVIRONMENT_FILE, lambda text: "\udcff", "cannot be read"),
-        (SAMPLES_FILE, lambda text: text[:-9], "cannot be read"),
         (SAMPLES_FILE, lambda text: "not gzip", "cannot be read"),
         (SAMPLES_FILE, lambda text: text[:15] + "\udcff\udcff\udcff" + text[18:], "cannot be read"),
     ],
@@ -187,19 +235,67 @@ def test_a_damaged_file_is_named(folder: Path, file: str, damage: Callable[[str]
     assert said in str(caught.value)
 
 
-def test_every_cut_of_the_samples_is_told_or_harmless(folder: Path) -> None:
-    whole = (folder / SAMPLES_FILE).read_bytes()
-    for end in range(len(whole)):
+def test_a_cut_of_the_rows_keeps_those_that_are_whole(folder: Path) -> None:
+    Store(folder).append([{**REFUSED, "case": "seq=32", "reason": 'said "no",\ntwice'}], [])
+    path = folder / RESULTS_FILE
+    whole = path.read_bytes()
+    header, first, second = (match.end() for match in list(re.finditer(b"\n", whole))[:3])
+    inside = whole.index(b"twice")  # a cell that goes over two lines
+    for end, kept in (
+        (0, 0), (header - 9, 0), (header, 0), (header + 1, 0), (first - 1, 0), (first, 1), (second - 2, 1),
+        (second, 2), (second + 1, 2), (inside - 4, 2), (inside + 2, 2), (len(whole) - 1, 2), (len(whole), 3),
+    ):  # fmt: skip
+        path.write_bytes(whole[:end])
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            found = read_run(folder)
+        assert len(found.rows) == kept, end
+        assert len(told) == (end not in (header, first, second, len(whole))), end
+
+
+def test_a_run_that_was_cut_off_is_whole_again_when_it_is_gone_on_with(folder: Path) -> None:
+    path = folder / RESULTS_FILE
+    path.write_bytes(path.read_bytes()[:-30])
+    Store(folder)
+    assert [row["implementation"] for row in lines(folder)] == ["ft"]
+    Store(folder).append([REFUSED], [])
+    assert [row["implementation"] for row in lines(folder)] == ["ft", "warp"]
+
+
+def test_a_cut_of_the_samples_keeps_those_that_are_whole(folder: Path) -> None:
+    Store(folder).append([{**ROW, "case": "seq=32"}], [("seq=32", *sample[1:]) for sample in SAMPLES])
+    whole, counts = (folder / SAMPLES_FILE).read_bytes(), []
+    for end in range(1, len(whole), 5):
         (folder / SAMPLES_FILE).write_bytes(whole[:end])
-        with pytest.raises(ResultsError, match=SAMPLES_FILE):
-            read_run(folder).samples  # noqa: B018
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            try:
+                table = read_run(folder).samples
+            except ResultsError:  # a single byte of a member is none
+                assert whole[end - 1 : end + 1] == b"\x1f\x8b"
+                continue
+        counts.append(table["case"].value_counts().to_dict())
+        assert set(counts[-1].values()) <= {3}, "all samples of a row, or none"
+        assert len(told) == 1 or len(counts[-1]) == len(list(members_of(whole[:end]))) - 1
+    assert {tuple(one) for one in counts} == {(), ("seq=16",)}
 
 
-@pytest.mark.parametrize("file", [RESULTS_FILE, ENVIRONMENT_FILE])
+@pytest.mark.parametrize("file", [RESULTS_FILE])
 def test_a_missing_file_is_named(folder: Path, file: str) -> None:
     (folder / file).unlink()
     with pytest.raises(ResultsError, match=file):
         read_run(folder)
+
+
+def test_rows_without_an_environment_are_read(folder: Path) -> None:
+    (folder / ENVIRONMENT_FILE).unlink()
+    with pytest.warns(RunWarning, match=f"{ENVIRONMENT_FILE}: missing; on which GPU"):
+        run = read_run(folder)
+    assert (run.suite, run.device, len(run.rows)) == ("softmax", "unknown device", 2)
+    text = (folder / RESULTS_FILE).read_text()
+    (folder / RESULTS_FILE).write_text(text.replace("softmax,seq", "../softmax,seq"))
+    with pytest.warns(RunWarning):
+        assert read_run(folder).suite == folder.name, "a suite's name is one of a folder"
 
 
 def test_raw_samples_are_not_read_before_they_are_asked_for(folder: Path) -> None:
@@ -233,27 +329,38 @@ def test_a_full_disk_is_told_and_keeps_what_was_there(
     folder: Path, failing: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store, before = Store(folder), lines(folder)
-    append = run_files.append
+    write = run_files.write_whole
 
-    def full(path: Path, data: bytes) -> None:
+    def full(path: Path, data: Any) -> Path:
         if path.name == failing:
             raise OSError(28, "No space left on device")
-        append(path, data)
+        return write(path, data)
 
-    monkeypatch.setattr(run_files, "append", full)
+    monkeypatch.setattr(run_files, "write_whole", full)
     with pytest.raises(ResultsError) as caught:
-        store.append([ROW], SAMPLES)
-    assert str(caught.value) == f"{folder}: cannot write (No space left on device); rows written so far are kept"
+        store.append([{**ROW, "case": "seq=32"}], [("seq=32", *sample[1:]) for sample in SAMPLES])
+    assert str(caught.value) == (
+        f"{folder}: cannot write (No space left on device); rows written so far are kept, and --resume goes on"
+    )
     assert lines(folder) == before, "a row never stands without its samples"
+
+
+def test_a_folder_that_is_gone_is_told(folder: Path) -> None:
+    store = Store(folder)
+    folder.rename(folder.with_name("moved"))
+    with pytest.raises(ResultsError, match="is gone, deleted or moved while this run wrote into it"):
+        store.append([ROW], SAMPLES)
+    assert not folder.exists(), "nothing is made in its place"
 
 
 def test_the_environment_is_replaced_in_one_step(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*names: Any) -> None:
         raise OSError(5, "Input/output error")
 
+    store = Store(folder)
     monkeypatch.setattr(os, "replace", interrupted)
-    with pytest.raises(ResultsError, match=f"{ENVIRONMENT_FILE}: cannot write"):
-        Store(folder).write_environment({"suite": "another"})
+    with pytest.raises(ResultsError, match="cannot write"):
+        store.write_environment({"suite": "another"})
     assert json.loads((folder / ENVIRONMENT_FILE).read_text())["suite"] == "softmax"
     monkeypatch.undo()
     Store(folder).write_environment({"suite": "another"})

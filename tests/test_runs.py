@@ -1,9 +1,10 @@
-"""Which run is meant, where a new one goes, and when an earlier one can be gone on with."""
+"""Which run is meant, where a new one goes, and who may write into it."""
 
 from __future__ import annotations
 
 import json
 import re
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -36,14 +37,54 @@ def make(folder: Path, **changes: Any) -> Path:
     return folder
 
 
+class Said:
+    """A Progress that keeps what is said."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def stage(self, title: str, total: float) -> Any: ...
+
+    def say(self, text: str) -> None:
+        self.lines.append(text)
+
+
+def new(device: str = "x", *, resume: bool = False) -> Path:
+    return runs.new_folder(SUITE, device, Said(), resume=resume)
+
+
 # ---- new runs ------------------------------------------------------------------------------------
 
 
 def test_a_new_run_is_named_by_time_device_and_suite(home: Path) -> None:
-    folder = runs.new_folder(SUITE, "NVIDIA H200 (SXM) / 141 GB", resume=False)
+    folder = new("NVIDIA H200 (SXM) / 141 GB")
     assert folder.parent == home / "runs"
     assert re.fullmatch(r"\d{8}-\d{6}-nvidia-h200-sxm-141-gb-softmax", folder.name)
-    assert not folder.exists(), "made by who writes into it"
+    assert list(folder.iterdir()) == []
+
+
+def test_two_runs_of_one_second_have_two_folders(home: Path) -> None:
+    folders = [new() for _ in range(3)]
+    assert len({folder.name for folder in folders}) == 3
+    assert sorted(folders) == folders
+
+
+def test_the_newest_run_is_the_last_by_name_also_where_the_clock_was_set_back(home: Path) -> None:
+    later = datetime.now() + timedelta(hours=1)
+    earlier = make(home / "runs" / f"{later:%Y%m%d-%H%M%S}-x-softmax")
+    (home / "runs" / "20991399-000000-x-softmax").mkdir()  # no date
+    folder = make(new())
+    assert folder.name == f"{later + timedelta(seconds=1):%Y%m%d-%H%M%S}-x-softmax"
+    assert runs.user_runs() == [folder, earlier]
+    assert new(resume=True) == folder
+    assert runs.find_run(None)[0] == folder
+
+
+def test_a_place_that_takes_no_folder_is_told(home: Path) -> None:
+    home.mkdir()
+    (home / "runs").write_text("in the way")
+    with pytest.raises(ResultsError, match=r"cannot write a run here .*; choose another place with --out"):
+        new()
 
 
 def test_resume_takes_the_newest_run_of_that_suite(home: Path) -> None:
@@ -51,51 +92,28 @@ def test_resume_takes_the_newest_run_of_that_suite(home: Path) -> None:
         make(home / "runs" / name, suite=name.split("-x-")[1])
     make(home / "runs" / "20260402-000000-x-my-softmax", suite="my-softmax")
     (home / "runs" / "20260501-000000-x-softmax").mkdir()  # without rows: no run
-    assert runs.new_folder(SUITE, "x", resume=True).name == "20260301-000000-x-softmax"
+    assert new(resume=True).name == "20260301-000000-x-softmax"
 
 
-def test_resume_without_a_run_says_so(home: Path) -> None:
-    with pytest.raises(ResultsError) as caught:
-        runs.new_folder(SUITE, "x", resume=True)
-    assert str(caught.value) == (f"--resume: no run of suite 'softmax' in {home}/runs; start one without --resume")
+def test_resume_without_a_run_says_so_and_starts_one(home: Path) -> None:
+    said = Said()
+    folder = runs.new_folder(SUITE, "x", said, resume=True)
+    assert folder.is_dir()
+    assert said.lines == [f"--resume: no run of suite 'softmax' in {home}/runs yet; starting one"]
 
 
-# ---- what is finished ----------------------------------------------------------------------------
-
-
-def test_a_new_folder_has_nothing_finished(home: Path) -> None:
-    assert runs.finished_keys(home / "runs" / "new", STATE, resume=False) == set()
-    assert runs.finished_keys(home / "runs" / "new", STATE, resume=True) == set()
-
-
-def test_the_cases_of_an_earlier_session_are_finished(home: Path) -> None:
-    folder = make(home / "runs" / "a", started="earlier")
-    assert runs.finished_keys(folder, {**STATE, "started": "now"}, resume=True) == {"seq=16", "seq=32"}
-
-
-def test_a_run_is_never_overwritten(home: Path) -> None:
-    folder = make(home / "runs" / "a")
-    with pytest.raises(ResultsError) as caught:
-        runs.finished_keys(folder, STATE, resume=False)
-    assert str(caught.value) == (
-        f"{folder}: already holds a run; add --resume to go on with it, or choose another --out"
-    )
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"suite": "softmax_half"}, "its suite is 'softmax', now it is 'softmax_half'; start a new run"),
-        ({"seed": 8}, "its seed is 7, now it is 8; start a new run"),
-        ({"kernelbench": "9.0"}, "its kernelbench is '0.1.0', now it is '9.0'; start a new run"),
-        ({"device": {"name": "Tesla T4"}}, "it was measured on NVIDIA H200, this is Tesla T4"),
-    ],
-)
-def test_rows_of_another_kind_are_not_gone_on_with(home: Path, change: dict[str, Any], said: str) -> None:
-    folder = make(home / "runs" / "a")
-    with pytest.raises(ResultsError) as caught:
-        runs.finished_keys(folder, {**STATE, **change}, resume=True)
-    assert str(caught.value) == f"{folder}: --resume: {said}"
+def test_one_process_at_a_time_writes_into_a_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "deep" / "run"
+    with runs.folder_to_itself(folder):
+        with pytest.raises(ResultsError) as caught, runs.folder_to_itself(folder):
+            pass
+        assert str(caught.value) == (
+            f"{folder}: another kernelbench run is writing into it; wait for it to end, or choose another --out"
+        )
+        with runs.folder_to_itself(tmp_path / "other"):
+            pass
+    with runs.folder_to_itself(folder):
+        assert list(folder.iterdir()) == [], "no lock is left behind"
 
 
 # ---- which run -----------------------------------------------------------------------------------
@@ -138,9 +156,11 @@ def test_an_unknown_run_has_its_neighbour_named(home: Path) -> None:
     )
 
 
-def test_a_folder_without_environment_or_rows_is_no_run(home: Path) -> None:
+def test_a_folder_without_rows_is_no_run(home: Path) -> None:
     folder = make(home / "runs" / "a")
     (folder / "environment.json").unlink()
+    assert runs.user_runs() == [folder], "a run that has lost its environment is one"
+    (folder / "results.csv").unlink()
     assert not runs.is_run(folder)
     assert runs.user_runs() == []
     with pytest.raises(ResultsError):

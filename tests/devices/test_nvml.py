@@ -37,6 +37,7 @@ def nvml(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
         nvmlDeviceGetPowerUsage=lambda handle: 412345,
         nvmlDeviceGetTemperature=lambda handle, kind: 47,
         nvmlDeviceGetCurrentClocksThrottleReasons=lambda handle: 1 | 4,  # idle is none of the reasons
+        nvmlDeviceGetUUID=lambda handle: "GPU-1b8c",
         nvmlSystemGetDriverVersion=lambda: b"580.159.04",
         nvmlDeviceGetEnforcedPowerLimit=lambda handle: 700000,
     )
@@ -53,8 +54,9 @@ def test_conditions_are_in_base_units(nvml: SimpleNamespace) -> None:
     }
 
 
-def test_the_environment_names_driver_and_limits(nvml: SimpleNamespace) -> None:
+def test_the_environment_names_the_gpu_driver_and_limits(nvml: SimpleNamespace) -> None:
     assert Nvml("0000:01:00.0").environment() == {
+        "uuid": "GPU-1b8c",
         "driver": "580.159.04",
         "sm_clock_max_hz": 1.98e9,
         "memory_clock_hz": 3.201e9,

@@ -1,0 +1,183 @@
+"""When an earlier session of a run can be gone on with, and which of its cases are measured again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kernelbench.errors import ResultsError
+from kernelbench.planning import CasePlan, Planned
+from kernelbench.records import Binary, Case
+from kernelbench.results import ENVIRONMENT_FILE, RESULTS_FILE, Store
+from kernelbench.resuming import earlier_session, resumed, unfinished
+from tests.fake_gpu import implementation
+from tests.test_runs import Said
+
+CASES = [Case("softmax", (4, columns), -1, "float32", (("columns", columns),)) for columns in (8, 16)]
+BINARY = Binary("a" * 64, Path("a.cubin"), Path("a.ptx"), "sm_90", (), {}, cached=True)
+STATE: dict[str, Any] = {
+    "suite": "softmax",
+    "seed": 7,
+    "kernelbench": "0.1.0",
+    "started": "now",
+    "device": {"name": "NVIDIA H200", "uuid": "GPU-1"},
+    "implementations": {"naive": {"summary": "now"}},
+}
+
+
+def row(case: Case, name: str = "naive", **cells: Any) -> dict[str, Any]:
+    found = {"suite": "softmax", "case": case.key, "operation": "softmax", "shape": "x".join(map(str, case.shape))}
+    found |= {"axis": -1, "dtype": "float32", "implementation": name, "status": "ok", "binary": BINARY.short_key}
+    return found | {"cache": "cold", "method": "events", "median_s": 1e-5, "low_s": 1e-5, "high_s": 1e-5} | cells
+
+
+def make(folder: Path, *rows: dict[str, Any], **changes: Any) -> Path:
+    store = Store(folder)
+    store.write_environment({**STATE, "started": "earlier", **changes})
+    found = rows or (row(CASES[0]), row(CASES[1]))
+    store.append(
+        found, [(one["case"], one["implementation"], one["cache"], one["method"], 0, "1e-05") for one in found]
+    )
+    return folder
+
+
+def plans(*names: str, binary: Binary | None = BINARY) -> tuple[CasePlan, ...]:
+    planned = tuple(Planned(implementation(name), binary=binary) for name in names or ("naive",))
+    return tuple(CasePlan(case, planned) for case in CASES)
+
+
+def left(folder: Path, *names: str, caches: tuple[str, ...] = ("cold",), binary: Binary | None = BINARY) -> Any:
+    """Which of the two cases are to be measured, and what is said."""
+    said = Said()
+    earlier = earlier_session(folder, STATE, resume=True)
+    found = unfinished(earlier, plans(*names, binary=binary), caches, said)
+    return [CASES.index(plan.case) for plan in found], said.lines
+
+
+# ---- whether it can be gone on with --------------------------------------------------------------
+
+
+def test_a_new_folder_has_nothing_finished(tmp_path: Path) -> None:
+    for resume in (False, True):
+        assert earlier_session(tmp_path, STATE, resume=resume) is None
+    said, whole = Said(), plans()
+    assert unfinished(None, whole, ("cold",), said) == whole
+    assert said.lines == []
+
+
+def test_a_run_killed_before_its_first_row_is_begun_anew(tmp_path: Path) -> None:
+    Store(tmp_path)  # rows, and no environment yet
+    assert earlier_session(tmp_path, STATE, resume=True) is None
+    (tmp_path / RESULTS_FILE).write_text("")
+    with pytest.warns(UserWarning, match="cut off"):
+        assert earlier_session(tmp_path, STATE, resume=True) is None
+
+
+def test_a_run_is_never_overwritten(tmp_path: Path) -> None:
+    folder = make(tmp_path)
+    with pytest.raises(ResultsError) as caught:
+        earlier_session(folder, STATE, resume=False)
+    assert str(caught.value) == (
+        f"{folder}: already holds a run; add --resume to go on with it, or choose another --out"
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"suite": "softmax_half"}, "its suite is 'softmax', now it is 'softmax_half'"),
+        ({"seed": 8}, "its seed is 7, now it is 8"),
+        ({"kernelbench": "9.0"}, "its kernelbench is '0.1.0', now it is '9.0'"),
+        ({"device": {"name": "Tesla T4"}}, "it was measured on NVIDIA H200, this is Tesla T4"),
+        (
+            {"device": {"name": "NVIDIA H200", "uuid": "GPU-2"}},
+            "it was measured on another NVIDIA H200, GPU-1; this is GPU-2",
+        ),
+    ],
+)
+def test_rows_of_another_kind_are_not_gone_on_with(tmp_path: Path, change: dict[str, Any], said: str) -> None:
+    folder = make(tmp_path)
+    with pytest.raises(ResultsError) as caught:
+        earlier_session(folder, {**STATE, **change}, resume=True)
+    assert str(caught.value) == f"{folder}: --resume: {said}; start a new run"
+
+
+def test_a_gpu_that_is_known_by_name_only_is_taken_by_its_name(tmp_path: Path) -> None:
+    assert earlier_session(make(tmp_path / "a", device={"name": "NVIDIA H200"}), STATE, resume=True)
+    state = {**STATE, "device": {"name": "NVIDIA H200"}}
+    assert earlier_session(make(tmp_path / "b"), state, resume=True)
+
+
+def test_rows_of_nobody_knows_which_gpu_are_not_gone_on_with(tmp_path: Path) -> None:
+    folder = make(tmp_path)
+    (folder / ENVIRONMENT_FILE).unlink()
+    with (
+        pytest.warns(UserWarning, match="missing"),
+        pytest.raises(ResultsError, match="nobody knows on which GPU its 2"),
+    ):
+        earlier_session(folder, STATE, resume=True)
+
+
+def test_the_environment_keeps_what_the_earlier_session_began_with(tmp_path: Path) -> None:
+    code = {"a": {"k": {"hash": "h", "instructions": 3}}}
+    folder = make(tmp_path, code=code, implementations={"ft": {"summary": "then"}, "naive": {"summary": "then"}})
+    earlier = earlier_session(folder, STATE, resume=True)
+    assert earlier is not None
+    state = resumed(earlier, STATE)
+    assert (state["started"], state["resumed"], state["code"]) == ("earlier", ["now"], code)
+    assert state["implementations"] == {"ft": {"summary": "then"}, "naive": {"summary": "now"}}
+
+
+# ---- what is finished ----------------------------------------------------------------------------
+
+
+def test_cases_with_all_their_rows_are_finished(tmp_path: Path) -> None:
+    folder = make(tmp_path)
+    assert left(folder) == ([], [f"Going on with {folder}: 2 of 2 cases are finished"])
+
+
+def test_a_case_without_rows_is_measured_and_that_needs_no_reason(tmp_path: Path) -> None:
+    folder = make(tmp_path, row(CASES[0]))
+    assert left(folder) == ([1], [f"Going on with {folder}: 1 of 2 cases are finished"])
+
+
+def again(found: Any) -> Any:
+    """Which are measured, and why, of those that have rows."""
+    return found[0], [line.split("measured again: ")[1] for line in found[1][1:]]
+
+
+def test_rows_of_another_binary_are_measured_again(tmp_path: Path) -> None:
+    folder = make(tmp_path, row(CASES[0]), row(CASES[1], binary="b" * 16))
+    assert again(left(folder)) == ([1], [f"naive is another binary now, {'a' * 16} instead of {'b' * 16}"])
+
+
+def test_a_kernel_that_could_not_be_built_then_is_measured_now(tmp_path: Path) -> None:
+    failed = {"status": "failed", "cache": "", "method": "", "binary": ""}
+    folder = make(tmp_path, row(CASES[0]), row(CASES[1], **failed))
+    assert again(left(folder)) == ([1], ["naive had no binary, now it has"])
+
+
+def test_rows_of_a_kernel_that_cannot_be_built_now_are_kept(tmp_path: Path) -> None:
+    assert left(make(tmp_path), binary=None)[0] == []
+
+
+def test_a_case_that_lacks_somebody_is_measured_again(tmp_path: Path) -> None:
+    folder = make(tmp_path, row(CASES[0]), row(CASES[0], "ft"), row(CASES[1]))
+    assert again(left(folder, "naive", "ft")) == ([1], ["there is no row of ft"])
+    assert left(folder, "naive")[0] == [], "who is not asked for is not missing"
+
+
+def test_a_case_that_lacks_a_cache_state_is_measured_again(tmp_path: Path) -> None:
+    note = {"reason": "not timed warm: the data is 9 times the L2, which holds none of it"}
+    folder = make(tmp_path, row(CASES[0]), row(CASES[1], **note))
+    assert again(left(folder, caches=("cold", "warm"))) == ([0], ["naive was not timed warm"])
+    assert left(folder, caches=())[0] == [], "the simulator times nothing"
+
+
+def test_a_case_whose_rows_are_not_all_there_is_measured_again(tmp_path: Path) -> None:
+    folder = make(tmp_path, row(CASES[0]), row(CASES[1]), row(CASES[1], method="graph"))
+    path = folder / RESULTS_FILE
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
+    assert again(left(folder)) == ([1], ["there are samples of naive, cold, by graph, but no row"])
