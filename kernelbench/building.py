@@ -46,7 +46,7 @@ def built(
 
     started = time.monotonic()
     requests = {one: _request_of(one, architecture) for plan in plans for one in plan.planned}
-    wanted = {request for request in requests.values() if request is not None}
+    wanted = {request for request in requests.values() if request and not isinstance(request, BuildError)}
     with progress.stage("Building kernels", len(wanted)) as advance:
         binaries = build(wanted, compiler, places.cache(), on_done=lambda request, *_: advance(1, request.source.stem))
     summary = {
@@ -60,18 +60,23 @@ def built(
 
     def ready(one: Planned) -> Planned:
         request = requests[one]
-        return one if request is None else _with_binary(one, binaries[request])
+        if request is None:
+            return one
+        return _with_binary(one, request if isinstance(request, BuildError) else binaries[request])
 
     return tuple(replace(plan, planned=tuple(map(ready, plan.planned))) for plan in plans), summary
 
 
-def _request_of(one: Planned, architecture: str) -> BuildRequest | None:
-    """What to compile for it; None for a library's call, and where there is no plan."""
+def _request_of(one: Planned, architecture: str) -> BuildRequest | BuildError | None:
+    """What to compile for it, or why nvcc cannot be asked; None for a library's call, and where there is no plan."""
     from kernelbench.build import BuildRequest
 
     if one.status != "ok" or one.plan is None or one.implementation.source is None:
         return None
-    return BuildRequest.of(one.implementation.source, one.plan, architecture)
+    try:
+        return BuildRequest.of(one.implementation.source, one.plan, architecture)
+    except InputError as error:  # a path that nvcc would take apart
+        return BuildError(str(error), (), "")
 
 
 def _with_binary(one: Planned, binary: Binary | BuildError) -> Planned:

@@ -142,7 +142,7 @@ class _Reader:
         elif (earlier := self._modules.get((operation, name))) is not None:
             other = "twice here" if earlier == path else f"in {earlier} too"
             self._problem(path, f"implementation '{name}' is defined {other}; names must differ within an operation")
-        elif implementation.plan is not None and not source.is_file():
+        elif implementation.plan is not None and not source.exists():
             self._problem(path, f"implementation '{name}' has a plan but no kernel: expected {source.name} beside it")
         else:
             self._modules[operation, name] = path
@@ -150,7 +150,7 @@ class _Reader:
                 implementation = guarded_implementation(implementation, path)
                 self.own.setdefault(operation, []).append(name)
             self.implementations.setdefault(operation, {})[name] = replace(
-                implementation, operation=operation, source=source if source.is_file() else None
+                implementation, operation=operation, source=source if source.exists() else None
             )
 
     def _load(self, path: Path) -> ModuleType | None:

@@ -19,13 +19,14 @@ from kernelbench.build.compiler import Compiler
 from kernelbench.build.facts import entry_facts
 from kernelbench.build.request import BuildRequest, require_plain, shown_path
 from kernelbench.build.sass import cross_check_all, disassemble
-from kernelbench.errors import BuildError
+from kernelbench.errors import BuildError, InputError
 from kernelbench.records import Binary
 
 # on_done(request, result, done, total), called in the caller's thread as each request is finished
 OnDone = Callable[[BuildRequest, "Binary | BuildError", int, int], None]
 
 TIMEOUT_S = 300.0
+_ENDING_S = 5.0  # for what an ended compiler printed to come
 
 # `x.cu(12): error: ...` of nvcc's own front end, `x.cu:12:3: fatal error: ...` of the host compiler
 _ERROR_AT = re.compile(
@@ -33,6 +34,8 @@ _ERROR_AT = re.compile(
 )
 # `nvcc fatal   : ...`, `ptxas error   : ...`, `ptxas source.ptx, line 12; error   : ...`
 _ERROR = re.compile(r"^\w[\w+]*\b.*\b(?:error|fatal)\s*:")
+# Of nvcc itself; `nvcc error   : 'cicc' died due to signal 9 (Kill signal)`; `g++: fatal error: Killed signal ..`
+_KILLED = re.compile(r"ended by signal 9\b|died due to signal 9\b|Killed signal")
 
 
 def build(
@@ -46,39 +49,49 @@ def build(
 ) -> dict[BuildRequest, Binary | BuildError]:
     """Compile each distinct request once, `jobs` at a time (as many as there are CPUs if None).
 
-    A kernel that does not compile, or not within `timeout_s` a step, is a BuildError in its place.
-    InputError for a source or cache folder that cannot be read or written. Whatever else ends
-    this, Ctrl-C included, ends the compilers too and leaves no half-made entry.
+    A kernel that cannot be read, does not compile, or not within `timeout_s` a step, or whose binary cannot be
+    kept, is a BuildError in its place. One whose compiler was killed is tried once more, alone: side by side they
+    may have taken all memory. InputError for a cache folder that cannot be there at all. Whatever else ends this,
+    Ctrl-C included, ends the compilers too and leaves no half-made entry.
     """
     require_plain(cache_folder.absolute())  # its files are named to nvcc
     cache = Cache(cache_folder)
-    keys = {request: cache_key(request, compiler) for request in dict.fromkeys(requests)}
+    wanted = list(dict.fromkeys(requests))
     results: dict[BuildRequest, Binary | BuildError] = {}
     processes = _Processes(timeout_s)
-    with ThreadPoolExecutor(jobs or _cpus(), thread_name_prefix="nvcc") as pool:
-        try:
-            futures = {pool.submit(_build_one, r, k, compiler, cache, processes): r for r, k in keys.items()}
-            for future in as_completed(futures):
-                request = futures[future]
-                results[request] = future.result()
-                if on_done is not None:
-                    on_done(request, results[request], len(results), len(keys))
-        except BaseException:  # KeyboardInterrupt above all: nothing may go on behind the caller's back
-            processes.stop()
-            pool.shutdown(wait=True, cancel_futures=True)
-            raise
-    return {request: results[request] for request in keys}
+    for workers in (jobs or _cpus(), 1):
+        left = [request for request in wanted if request not in results]
+        with ThreadPoolExecutor(workers, thread_name_prefix="nvcc") as pool:
+            try:
+                futures = {pool.submit(_build_one, request, compiler, cache, processes): request for request in left}
+                for future in as_completed(futures):
+                    request, result = futures[future], future.result()
+                    if isinstance(result, _Killed) and workers > 1:
+                        continue
+                    results[request] = result
+                    if on_done is not None:
+                        on_done(request, result, len(results), len(wanted))
+            except BaseException:  # KeyboardInterrupt above all: nothing may go on behind the caller's back
+                processes.stop()
+                pool.shutdown(wait=True, cancel_futures=True)
+                raise
+    return {request: results[request] for request in wanted}
 
 
-def _build_one(
-    request: BuildRequest, key: str, compiler: Compiler, cache: Cache, processes: _Processes
-) -> Binary | BuildError:
-    entry, cached = cache.find(key), True
-    if entry is None:
-        try:
+class _Killed(BuildError):
+    """Something ended the compiler, or one of its parts: mostly the system, for want of memory."""
+
+
+def _build_one(request: BuildRequest, compiler: Compiler, cache: Cache, processes: _Processes) -> Binary | BuildError:
+    try:
+        key = cache_key(request, compiler)
+        entry, cached = cache.find(key), True
+        if entry is None:
             entry, cached = _compile(request, key, compiler, cache, processes), False
-        except BuildError as error:
-            return error
+    except BuildError as error:
+        return error
+    except InputError as error:  # of the source, a header or the cache: compiling again would not help
+        return BuildError(str(error), request.shown_command(compiler), "")
     return Binary(
         key=key,
         path=entry.folder / (LIBRARY if request.host_code else CUBIN),
@@ -103,7 +116,7 @@ def _compile(request: BuildRequest, key: str, compiler: Compiler, cache: Cache, 
             text = ptx.read_text()
             facts = entry_facts(text, log)
             checks = cross_check_all(text, facts, disassemble(cubin, compiler))
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, LookupError) as error:
             raise _failure(f"nvcc left nothing usable: {error}", command, log) from error
         facts = {entry: replace(one, machine_code=checks[entry].note) for entry, one in facts.items()}
         return cache.publish(workspace, key, facts, shlex.join(command))
@@ -143,13 +156,18 @@ class _Processes:
             log, _ = process.communicate(timeout=self._timeout_s)
         except subprocess.TimeoutExpired as expired:
             _kill(process)
-            log, _ = process.communicate()
-            raise _failure(f"nvcc did not finish within {self._timeout_s:g} s and was ended", shown, log) from expired
+            raise _failure(
+                f"nvcc did not finish within {self._timeout_s:g} s and was ended", shown, _last_words(process)
+            ) from expired
         finally:
             with self._lock:
                 self._running.discard(process)
         if process.returncode != 0:
-            raise _failure(first_error(log, process.returncode), shown, log)
+            text = first_error(log, process.returncode)
+            if _KILLED.search(text):
+                advice = "memory may have run out: end other programs, or give the container more"
+                raise _failure(f"{text}; {advice}", shown, log, _Killed)
+            raise _failure(f"{text}{_disk_advice(log)}", shown, log)
         return log
 
     def stop(self) -> None:
@@ -167,8 +185,21 @@ def _kill(process: subprocess.Popen[str]) -> None:
             process.kill()
 
 
-def _failure(text: str, command: Sequence[str], log: str) -> BuildError:
-    return BuildError(f"{text}\n  command: {shlex.join(command)}", command, log)
+def _last_words(process: subprocess.Popen[str]) -> str:
+    """What an ended compiler had printed, as far as it comes: a process of its own may still hold the pipe."""
+    try:
+        return process.communicate(timeout=_ENDING_S)[0]
+    except subprocess.TimeoutExpired:
+        return ""
+
+
+def _failure(text: str, command: Sequence[str], log: str, kind: type[BuildError] = BuildError) -> BuildError:
+    return kind(f"{text}\n  command: {shlex.join(command)}", command, log)
+
+
+def _disk_advice(log: str) -> str:
+    full = "No space left on device" in log or "Disk quota exceeded" in log
+    return "; free room where kernels are compiled, or name another folder in KERNELBENCH_CACHE" if full else ""
 
 
 def first_error(log: str, returncode: int) -> str:
@@ -178,8 +209,9 @@ def first_error(log: str, returncode: int) -> str:
         return f"{shown_path(Path(match['file']))}:{match['line'] or match['gcc_line']}: {match['text']}"
     for line in filter(_ERROR.search, lines):
         return line
-    if returncode < 0:
-        return f"nvcc was ended by signal {-returncode}; memory may have run out, try fewer --jobs"
+    signal_number = -returncode if returncode < 0 else returncode - 128  # of nvcc, or of a part as its shell told it
+    if 0 < signal_number <= 64:
+        return f"nvcc was ended by signal {signal_number}"
     return lines[-1] if lines else f"nvcc ended with status {returncode} and said nothing"
 
 

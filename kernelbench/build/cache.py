@@ -1,20 +1,17 @@
 """Compiled kernels on disk, found again by what went into them.
 
 An entry is a folder named by its key: source.ptx, binary.cubin, facts.json, command.txt, and
-manifest.json with size and hash of each. It is made in a folder beside the entries and renamed in
-one step, so an entry is there whole or not at all; one that was damaged later does not match its
-manifest and is made again.
+manifest.json with size and hash of each. It is made in a workspace beside the entries and renamed
+in one step, so an entry is there whole or not at all; one that was damaged later does not match
+its manifest, or cannot be read, and is made again.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import shutil
-import tempfile
-import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -24,13 +21,12 @@ from kernelbench.build.request import BuildRequest
 from kernelbench.build.sass import has_disassembler
 from kernelbench.errors import InputError
 from kernelbench.records import EntryFacts
+from kernelbench.workspaces import put_away, sweep, workspace
 
 PTX, CUBIN, FACTS, COMMAND, MANIFEST = "source.ptx", "binary.cubin", "facts.json", "command.txt", "manifest.json"
 LIBRARY = "library.so"
 _KERNELS, _HOST_CODE = (PTX, CUBIN, FACTS, COMMAND), (LIBRARY, FACTS, COMMAND)  # the files of an entry, of either kind
 _FORMAT = 4  # to be raised whenever an entry's files or the meaning of its facts change
-_WORKSPACE = ".making-"
-_ABANDONED_S = 24 * 3600  # a workspace this old was left by a killed process
 
 
 @dataclass(frozen=True)
@@ -53,19 +49,16 @@ def cache_key(request: BuildRequest, compiler: Compiler) -> str:
 
 
 class Cache:
-    """Entries below one folder. Several processes may use it at once."""
+    """Entries below one folder. Several processes may use it at once.
+
+    InputError, which says what to do, where it cannot be written; entries that are there can be used all the same.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         with self._writing():
             folder.mkdir(parents=True, exist_ok=True)
-            self._sweep()
-
-    def _sweep(self) -> None:
-        for path in self.folder.glob(f"{_WORKSPACE}*"):
-            with suppress(FileNotFoundError):  # its owner, or another process that sweeps, was faster
-                if time.time() - path.stat().st_mtime > _ABANDONED_S:
-                    shutil.rmtree(path, ignore_errors=True)
+        sweep(folder)
 
     def find(self, key: str) -> Entry | None:
         """The entry, or None where there is none or it is damaged."""
@@ -76,19 +69,17 @@ class Cache:
             if manifest != _manifest(contents):
                 return None
             facts = json.loads(contents[FACTS])
-        except (OSError, ValueError):
+            return Entry(folder, {entry: _facts(values) for entry, values in facts.items()})
+        except (OSError, ValueError, TypeError, AttributeError, RecursionError):
             return None
-        return Entry(folder, {entry: _facts(values) for entry, values in facts.items()})
 
     @contextmanager
     def workspace(self) -> Iterator[Path]:
         """A new folder to compile in; what is left of it at the end is deleted."""
-        with self._writing():
-            folder = Path(tempfile.mkdtemp(prefix=_WORKSPACE, dir=self.folder))
-        try:
+        with ExitStack() as stack:
+            with self._writing():
+                folder = stack.enter_context(workspace(self.folder))
             yield folder
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
 
     def publish(self, workspace: Path, key: str, facts: Mapping[str, EntryFacts], command: str) -> Entry:
         """Make an entry of a workspace that holds source.ptx and binary.cubin, or library.so."""
@@ -100,6 +91,7 @@ class Cache:
             for path in workspace.iterdir():
                 if path.name not in (*contents, MANIFEST):
                     path.unlink()
+            workspace.chmod(self.folder.stat().st_mode & 0o777)  # whoever may read the cache may read the entry
             return self._rename(workspace, key, facts)
 
     def _rename(self, workspace: Path, key: str, facts: Mapping[str, EntryFacts]) -> Entry:
@@ -109,16 +101,13 @@ class Cache:
                 os.rename(workspace, target)
                 return Entry(target, facts)
             except OSError:
-                if not target.exists():
+                if not os.path.lexists(target):
                     raise
             # Somebody else was faster, which is as good; or a damaged entry is in the way.
             if (entry := self.find(key)) is not None:
                 return entry
-            with self.workspace() as aside:
-                try:
-                    os.rename(target, aside / "damaged")
-                except FileNotFoundError:
-                    continue  # another process has put it away already
+            with suppress(FileNotFoundError):  # another process has put it away already
+                put_away(target)
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
@@ -126,8 +115,8 @@ class Cache:
             yield
         except OSError as error:
             raise InputError(
-                f"{self.folder}: cannot write compiled kernels here ({error.strerror}); "
-                f"name another folder in KERNELBENCH_CACHE"
+                f"{self.folder}: cannot write compiled kernels here ({error.strerror or error}); "
+                f"make it writable or free room, or name another folder in KERNELBENCH_CACHE"
             ) from error
 
 

@@ -24,6 +24,7 @@ _WHEELS = {
     "nvidia-cuda-runtime": "include/cuda_runtime.h",
     "nvidia-cuda-cccl": "include/cccl/cuda/std/type_traits",
 }
+_ANSWER_S = 60.0  # for nvcc to say its version
 _HOW = "install the CUDA toolkit, or its compiler alone with: pip install 'kernelbench[nvcc]'"
 
 
@@ -96,7 +97,7 @@ def _version(nvcc: Path) -> str:
     if nvcc.parent.parent in wheel_folders():
         _require_all_wheels(nvcc.parent.parent)
     try:
-        said = subprocess.run([nvcc, "--version"], capture_output=True, text=True, timeout=60, check=True).stdout
+        said = subprocess.run([str(nvcc), "--version"], capture_output=True, text=True, timeout=_ANSWER_S, check=True).stdout
     except (OSError, subprocess.SubprocessError) as error:
         raise _Unusable(f"{nvcc} --version failed: {error}") from error
     match = re.search(r"\bV(\d+\.\d+\.\d+)", said)

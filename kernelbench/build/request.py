@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,13 +13,14 @@ from kernelbench.argument_checks import define_problem
 from kernelbench.build.compiler import Compiler
 from kernelbench.errors import InputError
 from kernelbench.launching import LaunchPlan
+from kernelbench.texts import one_line
 
 FLAGS = ("-O3", "-std=c++17", "-lineinfo")
 
 _ARCHITECTURE = re.compile(r"sm_\d+[af]?")
 # nvcc hands its command line on to a shell, within double quotes, and takes a list apart at its commas.
 _NOT_PLAIN = re.compile(r"""[$`"\\,\x00-\x1f\x7f]""")
-_INCLUDE = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*(?:\"([^\"\n]+)\"|<([^>\n]+)>|(\w+))", re.MULTILINE)
+_INCLUDE = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*(?:\"([^\"\n]+)\"|<([^>\n]+)>|([^\n]*))", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,10 @@ class BuildRequest:
 
     def texts(self) -> Iterator[tuple[str, bytes]]:
         """The source, then every header that it includes from its own folder or the include folders, however
-        deep, as spelled in its #include. The toolkit's own headers are left to the compiler's version."""
+        deep, as spelled in its #include. The toolkit's own headers are left to the compiler's version.
+
+        InputError for a file that cannot be read, and for an #include that does not say which file it means.
+        """
         waiting: list[tuple[str, Path]] = [("source", self.source.absolute())]
         seen: set[Path] = set()
         while waiting:
@@ -102,19 +107,36 @@ class BuildRequest:
             if path in seen:
                 continue
             seen.add(path)
-            try:
-                text = path.read_bytes()
-            except OSError as error:
-                raise InputError(f"{path}: cannot be read ({error.strerror}); expected CUDA source here") from error
+            text = _content(path)
             yield spelled, text
-            for quoted, angled, macro in _INCLUDE.findall(text):
-                if macro:
-                    raise InputError(f"{path}: #include {macro.decode()}: expected the header's name, not a macro")
-                name = (quoted or angled).decode(errors="replace")
+            for found in _INCLUDE.finditer(text):
+                quoted, angled, other = found.groups()
+                if other is not None:
+                    line = text.count(b"\n", 0, found.start()) + 1
+                    raise InputError(
+                        f"{path}:{line}: #include {one_line(os.fsdecode(other))[:80]}: expected a header's name in "
+                        "quotes or <>; a binary is known by all that it includes, and a macro does not tell"
+                    )
+                name = os.fsdecode(quoted or angled)
                 folders = [path.parent, *self.include_folders] if quoted else self.include_folders
-                header = next((folder / name for folder in folders if (folder / name).is_file()), None)
-                if header is not None:
-                    waiting.append((name, header.resolve()))
+                waiting += [(name, header) for header in _first_file(folders, name)]
+
+
+def _content(path: Path) -> bytes:
+    try:
+        if path.exists() and not path.is_file():
+            raise InputError(f"{path}: not a file; expected CUDA source here")
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}); expected CUDA source here") from error
+
+
+def _first_file(folders: Iterable[Path], name: str) -> list[Path]:
+    """The first file of that name, if there is one; what is none to the operating system is left to nvcc."""
+    try:
+        return [(folder / name).resolve() for folder in folders if (folder / name).is_file()][:1]
+    except OSError:  # a name that is too long, a folder that cannot be entered
+        return []
 
 
 def require_plain(path: Path) -> None:

@@ -12,8 +12,8 @@ import ctypes
 import os
 import platform
 import shutil
+import struct
 import subprocess
-import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
@@ -23,7 +23,8 @@ from pathlib import Path
 import numpy as np
 
 from kernelbench import places
-from kernelbench.errors import BuildError, NoCompiler
+from kernelbench.errors import BuildError, InputError, NoCompiler
+from kernelbench.workspaces import sweep, workspace
 
 RUNTIME = Path(__file__).parent / "runtime"
 # Contraction into fma and loose floating-point rules would change results of the kernels. That no comparison traps
@@ -31,6 +32,7 @@ RUNTIME = Path(__file__).parent / "runtime"
 FLAGS = ("-std=c++20", "-O2", "-ftree-vectorize", "-fPIC", "-march=native", "-ffp-contract=off", "-fno-math-errno",
          "-fno-trapping-math", "-fno-strict-aliasing", "-pthread")  # fmt: skip
 SANITIZE = ("-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer", "-g1")
+TIMEOUT_S = 900.0  # for g++ to compile one file
 
 u32, u64, i64, f64 = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_int64, ctypes.c_double
 
@@ -102,8 +104,13 @@ def runtime(sanitize: bool = False) -> ctypes.CDLL:
     """The runtime, built if this machine has not built it yet. `sanitize`: with checks of addresses and undefined
     behaviour, for a process that was started with libasan.
 
-    Raises NoCompiler where it must be built and there is no g++; BuildError where g++ refuses it."""
-    found = ctypes.CDLL(str(built(sanitize)))
+    Raises NoCompiler where it must be built and there is no g++; BuildError where g++ refuses it, or what it made
+    cannot be loaded; InputError where it cannot be kept."""
+    path = built(sanitize)
+    try:
+        found = ctypes.CDLL(str(path))
+    except OSError as error:
+        raise BuildError(f"{path}: cannot be loaded ({error}); delete it to have it built anew", (), "") from error
     _check(found)
     found.simt_take_marks.restype = u64
     found.simt_take_marks.argtypes = (ctypes.c_void_p, u64, u32)
@@ -139,15 +146,23 @@ def _compiler() -> str:
 def compiler_text() -> str:
     """Name and version of the compiler that builds the runtime: `g++ 12.2.0`. NoCompiler where there is none."""
     compiler = _compiler()
-    said = subprocess.run([compiler, "-dumpfullversion", "-dumpversion"], capture_output=True, text=True, check=False)
-    return f"{Path(compiler).name} {said.stdout.split()[0] if said.stdout else ''}".rstrip()
+    said = _said(compiler, "-dumpfullversion", "-dumpversion")
+    return f"{Path(compiler).name} {said.split()[0] if said else ''}".rstrip()
+
+
+def _said(compiler: str, *options: str) -> str:
+    try:
+        done = subprocess.run([compiler, *options], capture_output=True, text=True, timeout=60, check=False)
+    except (OSError, subprocess.SubprocessError) as error:
+        raise NoCompiler(f"{compiler} cannot be run: {error}; install g++ 11 or newer, or name one in CXX") from error
+    return done.stdout
 
 
 def built(sanitize: bool = False) -> Path:
     """The shared library of these sources, from objects that are kept, too: a changed file is compiled alone."""
     compiler = _compiler()
     flags = (*FLAGS, *(SANITIZE if sanitize else ()))
-    version = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=False).stdout
+    version = _said(compiler, "--version")
     headers = [path.read_bytes() for path in sorted(RUNTIME.glob("*.hpp"))]
     common = _digest(repr((flags, version, _processor())).encode(), *headers)
     folder = places.cache() / "simulator"
@@ -156,15 +171,35 @@ def built(sanitize: bool = False) -> Path:
         for path in sorted(RUNTIME.glob("*.cpp"))
     }
     target = folder / f"runtime-{_digest(*(one.name.encode() for one in objects.values()))}.so"
-    if target.exists():
+    if _whole(target):
         return target
-    folder.mkdir(parents=True, exist_ok=True)
-    missing = [(path, made) for path, made in objects.items() if not made.exists()]
-    missing.sort(key=lambda pair: -pair[0].stat().st_size)
-    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        list(pool.map(lambda pair: _make([compiler, *flags, "-c", str(pair[0])], pair[1]), missing))
-    _make([compiler, *flags, "-shared", *map(str, objects.values())], target)
+    try:
+        sweep(folder)
+        missing = [(path, made) for path, made in objects.items() if not _whole(made)]
+        missing.sort(key=lambda pair: -pair[0].stat().st_size)
+        with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+            list(pool.map(lambda pair: _make([compiler, *flags, "-c", str(pair[0])], pair[1]), missing))
+        _make([compiler, *flags, "-shared", *map(str, objects.values())], target)
+    except OSError as error:
+        raise InputError(
+            f"{folder}: cannot keep the simulator here ({error.strerror or error}); "
+            "make it writable or free room, or name another folder in KERNELBENCH_CACHE"
+        ) from error
     return target
+
+
+def _whole(path: Path) -> bool:
+    """Whether it is an ELF file that was not cut off: its table of sections stands at its end."""
+    try:
+        with path.open("rb") as file:
+            header = file.read(64)
+            size = os.fstat(file.fileno()).st_size
+    except OSError:
+        return False
+    if len(header) < 64 or not header.startswith(b"\x7fELF"):
+        return False
+    (table,), (each, count) = struct.unpack_from("<Q", header, 40), struct.unpack_from("<HH", header, 58)
+    return bool(table + each * count <= size)
 
 
 def _digest(*parts: bytes) -> str:
@@ -185,11 +220,19 @@ def _processor() -> str:
 
 def _make(command: Sequence[str], target: Path) -> None:
     """Run the compiler; what it makes appears in one step, whole."""
-    with tempfile.TemporaryDirectory(prefix=".making-", dir=target.parent) as folder:
-        made = Path(folder) / target.name
-        done = subprocess.run([*command, "-o", str(made)], capture_output=True, text=True, check=False)
+    with workspace(target.parent) as folder:
+        made = folder / target.name
+        try:
+            done = subprocess.run(
+                [*command, "-o", str(made)], capture_output=True, text=True, errors="replace", timeout=TIMEOUT_S,
+                env={**os.environ, "TMPDIR": str(folder), "LC_ALL": "C"}, check=False,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired as error:
+            text = f"the simulator cannot be built: {command[0]} did not finish within {TIMEOUT_S:g} s and was ended"
+            raise BuildError(text, command, "") from error
         if done.returncode:
-            first = next((line for line in done.stderr.splitlines() if "error" in line), "no message")
+            ended = f"{command[0]} ended with status {done.returncode} and said nothing of an error"
+            first = next((line for line in done.stderr.splitlines() if "error" in line), ended)
             raise BuildError(f"the simulator cannot be built: {first}", command, done.stderr)
         os.replace(made, target)
 

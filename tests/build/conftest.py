@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from kernelbench.build import BuildRequest, Compiler, find_compiler
-from kernelbench.errors import NoCompiler
+from kernelbench.errors import BuildError, NoCompiler
+from kernelbench.records import Binary
 
 # Writes PTX and a "cubin", reports them as ptxas does, and adds a line to calls.log. A source with the
-# word REFUSE does not compile, one with SLEEP takes a minute.
+# word REFUSE does not compile, one with SLEEP takes a minute, DAEMON leaves a process that holds its output for ten
+# seconds, too. KILLED is ended by a signal, CICC has a part of it ended so; with ONCE that happens the first time only.
+# FULL finds no room on the disk, GONE removes the cache while it compiles.
 FAKE_NVCC = """\
 #!/bin/sh
 case "$1" in --version) echo "Cuda compilation tools, release 13.0, V13.0.88"; exit 0;; esac
@@ -23,11 +26,25 @@ while [ $# -gt 0 ]; do
   shift
 done
 grep -q SLEEP "$input" && sleep 60
+grep -q DAEMON "$input" && {{ setsid sleep 10 & sleep 60; }}
+if grep -q KILLED "$input" && ! {{ grep -q ONCE "$input" && [ -e "$input.once" ]; }}; then
+  : > "$input.once"
+  kill -9 $$
+fi
+if grep -q CICC "$input"; then
+  echo "nvcc error   : 'cicc' died due to signal 9 (Kill signal)"
+  exit 9
+fi
+if grep -q FULL "$input"; then
+  echo "fatal error: error writing to $output: No space left on device"
+  exit 1
+fi
 if grep -q REFUSE "$input"; then
   echo "$input(3): warning #177-D: variable \\"error\\" was declared but never referenced"
   echo "$input(7): error: identifier \\"REFUSE\\" is undefined"
   exit 2
 fi
+grep -q GONE "$input" && rm -rf "$(dirname "$(dirname "$output")")"
 case "$output" in
   *.ptx) printf '.visible .entry k(.param .u64 k_param_0, .param .u64 k_param_1)\\n{{\\n' > "$output"
          printf 'ld.param.u64 %%rd1, [k_param_0];\\nld.global.f32 %%f1, [%%rd1];\\nret;\\n}}\\n' >> "$output";;
@@ -38,6 +55,12 @@ case "$output" in
      echo "ptxas info    : Used 29 registers, used 0 barriers, 512 bytes smem";;
 esac
 """
+
+
+def only(results: Mapping[BuildRequest, Binary | BuildError]) -> Binary:
+    (result,) = results.values()
+    assert isinstance(result, Binary), result
+    return result
 
 
 @dataclass(frozen=True)

@@ -1,29 +1,20 @@
 from __future__ import annotations
 
-import json
-import os
 import shlex
 import subprocess
 import sys
-import threading
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from kernelbench.build import BuildRequest, build
+from kernelbench.build import BuildRequest, build, builder
 from kernelbench.build.builder import first_error
-from kernelbench.build.cache import CUBIN, FACTS, MANIFEST, PTX, Cache, cache_key
+from kernelbench.build.cache import cache_key
 from kernelbench.errors import BuildError, InputError
 from kernelbench.records import Binary
-
-
-def only(results: dict[BuildRequest, Binary | BuildError]) -> Binary:
-    (result,) = results.values()
-    assert isinstance(result, Binary), result
-    return result
+from tests.build.conftest import only
 
 
 def test_a_kernel_is_compiled_once_and_found_again(fake_nvcc, kernel, tmp_path):
@@ -49,68 +40,6 @@ def test_nvcc_gets_flags_defines_and_both_include_folders(fake_nvcc, kernel, tmp
     assert f"-I{tmp_path / 'kernels'}" in ptx
     assert ptx.index("-DPACK=2") < ptx.index("-DTYPE=__half")
     assert cubin[:5] == ["-cubin", "-arch=sm_90", "-lineinfo", "-Xptxas", "-v"]
-
-
-@pytest.mark.parametrize(
-    "change",
-    ["source", "header", "header of header", "define", "architecture", "version", "environment"],
-)
-def test_whatever_decides_the_outcome_changes_the_key(fake_nvcc, kernel, tmp_path, change):
-    header, deeper = tmp_path / "kernels" / "common" / "a.cuh", tmp_path / "kernels" / "softmax" / "b.cuh"
-    header.parent.mkdir()
-    header.write_text('#include "../softmax/b.cuh"\n')
-    deeper.write_text("// b\n")
-    request, compiler = kernel('  #  include "common/a.cuh"\n'), fake_nvcc.compiler
-    before = cache_key(request, compiler)
-    assert cache_key(request, compiler) == before
-
-    if change == "source":
-        request.source.write_text(request.source.read_text() + "// more\n")
-    elif change == "header":
-        header.write_text(header.read_text() + "// more\n")
-    elif change == "header of header":
-        deeper.write_text("// other\n")
-    elif change == "define":
-        request = replace(request, defines=(("N", 1),))
-    elif change == "architecture":
-        request = replace(request, architecture="sm_80")
-    elif change == "version":
-        compiler = replace(compiler, version="13.1.0")
-    else:
-        compiler = replace(compiler, environment=(("NVCC_APPEND_FLAGS", "-G"),))
-    assert cache_key(request, compiler) != before
-
-
-def test_a_moved_source_keeps_its_key(fake_nvcc, kernel):
-    assert cache_key(kernel(name="here"), fake_nvcc.compiler) == cache_key(kernel(name="there"), fake_nvcc.compiler)
-
-
-def test_headers_that_include_each_other_end(fake_nvcc, kernel, tmp_path):
-    (tmp_path / "kernels" / "softmax" / "a.cuh").write_text('#include "a.cuh"\n#include "naive.cu"\n')
-    assert cache_key(kernel('#include "a.cuh"\n'), fake_nvcc.compiler)
-
-
-def test_an_include_by_macro_is_refused(fake_nvcc, kernel):
-    with pytest.raises(InputError, match=r"naive\.cu: #include HEADER: expected the header's name"):
-        cache_key(kernel("#include HEADER\n"), fake_nvcc.compiler)
-
-
-@pytest.mark.parametrize("file", [PTX, CUBIN, FACTS, MANIFEST])
-@pytest.mark.parametrize("damage", ["truncated", "changed", "deleted"])
-def test_a_damaged_entry_is_made_again(fake_nvcc, kernel, tmp_path, file, damage):
-    request = kernel("// long enough to be damaged\n")
-    path = only(build([request], fake_nvcc.compiler, tmp_path / "cache")).path.parent / file
-    whole = path.read_bytes()
-    if damage == "deleted":
-        path.unlink()
-    else:
-        path.write_bytes(whole[: len(whole) // 2] if damage == "truncated" else whole[:-2] + b"?" + whole[-1:])
-
-    again = only(build([request], fake_nvcc.compiler, tmp_path / "cache"))
-    assert not again.cached
-    assert path.read_bytes() == whole
-    assert only(build([request], fake_nvcc.compiler, tmp_path / "cache")).cached
-    assert [entry.name for entry in (tmp_path / "cache").iterdir()] == [again.key]
 
 
 def test_a_refused_kernel_stops_no_other(fake_nvcc, kernel, tmp_path):
@@ -151,6 +80,48 @@ def test_a_compiler_that_hangs_is_ended(fake_nvcc, kernel, tmp_path):
     assert list((tmp_path / "cache").iterdir()) == []
 
 
+def test_a_process_that_a_compiler_left_behind_is_not_waited_for(fake_nvcc, kernel, tmp_path, monkeypatch):
+    monkeypatch.setattr(builder, "_ENDING_S", 0.2)
+    start = time.monotonic()
+    (error,) = build([kernel("DAEMON\n")], fake_nvcc.compiler, tmp_path / "cache", timeout_s=0.5).values()
+    assert time.monotonic() - start < 5
+    assert str(error).startswith("nvcc did not finish within 0.5 s")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("KILLED\n", "nvcc was ended by signal 9"),
+        ("CICC\n", "nvcc error   : 'cicc' died due to signal 9 (Kill signal)"),
+    ],
+)
+def test_a_compiler_that_is_killed_costs_its_kernel_alone(fake_nvcc, kernel, tmp_path, text, said):
+    bad, good = kernel(text, "bad"), kernel(name="good")
+    results = build([bad, good], fake_nvcc.compiler, tmp_path / "cache", jobs=2)
+    assert isinstance(results[good], Binary)
+    assert isinstance(results[bad], BuildError)
+    assert str(results[bad]).splitlines()[0].startswith(f"{said}; memory may have run out: ")
+    assert len([call for call in fake_nvcc.calls if "bad.cu" in call]) == 2, "it was tried once more"
+
+
+def test_a_compiler_that_was_killed_beside_others_is_tried_again_alone(fake_nvcc, kernel, tmp_path):
+    requests = [kernel(f"KILLED ONCE {name}\n", name) for name in ("a", "b")] + [kernel()]
+    seen = []
+    results = build(
+        requests, fake_nvcc.compiler, tmp_path / "cache", jobs=2, on_done=lambda one, *rest: seen.append((one, rest))
+    )
+    assert all(isinstance(result, Binary) for result in results.values())
+    assert sorted(done for _, (_, done, _) in seen) == [1, 2, 3]
+    assert {one for one, _ in seen} == set(requests)
+
+
+def test_a_full_disk_that_nvcc_meets_is_told_with_what_to_do(fake_nvcc, kernel, tmp_path):
+    (error,) = build([kernel("FULL\n")], fake_nvcc.compiler, tmp_path / "cache").values()
+    first = str(error).splitlines()[0]
+    assert first.endswith("No space left on device; free room where kernels are compiled, or name another folder in "
+                          "KERNELBENCH_CACHE")  # fmt: skip
+
+
 def test_ctrl_c_ends_the_compilers_and_leaves_nothing(fake_nvcc, kernel, tmp_path):
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
@@ -170,54 +141,10 @@ def test_a_nvcc_that_cannot_be_started_is_a_build_error(fake_nvcc, kernel, tmp_p
     assert "nvcc cannot be started: " in str(error)
 
 
-def test_two_processes_may_build_the_same(fake_nvcc, kernel, tmp_path):
-    request, cache = kernel(), Cache(tmp_path / "cache")
-    key = cache_key(request, fake_nvcc.compiler)
-    with cache.workspace() as slower:
-        (slower / PTX).write_text("// slower\n")
-        (slower / CUBIN).write_text("slower")
-        faster = only(build([request], fake_nvcc.compiler, tmp_path / "cache"))
-        entry = cache.publish(slower, key, faster.facts, "nvcc")
-    assert entry.folder == faster.path.parent
-    assert entry.facts == faster.facts
-    assert "slower" not in faster.path.read_text()
-    assert [path.name for path in (tmp_path / "cache").iterdir()] == [key]
-
-
-def test_many_threads_may_build_the_same(fake_nvcc, kernel, tmp_path):
-    requests = [kernel(f"// {number}\n", f"k{number}") for number in range(4)]
-    found: list[dict[BuildRequest, Binary | BuildError]] = []
-    threads = [
-        threading.Thread(target=lambda: found.append(build(requests, fake_nvcc.compiler, tmp_path / "cache")))
-        for _ in range(4)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(found) == 4
-    assert all(isinstance(result, Binary) for results in found for result in results.values())
-    assert len(list((tmp_path / "cache").iterdir())) == 4
-
-
-def test_old_workspaces_of_killed_processes_are_swept(tmp_path):
-    old, fresh = tmp_path / ".making-old", tmp_path / ".making-fresh"
-    old.mkdir()
-    fresh.mkdir()
-    os.utime(old, (time.time() - 2 * 24 * 3600,) * 2)
-    Cache(tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == [fresh.name]
-
-
-def test_a_cache_that_cannot_be_written_says_so(fake_nvcc, kernel, tmp_path):
-    (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match=r"cannot write compiled kernels here .*KERNELBENCH_CACHE"):
-        build([kernel()], fake_nvcc.compiler, tmp_path / "file")
-
-
-def test_a_source_that_is_not_there_says_so(fake_nvcc, tmp_path):
-    with pytest.raises(InputError, match=r"gone\.cu: cannot be read \(No such file"):
-        build([BuildRequest(tmp_path / "gone.cu", (), "sm_90")], fake_nvcc.compiler, tmp_path / "cache")
+def test_a_nvcc_of_another_architecture_is_a_build_error(fake_nvcc, kernel, tmp_path):
+    fake_nvcc.compiler.path.write_bytes(b"\x7fELF of another machine")
+    (error,) = build([kernel()], fake_nvcc.compiler, tmp_path / "cache").values()
+    assert "nvcc cannot be started: [Errno 8] Exec format error" in str(error)
 
 
 @pytest.mark.parametrize(
@@ -271,15 +198,9 @@ def test_the_first_error_is_found(log, expected):
     assert first_error(log, 1) == expected
 
 
-def test_a_killed_compiler_is_named():
-    assert first_error("", -9).startswith("nvcc was ended by signal 9")
-
-
-def test_manifest_names_sizes_and_hashes(fake_nvcc, kernel, tmp_path):
-    binary = only(build([kernel()], fake_nvcc.compiler, tmp_path / "cache"))
-    manifest = json.loads((binary.path.parent / MANIFEST).read_text())
-    assert manifest[CUBIN]["bytes"] == binary.path.stat().st_size
-    assert sorted(path.name for path in binary.path.parent.iterdir()) == sorted([*manifest, MANIFEST])
+@pytest.mark.parametrize(("log", "status"), [("", -9), ("Killed", 137)])
+def test_a_killed_compiler_is_named(log, status):
+    assert first_error(log, status) == "nvcc was ended by signal 9"
 
 
 def test_the_build_room_needs_no_heavy_library():

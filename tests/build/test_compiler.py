@@ -96,9 +96,16 @@ def test_a_named_nvcc_that_is_not_there_is_not_replaced_by_another(tmp_path):
 
 @pytest.mark.parametrize(
     ("text", "reason"),
-    [("#!/bin/sh\nexit 3\n", "non-zero exit status 3"), ("#!/bin/sh\necho hello\n", "names no release; got 'hello'")],
+    [
+        ("#!/bin/sh\nexit 3\n", "non-zero exit status 3"),
+        ("#!/bin/sh\necho hello\n", "names no release; got 'hello'"),
+        ("\x7fELF of another machine", "Exec format error"),
+        ("#!/bin/sh\nkill -9 $$\n", "died with <Signals.SIGKILL: 9>"),
+        ("#!/bin/sh\nexec /bin/sleep 30\n", "timed out after 1.5 seconds"),
+    ],
 )
-def test_a_broken_nvcc_is_passed_over_with_the_reason(tmp_path, wheels, text, reason):
+def test_a_broken_nvcc_is_passed_over_with_the_reason(monkeypatch, tmp_path, wheels, text, reason):
+    monkeypatch.setattr(compiler_module, "_ANSWER_S", 1.5)
     broken = executable(tmp_path / "host" / "nvcc", text)
     assert find_compiler().version == "13.0.1", "the next one is taken"
     with pytest.raises(NoCompiler, match=reason):

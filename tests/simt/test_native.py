@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import stat
 from pathlib import Path
 
 import pytest
 
-from kernelbench.errors import BuildError, NoCompiler
+from kernelbench.errors import BuildError, InputError, NoCompiler
 from kernelbench.simt import native
 
 
@@ -66,6 +67,60 @@ def test_a_compiler_that_fails(small: Path) -> None:
         native.built()
     assert "-march=native" in caught.value.command
     assert not any(name.startswith("runtime") for name in made(small))
+
+
+@pytest.mark.parametrize("damage", [b"", b"\x7fELF", None])
+def test_what_was_cut_off_is_built_anew(small: Path, damage: bytes | None) -> None:
+    """A file that a full disk or a power cut left short; loading it could end the process."""
+    target = native.built()
+    folder = target.parent
+    for path in folder.iterdir():
+        path.write_bytes(path.read_bytes()[:-100] if damage is None else damage)
+    assert native.built() == target
+    assert ctypes.CDLL(str(target)).op_one() == 1
+
+
+def test_a_library_that_cannot_be_loaded_is_named(small: Path) -> None:
+    (small / "one.cpp").write_text('extern "C" int nowhere(); extern "C" int op_one() { return nowhere(); }')
+    native.runtime.cache_clear()
+    with pytest.raises(BuildError, match=r"runtime-\w+\.so: cannot be loaded .*nowhere.*; delete it"):
+        native.runtime()
+
+
+def test_a_folder_that_cannot_be_written_is_told_with_what_to_do(small: Path) -> None:
+    (small.parent / "cache").write_text("a file")
+    with pytest.raises(InputError, match=r"simulator: cannot keep the simulator here .*KERNELBENCH_CACHE"):
+        native.built()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("kill -9 $$", r"my-g\+\+ ended with status -9"),
+        ("sleep 30", r"my-g\+\+ did not finish within 0\.5 s and was ended"),
+        ("echo x.s: fatal error: No space left on device >&2; exit 1", "cannot be built: .*No space left on device"),
+    ],
+)
+def test_a_compiler_that_is_ended_leaves_nothing_half_made(
+    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, said: str
+) -> None:
+    other = tmp_path / "my-g++"
+    other.write_text(f'#!/bin/sh\n[ "$1" = --version ] && echo my own 1.0 && exit\n{text}\n')
+    other.chmod(other.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("CXX", str(other))
+    monkeypatch.setattr(native, "TIMEOUT_S", 0.5)
+    with pytest.raises(BuildError, match=said):
+        native.built()
+    assert made(small) == set()
+
+
+def test_a_compiler_of_another_machine_is_named(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = tmp_path / "my-g++"
+    other.write_bytes(b"\x7fELF of another machine")
+    other.chmod(0o755)
+    monkeypatch.setenv("CXX", str(other))
+    with pytest.raises(NoCompiler, match=r"my-g\+\+ cannot be run: .*Exec format error"):
+        native.built()
 
 
 def test_another_compiler_builds_anew(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,74 @@
+"""Folders to make something in beside the place where it will stand, and what killed processes left of theirs.
+
+What is made is renamed to its place in one step, so it is there whole or not at all.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from uuid import uuid4
+
+PREFIX = ".making-"
+ABANDONED_S = 24 * 3600  # older ones that no process holds were left by one that was killed
+
+
+@contextmanager
+def workspace(parent: Path) -> Iterator[Path]:
+    """A new folder in `parent`, which is made if it is gone; what is left of it at the end is deleted.
+
+    It is held by a lock of the operating system, which ends with this process, however that ends.
+    """
+    parent.mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
+    held = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # a file system without locks: then age alone counts
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(held)
+
+
+def sweep(parent: Path) -> None:
+    """Delete the workspaces in `parent` that are a day old and held by nobody."""
+    for path in parent.glob(f"{PREFIX}*"):
+        with suppress(OSError):  # its owner, or another process that sweeps, was faster; or it is somebody else's
+            if time.time() - path.stat().st_mtime > ABANDONED_S and not _held(path):
+                _delete(path)
+
+
+def put_away(path: Path) -> None:
+    """Free the place of something damaged, whatever it is; FileNotFoundError if nothing is there."""
+    aside = path.with_name(f"{PREFIX}{uuid4().hex}")  # in the same folder: what cannot be read can be renamed there
+    os.rename(path, aside)
+    with suppress(OSError):
+        _delete(aside)
+
+
+def _held(path: Path) -> bool:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    finally:
+        os.close(handle)
+    return False
+
+
+def _delete(path: Path) -> None:
+    if path.is_symlink() or not path.is_dir():
+        path.unlink(missing_ok=True)
+        return
+    path.chmod(0o700)
+    shutil.rmtree(path, ignore_errors=True)

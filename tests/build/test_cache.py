@@ -1,0 +1,292 @@
+"""Entries on disk: found again, shared, and made anew when something happened to them."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import stat
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kernelbench import places, workspaces
+from kernelbench.build import BuildRequest, build, cache
+from kernelbench.build.cache import COMMAND, CUBIN, FACTS, MANIFEST, PTX, Cache, cache_key
+from kernelbench.errors import BuildError, InputError
+from kernelbench.records import Binary
+from tests.build.conftest import FakeNvcc, only
+
+Kernel = Callable[..., BuildRequest]
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["source", "header", "header of header", "define", "architecture", "version", "environment"],
+)
+def test_whatever_decides_the_outcome_changes_the_key(fake_nvcc, kernel, tmp_path, change):
+    header, deeper = tmp_path / "kernels" / "common" / "a.cuh", tmp_path / "kernels" / "softmax" / "b.cuh"
+    header.parent.mkdir()
+    header.write_text('#include "../softmax/b.cuh"\n')
+    deeper.write_text("// b\n")
+    request, compiler = kernel('  #  include "common/a.cuh"\n'), fake_nvcc.compiler
+    before = cache_key(request, compiler)
+    assert cache_key(request, compiler) == before
+
+    if change == "source":
+        request.source.write_text(request.source.read_text() + "// more\n")
+    elif change == "header":
+        header.write_text(header.read_text() + "// more\n")
+    elif change == "header of header":
+        deeper.write_text("// other\n")
+    elif change == "define":
+        request = replace(request, defines=(("N", 1),))
+    elif change == "architecture":
+        request = replace(request, architecture="sm_80")
+    elif change == "version":
+        compiler = replace(compiler, version="13.1.0")
+    else:
+        compiler = replace(compiler, environment=(("NVCC_APPEND_FLAGS", "-G"),))
+    assert cache_key(request, compiler) != before
+
+
+def test_a_moved_source_keeps_its_key(fake_nvcc, kernel):
+    assert cache_key(kernel(name="here"), fake_nvcc.compiler) == cache_key(kernel(name="there"), fake_nvcc.compiler)
+
+
+def test_headers_that_include_each_other_end(fake_nvcc, kernel, tmp_path):
+    (tmp_path / "kernels" / "softmax" / "a.cuh").write_text('#include "a.cuh"\n#include "naive.cu"\n')
+    assert cache_key(kernel('#include "a.cuh"\n'), fake_nvcc.compiler)
+
+
+def test_manifest_names_sizes_and_hashes(fake_nvcc, kernel, tmp_path):
+    binary = only(build([kernel()], fake_nvcc.compiler, tmp_path / "cache"))
+    manifest = json.loads((binary.path.parent / MANIFEST).read_text())
+    assert manifest[CUBIN]["bytes"] == binary.path.stat().st_size
+    assert sorted(path.name for path in binary.path.parent.iterdir()) == sorted([*manifest, MANIFEST])
+
+
+@pytest.mark.parametrize("file", [PTX, CUBIN, FACTS, MANIFEST])
+@pytest.mark.parametrize("damage", ["truncated", "changed", "deleted"])
+def test_a_damaged_entry_is_made_again(fake_nvcc, kernel, tmp_path, file, damage):
+    request = kernel("// long enough to be damaged\n")
+    path = only(build([request], fake_nvcc.compiler, tmp_path / "cache")).path.parent / file
+    whole = path.read_bytes()
+    if damage == "deleted":
+        path.unlink()
+    else:
+        path.write_bytes(whole[: len(whole) // 2] if damage == "truncated" else whole[:-2] + b"?" + whole[-1:])
+
+    again = only(build([request], fake_nvcc.compiler, tmp_path / "cache"))
+    assert not again.cached
+    assert path.read_bytes() == whole
+    assert only(build([request], fake_nvcc.compiler, tmp_path / "cache")).cached
+    assert [entry.name for entry in (tmp_path / "cache").iterdir()] == [again.key]
+
+
+def test_two_processes_may_build_the_same(fake_nvcc, kernel, tmp_path):
+    request, kept = kernel(), Cache(tmp_path / "cache")
+    key = cache_key(request, fake_nvcc.compiler)
+    with kept.workspace() as slower:
+        (slower / PTX).write_text("// slower\n")
+        (slower / CUBIN).write_text("slower")
+        faster = only(build([request], fake_nvcc.compiler, tmp_path / "cache"))
+        entry = kept.publish(slower, key, faster.facts, "nvcc")
+    assert entry.folder == faster.path.parent
+    assert entry.facts == faster.facts
+    assert "slower" not in faster.path.read_text()
+    assert [path.name for path in (tmp_path / "cache").iterdir()] == [key]
+
+
+def test_many_threads_may_build_the_same(fake_nvcc, kernel, tmp_path):
+    requests = [kernel(f"// {number}\n", f"k{number}") for number in range(4)]
+    found: list[dict[BuildRequest, Binary | BuildError]] = []
+    threads = [
+        threading.Thread(target=lambda: found.append(build(requests, fake_nvcc.compiler, tmp_path / "cache")))
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 4
+    assert all(isinstance(result, Binary) for results in found for result in results.values())
+    assert len(list((tmp_path / "cache").iterdir())) == 4
+
+
+WRONG = {
+    "a list as manifest": {MANIFEST: "[]"},
+    "no manifest": {MANIFEST: ""},
+    "nesting": {MANIFEST: "[" * 100_000},
+    "facts that are a list": {FACTS: "[]"},
+    "facts of an entry that are none": {FACTS: '{"k": 7}'},
+    "facts of another program": {FACTS: '{"k": {"registers": 1, "speed": 2}}'},
+    "facts that are no text": {FACTS: b"\xff\xfe"},
+}
+
+
+@pytest.mark.parametrize("contents", WRONG.values(), ids=WRONG.keys())
+def test_an_entry_with_wrong_contents_is_made_again(
+    fake_nvcc: FakeNvcc, kernel: Kernel, tmp_path: Path, contents: dict[str, str | bytes]
+) -> None:
+    first = only(build([kernel()], fake_nvcc.compiler, tmp_path / "cache"))
+    folder = first.path.parent
+    for name, content in contents.items():
+        (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    if FACTS in contents:  # as if it had been written so
+        data = {name: (folder / name).read_bytes() for name in json.loads((folder / MANIFEST).read_text())}
+        (folder / MANIFEST).write_text(json.dumps(cache._manifest(data)))
+    again = only(build([kernel()], fake_nvcc.compiler, tmp_path / "cache"))
+    assert (again.cached, again.facts) == (False, first.facts)
+    assert only(build([kernel()], fake_nvcc.compiler, tmp_path / "cache")).cached
+
+
+def unreadable(path: Path) -> None:
+    if os.geteuid() == 0:
+        pytest.skip("root reads everything")
+    path.mkdir()
+    path.chmod(0)
+
+
+IN_THE_WAY: dict[str, Callable[[Path], object]] = {
+    "a file": lambda path: path.write_text("what"),
+    "an empty folder": lambda path: path.mkdir(),
+    "a folder of another kind": lambda path: (path / MANIFEST).mkdir(parents=True),
+    "a link to nowhere": lambda path: path.symlink_to("nowhere"),
+    "a folder without rights": unreadable,
+}
+
+
+@pytest.mark.parametrize("put", IN_THE_WAY.values(), ids=IN_THE_WAY.keys())
+def test_what_lies_in_an_entrys_place_is_put_away(
+    fake_nvcc: FakeNvcc, kernel: Kernel, tmp_path: Path, put: Callable[[Path], object]
+) -> None:
+    folder, key = tmp_path / "cache", cache_key(kernel(), fake_nvcc.compiler)
+    folder.mkdir()
+    put(folder / key)
+    assert not only(build([kernel()], fake_nvcc.compiler, folder)).cached
+    assert only(build([kernel()], fake_nvcc.compiler, folder)).cached
+    assert [path.name for path in folder.iterdir()] == [key]
+
+
+def test_whoever_may_read_the_cache_may_read_its_entries(fake_nvcc: FakeNvcc, kernel: Kernel, tmp_path: Path) -> None:
+    folder = tmp_path / "cache"
+    folder.mkdir()
+    folder.chmod(0o750)
+    entry = only(build([kernel()], fake_nvcc.compiler, folder)).path.parent
+    assert stat.S_IMODE(entry.stat().st_mode) == 0o750
+
+
+# ---- Where it cannot be written -------------------------------------------------------------------
+
+
+def full(*arguments: object, **options: object) -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def read_only(*arguments: object, **options: object) -> None:
+    raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+
+def test_a_cache_folder_that_is_a_file_says_so(fake_nvcc: FakeNvcc, kernel: Kernel, tmp_path: Path) -> None:
+    for place in (tmp_path / "file", tmp_path / "file" / "deeper"):
+        (tmp_path / "file").write_text("")
+        with pytest.raises(InputError, match=r"file.*: cannot write compiled kernels here .*KERNELBENCH_CACHE"):
+            build([kernel()], fake_nvcc.compiler, place)
+
+
+def test_a_read_only_cache_serves_what_it_has(
+    fake_nvcc: FakeNvcc, kernel: Kernel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there, fresh = kernel(), kernel("// new\n", "fresh")
+    build([there], fake_nvcc.compiler, tmp_path / "cache")
+    monkeypatch.setattr(tempfile, "mkdtemp", read_only)
+    results = build([there, fresh], fake_nvcc.compiler, tmp_path / "cache")
+    assert isinstance(results[there], Binary)
+    error = results[fresh]
+    assert isinstance(error, BuildError)
+    assert str(error) == (
+        f"{tmp_path / 'cache'}: cannot write compiled kernels here (Read-only file system); make it writable or free "
+        "room, or name another folder in KERNELBENCH_CACHE"
+    )
+
+
+def test_a_disk_that_is_full_costs_the_kernels_that_had_no_room(
+    fake_nvcc: FakeNvcc, kernel: Kernel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fits, large = kernel(), kernel("// large\n", "large")
+    really = Path.write_text
+
+    def write_text(path: Path, text: str) -> int:
+        if path.name == MANIFEST and "large" in (path.parent / COMMAND).read_text():
+            full()
+        return really(path, text)
+
+    monkeypatch.setattr(Path, "write_text", write_text)
+    results = build([large, fits], fake_nvcc.compiler, tmp_path / "cache")
+    assert isinstance(results[fits], Binary)
+    assert isinstance(results[large], BuildError)
+    assert "cannot write compiled kernels here (No space left on device)" in str(results[large])
+    assert len(list((tmp_path / "cache").iterdir())) == 1, "nothing half made"
+
+
+def test_a_cache_that_vanishes_meanwhile_costs_the_kernel_that_was_compiled(
+    fake_nvcc: FakeNvcc, kernel: Kernel, tmp_path: Path
+) -> None:
+    vanishing, later = kernel("GONE\n", "vanishing"), kernel()
+    results = build([vanishing, later], fake_nvcc.compiler, tmp_path / "cache", jobs=1)
+    assert isinstance(results[vanishing], BuildError)
+    assert isinstance(results[later], Binary)
+
+
+def test_without_a_home_there_is_a_word_on_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nobody() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    for variable in ("KERNELBENCH_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setattr(Path, "home", nobody)
+    with pytest.raises(InputError, match="KERNELBENCH_CACHE"):
+        places.cache()
+
+
+# ---- Several processes ----------------------------------------------------------------------------
+
+BUILD = """
+import sys
+from pathlib import Path
+from kernelbench.build import BuildRequest, Compiler, build
+nvcc, cache, *sources = map(Path, sys.argv[1:])
+found = build([BuildRequest(one, (), "sm_90") for one in sources], Compiler(nvcc, "13.0.88"), cache, jobs=2)
+print(sum(not isinstance(one, Exception) for one in found.values()))
+"""
+
+
+def test_processes_share_a_cache_and_one_of_them_may_be_killed(
+    fake_nvcc: FakeNvcc, kernel: Kernel, tmp_path: Path
+) -> None:
+    folder = tmp_path / "cache"
+    requests = [kernel(f"// {number}\n", f"k{number}") for number in range(6)]
+    words = [str(fake_nvcc.compiler.path), str(folder), *(str(request.source) for request in requests)]
+    several = [
+        subprocess.Popen([sys.executable, "-c", BUILD, *words], stdout=subprocess.PIPE, text=True) for _ in range(3)
+    ]
+    until = time.monotonic() + 30
+    while not fake_nvcc.calls and time.monotonic() < until:
+        time.sleep(0.005)
+    several[0].kill()
+    several[0].communicate(timeout=30)
+    assert [one.communicate(timeout=60)[0] for one in several[1:]] == ["6\n", "6\n"]
+
+    for left in folder.glob(f"{workspaces.PREFIX}*"):  # of the one that was killed; a day later it goes
+        os.utime(left, (0, 0))
+    results = build(requests, fake_nvcc.compiler, folder)
+    assert all(isinstance(one, Binary) and one.cached for one in results.values())
+    assert {path.name for path in folder.iterdir()} == {one.key for one in results.values()}  # type: ignore[union-attr]
