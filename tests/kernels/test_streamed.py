@@ -8,6 +8,7 @@ import pytest
 
 from kernelbench import dtypes
 from kernelbench.catalog import load_catalog
+from kernelbench.errors import Unsupported
 from kernelbench.records import Case
 from tests.kernels.simulated import run_and_check
 
@@ -56,3 +57,29 @@ def test_finds_the_bias_of_any_axis(h200, binaries, dtype, which):
 def test_a_bias_goes_by_packs_where_a_row_has_whole_ones(h200, dtype, which):
     plan = CATALOG.implementations["bias_add"]["streamed"].plan(Case("bias_add", (3, 4), -1, dtype), h200)
     assert dict(plan.defines)["WHICH"] == which
+
+
+@pytest.mark.nvcc
+def test_bits_are_put_together_by_whole_words(h200, binaries, dtype):
+    implementation = CATALOG.implementations["relu_bitset"]["warp_tiles"]
+    for n, shift in ((1, 0), (33, 1), (4096, 0), (9003, 0), (9003, 1), (9003, {"mask": 1})):
+        case = Case("relu_bitset", (n,), -1, dtype)
+        run_and_check(implementation, CATALOG.operations["relu_bitset"], case, h200, binaries, shift)
+
+
+@pytest.mark.nvcc
+@pytest.mark.parametrize("seed", [0, 2020, 2**63 - 1])
+@pytest.mark.parametrize("rate", [0.0, 0.1, 0.75])
+def test_a_mask_with_less_arithmetic_is_the_same_mask(h200, binaries, seed, rate):
+    implementation = CATALOG.implementations["random_mask"]["short_rounds"]
+    parameters = (("rate", rate), ("seed", seed))
+    for n, shift in ((1, 0), (4097, 0), (9003, 1)):
+        case = Case("random_mask", (n,), -1, "int8", parameters=parameters)
+        run_and_check(implementation, CATALOG.operations["random_mask"], case, h200, binaries, shift)
+
+
+def test_counters_of_more_than_32_bits_are_refused(h200):
+    plan = CATALOG.implementations["random_mask"]["short_rounds"].plan
+    plan(Case("random_mask", (2**34,), -1, "int8"), h200)
+    with pytest.raises(Unsupported, match=f"elements must be at most {2**34}"):
+        plan(Case("random_mask", (2**34 + 1,), -1, "int8"), h200)

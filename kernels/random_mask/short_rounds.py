@@ -1,0 +1,47 @@
+"""Launch plan of short_rounds.cu: a random mask, a tile a block, without the products that are known beforehand."""
+
+from kernelbench.errors import Unsupported
+from kernelbench.plans import STREAMED_BLOCK, STREAMED_HINT, streamed_plan
+from kernelbench.records import Case, DeviceProperties, Implementation, LaunchPlan, Origin, Scalar
+
+PACK = 16  # elements, a byte each
+PACKS = 1  # a thread: nothing is waited for, so more would not help
+MOST = 2**34  # elements whose counters, of four each, have 32 bits
+ROUNDS = 10
+MULTIPLIER = 0xD2511F53  # of a counter's first word, the only one that is not 0
+WEYL = (0x9E3779B9, 0xBB67AE85)
+LOW = 0xFFFFFFFF  # of a 64-bit number, its lower half
+
+
+def round_keys(seed: int) -> tuple[int, ...]:
+    """What the words are xored with: of rounds 1 to 9 the first, of rounds 0 to 9 the third, as signed 32-bit numbers.
+
+    In round 1 the first product is of the key alone; its halves meet the third word of rounds 1 and 2.
+    """
+    low, high = ([(seed >> 32 * side) + number * WEYL[side] & LOW for number in range(ROUNDS)] for side in range(2))
+    product = MULTIPLIER * low[0]
+    high[1] ^= product >> 32
+    high[2] ^= product & LOW
+    return tuple(word - 2**32 if word >= 2**31 else word for word in (*low[1:], *high))
+
+
+def plan(
+    case: Case, device: DeviceProperties, block: int = STREAMED_BLOCK, packs: int = PACKS, hint: int = STREAMED_HINT
+) -> LaunchPlan:
+    if case.elements > MOST:
+        raise Unsupported(f"elements must be at most {MOST}, got {case.elements}")
+    threshold = Scalar("int64", int(case.parameter("rate", 0.1) * 2**32))
+    keys = tuple(Scalar("int32", key) for key in round_keys(case.parameter("seed", 2020)))
+    arguments: tuple[str | Scalar, ...] = ("mask", threshold, *keys)
+    entry = "random_mask_short_rounds_i8"
+    return streamed_plan(entry, arguments, case, device, block=block, packs=packs, hint=hint, per_pack=PACK)
+
+
+IMPLEMENTATIONS = (
+    Implementation(
+        "short_rounds",
+        "sixteen bytes a thread in one store, of counters of 32 bits",
+        Origin("written here"),
+        plan=plan,
+    ),
+)

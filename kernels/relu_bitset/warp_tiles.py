@@ -1,0 +1,26 @@
+"""Launch plan of warp_tiles.cu: relu and its bits by packs, a warp a tile."""
+
+from kernelbench import dtypes
+from kernelbench.plans import STREAMED_BLOCK, STREAMED_HINT, STREAMED_PACKS, streamed_plan
+from kernelbench.records import Case, DeviceProperties, Implementation, LaunchPlan, Origin
+
+
+def plan(
+    case: Case,
+    device: DeviceProperties,
+    block: int = STREAMED_BLOCK,
+    packs: int = STREAMED_PACKS,
+    hint: int = STREAMED_HINT,
+) -> LaunchPlan:
+    entry = f"relu_bitset_warp_tiles_{dtypes.suffix(case.dtype)}"
+    return streamed_plan(entry, ("x", "y", "mask"), case, device, block=block, packs=packs, hint=hint)
+
+
+IMPLEMENTATIONS = (
+    Implementation(
+        "warp_tiles",
+        "packs of 16 bytes; a warp puts the bits of a tile together and writes whole sectors",
+        Origin("written here"),
+        plan=plan,
+    ),
+)
