@@ -26,6 +26,8 @@ WIDENED = 4096  # elements of a strip of few rows, which is wider in their place
 MAX_UNIT = 256  # packs of a strip's row, at most
 SINGLE_COLUMNS = 32  # of a strip whose rows no pack fits: a warp's lanes lie beside each other
 SMALL_BLOCK = 256  # threads of a block that covers several slabs
+SMALL_BYTES = 1024  # of a slab, below which lanes on one slab's packs would not fill a line of the caches
+SMALL_TILE_BYTES = 16 * 1024
 CLUSTERS = (1, 2, 4, 8)  # blocks; 8 is the most that every GPU with clusters takes
 JOIN_COLUMNS, JOIN_WAYS = 32, 16
 ALL, SUMS, FINISH = 0, 1, 2  # steps, as one_read_axis.cuh numbers them
@@ -185,10 +187,48 @@ def tile_plan(
     )
 
 
+def small_plan(operation: str, case: Case, device: DeviceProperties, tile_bytes: int = SMALL_TILE_BYTES) -> LaunchPlan:
+    """The launch for slabs of which a block takes many, as one stretch of memory."""
+    outer, dim, inner = case.outer_dim_inner
+    itemsize = dtypes.itemsize(case.dtype)
+    per_pack = PACK_BYTES // itemsize
+    size = dim * inner
+    slabs = max(1, min(outer, tile_bytes // (size * itemsize)))
+    # Slabs of an odd number of packs put neighbours' columns into different banks by themselves.
+    pad = per_pack if size % per_pack == 0 and size // per_pack % 2 == 0 else 0
+    lanes = 1
+    while lanes < 32 and lanes < dim and 2 * lanes * slabs * inner <= SMALL_BLOCK:
+        lanes *= 2
+    blocks = -(-outer // slabs)
+    if blocks > device.max_grid[0]:
+        raise Unsupported(f"blocks must be at most {device.max_grid[0]}, got {blocks}")
+    extents = (dim, inner, slabs, pad, lanes)
+    launch = Launch(
+        entry=f"{operation}_one_read_axis_small_{dtypes.suffix(case.dtype)}",
+        grid=(blocks, 1, 1),
+        block=(SMALL_BLOCK, 1, 1),
+        arguments=("x", "y", Scalar("int64", outer), *(Scalar("int32", extent) for extent in extents)),
+        shared_bytes=(slabs * (size + pad) + 2 * per_pack) * itemsize,
+    )
+    defines = {
+        "PACKS": 8,
+        "THREADS": BOUNDS[8][0],
+        "BLOCKS": BOUNDS[8][1],
+        "LOADS": 0,
+        "STORES": 0,
+        "EX2": 0,
+        "CLUSTER": 1,
+    }
+    reasons = (f"{slabs} slabs a block as one stretch, {lanes} threads a column",)
+    return LaunchPlan((launch,), tuple(defines.items()), reasons=reasons)
+
+
 def axis_plan(operation: str, case: Case, device: DeviceProperties) -> LaunchPlan:
     """The plan of one_read_axis.cu of that operation."""
     if case.outer_dim_inner[2] < 2:
         raise Unsupported(f"axis must not be the last, got axis {case.axis} of {len(case.shape)}: one_read_rows has it")
+    if case.elements // case.outer_dim_inner[0] * dtypes.itemsize(case.dtype) < SMALL_BYTES:
+        return small_plan(operation, case, device)
     tile = one_read_tile(case, device)
     if tile is not None:
         return tile_plan(operation, case, device, tile, 1)

@@ -7,9 +7,10 @@
 //   launch    block (threads of a slab, slabs); grid parts * strips * ceil(outer / slabs), in clusters of CLUSTER along
 //             x; dynamic shared memory for the exchange
 //   moves     D in, D out; 2 D in, D out and the partials where no cluster holds a strip of dim
-//   entries   whole: packs of 16 bytes; ragged: slabs that end within one; single: elements
+//   entries   whole: packs of 16 bytes; ragged: slabs that end within one; single: elements; small: many slabs a block,
+//             in shared memory, block (threads), grid ceil(outer / slabs)
 //   A column of -inf gives NaN.   Origin: written here.
-#include "common/one_read_axis.cuh"
+#include "common/small_slabs.cuh"
 
 #define ONE_READ_AXIS_ENTRY(name, T, V, ragged)                                                                     \
   extern "C" __global__ void ONE_READ_AXIS_CLUSTER __launch_bounds__(THREADS, BLOCKS)                               \
@@ -27,6 +28,21 @@ ONE_READ_AXIS_ENTRY(ragged_bf16, __nv_bfloat16, 8, true)
 ONE_READ_AXIS_ENTRY(single_f32, float, 1, false)
 ONE_READ_AXIS_ENTRY(single_f16, __half, 1, false)
 ONE_READ_AXIS_ENTRY(single_bf16, __nv_bfloat16, 1, false)
+
+extern "C" __global__ void __launch_bounds__(SMALL_THREADS) log_softmax_one_read_axis_small_f32(
+    const float* x, float* y, long long outer, int dim, int inner, int slabs, int pad, int lanes) {
+  small_slabs<LogSoftmax>(x, y, {outer, dim, inner, slabs, pad, lanes});
+}
+
+extern "C" __global__ void __launch_bounds__(SMALL_THREADS) log_softmax_one_read_axis_small_f16(
+    const __half* x, __half* y, long long outer, int dim, int inner, int slabs, int pad, int lanes) {
+  small_slabs<LogSoftmax>(x, y, {outer, dim, inner, slabs, pad, lanes});
+}
+
+extern "C" __global__ void __launch_bounds__(SMALL_THREADS) log_softmax_one_read_axis_small_bf16(
+    const __nv_bfloat16* x, __nv_bfloat16* y, long long outer, int dim, int inner, int slabs, int pad, int lanes) {
+  small_slabs<LogSoftmax>(x, y, {outer, dim, inner, slabs, pad, lanes});
+}
 
 extern "C" __global__ void log_softmax_one_read_axis_join(const float2* partials, float2* joined, long long inner,
                                                           int parts) {
