@@ -145,7 +145,10 @@ def _ptx_accesses(
 def _ptx_access(parts: list[str], operands: str) -> Access | None:
     base = parts[0]
     spaces = [space for part in parts if (space := part.split("::")[0]) in (*_SPACES, "param", "const")]
-    where = f".{spaces[0]}" if spaces else ""
+    # Shared memory of a cluster's other blocks is reached by addresses without a space, in the SASS.
+    where = f".{spaces[0]}" if spaces and "shared::cluster" not in parts else ""
+    if base in ("st", "red") and "async" in parts:  # counted by a barrier: STAS, REDAS
+        return None
     if base in ("ld", "ldu", "st") and where not in (".param", ".const"):
         return f"{'st' if base == 'st' else 'ld'}{where}", _ptx_bytes(parts)
     if base in ("atom", "red"):
