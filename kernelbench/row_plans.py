@@ -94,7 +94,7 @@ def choose(rows: int, columns: int, itemsize: int, keeps_powers: bool, device: D
         return Held(WARP, 1, 1, -(-packs // WARP), 0, 1, masked, SHORT_BLOCK, resident=8)
     recompute = keeps_powers and itemsize < 4
     if packs <= MAX_WARPS // 2 * WARP * WARP_PACKS:
-        return many_warps(packs, 1, WARP_PACKS, masked, False)
+        return many_warps(packs, 1, WARP_PACKS, masked, False, PACK_BYTES // itemsize if keeps_powers else 4)
     if packs <= BLOCK_PACKS:
         return many_warps(packs, 1, THREAD_PACKS, masked, recompute)
     clusters = device.compute_capability >= (9, 0)
@@ -107,12 +107,19 @@ def choose(rows: int, columns: int, itemsize: int, keeps_powers: bool, device: D
     return many_warps(packs, blocks, THREAD_PACKS, masked, recompute)
 
 
-def many_warps(packs: int, blocks: int, per_thread: int, masked: bool, recompute: bool) -> Held:
-    """As few warps as hold the row with so many packs of registers a thread, and shared memory for the rest."""
+def many_warps(packs: int, blocks: int, per_thread: int, masked: bool, recompute: bool, pack_words: int = 4) -> Held:
+    """As few warps as hold the row with so many packs of registers a thread, and shared memory for the rest.
+
+    `pack_words`: registers that a pack takes: 8 where eight elements are kept as powers.
+    """
     warps = min(max(2, -(-packs // (blocks * WARP * per_thread))), MAX_WARPS)
     own = -(-packs // (blocks * WARP * warps))  # packs of a thread
     in_registers = min(own, per_thread)
-    resident = max(1, min(32, 1024 // (WARP * warps)) if per_thread > 4 else 1536 // (WARP * warps))
+    words = in_registers * pack_words
+    threads = (
+        2048 if words <= 8 else 1536 if words <= 16 else 1024
+    )  # of a multiprocessor, of so many registers and 24 more
+    resident = max(1, min(32, threads // (WARP * warps)))
     return Held(
         WARP, warps, blocks, in_registers, own - in_registers, 1, masked, WARP * warps, resident, recompute=recompute
     )

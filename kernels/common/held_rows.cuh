@@ -145,7 +145,7 @@ __device__ __forceinline__ void held_rows(const T* __restrict__ x, T* __restrict
     }
   }
   if constexpr (SharedPacks > 0) await_copies();
-#pragma unroll
+#pragma unroll 1  // a pack at a time, here and below: unrolled, they would all come to registers that there are not
   for (int k = 0; k < SharedPacks; ++k) {
     uint4* slot = slots + k * blockDim.x + threadIdx.x;
     const int column = ((Packs + k) * Step + own) * N - shift[0];
@@ -170,7 +170,7 @@ __device__ __forceinline__ void held_rows(const T* __restrict__ x, T* __restrict
         if constexpr (Powers) kept[r][k][i] = power;
         sum[r] += power;
       }
-#pragma unroll
+#pragma unroll 1
     for (int k = 0; k < SharedPacks; ++k) {
       const uint4 pack = slots[k * blockDim.x + threadIdx.x];
 #pragma unroll
@@ -210,7 +210,7 @@ __device__ __forceinline__ void held_rows(const T* __restrict__ x, T* __restrict
       }
       store_pack<Hint, Masked>(y_row, column, columns, packed, results);
     }
-#pragma unroll
+#pragma unroll 1
     for (int k = 0; k < SharedPacks; ++k) {
       const int column = ((Packs + k) * Step + own) * N - shift[r];
       if (column >= own_columns) continue;

@@ -1,0 +1,108 @@
+"""Softmax and log-softmax by one_read_rows: which technique a row gets, and each of them run on the simulator."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from kernelbench import row_plans
+from kernelbench.catalog import load_catalog
+from kernelbench.errors import Unsupported
+from kernelbench.records import Case
+from kernelbench.row_plans import Held, Split, Staged
+from tests.kernels.simulated import run_and_check
+
+CATALOG = load_catalog()
+NAME = "one_read_rows"
+
+
+def forced(operation, choice):
+    implementation = CATALOG.implementations[operation][NAME]
+    if choice is None:
+        return implementation
+    return replace(implementation, plan=lambda case, device: row_plans.plan_of(choice, case, device))
+
+
+@pytest.mark.parametrize(
+    ("columns", "itemsize", "technique", "lanes", "warps", "blocks"),
+    [
+        (16, 4, Held, 4, 1, 1),
+        (16, 2, Held, 2, 1, 1),
+        (17, 4, Staged, 2, 0, 0),
+        (1, 4, Staged, 1, 0, 0),  # less than a pack
+        (48, 4, Held, 16, 1, 1),
+        (512, 4, Held, 32, 1, 1),
+        (513, 4, Held, 32, 2, 1),
+        (4096, 4, Held, 32, 8, 1),
+        (16384, 4, Held, 32, 16, 1),
+        (65536, 4, Held, 32, 16, 4),
+        (65536, 2, Held, 32, 16, 2),
+        (262144, 4, Held, 32, 32, 8),
+        (688128, 4, Held, 32, 32, 8),  # the most that registers and shared memory of eight blocks hold
+        (688132, 4, Split, 0, 0, 0),
+    ],
+)
+def test_rows_get_the_least_that_holds_them(h200, columns, itemsize, technique, lanes, warps, blocks):
+    choice = row_plans.choose(2048, columns, itemsize, True, h200)
+    assert isinstance(choice, technique)
+    if isinstance(choice, Held):
+        assert (choice.lanes, choice.warps, choice.blocks) == (lanes, warps, blocks)
+    if isinstance(choice, Staged):
+        assert choice.lanes == lanes
+
+
+@pytest.mark.parametrize("itemsize", [2, 4])
+def test_what_is_chosen_holds_the_row_and_fits_the_device(h200, itemsize):
+    a100 = replace(h200, compute_capability=(8, 0), shared_per_block_optin=163 * 1024)
+    for columns in (*range(1, 600), *range(600, 300000, 997)):
+        for device in (h200, a100):
+            choice = row_plans.choose(5000, columns, itemsize, True, device)
+            masked = columns * itemsize % 16 != 0
+            if isinstance(choice, Held):
+                assert choice.capacity >= -(-columns * itemsize // 16) + masked, columns
+                assert choice.masked == masked
+                assert choice.blocks == 1 or device is h200
+                assert choice.block * choice.shared_packs * 16 <= device.shared_per_block_optin - 2048
+                assert choice.resident * choice.block <= 2048
+            if isinstance(choice, Staged):
+                assert choice.lanes * choice.per_lane >= columns
+                assert choice.lanes <= 32
+
+
+def test_few_long_rows_are_split_over_the_gpu(h200):
+    assert isinstance(row_plans.choose(1, 262144, 4, True, h200), Split)
+    assert isinstance(row_plans.choose(1, 4096, 4, True, h200), Held)
+
+
+def test_what_softmax_refuses(h200):
+    plan = CATALOG.implementations["softmax"][NAME].plan
+    with pytest.raises(Unsupported, match="scale must be 1, got 2"):
+        plan(Case("softmax", (4, 8), -1, "float32", parameters=(("scale", 2.0),)), h200)
+    with pytest.raises(Unsupported, match="axis must be the last"):
+        plan(Case("softmax", (4, 8), 0, "float32"), h200)
+
+
+RUNS = [
+    ((37, 16), "float32", None),
+    ((9, 128), "bfloat16", None),
+    ((67, 1), "float16", None),
+    ((100, 33), "bfloat16", None),
+    ((7, 301), "float32", None),
+    ((3, 1025), "float32", None),
+    ((2, 5001), "float16", None),
+    ((1, 100003), "float16", None),
+    ((3, 8001), "float32", row_plans.many_warps(2002, 1, 4, True, False)),
+    ((2, 20001), "float32", Held(32, 16, 1, 4, 6, 1, True, 512, 1)),  # shared memory beside registers
+    ((2, 20001), "float32", row_plans.many_warps(5002, 2, 8, True, False)),  # clusters
+    ((2, 20000), "bfloat16", row_plans.many_warps(2500, 8, 2, False, True)),
+]
+
+
+@pytest.mark.nvcc
+@pytest.mark.parametrize("operation", ["softmax", "log_softmax"])
+@pytest.mark.parametrize("shift", [0, 1, {"x": 1}], ids=["aligned", "one beyond", "x alone"])
+@pytest.mark.parametrize(("shape", "dtype", "choice"), RUNS, ids=lambda value: str(value).replace(" ", "")[:40])
+def test_right_wherever_the_arrays_begin(h200, binaries, operation, shape, dtype, choice, shift):
+    case = Case(operation, shape, -1, dtype)
+    run_and_check(forced(operation, choice), CATALOG.operations[operation], case, h200, binaries, shift)
