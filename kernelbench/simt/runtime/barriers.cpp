@@ -89,6 +89,8 @@ void arrive_at_cluster(WarpState& state, const Instruction& instruction, u32 lan
         complete_cluster(leader);
     } else if (leader.cluster_phase < state.cluster_phase) {
         wait_at(state, instruction, lanes, CLUSTER_BARRIER);
+    } else {
+        state.met = ticks(state.warp);  // the last to arrive waits for nobody, and its lanes have met all the same
     }
 }
 
