@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +24,11 @@ if TYPE_CHECKING:
 
     from kernelbench.compare import ClaimVerdict
 
+# What tables and pages are made with, and takes a second to import.
+_NEEDED = (
+    "pandas", "rich.table", "kernelbench.compare", "matplotlib.figure", "matplotlib.backends.backend_agg",
+    "matplotlib.backends.backend_svg", "jinja2", "kernelbench.report.charts", "kernelbench.report.html",
+)  # fmt: skip
 SIMULATED = "simulated"  # folder of the recorded simulator runs, beside those of GPUs
 
 
@@ -32,6 +40,17 @@ class Answer:
     comparison: pandas.DataFrame
     verdicts: Sequence[ClaimVerdict]
     ledger: Mapping[str, Claim]
+
+
+def prepare() -> None:
+    """Import what answers and their pages need, beside what goes on meanwhile: for a process that waits for another."""
+
+    def import_all() -> None:
+        with suppress(ImportError):  # whoever needs it says so
+            for name in _NEEDED:
+                import_module(name)
+
+    threading.Thread(target=import_all, name="imports", daemon=True).start()
 
 
 def answer(run: Run, baseline: str | None = None) -> Answer:

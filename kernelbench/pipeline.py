@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kernelbench import environment, places
-from kernelbench.answers import Answer, answer
+from kernelbench import answers, environment, places
+from kernelbench.answers import Answer
 from kernelbench.bench import Bench, CaseLost, make_thorough
 from kernelbench.building import built, machine_code_of, made_ready, measured_limits
 from kernelbench.catalog import Catalog, load_catalog
@@ -67,9 +67,11 @@ def run(request: Request, progress: Progress) -> Iterator[Answer]:
     """Measure the suites one after the other; each answer comes when its suite is done and on disk."""
     from kernelbench.build import find_compiler
 
+    stopwatch = Stopwatch()
     catalog = load_catalog(specimens=True, own=request.kernels)
     suites = read_suites(request, catalog)
-    stopwatch = Stopwatch()
+    if not request.in_process:  # else what is imported here holds up who measures here
+        answers.prepare()
     with ExitStack() as stack:
         with stopwatch.on(STARTING):
             bench = stack.enter_context(opened(request, catalog, progress))
@@ -85,7 +87,7 @@ def run(request: Request, progress: Progress) -> Iterator[Answer]:
             with folder_to_itself(folder):
                 done = run_suite(suite, folder, request, catalog, bench, compiler, limits, progress, stopwatch)
             with stopwatch.on(REPORTING):
-                yield answer(done)
+                yield answers.answer(done)
             stopwatch.lap()  # which is none of the next suite's
     if not bench.counting:
         progress.say(stopwatch.line())

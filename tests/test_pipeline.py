@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -82,6 +83,32 @@ def test_the_environment_tells_how_to_repeat_it(project: Project) -> None:
     assert set(environment["implementations"]) == {"good", "compiled"}
     assert environment["started"] <= environment["finished"]
     assert {int(row["seed"]) for row in rows(run)} == {12}, "the inputs timed are not those verified first"
+
+
+def test_the_environment_says_where_the_time_went(project: Project) -> None:
+    def slow(arrays: Arrays) -> None:
+        time.sleep(2e-3)
+        softmax(arrays)
+
+    let(project, "good", slow)
+    suites = [project.suite("good", columns=columns, name=f"s{columns[1:-1]}") for columns in ("[8]", "[16]")]
+    before = time.monotonic()
+    found = list(pipeline.run(Request(tuple(map(str, suites)), quick=True), screen.ConsoleProgress()))
+    taken = time.monotonic() - before
+    first, second = (one.run.environment["seconds"] for one in found)
+    for seconds in (first, second):
+        assert {"filling", "preparing", "verifying", "measuring", "building", "other"} <= set(seconds)
+        assert seconds["measuring"] >= 8 * 2e-3, "samples of the one kernel"
+        assert seconds["verifying"] < seconds["measuring"]
+    assert second["starting"] == second["limits"] == second.get("reporting", 0) == 0, "those are of the first"
+    assert sum(first.values()) + sum(second.values()) == pytest.approx(taken, abs=0.5 * taken)
+    assert sum(first.values()) + sum(second.values()) < taken + 0.1
+
+
+def test_a_run_ends_with_a_line_about_its_time(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    run_suite(project, project.suite("good"))
+    (last,) = [line for line in capsys.readouterr().err.splitlines() if "measuring (builds left out)" in line]
+    assert "% of them measuring" in last
 
 
 def test_a_second_run_compiles_nothing(project: Project) -> None:

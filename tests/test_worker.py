@@ -19,6 +19,7 @@ from kernelbench.measure.case import PLACEMENTS, Settings
 from kernelbench.measure.rounds import Precision
 from kernelbench.planning import CasePlan, Planned
 from kernelbench.records import Case, Result
+from kernelbench.stopwatch import STARTING
 from kernelbench.worker import Worker
 from tests import worker_devices
 from tests.conftest import CALLS
@@ -110,6 +111,17 @@ def test_what_nobody_in_particular_did_costs_the_case(start: Callable[..., Worke
     worker = start(worker_devices.without_memory)
     results = run(worker, catalog, "good", "other")
     assert {(one.status, one.reason) for one in results.values()} == {("failed", "its process ended with exit code 9")}
+
+
+def test_a_worker_says_what_cases_and_new_processes_took(start: Callable[..., Worker], catalog: Catalog) -> None:
+    worker = start()
+    run(worker, catalog, "good")
+    spent = worker.spent()
+    assert {"filling", "preparing", "verifying", "measuring"} <= set(spent)
+    assert STARTING not in spent, "whoever made it saw how long that took"
+    assert worker.spent() == {}, "what was told is not told again"
+    run(worker, catalog, "good", "crashes")
+    assert worker.spent()[STARTING] > 0.1
 
 
 def test_a_device_that_does_not_open_is_the_same_error_as_without_a_worker(start: Callable[..., Worker]) -> None:
