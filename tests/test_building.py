@@ -1,0 +1,89 @@
+"""What cannot be compiled costs its own rows, with the reason; the rest of the run goes on."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kernelbench import pipeline, screen
+from kernelbench.pipeline import Request
+from kernelbench.results import Run
+from tests.conftest import Project
+
+
+def measured(project: Project, names: str = "good, broken, compiled", *own: Path) -> Run:
+    suite = project.suite(names, "[8]")
+    (answer,) = pipeline.run(Request((str(suite),), quick=True, kernels=own), screen.ConsoleProgress())
+    return answer.run
+
+
+def reasons(run: Run) -> dict[str, set[str]]:
+    """Of each implementation; what went well has ''."""
+    table = run.rows.assign(reason=run.rows["reason"].where(run.rows["status"] != "ok", ""))
+    return {name: set(rows["reason"]) for name, rows in table.groupby("implementation")}
+
+
+def computed(path: Path) -> None:
+    path.write_text("#define WHICH <vector>\n#include WHICH\n")
+
+
+def no_text(path: Path) -> None:
+    path.write_bytes(b"// \xff\xfe REFUSE\n")
+
+
+def folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def pipe(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (computed, "broken.cu:2: #include WHICH: expected a header's name"),
+        (no_text, "broken.cu:7: error: identifier"),
+        (folder, "broken.cu: not a file; expected CUDA source here"),
+        (pipe, "broken.cu: not a file; expected CUDA source here"),
+        (lambda path: path.write_text("KILLED\n"), "nvcc was ended by signal 9; memory may have run out"),
+        (lambda path: path.write_text("FULL\n"), "No space left on device; free room"),
+    ],
+)
+def test_a_source_that_nvcc_cannot_take_costs_its_rows(
+    project: Project, change: Callable[[Path], object], said: str
+) -> None:
+    change(project.root / "kernels" / "softmax" / "broken.cu")
+    found = reasons(measured(project))
+    assert found.pop("broken").pop().count(said) == 1
+    assert found == {"good": {""}, "compiled": {""}}
+
+
+def test_a_path_that_nvcc_would_take_apart_costs_its_rows(project: Project) -> None:
+    own = project.root / "mine, and $HOME"
+    (own / "softmax").mkdir(parents=True)
+    for path in (project.root / "kernels" / "softmax").glob("broken.*"):
+        shutil.move(path, own / "softmax" / path.name)
+    found = reasons(measured(project, "good, compiled", own))
+    assert "nvcc cannot be given a path with" in found.pop("broken").pop()
+    assert found == {"good": {""}, "compiled": {""}}
+
+
+def test_a_nvcc_that_vanishes_costs_what_is_compiled(project: Project) -> None:
+    project.compiler.path.unlink()
+    found = reasons(measured(project))
+    assert "nvcc cannot be started: " in found["broken"].pop()
+    assert "nvcc cannot be started: " in found["compiled"].pop()
+    assert found["good"] == {""}, "a library's call needs no compiler"
+
+
+def test_what_was_built_before_needs_no_nvcc(project: Project) -> None:
+    measured(project)
+    project.compiler.path.unlink()
+    assert reasons(measured(project))["compiled"] == {""}
