@@ -21,6 +21,7 @@ from kernelbench.options import (
     FULL,
     GPU,
     IN_PROCESS,
+    INPUTS,
     KERNELS,
     NO_WAIT,
     NVCC,
@@ -155,6 +156,7 @@ def explain(suites: tuple[str, ...], gpu: str | None, lines: bool, form: str, **
 @SUITES
 @DEVICE
 @CHOICE
+@INPUTS
 @click.option(
     "--strict",
     is_flag=True,
@@ -169,9 +171,12 @@ def explain(suites: tuple[str, ...], gpu: str | None, lines: bool, form: str, **
 def check(suites: tuple[str, ...], **options: Any) -> int:
     """Verify every output against the float64 reference, and time nothing.
 
+    Inputs are drawn from every distribution that the operation has, whatever the suite is timed on.
+
     \b
     Examples:
       kernelbench check suites/softmax.yaml
+      kernelbench check softmax --inputs normal,masked
       kernelbench check softmax --specimens        shows that wrong kernels are rejected
       kernelbench check softmax --device simulated --strict --filter seq=16
     """

@@ -45,6 +45,12 @@ NVCC = click.option("--nvcc", type=click.Path(path_type=Path), help="The CUDA co
 DEVICE = click.option(
     "--device", default="auto", show_default=True, help="auto, cuda, cuda:N, simulated or simulated:GPU."
 )
+INPUTS = click.option(
+    "--inputs",
+    callback=names,
+    metavar="NAME,..",
+    help="Distributions to verify on: normal, uniform, zeros, ones, large, masked.  [default: all that there are]",
+)
 FULL = click.option("--full", is_flag=True, help="On the simulator: run every block, however many there are.")
 TIMEOUT = click.option(
     "--timeout",

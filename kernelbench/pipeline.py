@@ -57,6 +57,7 @@ class Request:
     in_process: bool = False  # on a GPU: no worker, for debuggers and profilers
     wait: bool = True  # for another run that uses the GPU
     patience_s: float = PATIENCE_S  # of a kernel without a sign of life, until its process is ended
+    inputs: Sequence[str] = ()  # distributions that `check` verifies on; none: all that the operation has
     arguments: Sequence[str] = ()  # the command line, for environment.json
 
 
@@ -161,12 +162,13 @@ def _append(store: Store, suite: Suite, operation: Operation, results: Sequence[
 
 
 def check(request: Request, progress: Progress) -> Iterator[Result]:
-    """Verify every implementation on every case, and time nothing."""
+    """Verify every implementation on every case with every distribution of its inputs, and time nothing."""
     from kernelbench.build import find_compiler
     from kernelbench.measure.case import Settings
+    from kernelbench.suite import with_inputs
 
     catalog = load_catalog(specimens=True, own=request.kernels)
-    suites = read_suites(request, catalog)
+    suites = [with_inputs(suite, catalog.operations, request.inputs) for suite in read_suites(request, catalog)]
     with opened(request, catalog, progress) as bench:
         compiler = find_compiler(request.nvcc)
         for suite in suites:

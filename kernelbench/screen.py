@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -157,9 +158,16 @@ def show_checks(results: Sequence[Result]) -> None:
     labels = case_labels(one.case.key for one in results)
     lines = [(labels[one.case.key], one.implementation.name, one.status, one.check, one.reason) for one in results]
     console().print(check_table(lines))
-    right = sum(one.status == "ok" for one in results)
-    wrong = sum(one.status in ("wrong", "failed") for one in results)
-    say(f"{right} right, {wrong} wrong or failed, {len(results) - right - wrong} refused or skipped")
+    inputs = dict.fromkeys(one.case.inputs for one in results)
+    for name in inputs if len(inputs) > 1 else ():
+        say(f"{name}: {_verdicts(one for one in results if one.case.inputs == name)}")
+    say(_verdicts(results))
+
+
+def _verdicts(results: Iterable[Result]) -> str:
+    counts = Counter(one.status for one in results)
+    right, wrong = counts["ok"], counts["wrong"] + counts["failed"]
+    return f"{right} right, {wrong} wrong or failed, {counts.total() - right - wrong} refused or skipped"
 
 
 # ---- explain -------------------------------------------------------------------------------------

@@ -16,8 +16,8 @@ ROW = 4096  # elements that one block of threads compares: 8 a thread
 
 
 def random_values(spec: ArraySpec, start: int, size: int, seed: tuple[int, int, int]) -> Any:
-    """Elements [start, start + size) in storage type. `seed`: of the case, the array and this piece of it; NumPy spreads
-    the three into one 64-bit number."""
+    """Elements [start, start + size) in storage type. `seed`: of the case, the array and this piece of it, which NumPy
+    spreads into one 64-bit number."""
     generator = cupy.random.Generator(cupy.random.XORWOW(_mixed(seed)))
     values = distributions.draw(cupy, generator, spec, start, size, _mixed(seed[:2]))
     return dtypes.narrow(cupy, values, spec.dtype)
