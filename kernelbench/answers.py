@@ -18,6 +18,7 @@ from kernelbench.records import Claim, DeviceProperties
 from kernelbench.results import Run, read_run
 from kernelbench.runs import find_run, is_run, output_folder
 from kernelbench.steps import UNFUSED, step_of
+from kernelbench.twins import without_twins
 
 if TYPE_CHECKING:
     import pandas
@@ -54,13 +55,14 @@ def prepare() -> None:
 
 
 def answer(run: Run, baseline: str | None = None) -> Answer:
-    """Compare within a run and judge the claims of its suite; needs no GPU.
+    """Compare within a run and judge the claims of its suite, both without the twins of a self-test; needs no GPU.
 
     Without `baseline` that of the suite, or, where --only left it out, the first that was run; of a step the unfused
     side.
     """
     from kernelbench.compare import compare_within, judge, read_ledger
 
+    run = without_twins(run)
     names = list(run.rows["implementation"])
     if not names:
         raise ResultsError(f"{run.folder}: holds no rows yet; the run was stopped in its first case")

@@ -64,6 +64,11 @@ def cli() -> None:
 @CHOICE
 @CACHE
 @click.option("--quick", is_flag=True, help="Fewer samples: 7 and 2 % instead of 20 and 0.5 %.")
+@click.option(
+    "--self-test",
+    is_flag=True,
+    help="Measure each implementation beside a twin of itself: what this machine tells apart, and what it cannot.",
+)
 @click.option("--resume", is_flag=True, help="Go on with the newest run of the suite (or that in --out).")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Folder of the run; one suite only.")
 @click.option("--no-report", is_flag=True, help="Do not write charts and the HTML page.")
@@ -83,6 +88,7 @@ def run(suites: tuple[str, ...], no_report: bool, **options: Any) -> int:
       kernelbench run softmax softmax_half --cache cold
       kernelbench run softmax --only ft,oneflow,copy --filter 'seq=512' --quick
       kernelbench run softmax --resume
+      kernelbench run softmax --self-test --filter 'seq<=512'
     """
     from kernelbench import answers, pipeline, screen
 

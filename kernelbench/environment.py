@@ -16,6 +16,7 @@ from typing import Any
 import kernelbench
 from kernelbench import places
 from kernelbench.records import Implementation, Limits, Suite
+from kernelbench.twins import AGAIN
 
 PACKAGES = ("numpy", "scipy", "pandas", "cupy-cuda12x", "cupy-cuda13x", "torch", "triton", "nvidia-ml-py")
 
@@ -43,7 +44,7 @@ def start_environment(suite: Suite, seed: int, arguments: Sequence[str]) -> dict
 def implementations_text(implementations: Iterable[Implementation]) -> Mapping[str, Any]:
     """Who they are and whose algorithm, for the report of a run that has travelled. Names are those of one operation,
     so where there are several it stands before the name: `relu/packed`."""
-    found = list(implementations)
+    found = [one for one in implementations if not one.name.endswith(AGAIN)]
     several = len({one.operation for one in found}) > 1
     return {
         f"{one.operation}/{one.name}" if several else one.name: {

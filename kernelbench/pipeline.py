@@ -18,7 +18,7 @@ from kernelbench.answers import Answer
 from kernelbench.bench import Bench, CaseLost, make_thorough
 from kernelbench.building import built, machine_code_of, made_ready, measured_limits
 from kernelbench.catalog import Catalog, load_catalog
-from kernelbench.errors import NoDevice
+from kernelbench.errors import InputError, NoDevice
 from kernelbench.gpu_lock import gpu_to_itself
 from kernelbench.planning import CasePlan, plan_suite
 from kernelbench.progress import Progress, shares, total_weight
@@ -28,6 +28,7 @@ from kernelbench.resuming import earlier_session, resumed, unfinished
 from kernelbench.rows import rows_of, samples_of
 from kernelbench.runs import expected_text, folder_to_itself, new_folder
 from kernelbench.stopwatch import BUILDING, LIMITS, OTHER, REPORTING, STARTING, Stopwatch
+from kernelbench.twins import twins_text, with_twins
 from kernelbench.worker import PATIENCE_S, open_bench
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ class Request:
     filters: Sequence[str] = ()
     caches: Sequence[str] = ()
     quick: bool = False
+    self_test: bool = False  # every implementation beside a twin of itself
     resume: bool = False
     out: Path | None = None
     nvcc: Path | None = None
@@ -76,9 +78,11 @@ def run(request: Request, progress: Progress) -> Iterator[Answer]:
     with ExitStack() as stack:
         with stopwatch.on(STARTING):
             bench = stack.enter_context(opened(request, catalog, progress))
+        if bench.counting and request.self_test:
+            raise InputError(f"--self-test: {bench.name} times nothing; it needs a GPU")
         compiler, limits = find_compiler(request.nvcc), None
         if not bench.counting:
-            part = request.only or request.filters or request.caches or request.quick
+            part = request.only or request.filters or request.caches or request.quick or request.self_test
             if not part and (expected := expected_text([suite.name for suite in suites])):
                 progress.say(expected)
             with stopwatch.on(LIMITS):
@@ -106,17 +110,20 @@ def run_suite(
     stopwatch: Stopwatch,
 ) -> Run:
     """Plan, build and measure one suite; every finished case is on disk before the next begins."""
+    from kernelbench.compare.self_test import self_test
     from kernelbench.measure.case import Settings
     from kernelbench.measure.rounds import QUICK, Precision
     from kernelbench.measure.timing import CACHES
 
     started = time.monotonic()
     plans = plan_suite(suite, catalog, bench.properties)
+    plans = tuple(with_twins(plan) for plan in plans) if request.self_test else plans
     state = environment.start_environment(suite, request.seed, request.arguments)
     state.update(
         device=dict(bench.environment()),
         limits=environment.limits_text(limits) if limits else {},
         implementations=environment.implementations_text(one.implementation for plan in plans for one in plan.planned),
+        **({"self_test": {"twins": twins_text(plans)}} if request.self_test else {}),
     )
     earlier = earlier_session(folder, state, resume=request.resume)
     state = resumed(earlier, state) if earlier else state
@@ -153,6 +160,9 @@ def run_suite(
     seconds = {what: round(taken, 2) for what, taken in stopwatch.lap().items()}
     state.update(finished=environment.now(), wall_s=round(time.monotonic() - started, 1), seconds=seconds)
     store.write_environment(state)
+    if request.self_test:
+        state["self_test"] |= self_test(read_run(folder))
+        store.write_environment(state)
     return read_run(folder)
 
 

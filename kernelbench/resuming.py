@@ -44,6 +44,8 @@ def _differences(earlier: Run, state: Mapping[str, Any]) -> Iterator[str]:
     for name in _SAME_TO_RESUME:
         if earlier.environment.get(name) != state.get(name):
             yield f"its {name} is {earlier.environment.get(name)!r}, now it is {state.get(name)!r}"
+    if bool(earlier.environment.get("self_test")) != bool(state.get("self_test")):
+        yield "one of both is a self-test, the other is none"
     now = state["device"]
     if earlier.device != now["name"]:
         yield f"it was measured on {earlier.device}, this is {now['name']}"

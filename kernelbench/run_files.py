@@ -172,6 +172,17 @@ _STEP: Check = lambda value: (  # noqa: E731
     and isinstance(value.get("parts"), list)
     and all(map(_PART, value["parts"]))
 )
+_COUNT: Check = lambda value: type(value) is int and value >= 0  # noqa: E731
+_LENGTH = _record(
+    from_s=_number, rows=_COUNT, to_s=lambda one: _number(one) and one > 0, within=_number, detectable=_number
+)
+_SELF_TEST = _record(
+    twins=_mapping_of(_text),
+    **dict.fromkeys(("rows", "same", "unsure", "false_verdicts"), _COUNT),
+    false_rows=_texts,
+    **dict.fromkeys(("drift", "drift_signed"), _number),
+    lengths=lambda value: isinstance(value, list) and all(map(_LENGTH, value)),
+)
 _KNOWN: Mapping[str, tuple[Check, str]] = {
     **dict.fromkeys(("kernelbench", "git_commit", "title", "baseline", "started", "finished"), (_text, "a text")),
     "suite": (is_suite_name, "the name of a suite"),
@@ -186,7 +197,7 @@ _KNOWN: Mapping[str, tuple[Check, str]] = {
     "limits": (_limits, "a mapping of names to seconds and rates above 0"),
     "implementations": (_mapping_of(_IMPLEMENTATION), "a mapping of names to summary, role, arithmetic, origin"),
     "builds": (_record(), "a mapping"),
-    "self_test": (_record(twins=_mapping_of(_text)), "a mapping, its twins names to names"),
+    "self_test": (_SELF_TEST, "a mapping: twins of names to names, counts, shares, and lengths with theirs"),
     "step": (_STEP, "a mapping with leaves_out and a list of parts"),
     "code": (_mapping_of(_mapping_of(_ENTRY)), "a mapping of binaries to entries to hash and instructions"),
 }

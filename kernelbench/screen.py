@@ -94,13 +94,17 @@ class ConsoleProgress:
 
 
 def show_run(answer: Answer, page: Path | None) -> None:
-    """Times, reasons, claims, and where everything lies."""
+    """Times, reasons, claims, and where everything lies; of a self-test what it found."""
+    from kernelbench.report import self_test
     from kernelbench.report.console import claims_table, limits_line, results_table
 
     out = console()
-    out.print(results_table(answer.run))
+    if test := self_test.found(answer.run):
+        out.print(self_test.table(test))
+    else:
+        out.print(results_table(answer.run))
     out.print(limits_line(answer.run))
-    if answer.verdicts:
+    if answer.verdicts and not test:
         out.print(claims_table(answer.verdicts))
     builds = answer.run.environment.get("builds", {})
     say(f"{builds.get('compiled', 0)} of {builds.get('binaries', 0)} binaries compiled in {builds.get('seconds', 0)} s")
@@ -111,6 +115,7 @@ def show_run(answer: Answer, page: Path | None) -> None:
 
 def show_comparison(answer: Answer, which: str, folder: Path, caches: Sequence[str], only: Sequence[str]) -> None:
     """Speed-ups of the chosen rows, the published ones beside them, and the claims."""
+    from kernelbench.report import self_test
     from kernelbench.report.console import claims_table, comparison_table, limits_line
 
     table = answer.comparison
@@ -123,6 +128,8 @@ def show_comparison(answer: Answer, which: str, folder: Path, caches: Sequence[s
     out.print(comparison_table(table[chosen], answer.run))
     if answer.verdicts:
         out.print(claims_table(answer.verdicts))
+    if test := self_test.found(answer.run):
+        _told("", "This run is a self-test, compared here without its twins.", *self_test.sentences(test))
     say(f"all rows: {folder / 'comparison.csv'}")
 
 

@@ -40,7 +40,10 @@ def _lower_rank(n: int, confidence: float) -> int:
 
 
 def ratio_interval(
-    numerator: Sequence[float], denominator: Sequence[float], confidence: float = 0.95, seed: int = 0
+    numerator: Sequence[float] | np.ndarray,
+    denominator: Sequence[float] | np.ndarray,
+    confidence: float = 0.95,
+    seed: int = 0,
 ) -> tuple[float, float, float]:
     """median(numerator) / median(denominator) with its percentile-bootstrap interval."""
     tops, bottoms = bootstrap_medians(numerator, 2 * seed), bootstrap_medians(denominator, 2 * seed + 1)

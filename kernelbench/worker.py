@@ -27,6 +27,7 @@ from kernelbench.errors import DeviceError, KernelbenchError, NoDevice
 from kernelbench.planning import CasePlan, Planned
 from kernelbench.records import Binary, DeviceProperties, Limits, Result
 from kernelbench.stopwatch import STARTING
+from kernelbench.twins import implementation
 
 if TYPE_CHECKING:
     from kernelbench.measure.case import Settings
@@ -237,7 +238,8 @@ def serve(pipe: Connection, pulse: Any, opener: Callable[[], Device], own: Seque
                 case, sent, inputs, settings = arguments
                 names[:] = [one[0] for one in sent]
                 found = catalog.implementations[case.operation]
-                plan = CasePlan(case, tuple(Planned(found[name], *rest) for name, *rest in sent), inputs)
+                planned = tuple(Planned(implementation(found, name), *rest) for name, *rest in sent)
+                plan = CasePlan(case, planned, inputs)
                 results = bench.run(plan, settings, _Teller(pipe))
                 outcomes = [(one.status, one.reason, one.check, one.measurements, one.counters) for one in results]
                 answer = (outcomes, bench.spent())

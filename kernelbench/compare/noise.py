@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernelbench.results import Run
+from kernelbench.twins import twins_of
 
 Key = tuple[str, str, str, str]  # case, implementation, cache, method
 Samples = Mapping[Key, np.ndarray]
@@ -47,9 +48,7 @@ class Floor:
 
 def floor_of(run: Run, samples: Samples) -> Floor:
     """From the run's own A/A rows; without such, from the first half of each row's samples against the second."""
-    test = run.environment.get("self_test")
-    twins = test.get("twins") if isinstance(test, Mapping) else None
-    pairs = _aa_pairs(samples, twins if isinstance(twins, Mapping) else {})
+    pairs = _aa_pairs(samples, twins_of(run))
     if pairs:
         return _floor(f"its {len(pairs)} A/A rows", pairs)
     halves = {

@@ -1,0 +1,96 @@
+"""What a self-test says of a machine: how often rows of the same code are told apart, how far times drift within a
+run, and how small a difference is found, by length of kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import expm1, inf, log
+from typing import Any
+
+import numpy as np
+
+from kernelbench import twins
+from kernelbench.compare import noise
+from kernelbench.compare.measured import CACHES, Measured, Ratio, Timed, speedup
+from kernelbench.results import Run
+
+LENGTHS_S = (0.0, 5e-6, 20e-6, 100e-6, 1e-3, inf)  # of kernels, between which noise differs in kind
+SHARE = 0.95
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row and its twin."""
+
+    name: str
+    ratio: Ratio
+    drifts: tuple[float, ...]  # of either, ln(second half / first half)
+
+    @property
+    def needed(self) -> tuple[float, float]:
+        """How large a difference must be, as ln, for the verdict to find it if it made this row slower, or faster."""
+        return self.ratio.band - log(self.ratio.low), self.ratio.band + log(self.ratio.high)
+
+
+def self_test(run: Run) -> dict[str, Any]:
+    """Figures of a run with twins, as environment.json keeps them under `self_test`.
+
+    A verdict is that of `compare --baseline` with the original as the baseline; each row of results.csv counts, so that
+    a kernel that is timed by two methods counts twice.
+    """
+    rows = list(_rows(run))
+    verdicts = [row.ratio.verdict for row in rows]
+    false = [row for row, verdict in zip(rows, verdicts, strict=True) if verdict in ("FASTER", "SLOWER")]
+    drifts = [drift for row in rows for drift in row.drifts]
+    return {
+        "rows": len(rows),
+        "same": verdicts.count("SAME"),
+        "unsure": verdicts.count("UNSURE"),
+        "false_verdicts": len(false),
+        "false_rows": [_text(row) for row in false],
+        "drift": expm1(float(np.median(np.abs(drifts)))) if drifts else None,
+        "drift_signed": expm1(float(np.median(drifts))) if drifts else None,
+        "lengths": [_length(rows, low, high) for low, high in pairwise(LENGTHS_S)],
+    }
+
+
+def _rows(run: Run) -> Iterator[Row]:
+    measured = Measured(run)
+    originals = {original: twin for twin, original in twins.twins_of(run).items()}
+    for case in measured.cases:
+        for name, twin in originals.items():
+            for cache in CACHES:
+                left, right = measured.times(case.key, name, cache), measured.times(case.key, twin, cache)
+                for method in left:
+                    if method in right:
+                        sides = left[method], right[method]
+                        drifts = tuple(drift for side in sides for drift in _drift(side))
+                        yield Row(f"{name} on {case.key}, {cache}, by {method}", speedup(*sides), drifts)
+
+
+def _drift(timed: Timed) -> Iterator[float]:
+    taken, half = timed.samples_s, len(timed.samples_s) // 2
+    if len(taken) >= noise.LEAST_SAMPLES:
+        yield log(np.median(taken[half:])) - log(np.median(taken[:half]))
+
+
+def _text(row: Row) -> str:
+    ratio = row.ratio
+    return f"{row.name}: {ratio.verdict}, {ratio.value:.4f} [{ratio.low:.4f}, {ratio.high:.4f}]"
+
+
+def _length(rows: Sequence[Row], low_s: float, high_s: float) -> dict[str, Any]:
+    """Of kernels of some length: within what SHARE of the A/A ratios stay, and from what difference on as many of the
+    rows would have got the verdict that it deserves, whichever of the two was the slower one."""
+    own = [row for row in rows if low_s <= row.ratio.baseline_s < high_s]
+    apart = [abs(log(row.ratio.value)) for row in own]
+    needed = [one for row in own for one in row.needed]
+    return {
+        "from_s": low_s,
+        "to_s": None if high_s == inf else high_s,
+        "rows": len(own),
+        "within": expm1(float(np.quantile(apart, SHARE))) if own else None,
+        "detectable": expm1(float(np.quantile(needed, SHARE))) if own else None,
+    }

@@ -1,0 +1,88 @@
+"""What a self-test found, in words and as a table, for terminal and page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from kernelbench.report import view
+from kernelbench.report.lists import new_table
+from kernelbench.units import time_text
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from kernelbench.results import Run
+
+HEADERS = ("kernels of", "rows", "95 % within", "found from")
+MEANING = (
+    "95 % within: how far most ratios of two rows of the same code are from 1. Found from: the smallest difference "
+    "that would get the verdict FASTER or SLOWER on 95 % of the rows."
+)
+
+
+def found(run: Run) -> Mapping[str, Any] | None:
+    """The figures of environment.json; None where the run is no self-test, or was stopped before it had any."""
+    test = run.environment.get("self_test") or {}
+    return test if test.get("rows") else None
+
+
+def sentences(test: Mapping[str, Any]) -> list[str]:
+    """The answer first."""
+    rows, false = test["rows"], test.get("false_verdicts") or 0
+    drift, signed = view.number(test.get("drift")), view.number(test.get("drift_signed"))
+    told = f"Of {rows} rows, each against a twin of itself, {false} {'is' if false == 1 else 'are'} falsely told apart"
+    lines = [f"{told} ({_percent(false / rows)}); {test.get('same')} are SAME, {test.get('unsure')} UNSURE."]
+    if drift is not None:
+        tail = "" if signed is None else f"; with its sign {_percent(signed, signed=True)}"
+        lines.append(
+            f"Drift from the first half of the rounds to the second: {_percent(drift)}, median over the rows{tail}."
+        )
+    return lines + [f"False: {view.text(one)}" for one in test.get("false_rows") or ()]
+
+
+def lengths(test: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """A line for each length of kernel, under HEADERS."""
+    return [
+        (_length_text(one), view.text(one.get("rows")), *(_percent(one.get(key)) for key in ("within", "detectable")))
+        for one in test.get("lengths") or ()
+    ]
+
+
+def section(run: Run) -> dict[str, Any] | None:
+    """For the page."""
+    test = found(run)
+    if test is None:
+        return None
+    return {"sentences": sentences(test), "headers": HEADERS, "rows": lengths(test), "meaning": MEANING}
+
+
+def table(test: Mapping[str, Any]) -> RenderableType:
+    """For the terminal."""
+    from rich.console import Group
+    from rich.text import Text
+
+    shown = new_table("Smallest difference that is found, by length of kernel")
+    for place, header in enumerate(HEADERS):
+        shown.add_column(header, justify="right" if place else "left")
+    for line in lengths(test):
+        shown.add_row(*line)
+    return Group(*(Text(line) for line in sentences(test)), Text(""), shown, Text(MEANING, "dim"))
+
+
+def _length_text(one: Mapping[str, Any]) -> str:
+    low, high = view.number(one.get("from_s")), view.number(one.get("to_s"))
+    if not low:
+        return f"under {_short(high)}"
+    return f"{_short(low)} to {_short(high)}" if high else f"{_short(low)} and more"
+
+
+def _short(seconds: float | None) -> str:
+    """`20 us`, of a length that is a round number."""
+    number, _, unit = time_text(seconds).partition(" ")
+    return f"{float(number):g} {unit}" if number else ""
+
+
+def _percent(share: Any, *, signed: bool = False) -> str:
+    value = view.number(share)
+    return "-" if value is None else f"{100 * value:{'+' if signed else ''}.2f} %"

@@ -1,0 +1,56 @@
+"""Twins of a self-test: every implementation once more under another name, in the same rounds.
+
+What a run shows between the two is noise: nothing else differs. Twins are rows and samples like others on disk, so
+that noise can be read from them; comparisons, charts and claims are made without them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from kernelbench.planning import CasePlan
+from kernelbench.records import Implementation
+from kernelbench.results import Run
+
+AGAIN = ".again"  # behind the name of the original; no kernel's own name has a dot
+
+
+def with_twins(plan: CasePlan) -> CasePlan:
+    """The case with a twin behind each implementation. What is known to be wrong needs none: it is never timed."""
+    planned = []
+    for one in plan.planned:
+        planned.append(one)
+        if one.implementation.role != "specimen":
+            twin = replace(one.implementation, name=one.implementation.name + AGAIN)
+            planned.append(replace(one, implementation=twin))
+    return replace(plan, planned=tuple(planned))
+
+
+def twins_text(plans: Iterable[CasePlan]) -> dict[str, str]:
+    """Originals by twin, as environment.json has them."""
+    names = dict.fromkeys(one.implementation.name for plan in plans for one in plan.planned)
+    return {name: name.removesuffix(AGAIN) for name in names if name.endswith(AGAIN)}
+
+
+def implementation(known: Mapping[str, Implementation], name: str) -> Implementation:
+    """An implementation, or the twin of one, by its name."""
+    return known[name] if name in known else replace(known[name.removesuffix(AGAIN)], name=name)
+
+
+def twins_of(run: Run) -> Mapping[str, str]:
+    """Originals by twin; empty for a run that is no self-test."""
+    test = run.environment.get("self_test") or {}
+    twins = test.get("twins") or {}
+    return {twin: original for twin, original in twins.items() if original not in twins}
+
+
+def without_twins(run: Run) -> Run:
+    """The run as it would be if it had not been a self-test; what that has found stays in its environment."""
+    twins = twins_of(run)
+    if not twins:
+        return run
+    left = replace(run, rows=run.rows[~run.rows["implementation"].isin(list(twins))].reset_index(drop=True))
+    samples = run.samples
+    left.__dict__["samples"] = samples[~samples["implementation"].isin(list(twins))]  # where the property keeps them
+    return left
