@@ -214,7 +214,11 @@ def pages(run: Path = RECORDED, results: Path = places.RECORDED) -> Mapping[Path
     measuring, explaining = ROOT / "docs" / "measuring.md", ROOT / "docs" / "explaining.md"
     simulator = ROOT / "docs" / "simulator.md"
     explanation = {"metrics": metrics_block(), "rules": rules_block()}
-    measurement = {"agreement": measured_blocks.agreement_block(), "sanitizer": measured_blocks.sanitizer_block()}
+    measurement = {
+        "agreement": measured_blocks.agreement_block(),
+        "wall": measured_blocks.wall_block(),
+        "sanitizer": measured_blocks.sanitizer_block(),
+    }
     simulation = {"hardware": measured_blocks.hardware_block(), "speed": measured_blocks.speed_block()}
     return {
         readme: with_blocks(readme.read_text(encoding="utf-8"), {**readme_blocks(run), "summary": summary}),

@@ -11,6 +11,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SIMULATOR = ROOT / "results" / "h200" / "simulator"  # what a GPU counted, see tests/gpu/ncu_agreement.py
 SPEED = ROOT / "docs" / "recorded" / "simulator_speed.json"  # from tests/simt/benchmark.py
 NVBENCH = ROOT / "results" / "h200" / "nvbench.json"  # kept by tests/gpu/test_nvbench.py
+WALL = NVBENCH.with_name("nvbench_wall.json")  # from the same call
 SANITIZER = ROOT / "results" / "h200" / "sanitizer.json"  # kept by tests/gpu/test_sanitizer.py
 
 
@@ -25,6 +26,24 @@ def agreement_block() -> str:
         shape = "x".join(map(str, row["shape"]))
         lines.append(f"| {row['implementation']} | {shape} | {theirs * 1e6:.2f} | {ours * 1e6:.2f} | {apart} |")
     return "\n".join(lines)
+
+
+def wall_block() -> str:
+    """The same kernels by NVBench as it comes and by the rounds of a case, with the time that either took."""
+    if not WALL.is_file():
+        return ""
+    rows = json.loads(WALL.read_text(encoding="utf-8"))
+    lines = [
+        "| kernel | shape | NVBench | samples | took | rounds | samples | took |",
+        "|---|---|--:|--:|--:|--:|--:|--:|",
+    ]
+    for row in rows:
+        cells = [row["implementation"], "x".join(map(str, row["shape"]))]
+        for who in ("nvbench", "ours"):
+            cells += [f"{row[f'{who}_s'] * 1e6:.2f} us", str(row[f"{who}_samples"]), f"{row[f'{who}_wall_s']:.2f} s"]
+        lines.append(f"| {' | '.join(cells)} |")
+    theirs, ours = (sum(row[f"{who}_wall_s"] for row in rows) for who in ("nvbench", "ours"))
+    return "\n".join([*lines, "", f"Together NVBench took {theirs:.1f} s and the rounds {ours:.1f} s."])
 
 
 def sanitizer_block() -> str:
