@@ -80,7 +80,9 @@ template <typename Function, typename Result, typename... Sources>
 __device__ __forceinline__ void stream_singly(Function function, long long first, long long end,
                                               Result* __restrict__ result, const Sources... sources) {
   constexpr int Together = 4;
+  // Neither loop is unrolled further: this path must not cost that of packs its registers, and so its resident blocks.
   long long i = first + threadIdx.x;
+#pragma unroll 1
   for (; i + (Together - 1) * BLOCK < end; i += Together * BLOCK) {
     Result held[Together];
 #pragma unroll
@@ -88,6 +90,7 @@ __device__ __forceinline__ void stream_singly(Function function, long long first
 #pragma unroll
     for (int k = 0; k < Together; ++k) result[i + k * BLOCK] = held[k];
   }
+#pragma unroll 1
   for (; i < end; i += BLOCK) result[i] = function(sources.single(i)...);
 }
 
@@ -113,6 +116,7 @@ __device__ __forceinline__ void map_streamed(Function function, long long elemen
     for (int k = 0; k < PACKS; ++k) store_once<HINT>(packs + k * BLOCK, held[k]);
   } else {  // the last tile: whole packs, then the elements that are left
     const int whole = static_cast<int>((end - first * Size) / Size);  // ranges [0, Tile)
+#pragma unroll 1
     for (int i = threadIdx.x; i < whole; i += BLOCK)
       store_once<HINT>(packs + i - threadIdx.x,
                        apply_pack<Size, Result>(function, sources.template pack<Size>(first + i)...));
