@@ -1,11 +1,11 @@
-// Two axes exchanged by tiles, with accesses of 16 bytes on both sides: blocks of Size x Size elements turn in registers,
-// and go through shared memory as packs, swizzled so that no two lanes meet in a bank.
+// Two axes exchanged by tiles, with accesses of 16 bytes on both sides: blocks of Size x Size elements turn in
+// registers, and go through shared memory as packs, swizzled so that no two lanes meet in a bank.
 //   x        T [.., rows at x_stride, .., columns next to each other]; read once
 //   y        T [.., columns at y_stride, .., rows next to each other]; must not overlap x; written once
 //   T        float, __half, __nv_bfloat16: moved as words of 4 or 2 bytes. Size = 16 / sizeof(T) elements of a pack
 //   e0..e3   extents of the other axes; px0.., py0..: how far apart in x and y neighbours along them are, in elements
 //   needs    rows, columns >= 1
-//   ACROSS   packs of a tile's row and of its column: 8 (128-byte lines) or 16; a tile has ACROSS * Size rows and columns
+//   ACROSS   packs of a tile's row and column: 8 (128-byte lines) or 16; it has ACROSS * Size rows and as many columns
 //   BAND     tiles: tiles are numbered column by column within bands of so many rows of tiles; 0: row by row
 //   HINT     of common/streamed.cuh
 //   launch   a block a tile: grid others * ceil(rows / tile) * ceil(columns / tile), block ACROSS * ACROSS;
@@ -72,7 +72,7 @@ __device__ __forceinline__ void turn_packs(const T* __restrict__ x, T* __restric
   }
 
   // The slot of column c and of the rows' pack p is c * ACROSS + (p ^ c / Size): of a quarter of a warp, which goes
-  // at once, lanes differ in c / Size when they write and in p when they read, so that their slots are of 8 banks' groups.
+  // at once, lanes differ in c / Size when they write and in p when they read, so that they meet in no bank.
 #pragma unroll
   for (int j = 0; j < Size; ++j) {
     Packed to;

@@ -6,9 +6,9 @@
 //   BLOCK      threads of a block; PACKS: packs of 16 bytes that a thread makes; HINT: of common/streamed.cuh
 //   launch     grid ceil(elements / (BLOCK * PACKS * 16)), block BLOCK; no shared memory
 //   moves      nothing in, a byte an element out
-// Of a generator's 20 products two are of 0 and one is the same for all counters. What bounds it is not memory but the
-// other 17 and as many three-way xors, for 4 bytes. A mask that does not begin at a multiple of 16 bytes is written byte
-// by byte.   Origin: written here.
+// Of a generator's 20 products one is of 0 and one is the same for all counters. What bounds it is not memory but the
+// other 18 and as many three-way xors, for 4 bytes. A mask that does not begin at a multiple of 16 bytes is written
+// byte by byte.   Origin: written here.
 #include "common/streamed.cuh"
 
 constexpr unsigned MULTIPLIER_0 = 0xD2511F53u, MULTIPLIER_1 = 0xCD9E8D57u;

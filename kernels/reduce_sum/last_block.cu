@@ -9,13 +9,13 @@
 //   FINISH   1: as above. 0: the sums are left, for a second launch of one block
 //   launch   grid any, block BLOCK; no dynamic shared memory
 //   moves    D in
-//   The same bits on every run: which block is last decides who adds, not what is added in which order.
+//   The same bits on every run: which block is last decides who adds, not in which order.
 //   Origin: written here.
 #include "common/reduce.cuh"
 #include "common/streamed.cuh"
 
-// Blocks of this launch that have left their sum. 0 before the first launch, and again after each: atomicInc begins anew
-// once all have counted, so no launch is needed to clear it. Launches at the same time would count on each other.
+// Blocks of this launch that have left their sum. 0 before the first launch, and again after each: atomicInc begins
+// anew once all have counted, so no launch is needed to clear it. Two launches at the same time would count together.
 __device__ unsigned finished;
 
 constexpr int CHAINS = 4;  // independent sums of a thread

@@ -1,4 +1,4 @@
-// Relu with a mask of one bit an element, by packs: a warp takes a tile of neighbouring packs and writes its words at once.
+// Relu with a mask of one bit an element: a warp takes a tile of neighbouring packs and writes its words at once.
 //   x        T [elements], of T's own alignment; read once
 //   y        T [elements]: x where x > 0, else 0; must not overlap x; written once
 //   mask     words [ceil(elements / 32)], a bit set where x > 0, the rest 0; written once

@@ -1,4 +1,4 @@
-"""Element-wise kernels that give each block one tile: their plans, and that they are right at any length and address."""
+"""Element-wise kernels that give each block one tile: their plans, and every element at any length and address."""
 
 from __future__ import annotations
 
