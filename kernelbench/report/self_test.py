@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from kernelbench.report import view
 from kernelbench.report.lists import new_table
-from kernelbench.units import time_text
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -62,7 +61,7 @@ def table(test: Mapping[str, Any]) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
-    shown = new_table("Smallest difference that is found, by length of kernel")
+    shown = new_table("Smallest difference found, by length of kernel")
     for place, header in enumerate(HEADERS):
         shown.add_column(header, justify="right" if place else "left")
     for line in lengths(test):
@@ -78,9 +77,10 @@ def _length_text(one: Mapping[str, Any]) -> str:
 
 
 def _short(seconds: float | None) -> str:
-    """`20 us`, of a length that is a round number."""
-    number, _, unit = time_text(seconds).partition(" ")
-    return f"{float(number):g} {unit}" if number else ""
+    """`20 us`, `1 ms`, of a length that is a round number."""
+    if seconds is None:
+        return ""
+    return f"{1e3 * seconds:g} ms" if seconds >= 1e-3 else f"{1e6 * seconds:g} us"
 
 
 def _percent(share: Any, *, signed: bool = False) -> str:

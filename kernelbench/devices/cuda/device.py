@@ -237,6 +237,7 @@ class CudaDevice:
             "peak_bytes_per_s": own.peak_bytes_per_s,
             "cuda_driver": _version_text(runtime.driverGetVersion()),
             "cuda_runtime": _version_text(runtime.runtimeGetVersion()),
+            "resolution_s": self.clock.resolution_s,
             "launch_chain_s": self._chain_s,
             "launch_chains_tried_s": self._contexts.tried_s if self._contexts else (),
             **(self._nvml.environment() if self._nvml else {}),
