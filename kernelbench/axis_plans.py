@@ -25,6 +25,7 @@ CONTIGUOUS_BYTES = 256  # rows shorter than two lines are not cut into strips
 WIDENED = 4096  # elements of a strip of few rows, which is wider in their place
 MAX_UNIT = 256  # packs of a strip's row, at most
 SINGLE_COLUMNS = 32  # of a strip whose rows no pack fits: a warp's lanes lie beside each other
+SINGLE_RESIDENT = 2  # blocks: an element a register leaves room for twice as many as packs of 16 bytes do
 SMALL_BLOCK = 256  # threads of a block that covers several slabs
 SMALL_BYTES = 1024  # of a slab, below which lanes on one slab's packs would not fill a line of the caches
 SMALL_TILE_BYTES = 16 * 1024
@@ -46,17 +47,24 @@ class Tile:
     packs: int  # of a thread
     threads: int  # of a slab
     slabs: int  # of a block
+    reads: int = 1
+
+    @property
+    def cluster(self) -> int:
+        """Blocks that exchange what they know of their columns; parts of two reads meet in memory."""
+        return self.parts if self.reads == 1 else 1
 
     @property
     def shared_bytes(self) -> int:
-        """Pairs of floats: of each thread's columns, of the threads that join a column, of columns and their results.
+        """Pairs of floats: of each thread's columns, of the threads that join a column, of the blocks of a cluster, and
+        results.
 
         None where a column is a single thread's.
         """
         if self.parts == 1 and self.threads * self.per_pack == self.width:
             return 0
         ways = max(1, self.threads // self.width)
-        return 8 * self.slabs * (self.threads * self.per_pack + (ways + 2) * self.width)
+        return 8 * self.slabs * (self.threads * self.per_pack + (ways + self.cluster + 1) * self.width)
 
 
 @dataclass(frozen=True)
@@ -136,13 +144,11 @@ def two_read_tile(case: Case) -> Tile:
         while rows and (tile := tile_of(cut, min(rows, dim), 1)) is None:
             rows //= 2
         if rows and tile is not None:
-            return replace(tile, parts=-(-dim // tile.rows), slabs=1)
+            return replace(tile, parts=-(-dim // tile.rows), slabs=1, reads=2)
     raise Unsupported(f"inner must be at least 2, got {inner}")
 
 
-def tile_plan(
-    operation: str, case: Case, device: DeviceProperties, tile: Tile, reads: int, **options: int
-) -> LaunchPlan:
+def tile_plan(operation: str, case: Case, device: DeviceProperties, tile: Tile, **options: int) -> LaunchPlan:
     """The launches of a tile: one if each element is read once, else sums of the parts, their joining, and results.
 
     `options` are defines of the kernel other than those of the tile: LOADS, STORES, EX2, BLOCKS, THREADS.
@@ -154,6 +160,8 @@ def tile_plan(
         raise Unsupported(f"blocks must be at most {device.max_grid[0]}, got {blocks}")
     name = f"{operation}_one_read_axis"
     bound, resident = BOUNDS[tile.packs]
+    if tile.layout == "single":
+        resident = SINGLE_RESIDENT
 
     def launch(step: int, pairs: str) -> Launch:
         values = (Scalar("int64", outer), Scalar("int32", dim), Scalar("int64", inner))
@@ -167,9 +175,9 @@ def tile_plan(
         )
 
     defines = {"PACKS": tile.packs, "THREADS": bound, "BLOCKS": resident, "LOADS": 0, "STORES": 0, "EX2": 0}
-    defines |= {"CLUSTER": tile.parts if reads == 1 else 1} | options
+    defines |= {"CLUSTER": tile.cluster} | options
     reason = f"{tile.rows} rows of {tile.width} columns a block, {tile.packs} packs a thread"
-    if reads == 1:
+    if tile.reads == 1:
         reasons = [reason, f"{tile.parts} blocks share dim" if tile.parts > 1 else f"{tile.slabs} slabs a block"]
         return LaunchPlan((launch(ALL, "partials"),), tuple(defines.items()), (("partials", 8),), tuple(reasons))
     groups = -(-inner // JOIN_COLUMNS) * outer
@@ -231,5 +239,5 @@ def axis_plan(operation: str, case: Case, device: DeviceProperties) -> LaunchPla
         return small_plan(operation, case, device)
     tile = one_read_tile(case, device)
     if tile is not None:
-        return tile_plan(operation, case, device, tile, 1)
-    return tile_plan(operation, case, device, two_read_tile(case), 2)
+        return tile_plan(operation, case, device, tile)
+    return tile_plan(operation, case, device, two_read_tile(case))

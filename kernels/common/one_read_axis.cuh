@@ -70,7 +70,7 @@ __device__ __forceinline__ float2 join_pairs(Get get, int first, int last, int s
   for (int i = first; i < last; i += stride) maximum = fmaxf(maximum, get(i).x);
   const float base = finite_base(maximum);
   float sum = 0.0f;
-#pragma unroll 4
+#pragma unroll 2
   for (int i = first; i < last; i += stride) {
     const float2 pair = get(i);
     sum += pair.y * expf(finite_base(pair.x) - base);
@@ -161,16 +161,28 @@ struct Places {
   __device__ __forceinline__ int at(int k) const { return place + k * place_stride; }
 };
 
+// To every block of the cluster, at the same place of its shared memory.
+__device__ __forceinline__ void give(float2* pairs, int at, float2 pair) {
+#if CLUSTER > 1
+  auto cluster = cooperative_groups::this_cluster();
+#pragma unroll 1  // else the addresses in all blocks take registers that packs need
+  for (int rank = 0; rank < CLUSTER; ++rank) cluster.map_shared_rank(pairs, rank)[at] = pair;
+#endif
+}
+
 // ---- The tile ----
 
 // Whole: the tile and each of its rows begin at a multiple of V, or the tile is contiguous and does.
 // Ragged: a contiguous tile that begins and ends anywhere; packs are aligned and the first and last are cut.
 // `width` divides threads * V, so that a thread's packs have the same columns.
-//   shared  for each slab of the block threads * V + ways * width + 2 * width pairs, ways = max(1, threads / width)
+//   shared  for each slab of the block threads * V + (ways + CLUSTER + 1) * width pairs, ways = max(1, threads / width)
 template <typename Result, typename T, int V, bool Ragged>
 __device__ __forceinline__ void one_read_axis(const T* __restrict__ x, T* __restrict__ y, float2* partials,
                                               AxisView view) {
   extern __shared__ float2 shared_pairs[];
+#if CLUSTER > 1
+  cooperative_groups::this_cluster().barrier_arrive();  // this block is there, and its shared memory to be written to
+#endif
   const int thread = threadIdx.x;  // ranges [0, threads), of a slab
   const int threads = blockDim.x;
   const int width = view.width;
@@ -249,10 +261,10 @@ __device__ __forceinline__ void one_read_axis(const T* __restrict__ x, T* __rest
   } else {
     const int slots = threads * V;  // slot s has column s % width, counted from the first aligned pack
     const int ways = max(1, threads / width);  // threads that join a column's slots, each a share of them
-    float2* of_slots = shared_pairs + threadIdx.y * (slots + (ways + 2) * width);
+    float2* of_slots = shared_pairs + threadIdx.y * (slots + (ways + CLUSTER + 1) * width);
     float2* of_ways = of_slots + slots;
-    float2* of_columns = of_ways + ways * width;
-    float2* results = of_columns + width;
+    float2* of_ranks = of_ways + ways * width;  // [CLUSTER, width], by column
+    float2* results = of_ranks + CLUSTER * width;
     const auto column_of = [=](int slot) { return Ragged ? (slot + V * width - phase) % width : slot; };
 
     if (view.step != FINISH) {
@@ -264,6 +276,10 @@ __device__ __forceinline__ void one_read_axis(const T* __restrict__ x, T* __rest
       __syncthreads();  // all shares are joined before the columns are
     }
 
+#if CLUSTER > 1
+    auto cluster = cooperative_groups::this_cluster();
+    cluster.barrier_wait();  // all blocks are there
+#endif
     for (int slot = thread; slot < width; slot += threads) {
       const long long column = static_cast<long long>(strip) * width + column_of(slot);
       const bool exists = slab < view.outer && column < view.inner;
@@ -276,7 +292,7 @@ __device__ __forceinline__ void one_read_axis(const T* __restrict__ x, T* __rest
       if (view.step == SUMS) {
         if (exists) partials[(slab * view.parts + part) * view.inner + column] = pair;
       } else if (CLUSTER > 1) {
-        of_columns[column_of(slot)] = pair;
+        give(of_ranks, part * width + column_of(slot), pair);
       } else {
         results[slot] = Result::finish(pair);
       }
@@ -284,22 +300,10 @@ __device__ __forceinline__ void one_read_axis(const T* __restrict__ x, T* __rest
     if (view.step == SUMS) return;
 
 #if CLUSTER > 1
-    auto cluster = cooperative_groups::this_cluster();
-    cluster.sync();  // every block's columns are there
-    for (int slot = thread; slot < width; slot += threads) {
-      const int column = column_of(slot);
-      float2 pairs[CLUSTER];
-#pragma unroll
-      for (int rank = 0; rank < CLUSTER; ++rank) pairs[rank] = cluster.map_shared_rank(of_columns, rank)[column];
-      float maximum = MaxOp::identity(), sum = 0.0f;
-#pragma unroll
-      for (int rank = 0; rank < CLUSTER; ++rank) maximum = fmaxf(maximum, pairs[rank].x);
-      const float base = finite_base(maximum);
-#pragma unroll
-      for (int rank = 0; rank < CLUSTER; ++rank) sum += pairs[rank].y * expf(finite_base(pairs[rank].x) - base);
-      results[slot] = Result::finish({maximum, sum});
-    }
-    cluster.barrier_arrive();  // this block has read the others
+    cluster.sync();  // every block has given its columns to all; nobody writes to another's shared memory any more
+    for (int slot = thread; slot < width; slot += threads)
+      results[slot] = Result::finish(
+          join_pairs([=](int at) { return of_ranks[at]; }, column_of(slot), CLUSTER * width, width));
 #endif
     __syncthreads();  // the results are written
     int slot = thread * V % width;
@@ -328,9 +332,6 @@ __device__ __forceinline__ void one_read_axis(const T* __restrict__ x, T* __rest
         if (inside(k, i)) to[i] = held[k].bits(i);
     }
   }
-#if CLUSTER > 1
-  cooperative_groups::this_cluster().barrier_wait();  // no block ends while another reads its shared memory
-#endif
 }
 
 // joined[slab, column] = all parts of partials[slab, part, column]; sums relative to the maximum. Between two reads.
