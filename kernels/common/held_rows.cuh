@@ -140,8 +140,7 @@ __device__ __forceinline__ void held_rows(const T* __restrict__ x, T* __restrict
     for (int k = 0; k < Packs; ++k) {
       const int column = (k * Step + own) * N - shift[r];
       if (Masked && (column < 0 || column + N > columns)) held[r][k] = masked<T>(held[r][k], column, columns);
-#pragma unroll
-      for (int i = 0; i < N; ++i) max[r] = MaxOp::apply(max[r], element_of<T>(held[r][k], i));
+      max[r] = MaxOp::apply(max[r], max_of<T>(held[r][k]));
     }
   }
   if constexpr (SharedPacks > 0) await_copies();
@@ -151,8 +150,7 @@ __device__ __forceinline__ void held_rows(const T* __restrict__ x, T* __restrict
     const int column = ((Packs + k) * Step + own) * N - shift[0];
     if (Masked && (column < 0 || column + N > columns)) *slot = masked<T>(*slot, column, columns);
     const uint4 pack = *slot;
-#pragma unroll
-    for (int i = 0; i < N; ++i) max[0] = MaxOp::apply(max[0], element_of<T>(pack, i));
+    max[0] = MaxOp::apply(max[0], max_of<T>(pack));
   }
 #pragma unroll
   for (int r = 0; r < Rows; ++r) max[r] = warp_all_reduce<MaxOp, Lanes>(max[r]);
@@ -163,13 +161,16 @@ __device__ __forceinline__ void held_rows(const T* __restrict__ x, T* __restrict
     const float base = Many ? base_of(max[r]) : max[r];
     sum[r] = 0.0f;
 #pragma unroll
-    for (int k = 0; k < Packs; ++k)
+    for (int k = 0; k < Packs; ++k) {
+      float pack_sum = 0.0f;  // first by packs: they do not wait for one another
 #pragma unroll
       for (int i = 0; i < N; ++i) {
         const float power = power_of<Fast, T>(element_of<T>(held[r][k], i) - base);
         if constexpr (Powers) kept[r][k][i] = power;
-        sum[r] += power;
+        pack_sum += power;
       }
+      sum[r] += pack_sum;
+    }
 #pragma unroll 1
     for (int k = 0; k < SharedPacks; ++k) {
       const uint4 pack = slots[k * blockDim.x + threadIdx.x];

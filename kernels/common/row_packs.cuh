@@ -29,6 +29,15 @@ __device__ __forceinline__ float element_of(const uint4& pack, int i) {
   }
 }
 
+// The largest element of a pack. A NaN may come out, and is dropped by the next fmaxf with a number.
+template <typename T>
+__device__ __forceinline__ float max_of(const uint4& pack) {
+  float max = element_of<T>(pack, 0);
+#pragma unroll
+  for (int i = 1; i < PER_PACK<T>; ++i) max = fmaxf(max, element_of<T>(pack, i));
+  return max;
+}
+
 template <typename T>
 __device__ __forceinline__ unsigned bits_of(T value) {
   if constexpr (sizeof(T) == 4) return __float_as_uint(value);
@@ -111,13 +120,13 @@ __device__ __forceinline__ uint4 masked(const uint4& held, int column, int colum
 // Stores a pack into a row: whole where it lies in it and `packed`, else element by element.
 template <int Hint, bool Masked, typename T>
 __device__ __forceinline__ void store_pack(T* row, int column, int columns, bool packed, const float* values) {
-  if (!Masked || (packed && column >= 0 && column + PER_PACK<T> <= columns)) {
-    store_once<Hint>(row + column, pack_of<T>(values));
-    return;
-  }
+  if (Masked && !(packed && column >= 0 && column + PER_PACK<T> <= columns)) {
 #pragma unroll
-  for (int i = 0; i < PER_PACK<T>; ++i)
-    if (column + i >= 0 && column + i < columns) row[column + i] = from_float<T>(values[i]);
+    for (int i = 0; i < PER_PACK<T>; ++i)
+      if (column + i >= 0 && column + i < columns) row[column + i] = from_float<T>(values[i]);
+  } else {
+    store_once<Hint>(row + column, pack_of<T>(values));
+  }
 }
 
 // 16 bytes into shared memory, in flight until await_copies(); both places at multiples of 16 bytes.
