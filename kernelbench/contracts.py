@@ -105,7 +105,8 @@ class Device(Protocol):
         """Load, allocate scratch, bind arguments. Raises DeviceError, MissingLibrary or Unsupported."""
 
     def conditions(self) -> Mapping[str, Any]:
-        """sm_clock_hz, power_w, temperature_c, throttle, as NVML says now; missing where it does not."""
+        """sm_clock_hz, power_w, temperature_c, throttle ('' or reasons, separated by ", ") and others (how many other
+        processes may be using it), as NVML says now; missing where it does not."""
 
     def environment(self) -> Mapping[str, Any]:
         """Driver, CUDA, CuPy, clocks and so on for environment.json."""

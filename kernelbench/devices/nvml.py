@@ -1,9 +1,12 @@
-"""What the driver says of a GPU's state: clocks, power, temperature, throttle reasons. Only reads."""
+"""What the driver says of a GPU's state: clocks, power, temperature, throttle reasons, processes. Only reads."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from typing import Any
+
+from kernelbench.devices.neighbours import Neighbours
 
 # Reasons that lower the clock under load, and how to call them; idle and user settings are not throttling.
 _THROTTLE_REASONS = {
@@ -16,7 +19,10 @@ _THROTTLE_REASONS = {
 
 
 class Nvml:
-    """One GPU seen through NVML, found by its PCI bus id. Every reading that fails is left out."""
+    """One GPU seen through NVML, found by its PCI bus id. Every reading that fails is left out.
+
+    To be made before this process has a context on the GPU; see Neighbours.
+    """
 
     def __init__(self, pci_bus_id: str) -> None:
         import pynvml
@@ -24,20 +30,25 @@ class Nvml:
         self._nvml = pynvml
         pynvml.nvmlInit()
         self._handle = pynvml.nvmlDeviceGetHandleByPciBusId(pci_bus_id.encode())
+        self._named_us = 0  # until when processes were named as busy, by NVML's time
+        self._neighbours = Neighbours(self._read({"processes": self._processes}).get("processes", ()), time.monotonic())
 
     def conditions(self) -> Mapping[str, Any]:
-        """sm_clock_hz, power_w, temperature_c, throttle ('' for none)."""
+        """sm_clock_hz, power_w, temperature_c, throttle ('' for none), others: how many other processes may be using
+        the GPU."""
         nvml, handle = self._nvml, self._handle
         readings = {
             "sm_clock_hz": lambda: nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_SM) * 1e6,
             "power_w": lambda: nvml.nvmlDeviceGetPowerUsage(handle) / 1000,
             "temperature_c": lambda: float(nvml.nvmlDeviceGetTemperature(handle, nvml.NVML_TEMPERATURE_GPU)),
             "throttle": self._throttle,
+            "others": lambda: self._look().at_work(time.monotonic()),
         }
-        return self._read(readings)
+        values = self._read(readings)
+        return values if self._neighbours.visible else {name: values[name] for name in values if name != "others"}
 
     def environment(self) -> Mapping[str, Any]:
-        """uuid, driver, sm_clock_max_hz, memory_clock_hz, power_limit_w."""
+        """uuid, driver, sm_clock_max_hz, memory_clock_hz, power_limit_w, other_processes (on the GPU, busy or not)."""
         nvml, handle = self._nvml, self._handle
         readings = {
             "uuid": lambda: nvml.nvmlDeviceGetUUID(handle),
@@ -45,6 +56,7 @@ class Nvml:
             "sm_clock_max_hz": lambda: nvml.nvmlDeviceGetMaxClockInfo(handle, nvml.NVML_CLOCK_SM) * 1e6,
             "memory_clock_hz": lambda: nvml.nvmlDeviceGetMaxClockInfo(handle, nvml.NVML_CLOCK_MEM) * 1e6,
             "power_limit_w": lambda: nvml.nvmlDeviceGetEnforcedPowerLimit(handle) / 1000,
+            "other_processes": self._other_processes,
         }
         return self._read(readings)
 
@@ -53,6 +65,33 @@ class Nvml:
         bits = nvml.nvmlDeviceGetCurrentClocksThrottleReasons(self._handle)
         names = [text for name, text in _THROTTLE_REASONS.items() if bits & getattr(nvml, name, 0)]
         return ", ".join(names)
+
+    def _other_processes(self) -> str:
+        seen = self._look()
+        return str(seen.count) if seen.visible else "not visible"
+
+    def _look(self) -> Neighbours:
+        self._neighbours.look(self._processes(), self._busy(), time.monotonic())
+        return self._neighbours
+
+    def _processes(self) -> set[int]:
+        """Those with a context on the GPU."""
+        nvml = self._nvml
+        found = {one.pid for one in nvml.nvmlDeviceGetComputeRunningProcesses(self._handle)}
+        try:
+            return found | {one.pid for one in nvml.nvmlDeviceGetGraphicsRunningProcesses(self._handle)}
+        except nvml.NVMLError:
+            return found  # of a GPU without graphics
+
+    def _busy(self) -> set[int]:
+        """Those that have used the GPU since the last call; none where NVML does not say."""
+        try:
+            named = self._nvml.nvmlDeviceGetProcessUtilization(self._handle, self._named_us)
+        except self._nvml.NVMLError:  # also where nobody did
+            return set()
+        new = [one for one in named if one.timeStamp > self._named_us]
+        self._named_us = max((one.timeStamp for one in new), default=self._named_us)
+        return {one.pid for one in new if one.smUtil}
 
     def _read(self, readings: Mapping[str, Any]) -> Mapping[str, Any]:
         values = {}

@@ -50,7 +50,8 @@ class CudaDevice:
     """One GPU; see contracts.Device."""
 
     def __init__(self, number: int) -> None:
-        self._contexts = choose_context(existing(number))
+        self._nvml = _nvml(runtime.deviceGetPCIBusId(existing(number)))
+        self._contexts = choose_context(number)
         self._device = cupy.cuda.Device(number)
         self._device.use()
         self.properties = properties_of(number)
@@ -58,7 +59,6 @@ class CudaDevice:
         self.xp = cupy
         self.stream, self._chain_s = _cheapest_stream()
         self.stream.use()
-        self._nvml = _nvml(self._device.pci_bus_id)
         self._modules: dict[str, Any] = {}
         self._pools: dict[int, Any] = {}  # by id of the arrays that they belong to
         self._scratch: dict[int, Any] = {}  # by id of the arrays that it belongs to
