@@ -1,0 +1,126 @@
+"""Every kernel on every distribution of its operation's inputs, and on infinities and NaN, by the simulator: it is
+right, or says in its deviations why not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from kernelbench import dtypes
+from kernelbench.build import find_compiler
+from kernelbench.building import built
+from kernelbench.catalog import load_catalog
+from kernelbench.devices.simulated import SimulatedDevice
+from kernelbench.distributions import DISTRIBUTIONS
+from kernelbench.errors import NoCompiler
+from kernelbench.measure.case import CaseRun, Settings
+from kernelbench.planning import CasePlan, plan_case
+from kernelbench.records import Arrays, ArraySpec, Case, Implementation, Result
+from tests.gpu import shapes
+from tests.gpu.conftest import Silent
+
+pytestmark = pytest.mark.nvcc
+
+CATALOG = load_catalog()
+OPERATIONS = sorted(CATALOG.operations)
+ROUNDED = ("large", "masked")  # what the narrow types are run on besides
+SPECIAL = {"nan": np.nan, "inf": np.inf, "-inf": -np.inf}
+EVERY = 97  # elements between two that are planted: some rows have several, most have none
+
+
+class Planting(SimulatedDevice):
+    """Plants a value among the inputs; None for none."""
+
+    value: float | None = None
+
+    def fill(self, arrays: Arrays, specs: Sequence[ArraySpec], seed: int) -> None:
+        super().fill(arrays, specs, seed)
+        for spec in specs:
+            if self.value is not None and spec.role == "input" and spec.fill == "normal":
+                planted = dtypes.narrow(np, np.array([self.value], np.float32), spec.dtype)
+                self.materialise(arrays[spec.name]).reshape(-1)[5::EVERY] = planted
+
+
+@pytest.fixture(scope="module")
+def device() -> Planting:
+    made = Planting("h200")
+    made.prepare()
+    return made
+
+
+def cases_of(operation: str) -> list[Case]:
+    """Small ones, on which packs end within a row and beyond its end."""
+    return [case for case in shapes.unaligned_cases() if case.operation == operation and case.dtype != "bfloat16"]
+
+
+def ran(device: Planting, operation: str, inputs: Sequence[str], kernels: Sequence[Implementation]) -> Iterator[Result]:
+    """Results of all cases, each with all of these distributions."""
+    own = CATALOG.operations[operation]
+    cases = [replace(case, inputs=name) for case in cases_of(operation) for name in inputs if not own.refusal(name)]
+    cases = [case for case in cases if case.dtype in ("float32", "int8") or case.inputs in ROUNDED]
+    plans = [CasePlan(case, tuple(plan_case(case, own, one, device.properties) for one in kernels)) for case in cases]
+    try:
+        compiler = find_compiler()
+    except NoCompiler as error:
+        pytest.skip(str(error).splitlines()[0])
+    for plan in built(plans, compiler, device.properties.architecture, Silent())[0]:
+        yield from CaseRun(device, own, plan).run(Settings(seed=7))
+
+
+def kernels_of(operation: str) -> list[Implementation]:
+    return [one for one in CATALOG.implementations[operation].values() if one.plan is not None]
+
+
+def wrong_ones(results: Iterator[Result]) -> list[str]:
+    found = list(results)
+    assert found
+    return [
+        f"{one.implementation.name} on {one.case.key}: {one.reason}"
+        for one in found
+        if one.status not in ("ok", "unsupported")
+    ]
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_right_on_every_distribution_or_the_deviation_is_stated(device: Planting, operation: str) -> None:
+    assert wrong_ones(ran(device, operation, tuple(DISTRIBUTIONS), kernels_of(operation))) == []
+
+
+@pytest.mark.parametrize("value", SPECIAL)
+@pytest.mark.parametrize("operation", [name for name in OPERATIONS if CATALOG.operations[name].special])
+def test_right_where_an_element_is_no_number_or_the_deviation_is_stated(
+    device: Planting, operation: str, value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(device, "value", SPECIAL[value])
+    chosen = [one for one in kernels_of(operation) if not one.deviation(value)]
+    assert wrong_ones(ran(device, operation, ("normal",), chosen)) == []
+
+
+STATED = [
+    pytest.param(one, deviation.inputs, id=f"{operation} {one.name} {deviation.inputs}")
+    for operation in OPERATIONS
+    for one in kernels_of(operation)
+    for deviation in one.deviations
+]
+
+
+def test_deviations_are_of_what_there_is() -> None:
+    assert STATED
+    for parameter in STATED:
+        implementation, inputs = parameter.values
+        assert inputs in {*DISTRIBUTIONS, *SPECIAL}
+        assert implementation.origin.differs, "stated in the origin as well"
+
+
+@pytest.mark.parametrize(("implementation", "inputs"), STATED)
+def test_what_states_a_deviation_deviates(
+    device: Planting, implementation: Implementation, inputs: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, drawn = implementation.operation, (inputs if inputs in DISTRIBUTIONS else "normal",)
+    if inputs in DISTRIBUTIONS:
+        assert {one.status for one in ran(device, name, drawn, [implementation])} == {"unsupported"}
+    monkeypatch.setattr(device, "value", SPECIAL.get(inputs))
+    assert wrong_ones(ran(device, name, drawn, [replace(implementation, deviations=())])) != []
