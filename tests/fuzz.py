@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import csv
+import functools
 import gzip
 import io
 import json
@@ -26,7 +27,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
+import jinja2
 import yaml
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
@@ -34,17 +37,18 @@ from rich.text import Text
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from kernelbench import answers, columns, places
+from kernelbench import answers, columns, compare, places
 from kernelbench.catalog import load_catalog
 from kernelbench.compare import computed_flags, figures_table, judge, read_ledger
 from kernelbench.compare.runs import compare_runs
+from kernelbench.counted import counted_of_run
 from kernelbench.errors import InputError, KernelbenchError
 from kernelbench.report import changes_text
 from kernelbench.report.changes_table import changes_table
 from kernelbench.report.console import claims_table, comparison_table, limits_line, results_table
 from kernelbench.report.html import render
 from kernelbench.report.sources import Published
-from kernelbench.results import ENVIRONMENT_FILE, RESULTS_FILE, SAMPLES_FILE, read_run
+from kernelbench.results import ENVIRONMENT_FILE, RESULTS_FILE, SAMPLES_FILE, Run, read_run
 from kernelbench.screen import console
 from kernelbench.suite import read_suite, select_cases, select_implementations
 
@@ -65,6 +69,9 @@ SPICE = (
     "---", "...", "1:1:1:1", "0b1", "0x1f", "0o7", "1_0", "2001-99-99", ".inf", ".nan", "~", "=", "!!binary x", "\t",
     "\x85",
 )  # fmt: skip
+
+# libyaml's are several times as fast, where it is there.
+LOADER, DUMPER = (getattr(yaml, f"CSafe{name}", getattr(yaml, f"Safe{name}")) for name in ("Loader", "Dumper"))
 
 scalars = (
     st.none() | st.booleans() | st.integers(-3, 70) | st.integers() | st.floats() | st.sampled_from((*EVIL, *SPICE))
@@ -121,7 +128,10 @@ def changed_text(text: str, wanted: list[tuple[int, int, str]]) -> bytes:
 
 
 def as_yaml(tree: Any) -> str:
-    return str(yaml.safe_dump(tree, allow_unicode=True))
+    try:
+        return str(yaml.dump(tree, Dumper=DUMPER, allow_unicode=True))
+    except UnicodeEncodeError:  # of half a surrogate pair, which libyaml cannot write
+        return str(yaml.safe_dump(tree, allow_unicode=True))
 
 
 # ---- Readers --------------------------------------------------------------------------------------
@@ -133,7 +143,7 @@ class Suites:
         self.catalog = load_catalog(specimens=True)
         self.claims = read_ledger(places.LEDGER)
         texts = [path.read_text() for path in sorted(places.SUITES.glob("*.yaml"))]
-        self.originals = [(text, yaml.safe_load(text)) for text in texts]
+        self.originals = [(text, yaml.load(text, LOADER)) for text in texts]
 
     def inputs(self) -> st.SearchStrategy[Any]:
         return st.tuples(st.integers(0, len(self.originals) - 1), edits | st.none(), cuts, scalars)
@@ -157,7 +167,7 @@ class Ledgers:
         self.folder = root / "ledger"
         self.folder.mkdir()
         texts = {path.stem: path.read_text() for path in sorted(places.LEDGER.glob("*.yaml"))}
-        self.originals = [(name, text, yaml.safe_load(text)) for name, text in texts.items()]
+        self.originals = [(name, text, yaml.load(text, LOADER)) for name, text in texts.items()]
         self.run = read_run(make_run(root / "sound", "h200"))
 
     def inputs(self) -> st.SearchStrategy[Any]:
@@ -190,6 +200,7 @@ class Runs:
         made.append(make_step(root / "step"))
         self.originals = [{path.name: path.read_bytes() for path in folder.iterdir()} for folder in made]
         self.sound = read_run(made[0])
+        self.own = Own()
         self.read_so_far, self.drew = DRAWN - 1, False  # the first one is drawn
 
     def inputs(self) -> st.SearchStrategy[Any]:
@@ -219,6 +230,10 @@ class Runs:
 
     def read(self) -> None:
         self.drew = False
+        with self.own.read_once():
+            self._all()
+
+    def _all(self) -> None:
         run = read_run(self.folder)
         found = answers.answer(run)
         times = (results_table(run), comparison_table(found.comparison, run), limits_line(run))
@@ -241,6 +256,36 @@ class Runs:
         text = io.StringIO()
         csv.writer(text, lineterminator="\n").writerows(rows)
         return text.getvalue().encode("utf-8", "surrogatepass")
+
+
+class Own:
+    """What is the project's own and the same for all runs, for which there is no need to read it each time: the ledger,
+    the recorded runs of the simulator, and the template of the page."""
+
+    def __init__(self) -> None:
+        self._ledger = functools.cache(read_ledger)
+        self._recorded = functools.cache(lambda folder: counted_of_run(read_run(folder)))
+        self._compile, self._compiled = jinja2.Environment.compile, {}
+
+    @contextlib.contextmanager
+    def read_once(self) -> Iterator[None]:
+        with contextlib.ExitStack() as stack:
+            for holder, name, instead in (
+                (compare, "read_ledger", self._ledger),
+                (answers, "read_run", lambda folder: folder),
+                (answers, "counted_of_run", self._counted_of),
+                (jinja2.Environment, "compile", lambda *arguments: self._template(*arguments)),
+            ):
+                stack.enter_context(patch.object(holder, name, instead))
+            yield
+
+    def _counted_of(self, run: Run | Path) -> Any:
+        return self._recorded(run) if isinstance(run, Path) else counted_of_run(run)
+
+    def _template(self, environment: jinja2.Environment, *source: Any) -> Any:
+        if source not in self._compiled:
+            self._compiled[source] = self._compile(environment, *source)
+        return self._compiled[source]
 
 
 KINDS: dict[str, Callable[[Path], Any]] = {"suite": Suites, "ledger": Ledgers, "run": Runs}
