@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from kernelbench import dtypes
 from kernelbench.differences import Differences, differences
 from kernelbench.records import Tolerance
 
@@ -60,3 +61,51 @@ def test_errors_that_are_no_numbers_are_none() -> None:
 
 def test_beside_zero_the_relative_error_is_the_absolute_one() -> None:
     assert compared([0.125], [0.0]) == Differences(0, 0.125, 0.125)
+
+
+# ---- What the stored type cannot hold ------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("got", "expected", "wrong"),
+    [
+        (INF, 65520.0, 0),
+        (INF, 1e30, 0),
+        (-INF, -65520.0, 0),
+        (INF, -65520.0, 1),
+        (-INF, 70000.0, 1),
+        (INF, 65000.0, 1),
+        (INF, 65519.0, 0),  # by the tolerance it may be 65520
+        (65504.0, 65530.0, 0),
+        (65504.0, 1e6, 1),
+        (NAN, 1e6, 1),
+        (INF, NAN, 1),
+        (INF, INF, 0),
+        (65504.0, INF, 1),
+    ],
+)
+def test_infinity_is_right_where_the_type_overflows(got: float, expected: float, wrong: int) -> None:
+    with np.errstate(all="raise"):
+        found = differences(
+            np, np.array([got]), np.array([expected]), Tolerance(2.0**-11, 0.0), dtypes.overflow("float16")
+        )
+    assert found.mismatches == wrong
+    if not wrong:
+        assert found.max_absolute is not None
+        assert found.max_absolute < 64
+
+
+def test_integers_do_not_overflow_to_infinity() -> None:
+    assert dtypes.overflow("int8") == dtypes.overflow("float64") == INF
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+def test_overflow_is_where_rounding_gives_infinity(dtype: str) -> None:
+    at = dtypes.overflow(dtype)
+    below = at - dtypes.unit_roundoff(dtype) * at / 4 if dtype != "float32" else np.nextafter(at, 0)
+    if dtype == "bfloat16":
+        stored = dtypes.widen(np, dtypes.narrow(np, np.array([at, below], np.float32), dtype), dtype)
+    else:
+        with np.errstate(over="ignore"):
+            stored = np.array([at, below]).astype(dtypes.storage(dtype))
+    assert np.isinf(stored).tolist() == [True, False]
