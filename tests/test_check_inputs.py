@@ -1,0 +1,103 @@
+"""`check` verifies on every distribution that the operation has, `run` on what the suite names."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kernelbench import pipeline
+from kernelbench.distributions import DISTRIBUTIONS
+from kernelbench.records import Arrays, Result
+from tests.conftest import Project, softmax
+from tests.gpu.conftest import Silent
+
+DEVIATES = """\
+from kernelbench.records import Deviation, Implementation, Origin
+IMPLEMENTATIONS = (Implementation("stated", "a call", Origin("test"), prepare=lambda case, arrays, stream: None,
+                                  deviations=(Deviation("masked", "a row of -inf gives 0, as published"),)),)
+"""
+
+
+@np.errstate(invalid="ignore")
+def right(arrays: Arrays) -> None:
+    softmax(arrays)
+
+
+def zeros_for_hidden_rows(arrays: Arrays) -> None:
+    """A softmax, but of rows that are -inf throughout."""
+    right(arrays)
+    arrays["y"][np.isneginf(arrays["x"]).all(axis=-1)] = 0
+
+
+@pytest.fixture
+def planted(project: Project) -> Project:
+    project.device.kernels["good"] = (right, 50e-6, 5e-6)
+    project.device.kernels["third"] = project.device.kernels["stated"] = (zeros_for_hidden_rows, 50e-6, 5e-6)
+    return project
+
+
+def checked(suite: Path, inputs: Sequence[str] = ()) -> list[Result]:
+    return list(pipeline.check(pipeline.Request(suites=[str(suite)], inputs=inputs), Silent()))
+
+
+def suite_with(project: Project, inputs: str, names: str = "good, third") -> Path:
+    path = project.suite(names, "[8]")
+    path.write_text(path.read_text() + f"inputs: {inputs}\n")
+    return path
+
+
+def test_a_kernel_that_is_wrong_on_masked_rows_only_is_found_and_its_row_named(planted: Project, command: Any) -> None:
+    code, out, _ = command("check", planted.suite("good, third", "[8]"))
+    assert code == 1
+    (wrong,) = [one for one in checked(planted.suite("good, third", "[8]")) if one.status == "wrong"]
+    assert (wrong.implementation.name, wrong.case.inputs) == ("third", "masked")
+    assert wrong.reason == "8 of 32 elements wrong, first y[1, 0]: got 0, expected nan"
+    for name in DISTRIBUTIONS:
+        verdict = "1 right, 1 wrong" if name == "masked" else "2 right, 0 wrong"
+        assert f"{name}: {verdict} or failed, 0 refused or skipped" in out
+    assert "11 right, 1 wrong or failed, 0 refused or skipped" in out
+
+
+def test_only_the_distributions_named(planted: Project, command: Any) -> None:
+    code, out, _ = command("check", planted.suite("good, third", "[8, 16]"), "--inputs", "normal,large")
+    assert code == 0
+    assert out.count("right") == 3
+    assert "large: 4 right, 0 wrong or failed, 0 refused or skipped" in out
+    code, out, _ = command("check", planted.suite("good, third", "[8]"), "--inputs", "normal")
+    assert out.splitlines()[-1] == "2 right, 0 wrong or failed, 0 refused or skipped", "one distribution, one line"
+
+
+def test_an_unknown_distribution_ends_with_2(planted: Project, command: Any) -> None:
+    code, _, err = command("check", planted.suite("good, third", "[8]"), "--inputs", "normal,maskd")
+    assert (code, err.strip()) == (2, "unknown distribution 'maskd'; did you mean 'masked'?")
+
+
+def test_run_verifies_what_it_times(planted: Project, command: Any) -> None:
+    assert command("run", planted.suite("good, third", "[8]"), "--no-report", "--quick")[0] == 0
+    code, _, _ = command("run", suite_with(planted, "[normal, masked]"), "--no-report", "--quick")
+    assert code == 1
+    with (planted.runs[-1] / "results.csv").open() as file:
+        rows = {(row["case"], row["implementation"]): row for row in csv.DictReader(file)}
+    key = "columns=8 shape=4x8 axis=-1 dtype=float32"
+    assert rows[key, "third"]["status"] == "ok"
+    assert rows[f"{key} inputs=masked", "good"]["status"] == "ok"
+    wrong = rows[f"{key} inputs=masked", "third"]
+    assert (wrong["status"], wrong["median_s"]) == ("wrong", "")
+    assert "y[1, 0]: got 0, expected nan" in wrong["reason"]
+
+
+def test_a_stated_deviation_is_refused_with_its_reason(planted: Project, command: Any) -> None:
+    (planted.root / "kernels" / "softmax" / "stated.py").write_text(DEVIATES)
+    suite = planted.suite("good, stated", "[8]")
+    code, out, _ = command("check", suite)
+    assert code == 0
+    assert "masked: 1 right, 0 wrong or failed, 1 refused or skipped" in out
+    assert "normal: 2 right, 0 wrong or failed, 0 refused or skipped" in out
+    (refused,) = [one for one in checked(suite) if one.status == "unsupported"]
+    assert refused.case.key.endswith("inputs=masked")
+    assert refused.reason == "masked inputs: a row of -inf gives 0, as published"
