@@ -220,6 +220,7 @@ class Limits:
     write_bytes_per_s: float | None = None
     add_bytes_per_s: float | None = None
     read_bytes_per_s: float | None = None
+    l2_bytes_per_s: float | None = None  # the best of several kernels that read, write or copy what the L2 holds
 
     def ceiling_bytes_per_s(self, read_share: float) -> float:
         """The rate of DRAM for work of which that share of the bytes is read; between those measured, on a line."""

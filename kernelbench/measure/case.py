@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from kernelbench.contracts import LARGE_SCRATCH_BYTES, CountingDevice, Device, Executable
 from kernelbench.counters import LaunchCounters
 from kernelbench.errors import DeviceError, DeviceLost, MissingLibrary, Unsupported
-from kernelbench.measure.limits import ABOVE_CEILING
-from kernelbench.measure.rounds import CaseMeasurement, Contender, Precision
+from kernelbench.measure.limits import ABOVE_CEILING, ABOVE_L2, BELOW_FLOOR
+from kernelbench.measure.rounds import WARM_UP_TO_L2, CaseMeasurement, Contender, Precision
 from kernelbench.measure.timing import Cache
 from kernelbench.measure.verify import Setup, run_and_check
 from kernelbench.planning import CasePlan, Planned, unread_inputs
@@ -213,18 +213,27 @@ class CaseRun:
         ]
 
     def _impossible(self, contender: Contender, limits: Limits) -> str:
-        """A time that no correct kernel can have: more bytes a second than the best copy, out of DRAM."""
+        """A time that no correct kernel can have: less than an empty kernel's, or for more bytes a second than the
+        memory that they lie in has."""
         moved = self.operation.bytes_moved(self.plan.case)
-        if moved < 4 * self.device.properties.l2_bytes:
-            return ""  # part of the traffic can stay in the L2
-        ceiling = limits.ceiling_bytes_per_s(self.operation.read_share(self.plan.case))
+        ceiling, where, allowed = self._ceiling(moved, limits)
         for measured in contender.measurements:
+            time = f"{time_text(measured.median_s)} ({measured.cache}, {measured.method})"
+            floor = limits.graph_floor_s if measured.method == "graph" else limits.floor_s
+            if measured.high_s < BELOW_FLOOR * floor:
+                return f"{time} is less than the {time_text(floor)} of an empty kernel: not possible"
             rate = moved / measured.median_s
-            if rate > ABOVE_CEILING * ceiling:
-                time = f"{time_text(measured.median_s)} ({measured.cache}, {measured.method})"
-                best = f"the {rate_text(ceiling)} of kernels that only read and write as much"
-                return f"{time} would be {rate_text(rate)}, above {best}: not possible"
+            if ceiling and rate > allowed * ceiling:
+                return f"{time} would be {rate_text(rate)}, above the {rate_text(ceiling)} {where}: not possible"
         return ""
+
+    def _ceiling(self, moved: int, limits: Limits) -> tuple[float | None, str, float]:
+        """The rate of the memory that a case's data can lie in, of whom that is, and how many times that is an error.
+        Smaller data may stay in the L2, also between a flush and its end: what a kernel writes."""
+        if moved >= WARM_UP_TO_L2 * self.device.properties.l2_bytes:
+            ceiling = limits.ceiling_bytes_per_s(self.operation.read_share(self.plan.case))
+            return ceiling, "of kernels that only read and write as much", ABOVE_CEILING
+        return limits.l2_bytes_per_s, "of kernels that only read and write within the L2", ABOVE_L2
 
     def _keep(
         self,

@@ -123,6 +123,8 @@ def test_floor_and_ceiling_are_those_of_a_gpu(device: Any, compiler: Compiler) -
     print(f"\n{limits}")
     assert 0.1e-6 < limits.graph_floor_s < limits.floor_s < 20e-6
     assert 0.5 < limits.dram_bytes_per_s / device.properties.peak_bytes_per_s < 1.0
+    assert limits.l2_bytes_per_s is not None
+    assert 1.1 < limits.l2_bytes_per_s / limits.dram_bytes_per_s < 10
 
 
 def test_a_case_of_short_kernels_is_measured_by_both_methods_and_verified_again(
