@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import copy
 import csv
 import functools
 import gzip
@@ -24,7 +25,7 @@ import tempfile
 import time
 import traceback
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -41,6 +42,7 @@ from kernelbench import answers, columns, compare, places
 from kernelbench.catalog import load_catalog
 from kernelbench.compare import computed_flags, figures_table, judge, read_ledger
 from kernelbench.compare.runs import compare_runs
+from kernelbench.compare.self_test import self_test
 from kernelbench.counted import counted_of_run
 from kernelbench.errors import InputError, KernelbenchError
 from kernelbench.report import changes_text
@@ -103,7 +105,7 @@ def places_of(value: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def changed_tree(document: Any, wanted: list[tuple[int, int, Any]]) -> Any:
-    """A copy with some values replaced, removed, or put under other keys."""
+    """A copy with some values removed, put under other keys, or replaced: by others of the tree, or by any."""
     tree = json.loads(json.dumps(document))
     for where, how, value in wanted:
         spots = list(places_of(tree))
@@ -114,6 +116,9 @@ def changed_tree(document: Any, wanted: list[tuple[int, int, Any]]) -> Any:
             del holder[key]
         elif how % 5 == 1 and isinstance(holder, dict) and isinstance(value, str):
             holder[value] = holder.pop(key)
+        elif how % 5 == 2:
+            other, its_key = spots[how // 5 % len(spots)]
+            holder[key] = copy.deepcopy(other.get(its_key) if isinstance(other, dict) else other[its_key:][:1])
         else:
             holder[key] = value
     return tree
@@ -191,13 +196,13 @@ class Ledgers:
 
 
 class Runs:
-    """Of a GPU and of the simulator; the first is also compared with itself as it was."""
+    """Of a GPU, of the simulator, of a step and of a self-test; each is also compared with a sound run of a GPU."""
 
     def __init__(self, root: Path) -> None:
         self.folder = root / "run"
         self.folder.mkdir()
         made = [make_run(root / device, device) for device in ("h200", "simulated")]
-        made.append(make_step(root / "step"))
+        made += [make_step(root / "step"), make_self_test(root / "self-test")]
         self.originals = [{path.name: path.read_bytes() for path in folder.iterdir()} for folder in made]
         self.sound = read_run(made[0])
         self.own = Own()
@@ -206,7 +211,7 @@ class Runs:
     def inputs(self) -> st.SearchStrategy[Any]:
         which = st.sampled_from((RESULTS_FILE, RESULTS_FILE, SAMPLES_FILE, ENVIRONMENT_FILE, ENVIRONMENT_FILE, "text"))
         further = st.dictionaries(
-            st.sampled_from(("step", "self_test", "limits", "code", "resumed")), nested, max_size=1
+            st.sampled_from(("step", "self_test", "limits", "code", "resumed", "seconds", "wall_s")), nested, max_size=1
         )
         return st.tuples(st.integers(0, len(self.originals) - 1), which, edits, cuts, further)
 
@@ -252,7 +257,10 @@ class Runs:
         rows = list(csv.reader(io.StringIO(content.decode())))
         for where, column, value in wanted:
             row = rows[where % len(rows)]
-            row[column % len(row)] = value if isinstance(value, str) else json.dumps(value)
+            if where % 4 == 0:  # what another row has there
+                row[column % len(row)] = rows[column // len(row) % len(rows)][column % len(row)]
+            else:
+                row[column % len(row)] = value if isinstance(value, str) else json.dumps(value)
         text = io.StringIO()
         csv.writer(text, lineterminator="\n").writerows(rows)
         return text.getvalue().encode("utf-8", "surrogatepass")
@@ -312,8 +320,16 @@ def make_run(folder: Path, device: str = "h200") -> Path:
     environment = dict(run.environment)
     environment["implementations"] = {one: environment["implementations"][one] for one in names[:3]}
     environment["code"] = dict(list(environment.get("code", {}).items())[:2])
-    environment["self_test"] = {"twins": {"naive": "tree_modulo"}}  # as if they were the same
     (folder / ENVIRONMENT_FILE).write_text(json.dumps(environment))
+    return folder
+
+
+def make_self_test(folder: Path) -> Path:
+    """A small run in which two kernels are taken for twins."""
+    run = read_run(make_run(folder))
+    run = replace(run, environment={**run.environment, "self_test": {"twins": {"tree_modulo": "naive"}}})
+    found = {**run.environment["self_test"], **self_test(run)}
+    (folder / ENVIRONMENT_FILE).write_text(json.dumps({**run.environment, "self_test": found}))
     return folder
 
 
