@@ -40,6 +40,7 @@ def drawn(device: Any, case: Case, seed: int = 5) -> np.ndarray:
     arrays = device.allocate(specs)
     device.fill(arrays, specs, seed)
     x = device.materialise(arrays["x"]) if isinstance(device, SimulatedDevice) else arrays["x"]
+    x = x.get() if device.xp is not np else x
     values: np.ndarray = dtypes.widen(np, x, case.dtype).copy()
     return values
 

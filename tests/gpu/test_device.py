@@ -221,6 +221,17 @@ def the_wrong_infinity(values: np.ndarray, expected: np.ndarray) -> None:
 
 
 @planted
+def infinities_for_what_no_type_holds(values: np.ndarray, expected: np.ndarray) -> None:
+    values[::5], expected[::5] = np.inf, 1e40
+    values[::10], expected[::10] = -np.inf, -1e40
+
+
+@planted
+def an_infinity_for_a_number(values: np.ndarray, expected: np.ndarray) -> None:
+    values[0], expected[0] = np.inf, 6e4
+
+
+@planted
 def zeros_of_both_signs(values: np.ndarray, expected: np.ndarray) -> None:
     values[::2], expected[::2] = 0.0, -0.0
 
@@ -241,7 +252,8 @@ def test_comparing_on_the_gpu_finds_what_comparing_on_the_host_finds(device: Any
         stored = dtypes.narrow(np, values, dtype)
         for tolerance in (Tolerance(2 * dtypes.unit_roundoff(dtype), 1e-6), Tolerance(0.0, 0.0), Tolerance(9.0, 9.0)):
             with np.errstate(invalid="ignore"):
-                right = differences(np, dtypes.widen(np, stored, dtype), expected, tolerance)
+                wide = dtypes.widen(np, stored, dtype)
+                right = differences(np, wide, expected, tolerance, dtypes.overflow(dtype))
             found = device.compare(device.xp.asarray(stored), dtype, device.xp.asarray(expected), tolerance)
             assert_alike(found, right, f"{size} elements, {tolerance}")
 
