@@ -64,6 +64,7 @@ EVIL = (
     "nan", "inf", "-inf", "1e999", "-0", "0", "1e-400", "9" * 30, "9" * 500, "true", "null", "", " ", "\n",
     "a\nb", "x" * 3000,
     "shape=0x0", "shape=4x axis=9", "seq==", "=", "axis=x", "dtype=", "ok", "wrong", "cold", "warm", "graph", "events",
+    "masked", "zeros", "inputs", "inputs=zeros",
 )  # fmt: skip
 SPICE = (
     "!!python/object/apply:os.system [ls]", "&a [*a]", "*a", "<<: {a: 1}", "!x", "? ", "- - -", "{", "]", "|", ">",
@@ -148,7 +149,9 @@ class Suites:
         self.catalog = load_catalog(specimens=True)
         self.claims = read_ledger(places.LEDGER)
         texts = [path.read_text() for path in sorted(places.SUITES.glob("*.yaml"))]
-        self.originals = [(text, yaml.load(text, LOADER)) for text in texts]
+        trees = [yaml.load(text, LOADER) for text in texts]
+        distributions = [{**tree, "inputs": ["normal", "zeros"]} for tree in trees]
+        self.originals = [*zip(texts, trees, strict=True), *((as_yaml(tree), tree) for tree in distributions)]
 
     def inputs(self) -> st.SearchStrategy[Any]:
         return st.tuples(st.integers(0, len(self.originals) - 1), edits | st.none(), cuts, scalars)
@@ -202,7 +205,7 @@ class Runs:
         self.folder = root / "run"
         self.folder.mkdir()
         made = [make_run(root / device, device) for device in ("h200", "simulated")]
-        made += [make_step(root / "step"), make_self_test(root / "self-test")]
+        made += [make_step(root / "step"), make_self_test(root / "self-test"), make_inputs(root / "inputs")]
         self.originals = [{path.name: path.read_bytes() for path in folder.iterdir()} for folder in made]
         self.sound = read_run(made[0])
         self.own = Own()
@@ -342,6 +345,20 @@ def make_step(folder: Path) -> Path:
     ]
     environment = {**run.environment, "step": {"parts": parts, "leaves_out": "the rest"}}
     (folder / ENVIRONMENT_FILE).write_text(json.dumps(environment))
+    return folder
+
+
+def make_inputs(folder: Path) -> Path:
+    """A small run of one case with two distributions of its inputs."""
+    make_run(folder)
+    first, second = dict.fromkeys(read_run(folder).rows["case"])
+    results, samples = folder / RESULTS_FILE, folder / SAMPLES_FILE
+    replaced = second.encode(), f"{first} inputs=zeros".encode()
+    shapes = [
+        shape.partition(" ")[0].encode() for shape in (second.partition("shape=")[2], first.partition("shape=")[2])
+    ]
+    results.write_bytes(results.read_bytes().replace(*replaced).replace(*shapes))
+    samples.write_bytes(gzip.compress(gzip.decompress(samples.read_bytes()).replace(*replaced), mtime=0))
     return folder
 
 
