@@ -96,7 +96,7 @@ def test_times_come_with_bandwidth_and_share() -> None:
     assert (row["samples"], row["median_s"], row["stopped"]) == (21, 20e-6, "precise")
     assert (row["low_s"], row["high_s"]) == pytest.approx((19.99e-6, 20.01e-6))
     assert (row["min_s"], row["p5_s"], row["p95_s"]) == pytest.approx((19.9e-6, 19.91e-6, 20.09e-6))
-    assert (row["sm_clock_hz"], row["power_w"], row["throttle"]) == (1.98e9, None, "")
+    assert (row["sm_clock_hz"], row["power_w"], row["throttle"], row["disturbed"]) == (1.98e9, None, "", "")
 
 
 def test_a_warm_row_has_no_share_of_the_dram() -> None:

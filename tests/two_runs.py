@@ -73,7 +73,14 @@ def synthetic(seconds: Sequence[float], seed: int, world: World, factor: float =
             median = float(np.median(values))
             rows.append(
                 {"case": case, "implementation": name, "role": role, "status": "ok", "reason": "", "binary": name}
-                | {"cache": "cold", "method": "events", "launches": "k<<<1, 32>>>", "samples": taken, "throttle": ""}
+                | {
+                    "cache": "cold",
+                    "method": "events",
+                    "launches": "k<<<1, 32>>>",
+                    "samples": taken,
+                    "throttle": "",
+                    "disturbed": "",
+                }
                 | {"median_s": median, "low_s": values.min(), "high_s": values.max(), "sm_clock_hz": 1.98e9}
                 | {"share_of_ceiling": 1e-6 / median, "bytes_moved": 4.0}
             )

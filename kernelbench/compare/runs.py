@@ -153,6 +153,8 @@ def _remarks(pair: Pair) -> Iterator[str]:
     for side, row in sides:
         if row["throttle"]:
             yield f"{side} run: throttled ({row['throttle']})"
+        if row["disturbed"]:
+            yield f"{side} run: {row['disturbed']}"
     clocks = pair.first["sm_clock_hz"], pair.second["sm_clock_hz"]
     if all(isfinite(clock) and clock > 0 for clock in clocks) and abs(log(clocks[1]) - log(clocks[0])) > SLOWER_CLOCK:
         yield f"SM clock {clocks[0] / 1e6:.0f} MHz in the first run, {clocks[1] / 1e6:.0f} MHz in the second"

@@ -35,6 +35,7 @@ __all__ = [
 ]  # fmt: skip
 
 PRECISE = 0.005  # half width of an interval, as a share of the median, that needs no remark
+NEAR_FLOOR, DISTURBED = "°", "!"  # marks of a time
 BETWEEN = 2  # characters between two columns of `new_table`
 
 
@@ -55,13 +56,25 @@ def results_table(run: Run) -> RenderableType:
     for cache in sorted(rows["cache"].unique()):  # cold first
         parts += _time_panels(rows[rows["cache"] == cache], run.rows, labels, methods, cache)
     if parts:
-        parts.append(Text("-: no time, reason below. ±: half width of the 95 % interval, where above 0.5 %.", "dim"))
+        parts.append(Text(_legend(rows), "dim"))
     if run.simulated:
         parts += [*counts.tables(run), Text(counts.note(run), "dim")]
     missing = view.reason_groups(run.rows)
     if missing:
         parts.append(_reasons(missing, labels, "Without counts" if run.simulated else "Without a time"))
+    if disturbed := view.disturbed_groups(rows):
+        parts.append(_disturbed(disturbed, labels))
     return Group(*parts)
+
+
+def _legend(rows: pandas.DataFrame) -> str:
+    """What marks mean; those of single rows only where there are such."""
+    parts = ["-: no time, reason below. ±: half width of the 95 % interval, where above 0.5 %."]
+    if (rows["floor_limited"] != "").any():
+        parts.append(f"{NEAR_FLOOR}: floor-limited, below 3 times an empty kernel.")
+    if (rows["disturbed"] != "").any():
+        parts.append(f"{DISTURBED}: disturbed, see below.")
+    return " ".join(parts)
 
 
 def _time_panels(
@@ -114,10 +127,11 @@ def panels(columns: Mapping[str, Sequence[str]], width: int) -> list[list[str]]:
 
 
 def _time_cell(row: Mapping[str, Any]) -> str:
-    """`26.43 us`, or `26.43 us ±2%` where the interval is wide."""
+    """`26.43 us`, with the marks of what makes it less certain, or `26.43 us ±2%` where the interval is wide."""
     half = (row["high_s"] - row["low_s"]) / 2 / row["median_s"] if row["low_s"] is not None else 0.0
     remark = f"\n±{100 * half:.1f} %" if half > PRECISE else ""
-    return time_text(row["median_s"]) + remark
+    marks = (NEAR_FLOOR if row["floor_limited"] else "") + (DISTURBED if row["disturbed"] else "")
+    return time_text(row["median_s"]) + marks + remark
 
 
 def _broken(name: str, width: int = 12) -> str:
@@ -141,6 +155,18 @@ def _reasons(groups: Sequence[tuple[str, str, list[str], str]], labels: Mapping[
         shown = "\n".join(labels[case] for case in cases[:3]) + (f"\nand {len(cases) - 3} more" if cases[3:] else "")
         word = view.STATUS_WORDS.get(status, status)
         table.add_row(Text(name), Text(word, STYLES.get(status, "")), Text(shown), Text(reason))
+    return table
+
+
+def _disturbed(groups: Sequence[tuple[str, str, list[str]]], labels: Mapping[str, str]) -> Table:
+    """Times that count samples which something disturbed, for want of others."""
+    from rich.text import Text
+
+    table = new_table("Disturbed")
+    for header in ("case", "cache, what was seen", "implementations"):
+        table.add_column(header, overflow="fold")
+    for case, what, names in groups:
+        table.add_row(Text(labels[case]), Text(what), Text(", ".join(names)))
     return table
 
 

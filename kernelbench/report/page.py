@@ -132,11 +132,13 @@ def _note(row: Mapping[str, Any]) -> str:
     """What to know of a row: its reason, and what makes its time less certain."""
     parts = [row["reason"] or ""]
     if row["floor_limited"] == "yes":
-        parts.append("near the floor")
+        parts.append("floor-limited")
     if row["stopped"] in ("time limit", "sample limit"):
         parts.append(f"stopped by the {row['stopped']}")
     if row["throttle"]:
         parts.append(f"clock lowered: {row['throttle']}")
+    if row["disturbed"]:
+        parts.append(f"disturbed: {row['disturbed']}")
     return "; ".join(part for part in parts if part)
 
 

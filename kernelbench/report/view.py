@@ -186,6 +186,17 @@ def reason_groups(rows: pandas.DataFrame) -> list[tuple[str, str, list[str], str
     return [(name, status, cases, reason) for (name, status, _), (cases, reason) in groups.items()]
 
 
+def disturbed_groups(rows: pandas.DataFrame) -> list[tuple[str, str, list[str]]]:
+    """(case, cache and what its samples were taken beside or under, implementations); counts of samples apart, alike
+    rows are gathered with the words of the first."""
+    groups: dict[tuple[str, str], tuple[str, list[str]]] = {}
+    marked = rows[rows["disturbed"] != ""]
+    for case, name, cache, said in marked[["case", "implementation", "cache", "disturbed"]].itertuples(index=False):
+        _, names = groups.setdefault((case, re.sub(r"\d+", "#", f"{cache} {said}")), (f"{cache}: {said}", []))
+        names.append(name)
+    return [(case, what, names) for (case, _), (what, names) in groups.items()]
+
+
 def ratio(value: float) -> str:
     """Two decimals, fewer from 10 on and three digits below 0.1: 2.05, 19.3, 0.052."""
     if value < 0.1:

@@ -292,9 +292,13 @@ def test_a_lower_clock_and_a_throttle_are_remarked(softmax: Run) -> None:
     at = rows["implementation"] == "ft"
     rows.loc[at, "sm_clock_hz"] *= 0.9
     rows.loc[at, "throttle"] = "power cap"
+    rows.loc[at, "disturbed"] = "3 of 40 samples beside another process"
     found = compare_runs(cool, with_samples(softmax, rows, softmax.samples))
     told = {row["reason"] for row in found.rows if row["implementation"] == "ft" and row["verdict"]}
-    assert told == {"second run: throttled (power cap); SM clock 1980 MHz in the first run, 1782 MHz in the second"}
+    assert told == {
+        "second run: throttled (power cap); second run: 3 of 40 samples beside another process; "
+        "SM clock 1980 MHz in the first run, 1782 MHz in the second"
+    }
 
 
 # ---- What cannot be compared ---------------------------------------------------------------------

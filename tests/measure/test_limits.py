@@ -72,9 +72,8 @@ def test_less_than_an_empty_kernel_is_an_error_with_both_times(method: str, floo
     assert result(TINY, 0.85 * floor, 0.91 * floor, method=method).status == "ok", "its interval reaches so far"
     failed = result(TINY, 0.85 * floor, method=method)
     assert failed.status == "failed"
-    assert failed.reason == (
-        f"{time_text(0.85 * floor)} (cold, {method}) is less than the {time_text(floor)} of an empty kernel: not possible"
-    )
+    short = f"{time_text(0.85 * floor)} (cold, {method})"
+    assert failed.reason == f"{short} is less than the {time_text(floor)} of an empty kernel: not possible"
 
 
 class Yardsticks(FakeDevice):

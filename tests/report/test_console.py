@@ -41,9 +41,29 @@ def test_results_list_reasons(synthetic_run):
 
 
 def test_wide_intervals_are_marked(synthetic_run):
-    row = {"median_s": 1e-5, "low_s": 0.98e-5, "high_s": 1.02e-5}
+    row = {"median_s": 1e-5, "low_s": 0.98e-5, "high_s": 1.02e-5, "floor_limited": "", "disturbed": ""}
     assert console._time_cell(row) == "10.00 us\n±2.0 %"
     assert console._time_cell(row | {"low_s": 0.999e-5, "high_s": 1.001e-5}) == "10.00 us"
+
+
+def test_times_near_the_floor_and_disturbed_ones_are_marked_and_told(synthetic_run):
+    plain = shown(console.results_table(synthetic_run.__class__(
+        synthetic_run.folder, synthetic_run.environment, synthetic_run.rows.assign(floor_limited=""))))  # fmt: skip
+    assert not {"°", "!"} & set(plain)
+    assert "Disturbed" not in plain
+    rows = synthetic_run.rows
+    at = rows.index[(rows["implementation"] == "oneflow") & (rows["status"] == "ok") & (rows["cache"] == "cold")]
+    rows = rows.assign(floor_limited="").copy()
+    rows.loc[at, "disturbed"] = "12 of 40 samples beside another process"
+    rows.loc[at[:2], "floor_limited"] = "yes"
+    text = shown(console.results_table(type(synthetic_run)(synthetic_run.folder, synthetic_run.environment, rows)))
+    assert max(map(len, text.splitlines())) <= 100
+    assert " us°!" in text
+    assert " us!" in text
+    assert "°: floor-limited" in text
+    told = text[text.index("Disturbed") :]
+    assert "cold: 12 of 40 samples beside another process" in " ".join(told.split())
+    assert "oneflow" in told
 
 
 def test_comparison_fits_100_columns_with_every_row(example):

@@ -13,6 +13,7 @@ import pytest
 from kernelbench import columns
 from kernelbench.records import Claim
 from kernelbench.report import charts, html
+from kernelbench.report.page import _note
 from kernelbench.results import Run
 
 LOADING = {"src", "href", "xlink:href", "srcset", "data", "action", "poster", "background", "formaction"}
@@ -150,6 +151,15 @@ def test_every_row_is_on_the_page(page, synthetic_run):
     assert sum(row[4] == "wrong" for row in rows) == 1
     timed = synthetic_run.rows[synthetic_run.rows["status"] == "ok"].iloc[0]
     assert rows[0][:4] == ["seq=16", timed["implementation"], timed["cache"], timed["method"]]
+
+
+def test_a_row_says_what_makes_its_time_less_certain():
+    row = {"reason": "", "floor_limited": "", "stopped": "precise", "throttle": "", "disturbed": ""}
+    assert _note(row) == ""
+    marked = {"floor_limited": "yes", "throttle": "power cap", "disturbed": "3 of 40 samples beside another process"}
+    assert _note(row | marked) == (
+        "floor-limited; clock lowered: power cap; disturbed: 3 of 40 samples beside another process"
+    )
 
 
 def test_every_measured_row_has_its_distribution(page, text, synthetic_run):
