@@ -13,6 +13,7 @@ docs/claims.md   the whole page, see claims_page.py
 docs/measuring.md             what compute-sanitizer found, and the table of agreement with NVBench
 docs/explaining.md            its tables of metrics and rules
 docs/reading-a-report.md      its tables of columns
+docs/inputs.md                distributions, what operations have of them, and what they give for infinities and NaN
 docs/simulator.md             its agreement with hardware, and its speed
 """
 
@@ -28,6 +29,7 @@ from typing import TYPE_CHECKING, Any
 
 import claims_page
 import click
+import inputs_blocks
 import measured_blocks
 
 from kernelbench import places
@@ -212,7 +214,7 @@ def pages(run: Path = RECORDED, results: Path = places.RECORDED) -> Mapping[Path
 
     readme, columns = ROOT / "README.md", ROOT / "docs" / "reading-a-report.md"
     measuring, explaining = ROOT / "docs" / "measuring.md", ROOT / "docs" / "explaining.md"
-    simulator = ROOT / "docs" / "simulator.md"
+    simulator, inputs = ROOT / "docs" / "simulator.md", ROOT / "docs" / "inputs.md"
     explanation = {"metrics": metrics_block(), "rules": rules_block()}
     measurement = {
         "agreement": measured_blocks.agreement_block(),
@@ -227,6 +229,7 @@ def pages(run: Path = RECORDED, results: Path = places.RECORDED) -> Mapping[Path
         measuring: with_blocks(measuring.read_text(encoding="utf-8"), measurement),
         explaining: with_blocks(explaining.read_text(encoding="utf-8"), explanation),
         simulator: with_blocks(simulator.read_text(encoding="utf-8"), simulation),
+        inputs: with_blocks(inputs.read_text(encoding="utf-8"), inputs_blocks.inputs_blocks()),
         columns: columns_page.updated(columns.read_text(encoding="utf-8")),
     }
 

@@ -1,0 +1,64 @@
+"""The tables of docs/inputs.md, out of kernelbench's distributions and of what operations and kernels say of themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kernelbench.catalog import load_catalog
+from kernelbench.distributions import DISTRIBUTIONS
+from kernelbench.operations import FLOATS, Case, Operation
+
+ELEMENTS = 2**20  # of the example for which `large` is told
+
+
+def inputs_blocks() -> Mapping[str, str]:
+    return {
+        "distributions": distributions_block(),
+        "largest": largest_block(),
+        "special": special_block(),
+        "deviations": deviations_block(),
+    }
+
+
+def distributions_block() -> str:
+    lines = ["| inputs | what they are |", "|---|---|"]
+    return "\n".join([*lines, *(f"| `{name}` | {meaning} |" for name, meaning in DISTRIBUTIONS.items())])
+
+
+def largest_block() -> str:
+    """What `large` goes up to, by operation and type, and what each operation refuses."""
+    lines = [f"| operation | {' | '.join(f'`large`, {dtype}' for dtype in FLOATS)} | has no |", "|---|--:|--:|--:|---|"]
+    for name, operation in sorted(load_catalog().operations.items()):
+        cells = [_largest(operation, dtype) for dtype in FLOATS]
+        lacks = ", ".join(f"`{one}`" for one in DISTRIBUTIONS if operation.refusal(one))
+        lines.append(f"| `{name}` | {' | '.join(cells)} | {lacks} |")
+    return "\n".join(lines)
+
+
+def _largest(operation: Operation, dtype: str) -> str:
+    if operation.large is None or operation.refusal("large"):
+        return ""
+    return f"{operation.large(Case(operation.name, (ELEMENTS,), -1, dtype, inputs='large')):.3g}"
+
+
+def special_block() -> str:
+    lines = ["| operation | -inf | inf | NaN | as in PyTorch's |", "|---|---|---|---|---|"]
+    for name, operation in sorted(load_catalog().operations.items()):
+        if (special := operation.special) is not None:
+            differs = f", {special.differs}" if special.differs else ""
+            cells = (special.minus_inf, special.plus_inf, special.nan, f"`{special.pytorch}`{differs}")
+            lines.append(f"| `{name}` | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def deviations_block() -> str:
+    """Implementations of one reason stand in one row."""
+    found: dict[tuple[str, str, str], list[str]] = {}
+    for operation, implementations in load_catalog().implementations.items():
+        for one in implementations.values():
+            for deviation in one.deviations:
+                found.setdefault((operation, deviation.inputs, deviation.reason), []).append(one.name)
+    lines = ["| operation | implementations | inputs | what they give |", "|---|---|---|---|"]
+    for (operation, inputs, reason), names in found.items():
+        lines.append(f"| `{operation}` | {', '.join(f'`{name}`' for name in names)} | `{inputs}` | {reason} |")
+    return "\n".join(lines)
