@@ -7,7 +7,9 @@ the library of that name is imported.
 from collections.abc import Callable
 
 from kernelbench.peers import torch_tensor, torch_with_gpu
-from kernelbench.records import Arrays, Case, Implementation, Origin
+from kernelbench.records import Arrays, Case, Deviation, Implementation, Origin
+
+PASSES_NAN = Deviation("nan", "where y is NaN dx is dy and not 0: PyTorch drops dy where y <= 0, and NaN is not")
 
 
 def prepare(case: Case, arrays: Arrays, stream: int) -> Callable[[], None]:
@@ -26,8 +28,9 @@ IMPLEMENTATIONS = (
     Implementation(
         "torch",
         "threshold_backward of the installed PyTorch, the gradient of its relu",
-        Origin("pytorch/pytorch", "https://github.com/pytorch/pytorch"),
+        Origin("pytorch/pytorch", "https://github.com/pytorch/pytorch", differs="dy is passed on where y is NaN, too"),
         prepare=prepare,
         role="peer",
+        deviations=(PASSES_NAN,),
     ),
 )
