@@ -52,6 +52,7 @@ def built(
     summary = {
         "binaries": len(wanted),
         "compiled": sum(isinstance(binary, Binary) and not binary.cached for binary in binaries.values()),
+        "failed": sum(isinstance(binary, BuildError) for binary in binaries.values()),
         "seconds": round(time.monotonic() - started, 2),
         "flags": list(FLAGS),
     }

@@ -226,11 +226,12 @@ def show_builds(found: Found, summary: dict[str, Any], gpu: DeviceProperties) ->
     labels = _labels(found)
     lines = [line for suite, plans in found for line in _build_lines(plans, labels)]
     console().print(build_table(lines))
-    cached = summary["binaries"] - summary["compiled"]
+    cached = summary["binaries"] - summary["compiled"] - summary["failed"]
+    failed = f", {summary['failed']} failed" if summary["failed"] else ""
     flags = " ".join(summary["flags"])
     say(
         f"{summary['binaries']} binaries for {gpu.name} ({gpu.architecture}): {summary['compiled']} compiled, "
-        f"{cached} from the cache, {duration_text(summary['seconds'])}; nvcc {flags}"
+        f"{cached} from the cache{failed}, {duration_text(summary['seconds'])}; nvcc {flags}"
     )
 
 

@@ -361,6 +361,7 @@ def test_build_shows_registers_and_what_does_not_compile(project: Project, comma
     code, out, _ = command("build", project.suite("good, compiled, broken"))
     assert code == 1
     assert "REFUSE" in out
+    assert "2 binaries for NVIDIA H200 (sm_90): 0 compiled, 1 from the cache, 1 failed" in " ".join(out.split())
 
 
 def test_plan_shows_launches_and_refusals(project: Project, command: Command) -> None:

@@ -114,8 +114,9 @@ class Cache:
         try:
             yield
         except OSError as error:
+            reason = "it is no folder" if isinstance(error, FileExistsError) else error.strerror or error
             raise InputError(
-                f"{self.folder}: cannot write compiled kernels here ({error.strerror or error}); "
+                f"{self.folder}: cannot write compiled kernels here ({reason}); "
                 f"make it writable or free room, or name another folder in KERNELBENCH_CACHE"
             ) from error
 

@@ -97,7 +97,9 @@ def _version(nvcc: Path) -> str:
     if nvcc.parent.parent in wheel_folders():
         _require_all_wheels(nvcc.parent.parent)
     try:
-        said = subprocess.run([str(nvcc), "--version"], capture_output=True, text=True, timeout=_ANSWER_S, check=True).stdout
+        said = subprocess.run(
+            [str(nvcc), "--version"], capture_output=True, text=True, timeout=_ANSWER_S, check=True
+        ).stdout
     except (OSError, subprocess.SubprocessError) as error:
         raise _Unusable(f"{nvcc} --version failed: {error}") from error
     match = re.search(r"\bV(\d+\.\d+\.\d+)", said)

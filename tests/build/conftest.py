@@ -36,7 +36,8 @@ if grep -q CICC "$input"; then
   exit 9
 fi
 if grep -q FULL "$input"; then
-  echo "fatal error: error writing to $output: No space left on device"
+  echo "<built-in>: fatal error: when writing output to $output: No space left on device"
+  echo "compilation terminated."
   exit 1
 fi
 if grep -q REFUSE "$input"; then

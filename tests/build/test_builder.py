@@ -118,6 +118,7 @@ def test_a_compiler_that_was_killed_beside_others_is_tried_again_alone(fake_nvcc
 def test_a_full_disk_that_nvcc_meets_is_told_with_what_to_do(fake_nvcc, kernel, tmp_path):
     (error,) = build([kernel("FULL\n")], fake_nvcc.compiler, tmp_path / "cache").values()
     first = str(error).splitlines()[0]
+    assert first.startswith("<built-in>: fatal error: when writing output to ")
     assert first.endswith("No space left on device; free room where kernels are compiled, or name another folder in "
                           "KERNELBENCH_CACHE")  # fmt: skip
 
