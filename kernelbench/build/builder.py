@@ -32,7 +32,7 @@ _ENDING_S = 5.0  # for what an ended compiler printed to come
 _ERROR_AT = re.compile(
     r"^(?P<file>[^\s(:][^(:]*)(?:\((?P<line>\d+)\)|:(?P<gcc_line>\d+)(?::\d+)?): (?P<text>(?:\w+ )?error\b.*)$"
 )
-# `nvcc fatal   : ...`, `<built-in>: fatal error: ...`, `ptxas error   : ...`, `ptxas source.ptx, line 12; error   : ...`
+# `nvcc fatal   : ...`, `<built-in>: fatal error: ...`, `ptxas error   : ...`, `ptxas x.ptx, line 12; error   : ...`
 _ERROR = re.compile(r"^<?\w[\w+]*\b.*\b(?:error|fatal)\s*:")
 # Of nvcc itself; `nvcc error   : 'cicc' died due to signal 9 (Kill signal)`; `g++: fatal error: Killed signal ..`
 _KILLED = re.compile(r"ended by signal 9\b|died due to signal 9\b|Killed signal")
