@@ -46,6 +46,7 @@ from kernelbench.compare.self_test import self_test
 from kernelbench.counted import counted_of_run
 from kernelbench.errors import InputError, KernelbenchError
 from kernelbench.report import changes_text
+from kernelbench.report import self_test as self_test_text
 from kernelbench.report.changes_table import changes_table
 from kernelbench.report.console import claims_table, comparison_table, limits_line, results_table
 from kernelbench.report.html import render
@@ -246,6 +247,8 @@ class Runs:
         found = answers.answer(run)
         times = (results_table(run), comparison_table(found.comparison, run), limits_line(run))
         console_text(*times, claims_table(found.verdicts))
+        if kept := self_test_text.found(found.run):
+            console_text(self_test_text.table(kept))
         render(run, found.comparison, found.verdicts, Published())
         self.read_so_far += 1
         self.drew = self.read_so_far % DRAWN == 0
