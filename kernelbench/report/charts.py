@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from kernelbench.counted import Counted
 from kernelbench.errors import ResultsError
 from kernelbench.records import Claim
-from kernelbench.report import counts, ladders, settings, step, style, sweeps, view
+from kernelbench.report import beside, counts, ladders, settings, step, style, sweeps, view
 from kernelbench.report.bars import speedup_figure
 from kernelbench.report.heat import ceiling_figure
 from kernelbench.report.lines import time_figure
@@ -37,9 +37,13 @@ class Chart:
     figure: Figure
 
     @cached_property
+    def drawn(self) -> tuple[bytes, str]:
+        """The figure as PNG and as an SVG document; drawn once, for the files and for the page."""
+        return style.png(self.figure), style.svg(self.figure)
+
+    @property
     def svg(self) -> str:
-        """The figure as an SVG document; drawn once, for the file and for the page."""
-        return style.svg(self.figure)
+        return self.drawn[1]
 
 
 def all_charts(
@@ -170,8 +174,9 @@ def write_charts(charts: Sequence[Chart], folder: Path) -> list[Path]:
 
 def _written(charts: Sequence[Chart], folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
+    beside.draw_all(charts)
     paths = []
     for chart in charts:
-        png, svg = folder / f"{chart.name}.png", folder / f"{chart.name}.svg"
-        paths += [write_whole(png, style.png(chart.figure)), write_whole(svg, chart.svg)]
+        png, svg = chart.drawn
+        paths += [write_whole(folder / f"{chart.name}.png", png), write_whole(folder / f"{chart.name}.svg", svg)]
     return paths

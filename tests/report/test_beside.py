@@ -1,0 +1,45 @@
+"""Charts drawn by copies of the process are those that the process itself draws."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import pytest
+
+from kernelbench.report import beside, charts
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are copied on Linux alone")
+
+
+@pytest.fixture
+def two(example, monkeypatch):
+    monkeypatch.setattr(beside, "_can_copy", lambda: True)
+    monkeypatch.setattr(os, "cpu_count", lambda: beside.FEWEST_CORES)
+    return charts.all_charts(example.run, example.comparison)[:2]
+
+
+def test_copies_draw_the_same(two, monkeypatch):
+    beside.draw_all(two)
+    sent = [chart.__dict__.pop("drawn") for chart in two]
+    assert [chart.drawn for chart in two] == sent
+
+
+def test_what_a_copy_could_not_draw_is_drawn_here(two, monkeypatch):
+    here = os.getpid()
+    draw = charts.style.png
+    monkeypatch.setattr(charts.style, "png", lambda figure: draw(figure) if os.getpid() == here else os._exit(1))
+    beside.draw_all(two)
+    assert all("drawn" not in chart.__dict__ for chart in two)
+    assert two[0].drawn[0].startswith(b"\x89PNG")
+
+
+def test_few_cores_and_a_gpus_process_draw_alone(two, monkeypatch):
+    monkeypatch.setattr(os, "cpu_count", lambda: beside.FEWEST_CORES - 1)
+    beside.draw_all(two)
+    assert all("drawn" not in chart.__dict__ for chart in two)
+    monkeypatch.undo()
+    monkeypatch.setattr(os, "cpu_count", lambda: beside.FEWEST_CORES)
+    monkeypatch.setitem(sys.modules, "cupy", beside)
+    beside.draw_all(two)
+    assert all("drawn" not in chart.__dict__ for chart in two)
