@@ -169,8 +169,10 @@ def test_the_terminal_and_the_page_show_the_parts_the_sums_and_what_is_left_out(
 
 
 def test_plan_build_check_and_list_take_a_step(step: Path, command: Command) -> None:
-    code, out, _ = command("check", str(step))
+    code, out, _ = command("check", str(step), "--inputs", "normal")
     assert (code, out.count("ok")) == (0, 3)
+    code, out, _ = command("check", str(step))
+    assert (code, out.count("ok")) == (0, 6 * 2 + 5), "relu has no masked inputs"
     code, out, _ = command("plan", str(step))
     assert (code, out.count("library call")) == (0, 3)
     assert command("build", str(step))[0] == 0
