@@ -88,10 +88,12 @@ class _Track:
         poor = len(samples) < precision.least_samples
         if not poor:
             median, low, high = statistics.median_interval(samples)
-            own = median - flush_s if self.timer.method == "graph" else median
+            graph = self.timer.method == "graph"
+            own = median - flush_s if graph else median
             if high - low <= max(precision.interval_width * own, 1.01 * self.timer.clock.resolution_s):
                 return "precise"
-            poor = high - low > POOR_WIDTHS * precision.interval_width * own and own >= GRAPH_BELOW_S
+            poor = high - low > POOR_WIDTHS * precision.interval_width * own
+            poor = poor and own >= (GRAPH_REPEATS if graph else 1) * GRAPH_BELOW_S
         if len(samples) >= precision.most_samples * (MORE_SAMPLES if poor else 1):
             return "sample limit"
         return "time limit" if late_s >= (precision.seconds_per_case if poor else 0.0) else None
