@@ -169,6 +169,17 @@ def test_a_step_differs_in_what_is_fused_and_in_nothing_else(suites, name):
         assert part.fused == pairs.get(part.unfused, part.unfused), part
 
 
+def test_the_example_of_the_page_on_inputs_has_a_case_of_each(tmp_path, monkeypatch):
+    page = (places.ROOT / "docs" / "inputs.md").read_text()
+    (text,) = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    catalog = load_catalog()
+    monkeypatch.chdir(tmp_path)
+    Path("masked.yaml").write_text(text)
+    suite = read_suite(Path("masked.yaml"), catalog.operations, catalog.implementations, ())
+    assert [case.inputs for case in suite.cases] == ["normal", "normal", "masked", "masked"]
+    assert suite.cases[2].key in page
+
+
 def test_the_examples_of_the_page_on_suites_are_as_it_says(tmp_path, monkeypatch):
     page = (places.ROOT / "docs" / "writing-a-suite.md").read_text()
     catalog = load_catalog(specimens=True)  # suites name the specimens that verification must reject

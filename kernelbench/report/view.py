@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 VERDICTS = ("holds", "holds in part", "does not hold", "not measured")
 REJECTED = "rejected"
-_WITHOUT_SIZE = {"shape", "axis", "dtype"}
+_WITHOUT_SIZE = {"shape", "axis", "dtype", "inputs"}
 STATUS_WORDS = {"unsupported": "refused"}  # shown for a status where another word says more
 
 
@@ -100,7 +100,7 @@ def case_words(keys: Iterable[str]) -> dict[str, dict[str, str]]:
         key: {name: value for name, value in words.items() if (name, value) not in shared}
         for key, words in every.items()
     }
-    # Sizes and parameters may determine the shape, for all cases that have the same ones; an axis or a dtype does not.
+    # Sizes and parameters may determine the shape, for all cases that have the same ones; axis, dtype and inputs do not.
     short = {
         key: {name: value for name, value in words.items() if name != "shape" or not words.keys() - _WITHOUT_SIZE}
         for key, words in left.items()

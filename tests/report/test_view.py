@@ -34,6 +34,12 @@ def test_case_labels_leave_out_a_shape_only_where_all_cases_with_the_same_axes_c
     ]  # fmt: skip
 
 
+def test_case_labels_keep_the_shape_beside_inputs_which_do_not_tell_it():
+    keys = ["shape=8x16 axis=-1 dtype=float32", "shape=8x16 axis=-1 dtype=float32 inputs=masked",
+            "shape=9x16 axis=-1 dtype=float32 inputs=masked"]  # fmt: skip
+    assert list(view.case_labels(keys).values()) == ["8x16", "8x16 inputs=masked", "9x16 inputs=masked"]
+
+
 def test_case_labels_of_a_single_case():
     assert view.case_labels(["seq=16 shape=8x16 axis=-1 dtype=float32"] * 2) == {
         "seq=16 shape=8x16 axis=-1 dtype=float32": "8x16"

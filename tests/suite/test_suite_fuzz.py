@@ -12,11 +12,12 @@ from kernelbench.records import Suite
 from kernelbench.suite import read_suite, select_cases, select_implementations
 
 KEYS = (
-    "title", "description", "operation", "shape", "axis", "axes", "dtype", "parameters", "cases", "implementations",
-    "baseline", "claims", "caches", "seq", "(seq, b)", "scale", "mask", "window", "mode",
+    "title", "description", "operation", "shape", "axis", "axes", "dtype", "inputs", "parameters", "cases",
+    "implementations", "baseline", "claims", "caches", "seq", "(seq, b)", "scale", "mask", "window", "mode",
 )  # fmt: skip
 WORDS = (
     *KEYS, "softmax", "ft", "oneflow", "float16", "int32", "cold", "ft-dispatch", "(seq, 2)", "2 * seq - 1",
+    "ones", "masked",
 )  # fmt: skip
 FRAGMENTS = (
     *WORDS,
@@ -48,6 +49,7 @@ blocks = {
     "axes": st.dictionaries(st.sampled_from(("seq", "b", "(seq, b)", "dtype")), values, max_size=3),
     "axis": st.integers(-5, 5) | nested,
     "dtype": st.sampled_from(("float32", "int32", "bfloat16", "half")) | nested,
+    "inputs": st.sampled_from(("normal", "large", "masked", ["ones", "zeros"], "one")) | nested,
     "parameters": st.dictionaries(
         st.sampled_from(("scale", "mask", "window", "mode", "x")), values | scalars, max_size=3
     ),
@@ -67,6 +69,7 @@ nearer_suites = st.fixed_dictionaries(
     optional={
         "axis": st.integers(-3, 3),
         "dtype": st.sampled_from(("float16", "int32")),
+        "inputs": st.sampled_from(("masked", ["normal", "large"])),
         "parameters": blocks["parameters"],
     },
 )
