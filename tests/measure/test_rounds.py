@@ -78,7 +78,7 @@ def test_a_kernel_goes_on_to_the_sample_limit_and_a_noisy_one_beyond_it_while_a_
 
 def test_a_short_noisy_kernel_does_not_go_on_beyond_the_sample_limit() -> None:
     device = FakeDevice({})
-    let_be_noisy(device, "short", *[6e-6] * 8, *[8e-6] * 8)
+    let_be_noisy(device, "short", *np.random.default_rng(1).uniform(5e-6, 10e-6, 997))
     results = run(device, ["short"], Settings(1, ("cold",), Precision(most_samples=60, seconds_per_case=60)))
     assert {len(one.samples_s) for one in results["short"].measurements} == {61}
 
