@@ -37,7 +37,8 @@ def read_cells(path: Path, text: str) -> tuple[list[list[str]], bool]:
     """The cells of a CSV file as they stand there, its header first, and whether its last row is whole: one that was
     cut off is left out. ResultsError where it is no CSV."""
     lines = text.splitlines(keepends=True)
-    reader, cells = csv.reader(lines, strict=True), []
+    reader = csv.reader(lines, strict=True)
+    cells: list[list[str]] = []
     whole = text.endswith("\n")
     try:
         cells.extend(reader)

@@ -75,7 +75,7 @@ class Project:
         return sorted(folder.iterdir()) if folder.is_dir() else []
 
 
-def _write_kernels(root: Path) -> None:
+def write_kernels(root: Path) -> None:
     softmax_folder, specimens = root / "kernels" / "softmax", root / "specimens" / "softmax"
     for folder in (softmax_folder, specimens, root / "suites"):
         folder.mkdir(parents=True)
@@ -91,9 +91,9 @@ def _write_kernels(root: Path) -> None:
         (softmax_folder / f"{name}.py").write_text(KERNEL.format(name=name, most=most, arguments=arguments))
 
 
-def _fake_compiler(root: Path) -> Compiler:
+def fake_compiler(root: Path) -> Compiler:
     path = root / "toolkit" / "bin" / "nvcc"
-    path.parent.mkdir(parents=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(FAKE_NVCC.format(log=root / "nvcc.log"))
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
     return Compiler(path, "13.0.88")
@@ -110,10 +110,10 @@ def move_places(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     root = tmp_path
-    _write_kernels(root)
+    write_kernels(root)
     device = FakeDevice(dict.fromkeys(("good", "other", "third", "compiled"), (softmax, 50e-6, 5e-6)))
     device.kernels["zeros"] = (lambda arrays: arrays["y"].fill(0), 50e-6, 5e-6)
-    compiler = _fake_compiler(root)
+    compiler = fake_compiler(root)
     move_places(root, monkeypatch)
     ledger = root / "published"
     ledger.mkdir()

@@ -1,0 +1,143 @@
+"""The command line on a fake device, with what a machine can do to a process: a full disk, a read-only folder, being
+killed in the middle of a write."""
+
+from __future__ import annotations
+
+import builtins
+import hashlib
+import io
+import os
+import shutil
+import signal
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pandas  # noqa: PLC0414 - what follows is imported once, before processes are forked from this one
+
+import kernelbench.compare
+import kernelbench.measure.case
+import kernelbench.report.console
+from kernelbench import build, cli, devices, pipeline, places, worker
+from kernelbench.bench import Here
+from kernelbench.catalog import load_catalog
+from kernelbench.records import Arrays
+from tests.conftest import LIMITS, fake_compiler, softmax, write_kernels
+from tests.fake_gpu import FakeDevice
+
+
+@dataclass(frozen=True)
+class Hooks:
+    root: Path = Path()
+    gpu: str = "Fake GPU"  # its name, by which it is locked
+    slow_s: float = 0.0  # what each run of a kernel takes
+    stuck: int = 0  # in the case of so many columns `other` is stuck in code that no signal interrupts
+    room: int | None = None  # bytes that still fit below `where`
+    where: str = "run"
+    error: int = 28  # the error where no more fit
+    kill_at: int | None = None  # the write at which the process is killed, half of it done
+
+
+def main(arguments: list[str], hooks: Hooks, files: tuple[Path, Path]) -> None:
+    """Never returns."""
+    for number, file in enumerate(files, start=1):
+        os.dup2(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
+    sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
+    sys.argv = ["kernelbench", *arguments]
+    _fake(hooks)
+    if hooks.room is not None or hooks.kill_at is not None:
+        _Disk(hooks).install()
+    try:
+        cli.main()
+    except SystemExit as ended:
+        sys.stdout.flush()
+        os._exit(int(ended.code or 0))
+    except BaseException:
+        import traceback
+
+        traceback.print_exc()
+        sys.stderr.flush()
+        os._exit(70)
+
+
+def _fake(hooks: Hooks) -> None:
+    root = hooks.root
+    if not (root / "kernels").exists():
+        write_kernels(root)
+        (root / "published").mkdir()
+        shutil.copy(places.LEDGER / "softmax-fusion.yaml", root / "published")
+    compiler = fake_compiler(root)
+
+    def slowly(arrays: Arrays) -> None:
+        time.sleep(hooks.slow_s)
+        softmax(arrays)
+
+    def stuck(arrays: Arrays) -> None:
+        if arrays["x"].shape[-1] == hooks.stuck:
+            (root / "stuck").touch()
+            hashlib.pbkdf2_hmac("sha256", b"", b"", 40_000_000)
+        slowly(arrays)
+
+    device = FakeDevice({"good": (slowly, 50e-6, 5e-6), "other": (stuck, 50e-6, 5e-6)})
+    device.name = hooks.gpu
+    changes: tuple[tuple[Any, str, Any], ...] = (
+        (places, "runs", lambda: root / "runs"),
+        (places, "RECORDED", root / "recorded"),
+        (places, "cache", lambda: root / "cache"),
+        (places, "KERNELS", root / "kernels"),
+        (places, "SPECIMENS", root / "specimens"),
+        (places, "LEDGER", root / "published"),
+        (devices, "open_device", lambda name: device),
+        (worker, "Worker", lambda opener, own, _: Here(opener(), load_catalog(specimens=True, own=own))),
+        (build, "find_compiler", lambda nvcc=None: compiler),
+        (pipeline, "measured_limits", lambda *arguments: LIMITS),
+    )
+    for module, name, value in changes:
+        setattr(module, name, value)
+
+
+class _Disk:
+    """Files below a folder that come to lie on a disk with little room, or whose writing ends the process."""
+
+    def __init__(self, hooks: Hooks) -> None:
+        self._hooks, self._folder = hooks, str(hooks.root / hooks.where)
+        self._open, self._room, self._writes = io.open, hooks.room, 0
+
+    def install(self) -> None:
+        builtins.open = io.open = self.open  # type: ignore[assignment]
+
+    def open(self, file: Any, mode: str = "r", *rest: Any, **options: Any) -> Any:
+        if not isinstance(file, int) and str(file).startswith(self._folder) and set(mode) & set("wax"):
+            if self._room is not None and self._room <= 0:
+                raise OSError(self._hooks.error, os.strerror(self._hooks.error), str(file))
+            if "b" in mode:
+                return io.BufferedWriter(_File(self, file, mode.replace("b", ""), opener=options.get("opener")))
+        return self._open(file, mode, *rest, **options)
+
+    def taken(self, size: int) -> int:
+        """How much of a write is done."""
+        self._writes += 1
+        if self._writes == self._hooks.kill_at:
+            return -(size // 2) - 1
+        if self._room is None:
+            return size
+        if self._room <= 0:
+            raise OSError(self._hooks.error, os.strerror(self._hooks.error))
+        fits = min(size, self._room)
+        self._room -= fits
+        return fits
+
+
+class _File(io.FileIO):
+    def __init__(self, disk: _Disk, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._disk = disk
+
+    def write(self, data: Any) -> int:
+        taken = self._disk.taken(len(data))
+        if taken < 0:
+            super().write(data[: -taken - 1])
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().write(data[:taken])

@@ -1,0 +1,30 @@
+"""Every fault of the matrix that needs no GPU: none may cost a finished row."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kernelbench import places
+from kernelbench.build import find_compiler
+from kernelbench.errors import NoCompiler
+from tests.reliability import kernel_faults as kernel_faults  # noqa: PLC0414 - adds its faults
+from tests.reliability.faults import FAULTS
+from tests.reliability.stage import CUDA, FAKE, SIMULATOR, Stage
+
+MOMENTS = 6  # the recorded table has 20
+# On the simulator a fault takes seconds, so that here each is played once: on the fake device where it can be.
+PLAYED = [(name, FAKE if FAKE in one.kinds else SIMULATOR) for name, one in FAULTS.items() if one.kinds != (CUDA,)]
+
+
+@pytest.mark.parametrize(("name", "kind"), PLAYED)
+def test_a_fault_costs_no_finished_row(name: str, kind: str, tmp_path: Path) -> None:
+    if kind == SIMULATOR:
+        try:
+            find_compiler()
+        except NoCompiler as missing:
+            pytest.skip(str(missing))
+    found = FAULTS[name].play(Stage(kind, tmp_path, places.cache(), MOMENTS))
+    assert found.lost == 0
+    assert found.seen
