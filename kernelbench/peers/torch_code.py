@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Callable, Mapping
+from functools import cache, partial
+from types import MappingProxyType
 from typing import Any
 
 from kernelbench.peers import torch_tensor, torch_with_gpu
-from kernelbench.records import Arrays, Case
+from kernelbench.records import Arrays, Case, Implementation, Origin
 
 MODES = {"torch_compile": "default", "torch_compile_autotuned": "max-autotune-no-cudagraphs"}
 MOST_COMPILED = 10_000  # PyTorch gives up after 8 shapes of one function, and runs it uncompiled
@@ -21,11 +22,15 @@ def compiled_call(
     case: Case,
     arrays: Arrays,
     stream: int,
+    dtypes: Mapping[str, str] = MappingProxyType({}),
 ) -> Callable[[], None]:
-    """The call of `expression(torch, case, *inputs)` compiled in the mode of the peer called `name`."""
+    """The call of `expression(torch, case, *inputs)` compiled in the mode of the peer called `name`.
+
+    `dtypes` has the types of arrays that are not of the case's own.
+    """
     torch = torch_with_gpu()
     run = _compiled(MODES[name], expression, case)
-    tensors = [torch_tensor(torch, arrays[one], case.dtype) for one in (output, *inputs)]
+    tensors = [torch_tensor(torch, arrays[one], dtypes.get(one, case.dtype)) for one in (output, *inputs)]
     own_stream = torch.cuda.ExternalStream(stream)
 
     def call() -> None:
@@ -46,3 +51,27 @@ def _compiled(mode: str, expression: Callable[..., Any], case: Case) -> Callable
 
     compiled: Callable[..., Any] = torch.compile(into, mode=mode, dynamic=False, fullgraph=True)
     return compiled
+
+
+def compiled_peers(
+    what: str,
+    expression: Callable[..., Any],
+    inputs: tuple[str, ...],
+    output: str,
+    dtypes: Mapping[str, str] = MappingProxyType({}),
+) -> tuple[Implementation, ...]:
+    """A peer for each mode: `what` through torch.compile. The rest is as in `compiled_call`."""
+
+    def prepare(name: str, case: Case, arrays: Arrays, stream: int) -> Callable[[], None]:
+        return compiled_call(name, expression, inputs, output, case, arrays, stream, dtypes)
+
+    return tuple(
+        Implementation(
+            name,
+            f"{what} through torch.compile of the installed PyTorch, mode {mode}",
+            Origin("pytorch/pytorch", "https://github.com/pytorch/pytorch"),
+            prepare=partial(prepare, name),
+            role="peer",
+        )
+        for name, mode in MODES.items()
+    )

@@ -1,0 +1,20 @@
+"""Host call of cub_transform.cu: CUB's DeviceTransform, which chooses its own launch."""
+
+from kernelbench import dtypes
+from kernelbench.records import Case, DeviceProperties, HostCall, Implementation, LaunchPlan, Origin, Scalar
+
+
+def plan(case: Case, device: DeviceProperties) -> LaunchPlan:
+    entry = f"multiply_cub_transform_{dtypes.suffix(case.dtype)}"
+    return LaunchPlan(host=HostCall(entry, ("x", "y", "z", Scalar("int64", case.elements))))
+
+
+IMPLEMENTATIONS = (
+    Implementation(
+        "cub_transform",
+        "cub::DeviceTransform of the installed toolkit",
+        Origin("NVIDIA/cccl", "https://github.com/NVIDIA/cccl"),
+        plan=plan,
+        role="peer",
+    ),
+)

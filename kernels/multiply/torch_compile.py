@@ -1,0 +1,13 @@
+"""Peer: x * y through torch.compile, which writes a Triton kernel for the shape."""
+
+from typing import Any
+
+from kernelbench.peers.torch_code import compiled_peers
+from kernelbench.records import Case
+
+
+def expression(torch: Any, case: Case, x: Any, y: Any) -> Any:
+    return x * y
+
+
+IMPLEMENTATIONS = compiled_peers("x * y", expression, ("x", "y"), "z")

@@ -1,0 +1,113 @@
+"""Peers of element-wise operations and the sum: what torch.compile is given, and what CUB's calls are handed."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from kernelbench.catalog import load_catalog
+from kernelbench.records import Case, Scalar
+
+CATALOG = load_catalog()
+CUB = ("multiply", "relu", "copy")
+COMPILED = {
+    "multiply": (7,),
+    "relu": (7,),
+    "bias_add": (2, 3, 5),
+    "dropout_add": (4, 5),
+    "reduce_sum": (6,),
+}
+
+
+class Tensor(np.ndarray):
+    """An array with the methods of a tensor that the expressions call."""
+
+    def view(self, *shape):
+        (shape,) = shape if isinstance(shape[0], tuple) else (shape,)
+        return self.reshape(shape)
+
+    def copy_(self, other):
+        assert other.shape == self.shape
+        self[...] = other
+
+
+@pytest.fixture
+def torch(monkeypatch):
+    """PyTorch that compiles nothing; remembers what it was asked to compile, and how."""
+    code = load_code()
+    modes = []
+
+    def compile_(function, mode, **options):
+        modes.append(mode)
+        return function
+
+    module = SimpleNamespace(
+        compile=compile_,
+        float32=np.float32,
+        relu=lambda x: np.maximum(x, 0),
+        _dynamo=SimpleNamespace(config=SimpleNamespace()),
+        cuda=SimpleNamespace(ExternalStream=lambda stream: stream, stream=lambda stream: Nothing()),
+        no_grad=lambda: Nothing(),
+    )
+    types = []
+
+    def tensor(_, array, dtype):
+        types.append(dtype)
+        return np.ndarray.view(array, Tensor)
+
+    code._compiled.cache_clear()
+    monkeypatch.setattr(code, "torch_with_gpu", lambda: module)
+    monkeypatch.setattr(code, "torch_tensor", tensor)
+    yield SimpleNamespace(modes=modes, types=types)
+    code._compiled.cache_clear()
+
+
+class Nothing:
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        return None
+
+
+def load_code():
+    from kernelbench.peers import torch_code
+
+    return torch_code
+
+
+@pytest.mark.parametrize("name", ["torch_compile", "torch_compile_autotuned"])
+@pytest.mark.parametrize("operation", COMPILED)
+def test_what_is_compiled_is_the_operation(torch, operation, name):
+    case = Case(operation, COMPILED[operation], 1 if operation == "bias_add" else -1, "float32")
+    defined = CATALOG.operations[operation]
+    rng, arrays = np.random.default_rng(5), {}
+    for spec in defined.arrays(case):
+        values = rng.integers(0, 2, spec.shape) if spec.dtype == "int8" else rng.normal(size=spec.shape)
+        arrays[spec.name] = values.astype(spec.dtype)
+    expected = defined.reference(np, case, arrays)
+    CATALOG.implementations[operation][name].prepare(case, arrays, 1234)()
+    for output, values in expected.items():
+        np.testing.assert_allclose(arrays[output].reshape(-1), np.asarray(values).reshape(-1), rtol=1e-6)
+    assert torch.modes == ["default" if name == "torch_compile" else "max-autotune-no-cudagraphs"]
+    assert set(torch.types) == {spec.dtype for spec in defined.arrays(case)}
+
+
+@pytest.mark.parametrize("operation", CUB)
+def test_cub_is_handed_the_arrays_and_their_number(h200, dtype, operation):
+    case = Case(operation, (2**31 + 5,), -1, dtype)
+    plan = CATALOG.implementations[operation]["cub_transform"].plan(case, h200)
+    names = [spec.name for spec in CATALOG.operations[operation].arrays(case)]
+    assert plan.host.arguments == (*names, Scalar("int64", 2**31 + 5))
+    assert not plan.launches
+
+
+@pytest.mark.nvcc
+@pytest.mark.parametrize("operation", CUB)
+def test_cub_compiles(h200, binaries, operation):
+    implementation = CATALOG.implementations[operation]["cub_transform"]
+    plan = implementation.plan(Case(operation, (5,), -1, "float32"), h200)
+    (binary,) = binaries(implementation, [plan], "sm_90")
+    assert plan.host.entry.encode() in binary.path.read_bytes()
