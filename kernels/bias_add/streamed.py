@@ -6,11 +6,13 @@ from kernelbench.plans import (
     ELEMENTWISE_PACK_BYTES,
     STREAMED_BLOCK,
     STREAMED_HINT,
-    STREAMED_PACKS,
     streamed_plan,
 )
 from kernelbench.records import Case, DeviceProperties, Implementation, LaunchPlan, Origin, Scalar
 
+# Of x, a thread. 512 MB of floats reach 0.99 of the best copy on an H200; with one pack 0.91, with four 0.98. Along the
+# first axis, 256 MB of float16 reach 0.97, with one pack 0.91, with four 0.93.
+PACKS = 2
 MOST = 2**31 - 1  # of dim * inner: the place within them has 32 bits
 
 
@@ -18,7 +20,7 @@ def plan(
     case: Case,
     device: DeviceProperties,
     block: int = STREAMED_BLOCK,
-    packs: int = STREAMED_PACKS,
+    packs: int = PACKS,
     hint: int = STREAMED_HINT,
 ) -> LaunchPlan:
     _, dim, inner = case.outer_dim_inner

@@ -6,13 +6,27 @@ from kernelbench import dtypes
 from kernelbench.errors import Unsupported
 from kernelbench.records import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar
 
-BLOCK = 256
-PACKS = 8  # of 16 bytes a thread in flight: 32 KB a block, so that two blocks reach what an H200 needs
-TILES = 2  # times PACKS that a thread of a large array adds up, so that few sums are left for the last block
+BLOCK = 512
+PACKS = 8  # of 16 bytes a thread in flight: 64 KB a block, which is what a multiprocessor of an H200 needs
 PER_MULTIPROCESSOR = 2  # blocks for an array that has not that many spans
-HINT = 0  # of common/streamed.cuh
 PACK_BYTES = 16
+MB = 2**20
 ALONE = 4  # packs a thread, up to which one block adds all up sooner than several tell each other their sums
+
+
+def tiles_and_hint(nbytes: int) -> tuple[int, int]:
+    """How often a thread loads PACKS packs, and the hint of common/streamed.cuh, for an array of so many bytes.
+
+    Shares of the best read of an H200: at 64 MB, 4 tiles 1.02 where loads take no place in the L1, else 0.91; at 256 MB
+    0.99 with 1 tile and 0.95 with 4, else 0.95; at 1 GB 0.94 however many tiles, else 0.98 with 4 and 0.90 with 1.
+    """
+    if nbytes <= 16 * MB:
+        return 4, 0
+    if nbytes <= 128 * MB:
+        return 4, 2
+    if nbytes <= 256 * MB:
+        return 1, 2
+    return 4, 0
 
 
 def spans(packs: int, device: DeviceProperties, block: int, in_flight: int, tiles: int, per: int) -> tuple[int, int]:
@@ -33,11 +47,14 @@ def plan(
     launches: int = 1,
     block: int = BLOCK,
     in_flight: int = PACKS,
-    tiles: int = TILES,
+    tiles: int | None = None,
     per_multiprocessor: int = PER_MULTIPROCESSOR,
-    hint: int = HINT,
+    hint: int | None = None,
 ) -> LaunchPlan:
-    packs = -(-case.elements * dtypes.itemsize(case.dtype) // PACK_BYTES)
+    nbytes = case.elements * dtypes.itemsize(case.dtype)
+    best_tiles, best_hint = tiles_and_hint(nbytes)
+    tiles, hint = best_tiles if tiles is None else tiles, best_hint if hint is None else hint
+    packs = -(-nbytes // PACK_BYTES)
     blocks, span = spans(packs, device, block, in_flight, tiles, per_multiprocessor)
     if blocks > device.max_grid[0]:
         raise Unsupported(f"blocks must be at most {device.max_grid[0]}, got {blocks} of {span} packs")
