@@ -5,19 +5,21 @@
 //   T        float, __half, __nv_bfloat16: moved as words of 4 or 2 bytes. Size = 16 / sizeof(T) elements of a pack
 //   e0..e3   extents of the other axes; px0.., py0..: how far apart in x and y neighbours along them are, in elements
 //   needs    rows, columns >= 1
-//   ACROSS   packs of a tile's row and column: 8 (128-byte lines) or 16; it has ACROSS * Size rows and as many columns
-//   BAND     tiles: tiles are numbered column by column within bands of so many rows of tiles; 0: row by row
+//   ACROSS   packs of a row of the tile: 8 (128-byte lines), 16 or 32, so that it has ACROSS * Size columns
+//   DOWN     packs of a column of the tile, the same numbers: it has DOWN * Size rows
+//   RESIDENT threads of a multiprocessor that registers must suffice for; 0: as many registers as the compiler likes
 //   HINT     of common/streamed.cuh
-//   launch   a block a tile: grid others * ceil(rows / tile) * ceil(columns / tile), block ACROSS * ACROSS;
-//            shared memory: ACROSS * ACROSS * Size packs, dynamic
+//   launch   a block a tile: grid others * ceil(rows / tile's rows) * ceil(columns / tile's columns), tiles row by row;
+//            block ACROSS * DOWN; shared memory: ACROSS * DOWN * Size packs, dynamic
 //   moves    D in, D out
 // Where accesses of 16 bytes are not possible, as an extent or an address is no multiple of a pack, the tile goes by
 // elements through the same shared memory.   Origin: written here.
 #include "common/streamed.cuh"
 
-static_assert(ACROSS == 8 || ACROSS == 16, "a tile has 8 or 16 packs in a row");
+constexpr bool is_side(int packs) { return packs == 8 || packs == 16 || packs == 32; }
+static_assert(is_side(ACROSS) && is_side(DOWN), "a tile has 8, 16 or 32 packs in a row and in a column");
 
-constexpr int THREADS = ACROSS * ACROSS;
+constexpr int THREADS = ACROSS * DOWN;
 
 struct Plane {
   long long rows, columns, x_stride, y_stride;
@@ -29,8 +31,8 @@ struct Tile {
 };
 
 __device__ __forceinline__ Tile tile_of(const Plane& plane, const long long (&extents)[4], const long long (&px)[4],
-                                        const long long (&py)[4], int side) {
-  const long long down = (plane.rows + side - 1) / side, across = (plane.columns + side - 1) / side;
+                                        const long long (&py)[4], int tall, int wide) {
+  const long long down = (plane.rows + tall - 1) / tall, across = (plane.columns + wide - 1) / wide;
   const long long number = blockIdx.x;  // ranges [0, others * down * across)
   long long other = number / (down * across);
   const long long within = number - other * (down * across);
@@ -43,16 +45,8 @@ __device__ __forceinline__ Tile tile_of(const Plane& plane, const long long (&ex
     tile.y_offset += at * py[axis];
     other = next;
   }
-  if constexpr (BAND == 0) {
-    tile.row = within / across * side;
-    tile.column = within % across * side;
-  } else {
-    const long long band = within / (BAND * across);
-    const long long tall = min(static_cast<long long>(BAND), down - band * BAND);  // the last band can be lower
-    const long long inside = within - band * BAND * across;
-    tile.row = (band * BAND + inside % tall) * side;
-    tile.column = inside / tall * side;
-  }
+  tile.row = within / across * tall;
+  tile.column = within % across * wide;
   return tile;
 }
 
@@ -62,7 +56,7 @@ __device__ __forceinline__ void turn_packs(const T* __restrict__ x, T* __restric
                                            int columns, Pack<T, 16 / sizeof(T)>* slots) {
   constexpr int Size = 16 / sizeof(T);
   using Packed = Pack<T, Size>;
-  const int fast = threadIdx.x % ACROSS, slow = threadIdx.x / ACROSS;  // range [0, ACROSS)
+  const int fast = threadIdx.x % ACROSS, slow = threadIdx.x / ACROSS;  // ranges [0, ACROSS), [0, DOWN)
 
   Packed from[Size] = {};  // of rows slow * Size + k, columns fast * Size + ..
   if (slow * Size < rows && fast * Size < columns) {
@@ -71,22 +65,23 @@ __device__ __forceinline__ void turn_packs(const T* __restrict__ x, T* __restric
       from[k] = load_once<HINT>(reinterpret_cast<const Packed*>(x + (slow * Size + k) * plane.x_stride) + fast);
   }
 
-  // The slot of column c and of the rows' pack p is c * ACROSS + (p ^ c / Size): of a quarter of a warp, which goes
-  // at once, lanes differ in c / Size when they write and in p when they read, so that they meet in no bank.
+  // The slot of column c and of the rows' pack p is c * DOWN + (p ^ c / Size % 8): of a quarter of a warp, which goes at
+  // once, lanes differ in c / Size % 8 when they write and in p when they read, so that they meet in no bank.
 #pragma unroll
   for (int j = 0; j < Size; ++j) {
     Packed to;
 #pragma unroll
     for (int k = 0; k < Size; ++k) to.elements[k] = from[k].elements[j];
-    slots[(fast * Size + j) * ACROSS + (slow ^ fast)] = to;
+    slots[(fast * Size + j) * DOWN + (slow ^ fast % 8)] = to;
   }
   __syncthreads();  // a column's rows come from all warps
+  const int pack = threadIdx.x % DOWN;
 #pragma unroll
   for (int j = 0; j < Size; ++j) {
-    const int column = j * ACROSS + slow;
-    if (column < columns && fast * Size < rows)
-      store_once<HINT>(reinterpret_cast<Packed*>(y + column * plane.y_stride) + fast,
-                       slots[column * ACROSS + (fast ^ column / Size)]);
+    const int column = j * ACROSS + threadIdx.x / DOWN;
+    if (column < columns && pack * Size < rows)
+      store_once<HINT>(reinterpret_cast<Packed*>(y + column * plane.y_stride) + pack,
+                       slots[column * DOWN + (pack ^ column / Size % 8)]);
   }
 }
 
@@ -94,11 +89,11 @@ __device__ __forceinline__ void turn_packs(const T* __restrict__ x, T* __restric
 template <typename T>
 __device__ __forceinline__ void turn_elements(const T* __restrict__ x, T* __restrict__ y, const Plane& plane, int rows,
                                               int columns, T* slots) {
-  constexpr int Side = ACROSS * 16 / sizeof(T);
+  constexpr int Wide = ACROSS * 16 / sizeof(T);
   constexpr int Words = 4 / sizeof(T);  // elements of a bank
   constexpr int Together = 4;
   const int fast = threadIdx.x % 32, slow = threadIdx.x / 32;
-  auto slot = [&](int row, int column) -> T& { return slots[row * Side + (column ^ row % 32 * Words % Side)]; };
+  auto slot = [&](int row, int column) -> T& { return slots[row * Wide + (column ^ row % 32 * Words % Wide)]; };
   for (int row = slow; row < rows; row += THREADS / 32) {
 #pragma unroll Together
     for (int column = fast; column < columns; column += 32) slot(row, column) = x[row * plane.x_stride + column];
@@ -114,11 +109,11 @@ template <typename T>
 __device__ __forceinline__ void permute_swizzled(const T* __restrict__ x, T* __restrict__ y, const Plane plane,
                                                  const long long (&extents)[4], const long long (&px)[4],
                                                  const long long (&py)[4]) {
-  constexpr int Size = 16 / sizeof(T), Side = ACROSS * Size;
+  constexpr int Size = 16 / sizeof(T), Tall = DOWN * Size, Wide = ACROSS * Size;
   extern __shared__ uint4 shared[];
-  const Tile tile = tile_of(plane, extents, px, py, Side);
-  const int rows = static_cast<int>(min(plane.rows - tile.row, static_cast<long long>(Side)));
-  const int columns = static_cast<int>(min(plane.columns - tile.column, static_cast<long long>(Side)));
+  const Tile tile = tile_of(plane, extents, px, py, Tall, Wide);
+  const int rows = static_cast<int>(min(plane.rows - tile.row, static_cast<long long>(Tall)));
+  const int columns = static_cast<int>(min(plane.columns - tile.column, static_cast<long long>(Wide)));
   x += tile.x_offset + tile.row * plane.x_stride + tile.column;
   y += tile.y_offset + tile.column * plane.y_stride + tile.row;
   // Strides alone could be whole packs where a row's last elements are none.
@@ -129,7 +124,7 @@ __device__ __forceinline__ void permute_swizzled(const T* __restrict__ x, T* __r
   }
 }
 
-#define BOUNDS __launch_bounds__(THREADS)
+#define BOUNDS __launch_bounds__(THREADS, RESIDENT / THREADS)
 #define PLACES                                                                                                    \
   long long rows, long long columns, long long x_stride, long long y_stride, long long e0, long long e1,         \
       long long e2, long long e3, long long px0, long long px1, long long px2, long long px3, long long py0,     \

@@ -8,13 +8,21 @@ from kernelbench.plans import merged_axes, permutation_of
 from kernelbench.records import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar
 
 ACROSS = 16  # packs of a tile's row: 256 bytes, so that a warp's accesses are of whole lines on both sides
-BAND = 0  # tiles of x are taken row by row
+DOWN = 16  # and of its column
+RESIDENT = 0  # threads of a multiprocessor that registers must suffice for: 0 asks for nothing
 HINT = 0  # of common/streamed.cuh
 PACK_BYTES = 16
 OTHERS = 4  # axes beside the two that are exchanged
 
 
-def plan(case: Case, device: DeviceProperties, across: int = ACROSS, band: int = BAND, hint: int = HINT) -> LaunchPlan:
+def plan(
+    case: Case,
+    device: DeviceProperties,
+    across: int = ACROSS,
+    down: int = DOWN,
+    resident: int = RESIDENT,
+    hint: int = HINT,
+) -> LaunchPlan:
     shape, permutation = merged_axes(case.shape, permutation_of(case))
     columns_axis, rows_axis = len(shape) - 1, permutation[-1]
     if rows_axis == columns_axis:
@@ -30,22 +38,25 @@ def plan(case: Case, device: DeviceProperties, across: int = ACROSS, band: int =
     steps_y = (*(0 for _ in fill), *(y_strides[axis] for axis in others))
     rows, columns = shape[rows_axis], shape[columns_axis]
 
-    side = across * PACK_BYTES // dtypes.itemsize(case.dtype)
-    blocks = prod(extents) * -(-rows // side) * -(-columns // side)
+    itemsize = dtypes.itemsize(case.dtype)
+    resident = min(resident, device.max_threads_per_multiprocessor)
+    size = PACK_BYTES // itemsize
+    tall, wide = down * size, across * size
+    blocks = prod(extents) * -(-rows // tall) * -(-columns // wide)
     if blocks > device.max_grid[0]:
         raise Unsupported(f"tiles must be at most {device.max_grid[0]}, got {blocks}")
     numbers = (rows, columns, x_strides[rows_axis], y_strides[columns_axis], *extents, *steps_x, *steps_y)
     launch = Launch(
         entry=f"permute_swizzled_{dtypes.suffix(case.dtype)}",
         grid=(blocks, 1, 1),
-        block=(across * across, 1, 1),
+        block=(across * down, 1, 1),
         arguments=("x", "y", *(Scalar("int64", number) for number in numbers)),
-        shared_bytes=side * across * PACK_BYTES,
+        shared_bytes=tall * across * PACK_BYTES,
     )
     return LaunchPlan(
         (launch,),
-        defines=(("ACROSS", across), ("BAND", band), ("HINT", hint)),
-        reasons=(f"{prod(extents)} times {rows} rows of {columns}, a block a tile of {side} x {side}",),
+        defines=(("ACROSS", across), ("DOWN", down), ("RESIDENT", resident), ("HINT", hint)),
+        reasons=(f"{prod(extents)} times {rows} rows of {columns}, a block a tile of {tall} x {wide}",),
     )
 
 
