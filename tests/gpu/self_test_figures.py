@@ -73,7 +73,13 @@ def self_test(out: Path, *arguments: str) -> dict[str, Any]:
     timed = rows[(rows["median_s"] >= SHORTEST_S) & (rows["median_s"] <= LONGEST_S)]
     kept = {name: value for name, value in made.environment["self_test"].items() if name != "twins"}
     beside = made.rows["disturbed"].str.contains("another process").sum()
-    return {**kept, "rows_3us_to_5ms": len(timed), "rows_beside_another_process": int(beside), "wall_s": wall_s}
+    return {
+        **kept,
+        "rows_3us_to_5ms": len(timed),
+        "rows_beside_another_process": int(beside),
+        "other_processes": made.environment["device"].get("other_processes"),
+        "wall_s": wall_s,
+    }
 
 
 def planted(out: Path) -> dict[str, Any]:

@@ -57,4 +57,6 @@ def test_a_slower_kernel_is_a_regression_of_the_later_run(figures: dict[str, Any
 def test_another_process_on_the_gpu_makes_nobody_faster(figures: dict[str, Any]) -> None:
     found = figures["beside_another_process"]
     assert found["false_verdicts"] == 0, found["false_rows"]
+    if found["other_processes"] == "not visible":
+        pytest.skip("the driver does not name the processes of this machine, so no row can be marked")
     assert found["rows_beside_another_process"] > 0
