@@ -100,7 +100,7 @@ def case_words(keys: Iterable[str]) -> dict[str, dict[str, str]]:
         key: {name: value for name, value in words.items() if (name, value) not in shared}
         for key, words in every.items()
     }
-    # Sizes and parameters may determine the shape, for all cases that have the same ones; axis, dtype and inputs do not.
+    # Sizes and parameters may determine the shape, for all cases that have the same; axis, dtype and inputs do not.
     short = {
         key: {name: value for name, value in words.items() if name != "shape" or not words.keys() - _WITHOUT_SIZE}
         for key, words in left.items()
