@@ -14,8 +14,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 _IGNORED = re.compile(r"//[^\n]*|/\*.*?\*/|^[ \t]*\.(?:loc|file)\b[^\n]*$", re.DOTALL | re.MULTILINE)
-_ENTRY = re.compile(r"\.entry\s+([\w$.]+)\s*(?:\(([^)]*)\))?[^{;]*\{")
-_FUNCTION = re.compile(r"\.(?:entry|func)\s*(?:\([^)]*\)\s*)?([\w$.]+)\s*(?:\([^)]*\))?[^{;]*\{")
+# (?!..) ends a name once: without it, what follows is tried again behind every character of it.
+_ENTRY = re.compile(r"\.entry\s+([\w$.]+)(?![\w$.])(?:\s*\(([^)]*)\))?[^{;]*\{")
+_FUNCTION = re.compile(r"\.(?:entry|func)\s*(?:\([^)]*\)\s*)?([\w$.]+)(?![\w$.])(?:\s*\([^)]*\))?[^{;]*\{")
 _PREFIX = re.compile(r"(?:\s+|[{}]|[\w$]+:(?!:)|@!?[%\w$.]+)*")  # scopes, labels and the guard of an instruction
 _OPERAND = re.compile(r"\{[^}]*\}|\[[^\]]*\]|\([^)]*\)|[^,\s]+")
 _NAME = re.compile(r"(?<![\w$.%])[%A-Za-z_$][\w$.]*")

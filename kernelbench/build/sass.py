@@ -277,7 +277,8 @@ def _copies(ptx: Counter[Access], sass: Counter[Access]) -> str:
 def _became(name: str, before: Mapping[int, int], after: Mapping[int, int]) -> str:
     """`32 ld.shared of 4 bytes became 16 LDS and 4 LDS.128`; of an unrolled loop one copy is shown."""
     bytes_before, bytes_after = (sum(size * count for size, count in one.items()) for one in (before, after))
-    copies = bytes_after // bytes_before if bytes_after % bytes_before == 0 else 1
+    whole = bytes_before and bytes_after % bytes_before == 0  # no bytes: of a type that is not known here
+    copies = bytes_after // bytes_before if whole else 1
     if copies < 2 or any(count % copies for count in after.values()):
         return f"{_ptx_text(name, before)} became {_sass_text(name, after)}"
     once = {size: count // copies for size, count in after.items()}

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from kernelbench.build.facts import Usage, entry_facts, ptxas_usage
-from kernelbench.build.ptx import accesses
+from kernelbench.build.ptx import accesses, functions
 from kernelbench.errors import InputError
 from kernelbench.planning import input_loads, unread_inputs
 from kernelbench.records import EntryFacts, Launch, LaunchPlan, Scalar
@@ -127,6 +129,13 @@ def test_a_tensor_map_is_loaded_through_its_own_address():
 def test_entries_are_kept_apart_and_may_have_no_parameters():
     both = entry("ld.global.f32 %f1, [%rd0];") + ".visible .entry empty()\n{\nret;\n}\n.entry bare\n{ ret; }\n"
     assert {name: found.loads for name, found in accesses(both).items()} == {"k": (1, 0, 0), "empty": (), "bare": ()}
+
+
+@pytest.mark.parametrize("text", [".entry " + "a" * 50_000, ".entry a" + " " * 50_000, ".func " + "a" * 50_000])
+def test_heads_without_a_body_take_no_time(text):
+    started = time.process_time()
+    assert (accesses(text), functions(text)) == ({}, {})
+    assert time.process_time() - started < 2
 
 
 def facts(name: str, *loads: int) -> dict[str, EntryFacts]:

@@ -304,3 +304,7 @@ def test_the_tree_kernels_are_as_their_ptx_says(nvcc: Compiler, tmp_path: Path) 
         if code is None:
             pytest.skip("neither nvdisasm nor cuobjdump is here")
         assert cross_check(binary.ptx_path.read_text(), "softmax_tree_f32", code).note == ""
+
+
+def test_a_type_that_is_not_known_here_has_no_bytes_to_compare():
+    assert check(["ld.global.q7 %f1, [%rd1]"], [LDG]).status == "changed"
