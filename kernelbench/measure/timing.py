@@ -1,7 +1,8 @@
 """One sample at a time. What is between the two events is the work alone, because the host has submitted
 everything before the flush in front of it ends; a sample that was not covered so is taken again.
 
-cold events   flush | event | launch | event          the L2 holds nothing of the kernel's data
+cold events   flush | event | launch | event          the L2 holds nothing of the kernel's data; rehearsed: with a
+              launch in front of the flush
 warm events   flush | launch | event | launch | event the L2 holds what the first launch left
 cold graph    a graph of n (flush, launch) minus a graph of n flushes, divided by n: no event beside the
               kernel, so its launch overhead of 1.5 to 3 us is not counted. For kernels below ~20 us.
@@ -35,7 +36,8 @@ CACHES: tuple[Cache, ...] = ("cold", "warm")
 class EventTimer:
     """Samples one implementation by two events. Learns how long the flush must be to hide its submission.
 
-    `executables`: the same work on arrays at different places in memory, taken in turn by the round.
+    `executables`: the same work on arrays at different places in memory, taken in turn by the round. `rehearsed`: a
+    cold sample begins with a run at another place, so that multiprocessors hold the kernel's code, whoever ran last.
     """
 
     clock: Clock
@@ -45,12 +47,15 @@ class EventTimer:
     submit_s: float | None = None  # the host's time for one run; the shortest seen
     returned: Arrays | None = None  # outputs of the last sampled run, if it allocates its own
     method: Method = "events"
+    rehearsed: bool = False
 
     def sample(self, number: int = 0) -> float:
         """Seconds of one run, in round `number`. DeviceError when no flush is long enough to hide the submission."""
         executable = self.executables[self.place(number)]
         while True:
             lead_s = self.lead_s
+            if self.rehearsed and self.cache == "cold":
+                self.executables[self.place(number + 1)]()
             self.clock.flush(lead_s)
             if self.cache == "warm":
                 executable()

@@ -49,7 +49,7 @@ def require_nvbench() -> None:
 
 
 @pytest.fixture(scope="module")
-def recorded(device: Any, compiler: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def recorded(_opened: Any, compiler: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder with what one call of the script measured."""
     require_nvbench()
     folder = tmp_path_factory.mktemp("nvbench")

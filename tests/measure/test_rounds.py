@@ -10,6 +10,7 @@ import pytest
 
 from kernelbench.catalog import load_catalog
 from kernelbench.errors import DeviceError, DeviceLost
+from kernelbench.measure import rounds
 from kernelbench.measure.case import PLACEMENTS, CaseRun, Settings
 from kernelbench.measure.rounds import MORE_SAMPLES, QUICK, Precision
 from kernelbench.planning import CasePlan, Planned
@@ -34,6 +35,13 @@ def cold(result: Result, method: str = "events") -> Any:
     return next(one for one in result.measurements if one.cache == "cold" and one.method == method)
 
 
+@pytest.fixture
+def unrehearsed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each run is a sample."""
+    monkeypatch.setattr(rounds, "REHEARSED_BELOW_S", 0.0)
+
+
+@pytest.mark.usefixtures("unrehearsed")
 def test_every_round_takes_everybody_once_in_changing_order() -> None:
     names = ["a", "b", "c"]
     device = FakeDevice(dict.fromkeys(names, (softmax, 5e-05, 5e-06)))
@@ -64,6 +72,7 @@ def let_be_noisy(device: FakeDevice, name: str, *times: float) -> None:
     device.kernels[name] = (noisy, times[0], 5e-6)
 
 
+@pytest.mark.usefixtures("unrehearsed")
 def test_a_kernel_goes_on_to_the_sample_limit_and_a_noisy_one_beyond_it_while_a_steady_one_stops() -> None:
     device = FakeDevice({"steady": (softmax, 50e-6, 5e-6)})
     let_be_noisy(device, "uneven", 50e-6, 50.4e-6)
@@ -83,6 +92,7 @@ def test_a_short_noisy_kernel_does_not_go_on_beyond_the_sample_limit() -> None:
     assert {len(one.samples_s) for one in results["short"].measurements} == {61}
 
 
+@pytest.mark.usefixtures("unrehearsed")
 def test_out_of_time_is_said_so() -> None:
     device = FakeDevice({})
     let_be_noisy(device, "a", 40e-6, 60e-6)
@@ -109,6 +119,7 @@ def test_timed_inputs_are_not_those_of_the_verification() -> None:
     assert result.check.seed == 42
 
 
+@pytest.mark.usefixtures("unrehearsed")
 def test_rounds_go_through_all_placements_in_turn() -> None:
     device = FakeDevice({})
     places: list[int] = []
@@ -124,6 +135,7 @@ def test_rounds_go_through_all_placements_in_turn() -> None:
     assert timed[:5] == timed[PLACEMENTS:], "after the last place the first comes again"
 
 
+@pytest.mark.usefixtures("unrehearsed")
 def test_few_placements_where_memory_is_short() -> None:
     device = FakeDevice({})
     pairs: list[tuple[int, int]] = []
@@ -250,3 +262,27 @@ def test_memory_that_does_not_suffice_for_the_comparison_costs_one_row() -> None
     (failed,) = [one for one in results.values() if one.status == "failed"]
     assert failed.reason == "out of memory while its output was compared: 3 GB"
     assert sorted(one.status for one in results.values()) == ["failed", "ok"]
+
+
+@pytest.mark.parametrize(("seconds", "before"), [(50e-6, ["a"]), (500e-6, ["wait"])])
+def test_short_kernels_are_run_before_the_flush_of_a_sample(seconds: float, before: list[str]) -> None:
+    device = FakeDevice({"a": (softmax, seconds, 5e-6)})
+    run(device, ["a"], Settings(1, ("cold",), Precision(least_samples=20)))
+    log = device.clock.log[: len(device.clock.log) - 1 - device.clock.log[::-1].index("poison")]
+    last_flush = len(log) - 1 - log[::-1].index("flush")
+    assert log[last_flush - 1 : last_flush] == before
+    assert log[last_flush : last_flush + 4] == ["flush", "event", "a", "event"]
+
+
+def test_a_rehearsal_is_on_arrays_at_another_place() -> None:
+    device = FakeDevice({"a": (softmax, 50e-6, 5e-6)})
+    places: list[int] = []
+
+    def noting(arrays: Arrays) -> None:
+        places.append(id(arrays["y"]))
+        softmax(arrays)
+
+    device.kernels["a"] = (noting, 50e-6, 5e-6)
+    run(device, ["a"], Settings(1, ("cold",), Precision(least_samples=20)))
+    rehearsed, sampled = places[-2:]
+    assert rehearsed != sampled
