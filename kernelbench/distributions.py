@@ -22,6 +22,7 @@ DISTRIBUTIONS: Mapping[str, str] = {
     "three have about half",
 }
 HIDDEN_ROW, SINGLE_ROW, ROW_CYCLE = 1, 3, 5  # of rows numbered modulo 5: 5 shares no factor with the sizes of blocks
+PIECE = 2**22  # elements whose places are numbered at once: some hundred MB of 64-bit numbers
 
 # Of splitmix64, which numbers rows and elements at random; simt/runtime/inputs.cpp has the same.
 _GOLDEN, _FIRST, _SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
@@ -40,7 +41,10 @@ def draw(xp: Any, generator: Any, spec: ArraySpec, start: int, size: int, seed: 
         return xp.full(size, 0.0 if fill == "zeros" else 1.0, dtype=xp.float32)
     if fill == "masked":
         values = generator.standard_normal(size, dtype=xp.float32)
-        return xp.where(hidden(xp, start, size, spec.row, seed), xp.float32(-xp.inf), values)
+        for first in range(0, size, PIECE):
+            piece = values[first : first + PIECE]
+            piece[hidden(xp, start + first, piece.size, spec.row, seed)] = -xp.inf
+        return values
     values = generator.random(size, dtype=xp.float32)
     if fill == "mask":
         return (values < 0.5).astype(xp.float32)

@@ -122,6 +122,14 @@ def test_pieces_of_an_array_are_hidden_as_the_whole_is() -> None:
     assert np.array_equal(np.concatenate(pieces), whole)
 
 
+def test_a_draw_hides_by_pieces_what_it_hides_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = ArraySpec("x", (1000,), "float32", "input", "masked", row=(13, 4))
+    whole = distributions.draw(np, np.random.default_rng(1), spec, 0, 1000, 9)
+    monkeypatch.setattr(distributions, "PIECE", 64)
+    assert np.array_equal(distributions.draw(np, np.random.default_rng(1), spec, 0, 1000, 9), whole)
+    assert np.array_equal(np.isinf(whole), distributions.hidden(np, 0, 1000, (13, 4), 9))
+
+
 @pytest.mark.parametrize(("shape", "axis"), [((23, 64), -1), ((9, 10, 7), 1)])
 def test_the_simulator_hides_the_same_elements(shape: tuple[int, ...], axis: int) -> None:
     case = Case("log_softmax", shape, axis, "float32", inputs="masked")

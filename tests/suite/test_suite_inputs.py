@@ -85,6 +85,23 @@ def test_a_part_of_a_step_has_its_own(read):
     assert [suite.names_for(case) for case in suite.cases] == [("ft",), ("naive",)]
 
 
+def test_what_a_part_takes_from_its_suite_is_checked_too(problems):
+    found = problems(
+        """\
+        title: t
+        inputs: masked
+        step:
+        - {part: a, operation: softmax, shape: [2, 3], calls: 2, fused: ft}
+        - {part: b, operation: relu, shape: [2, 3], calls: 2, fused: naive}
+        leaves_out: nothing
+        """
+    )
+    assert found == [
+        "5: relu cannot compute case 'shape=2x3 axis=-1 dtype=float32 inputs=masked': relu has no masked inputs: "
+        "it has no rows"
+    ]
+
+
 # ---- In place of what a suite says ---------------------------------------------------------------
 
 
