@@ -17,9 +17,6 @@ from typing import Any
 
 import pandas as pandas  # noqa: PLC0414 - what follows is imported once, before processes are forked from this one
 
-import kernelbench.compare
-import kernelbench.measure.case
-import kernelbench.report.console
 from kernelbench import build, cli, devices, pipeline, places, worker
 from kernelbench.bench import Here
 from kernelbench.catalog import load_catalog

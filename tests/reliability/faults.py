@@ -171,7 +171,7 @@ def _stopped(stage: Stage, *numbers: int, **how: Any) -> Outcome:
     return Outcome(said(done), done.code, len(left), resumed(stage, left))
 
 
-@fault("Ctrl-C (SIGINT)", FAKE, SIMULATOR, CUDA)
+@fault("Ctrl-C (SIGINT)", FAKE, SIMULATOR)
 def interrupted(stage: Stage) -> Outcome:
     found = _stopped(stage, signal.SIGINT)
     assert found.exit_code == 130
@@ -187,7 +187,7 @@ def interrupted_twice(stage: Stage) -> Outcome:
     return found
 
 
-@fault("SIGTERM, as of a job scheduler", FAKE, CUDA)
+@fault("SIGTERM, as of a job scheduler", FAKE)
 def terminated(stage: Stage) -> Outcome:
     found = _stopped(stage, signal.SIGTERM)
     assert found.exit_code == 143
@@ -233,7 +233,7 @@ def read_only(stage: Stage) -> Outcome:
     return found
 
 
-@fault("disk full: no file may grow beyond a limit (RLIMIT_FSIZE)", SIMULATOR, CUDA)
+@fault("disk full: no file may grow beyond a limit (RLIMIT_FSIZE)", SIMULATOR)
 def files_too_large(stage: Stage) -> Outcome:
     first = stage.run("--filter", HALF)
     assert first.code == 0, first.err
@@ -254,7 +254,7 @@ def unwritable(stage: Stage) -> Outcome:
     return Outcome(said(done, place), done.code, 0)
 
 
-@fault("the run's folder moved away in the middle", FAKE, SIMULATOR, CUDA)
+@fault("the run's folder moved away in the middle", FAKE, SIMULATOR)
 def moved_away(stage: Stage) -> Outcome:
     process = begun(stage, least=2)
     aside = stage.root / "aside"
@@ -379,7 +379,7 @@ def missing_environment(stage: Stage) -> Outcome:
     return Outcome(said(done, stage.out), done.code, len(rows(stage.out)), lost(before, rows(stage.out)))
 
 
-@fault("--resume on another GPU", FAKE, CUDA)
+@fault("--resume on another GPU", FAKE)
 def another_gpu(stage: Stage) -> Outcome:
     before, path = _half(stage), stage.out / ENVIRONMENT_FILE
     state = json.loads(path.read_text())

@@ -1,0 +1,10 @@
+"""The launch plan of undeclared.cu."""
+
+from kernelbench.records import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin
+
+
+def plan(case: Case, device: DeviceProperties) -> LaunchPlan:
+    return LaunchPlan((Launch("undeclared_f32", (1, 1, 1), (32, 1, 1), ("x", "y")),))
+
+
+IMPLEMENTATIONS = (Implementation("undeclared", "does not compile", Origin("test"), plan=plan),)
