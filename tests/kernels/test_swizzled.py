@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
+
 import pytest
 
 from kernelbench.catalog import load_catalog
@@ -38,6 +41,18 @@ def test_no_two_lanes_meet_in_a_bank(h200, binaries, dtype):
         if not shift:
             assert counters.global_load_sectors == counters.global_load_ideal_sectors
             assert counters.global_store_sectors == counters.global_store_ideal_sectors
+
+
+@pytest.mark.nvcc
+@pytest.mark.parametrize(("across", "down"), [(8, 16), (16, 8), (32, 16)])
+def test_a_tile_need_not_be_square(h200, binaries, across, down):
+    assert SWIZZLED.plan is not None
+    oblong = replace(SWIZZLED, plan=partial(SWIZZLED.plan, across=across, down=down))
+    for shape, shift in (("264x328", 0), ("264x328", 1), ("131x67", 0)):
+        run_and_check(oblong, OPERATION, case(shape, "10", "float16"), h200, binaries, shift)
+    (counters,) = run_and_check(oblong, OPERATION, case("256x256", "10", "float16"), h200, binaries).counters
+    assert counters.shared_load_wavefronts == counters.shared_load_ideal_wavefronts
+    assert counters.shared_store_wavefronts == counters.shared_store_ideal_wavefronts
 
 
 def test_refuses_a_last_axis_that_stays(h200):
