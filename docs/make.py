@@ -11,6 +11,7 @@ README.md        the blocks between `<!-- made by docs/make.py: NAME -->` and `<
 docs/cli.md      the whole page, from `--help` of every command
 docs/claims.md   the whole page, see claims_page.py
 docs/measuring.md             what compute-sanitizer found, and the table of agreement with NVBench
+docs/reliability.md           every fault, and what came of it
 docs/explaining.md            its tables of metrics and rules
 docs/reading-a-report.md      its tables of columns
 docs/inputs.md                distributions, what operations have of them, and what they give for infinities and NaN
@@ -170,7 +171,7 @@ suite; left out, it is your newest run, else the recorded one that kernelbench s
 | 1 | a row failed or was wrong; `doctor`: something is missing |
 | 2 | wrong suite, option or file; no device or compiler where one is needed |
 | 3 | `compare --fail-on`: a regression |
-| 130 | stopped with Ctrl-C; finished cases are kept |
+| 130, 143 | stopped with Ctrl-C, or by SIGTERM; finished cases are kept |
 """
 
 
@@ -221,6 +222,7 @@ def pages(run: Path = RECORDED, results: Path = places.RECORDED) -> Mapping[Path
         "wall": measured_blocks.wall_block(),
         "sanitizer": measured_blocks.sanitizer_block(),
     }
+    reliability, faults = ROOT / "docs" / "reliability.md", {"faults": measured_blocks.faults_block()}
     simulation = {"hardware": measured_blocks.hardware_block(), "speed": measured_blocks.speed_block()}
     return {
         readme: with_blocks(readme.read_text(encoding="utf-8"), {**readme_blocks(run), "summary": summary}),
@@ -228,6 +230,7 @@ def pages(run: Path = RECORDED, results: Path = places.RECORDED) -> Mapping[Path
         ROOT / "docs" / "claims.md": claims_page.claims_page(judged),
         measuring: with_blocks(measuring.read_text(encoding="utf-8"), measurement),
         explaining: with_blocks(explaining.read_text(encoding="utf-8"), explanation),
+        reliability: with_blocks(reliability.read_text(encoding="utf-8"), faults),
         simulator: with_blocks(simulator.read_text(encoding="utf-8"), simulation),
         inputs: with_blocks(inputs.read_text(encoding="utf-8"), inputs_blocks.inputs_blocks()),
         columns: columns_page.updated(columns.read_text(encoding="utf-8")),

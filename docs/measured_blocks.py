@@ -1,4 +1,4 @@
-"""Parts of docs/measuring.md and docs/simulator.md that show what tests recorded; each '' while nothing is recorded."""
+"""Parts of docs/measuring.md, reliability.md and simulator.md: what tests recorded; '' while nothing is recorded."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import csv
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 SIMULATOR = ROOT / "results" / "h200" / "simulator"  # what a GPU counted, see tests/gpu/ncu_agreement.py
 SPEED = ROOT / "docs" / "recorded" / "simulator_speed.json"  # from tests/simt/benchmark.py
 NVBENCH = ROOT / "results" / "h200" / "nvbench.json"  # kept by tests/gpu/test_nvbench.py
 WALL = NVBENCH.with_name("nvbench_wall.json")  # from the same call
+FAULTS = ROOT / "results" / "reliability"  # from tests/reliability/record.py
 SANITIZER = ROOT / "results" / "h200" / "sanitizer.json"  # kept by tests/gpu/test_sanitizer.py
 
 
@@ -119,3 +121,27 @@ def speed_block() -> str:
         lines.append(f"| {row['kernel']} | {row['warp_instructions'] / 1e6:.1f} M | {' | '.join(times)} | {earlier} |")
     lines += ["", f"All counters on, the best of {found['repeats']} runs, on {found['cpu']}, {found['cpus']} CPUs."]
     return "\n".join(lines)
+
+
+def faults_block() -> str:
+    """What the user sees of each fault, and what is left of the rows, wherever it was played."""
+    recorded = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(FAULTS.glob("*.json"))]
+    if not recorded:
+        return ""
+    faults = [(one, found["gpu"]) for found in recorded for one in found["faults"]]
+    lines = ["| fault | what the user sees | exit code | kept | lost | on |", "|---|---|--:|--:|--:|---|"]
+    for title in dict.fromkeys(one["fault"] for one, _ in faults):
+        for number, (one, gpu) in enumerate((one, gpu) for one, gpu in faults if one["fault"] == title):
+            lines.append(f"| {'' if number else title} | {_outcome_cells(one)} | {gpu or one['on']} |")
+    lost = sum(one.get("lost", 0) for one, _ in faults)
+    dates = " and ".join(dict.fromkeys(found["date"] for found in recorded))
+    return "\n".join([*lines, "", f"{len(faults)} faults played on {dates}: {lost} finished rows lost."])
+
+
+def _outcome_cells(one: Mapping[str, Any]) -> str:
+    if "failed" in one:
+        return "does not hold | | |"
+    code = one["exit_code"] if one["exit_code"] >= 0 else f"{128 - one['exit_code']}"
+    seen = one["seen"].replace("|", "\\|").replace("`", "'")
+    seen = seen if seen.startswith("nothing") else f"`{seen}`"
+    return f"{seen} | {code} | {one['kept']} | {one['lost']}"

@@ -115,6 +115,8 @@ class _Forked:
 
     def __init__(self, words: list[str], hooks: child.Hooks, files: tuple[Path, Path]) -> None:
         self._files = files
+        for file in files:
+            file.touch()  # also for one that is killed before it has begun
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(["tests.reliability.child"])
         self._process = context.Process(target=child.main, args=(words, hooks, files))

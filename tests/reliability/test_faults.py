@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -28,3 +29,11 @@ def test_a_fault_costs_no_finished_row(name: str, kind: str, tmp_path: Path) -> 
     found = FAULTS[name].play(Stage(kind, tmp_path, places.cache(), MOMENTS))
     assert found.lost == 0
     assert found.seen
+
+
+def test_the_recorded_table_is_of_these_faults() -> None:
+    path = places.RECORDED / "reliability" / "no_gpu.json"
+    recorded = json.loads(path.read_text())["faults"]
+    played = [(one.title, kind) for one in FAULTS.values() for kind in (FAKE, SIMULATOR) if kind in one.kinds]
+    assert [(one["fault"], one["on"]) for one in recorded] == played, "play them again: tests/reliability/record.py"
+    assert [one for one in recorded if "failed" in one or one["lost"]] == []
