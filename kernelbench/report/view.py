@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
+from kernelbench.operations import NORMAL
 from kernelbench.units import digits
 
 if TYPE_CHECKING:
@@ -93,8 +94,13 @@ def case_words(keys: Iterable[str]) -> dict[str, dict[str, str]]:
     """
     unique = list(dict.fromkeys(keys))
     every = {key: _named_words(key) for key in unique}
+    if any("inputs" in words for words in every.values()):
+        every = {key: {**words, "inputs": words.get("inputs", NORMAL)} for key, words in every.items()}
     if len(unique) < 2:
-        return {key: {"shape": words["shape"]} if "shape" in words else words for key, words in every.items()}
+        kept = {
+            key: {name: words[name] for name in ("shape", "inputs") if name in words} for key, words in every.items()
+        }
+        return {key: kept[key] if "shape" in words else words for key, words in every.items()}
     shared = set.intersection(*(set(words.items()) for words in every.values()))
     left = {
         key: {name: value for name, value in words.items() if (name, value) not in shared}

@@ -35,9 +35,12 @@ def test_case_labels_leave_out_a_shape_only_where_all_cases_with_the_same_axes_c
 
 
 def test_case_labels_keep_the_shape_beside_inputs_which_do_not_tell_it():
+    same = ["shape=8x16 axis=-1 dtype=float32", "shape=8x16 axis=-1 dtype=float32 inputs=masked"]
+    assert list(view.case_labels(same).values()) == ["inputs=normal", "inputs=masked"]
+    assert list(view.case_labels(same[1:]).values()) == ["8x16 inputs=masked"]
     keys = ["shape=8x16 axis=-1 dtype=float32", "shape=8x16 axis=-1 dtype=float32 inputs=masked",
             "shape=9x16 axis=-1 dtype=float32 inputs=masked"]  # fmt: skip
-    assert list(view.case_labels(keys).values()) == ["8x16", "8x16 inputs=masked", "9x16 inputs=masked"]
+    assert list(view.case_labels(keys).values()) == ["8x16 inputs=normal", "8x16 inputs=masked", "9x16 inputs=masked"]
 
 
 def test_case_labels_of_a_single_case():
