@@ -85,6 +85,19 @@ def test_run_verifies_what_it_times(planted: Project, command: Any) -> None:
     assert "y[1, 0]: got 0, expected nan" in wrong["reason"]
 
 
+def test_every_timed_run_is_on_the_inputs_that_are_named(planted: Project, command: Any) -> None:
+    seen = []
+
+    def watching(arrays: Arrays) -> None:
+        seen.append(bool(np.isneginf(arrays["x"][1]).all()))
+        softmax(arrays)
+
+    planted.device.kernels["good"] = (watching, 50e-6, 5e-6)
+    assert command("run", suite_with(planted, "masked", "good"), "--no-report", "--quick")[0] == 0
+    assert len(seen) > 10
+    assert all(seen)
+
+
 def test_a_stated_deviation_is_refused_with_its_reason(planted: Project, command: Any) -> None:
     (planted.root / "kernels" / "softmax" / "stated.py").write_text(DEVIATES)
     suite = planted.suite("good, stated", "[8]")

@@ -97,10 +97,7 @@ def case_words(keys: Iterable[str]) -> dict[str, dict[str, str]]:
     if any("inputs" in words for words in every.values()):
         every = {key: {**words, "inputs": words.get("inputs", NORMAL)} for key, words in every.items()}
     if len(unique) < 2:
-        kept = {
-            key: {name: words[name] for name in ("shape", "inputs") if name in words} for key, words in every.items()
-        }
-        return {key: kept[key] if "shape" in words else words for key, words in every.items()}
+        return {key: _size(words) if "shape" in words else words for key, words in every.items()}
     shared = set.intersection(*(set(words.items()) for words in every.values()))
     left = {
         key: {name: value for name, value in words.items() if (name, value) not in shared}
@@ -114,6 +111,10 @@ def case_words(keys: Iterable[str]) -> dict[str, dict[str, str]]:
     alike = Counter(tuple(words.items()) for words in short.values())
     unclear = {tuple(words) for words in short.values() if alike[tuple(words.items())] > 1}
     return {key: left[key] if tuple(words) in unclear else words for key, words in short.items()}
+
+
+def _size(words: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in words.items() if name in ("shape", "inputs")}
 
 
 def _named_words(key: str) -> dict[str, str]:
