@@ -4,8 +4,12 @@
 //   order   a thread has the same columns in each of its PACKS packs, so it reduces them by itself; then one exchange
 //           of (maximum, sum) joins a column's threads, and the blocks of a cluster
 //   sums    joined in an order fixed by thread and block numbers: the same on every run
-//   PACKS   of a thread; CLUSTER: blocks that share a tile's columns; LOADS, STORES: 1 with a streaming hint
+//   PACKS   of a thread; CLUSTER: blocks that share a tile's columns; STAGED: 1 where blocks load ahead
+//   OWNED   1 where a column is a single thread's; READS: 2 where launches are to go by `step`
+//   LOADS, STORES  1 with a streaming hint
 #pragma once
+#include <cuda_pipeline_primitives.h>
+
 #include "common/convert.cuh"
 #include "common/elementwise.cuh"
 #include "common/reduce.cuh"
@@ -37,14 +41,19 @@ struct AxisView {
 
 // ---- Arithmetic ----
 
-// exp of a difference to a maximum. The halves take the hardware's power of two, whose error of 2^-22 and that of the
-// product before it, 2^-24 of the exponent, are far below their rounding; float does so where EX2 is set.
-template <typename T>
-__device__ __forceinline__ float power(float difference) {
-  if constexpr (sizeof(T) == sizeof(float) && !EX2) return expf(difference);
+// exp of a difference to a maximum in a sum, by the hardware's power of two: its error of 2^-22 and that of the product
+// before it, 2^-24 of the difference, which weighs less the more the power shrinks: below 2^-21 of the sum together.
+__device__ __forceinline__ float power_of_sum(float difference) {
   float result;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(difference * 1.4426950408889634f));
   return result;
+}
+
+// exp of a difference in a result: as above where the rounding of the halves hides its error.
+template <typename T>
+__device__ __forceinline__ float power(float difference) {
+  if constexpr (sizeof(T) == sizeof(float)) return expf(difference);
+  return power_of_sum(difference);
 }
 
 struct LogSoftmax {
@@ -80,6 +89,19 @@ __device__ __forceinline__ float2 join_pairs(Get get, int first, int last, int s
 
 // ---- Memory ----
 
+template <typename T>
+struct TwoOf;
+template <>
+struct TwoOf<__half> {
+  using Type = __half2;
+  static __device__ __forceinline__ __half2 from_floats(float a, float b) { return __floats2half2_rn(a, b); }
+};
+template <>
+struct TwoOf<__nv_bfloat16> {
+  using Type = __nv_bfloat162;
+  static __device__ __forceinline__ __nv_bfloat162 from_floats(float a, float b) { return __floats2bfloat162_rn(a, b); }
+};
+
 // V neighbours as the words they are loaded and stored by: as elements, two halves would take two registers.
 template <typename T, int V>
 struct Held {
@@ -114,6 +136,29 @@ struct Held {
     for (int i = 0; i < V; ++i) put_bits(i, from_float<T>(value));
   }
 
+  // Elements i and i + 1, of an even i.
+  template <typename Two>
+  __device__ __forceinline__ Two two(int i) const {
+    return *reinterpret_cast<const Two*>(&words[i / 2]);
+  }
+
+  __device__ __forceinline__ void put_two(int i, float first, float second) {
+    if constexpr (sizeof(T) == sizeof(float)) {
+      words[i] = __float_as_uint(first), words[i + 1] = __float_as_uint(second);
+    } else {
+      const auto both = TwoOf<T>::from_floats(first, second);
+      words[i / 2] = *reinterpret_cast<const unsigned*>(&both);
+    }
+  }
+
+  // From here on the compiler must compute anew what it derives from element i's word: it would else keep every half widened
+  // to a float, in registers that further packs are worth more in.
+  __device__ __forceinline__ void forget(int i) { asm volatile("" : "+r"(words[sizeof(T) * i / sizeof(unsigned)])); }
+
+  __device__ __forceinline__ void set(uint4 word) {
+    words[0] = word.x, words[1] = word.y, words[2] = word.z, words[3] = word.w;
+  }
+
   __device__ __forceinline__ void load(const T* from) {
     if constexpr (Bytes == 16) {
       const uint4* at = reinterpret_cast<const uint4*>(from);
@@ -144,22 +189,88 @@ struct Held {
       *to = bits(0);
     }
   }
+};
 
-  // From here on the compiler must compute anew what it derives from the words: it would else keep every half widened
-  // to a float, in registers that further packs are worth more in.
-  __device__ __forceinline__ void forget() {
-#pragma unroll
-    for (int i = 0; i < Words; ++i) asm volatile("" : "+r"(words[i]));
+// Where a thread's packs of a tile are. `place(k)` counts elements of a contiguous tile, or rows of a strip.
+template <typename T, int V, bool Ragged>
+struct Share {
+  long long start;           // of the tile, from the first element of the array
+  long long offset, stride;  // of pack 0 from the tile's first element, and to the next pack, in elements
+  int place, place_stride, limit;
+  int phase;  // elements by which the first aligned pack begins before the tile
+  long long slab;
+  int strip, part;
+
+  __device__ __forceinline__ int at(int k) const { return place + k * place_stride; }
+  // Of pack k: all its elements, or element i of a pack that the tile's ends cut.
+  __device__ __forceinline__ bool whole(int k) const {
+    return Ragged ? at(k) >= 0 && at(k) + V <= limit : at(k) < limit;
+  }
+  __device__ __forceinline__ bool inside(int k, int i) const {
+    return Ragged ? at(k) + i >= 0 && at(k) + i < limit : at(k) < limit;
   }
 };
 
-// Where a thread's packs are. `place(k)` counts elements of a contiguous tile, or rows of a strip.
-struct Places {
-  long long offset, stride;  // of pack 0 from the tile's first element, and to the next pack, in elements
-  int place, place_stride, limit;
+template <typename T, int V, bool Ragged>
+__device__ __forceinline__ Share<T, V, Ragged> share_of(const T* x, AxisView view, unsigned item) {
+  int thread = threadIdx.x;
+  const int threads = blockDim.x, width = view.width;
+  asm volatile("" : "+r"(thread));  // nothing of it is worth registers from tile to tile
+  const unsigned tile = item / view.parts;
+  Share<T, V, Ragged> share;
+  share.part = item % view.parts;
+  share.strip = tile % view.strips;
+  share.slab = static_cast<long long>(tile / view.strips) * blockDim.y + threadIdx.y;
+  const long long first_row = static_cast<long long>(share.part) * view.rows;
+  const long long rows_left = share.slab < view.outer ? view.dim - first_row : 0;
+  const int rows = static_cast<int>(max(0ll, min(rows_left, static_cast<long long>(view.rows))));
+  share.start = (share.slab * view.dim + first_row) * view.inner + static_cast<long long>(share.strip) * width;
+  share.phase = Ragged ? reinterpret_cast<unsigned long long>(x + share.start) / sizeof(T) % V : 0;
+  if (view.strips == 1) {
+    share.place = thread * V - share.phase, share.place_stride = threads * V, share.limit = rows * width;
+    share.offset = share.place, share.stride = share.place_stride;
+  } else {
+    const int segment = width / V;  // packs of a row
+    const int column = thread % segment * V;
+    const bool exists = static_cast<long long>(share.strip) * width + column < view.inner;
+    share.place = thread / segment, share.place_stride = threads / segment, share.limit = exists ? rows : 0;
+    share.offset = share.place * view.inner + column, share.stride = share.place_stride * view.inner;
+  }
+  return share;
+}
 
-  __device__ __forceinline__ int at(int k) const { return place + k * place_stride; }
-};
+// A pack of a tile that is not whole, or not aligned; places outside hold what changes no sum.
+template <typename T, int V, bool Ragged>
+__device__ __forceinline__ Held<T, V> partial_pack(const T* x_tile, const Share<T, V, Ragged>& share, int k, bool any) {
+  Held<T, V> pack;
+  pack.fill(-CUDART_INF_F);
+  if (any) {
+#pragma unroll
+    for (int i = 0; i < V; ++i)
+      if (share.inside(k, i)) pack.put_bits(i, x_tile[share.offset + k * share.stride + i]);
+  }
+  return pack;
+}
+
+// The thread's packs on their way to its own places in shared memory; nobody else reads them.
+template <typename T, int V, bool Ragged>
+__device__ __forceinline__ void stage(uint4* slots, const T* x, const Share<T, V, Ragged>& share) {
+  const T* x_tile = x + share.start;
+  const bool packed = Ragged || are_aligned<sizeof(T) * V>(x_tile);
+  const int block_threads = blockDim.x * blockDim.y;
+  const T* from = x_tile + share.offset;
+#pragma unroll
+  for (int k = 0; k < PACKS; ++k, from += share.stride)
+    if (packed && share.whole(k)) __pipeline_memcpy_async(slots + k * block_threads, from, sizeof(uint4));
+  __pipeline_commit();
+  if (packed && share.whole(0) && share.whole(PACKS - 1)) return;
+#pragma unroll 1
+  for (int k = 0; k < PACKS; ++k) {
+    if (packed && share.whole(k)) continue;
+    const Held<T, V> pack = partial_pack<T, V, Ragged>(x_tile, share, k, Ragged || !packed);
+    slots[k * block_threads] = {pack.words[0], pack.words[1], pack.words[2], pack.words[3]};
+  }
+}
 
 // To every block of the cluster, at the same place of its shared memory.
 __device__ __forceinline__ void give(float2* pairs, int at, float2 pair) {
@@ -172,164 +283,200 @@ __device__ __forceinline__ void give(float2* pairs, int at, float2 pair) {
 
 // ---- The tile ----
 
+// (maximum, sum) of columns i and i + 1, or of i alone where a pack has one, over the thread's packs.
+template <typename T, int V>
+__device__ __forceinline__ void sum_columns(const Held<T, V> (&held)[PACKS], int i, float2 (&pairs)[2]) {
+  constexpr int Columns = V == 1 ? 1 : 2;
+  if constexpr (sizeof(T) < sizeof(float) && V > 1) {
+    using Two = typename TwoOf<T>::Type;
+    Two most = held[0].template two<Two>(i);
+#pragma unroll
+    for (int k = 1; k < PACKS; ++k) most = __hmax2(most, held[k].template two<Two>(i));
+    pairs[0].x = to_float(most.x), pairs[1].x = to_float(most.y);
+  } else {
+#pragma unroll
+    for (int j = 0; j < Columns; ++j) {
+      pairs[j].x = held[0].get(i + j);
+#pragma unroll
+      for (int k = 1; k < PACKS; ++k) pairs[j].x = fmaxf(pairs[j].x, held[k].get(i + j));
+    }
+  }
+#pragma unroll
+  for (int j = 0; j < Columns; ++j) {
+    const float base = finite_base(pairs[j].x);
+    pairs[j].y = 0.0f;
+#pragma unroll
+    for (int k = 0; k < PACKS; ++k) pairs[j].y += power_of_sum(held[k].get(i + j) - base);
+  }
+}
+
+template <typename Result, typename T, int V>
+__device__ __forceinline__ void apply_columns(Held<T, V> (&held)[PACKS], int i, const float2 (&ends)[2]) {
+#pragma unroll
+  for (int k = 0; sizeof(T) < sizeof(float) && k < PACKS; ++k) held[k].forget(i);
+#pragma unroll
+  for (int k = 0; k < PACKS; ++k) {
+    const float first = Result::template apply<T>(held[k].get(i), ends[0]);
+    if constexpr (V == 1) {
+      held[k].put_bits(i, from_float<T>(first));
+    } else {
+      held[k].put_two(i, first, Result::template apply<T>(held[k].get(i + 1), ends[1]));
+    }
+  }
+}
+
 // Whole: the tile and each of its rows begin at a multiple of V, or the tile is contiguous and does.
 // Ragged: a contiguous tile that begins and ends anywhere; packs are aligned and the first and last are cut.
 // `width` divides threads * V, so that a thread's packs have the same columns.
-//   shared  for each slab of the block threads * V + (ways + CLUSTER + 1) * width pairs, ways = max(1, threads / width)
+// Where STAGED, a block goes through several tiles, and loads the next to shared memory while it works on one.
+//   shared  where STAGED, PACKS packs for each thread; for each slab of the block threads * V +
+//           (ways + 2 * CLUSTER + 1) * width pairs, ways = max(1, threads / width)
 template <typename Result, typename T, int V, bool Ragged>
 __device__ __forceinline__ void one_read_axis(const T* __restrict__ x, T* __restrict__ y, float2* partials,
                                               AxisView view) {
-  extern __shared__ float2 shared_pairs[];
-#if CLUSTER > 1
-  cooperative_groups::this_cluster().barrier_arrive();  // this block is there, and its shared memory to be written to
-#endif
-  const int thread = threadIdx.x;  // ranges [0, threads), of a slab
+  extern __shared__ uint4 shared_packs[];
+  constexpr bool Staged = STAGED && V > 1;
+  constexpr int Columns = V == 1 ? 1 : 2;  // that are worked on at once: the state of all would take registers
+  const int thread = threadIdx.x;          // ranges [0, threads), of a slab
   const int threads = blockDim.x;
   const int width = view.width;
+  const int step = READS == 1 ? ALL : view.step;
+  const int slots = threads * V;  // slot s has column s % width, counted from the first aligned pack
+  const int ways = max(1, threads / width);  // threads that join a column's slots, each a share of them
+  uint4* own_packs = shared_packs + threadIdx.y * threads + thread;
+  float2* shared_pairs = reinterpret_cast<float2*>(shared_packs + (Staged ? PACKS * threads * blockDim.y : 0));
+  float2* of_slots = shared_pairs + threadIdx.y * (slots + (ways + 2 * CLUSTER + 1) * width);
+  float2* of_ways = of_slots + slots;
+  float2* of_ranks = of_ways + ways * width;  // [2, CLUSTER, width], by column: one for every other tile
+  float2* results = of_ranks + 2 * CLUSTER * width;
 
+  const unsigned items =
+      static_cast<unsigned>((view.outer + blockDim.y - 1) / blockDim.y) * view.strips * view.parts;
   // The second read goes backwards: what the first read last may still be in the L2.
-  const unsigned block = view.step == FINISH ? gridDim.x - 1 - blockIdx.x : blockIdx.x;
-  const unsigned tile = block / view.parts;
-  const int part = block % view.parts;
-  const int strip = tile % view.strips;
-  const long long slab = static_cast<long long>(tile / view.strips) * blockDim.y + threadIdx.y;
-  const long long first_row = static_cast<long long>(part) * view.rows;
-  const long long rows_left = slab < view.outer ? view.dim - first_row : 0;
-  const int rows = static_cast<int>(max(0ll, min(rows_left, static_cast<long long>(view.rows))));
-  const long long start = (slab * view.dim + first_row) * view.inner + static_cast<long long>(strip) * width;
-  const T* x_tile = x + start;
-  T* y_tile = y + start;
-
-  // Elements by which the first aligned pack begins before the tile.
-  const int phase = Ragged ? reinterpret_cast<unsigned long long>(x_tile) / sizeof(T) % V : 0;
-  const bool x_packed = Ragged || are_aligned<sizeof(T) * V>(x_tile);
-  const bool y_packed = (reinterpret_cast<unsigned long long>(y_tile) / sizeof(T) + V - phase) % V == 0;
-
-  Places places;  // the stores need it as much as the loads
-  if (view.strips == 1) {
-    places = {thread * V - phase, threads * V, thread * V - phase, threads * V, rows * width};
-  } else {
-    const int segment = width / V;  // packs of a row
-    const int row = thread / segment, column = thread % segment * V, row_stride = threads / segment;
-    const bool exists = static_cast<long long>(strip) * width + column < view.inner;
-    places = {row * view.inner + column, row_stride * view.inner, row, row_stride, exists ? rows : 0};
-  }
-  // Of pack k: all its elements, or element i of a pack that the tile's ends cut.
-  const auto whole = [=](int k) {
-    return Ragged ? places.at(k) >= 0 && places.at(k) + V <= places.limit : places.at(k) < places.limit;
-  };
-  const auto inside = [=](int k, int i) {
-    return Ragged ? places.at(k) + i >= 0 && places.at(k) + i < places.limit : places.at(k) < places.limit;
-  };
-
-  // Load: all packs are under way before the first is used.
-  Held<T, V> held[PACKS];
-#pragma unroll
-  for (int k = 0; k < PACKS; ++k) {
-    const T* from = x_tile + places.offset + k * places.stride;
-    held[k].fill(-CUDART_INF_F);
-    if (x_packed && whole(k)) {
-      held[k].load(from);
-    } else if (Ragged || !x_packed) {
-#pragma unroll
-      for (int i = 0; i < V; ++i)
-        if (inside(k, i)) held[k].put_bits(i, from[i]);
-    }
-  }
-
-  float2 ends[V];  // of this thread's columns: (maximum, sum), then what the result needs of them
-  if (view.step != FINISH) {
-#pragma unroll
-    for (int i = 0; i < V; ++i) {
-      ends[i] = {MaxOp::identity(), 0.0f};
-#pragma unroll
-      for (int k = 0; k < PACKS; ++k) ends[i].x = fmaxf(ends[i].x, held[k].get(i));
-    }
-#pragma unroll
-    for (int k = 0; sizeof(T) < sizeof(float) && k < PACKS; ++k) held[k].forget();
-#pragma unroll
-    for (int i = 0; i < V; ++i) {
-      const float base = finite_base(ends[i].x);
-#pragma unroll
-      for (int k = 0; k < PACKS; ++k) ends[i].y += power<T>(held[k].get(i) - base);
-    }
-  }
-
-  if (CLUSTER == 1 && view.step == ALL && threads * V == width) {  // a column is one thread's: nothing to exchange
-#pragma unroll
-    for (int i = 0; i < V; ++i) ends[i] = Result::finish(ends[i]);
-  } else {
-    const int slots = threads * V;  // slot s has column s % width, counted from the first aligned pack
-    const int ways = max(1, threads / width);  // threads that join a column's slots, each a share of them
-    float2* of_slots = shared_pairs + threadIdx.y * (slots + (ways + CLUSTER + 1) * width);
-    float2* of_ways = of_slots + slots;
-    float2* of_ranks = of_ways + ways * width;  // [CLUSTER, width], by column
-    float2* results = of_ranks + CLUSTER * width;
-    const auto column_of = [=](int slot) { return Ragged ? (slot + V * width - phase) % width : slot; };
-
-    if (view.step != FINISH) {
-#pragma unroll
-      for (int i = 0; i < V; ++i) of_slots[thread * V + i] = ends[i];
-      __syncthreads();  // all slots are written before they are joined
-      for (int item = thread; item < ways * width; item += threads)
-        of_ways[item] = join_pairs([=](int slot) { return of_slots[slot]; }, item, slots, ways * width);
-      __syncthreads();  // all shares are joined before the columns are
-    }
-
+  const auto item_of = [=](unsigned number) { return step == FINISH ? items - 1 - number : number; };
+  if (Staged) stage<T, V, Ragged>(own_packs, x, share_of<T, V, Ragged>(x, view, item_of(blockIdx.x)));
 #if CLUSTER > 1
-    auto cluster = cooperative_groups::this_cluster();
-    cluster.barrier_wait();  // all blocks are there
+  auto cluster = cooperative_groups::this_cluster();
+  cluster.sync();  // all blocks are there, and their shared memory to be written to
 #endif
-    for (int slot = thread; slot < width; slot += threads) {
-      const long long column = static_cast<long long>(strip) * width + column_of(slot);
-      const bool exists = slab < view.outer && column < view.inner;
-      if (view.step == FINISH) {
-        if (exists) results[slot] = Result::finish(partials[slab * view.inner + column]);
-        continue;
-      }
-      const float2 pair = ways == 1 ? of_ways[slot]
-                                    : join_pairs([=](int at) { return of_ways[at]; }, slot, ways * width, width);
-      if (view.step == SUMS) {
-        if (exists) partials[(slab * view.parts + part) * view.inner + column] = pair;
-      } else if (CLUSTER > 1) {
-        give(of_ranks, part * width + column_of(slot), pair);
-      } else {
-        results[slot] = Result::finish(pair);
+
+  for (unsigned number = blockIdx.x, round = 0; number < items; number += gridDim.x, round ^= 1) {
+    // Computed anew wherever it is needed: kept, it would take registers that packs need.
+    const auto share_now = [&] {
+      asm volatile("" : "+r"(number));
+      return share_of<T, V, Ragged>(x, view, item_of(number));
+    };
+
+    // Load: all packs are under way before the first is used.
+    Held<T, V> held[PACKS];
+    if constexpr (Staged) {
+      const bool more = number + gridDim.x < items;
+      const auto next = share_of<T, V, Ragged>(x, view, item_of(more ? number + gridDim.x : number));
+      __pipeline_wait_prior(0);
+#pragma unroll
+      for (int k = 0; k < PACKS; ++k) held[k].set(own_packs[k * threads * blockDim.y]);
+      if (more) stage<T, V, Ragged>(own_packs, x, next);
+    } else {
+      const auto share = share_now();
+      const T* x_tile = x + share.start;
+      const bool x_packed = Ragged || are_aligned<sizeof(T) * V>(x_tile);
+#pragma unroll
+      for (int k = 0; k < PACKS; ++k) {
+        held[k].fill(-CUDART_INF_F);
+        if (x_packed && share.whole(k)) {
+          held[k].load(x_tile + share.offset + k * share.stride);
+        } else if (Ragged || !x_packed) {
+          held[k] = partial_pack<T, V, Ragged>(x_tile, share, k, true);
+        }
       }
     }
-    if (view.step == SUMS) return;
+
+    if constexpr (OWNED) {  // a column is one thread's: nothing to exchange
+#pragma unroll
+      for (int i = 0; i < V; i += Columns) {
+        float2 ends[2];
+        sum_columns(held, i, ends);
+#pragma unroll
+        for (int j = 0; j < Columns; ++j) ends[j] = Result::finish(ends[j]);
+        apply_columns<Result>(held, i, ends);
+      }
+    } else {
+      if (step != FINISH) {
+#pragma unroll
+        for (int i = 0; i < V; i += Columns) {
+          float2 pairs[2];
+          sum_columns(held, i, pairs);
+          if constexpr (V == 1) {
+            of_slots[thread] = pairs[0];
+          } else {
+            *reinterpret_cast<float4*>(of_slots + thread * V + i) = {pairs[0].x, pairs[0].y, pairs[1].x, pairs[1].y};
+          }
+        }
+        __syncthreads();  // all slots are written before they are joined
+        for (int item = thread; item < ways * width; item += threads)
+          of_ways[item] = join_pairs([=](int slot) { return of_slots[slot]; }, item, slots, ways * width);
+      }
+      __syncthreads();  // all shares are joined before the columns are; the results of the tile before are read
+
+      const auto share = share_now();
+      const auto column_of = [=](int slot) { return Ragged ? (slot + V * width - share.phase) % width : slot; };
+      float2* of_tile = of_ranks + round * CLUSTER * width;
+      for (int slot = thread; slot < width; slot += threads) {
+        const long long column = static_cast<long long>(share.strip) * width + column_of(slot);
+        const bool exists = share.slab < view.outer && column < view.inner;
+        if (step == FINISH) {
+          if (exists) results[slot] = Result::finish(partials[share.slab * view.inner + column]);
+          continue;
+        }
+        const float2 pair = ways == 1 ? of_ways[slot]
+                                      : join_pairs([=](int at) { return of_ways[at]; }, slot, ways * width, width);
+        if (step == SUMS) {
+          if (exists) partials[(share.slab * view.parts + share.part) * view.inner + column] = pair;
+        } else if (CLUSTER > 1) {
+          give(of_tile, share.part * width + column_of(slot), pair);
+        } else {
+          results[slot] = Result::finish(pair);
+        }
+      }
+      if (step == SUMS) continue;
 
 #if CLUSTER > 1
-    cluster.sync();  // every block has given its columns to all; nobody writes to another's shared memory any more
-    for (int slot = thread; slot < width; slot += threads)
-      results[slot] = Result::finish(
-          join_pairs([=](int at) { return of_ranks[at]; }, column_of(slot), CLUSTER * width, width));
+      // Every block has given its columns to all. What it gave for the tile before, all have read.
+      cluster.sync();
+      for (int slot = thread; slot < width; slot += threads)
+        results[slot] = Result::finish(
+            join_pairs([=](int at) { return of_tile[at]; }, column_of(slot), CLUSTER * width, width));
 #endif
-    __syncthreads();  // the results are written
-    int slot = thread * V % width;
+      __syncthreads();  // the results are written
+      int slot = thread * V % width;
 #pragma unroll
-    for (int i = 0; i < V; ++i) {
-      ends[i] = results[slot];
-      if (++slot == width) slot = 0;
+      for (int i = 0; i < V; i += Columns) {
+        float2 ends[2];
+        asm volatile("" ::: "memory");  // the results of these columns only are in registers
+#pragma unroll
+        for (int j = 0; j < Columns; ++j) {
+          ends[j] = results[slot];
+          if (++slot == width) slot = 0;
+        }
+        apply_columns<Result>(held, i, ends);
+      }
     }
-  }
 
-  // Store
-  asm volatile("" : "+l"(places.offset), "+l"(places.stride));  // addresses are computed anew, not kept until here
+    // Store
+    const auto share = share_now();
+    T* y_tile = y + share.start;
+    const bool y_packed =
+        (reinterpret_cast<unsigned long long>(y_tile) / sizeof(T) + V - share.phase) % V == 0;
+    T* to = y_tile + share.offset;
 #pragma unroll
-  for (int k = 0; sizeof(T) < sizeof(float) && k < PACKS; ++k) held[k].forget();
+    for (int k = 0; k < PACKS; ++k, to += share.stride) {
+      if (y_packed && share.whole(k)) {
+        held[k].store(to);
+      } else if (Ragged || !y_packed) {
 #pragma unroll
-  for (int k = 0; k < PACKS; ++k) {
-    T* to = y_tile + places.offset + k * places.stride;
-#pragma unroll
-    for (int i = 0; i < V; ++i)
-      held[k].put_bits(i, from_float<T>(Result::template apply<T>(held[k].get(i), ends[i])));
-    if (y_packed && whole(k)) {
-      held[k].store(to);
-    } else if (Ragged || !y_packed) {
-#pragma unroll
-      for (int i = 0; i < V; ++i)
-        if (inside(k, i)) to[i] = held[k].bits(i);
+        for (int i = 0; i < V; ++i)
+          if (share.inside(k, i)) to[i] = held[k].bits(i);
+      }
     }
   }
 }

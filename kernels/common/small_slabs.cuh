@@ -1,24 +1,55 @@
 // Softmax and log-softmax along an axis of slabs [dim, inner] so small that a block loads many as one stretch of memory.
-//   tile     `slabs` slabs, copied to shared memory by packs of 16 bytes wherever they begin; `pad` elements behind each
+//   tile     `slabs` slabs, copied to shared memory by packs of 16 bytes wherever they begin; `pad` packs behind each
 //            slab there put the same column of neighbouring slabs into different banks
-//   columns  `lanes` neighbouring threads each, a power of two to 32; elements in registers where dim <= 16 * lanes
+//   columns  `lanes` neighbouring threads each, a power of two to 32, and at most 16 elements of each in registers
 //   sums     joined in an order fixed by thread numbers: the same on every run
 #pragma once
-#include <cuda_pipeline_primitives.h>
-
 #include "common/one_read_axis.cuh"
 
 struct SlabView {
   long long outer;
-  int dim;
+  int dim;    // at most 16 * lanes
   int inner;
-  int slabs;  // of a block
-  int pad;    // 0, or a multiple of a pack where slabs are whole packs
+  int slabs;  // of a block; slabs * inner at most 2^14, for division by floats to be exact
+  int pad;    // 0, or 1 where slabs are whole packs
   int lanes;
 };
 
 constexpr int SMALL_THREADS = 256;
-constexpr int SMALL_HELD = 16;  // elements of a column that a thread holds
+constexpr int SMALL_BLOCKS = 3;  // a multiprocessor: its tiles are what is in flight
+
+// Columns of the tile, by threads that hold at most Most elements of one.
+template <typename Result, int Most, typename T>
+__device__ __forceinline__ void work_on_columns(T* tile, SlabView view, int columns, int slab_stride) {
+  const int lanes = view.lanes, lane = threadIdx.x % lanes;
+  const float per_inner = 1.0f / view.inner;
+  // All threads of a warp go round as often, for the shuffles.
+  for (int base = 0; base < columns; base += blockDim.x / lanes) {
+    const int column = base + threadIdx.x / lanes;
+    const int slab = static_cast<int>((column + 0.5f) * per_inner);
+    T* own = tile + slab * slab_stride + (column - slab * view.inner) + lane * view.inner;
+    const int own_dim = column < columns ? view.dim - lane : 0;  // elements from this lane's first on
+    const int step = lanes * view.inner;
+    float held[Most];
+    float2 pair = {MaxOp::identity(), 0.0f};
+#pragma unroll
+    for (int k = 0; k < Most; ++k) {
+      held[k] = k * lanes < own_dim ? to_float(own[k * step]) : -CUDART_INF_F;
+      pair.x = fmaxf(pair.x, held[k]);
+    }
+    for (int offset = lanes / 2; offset > 0; offset /= 2)
+      pair.x = fmaxf(pair.x, __shfl_xor_sync(ALL_LANES, pair.x, offset));
+    const float maximum = pair.x;
+#pragma unroll
+    for (int k = 0; k < Most; ++k)
+      if (k * lanes < own_dim) pair.y += power_of_sum(held[k] - maximum);
+    for (int offset = lanes / 2; offset > 0; offset /= 2) pair.y += __shfl_xor_sync(ALL_LANES, pair.y, offset);
+    const float2 end = Result::finish(pair);
+#pragma unroll
+    for (int k = 0; k < Most; ++k)
+      if (k * lanes < own_dim) own[k * step] = from_float<T>(Result::template apply<T>(held[k], end));
+  }
+}
 
 template <typename Result, typename T>
 __device__ __forceinline__ void small_slabs(const T* __restrict__ x, T* __restrict__ y, SlabView view) {
@@ -27,6 +58,7 @@ __device__ __forceinline__ void small_slabs(const T* __restrict__ x, T* __restri
   T* tile = reinterpret_cast<T*>(shared_packs);
   const int thread = threadIdx.x, threads = blockDim.x;
   const int size = view.dim * view.inner;  // elements of a slab
+  const int slab_packs = size / V;         // where padded
   const long long first = static_cast<long long>(blockIdx.x) * view.slabs;
   const int slabs = static_cast<int>(min(static_cast<long long>(view.slabs), view.outer - first));
   const int count = slabs * size;
@@ -39,80 +71,58 @@ __device__ __forceinline__ void small_slabs(const T* __restrict__ x, T* __restri
   const bool packed = view.pad == 0 || beyond == 0;
   const int phase = view.pad == 0 ? beyond : 0;
   const bool y_packed = packed && reinterpret_cast<unsigned long long>(y_tile) / sizeof(T) % V == beyond;
-  const auto place = [=](int element) { return element + phase + (view.pad ? element / size * view.pad : 0); };
+  const auto place = [=](int element) { return element + phase + (view.pad ? element / size * V : 0); };
   const auto copy = [=](bool by_packs, auto move_pack, auto move_element) {
     if (!by_packs) {
       for (int i = thread; i < count; i += threads) move_element(i);
       return;
     }
+    // Counted along, not divided: packs behind which a slab ends, and where in its slab the pack is.
+    int ended = view.pad ? thread / slab_packs : 0, within = view.pad ? thread % slab_packs : 0;
+    const int slabs_on = view.pad ? threads / slab_packs : 0, packs_on = view.pad ? threads % slab_packs : 0;
     for (int pack = thread; pack * V - phase < count; pack += threads) {
       const int element = pack * V - phase;
       if (element >= 0 && element + V <= count) {
-        move_pack(element);
+        move_pack(element, pack + ended);
       } else {
         for (int i = max(element, 0); i < min(element + V, count); ++i) move_element(i);
       }
+      ended += slabs_on, within += packs_on;
+      if (view.pad && within >= slab_packs) ++ended, within -= slab_packs;
     }
   };
 
   // Load: asynchronous copies, all under way at once.
   copy(
-      packed, [=](int i) { __pipeline_memcpy_async(tile + place(i), x_tile + i, sizeof(uint4)); },
+      packed,
+      [=](int i, int pack) { __pipeline_memcpy_async(shared_packs + pack, x_tile + i, sizeof(uint4)); },
       [=](int i) { tile[place(i)] = x_tile[i]; });
   __pipeline_commit();
   __pipeline_wait_prior(0);
   __syncthreads();  // columns are read by other threads than loaded them
 
-  // Columns: all threads of a warp go round as often, for the shuffles.
-  const int lanes = view.lanes, lane = thread % lanes;
-  const int columns = slabs * view.inner;
-  for (int base = 0; base < columns; base += threads / lanes) {
-    const int column = base + thread / lanes;
-    const int slab = column / view.inner;
-    T* own = tile + phase + slab * (size + view.pad) + (column - slab * view.inner);
-    const int dim = column < columns ? view.dim : 0;
-    float2 pair = {MaxOp::identity(), 0.0f};
-    float held[SMALL_HELD];
-    const bool short_column = view.dim <= SMALL_HELD * lanes;
-    if (short_column) {
-#pragma unroll
-      for (int k = 0; k < SMALL_HELD; ++k) {
-        const int d = lane + k * lanes;
-        held[k] = d < dim ? to_float(own[d * view.inner]) : -CUDART_INF_F;
-        pair.x = fmaxf(pair.x, held[k]);
-      }
-    } else {
-      for (int d = lane; d < dim; d += lanes) pair.x = fmaxf(pair.x, to_float(own[d * view.inner]));
-    }
-    for (int offset = lanes / 2; offset > 0; offset /= 2)
-      pair.x = fmaxf(pair.x, __shfl_xor_sync(ALL_LANES, pair.x, offset));
-    if (short_column) {
-#pragma unroll
-      for (int k = 0; k < SMALL_HELD; ++k)
-        if (lane + k * lanes < dim) pair.y += power<T>(held[k] - pair.x);
-    } else {
-      for (int d = lane; d < dim; d += lanes) pair.y += power<T>(to_float(own[d * view.inner]) - pair.x);
-    }
-    for (int offset = lanes / 2; offset > 0; offset /= 2) pair.y += __shfl_xor_sync(ALL_LANES, pair.y, offset);
-    const float2 end = Result::finish(pair);
-    if (short_column) {
-#pragma unroll
-      for (int k = 0; k < SMALL_HELD; ++k) {
-        const int d = lane + k * lanes;
-        if (d < dim) own[d * view.inner] = from_float<T>(Result::template apply<T>(held[k], end));
-      }
-    } else {
-      for (int d = lane; d < dim; d += lanes)
-        own[d * view.inner] = from_float<T>(Result::template apply<T>(to_float(own[d * view.inner]), end));
-    }
+  const int columns = slabs * view.inner, slab_stride = size + view.pad * V;
+  const int most = (view.dim + view.lanes - 1) / view.lanes;
+  if (most <= 2) {
+    work_on_columns<Result, 2>(tile + phase, view, columns, slab_stride);
+  } else if (most <= 4) {
+    work_on_columns<Result, 4>(tile + phase, view, columns, slab_stride);
+  } else if (most <= 8) {
+    work_on_columns<Result, 8>(tile + phase, view, columns, slab_stride);
+  } else {
+    work_on_columns<Result, 16>(tile + phase, view, columns, slab_stride);
   }
   __syncthreads();  // the results are stored by other threads than made them
 
   // Store
   copy(
       y_packed,
-      [=](int i) {
-        *reinterpret_cast<uint4*>(y_tile + i) = *reinterpret_cast<const uint4*>(tile + place(i));
+      [=](int i, int pack) {
+        if constexpr (STORES == 1) {
+          __stcs(reinterpret_cast<uint4*>(y_tile + i), shared_packs[pack]);
+        } else {
+          *reinterpret_cast<uint4*>(y_tile + i) = shared_packs[pack];
+        }
       },
       [=](int i) { y_tile[i] = tile[place(i)]; });
 }

@@ -29,17 +29,17 @@ ONE_READ_AXIS_ENTRY(single_f32, float, 1, false)
 ONE_READ_AXIS_ENTRY(single_f16, __half, 1, false)
 ONE_READ_AXIS_ENTRY(single_bf16, __nv_bfloat16, 1, false)
 
-extern "C" __global__ void __launch_bounds__(SMALL_THREADS) softmax_one_read_axis_small_f32(
+extern "C" __global__ void __launch_bounds__(SMALL_THREADS, SMALL_BLOCKS) softmax_one_read_axis_small_f32(
     const float* x, float* y, long long outer, int dim, int inner, int slabs, int pad, int lanes) {
   small_slabs<Softmax>(x, y, {outer, dim, inner, slabs, pad, lanes});
 }
 
-extern "C" __global__ void __launch_bounds__(SMALL_THREADS) softmax_one_read_axis_small_f16(
+extern "C" __global__ void __launch_bounds__(SMALL_THREADS, SMALL_BLOCKS) softmax_one_read_axis_small_f16(
     const __half* x, __half* y, long long outer, int dim, int inner, int slabs, int pad, int lanes) {
   small_slabs<Softmax>(x, y, {outer, dim, inner, slabs, pad, lanes});
 }
 
-extern "C" __global__ void __launch_bounds__(SMALL_THREADS) softmax_one_read_axis_small_bf16(
+extern "C" __global__ void __launch_bounds__(SMALL_THREADS, SMALL_BLOCKS) softmax_one_read_axis_small_bf16(
     const __nv_bfloat16* x, __nv_bfloat16* y, long long outer, int dim, int inner, int slabs, int pad, int lanes) {
   small_slabs<Softmax>(x, y, {outer, dim, inner, slabs, pad, lanes});
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -35,9 +36,9 @@ def planned(shape, device, dtype="float32", operation="log_softmax"):
     [
         ((1, 128, 32768), "float32", "whole", 32, 128, 1),  # a line of each row
         ((1, 128, 32768), "bfloat16", "whole", 64, 128, 1),
-        ((512, 896, 48), "float32", "whole", 48, 224, 4),  # whole rows, dim shared by a cluster
-        ((512, 896, 48), "bfloat16", "whole", 48, 448, 2),
-        ((8, 20000, 1024), "float32", "whole", 8, 2500, 8),  # a sector of each row, for dim to fit a cluster
+        ((512, 896, 48), "float32", "whole", 48, 896, 1),  # whole slabs
+        ((349, 1000, 48), "float32", "whole", 48, 250, 4),  # dim shared by a cluster
+        ((8, 20000, 1024), "float32", "whole", 16, 2500, 8),  # half a line of each row, for dim to fit a cluster
         ((64, 101, 31), "float32", "ragged", 31, 101, 1),
         ((64, 256, 1025), "float32", "single", 32, 256, 1),
     ],
@@ -108,6 +109,22 @@ def test_right_anywhere(h200, binaries, operation, shape, shift, dtype):
     run_and_check(
         CATALOG.implementations[operation]["one_read_axis"], CATALOG.operations[operation], this, h200, binaries, shift
     )
+
+
+@pytest.mark.nvcc
+@pytest.mark.parametrize("operation", OPERATIONS)
+@pytest.mark.parametrize(
+    ("shape", "shift"), [((9, 70, 64), 0), ((9, 70, 64), {"x": 1}), ((23, 67, 31), 1), ((40, 2, 48), 0)]
+)
+def test_blocks_load_ahead_where_tiles_are_many(h200, binaries, operation, shape, shift, dtype):
+    one = replace(h200, multiprocessors=1)
+    this = case(shape, 1, dtype, operation)
+    implementation = CATALOG.implementations[operation]["one_read_axis"]
+    plan = implementation.plan(this, one)
+    tile = one_read_tile(this, one)
+    assert tile is not None
+    assert dict(plan.defines)["STAGED"] == (tile.blocks(this) > tile.resident(one))
+    run_and_check(implementation, CATALOG.operations[operation], this, one, binaries, shift)
 
 
 @pytest.mark.nvcc
