@@ -152,8 +152,8 @@ class CaseMeasurement:
             pilot = self._attempt(contender, lambda timers=timers: self._pilot(timers))  # type: ignore[misc]
             if pilot is not None:
                 pilots[contender.implementation.name] = pilot
-                for timer in timers:
-                    timer.rehearsed = pilot < REHEARSED_BELOW_S
+                for one in timers:
+                    one.rehearsed = pilot < REHEARSED_BELOW_S
                 tracks += [_Track(contender, timer) for timer in timers]
         if "cold" not in caches or not pilots or min(pilots.values()) >= GRAPH_BELOW_S:
             return tracks

@@ -4,16 +4,16 @@ what the kinds of its claims call for; of a run of the simulator: what it counte
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernelbench.counted import Counted
 from kernelbench.errors import ResultsError
 from kernelbench.records import Claim
-from kernelbench.report import beside, counts, ladders, settings, step, style, sweeps, view
+from kernelbench.report import counts, ladders, settings, step, sweeps, view
 from kernelbench.report.bars import speedup_figure
+from kernelbench.report.chart import Chart, draw_all
 from kernelbench.report.heat import ceiling_figure
 from kernelbench.report.lines import time_figure
 from kernelbench.report.sources import Published
@@ -22,28 +22,8 @@ from kernelbench.steps import sum_of
 
 if TYPE_CHECKING:
     import pandas
-    from matplotlib.figure import Figure
 
     from kernelbench.results import Run
-
-
-@dataclass(frozen=True)
-class Chart:
-    """A figure with its file name and what it shows in words."""
-
-    name: str
-    title: str
-    caption: str
-    figure: Figure
-
-    @cached_property
-    def drawn(self) -> tuple[bytes, str]:
-        """The figure as PNG and as an SVG document; drawn once, for the files and for the page."""
-        return style.png(self.figure), style.svg(self.figure)
-
-    @property
-    def svg(self) -> str:
-        return self.drawn[1]
 
 
 def all_charts(
@@ -58,7 +38,8 @@ def all_charts(
     `published` is the ledger, `counted` what the simulator counted of these cases, by case and implementation.
     """
     if summed := sum_of(run):  # its parts have nothing to be held against but their sum
-        return [Chart("step", step.title(summed), "All calls of each operation, added up.", step.figure(summed))]
+        caption = "All calls of each operation, added up."
+        return [Chart("step", step.title(summed), caption, partial(step.figure, summed))]
     published = published or Published()
     wanted = set(map(str, run.environment.get("claims") or ()))
     own = [claim for claim in published.claims if claim.id in wanted]
@@ -76,14 +57,14 @@ def all_charts(
         if not set(rows[rows["cache"] == cache]["case"]) <= on_curves:  # else each has its place on a curve
             title = f"Time by size, {cache}"
             caption = "Median time, on a logarithmic axis. Dashed: the copy, a yardstick. Dotted: an empty kernel."
-            drawn |= _named(Chart(f"time-{cache}", title, caption, time_figure(run, comparison, cache)))
+            drawn |= _named(Chart(f"time-{cache}", title, caption, partial(time_figure, run, comparison, cache)))
     for cache in _caches(comparison[comparison["speedup"].notna()]):
         of_cache = comparison[comparison["cache"] == cache]
         if not (set(of_cache["case"]) <= on_curves or set(of_cache["implementation"]) <= in_families | yardsticks):
             drawn |= _named(_speedup_chart(run, comparison, cache))
     if rows["share_of_ceiling"].notna().any():
         caption = "Least traffic over time, in per cent of the bandwidth of the best copy in this run; cold."
-        drawn |= _named(Chart("ceiling", "Share of the ceiling", caption, ceiling_figure(run, comparison)))
+        drawn |= _named(Chart("ceiling", "Share of the ceiling", caption, partial(ceiling_figure, run, comparison)))
     found = list(drawn.values())
     return found + [Chart(shown.name, shown.title, shown.caption, figure) for shown, figure in counts.charts(run)]
 
@@ -108,13 +89,12 @@ def _curve_charts(
                 title = f"Bandwidth by {sweep.along}, {cache}"
                 ranges = " Grey bars: the range that the published claim allows." if cache == sweeps.JUDGED else ""
                 caption = f"Least traffic over median time. Dashed: the copy, a yardstick.{ranges}{below}"
-                figure = sweeps.sweep_figure(run, comparison, sweep, cache, counted)
+                figure = partial(sweeps.sweep_figure, run, comparison, sweep, cache, counted)
                 made.append(Chart(f"bandwidth-{sweep.name}-{cache}", title, caption, figure))
         if not caches and sweeps.has_counts(sweep, counted):
             title, caption = f"Counts by {sweep.along}", "What the published explanation counts."
-            made.append(
-                Chart(f"counts-{sweep.name}", title, caption, sweeps.sweep_figure(run, comparison, sweep, "", counted))
-            )
+            figure = partial(sweeps.sweep_figure, run, comparison, sweep, "", counted)
+            made.append(Chart(f"counts-{sweep.name}", title, caption, figure))
     return made
 
 
@@ -133,7 +113,7 @@ def _ladder_charts(run: Run, comparison: pandas.DataFrame, published: Published)
             )
             title = f"Step by step, {ladder.order[0]} to {ladder.order[-1]}"
             name = "ladder" if not number else f"ladder-{number + 1}"
-            made.append(Chart(name, title, caption, ladders.ladder_figure(ladder, shown)))
+            made.append(Chart(name, title, caption, partial(ladders.ladder_figure, ladder, shown)))
     return made
 
 
@@ -143,7 +123,8 @@ def _settings_chart(run: Run, comparison: pandas.DataFrame, families: Sequence[s
     if any(family.allowed for family in families):
         caption += " Dotted: as fast as the published claim allows a variant to be."
     title = f"{' and '.join(family.stem for family in families)} against {against}, {cache}"
-    return Chart(f"settings-{cache}", title, caption, settings.settings_figure(run, comparison, families, cache))
+    figure = partial(settings.settings_figure, run, comparison, families, cache)
+    return Chart(f"settings-{cache}", title, caption, figure)
 
 
 def _speedup_chart(run: Run, comparison: pandas.DataFrame, cache: str) -> Chart:
@@ -152,7 +133,7 @@ def _speedup_chart(run: Run, comparison: pandas.DataFrame, cache: str) -> Chart:
     rows = comparison[comparison["cache"] == cache]
     if rows["published_speedup"].notna().any():
         caption += " Hatched: published, on the GPU that the figures are from."
-    return Chart(f"speedup-{cache}", title, caption, speedup_figure(run, comparison, cache))
+    return Chart(f"speedup-{cache}", title, caption, partial(speedup_figure, run, comparison, cache))
 
 
 def _caches(table: pandas.DataFrame) -> list[str]:
@@ -174,7 +155,7 @@ def write_charts(charts: Sequence[Chart], folder: Path) -> list[Path]:
 
 def _written(charts: Sequence[Chart], folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
-    beside.draw_all(charts)
+    draw_all(charts)
     paths = []
     for chart in charts:
         png, svg = chart.drawn

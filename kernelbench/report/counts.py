@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import log2
 from typing import TYPE_CHECKING, Any
 
@@ -61,13 +62,13 @@ NARROW = 48  # characters of the first column, at most
 IN_TERMINAL = ("traffic", "wavefronts", "instructions")
 
 
-def charts(run: Run) -> list[tuple[Shown, Figure]]:
+def charts(run: Run) -> list[tuple[Shown, Callable[[], Figure]]]:
     """A heat table for each number that the run has."""
-    found = []
+    found: list[tuple[Shown, Callable[[], Figure]]] = []
     for shown in SHOWN:
         values = _values(run, shown)
         if values:
-            found.append((shown, heat.heat_figure(_panels(run, values, shown), _order(values))))
+            found.append((shown, partial(heat.heat_figure, _panels(run, values, shown), _order(values))))
     return found
 
 

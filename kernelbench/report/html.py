@@ -23,7 +23,7 @@ from kernelbench.steps import sum_of
 if TYPE_CHECKING:
     import pandas
 
-    from kernelbench.report.charts import Chart
+    from kernelbench.report.chart import Chart
     from kernelbench.results import Run
 
 MAX_BYTES = 3_000_000

@@ -107,8 +107,8 @@ def test_the_rounds_agree_with_nvbench_as_it_comes_in_a_tenth_of_its_time(record
         print(line(row, f"{row['nvbench_wall_s']:.2f}", f"{row['ours_wall_s']:.3f}"))
     long = [row for row in rows if row["nvbench_s"] >= LONG_S]
     assert len(long) >= 5
-    theirs_s, ours_s = (sum(row[name] for row in rows) for name in ("nvbench_wall_s", "ours_wall_s"))
-    print(f"all: NVBench {theirs_s:.1f} s, ours {ours_s:.2f} s")
+    theirs_s, ours_s = (sum(row[name] for row in long) for name in ("nvbench_wall_s", "ours_wall_s"))
+    print(f"from 20 us up: NVBench {theirs_s:.1f} s, ours {ours_s:.2f} s")
     assert ours_s <= TIME_SHARE * theirs_s
     wrong = [line(row) for row in long if apart(row)]
     assert not wrong, "more than 1 % apart:\n" + "\n".join(wrong)

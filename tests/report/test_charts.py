@@ -31,7 +31,7 @@ def test_every_chart_as_png_and_svg(written):
 
 
 def test_svg_is_the_same_each_time_and_has_no_date(example, written):
-    again = {chart.name: style.svg(chart.figure) for chart in charts.all_charts(example.run, example.comparison)}
+    again = {chart.name: style.svg(chart.figure()) for chart in charts.all_charts(example.run, example.comparison)}
     assert set(again) == EXPECTED
     for name, text in again.items():
         assert text == (written / f"{name}.svg").read_text()

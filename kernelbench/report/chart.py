@@ -1,20 +1,43 @@
-"""Charts drawn beside one another, each by a copy of this process, for drawing is most of what a page takes."""
+"""A chart, and charts drawn beside one another, each by a copy of this process: drawing is most of a page's time."""
 
 from __future__ import annotations
 
 import multiprocessing
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from kernelbench.report.charts import Chart
+from kernelbench.report import style
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 FEWEST_CORES = 4  # with fewer, copies take from one another what they save
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A figure with its file name and what it shows in words. It is made when it is drawn."""
+
+    name: str
+    title: str
+    caption: str
+    figure: Callable[[], Figure]
+
+    @cached_property
+    def drawn(self) -> tuple[bytes, str]:
+        """The figure as PNG and as an SVG document; drawn once, for the files and for the page."""
+        figure = self.figure()
+        return style.png(figure), style.svg(figure)
+
+    @property
+    def svg(self) -> str:
+        return self.drawn[1]
 
 
 def draw_all(charts: Sequence[Chart]) -> None:

@@ -7,39 +7,40 @@ import sys
 
 import pytest
 
-from kernelbench.report import beside, charts
+from kernelbench.report import chart as drawing
+from kernelbench.report import charts
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are copied on Linux alone")
 
 
 @pytest.fixture
 def two(example, monkeypatch):
-    monkeypatch.setattr(beside, "_can_copy", lambda: True)
-    monkeypatch.setattr(os, "cpu_count", lambda: beside.FEWEST_CORES)
+    monkeypatch.setattr(drawing, "_can_copy", lambda: True)
+    monkeypatch.setattr(os, "cpu_count", lambda: drawing.FEWEST_CORES)
     return charts.all_charts(example.run, example.comparison)[:2]
 
 
 def test_copies_draw_the_same(two, monkeypatch):
-    beside.draw_all(two)
+    drawing.draw_all(two)
     sent = [chart.__dict__.pop("drawn") for chart in two]
     assert [chart.drawn for chart in two] == sent
 
 
 def test_what_a_copy_could_not_draw_is_drawn_here(two, monkeypatch):
     here = os.getpid()
-    draw = charts.style.png
-    monkeypatch.setattr(charts.style, "png", lambda figure: draw(figure) if os.getpid() == here else os._exit(1))
-    beside.draw_all(two)
+    draw = drawing.style.png
+    monkeypatch.setattr(drawing.style, "png", lambda figure: draw(figure) if os.getpid() == here else os._exit(1))
+    drawing.draw_all(two)
     assert all("drawn" not in chart.__dict__ for chart in two)
     assert two[0].drawn[0].startswith(b"\x89PNG")
 
 
 def test_few_cores_and_a_gpus_process_draw_alone(two, monkeypatch):
-    monkeypatch.setattr(os, "cpu_count", lambda: beside.FEWEST_CORES - 1)
-    beside.draw_all(two)
+    monkeypatch.setattr(os, "cpu_count", lambda: drawing.FEWEST_CORES - 1)
+    drawing.draw_all(two)
     assert all("drawn" not in chart.__dict__ for chart in two)
     monkeypatch.undo()
-    monkeypatch.setattr(os, "cpu_count", lambda: beside.FEWEST_CORES)
-    monkeypatch.setitem(sys.modules, "cupy", beside)
-    beside.draw_all(two)
+    monkeypatch.setattr(os, "cpu_count", lambda: drawing.FEWEST_CORES)
+    monkeypatch.setitem(sys.modules, "cupy", drawing)
+    drawing.draw_all(two)
     assert all("drawn" not in chart.__dict__ for chart in two)
