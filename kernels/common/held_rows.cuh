@@ -135,13 +135,14 @@ __device__ __forceinline__ void held_rows(const T* __restrict__ x, T* __restrict
   float max[Rows], sum[Rows];
 #pragma unroll
   for (int r = 0; r < Rows; ++r) {
-    max[r] = MaxOp::identity();
+    Peak<T> peak = least<T>();
 #pragma unroll
     for (int k = 0; k < Packs; ++k) {
       const int column = (k * Step + own) * N - shift[r];
       if (Masked && (column < 0 || column + N > columns)) held[r][k] = masked<T>(held[r][k], column, columns);
-      max[r] = MaxOp::apply(max[r], max_of<T>(held[r][k]));
+      peak = larger<T>(peak, peak_of<T>(held[r][k]));
     }
+    max[r] = largest_of<T>(peak);
   }
   if constexpr (SharedPacks > 0) await_copies();
 #pragma unroll 1  // a pack at a time, here and below: unrolled, they would all come to registers that there are not
@@ -150,7 +151,7 @@ __device__ __forceinline__ void held_rows(const T* __restrict__ x, T* __restrict
     const int column = ((Packs + k) * Step + own) * N - shift[0];
     if (Masked && (column < 0 || column + N > columns)) *slot = masked<T>(*slot, column, columns);
     const uint4 pack = *slot;
-    max[0] = MaxOp::apply(max[0], max_of<T>(pack));
+    max[0] = MaxOp::apply(max[0], largest_of<T>(peak_of<T>(pack)));
   }
 #pragma unroll
   for (int r = 0; r < Rows; ++r) max[r] = warp_all_reduce<MaxOp, Lanes>(max[r]);
@@ -169,6 +170,7 @@ __device__ __forceinline__ void held_rows(const T* __restrict__ x, T* __restrict
         if constexpr (Powers) kept[r][k][i] = power;
         pack_sum += power;
       }
+      if constexpr (Recompute) stay_packed(held[r][k]);
       sum[r] += pack_sum;
     }
 #pragma unroll 1

@@ -29,13 +29,36 @@ __device__ __forceinline__ float element_of(const uint4& pack, int i) {
   }
 }
 
-// The largest element of a pack. A NaN may come out, and is dropped by the next fmaxf with a number.
+// The largest element of packs. A NaN may come out, and is dropped by the next comparison with a number. Halves are compared
+// in pairs, an instruction for two, and become float once.
 template <typename T>
-__device__ __forceinline__ float max_of(const uint4& pack) {
-  float max = element_of<T>(pack, 0);
-#pragma unroll
-  for (int i = 1; i < PER_PACK<T>; ++i) max = fmaxf(max, element_of<T>(pack, i));
-  return max;
+using Peak = cuda::std::conditional_t<sizeof(T) == 4, float, unsigned>;
+
+template <typename T>
+__device__ __forceinline__ Peak<T> larger(Peak<T> a, Peak<T> b) {
+  if constexpr (sizeof(T) == 4) {
+    return fmaxf(a, b);
+  } else {
+    using Pair = cuda::std::conditional_t<cuda::std::is_same_v<T, __half>, __half2, __nv_bfloat162>;
+    const Pair pair = __hmax2(reinterpret_cast<const Pair&>(a), reinterpret_cast<const Pair&>(b));
+    return reinterpret_cast<const unsigned&>(pair);
+  }
+}
+
+template <typename T>
+__device__ __forceinline__ Peak<T> peak_of(const uint4& pack) {
+  if constexpr (sizeof(T) == 4) {
+    return fmaxf(fmaxf(element_of<T>(pack, 0), element_of<T>(pack, 1)),
+                 fmaxf(element_of<T>(pack, 2), element_of<T>(pack, 3)));
+  } else {
+    return larger<T>(larger<T>(pack.x, pack.y), larger<T>(pack.z, pack.w));
+  }
+}
+
+template <typename T>
+__device__ __forceinline__ float largest_of(Peak<T> peak) {
+  if constexpr (sizeof(T) == 4) return peak;
+  else return fmaxf(element_of<T>(make_uint4(peak, 0, 0, 0), 0), element_of<T>(make_uint4(peak, 0, 0, 0), 1));
 }
 
 template <typename T>
@@ -60,11 +83,23 @@ __device__ __forceinline__ uint4 pack_of(const float* values) {
   }
 }
 
+// Makes the compiler unpack again what it unpacked before: kept as floats until the next use, halves would fill twice the
+// registers.
+__device__ __forceinline__ void stay_packed(uint4& pack) {
+  asm volatile("" : "+r"(pack.x), "+r"(pack.y), "+r"(pack.z), "+r"(pack.w));
+}
+
 // What a maximum and a sum of powers do not see.
 template <typename T>
 __device__ __forceinline__ uint4 nothing() {
   const unsigned word = sizeof(T) == 4 ? 0xff800000u : cuda::std::is_same_v<T, __half> ? 0xfc00fc00u : 0xff80ff80u;
   return make_uint4(word, word, word, word);
+}
+
+template <typename T>
+__device__ __forceinline__ Peak<T> least() {
+  if constexpr (sizeof(T) == 4) return -CUDART_INF_F;
+  else return nothing<T>().x;
 }
 
 // Hint: 0 none, 1 read or written once (evict first), 2 the same and not kept in the L1 cache.
@@ -129,7 +164,7 @@ __device__ __forceinline__ void store_pack(T* row, int column, int columns, bool
   }
 }
 
-// 16 bytes into shared memory, in flight until await_copies(); both places at multiples of 16 bytes.
+// 16 bytes into shared memory, in flight until they are waited for; both places at multiples of 16 bytes.
 __device__ __forceinline__ void copy_ahead(uint4* shared, const void* place) {
 #if __CUDA_ARCH__ >= 800
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(static_cast<unsigned>(__cvta_generic_to_shared(shared))),
@@ -143,5 +178,20 @@ __device__ __forceinline__ void copy_ahead(uint4* shared, const void* place) {
 __device__ __forceinline__ void await_copies() {
 #if __CUDA_ARCH__ >= 800
   asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+}
+
+// Copies since the last call are a group, also where there are none.
+__device__ __forceinline__ void close_copies() {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+
+// Waits for all groups but the newest `Groups`.
+template <int Groups>
+__device__ __forceinline__ void await_copies_but() {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.wait_group %0;" ::"n"(Groups) : "memory");
 #endif
 }

@@ -65,15 +65,17 @@ __device__ __forceinline__ void staged_rows(const T* __restrict__ x, T* __restri
   for (int first = 0; first < own_rows; first += WARP_SIZE / lanes) {
     const int row = first + lane / lanes;
     const int own_columns = row < own_rows ? columns : 0;  // a row that does not exist is needed by the shuffles only
-    T* elements = staged + row * columns;
+    T* elements = staged + min(row, own_rows - 1) * columns;
     float values[PerLane];
     float max = MaxOp::identity();
 #pragma unroll
     for (int i = 0; i < PerLane; ++i) {
       const int column = own + i * lanes;
-      values[i] = column < own_columns ? to_float(elements[column]) : -CUDART_INF_F;
+      const float value = to_float(elements[min(column, columns - 1)]);  // no branch: lanes beyond the end would go their
+      values[i] = column < own_columns ? value : -CUDART_INF_F;           // own way through all that follows
       max = MaxOp::apply(max, values[i]);
     }
+    __syncwarp();  // who has no row has read another's, which may be written from here on
     max = lanes_all_reduce<MaxOp>(max, lanes);
     float sum = 0.0f;
 #pragma unroll

@@ -10,7 +10,7 @@ from kernelbench import row_plans
 from kernelbench.catalog import load_catalog
 from kernelbench.errors import Unsupported
 from kernelbench.records import Case
-from kernelbench.row_plans import Held, Split, Staged
+from kernelbench.row_plans import Held, Split, Staged, Streamed
 from tests.kernels.simulated import run_and_check
 
 CATALOG = load_catalog()
@@ -27,18 +27,18 @@ def forced(operation, choice):
 @pytest.mark.parametrize(
     ("columns", "itemsize", "technique", "lanes", "warps", "blocks"),
     [
-        (16, 4, Held, 4, 1, 1),
+        (16, 4, Held, 2, 1, 1),
         (16, 2, Held, 2, 1, 1),
         (17, 4, Staged, 2, 0, 0),
         (1, 4, Staged, 1, 0, 0),  # less than a pack
         (48, 4, Held, 16, 1, 1),
         (512, 4, Held, 32, 1, 1),
         (513, 4, Held, 32, 2, 1),
-        (4096, 4, Held, 32, 8, 1),
+        (4096, 4, Held, 32, 4, 1),
         (16384, 4, Held, 32, 16, 1),
-        (65536, 4, Held, 32, 16, 4),
-        (65536, 2, Held, 32, 16, 2),
-        (262144, 4, Held, 32, 32, 8),
+        (65536, 4, Streamed, 32, 8, 8),
+        (65536, 2, Streamed, 32, 8, 4),
+        (262144, 4, Streamed, 32, 16, 8),
         (688128, 4, Held, 32, 32, 8),  # the most that registers and shared memory of eight blocks hold
         (688132, 4, Split, 0, 0, 0),
     ],
@@ -48,6 +48,8 @@ def test_rows_get_the_least_that_holds_them(h200, columns, itemsize, technique, 
     assert isinstance(choice, technique)
     if isinstance(choice, Held):
         assert (choice.lanes, choice.warps, choice.blocks) == (lanes, warps, blocks)
+    if isinstance(choice, Streamed):
+        assert (choice.warps, choice.blocks) == (warps, blocks)
     if isinstance(choice, Staged):
         assert choice.lanes == lanes
 
@@ -65,6 +67,13 @@ def test_what_is_chosen_holds_the_row_and_fits_the_device(h200, itemsize):
                 assert choice.blocks == 1 or device is h200
                 assert choice.block * choice.shared_packs * 16 <= device.shared_per_block_optin - 2048
                 assert choice.resident * choice.block <= 2048
+            if isinstance(choice, Streamed):
+                assert device is h200
+                assert choice.capacity >= -(-columns * itemsize // 16) + masked, columns
+                assert choice.resident * (choice.shared_bytes + 3072) <= device.shared_per_multiprocessor
+                assert choice.resident * choice.block <= 2048
+                clusters = -(-5000 // choice.row_turns)
+                assert clusters * choice.blocks <= 128 * choice.resident  # all at once, of 8 groups of 16
             if isinstance(choice, Staged):
                 assert choice.lanes * choice.per_lane >= columns
                 assert choice.lanes <= 32
@@ -96,6 +105,10 @@ RUNS = [
     ((2, 20001), "float32", Held(32, 16, 1, 4, 6, 1, True, 512, 1)),  # shared memory beside registers
     ((2, 20001), "float32", row_plans.many_warps(5002, 2, 8, True, False)),  # clusters
     ((2, 20000), "bfloat16", row_plans.many_warps(2500, 8, 2, False, True)),
+    ((7, 2001), "float32", Streamed(4, 1, 0, 5, 2, True, 128, 2, row_turns=4)),  # two stages, the last one cut short
+    ((7, 2000), "float32", Streamed(4, 1, 2, 2, 1, False, 128, 2, row_turns=4)),  # registers beside shared memory
+    ((7, 4001), "bfloat16", Streamed(2, 4, 1, 2, 1, True, 64, 2, row_turns=4)),  # clusters
+    ((7, 4000), "float16", Streamed(2, 2, 0, 4, 3, False, 64, 2, row_turns=7)),
 ]
 
 
