@@ -276,6 +276,14 @@ def test_an_environment_that_no_run_could_have_written_is_refused(values: dict[s
         answers.answer(read_run(run))
 
 
+def test_counts_that_say_they_are_of_a_gpu_have_no_times(tmp_path: Path, command: Command) -> None:
+    run = make_run(tmp_path / "run", "simulated")
+    device = json.loads((run / ENVIRONMENT_FILE).read_text())["device"]
+    change_environment(run, device={name: value for name, value in device.items() if name != "simulator"})
+    code, _, err = command("report", run)
+    assert code == 0, err
+
+
 @pytest.mark.parametrize(
     "text", ["[" * 100_000, '{"a":' * 5000 + "1" + "}" * 5000, '{"seed": NaN}', "[]", '"x"', "\xff"]
 )

@@ -110,9 +110,9 @@ def _time_cells(row: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "cache": row["cache"],
         "method": row["method"],
-        "seconds": f"{median:.4g}",
+        "seconds": "" if median is None else f"{median:.4g}",  # of a simulator's run that does not say it is one
         "median": time_text(median),
-        "half": "" if low is None or high is None else f"{50 * (high - low) / median:.2f}",
+        "half": "" if median is None or low is None or high is None else f"{50 * (high - low) / median:.2f}",
         "share": "" if row["share_of_ceiling"] is None else f"{100 * row['share_of_ceiling']:.0f}",
         "bandwidth": "" if bandwidth is None else f"{bandwidth / 1e9:.0f}",
         "samples": "" if row["samples"] is None else f"{row['samples']:.0f}",
