@@ -135,11 +135,12 @@ def _technique(rows: int, columns: int, itemsize: int, keeps_powers: bool, devic
     recompute = keeps_powers and itemsize < 4
     if packs <= WARP * WARP_PACKS:
         return many_warps(packs, 1, WARP_PACKS * 4 // words, masked, False, words)
-    if packs <= FEW_PACKS or (recompute and packs <= MAX_WARPS // 2 * WARP * WARP_PACKS):
+    if packs <= FEW_PACKS or (itemsize < 4 and packs <= MAX_WARPS // 2 * WARP * WARP_PACKS):
         return many_warps(packs, 1, WARP_PACKS, masked, False, words)
-    if packs <= BLOCK_PACKS:  # 4096 float32 by 4 warps 0.98 of a copy, by 8 0.97; 16384 by 16 warps 0.97, by 32 0.91
-        return many_warps(packs, 1, THREAD_PACKS, masked, recompute)
     clusters = device.compute_capability >= (9, 0)
+    # 4096 float32 by 4 warps 0.98 of a copy, by 8 0.97; 16384 by 16 warps 0.97, by 32 0.91. Of halves as many spill.
+    if packs <= BLOCK_PACKS and not (itemsize < 4 and clusters):
+        return many_warps(packs, 1, THREAD_PACKS, masked, recompute)
     blocks = min(power_of_two_from(-(-packs // BLOCK_PACKS)), MAX_BLOCKS) if clusters else 1
     if rows * blocks * 2 <= device.multiprocessors:
         return Split()
@@ -173,9 +174,7 @@ def streamed(rows: int, packs: int, masked: bool, device: DeviceProperties) -> S
         return None
     fitting = device.shared_per_multiprocessor // (stages * row_bytes + RESERVED_BYTES)
     resident = min(fitting, max(1, 1024 // (WARP * warps)))
-    in_registers = (
-        min(slots, THREAD_PACKS) if stages == 1 else 0
-    )  # else nothing is on its way before results are stored
+    in_registers = min(slots, THREAD_PACKS // (2 if masked else 1)) if stages == 1 else 0  # masks take registers, too
     return stream(rows, warps, blocks, in_registers, slots - in_registers, stages, masked, resident, device)
 
 

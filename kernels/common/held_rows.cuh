@@ -170,7 +170,7 @@ __device__ __forceinline__ void held_rows(const T* __restrict__ x, T* __restrict
         if constexpr (Powers) kept[r][k][i] = power;
         pack_sum += power;
       }
-      if constexpr (Recompute) stay_packed(held[r][k]);
+      if constexpr (!Powers && sizeof(T) < 4) stay_packed(held[r][k]);
       sum[r] += pack_sum;
     }
 #pragma unroll 1
