@@ -3,7 +3,7 @@
 The worker signs before each run of an implementation, in memory that both processes see: whose turn it is, and when
 that was. Where it ends, or gives no sign for too long, the parent knows by that who was at work, ends what is left of
 the process, starts another, and runs the case again without that implementation. So nothing is measured in a context
-in which something went wrong.
+in which something went wrong. Where it was nobody's turn the case is tried once more, and then it has failed.
 """
 
 from __future__ import annotations
@@ -74,6 +74,7 @@ class Worker:
     def run(self, plan: CasePlan, settings: Settings, progress: Callable[[float], None]) -> list[Result]:
         if not self._process.is_alive():  # ended by somebody else since the last case
             self._start_anew()
+        again = True  # once, for what was nobody's: somebody from outside may have ended the process
         while any(one.status == "ok" for one in plan.planned):
             try:
                 sent = [(one.implementation.name, one.plan, one.binary, one.status, one.reason) for one in plan.planned]
@@ -83,7 +84,10 @@ class Worker:
             except _Gone as gone:
                 turn = int(self._pulse[0])
                 self._start_anew()
-                plan = _without(plan, turn, str(gone))
+                if turn == int(NOBODY) and again:
+                    again = False
+                else:
+                    plan = _without(plan, turn, str(gone))
         return [_result(plan, one, (one.status, one.reason, None, (), ())) for one in plan.planned]
 
     def spent(self) -> Mapping[str, float]:

@@ -113,6 +113,14 @@ def test_what_nobody_in_particular_did_costs_the_case(start: Callable[..., Worke
     assert {(one.status, one.reason) for one in results.values()} == {("failed", "its process ended with exit code 9")}
 
 
+def test_what_nobody_in_particular_did_is_tried_once_more(
+    start: Callable[..., Worker], catalog: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ONCE", str(tmp_path / "once"))
+    results = run(start(worker_devices.without_memory_once), catalog, "good", "other")
+    assert {one.status for one in results.values()} == {"ok"}
+
+
 def test_a_worker_says_what_cases_and_new_processes_took(start: Callable[..., Worker], catalog: Catalog) -> None:
     worker = start()
     run(worker, catalog, "good")

@@ -6,6 +6,7 @@ import os
 import signal
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 
@@ -71,3 +72,12 @@ def without_memory() -> FakeDevice:
     made = device()
     made.allocate = lambda specs: os._exit(9)  # type: ignore[method-assign,assignment,return-value]
     return made
+
+
+def without_memory_once() -> FakeDevice:
+    """The same, in the first process alone: the file that $ONCE names says that there was one."""
+    mark = Path(os.environ["ONCE"])
+    if mark.exists():
+        return device()
+    mark.touch()
+    return without_memory()

@@ -7,6 +7,7 @@ shown, or the run cannot be gone on with.
 from __future__ import annotations
 
 import json
+import os
 import random
 import shutil
 import signal
@@ -293,7 +294,9 @@ def two_into_one_folder(stage: Stage) -> Outcome:
 @fault("two runs on one GPU, the second with --no-wait", FAKE, CUDA)
 def two_on_one_gpu(stage: Stage) -> Outcome:
     process = begun(stage, **({"hooks": Hooks(slow_s=0.005)} if stage.kind == FAKE else {}))
+    os.kill(process.pid, signal.SIGSTOP)  # a run on a GPU may be over before the other one has begun
     done = stage.run("--no-wait", "--out", stage.root / "other")
+    os.kill(process.pid, signal.SIGCONT)
     assert done.code == 2, done.err
     assert process.wait().code == 0
     left = rows(stage.out)

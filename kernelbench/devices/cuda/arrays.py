@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cache
 from typing import Any
 
@@ -9,10 +10,8 @@ import cupy
 import numpy as np
 
 from kernelbench import distributions, dtypes
-from kernelbench.differences import Differences, differences
+from kernelbench.differences import Differences
 from kernelbench.records import ArraySpec, Tolerance
-
-ROW = 4096  # elements that one block of threads compares: 8 a thread
 
 
 def random_values(spec: ArraySpec, start: int, size: int, seed: tuple[int, int, int]) -> Any:
@@ -28,44 +27,51 @@ def _mixed(seed: tuple[int, ...]) -> int:
 
 
 def compare(got: Any, dtype: str, expected: Any, tolerance: Tolerance) -> Differences:
-    """See contracts.Device.compare: three passes where all is right, many only where something is wrong."""
+    """See contracts.Device.compare: one pass over the arrays."""
     if dtype == "bfloat16":
         got = dtypes.widen(cupy, got, dtype)
-    overflow = dtypes.overflow(dtype)
-    bounds = (tolerance.relative, tolerance.absolute, overflow)
-    mismatches = int(_reduced("mismatches", got, expected, bounds))
-    if mismatches:
-        return differences(cupy, dtypes.widen(cupy, got, "float64"), expected, tolerance, overflow)
-    absolute = float(_reduced("absolute", got, expected, bounds))
-    return Differences(0, absolute, float(_reduced("relative", got, expected, bounds)))
+    found = cupy.asarray(_NOTHING_FOUND)
+    _compared()(got, expected, tolerance.relative, tolerance.absolute, dtypes.overflow(dtype), found)
+    mismatches, first, *bits = found.get()
+    absolute, relative = (None if math.isnan(value) else float(value) for value in np.array(bits).view(np.float64))
+    if not mismatches:
+        return Differences(0, absolute, relative)
+    return Differences(
+        int(mismatches), absolute, relative, int(first), float(got[int(first)]), float(expected[int(first)])
+    )
 
 
-def _reduced(name: str, got: Any, expected: Any, bounds: tuple[float, float, float]) -> Any:
-    """One number over two flat arrays. CuPy gives each result of a reduction to one block of threads, so
-    the arrays are reduced by rows first."""
-    kernel = _kernel(name)
-    whole = got.size // ROW * ROW
-    parts = [kernel(got[whole:], expected[whole:], *bounds)] if whole < got.size else []
-    if whole:
-        rows = kernel(got[:whole].reshape(-1, ROW), expected[:whole].reshape(-1, ROW), *bounds, axis=1)
-        parts.append(rows.sum() if name == "mismatches" else rows.max())
-    return sum(map(int, parts)) if name == "mismatches" else max(map(float, parts))
+# Mismatches, place of the first one, largest absolute and largest relative error as bits of a double: of numbers from
+# 0 up, these are in the order of the numbers, with NaN above all.
+_NOTHING_FOUND = np.array([0, 2**64 - 1, 0, 0], np.uint64)
 
 
 @cache
-def _kernel(name: str) -> Any:
-    """Comparisons of a stored array with a float64 one, each in a single pass, by the rule of `differences`."""
-    value, size = "double(got)", "fabs(want)"
-    alike = f"{value} == want || (isnan({value}) && isnan(want))"
-    too_large = f"isinf({value}) && absolute + (1.0 + relative) * {size} >= overflow && ({value} > 0.0) == (want > 0.0)"
-    error = f"({alike} || ({too_large})) ? 0.0 : fabs({value} - want)"
-    maps = {
-        "mismatches": f"!(({error}) <= absolute + relative * {size}) || isinf({error})",
-        "absolute": error,
-        "relative": f"({error}) / ({size} > 0.0 ? {size} : 1.0)",
-    }
-    counting = name == "mismatches"
-    inputs = "T got, float64 want, float64 relative, float64 absolute, float64 overflow"
-    reduce = ("a + b", "0") if counting else ("a > b ? a : b", "0")
-    output = "int64 result" if counting else "float64 result"
-    return cupy.ReductionKernel(inputs, output, maps[name], reduce[0], "result = a", reduce[1], f"kernelbench_{name}")
+def _compared() -> Any:
+    """Compares a stored array with a float64 one by the rule of `differences`, and writes what it found."""
+    return cupy.ElementwiseKernel(
+        "T got, float64 want, float64 relative, float64 absolute, float64 overflow",
+        "raw uint64 found",
+        """
+        typedef unsigned long long word;
+        const double value = double(got), size = fabs(want);
+        const bool alike = value == want || (isnan(value) && isnan(want));
+        const bool beyond = isinf(value) && absolute + (1.0 + relative) * size >= overflow
+            && (value > 0.0) == (want > 0.0);
+        if (!alike && !beyond) {
+            word* out = (word*)&found[0];
+            const double error = fabs(value - want);
+            const word place = (word)i;
+            const word bits = (word)__double_as_longlong(error);
+            const word share = (word)__double_as_longlong(error / (size > 0.0 ? size : 1.0));
+            // What is read here may be old, and then an atomic too many is done.
+            if (bits > out[2]) atomicMax(out + 2, bits);
+            if (share > out[3]) atomicMax(out + 3, share);
+            if (!(error <= absolute + relative * size) || isinf(error)) {
+                atomicAdd(out, (word)1);
+                if (place < out[1]) atomicMin(out + 1, place);
+            }
+        }
+        """,
+        "kernelbench_compare",
+    )
