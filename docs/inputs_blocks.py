@@ -1,4 +1,4 @@
-"""The tables of docs/inputs.md, out of kernelbench's distributions and of what operations and kernels say of themselves."""
+"""The tables of docs/inputs.md, from kernelbench's distributions and what operations and kernels say of themselves."""
 
 from __future__ import annotations
 

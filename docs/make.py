@@ -220,6 +220,7 @@ def pages(run: Path = RECORDED, results: Path = places.RECORDED) -> Mapping[Path
     measurement = {
         "agreement": measured_blocks.agreement_block(),
         "wall": measured_blocks.wall_block(),
+        "trust": measured_blocks.self_test_block(),
         "sanitizer": measured_blocks.sanitizer_block(),
     }
     reliability, faults = ROOT / "docs" / "reliability.md", {"faults": measured_blocks.faults_block()}

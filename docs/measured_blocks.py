@@ -13,7 +13,9 @@ SIMULATOR = ROOT / "results" / "h200" / "simulator"  # what a GPU counted, see t
 SPEED = ROOT / "docs" / "recorded" / "simulator_speed.json"  # from tests/simt/benchmark.py
 NVBENCH = ROOT / "results" / "h200" / "nvbench.json"  # kept by tests/gpu/test_nvbench.py
 WALL = NVBENCH.with_name("nvbench_wall.json")  # from the same call
+LONG_S = 20e-6
 FAULTS = ROOT / "results" / "reliability"  # from tests/reliability/record.py
+SELF_TEST = NVBENCH.with_name("self_test.json")  # from tests/gpu/self_test_figures.py
 SANITIZER = ROOT / "results" / "h200" / "sanitizer.json"  # kept by tests/gpu/test_sanitizer.py
 
 
@@ -24,7 +26,7 @@ def agreement_block() -> str:
     lines = ["| kernel | shape | NVBench, cold | kernelbench, cold | difference |", "|---|---|--:|--:|--:|"]
     for row in json.loads(NVBENCH.read_text(encoding="utf-8")):
         theirs, ours = row["nvbench_s"], row["ours_s"]
-        apart = f"{(ours / theirs - 1) * 100:+.2f} %" if theirs >= 20e-6 else f"{(ours - theirs) * 1e6:+.2f} us"
+        apart = f"{(ours / theirs - 1) * 100:+.2f} %" if theirs >= LONG_S else f"{(ours - theirs) * 1e6:+.2f} us"
         shape = "x".join(map(str, row["shape"]))
         lines.append(f"| {row['implementation']} | {shape} | {theirs * 1e6:.2f} | {ours * 1e6:.2f} | {apart} |")
     return "\n".join(lines)
@@ -44,8 +46,37 @@ def wall_block() -> str:
         for who in ("nvbench", "ours"):
             cells += [f"{row[f'{who}_s'] * 1e6:.2f} us", str(row[f"{who}_samples"]), f"{row[f'{who}_wall_s']:.2f} s"]
         lines.append(f"| {' | '.join(cells)} |")
-    theirs, ours = (sum(row[f"{who}_wall_s"] for row in rows) for who in ("nvbench", "ours"))
-    return "\n".join([*lines, "", f"Together NVBench took {theirs:.1f} s and the rounds {ours:.1f} s."])
+    long = [row for row in rows if row["nvbench_s"] >= LONG_S]
+    (theirs, ours), (long_theirs, long_ours) = (
+        [sum(row[f"{who}_wall_s"] for row in some) for who in ("nvbench", "ours")] for some in (rows, long)
+    )
+    together = f"Together NVBench took {theirs:.1f} s and the rounds {ours:.1f} s; from 20 us up"
+    return "\n".join([*lines, "", f"{together} {long_theirs:.1f} s and {long_ours:.2f} s."])
+
+
+def self_test_block() -> str:
+    """How often rows were told from themselves, and planted slowdowns found."""
+    if not SELF_TEST.is_file():
+        return ""
+    found = json.loads(SELF_TEST.read_text(encoding="utf-8"))
+    lines = [
+        f"On an {found['device']['name']}, driver {found['device']['driver']}:",
+        "",
+        "| | rows | false verdicts | undecided | median drift | seconds |",
+        "|---|--:|--:|--:|--:|--:|",
+    ]
+    tests = [(f"self-test {number}", one) for number, one in enumerate(found["self_tests"], start=1)]
+    for name, one in [*tests, ("beside another process", found["beside_another_process"])]:
+        cells = (one["rows"], one["false_verdicts"], one["unsure"], f"{one['drift']:.2%}", f"{one['wall_s']:.0f}")
+        lines.append(f"| {name} | {' | '.join(map(str, cells))} |")
+    for one in (row for _, test in tests for row in test["false_rows"]):
+        lines += ["", f"The false verdict: {one}."]
+    lines += ["", "| planted slowdown | rows from 20 us up | found | median that was measured |", "|---|--:|--:|--:|"]
+    for name, one in (("1 %", found["planted"]["one_per_cent"]), ("2 %", found["planted"]["two_per_cent"])):
+        lines.append(f"| {name} | {one['rows']} | {one['found']:.0%} | {one['median_slowdown']:.2%} |")
+    after = found["before_and_after"]
+    told = f"{len(after['slower'])} of {after['slowed_rows']} slowed rows were named, and `--fail-on` gave exit code"
+    return "\n".join([*lines, "", f"As two runs, before and after a slowdown of 2 %, {told} {after['exit_code']}."])
 
 
 def sanitizer_block() -> str:

@@ -96,7 +96,7 @@ def planted(out: Path) -> dict[str, Any]:
             "verdicts": long["verdict"].value_counts().to_dict(),
             "median_slowdown": float(1 / long["speedup"].median() - 1),
             "shorter_rows": len(own) - len(long),
-            "shorter_found": float((own["verdict"] == "SLOWER").sum() - (long["verdict"] == "SLOWER").sum()),
+            "shorter_rows_found": int((own["verdict"] == "SLOWER").sum() - (long["verdict"] == "SLOWER").sum()),
         }
     return found
 
