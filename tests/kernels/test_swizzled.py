@@ -60,7 +60,25 @@ def test_refuses_a_last_axis_that_stays(h200):
         SWIZZLED.plan(case("3x4x5", "102"), h200)
 
 
+@pytest.mark.parametrize(
+    ("shape", "permutation", "dtype", "across", "hint"),
+    [
+        ("8192x8192", "10", "float32", 16, 0),
+        ("8192x8192", "10", "float16", 32, 0),
+        ("8192x8256", "10", "float16", 8, 0),  # 256 columns do not divide it
+        ("512x512", "10", "bfloat16", 8, 0),  # of large tiles there were few
+        ("32x256x56x56", "0231", "float16", 8, 0),
+        ("8191x8193", "10", "float16", 16, 3),
+        ("8191x8193", "10", "float32", 16, 0),
+    ],
+)
+def test_tiles_are_as_measured(h200, shape, permutation, dtype, across, hint):
+    defines = dict(SWIZZLED.plan(case(shape, permutation, dtype), h200).defines)
+    assert (defines["ACROSS"], defines["DOWN"], defines["HINT"]) == (across, 16, hint)
+
+
 def test_a_tile_has_packs_of_both_axes(h200):
     (launch,) = SWIZZLED.plan(case("8192x8192", "10", "float16"), h200).launches
-    assert launch.grid == (64 * 64, 1, 1)
-    assert launch.shared_bytes == 128 * 128 * 2
+    assert launch.grid == (64 * 32, 1, 1)
+    assert launch.block == (512, 1, 1)
+    assert launch.shared_bytes == 128 * 256 * 2
