@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from kernelbench import row_plans
+from kernelbench import row_choices, row_plans
 from kernelbench.catalog import load_catalog
 from kernelbench.errors import Unsupported
 from kernelbench.records import Case
-from kernelbench.row_plans import Held, Split, Staged, Streamed
+from kernelbench.row_choices import Held, Split, Staged, Streamed
 from tests.kernels.simulated import run_and_check
 
 CATALOG = load_catalog()
@@ -44,7 +44,7 @@ def forced(operation, choice):
     ],
 )
 def test_rows_get_the_least_that_holds_them(h200, columns, itemsize, technique, lanes, warps, blocks):
-    choice = row_plans.choose(2048, columns, itemsize, True, h200)
+    choice = row_choices.choose(2048, columns, itemsize, True, h200)
     assert isinstance(choice, technique)
     if isinstance(choice, Held):
         assert (choice.lanes, choice.warps, choice.blocks) == (lanes, warps, blocks)
@@ -59,7 +59,7 @@ def test_what_is_chosen_holds_the_row_and_fits_the_device(h200, itemsize):
     a100 = replace(h200, compute_capability=(8, 0), shared_per_block_optin=163 * 1024)
     for columns in (*range(1, 600), *range(600, 300000, 997)):
         for device in (h200, a100):
-            choice = row_plans.choose(5000, columns, itemsize, True, device)
+            choice = row_choices.choose(5000, columns, itemsize, True, device)
             masked = columns * itemsize % 16 != 0
             if isinstance(choice, Held):
                 assert choice.capacity >= -(-columns * itemsize // 16) + masked, columns
@@ -80,8 +80,8 @@ def test_what_is_chosen_holds_the_row_and_fits_the_device(h200, itemsize):
 
 
 def test_few_long_rows_are_split_over_the_gpu(h200):
-    assert isinstance(row_plans.choose(1, 262144, 4, True, h200), Split)
-    assert isinstance(row_plans.choose(1, 4096, 4, True, h200), Held)
+    assert isinstance(row_choices.choose(1, 262144, 4, True, h200), Split)
+    assert isinstance(row_choices.choose(1, 4096, 4, True, h200), Held)
 
 
 def test_what_softmax_refuses(h200):
@@ -101,10 +101,10 @@ RUNS = [
     ((3, 1025), "float32", None),
     ((2, 5001), "float16", None),
     ((1, 100003), "float16", None),
-    ((3, 8001), "float32", row_plans.many_warps(2002, 1, 4, True, False)),
+    ((3, 8001), "float32", row_choices.many_warps(2002, 1, 4, True, False)),
     ((2, 20001), "float32", Held(32, 16, 1, 4, 6, 1, True, 512, 1)),  # shared memory beside registers
-    ((2, 20001), "float32", row_plans.many_warps(5002, 2, 8, True, False)),  # clusters
-    ((2, 20000), "bfloat16", row_plans.many_warps(2500, 8, 2, False, True)),
+    ((2, 20001), "float32", row_choices.many_warps(5002, 2, 8, True, False)),  # clusters
+    ((2, 20000), "bfloat16", row_choices.many_warps(2500, 8, 2, False, True)),
     ((7, 2001), "float32", Streamed(4, 1, 0, 5, 2, True, 128, 2, row_turns=4)),  # two stages, the last one cut short
     ((7, 2000), "float32", Streamed(4, 1, 2, 2, 1, False, 128, 2, row_turns=4)),  # registers beside shared memory
     ((7, 4001), "bfloat16", Streamed(2, 4, 1, 2, 1, True, 64, 2, row_turns=4)),  # clusters

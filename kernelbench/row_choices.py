@@ -1,0 +1,218 @@
+"""Which technique softmax and log-softmax along the last axis take for a row, for row_plans to make launches of.
+
+A row is counted in packs of 16 bytes. One that begins anywhere may reach into one pack more than it would fill.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from kernelbench.plans import power_of_two_from
+from kernelbench.records import DeviceProperties
+
+WARP = 32
+PACK_BYTES = 16
+
+
+@dataclass(frozen=True)
+class Held:
+    """Rows in registers, and further packs in shared memory: the constants of common/held_rows.cuh."""
+
+    lanes: int  # of a row, 32 where it has several warps
+    warps: int  # of a row in a block
+    blocks: int  # of a row: a cluster
+    packs: int  # of a row in a thread's registers
+    shared_packs: int  # and in its slots of shared memory
+    rows: int  # that a thread works on at once
+    masked: bool  # rows begin anywhere
+    block: int  # threads
+    resident: int  # blocks that registers must leave room for
+    hint: int = 0
+    fast: bool = False
+    recompute: bool = False  # powers are computed twice, so that of a row its packs are kept, which have fewer bytes
+
+    @property
+    def capacity(self) -> int:
+        """Packs of a row."""
+        return self.lanes * self.warps * self.blocks * (self.packs + self.shared_packs)
+
+
+@dataclass(frozen=True)
+class Staged:
+    """Spans of whole short rows through shared memory: the constants of common/staged_rows.cuh."""
+
+    lanes: int
+    per_lane: int
+    tile_rows: int
+    block: int = 128
+    resident: int = 8
+    hint: int = 0
+    fast: bool = False
+
+
+@dataclass(frozen=True)
+class Split:
+    """Two launches over chunks of rows: the constants of common/split_rows.cuh."""
+
+    packs: int = 4
+    block: int = 256
+    resident: int = 4
+    hint: int = 0
+    fast: bool = False
+
+
+@dataclass(frozen=True)
+class Streamed:
+    """Long rows, the next on their way while one is worked on: the constants of common/streamed_rows.cuh."""
+
+    warps: int
+    blocks: int  # of a row: a cluster
+    packs: int  # of a thread that move on to registers
+    shared_packs: int  # and that stay in shared memory
+    stages: int  # rows in shared memory
+    masked: bool
+    block: int
+    resident: int
+    row_turns: int  # rows of a cluster, one after another
+    hint: int = 0
+    fast: bool = False
+
+    @property
+    def capacity(self) -> int:
+        """Packs of a row."""
+        return self.block * self.blocks * (self.packs + self.shared_packs)
+
+    @property
+    def shared_bytes(self) -> int:
+        return self.stages * (self.packs + self.shared_packs) * self.block * PACK_BYTES
+
+
+Choice = Held | Staged | Split | Streamed
+
+# ---- Which ---------------------------------------------------------------------------------------
+
+STAGED_BYTES = 1024  # rows that do not end with a pack: up to here through shared memory, beyond by masked packs
+TILE_BYTES = 4096  # of a warp's span: 12 warps with as much in flight reach the 48 KB that an H200 needs
+STAGED_ELEMENTS = 16  # of a lane's registers
+SHORT_BLOCK = 128
+WARP_PACKS = 4  # of a thread before a row gets a second warp
+FEW_PACKS = 512  # up to here fewer packs a thread, and more threads, are as fast
+BLOCK_PACKS = 4096  # 64 KB in 512 threads: two such blocks keep 128 KB of a multiprocessor in flight
+THREAD_PACKS = 8  # of registers: 32 words
+MAX_WARPS = 32
+MAX_BLOCKS = 8  # of a cluster, on every GPU that has them
+STREAM_PACKS = 2048  # of a row in a block: 32 KB, of which two rows in each of three blocks fill shared memory
+STREAM_WARPS = 16
+RESERVED_BYTES = 3072  # of shared memory a block: the system's and the warps' parts
+GROUP = 16  # multiprocessors that a cluster may be spread over, at least: of 132 some groups have 16, some 18
+
+
+def choose(rows: int, columns: int, itemsize: int, keeps_powers: bool, device: DeviceProperties) -> Choice:
+    """The technique for rows of so many columns. `keeps_powers`: the result is made of powers, not of elements."""
+    found = _technique(rows, columns, itemsize, keeps_powers, device)
+    # Evict first, rows of packs gain 1 to 5 % where x fits the L2 cache, and lose 3 to 5 % beyond; staged ones gain
+    # always (H200).
+    evict_first = isinstance(found, Staged) or rows * columns * itemsize <= device.l2_bytes
+    return replace(found, hint=int(evict_first))
+
+
+def _technique(rows: int, columns: int, itemsize: int, keeps_powers: bool, device: DeviceProperties) -> Choice:
+    row_bytes = columns * itemsize
+    masked = row_bytes % PACK_BYTES != 0
+    packs = -(-row_bytes // PACK_BYTES) + masked
+    if masked and row_bytes <= STAGED_BYTES:
+        return staged(columns, itemsize)
+    if packs <= WARP:
+        return short(packs, itemsize, masked)
+    words = (
+        PACK_BYTES // itemsize if keeps_powers else 4
+    )  # registers of a pack: eight where eight halves' powers are kept
+    if packs <= WARP * WARP_PACKS * 4 // words:
+        return Held(WARP, 1, 1, -(-packs // WARP), 0, 1, masked, block=64, resident=24)
+    recompute = keeps_powers and itemsize < 4
+    if packs <= WARP * WARP_PACKS:
+        return many_warps(packs, 1, WARP_PACKS * 4 // words, masked, False, words)
+    if packs <= FEW_PACKS or (itemsize < 4 and packs <= MAX_WARPS // 2 * WARP * WARP_PACKS):
+        return many_warps(packs, 1, WARP_PACKS, masked, False, words)
+    clusters = device.compute_capability >= (9, 0)
+    # 4096 float32 by 4 warps 0.98 of a copy, by 8 0.97; 16384 by 16 warps 0.97, by 32 0.91. Of halves as many spill.
+    if packs <= BLOCK_PACKS and not (itemsize < 4 and clusters):
+        return many_warps(packs, 1, THREAD_PACKS, masked, recompute)
+    blocks = min(power_of_two_from(-(-packs // BLOCK_PACKS)), MAX_BLOCKS) if clusters else 1
+    if rows * blocks * 2 <= device.multiprocessors:
+        return Split()
+    if clusters and (found := streamed(rows, packs, masked, device)) is not None:
+        return found
+    slots = (device.shared_per_block_optin - 4096) // (PACK_BYTES * WARP * MAX_WARPS)  # of a thread in shared memory
+    if packs > blocks * MAX_WARPS * WARP * (THREAD_PACKS + slots):
+        return Split()
+    return many_warps(packs, blocks, THREAD_PACKS, masked, recompute)
+
+
+def short(packs: int, itemsize: int, masked: bool) -> Held:
+    """A pack of each lane. Of float32, whose powers take four registers, a thread has two rows under way."""
+    if itemsize < 4:
+        return Held(power_of_two_from(packs), 1, 1, 1, 0, 1, masked, SHORT_BLOCK, resident=16)
+    lanes = power_of_two_from(packs)
+    if lanes in (4, 32):  # two packs of half the lanes: 16 columns 0.90 of a copy, not 0.86, 128 columns 0.99, not 0.98
+        return Held(lanes // 2, 1, 1, 2, 0, 2, masked, SHORT_BLOCK, resident=8)
+    return Held(lanes, 1, 1, 1, 0, 2, masked, SHORT_BLOCK, resident=16)
+
+
+def streamed(rows: int, packs: int, masked: bool, device: DeviceProperties) -> Streamed | None:
+    """Blocks of a cluster as few as keep a row's part short; None where shared memory does not hold it."""
+    blocks = min(power_of_two_from(-(-packs // STREAM_PACKS)), MAX_BLOCKS)
+    own = -(-packs // blocks)
+    warps = min(-(-own // (WARP * THREAD_PACKS)), STREAM_WARPS)
+    slots = -(-own // (WARP * warps))
+    row_bytes = slots * warps * WARP * PACK_BYTES
+    stages = 2 if 3 * (2 * row_bytes + RESERVED_BYTES) <= device.shared_per_multiprocessor else 1
+    if row_bytes > device.shared_per_block_optin - RESERVED_BYTES:
+        return None
+    fitting = device.shared_per_multiprocessor // (stages * row_bytes + RESERVED_BYTES)
+    resident = min(fitting, max(1, 1024 // (WARP * warps)))
+    in_registers = min(slots, THREAD_PACKS // (2 if masked else 1)) if stages == 1 else 0  # masks take registers, too
+    return stream(rows, warps, blocks, in_registers, slots - in_registers, stages, masked, resident, device)
+
+
+def stream(
+    rows: int,
+    warps: int,
+    blocks: int,
+    packs: int,
+    shared_packs: int,
+    stages: int,
+    masked: bool,
+    resident: int,
+    device: DeviceProperties,
+) -> Streamed:
+    """As many rows a cluster as let all clusters be resident at once: one that came later would work alone."""
+    clusters = max(1, device.multiprocessors // GROUP) * max(1, GROUP * resident // blocks)
+    turns = -(-rows // clusters)
+    return Streamed(warps, blocks, packs, shared_packs, stages, masked, WARP * warps, resident, turns)
+
+
+def many_warps(packs: int, blocks: int, per_thread: int, masked: bool, recompute: bool, pack_words: int = 4) -> Held:
+    """As few warps as hold the row with so many packs of registers a thread, and shared memory for the rest.
+
+    `pack_words`: registers that a pack takes: 8 where eight elements are kept as powers.
+    """
+    warps = min(max(2, -(-packs // (blocks * WARP * per_thread))), MAX_WARPS)
+    own = -(-packs // (blocks * WARP * warps))  # packs of a thread
+    in_registers = min(own, per_thread)
+    words = in_registers * pack_words
+    threads = (
+        2048 if words <= 8 else 1536 if words <= 16 else 1024
+    )  # of a multiprocessor, of so many registers and 24 more
+    resident = max(1, min(32, threads // (WARP * warps)))
+    return Held(
+        WARP, warps, blocks, in_registers, own - in_registers, 1, masked, WARP * warps, resident, recompute=recompute
+    )
+
+
+def staged(columns: int, itemsize: int) -> Staged:
+    """The fewest lanes that hold the row, and a span of whole packs if rows allow it."""
+    lanes = power_of_two_from(-(-columns // STAGED_ELEMENTS))
+    tile_rows = max(1, TILE_BYTES // (columns * itemsize))
+    at_once = max(WARP // lanes, PACK_BYTES // itemsize)  # full warps, and spans that begin with a pack
+    return Staged(lanes, -(-columns // lanes), max(tile_rows // at_once * at_once, min(tile_rows, at_once)))
