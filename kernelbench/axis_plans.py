@@ -189,10 +189,11 @@ def two_read_tile(case: Case) -> Tile:
     raise Unsupported(f"inner must be at least 2, got {inner}")
 
 
-def tile_plan(operation: str, case: Case, device: DeviceProperties, tile: Tile, **options: int) -> LaunchPlan:
+def tile_plan(name: str, case: Case, device: DeviceProperties, tile: Tile, **options: int) -> LaunchPlan:
     """The launches of a tile: one if each element is read once, else sums of the parts, their joining, and results.
 
-    `options` are defines of the kernel other than those of the tile: LOADS, STORES, BLOCKS, THREADS.
+    `name` begins those of the entries. `options` are defines of the kernel other than those of the tile: LOADS, STORES,
+    BLOCKS, THREADS.
     """
     outer, dim, inner = case.outer_dim_inner
     strips = -(-inner // tile.width)
@@ -202,7 +203,6 @@ def tile_plan(operation: str, case: Case, device: DeviceProperties, tile: Tile, 
     if tile.staged:  # as many as run at once, in whole clusters
         running = device.multiprocessors * tile.resident(device) // tile.cluster * tile.cluster
         blocks = min(blocks, max(tile.cluster, running))
-    name = f"{operation}_one_read_axis"
     bound, resident = (BOUNDS[tile.packs], 1) if tile.layout != "single" else (SINGLE_PACKS[tile.packs], 2)
 
     def launch(step: int, pairs: str) -> Launch:
@@ -244,7 +244,7 @@ def tile_plan(operation: str, case: Case, device: DeviceProperties, tile: Tile, 
     )
 
 
-def small_plan(operation: str, case: Case, device: DeviceProperties, tile_bytes: int = SMALL_TILE_BYTES) -> LaunchPlan:
+def small_plan(name: str, case: Case, device: DeviceProperties, tile_bytes: int = SMALL_TILE_BYTES) -> LaunchPlan:
     """The launch for slabs of which a block takes many, as one stretch of memory."""
     outer, dim, inner = case.outer_dim_inner
     itemsize = dtypes.itemsize(case.dtype)
@@ -261,7 +261,7 @@ def small_plan(operation: str, case: Case, device: DeviceProperties, tile_bytes:
         raise Unsupported(f"blocks must be at most {device.max_grid[0]}, got {blocks}")
     extents = (dim, inner, slabs, pad, lanes)
     launch = Launch(
-        entry=f"{operation}_one_read_axis_small_{dtypes.suffix(case.dtype)}",
+        entry=f"{name}_small_{dtypes.suffix(case.dtype)}",
         grid=(blocks, 1, 1),
         block=(SMALL_BLOCK, 1, 1),
         arguments=("x", "y", Scalar("int64", outer), *(Scalar("int32", extent) for extent in extents)),
@@ -282,16 +282,16 @@ def small_plan(operation: str, case: Case, device: DeviceProperties, tile_bytes:
     return LaunchPlan((launch,), tuple(defines.items()), reasons=reasons)
 
 
-def axis_plan(operation: str, case: Case, device: DeviceProperties) -> LaunchPlan:
-    """The plan of one_read_axis.cu of that operation."""
+def axis_plan(name: str, case: Case, device: DeviceProperties) -> LaunchPlan:
+    """The launches of an operation whose entries' names begin with `name`, as `softmax_one_read_axis`."""
     if case.outer_dim_inner[2] < 2:
         raise Unsupported(f"axis must not be the last, got axis {case.axis} of {len(case.shape)}: one_read_rows has it")
     tile = one_read_tile(case, device)
     if is_small(case) and not (tile is not None and owns_columns(tile, case)):
-        return small_plan(operation, case, device)
+        return small_plan(name, case, device)
     if tile is not None:
-        return tile_plan(operation, case, device, staged_where_it_pays(tile, case, device))
-    return tile_plan(operation, case, device, staged_where_it_pays(two_read_tile(case), case, device))
+        return tile_plan(name, case, device, staged_where_it_pays(tile, case, device))
+    return tile_plan(name, case, device, staged_where_it_pays(two_read_tile(case), case, device))
 
 
 def is_small(case: Case) -> bool:

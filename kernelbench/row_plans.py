@@ -10,25 +10,22 @@ from kernelbench.row_choices import PACK_BYTES, WARP, Choice, Held, Split, Stage
 MAX_COLUMNS = 2**30  # of held and staged rows: the kernels' int indices go up to a block past the row's end
 
 
-def one_read_rows_plan(case: Case, device: DeviceProperties, keeps_powers: bool) -> LaunchPlan:
+def one_read_rows_plan(name: str, case: Case, device: DeviceProperties, keeps_powers: bool) -> LaunchPlan:
+    """The launches of an operation whose entries' names begin with `name`, as `softmax_one_read_rows`."""
     rows, columns = case.rows_columns()
     choice = choose(rows, columns, dtypes.itemsize(case.dtype), keeps_powers, device)
-    return plan_of(choice, case, device)
+    return plan_of(name, choice, case, device)
 
 
-def plan_of(choice: Choice, case: Case, device: DeviceProperties) -> LaunchPlan:
-    """The launches of a technique. Entries are named by the operation: `softmax_one_read_rows_f32`."""
+def plan_of(name: str, choice: Choice, case: Case, device: DeviceProperties) -> LaunchPlan:
+    """The launches of a technique."""
     if isinstance(choice, Held):
-        return _held_plan(choice, case, device)
+        return _held_plan(name, choice, case, device)
     if isinstance(choice, Staged):
-        return _staged_plan(choice, case, device)
+        return _staged_plan(name, choice, case, device)
     if isinstance(choice, Streamed):
-        return _streamed_plan(choice, case, device)
-    return _split_plan(choice, case, device)
-
-
-def _entry(case: Case, step: str = "") -> str:
-    return f"{case.operation}_one_read_rows_{step}{dtypes.suffix(case.dtype)}"
+        return _streamed_plan(name, choice, case, device)
+    return _split_plan(name, choice, case, device)
 
 
 def _checked(launch: Launch, device: DeviceProperties) -> Launch:
@@ -47,7 +44,7 @@ def _common(choice: Choice, technique: str) -> tuple[tuple[str, str | int], ...]
     )
 
 
-def _held_plan(choice: Held, case: Case, device: DeviceProperties) -> LaunchPlan:
+def _held_plan(name: str, choice: Held, case: Case, device: DeviceProperties) -> LaunchPlan:
     rows, columns = case.rows_columns(max_columns=MAX_COLUMNS)
     if choice.warps > 1:
         grid = rows * choice.blocks
@@ -62,7 +59,7 @@ def _held_plan(choice: Held, case: Case, device: DeviceProperties) -> LaunchPlan
     if choice.masked:
         reason += "; rows begin anywhere, so packs at their ends are masked"
     launch = Launch(
-        _entry(case),
+        f"{name}_{dtypes.suffix(case.dtype)}",
         (grid, 1, 1),
         (choice.block, 1, 1),
         ("x", "y", Scalar("int64", rows), Scalar("int32", columns)),
@@ -81,10 +78,10 @@ def _held_plan(choice: Held, case: Case, device: DeviceProperties) -> LaunchPlan
     return LaunchPlan((_checked(launch, device),), (*_common(choice, "HELD"), *constants), reasons=(reason,))
 
 
-def _streamed_plan(choice: Streamed, case: Case, device: DeviceProperties) -> LaunchPlan:
+def _streamed_plan(name: str, choice: Streamed, case: Case, device: DeviceProperties) -> LaunchPlan:
     rows, columns = case.rows_columns(max_columns=MAX_COLUMNS)
     launch = Launch(
-        _entry(case),
+        f"{name}_{dtypes.suffix(case.dtype)}",
         (-(-rows // choice.row_turns) * choice.blocks, 1, 1),
         (choice.block, 1, 1),
         ("x", "y", Scalar("int64", rows), Scalar("int32", columns)),
@@ -105,13 +102,13 @@ def _streamed_plan(choice: Streamed, case: Case, device: DeviceProperties) -> La
     return LaunchPlan((_checked(launch, device),), (*_common(choice, "STREAMED"), *constants), reasons=(reason,))
 
 
-def _staged_plan(choice: Staged, case: Case, device: DeviceProperties) -> LaunchPlan:
+def _staged_plan(name: str, choice: Staged, case: Case, device: DeviceProperties) -> LaunchPlan:
     rows, columns = case.rows_columns(max_columns=MAX_COLUMNS)
     warps = choice.block // WARP
     span_packs = -(-choice.tile_rows * columns * dtypes.itemsize(case.dtype) // PACK_BYTES) + 1
     scalars = (Scalar("int32", choice.lanes), Scalar("int32", choice.tile_rows), Scalar("int32", span_packs))
     launch = Launch(
-        _entry(case),
+        f"{name}_{dtypes.suffix(case.dtype)}",
         (-(-rows // (choice.tile_rows * warps)), 1, 1),
         (choice.block, 1, 1),
         ("x", "y", Scalar("int64", rows), Scalar("int32", columns), *scalars),
@@ -125,16 +122,17 @@ def _staged_plan(choice: Staged, case: Case, device: DeviceProperties) -> Launch
     return LaunchPlan((_checked(launch, device),), defines, reasons=(reason,))
 
 
-def _split_plan(choice: Split, case: Case, device: DeviceProperties) -> LaunchPlan:
+def _split_plan(name: str, choice: Split, case: Case, device: DeviceProperties) -> LaunchPlan:
     rows, columns = case.rows_columns()
     per_pack = PACK_BYTES // dtypes.itemsize(case.dtype)
     chunk = (choice.packs * choice.block - 1) * per_pack  # wherever it begins, it is in as many packs as are held
     chunks = -(-columns // chunk)
     grid = (chunks, min(rows, device.max_grid[1]), 1)
     sizes = (Scalar("int64", rows), Scalar("int64", columns), Scalar("int32", chunk))
+    suffix = dtypes.suffix(case.dtype)
     launches = (
-        Launch(_entry(case, "parts_"), grid, (choice.block, 1, 1), ("x", "parts", *sizes)),
-        Launch(_entry(case, "finish_"), grid, (choice.block, 1, 1), ("x", "y", "parts", *sizes)),
+        Launch(f"{name}_parts_{suffix}", grid, (choice.block, 1, 1), ("x", "parts", *sizes)),
+        Launch(f"{name}_finish_{suffix}", grid, (choice.block, 1, 1), ("x", "y", "parts", *sizes)),
     )
     defines = (*_common(choice, "SPLIT"), ("PACKS", choice.packs))
     reason = f"{chunks} chunks a row in two launches: rows are longer than is held, or too few to fill the GPU"

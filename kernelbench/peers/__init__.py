@@ -33,7 +33,7 @@ def library(module: str) -> Any:
 
 
 def refuse_scale_and_mask(case: Case) -> None:
-    """Unsupported for a softmax of attention, which libraries' plain softmax does not fuse."""
+    """Unsupported for a softmax of attention, which a plain softmax does not fuse."""
     case.refuse("mask")
     if case.parameter("scale", 1.0) != 1.0:
         raise Unsupported(f"scale must be 1, got {case.parameter('scale', 1.0)}")

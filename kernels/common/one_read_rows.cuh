@@ -1,5 +1,5 @@
 // The entries of softmax's and log-softmax's one_read_rows.cu: one technique of four for each data type.
-//   FORM       Softmax or LogSoftmax; ENTRY, PARTS_ENTRY, FINISH_ENTRY name the entries
+//   FORM       Softmax or LogSoftmax; ENTRY(name) names an entry
 //   HINT       of loads and stores, see row_packs.cuh;  FAST  1: the hardware's power of two for float32 too
 //   BLOCK      threads of a block;  RESIDENT  blocks that registers must leave room for on a multiprocessor
 #pragma once
@@ -53,11 +53,11 @@ static_assert(BLOCK == 32 * WARPS, "a block works on one row");
 
 #define DEFINE(dtype, T)                                                                                             \
   extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT)                                                      \
-      PARTS_ENTRY(dtype)(const T* x, float2* parts, long long rows, long long columns, int chunk) {                  \
+      ENTRY(parts_##dtype)(const T* x, float2* parts, long long rows, long long columns, int chunk) {                \
     split_rows_parts<BLOCK, PACKS, FAST>(x, parts, rows, columns, chunk);                                            \
   }                                                                                                                  \
   extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT)                                                      \
-      FINISH_ENTRY(dtype)(const T* x, T* y, const float2* parts, long long rows, long long columns, int chunk) {     \
+      ENTRY(finish_##dtype)(const T* x, T* y, const float2* parts, long long rows, long long columns, int chunk) {   \
     split_rows_finish<FORM, BLOCK, PACKS, HINT, FAST>(x, y, parts, rows, columns, chunk);                            \
   }
 #else

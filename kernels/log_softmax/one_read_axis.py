@@ -5,7 +5,7 @@ from kernelbench.records import Case, DeviceProperties, Implementation, LaunchPl
 
 
 def plan(case: Case, device: DeviceProperties) -> LaunchPlan:
-    return axis_plan("log_softmax", case, device)
+    return axis_plan("log_softmax_one_read_axis", case, device)
 
 
 IMPLEMENTATIONS = (

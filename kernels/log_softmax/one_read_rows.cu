@@ -7,7 +7,5 @@
 //              launches: common/held_rows.cuh, staged_rows.cuh, streamed_rows.cuh, split_rows.cuh
 //   moves      D in, D out; split 2 D in. A row of -inf, or with +inf or NaN, gives NaN.   Origin: written here.
 #define FORM LogSoftmax
-#define ENTRY(dtype) log_softmax_one_read_rows_##dtype
-#define PARTS_ENTRY(dtype) log_softmax_one_read_rows_parts_##dtype
-#define FINISH_ENTRY(dtype) log_softmax_one_read_rows_finish_##dtype
+#define ENTRY(name) log_softmax_one_read_rows_##name
 #include "common/one_read_rows.cuh"

@@ -5,7 +5,7 @@ from kernelbench.row_plans import one_read_rows_plan
 
 
 def plan(case: Case, device: DeviceProperties) -> LaunchPlan:
-    return one_read_rows_plan(case, device, keeps_powers=False)
+    return one_read_rows_plan("log_softmax_one_read_rows", case, device, keeps_powers=False)
 
 
 IMPLEMENTATIONS = (

@@ -1,15 +1,13 @@
 """Launch plan of one_read_rows.cu: rows of the last axis, held between load and store wherever something holds them."""
 
-from kernelbench.errors import Unsupported
+from kernelbench.peers import refuse_scale_and_mask
 from kernelbench.records import Case, DeviceProperties, Implementation, LaunchPlan, Origin
 from kernelbench.row_plans import one_read_rows_plan
 
 
 def plan(case: Case, device: DeviceProperties) -> LaunchPlan:
-    case.refuse("mask")
-    if case.parameter("scale", 1.0) != 1.0:
-        raise Unsupported(f"scale must be 1, got {case.parameter('scale', 1.0)}")
-    return one_read_rows_plan(case, device, keeps_powers=True)
+    refuse_scale_and_mask(case)
+    return one_read_rows_plan("softmax_one_read_rows", case, device, keeps_powers=True)
 
 
 IMPLEMENTATIONS = (

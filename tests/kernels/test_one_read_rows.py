@@ -21,7 +21,9 @@ def forced(operation, choice):
     implementation = CATALOG.implementations[operation][NAME]
     if choice is None:
         return implementation
-    return replace(implementation, plan=lambda case, device: row_plans.plan_of(choice, case, device))
+    return replace(
+        implementation, plan=lambda case, device: row_plans.plan_of(f"{operation}_{NAME}", choice, case, device)
+    )
 
 
 @pytest.mark.parametrize(
