@@ -11,6 +11,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from kernelbench import places
+from kernelbench.build import BuildRequest
 from kernelbench.catalog import Catalog, is_name, load_catalog
 from kernelbench.errors import InputError
 from kernelbench.records import Implementation
@@ -52,8 +53,8 @@ class Written:
 def new_kernel(name: str, start: str | None = None, folder: Path = FOLDER) -> Written:
     """Write <folder>/<operation>/<name>.cu and .py for `name` as `softmax/my_kernel`.
 
-    They are a copy of the implementation `start`, or of the operation's shortest kernel. Raises InputError for names
-    that are taken or no names, and where there is nothing to start from.
+    They are a copy of the implementation `start`, or of the operation's shortest kernel, headers counted. Raises
+    InputError for names that are taken or no names, and where there is nothing to start from.
     """
     operation, _, own = name.partition("/")
     for part in (operation, own):
@@ -119,7 +120,14 @@ def _start_of(catalog: Catalog, operation: str, start: str | None) -> Implementa
         raise InputError(
             f"'{operation}' has none to start from: {text}; docs/writing-a-kernel.md shows how to write one"
         )
-    return min(kernels, key=lambda one: len(one.source.read_text(encoding="utf-8").splitlines()) if one.source else 0)
+    return min(kernels, key=_lines)
+
+
+def _lines(one: Implementation) -> int:
+    """Of its .cu and all headers, as a kernel of few lines round a long header is no simple one."""
+    assert one.source is not None
+    request = BuildRequest(one.source, (), "sm_90")
+    return sum(len(text.splitlines()) for _, text in request.texts())
 
 
 def _words(operation: str, name: str, start: str, folder: Path) -> dict[str, str]:

@@ -26,6 +26,7 @@ ABOVE = {
     "standings": 2,
     "worker": 2,
     "listing": 2,
+    "new_kernel": 2,
     "pipeline": 3,
     "explaining": 3,
     "screen": 4,

@@ -20,7 +20,7 @@ from kernelbench.records import Case, LaunchPlan
 Command = Callable[..., tuple[int, str, str]]
 H200 = known_gpu("h200")
 CATALOG = load_catalog()
-LOOPS = ("copy", "latency_hiding")  # operations whose kernels are all made in loops
+LOOPS = ("latency_hiding",)  # operations whose kernels are all made in loops
 CASE = Case("softmax", (32, 64, 16, 16), -1, "float32")
 
 
@@ -54,6 +54,21 @@ def test_what_is_written_is_launched_as_the_kernel_that_it_is_a_copy_of(operatio
 def test_an_operation_without_a_kernel_to_copy_says_so(operation: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="has none to start from"):
         new_kernel(f"{operation}/mine", folder=tmp_path)
+
+
+@pytest.mark.parametrize(("operation", "start"), [("softmax", "naive"), ("relu", "naive"), ("multiply", "naive")])
+def test_a_few_lines_round_a_long_header_are_no_simple_kernel(operation: str, start: str, tmp_path: Path) -> None:
+    assert new_kernel(f"{operation}/mine", folder=tmp_path).start == start
+
+
+@pytest.mark.parametrize("start", ["one_read_rows", "one_read_axis"])
+def test_entries_of_a_shared_header_are_renamed_in_source_and_plan(start: str, tmp_path: Path) -> None:
+    written = new_kernel("softmax/mine", start, tmp_path)
+    own = load_catalog(own=[tmp_path]).implementations["softmax"]["mine"]
+    assert own.plan is not None
+    (launch,) = own.plan(replace(CASE, axis=-1 if start == "one_read_rows" else 2), H200).launches
+    assert launch.entry.startswith("softmax_mine_")
+    assert "#define ENTRY(name) softmax_mine_##name\n" in written.source.read_text()
 
 
 def test_it_starts_from_the_kernel_that_is_named(tmp_path: Path) -> None:
@@ -194,9 +209,7 @@ def test_a_mistake_in_an_operation_of_ones_own_is_told_with_its_place(tmp_path: 
     folder = tmp_path / "own" / "twice"
     folder.mkdir(parents=True)
     text = (places.KERNELS / "relu" / "operation.py").read_text().replace('name="relu"', 'name="twice"')
-    (folder / "operation.py").write_text(
-        text.replace("    if case.dtype not in", "    case.nothing\n    if case.dtype not in")
-    )
+    (folder / "operation.py").write_text(text.replace("arrays=x_to_y", "arrays=lambda case: case.nothing"))
     operation = load_catalog(own=[tmp_path / "own"]).operations["twice"]
     with pytest.raises(InputError, match=r"twice/operation\.py:\d+: its arrays raised AttributeError"):
         operation.arrays(replace(CASE, operation="twice"))
