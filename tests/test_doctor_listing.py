@@ -153,7 +153,7 @@ def test_runs_are_listed_with_their_state_and_damaged_ones_too(here: Path) -> No
     shipped.write_environment({"finished": "now"})
     damaged = here / "results" / "runs" / "20250101-a-s"
     Store(damaged).write_environment({})
-    (damaged / "results.csv").write_text("cut")
+    (damaged / "results.csv").write_text("not a table\n")
     rows = listing.all_runs().rows
     assert rows[0] == ("20260201-a-s", "Some GPU", "2026-05-04 12:30", "2", "not finished; --resume goes on")
     assert rows[1] == ("20260101-a-s", "Some GPU", "2026-05-04 12:30", "2", "")

@@ -66,5 +66,7 @@ def test_a_run_from_before_the_simulator_is_read(build, ledger, published_case):
     assert not run.simulated
     assert (run.rows["sampled"] == "").all()
     assert run.rows["warp_instructions"].isna().all()
-    Store(folder).append([dict(table.iloc[0])], [])
+    other = published_case(32)
+    shape = "x".join(map(str, other.shape))
+    Store(folder).append([{**dict(table.iloc[0]), "case": other.key, "shape": shape}], [])
     assert len(read_run(folder).rows) == 2, "and gone on with"

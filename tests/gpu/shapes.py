@@ -95,7 +95,12 @@ LARGE_BYTES: dict[str, Sequence[Row]] = {
     "bias_add": [_row((524_309, 1031)), _row((1031, 524_309), 0)],
     "permute": _permuted((((23_173, 23_197), "10"), ((67, 127, 257, 256), "0213"))),
     "log_softmax": [_row((521, 1021, 1013), 1), _row((33_013, 16_411))],
-    "softmax": [_row((33, 64, 512, 512)), _row((52_433, 10_271)), ((17, 32, 1009, 1009), -1, MASKED)],
+    "softmax": [
+        _row((33, 64, 512, 512)),
+        _row((52_433, 10_271)),
+        ((17, 32, 1009, 1009), -1, MASKED),
+        _row((521, 1021, 1013), 1),
+    ],
 }
 # .. more than 2^31 elements of two bytes or one. Where only arrays whose elements fill bytes, words or tiles of a mask
 # can be checked in slices, such are taken.
@@ -111,7 +116,7 @@ LARGE_ELEMENTS: dict[str, Sequence[Row]] = {
     "bias_add": [_row((2_083_001, 1031)), _row((1031, 2_083_001), 0)],
     "permute": _permuted((((46_351, 46_349), "10"), ((131, 257, 1999, 32), "0213"))),
     "log_softmax": [_row((2099, 1021, 1009), 1), _row((131_101, 16_411))],
-    "softmax": [_row((33, 64, 1022, 1022)), _row((209_119, 10_271))],
+    "softmax": [_row((33, 64, 1022, 1022)), _row((209_119, 10_271)), _row((2099, 1021, 1009), 1)],
 }
 
 
@@ -143,7 +148,7 @@ def _softmax_cases() -> list[Case]:
     masked = [Case("softmax", shape, -1, dtype, parameters=MASKED) for shape in heads for dtype in DTYPES]
     scaled = [Case("softmax", (37, columns), -1, "float32", parameters=(("scale", -3.5),)) for columns in (33, 1025)]
     others = [
-        Case("softmax", (5, 33, 7), 1, "float32"),
+        *(Case("softmax", shape, 1, dtype) for shape in ((5, 33, 7), (2, 1009, 48)) for dtype in DTYPES),
         Case("softmax", (3, 20_001), -1, "float16"),  # beyond what a block's shared memory holds as float
         Case("softmax", (2, 16_384), -1, "float32"),
         Case("softmax", (9, 12_160), -1, "bfloat16"),  # the longest row in shared memory

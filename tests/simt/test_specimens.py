@@ -56,7 +56,9 @@ def check(name: str, folder: Path, *, strict: bool) -> list[Result]:
     one = SPECIMENS[name]
     suite = folder / "specimen.yaml"
     suite.write_text(SUITE.format(operation=one.operation, shape=list(one.shape), name=name))
-    request = Request((str(suite),), device="simulated", only=(name,), specimens=True, strict=strict)
+    request = Request(
+        (str(suite),), device="simulated", only=(name,), specimens=True, strict=strict, inputs=("normal",)
+    )
     found = list(pipeline.check(request, screen.ConsoleProgress()))
     return [result for result in found if result.implementation.name == name]
 
