@@ -94,30 +94,39 @@ def test_what_softmax_refuses(h200):
         plan(Case("softmax", (4, 8), 0, "float32"), h200)
 
 
+# Each technique once, for each is a compiler's run, and each data type and operation in several of them.
 RUNS = [
-    ((37, 16), "float32", None),
-    ((9, 128), "bfloat16", None),
-    ((67, 1), "float16", None),
-    ((100, 33), "bfloat16", None),
-    ((7, 301), "float32", None),
-    ((3, 1025), "float32", None),
-    ((2, 5001), "float16", None),
-    ((1, 100003), "float16", None),
-    ((3, 8001), "float32", row_choices.many_warps(2002, 1, 4, True, False)),
-    ((2, 20001), "float32", Held(32, 16, 1, 4, 6, 1, True, 512, 1)),  # shared memory beside registers
-    ((2, 20001), "float32", row_choices.many_warps(5002, 2, 8, True, False)),  # clusters
-    ((2, 20000), "bfloat16", row_choices.many_warps(2500, 8, 2, False, True)),
-    ((7, 2001), "float32", Streamed(4, 1, 0, 5, 2, True, 128, 2, row_turns=4)),  # two stages, the last one cut short
-    ((7, 2000), "float32", Streamed(4, 1, 2, 2, 1, False, 128, 2, row_turns=4)),  # registers beside shared memory
-    ((7, 4001), "bfloat16", Streamed(2, 4, 1, 2, 1, True, 64, 2, row_turns=4)),  # clusters
-    ((7, 4000), "float16", Streamed(2, 2, 0, 4, 3, False, 64, 2, row_turns=7)),
+    ("softmax", (37, 16), "float32", None),  # two rows a thread
+    ("log_softmax", (9, 128), "bfloat16", None),
+    ("softmax", (67, 1), "float16", None),  # staged
+    ("log_softmax", (100, 33), "bfloat16", None),
+    ("softmax", (7, 301), "float32", None),  # masked, in a warp
+    ("softmax", (3, 1025), "float32", None),  # and in several
+    ("softmax", (1, 20003), "float16", None),  # split
+    ("log_softmax", (1, 20003), "float16", None),
+    ("softmax", (2, 5001), "float32", Held(32, 4, 1, 4, 6, 1, True, 128, 1)),  # shared memory beside registers
+    ("softmax", (2, 5001), "float32", row_choices.many_warps(1252, 2, 8, True, False)),  # clusters
+    ("softmax", (2, 8000), "bfloat16", row_choices.many_warps(1000, 8, 2, False, True)),
+    ("softmax", (7, 2001), "float32", Streamed(4, 1, 0, 5, 2, True, 128, 2, row_turns=4)),  # of two stages one is cut
+    ("softmax", (7, 2000), "float32", Streamed(4, 1, 2, 2, 1, False, 128, 2, row_turns=4)),  # registers beside them
+    ("log_softmax", (7, 4001), "bfloat16", Streamed(2, 4, 1, 2, 1, True, 64, 2, row_turns=4)),  # clusters
+    ("softmax", (7, 4000), "float16", Streamed(2, 2, 0, 4, 3, False, 64, 2, row_turns=7)),
 ]
 
 
 @pytest.mark.nvcc
-@pytest.mark.parametrize("operation", ["softmax", "log_softmax"])
+@pytest.mark.parametrize(
+    ("operation", "shape", "dtype", "choice"), RUNS, ids=lambda value: str(value).replace(" ", "")[:40]
+)
 @pytest.mark.parametrize("shift", [0, 1, {"x": 1}], ids=["aligned", "one beyond", "x alone"])
-@pytest.mark.parametrize(("shape", "dtype", "choice"), RUNS, ids=lambda value: str(value).replace(" ", "")[:40])
 def test_right_wherever_the_arrays_begin(h200, binaries, operation, shape, dtype, choice, shift):
     case = Case(operation, shape, -1, dtype)
     run_and_check(forced(operation, choice), CATALOG.operations[operation], case, h200, binaries, shift)
+
+
+def test_a_row_that_no_cluster_is_worth_gets_two_launches(h200):
+    plan = CATALOG.implementations["softmax"][NAME].plan(Case("softmax", (1, 20003), -1, "float16"), h200)
+    assert [launch.entry.removeprefix("softmax_one_read_rows_") for launch in plan.launches] == [
+        "parts_f16",
+        "finish_f16",
+    ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from kernelbench.counters import Counters
 from kernelbench.simt import native
 from kernelbench.simt.counters import launch_counters
 from kernelbench.simt.inline import flatten
+from kernelbench.simt.ir import Module
 from kernelbench.simt.lower import Program, lower
 from kernelbench.simt.machine import Allocation, LaunchReport, Machine
 from kernelbench.simt.parse import parse
@@ -26,13 +28,18 @@ class Outcome:
     faults: tuple[str, ...]
 
 
+@lru_cache(maxsize=8)
+def _module(ptx: str) -> tuple[Module, dict[str, Program]]:
+    """A text and what has been lowered of it, for all tests that run it: nothing of a machine is in them."""
+    return parse(ptx), {}
+
+
 class Kernels:
     """The kernels of one module. Variables of the module keep their values from one run to the next."""
 
     def __init__(self, ptx: str) -> None:
-        self.module = parse(ptx)
+        self.module, self._programs = _module(ptx)
         self.machine = Machine()
-        self._programs: dict[str, Program] = {}
 
     @property
     def entries(self) -> list[str]:
