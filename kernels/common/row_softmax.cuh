@@ -2,19 +2,15 @@
 //   Form    Softmax: exp(x - max) / sum;  LogSoftmax: x - max - log(sum)
 // A row of -inf, or with +inf or NaN, gives NaN throughout. A sum is at least 1 where it is not NaN, so its reciprocal is normal.
 #pragma once
+#include "common/exponential.cuh"
 #include "common/reduce.cuh"
 
-// exp(difference). Of float32 the accurate function. Results of the half types are rounded to 2^-9 or 2^-12: there the
-// hardware's power of two has 2^-22, and rounding its argument, 128 at most before the power is 0, brings 2^-17.
+// exp(difference). Of float32 the accurate function. Results of the half types are rounded to 2^-9 or 2^-12, which hides the
+// hardware's error.
 template <bool Fast, typename T>
 __device__ __forceinline__ float power_of(float difference) {
-  if constexpr (sizeof(T) == 4 && !Fast) {
-    return expf(difference);
-  } else {
-    float power;
-    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(difference * 1.44269504088896f));
-    return power;
-  }
+  if constexpr (sizeof(T) == 4 && !Fast) return expf(difference);
+  return hardware_exp(difference);
 }
 
 struct Softmax {
@@ -35,9 +31,6 @@ struct Part {
   float max;
   float sum;
 };
-
-// Powers are taken relative to this: a part that is -inf throughout has powers of 0, not NaN, for the rest may be finite.
-__device__ __forceinline__ float base_of(float max) { return max == -CUDART_INF_F ? 0.0f : max; }
 
 // All parts of a row joined; every lane gets the result. All lanes of the warp must call it.
 //   parts   [count], those without an element (-inf, 0)

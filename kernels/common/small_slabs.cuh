@@ -42,7 +42,7 @@ __device__ __forceinline__ void work_on_columns(T* tile, SlabView view, int colu
     const float maximum = pair.x;
 #pragma unroll
     for (int k = 0; k < Most; ++k)
-      if (k * lanes < own_dim) pair.y += power_of_sum(held[k] - maximum);
+      if (k * lanes < own_dim) pair.y += hardware_exp(held[k] - maximum);
     for (int offset = lanes / 2; offset > 0; offset /= 2) pair.y += __shfl_xor_sync(ALL_LANES, pair.y, offset);
     const float2 end = Result::finish(pair);
 #pragma unroll
