@@ -59,10 +59,13 @@ def compiled_peers(
     inputs: tuple[str, ...],
     output: str,
     dtypes: Mapping[str, str] = MappingProxyType({}),
+    refuse: Callable[[Case], None] = lambda case: None,
 ) -> tuple[Implementation, ...]:
-    """A peer for each mode: `what` through torch.compile. The rest is as in `compiled_call`."""
+    """A peer for each mode: `what` through torch.compile. `refuse` raises Unsupported for what the expression does not
+    say; the rest is as in `compiled_call`."""
 
     def prepare(name: str, case: Case, arrays: Arrays, stream: int) -> Callable[[], None]:
+        refuse(case)
         return compiled_call(name, expression, inputs, output, case, arrays, stream, dtypes)
 
     return tuple(

@@ -10,5 +10,13 @@ __device__ __forceinline__ float hardware_exp(float difference) {
   return power;
 }
 
+// exp(difference). Of float32 the accurate function. Results of the half types are rounded to 2^-9 or 2^-12, which hides the
+// hardware's error.
+template <bool Fast, typename T>
+__device__ __forceinline__ float power_of(float difference) {
+  if constexpr (sizeof(T) == 4 && !Fast) return expf(difference);
+  return hardware_exp(difference);
+}
+
 // Powers are taken relative to this: a part that is -inf throughout has powers of 0, not NaN, for the rest may be finite.
 __device__ __forceinline__ float base_of(float max) { return max == -CUDART_INF_F ? 0.0f : max; }

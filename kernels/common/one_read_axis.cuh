@@ -24,14 +24,6 @@ static_assert(THREADS >= 32 && THREADS <= 1024, "a block has at most 1024 thread
 
 // ---- Arithmetic ----
 
-// exp of a difference in a result: that of the hardware, which sums are made of, where the rounding of the halves hides
-// its error.
-template <typename T>
-__device__ __forceinline__ float power(float difference) {
-  if constexpr (sizeof(T) == sizeof(float)) return expf(difference);
-  return hardware_exp(difference);
-}
-
 struct LogSoftmax {
   static __device__ __forceinline__ float2 finish(float2 pair) { return {pair.x, logf(pair.y)}; }
   template <typename T>
@@ -41,7 +33,7 @@ struct LogSoftmax {
 struct Softmax {
   static __device__ __forceinline__ float2 finish(float2 pair) { return {pair.x, 1.0f / pair.y}; }
   template <typename T>
-  static __device__ __forceinline__ float apply(float x, float2 end) { return power<T>(x - end.x) * end.y; }
+  static __device__ __forceinline__ float apply(float x, float2 end) { return power_of<false, T>(x - end.x) * end.y; }
 };
 
 // pairs[first], pairs[first + stride], .. below `last`, joined; a sum is relative to its own maximum.

@@ -5,14 +5,6 @@
 #include "common/exponential.cuh"
 #include "common/reduce.cuh"
 
-// exp(difference). Of float32 the accurate function. Results of the half types are rounded to 2^-9 or 2^-12, which hides the
-// hardware's error.
-template <bool Fast, typename T>
-__device__ __forceinline__ float power_of(float difference) {
-  if constexpr (sizeof(T) == 4 && !Fast) return expf(difference);
-  return hardware_exp(difference);
-}
-
 struct Softmax {
   static constexpr bool KEEPS_POWERS = true;  // the result is made of the power, not of the element
   // What `finish` needs of a row once it is summed.

@@ -1,4 +1,4 @@
-"""Peers of element-wise operations and the sum: what torch.compile is given, and what CUB's calls are handed."""
+"""Peers through torch.compile and CUB: what torch.compile is given, and what CUB's calls are handed."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from kernelbench.catalog import load_catalog
+from kernelbench.errors import Unsupported
 from kernelbench.records import Case, Scalar
 
 CATALOG = load_catalog()
@@ -18,7 +19,10 @@ COMPILED = {
     "bias_add": (2, 3, 5),
     "dropout_add": (4, 5),
     "reduce_sum": (6,),
+    "softmax": (2, 3, 5),
+    "log_softmax": (2, 3, 5),
 }
+INNER = ("bias_add", "log_softmax")  # along an axis that is not the last
 
 
 class Tensor(np.ndarray):
@@ -31,6 +35,11 @@ class Tensor(np.ndarray):
     def copy_(self, other):
         assert other.shape == self.shape
         self[...] = other
+
+
+def softmax(x, dim):
+    powers = np.exp(x - x.max(axis=dim, keepdims=True))
+    return powers / powers.sum(axis=dim, keepdims=True)
 
 
 @pytest.fixture
@@ -47,6 +56,8 @@ def torch(monkeypatch):
         compile=compile_,
         float32=np.float32,
         relu=lambda x: np.maximum(x, 0),
+        softmax=softmax,
+        log_softmax=lambda x, dim: np.log(softmax(x, dim)),
         _dynamo=SimpleNamespace(config=SimpleNamespace()),
         cuda=SimpleNamespace(ExternalStream=lambda stream: stream, stream=lambda stream: Nothing()),
         no_grad=lambda: Nothing(),
@@ -81,7 +92,7 @@ def load_code():
 @pytest.mark.parametrize("name", ["torch_compile", "torch_compile_autotuned"])
 @pytest.mark.parametrize("operation", COMPILED)
 def test_what_is_compiled_is_the_operation(torch, operation, name):
-    case = Case(operation, COMPILED[operation], 1 if operation == "bias_add" else -1, "float32")
+    case = Case(operation, COMPILED[operation], 1 if operation in INNER else -1, "float32")
     defined = CATALOG.operations[operation]
     rng, arrays = np.random.default_rng(5), {}
     for spec in defined.arrays(case):
@@ -111,3 +122,9 @@ def test_cub_compiles(h200, binaries, operation):
     plan = implementation.plan(Case(operation, (5,), -1, "float32"), h200)
     (binary,) = binaries(implementation, [plan], "sm_90")
     assert plan.host.entry.encode() in binary.path.read_bytes()
+
+
+def test_a_softmax_of_attention_is_refused():
+    case = Case("softmax", (1, 2, 4, 4), -1, "float32", parameters=(("scale", 0.5),))
+    with pytest.raises(Unsupported, match=r"scale must be 1, got 0\.5"):
+        CATALOG.implementations["softmax"]["torch_compile"].prepare(case, {}, 0)
