@@ -118,13 +118,7 @@ def run_suite(
     started = time.monotonic()
     plans = plan_suite(suite, catalog, bench.properties)
     plans = tuple(with_twins(plan) for plan in plans) if request.self_test else plans
-    state = environment.start_environment(suite, request.seed, request.arguments)
-    state.update(
-        device=dict(bench.environment()),
-        limits=environment.limits_text(limits) if limits else {},
-        implementations=environment.implementations_text(one.implementation for plan in plans for one in plan.planned),
-        **({"self_test": {"twins": twins_text(plans)}} if request.self_test else {}),
-    )
+    state = _state(suite, request, bench, limits, plans)
     earlier = earlier_session(folder, state, resume=request.resume)
     state = resumed(earlier, state) if earlier else state
     store = Store(folder)
@@ -164,6 +158,20 @@ def run_suite(
         state["self_test"] |= self_test(read_run(folder))
         store.write_environment(state)
     return read_run(folder)
+
+
+def _state(
+    suite: Suite, request: Request, bench: Bench, limits: Limits | None, plans: Sequence[CasePlan]
+) -> dict[str, Any]:
+    """environment.json as far as it is known before anything is built."""
+    names = (one.implementation for plan in plans for one in plan.planned)
+    return {
+        **environment.start_environment(suite, request.seed, request.arguments),
+        "device": dict(bench.environment()),
+        "limits": environment.limits_text(limits) if limits else {},
+        "implementations": environment.implementations_text(names),
+        **({"self_test": {"twins": twins_text(plans)}} if request.self_test else {}),
+    }
 
 
 def _append(store: Store, suite: Suite, operation: Operation, results: Sequence[Result], limits: Limits | None) -> None:
