@@ -11,35 +11,13 @@
 // Warps of a row exchange maximum and sum at once, behind one barrier: each takes powers relative to its own maximum, and
 // corrects them by one factor when the row's is known.
 #pragma once
+#include "common/cluster_exchange.cuh"
 #include "common/row_packs.cuh"
 #include "common/row_softmax.cuh"
 
-#if __CUDA_ARCH__ >= 900
-__device__ __forceinline__ void cluster_arrive() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
-__device__ __forceinline__ void cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
-__device__ __forceinline__ unsigned cluster_rank() {
-  unsigned rank;
-  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
-  return rank;
-}
-// Stores into the same place of shared memory of another block of the cluster.
-__device__ __forceinline__ void store_to_block(float2* place, unsigned rank, float2 value) {
-  unsigned remote;
-  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;"
-               : "=r"(remote)
-               : "r"(static_cast<unsigned>(__cvta_generic_to_shared(place))), "r"(rank));
-  asm volatile("st.shared::cluster.v2.f32 [%0], {%1, %2};" ::"r"(remote), "f"(value.x), "f"(value.y) : "memory");
-}
-#else
-__device__ __forceinline__ void cluster_arrive() {}
-__device__ __forceinline__ void cluster_wait() {}
-__device__ __forceinline__ unsigned cluster_rank() { return 0; }
-__device__ __forceinline__ void store_to_block(float2*, unsigned, float2) {}
-#endif
-
 // Joins the parts of a row's warps, of all its blocks; every thread gets the result. Called once by a block.
 template <int Warps, int Blocks>
-__device__ __forceinline__ Part row_all_join(Part own, int rank) {
+__device__ __forceinline__ Part row_all_join(Part own, int rank, Mailbox* box) {
   __shared__ float2 parts[Warps * Blocks];
   const int lane = threadIdx.x % WARP_SIZE, warp = threadIdx.x / WARP_SIZE;
   float2* place = parts + rank * Warps + warp;
@@ -48,9 +26,8 @@ __device__ __forceinline__ Part row_all_join(Part own, int rank) {
     __syncthreads();  // every warp's part is there
   } else {
     cluster_wait();  // every block runs, so that its shared memory may be written
-    if (lane < Blocks) store_to_block(place, lane, make_float2(own.max, own.sum));
-    cluster_arrive();
-    cluster_wait();  // every part is in every block; nobody writes to a block that may have ended
+    if (lane < Blocks) send(place, lane, make_float2(own.max, own.sum), box);
+    await(box, 0);  // every part is here; a block that others still send to waits for them, too
   }
   return warp_all_join(parts, Warps * Blocks);
 }
@@ -94,10 +71,11 @@ __device__ __forceinline__ void held_rows(const T* __restrict__ x, T* __restrict
   const bool packed = (begin ^ target) % sizeof(uint4) == 0;  // packs of x and y lie alike
 
   extern __shared__ uint4 slots[];  // [SharedPacks][threads]: a thread reads back only what it has written itself
+  __shared__ Mailbox box;
   int rank = 0;
   if constexpr (Blocks > 1) {
-    rank = static_cast<int>(cluster_rank());
-    cluster_arrive();  // waited for by row_all_join
+    rank = cluster_rank();
+    open_mailbox(&box, Warps * Blocks * sizeof(float2));  // waited for by row_all_join
   }
   const int groups = Many ? 1 : blockDim.x / Lanes;  // rows of a block at a time
   const int group = Many ? 0 : threadIdx.x / Lanes;
@@ -189,7 +167,7 @@ __device__ __forceinline__ void held_rows(const T* __restrict__ x, T* __restrict
     const long long row = first_row + static_cast<long long>(r) * groups;
     float factor = 1.0f;  // of powers that are relative to the warp's maximum
     if constexpr (Many) {
-      const Part all = row_all_join<Warps, Blocks>({max[r], sum[r]}, rank);
+      const Part all = row_all_join<Warps, Blocks>({max[r], sum[r]}, rank, &box);
       if constexpr (Powers) factor = expf(max[r] - all.max);
       max[r] = all.max;
       sum[r] = all.sum;

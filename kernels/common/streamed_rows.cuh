@@ -14,16 +14,16 @@
 // Joins the parts of a row's warps, of all its blocks; every thread gets the result. Places of `parts` [Warps * Blocks] may be
 // written again two calls later: whoever has passed the barrier of the call between knows that all have read them.
 template <int Warps, int Blocks>
-__device__ __forceinline__ Part stream_all_join(float2* parts, Part own, int rank) {
+__device__ __forceinline__ Part stream_all_join(float2* parts, Part own, int rank, Mailbox* box, int turn) {
   const int lane = threadIdx.x % WARP_SIZE;
   float2* place = parts + rank * Warps + threadIdx.x / WARP_SIZE;
   if constexpr (Blocks == 1) {
     if (lane == 0) *place = make_float2(own.max, own.sum);
     __syncthreads();
   } else {
-    if (lane < Blocks) store_to_block(place, lane, make_float2(own.max, own.sum));
-    cluster_arrive();
-    cluster_wait();
+    if (lane < Blocks) send(place, lane, make_float2(own.max, own.sum), box);
+    await(box, turn % 2);
+    if (threadIdx.x == 0) expect(box, Warps * Blocks * sizeof(float2));
   }
   return warp_all_join(parts, Warps * Blocks);
 }
@@ -44,10 +44,11 @@ __device__ __forceinline__ void streamed_rows(const T* __restrict__ x, T* __rest
 
   extern __shared__ uint4 slots[];
   __shared__ float2 parts[2][Warps * Blocks];
+  __shared__ Mailbox box;
   int rank = 0;
   if constexpr (Blocks > 1) {
-    rank = static_cast<int>(cluster_rank());
-    cluster_arrive();
+    rank = cluster_rank();
+    open_mailbox(&box, Warps * Blocks * sizeof(float2));
   }
   const int own = rank * Threads + threadIdx.x;  // [0, Step)
   const long long clusters = gridDim.x / Blocks;
@@ -120,7 +121,7 @@ __device__ __forceinline__ void streamed_rows(const T* __restrict__ x, T* __rest
       sum += to_powers(pack);
       if constexpr (Powers) stage[k * Threads] = pack;
     }
-    const Part all = stream_all_join<Warps, Blocks>(parts[turn % 2], {max, warp_all_reduce<SumOp>(sum)}, rank);
+    const Part all = stream_all_join<Warps, Blocks>(parts[turn % 2], {max, warp_all_reduce<SumOp>(sum)}, rank, &box, turn);
 
     const float scale = (Powers ? expf(max - all.max) : 1.0f) * Form::scale_of(all.sum);
     T* y_row = y + row * columns;
