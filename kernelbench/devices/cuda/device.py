@@ -10,7 +10,7 @@ from typing import Any
 
 import cupy
 import numpy as np
-from cupy.cuda import runtime
+from cupy.cuda import driver, runtime
 
 from kernelbench import dtypes
 from kernelbench.contracts import LARGE_SCRATCH_BYTES, Executable
@@ -39,6 +39,7 @@ RED_ZONE_BYTES = 4096  # on each side of every array; keeps the array itself ali
 RED_ZONE_BYTE = 0xA5
 POISON_BYTE = 0xFF  # NaN in every float type, -1 in every signed integer
 FILL_ELEMENTS = 2**26  # inputs are drawn in pieces of this size, each with a seed of its own
+NON_PORTABLE_CLUSTER_SIZE_ALLOWED = 14  # the driver's number of the attribute: clusters of up to 16 blocks, not 8
 FLUSH_LEAST_BYTES = 64 * 2**20
 # Large arrays begin at different multiples of LEAD_STEP_BYTES: where input and output began alike, at multiples of
 # hundreds of megabytes, a thread a row took 120 to 131 ms over 8.6 GB, and 117 to 122 where they did not.
@@ -194,6 +195,8 @@ class CudaDevice:
         if launch.shared_bytes > self.properties.shared_per_block:
             raw.max_dynamic_shared_size_bytes = launch.shared_bytes
         kernel = raw.kernel  # RawKernel itself would take whichever stream is current
+        if self.properties.compute_capability >= (9, 0):
+            driver.funcSetAttribute(kernel.ptr, NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1)
         arguments = tuple(
             dtypes.storage(argument.dtype)(argument.value) if isinstance(argument, Scalar) else buffers[argument]
             for argument in launch.arguments
