@@ -5,7 +5,7 @@ from __future__ import annotations
 from kernelbench import dtypes
 from kernelbench.errors import Unsupported
 from kernelbench.records import Case, DeviceProperties, Launch, LaunchPlan, Scalar
-from kernelbench.row_choices import PACK_BYTES, WARP, Choice, Held, Split, Staged, Streamed, choose
+from kernelbench.row_choices import PACK_BYTES, WARP, Choice, Held, Split, Staged, choose
 
 MAX_COLUMNS = 2**30  # of held and staged rows: the kernels' int indices go up to a block past the row's end
 
@@ -23,8 +23,6 @@ def plan_of(name: str, choice: Choice, case: Case, device: DeviceProperties) -> 
         return _held_plan(name, choice, case, device)
     if isinstance(choice, Staged):
         return _staged_plan(name, choice, case, device)
-    if isinstance(choice, Streamed):
-        return _streamed_plan(name, choice, case, device)
     return _split_plan(name, choice, case, device)
 
 
@@ -76,30 +74,6 @@ def _held_plan(name: str, choice: Held, case: Case, device: DeviceProperties) ->
         ("RECOMPUTE", int(choice.recompute)),
     )
     return LaunchPlan((_checked(launch, device),), (*_common(choice, "HELD"), *constants), reasons=(reason,))
-
-
-def _streamed_plan(name: str, choice: Streamed, case: Case, device: DeviceProperties) -> LaunchPlan:
-    rows, columns = case.rows_columns(max_columns=MAX_COLUMNS)
-    launch = Launch(
-        f"{name}_{dtypes.suffix(case.dtype)}",
-        (-(-rows // choice.row_turns) * choice.blocks, 1, 1),
-        (choice.block, 1, 1),
-        ("x", "y", Scalar("int64", rows), Scalar("int32", columns)),
-        shared_bytes=choice.shared_bytes,
-    )
-    constants = (
-        ("WARPS", choice.warps),
-        ("BLOCKS", choice.blocks),
-        ("PACKS", choice.packs),
-        ("SHARED_PACKS", choice.shared_packs),
-        ("STAGES", choice.stages),
-        ("MASKED", int(choice.masked)),
-    )
-    reason = (
-        f"{choice.blocks} blocks of {choice.warps} warps take {choice.row_turns} rows one after another, and the next "
-        f"{choice.stages} are on their way into shared memory meanwhile"
-    )
-    return LaunchPlan((_checked(launch, device),), (*_common(choice, "STREAMED"), *constants), reasons=(reason,))
 
 
 def _staged_plan(name: str, choice: Staged, case: Case, device: DeviceProperties) -> LaunchPlan:

@@ -59,7 +59,7 @@ template <typename Form, int Lanes, int Warps, int Blocks, int Packs, int Shared
           bool Recompute, bool Masked, typename T>
 __device__ __forceinline__ void held_rows(const T* __restrict__ x, T* __restrict__ y, long long rows, int columns) {
   static_assert(Lanes >= 1 && Lanes <= 32 && (Lanes & (Lanes - 1)) == 0, "LANES must be a power of two to 32");
-  static_assert(Warps >= 1 && Warps <= 32 && Blocks >= 1 && Blocks <= 8, "a block has 32 warps, a cluster 8 blocks");
+  static_assert(Warps >= 1 && Warps <= 32 && Blocks >= 1 && Blocks <= 16, "a block has 32 warps, a cluster 16 blocks");
   static_assert(Warps == 1 || (Lanes == 32 && Rows == 1), "a row of several warps has all their lanes, and is the only one");
   static_assert(Warps > 1 || (Blocks == 1 && SharedPacks == 0), "clusters and shared memory: rows of several warps");
   constexpr int N = PER_PACK<T>;

@@ -1,4 +1,4 @@
-// The entries of softmax's and log-softmax's one_read_rows.cu: one technique of four for each data type.
+// The entries of softmax's and log-softmax's one_read_rows.cu: one technique of three for each data type.
 //   FORM       Softmax or LogSoftmax; ENTRY(name) names an entry
 //   HINT       of loads and stores, see row_packs.cuh;  FAST  1: the hardware's power of two for float32 too
 //   BLOCK      threads of a block;  RESIDENT  blocks that registers must leave room for on a multiprocessor
@@ -7,12 +7,11 @@
 #define HELD 1
 #define STAGED 2
 #define SPLIT 3
-#define STREAMED 4
 
 static_assert(BLOCK % 32 == 0 && BLOCK >= 32 && BLOCK <= 1024, "BLOCK must be whole warps, at most 32");
 static_assert(HINT >= 0 && HINT <= 2, "HINT: 0 none, 1 evict first, 2 past the L1 cache");
 
-#if (TECHNIQUE == HELD || TECHNIQUE == STREAMED) && BLOCKS > 1
+#if TECHNIQUE == HELD && BLOCKS > 1
 #define CLUSTER __cluster_dims__(BLOCKS, 1, 1)
 #else
 #define CLUSTER
@@ -38,16 +37,6 @@ static_assert(WARPS == 1 || BLOCK == 32 * WARPS, "a row of several warps has a b
     staged_rows<FORM, PER_LANE, HINT, FAST>(x, y, rows, columns, lanes, tile_rows, warp_packs);                      \
   }
 
-#elif TECHNIQUE == STREAMED
-#include "common/streamed_rows.cuh"
-
-static_assert(BLOCK == 32 * WARPS, "a block works on one row");
-#define DEFINE(dtype, T)                                                                                             \
-  extern "C" __global__ void CLUSTER __launch_bounds__(BLOCK, RESIDENT)                                              \
-      ENTRY(dtype)(const T* x, T* y, long long rows, int columns) {                                                  \
-    streamed_rows<FORM, WARPS, BLOCKS, PACKS, SHARED_PACKS, STAGES, HINT, FAST, MASKED>(x, y, rows, columns);         \
-  }
-
 #elif TECHNIQUE == SPLIT
 #include "common/split_rows.cuh"
 
@@ -61,7 +50,7 @@ static_assert(BLOCK == 32 * WARPS, "a block works on one row");
     split_rows_finish<FORM, BLOCK, PACKS, HINT, FAST>(x, y, parts, rows, columns, chunk);                            \
   }
 #else
-#error "TECHNIQUE must be HELD, STAGED, SPLIT or STREAMED"
+#error "TECHNIQUE must be HELD, STAGED or SPLIT"
 #endif
 
 DEFINE(f32, float)

@@ -3,8 +3,8 @@
 //   y          T [rows, columns]; must not overlap x; written once
 //   T          float, __half, __nv_bfloat16; arithmetic in float
 //   TECHNIQUE  held: registers of lanes, warps, a block or a cluster; staged: short rows through shared memory by warps;
-//              streamed: long rows one after another, the next under way; split: two launches. Their constants, needs and
-//              launches: common/held_rows.cuh, staged_rows.cuh, streamed_rows.cuh, split_rows.cuh
+//              split: two launches. Their constants, needs and launches: common/held_rows.cuh, staged_rows.cuh,
+//              split_rows.cuh
 //   moves      D in, D out; split 2 D in. A row of -inf, or with +inf or NaN, gives NaN.   Origin: written here.
 #define FORM LogSoftmax
 #define ENTRY(name) log_softmax_one_read_rows_##name

@@ -10,7 +10,7 @@ from kernelbench import row_choices, row_plans
 from kernelbench.catalog import load_catalog
 from kernelbench.errors import Unsupported
 from kernelbench.records import Case
-from kernelbench.row_choices import Held, Split, Staged, Streamed
+from kernelbench.row_choices import Held, Split, Staged
 from tests.kernels.simulated import run_and_check
 
 CATALOG = load_catalog()
@@ -37,12 +37,15 @@ def forced(operation, choice):
         (512, 4, Held, 32, 1, 1),
         (513, 4, Held, 32, 2, 1),
         (4096, 4, Held, 32, 4, 1),
-        (16384, 4, Held, 32, 16, 1),
-        (65536, 4, Streamed, 32, 8, 8),
-        (65536, 2, Streamed, 32, 8, 4),
-        (262144, 4, Streamed, 32, 16, 8),
-        (688128, 4, Held, 32, 32, 8),  # the most that registers and shared memory of eight blocks hold
-        (688132, 4, Split, 0, 0, 0),
+        (8192, 4, Held, 32, 8, 1),
+        (8196, 4, Held, 32, 8, 4),
+        (16384, 4, Held, 32, 8, 4),
+        (16384, 2, Held, 32, 8, 2),
+        (65536, 4, Held, 32, 8, 8),
+        (262144, 2, Held, 32, 8, 16),
+        (262144, 4, Held, 32, 8, 16),
+        (1376256, 4, Held, 32, 32, 16),  # the most that registers and shared memory of sixteen blocks hold
+        (1376260, 4, Split, 0, 0, 0),
     ],
 )
 def test_rows_get_the_least_that_holds_them(h200, columns, itemsize, technique, lanes, warps, blocks):
@@ -50,8 +53,6 @@ def test_rows_get_the_least_that_holds_them(h200, columns, itemsize, technique, 
     assert isinstance(choice, technique)
     if isinstance(choice, Held):
         assert (choice.lanes, choice.warps, choice.blocks) == (lanes, warps, blocks)
-    if isinstance(choice, Streamed):
-        assert (choice.warps, choice.blocks) == (warps, blocks)
     if isinstance(choice, Staged):
         assert choice.lanes == lanes
 
@@ -69,13 +70,6 @@ def test_what_is_chosen_holds_the_row_and_fits_the_device(h200, itemsize):
                 assert choice.blocks == 1 or device is h200
                 assert choice.block * choice.shared_packs * 16 <= device.shared_per_block_optin - 2048
                 assert choice.resident * choice.block <= 2048
-            if isinstance(choice, Streamed):
-                assert device is h200
-                assert choice.capacity >= -(-columns * itemsize // 16) + masked, columns
-                assert choice.resident * (choice.shared_bytes + 3072) <= device.shared_per_multiprocessor
-                assert choice.resident * choice.block <= 2048
-                clusters = -(-5000 // choice.row_turns)
-                assert clusters * choice.blocks <= 128 * choice.resident  # all at once, of 8 groups of 16
             if isinstance(choice, Staged):
                 assert choice.lanes * choice.per_lane >= columns
                 assert choice.lanes <= 32
@@ -107,10 +101,6 @@ RUNS = [
     ("softmax", (2, 5001), "float32", Held(32, 4, 1, 4, 6, 1, True, 128, 1)),  # shared memory beside registers
     ("softmax", (2, 5001), "float32", row_choices.many_warps(1252, 2, 8, True, False)),  # clusters
     ("softmax", (2, 8000), "bfloat16", row_choices.many_warps(1000, 8, 2, False, True)),
-    ("softmax", (7, 2001), "float32", Streamed(4, 1, 0, 5, 2, True, 128, 2, row_turns=4)),  # of two stages one is cut
-    ("softmax", (7, 2000), "float32", Streamed(4, 1, 2, 2, 1, False, 128, 2, row_turns=4)),  # registers beside them
-    ("log_softmax", (7, 4001), "bfloat16", Streamed(2, 4, 1, 2, 1, True, 64, 2, row_turns=4)),  # clusters
-    ("softmax", (7, 4000), "float16", Streamed(2, 2, 0, 4, 3, False, 64, 2, row_turns=7)),
 ]
 
 
