@@ -1,0 +1,165 @@
+"""Every technique of every kernel that is written here: right on all inputs, NaN and infinities where float64 has them,
+the same bits twice, and on arrays that begin one element beyond an aligned address.
+
+    pytest tests/gpu/test_accuracy.py -n8
+
+What these tests run `accuracy.py` records.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kernelbench.build import Compiler, find_compiler
+from kernelbench.catalog import Catalog, load_catalog
+from kernelbench.devices.known import KNOWN
+from kernelbench.errors import NoCompiler
+from kernelbench.records import Case, LaunchPlan
+from tests.gpu import accuracy, ulp
+from tests.gpu.accuracy import Row
+from tests.gpu.shapes import DTYPES
+from tests.gpu.techniques import candidates, ours, signature, techniques
+
+CATALOG = load_catalog()
+KERNELS = [
+    pytest.param(operation, one.name, dtype, id=f"{operation},{one.name},{dtype}")
+    for operation, own in ours(CATALOG)
+    for one in own
+    for dtype in (DTYPES if operation != "random_mask" else DTYPES[:1])
+]
+
+
+def problems(rows: list[Row]) -> list[str]:
+    assert rows
+    return [str(row) for row in rows if row.wrong or row.special or row.repeats is False or row.refused]
+
+
+# ---- Without a GPU -------------------------------------------------------------------------------
+
+
+def test_every_kernel_has_techniques_and_every_operation_candidates() -> None:
+    found = techniques(CATALOG, KNOWN["h200"], DTYPES, 2**23)
+    taken = {(one.case.operation, one.implementation.name) for one in found}
+    assert taken == {(operation, one.name) for operation, own in ours(CATALOG) for one in own}
+    for operation, name in product(("softmax", "log_softmax"), ("one_read_rows", "one_read_axis")):
+        several = [one for one in found if (one.case.operation, one.implementation.name) == (operation, name)]
+        assert len({one.plan.defines for one in several}) > 5, "candidates reach few of its techniques"
+        assert any(len(one.plan.launches) > 1 for one in several), "none is read twice"
+
+
+def test_candidates_are_of_one_type() -> None:
+    assert {case.dtype for case in candidates("relu", "float16")} == {"float16"}
+    assert {case.dtype for case in candidates("random_mask", "float16")} == {"int8"}
+
+
+def test_plans_are_of_one_technique_where_tuning_and_sizes_alone_differ() -> None:
+    first = LaunchPlan(defines=(("WARPS", 4), ("HINT", 0), ("MASKED", 1)), reasons=("4 warps a row",))
+    assert signature(first) == signature(
+        LaunchPlan(defines=(("WARPS", 8), ("HINT", 1), ("MASKED", 1)), reasons=("8 warps a row",))
+    )
+    for other in (
+        LaunchPlan(defines=(("WARPS", 1), ("HINT", 0), ("MASKED", 1)), reasons=first.reasons),
+        LaunchPlan(defines=(("WARPS", 4), ("HINT", 0), ("MASKED", 0)), reasons=first.reasons),
+        LaunchPlan(defines=first.defines, reasons=("4 warps a row, masked",)),
+    ):
+        assert signature(first) != signature(other)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "size", "expected"),
+    [
+        ("float32", 1.0, 2.0**-23), ("float32", 1.99, 2.0**-23), ("float32", 2.0, 2.0**-22),
+        ("float32", 2.0**-140, 2.0**-149), ("float16", 1.0, 2.0**-10), ("float16", 2.0**-20, 2.0**-24),
+        ("bfloat16", 3.0, 2.0**-6), ("int8", 5.0, 1.0),
+    ],
+)  # fmt: skip
+def test_a_step_is_the_distance_of_neighbours(dtype: str, size: float, expected: float) -> None:
+    assert ulp.step(np, np.array([size]), dtype)[0] == expected
+
+
+def errors(got: list[float], expected: list[float], least: float = 0.0, exact: bool = False) -> ulp.Errors:
+    return ulp.errors(np, np.array(got), np.array(expected), "float32", least, exact)
+
+
+def test_errors_are_in_steps_of_the_result() -> None:
+    assert errors([1.0 + 2.0**-22], [1.0]).max_ulp == 2
+    assert errors([2.0**-30], [0.0], least=1.0) == ulp.Errors(2.0**-7, 0, 0, 0)
+    assert errors([2.0**-126], [0.0]).below == 1
+    assert errors([2.0**-20 + 2.0**-24], [2.0**-20], least=1.0).max_ulp == 0.5
+    flushed = errors([0.0], [2.0**-127])
+    assert (flushed.max_ulp, flushed.below) == (0, 0.5)
+
+
+def test_nan_and_infinities_have_to_be_where_float64_has_them() -> None:
+    nan, inf = float("nan"), float("inf")
+    assert errors([nan, inf, -inf, inf], [nan, inf, -inf, 1e39]).special == 0
+    for got, expected in ((0.0, nan), (nan, 0.0), (inf, -inf), (1e38, 1e39), (inf, 1.0)):
+        assert errors([got], [expected]).special == 1
+    assert errors([1.0 - 2.0**-24], [1.0]).special == 0
+    assert errors([1.0 - 2.0**-24], [1.0], exact=True).special == 1
+
+
+@pytest.mark.parametrize("inputs", accuracy.OWN)
+def test_own_distributions_are_what_they_are_said_to_be(inputs: str) -> None:
+    values = np.random.default_rng(1).normal(size=2 * 5 * 7).astype(np.float32)
+    found = accuracy.changed(np, values, Case("softmax", (2, 5, 7), 1, "float32"), inputs, 0).reshape(2, 5, 7)
+    if inputs == "special":
+        kinds = found[0].T  # rows 0 to 6
+        assert (kinds[0] == -np.inf).all()
+        assert np.isnan(kinds[1]).sum() == (kinds[2] == np.inf).sum() == np.isfinite(kinds[3]).sum() == 1
+        assert [int(np.isfinite(row).sum()) for row in kinds] == [0, 4, 4, 1, 4, 5, 3]
+    else:
+        largest, spread = found.max(axis=1), np.ptp(found, axis=1)
+        assert (spread < 0.1).all() if inputs == "near" else (largest == 30).all() and (found.sum(axis=1) == 30).all()
+
+
+@pytest.mark.nvcc
+@pytest.mark.parametrize(
+    ("operation", "name"), [("softmax", "one_read_rows"), ("log_softmax", "one_read_axis"), ("dropout_add", "streamed")]
+)
+def test_the_simulator_gives_what_float64_gives(operation: str, name: str) -> None:
+    """The smallest technique of each type."""
+    try:
+        compiler = find_compiler()
+    except NoCompiler as error:
+        pytest.skip(str(error).splitlines()[0])
+    device = accuracy.opened("simulated")
+    known = [
+        one
+        for one in techniques(CATALOG, device.properties, ("float32", "float16"), 2**12)
+        if (one.case.operation, one.implementation.name) == (operation, name)
+    ]
+    for dtype in ("float32", "float16"):
+        smallest = min((one for one in known if one.case.dtype == dtype), key=lambda one: one.case.elements)
+        binaries = accuracy.built([smallest], device.properties.architecture, compiler)
+        rows = list(accuracy.rows_of(device, CATALOG, smallest, binaries))
+        assert {row.inputs for row in rows} == set(accuracy.inputs_of(CATALOG.operations[operation]))
+        assert problems(rows) == []
+
+
+# ---- On a GPU ------------------------------------------------------------------------------------
+
+
+@pytest.mark.gpu
+@pytest.mark.nvcc
+@pytest.mark.parametrize(("operation", "name", "dtype"), KERNELS)
+def test_every_technique_is_right_and_gives_the_same_bits_twice(
+    device: Any, compiler: Compiler, catalog: Catalog, operation: str, name: str, dtype: str
+) -> None:
+    chosen = [
+        one
+        for one in techniques(catalog, device.properties, (dtype,), accuracy.MOST_ELEMENTS["cuda"])
+        if (one.case.operation, one.implementation.name) == (operation, name)
+    ]
+    binaries = accuracy.built(chosen, device.properties.architecture, compiler)
+    rows = [
+        row
+        for one in chosen
+        for late in (False, True)
+        for row in accuracy.rows_of(device, catalog, one, binaries, late)
+    ]
+    assert "\n".join(problems(rows)) == ""
