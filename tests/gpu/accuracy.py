@@ -39,12 +39,12 @@ from kernelbench.records import (  # noqa: E402
     Reference,
 )
 from tests.gpu.shapes import DTYPES  # noqa: E402
-from tests.gpu.techniques import ROW_OPERATIONS, Technique, techniques  # noqa: E402
+from tests.gpu.techniques import MOST_ELEMENTS, ROW_OPERATIONS, Technique, techniques  # noqa: E402
 from tests.gpu.ulp import Errors, errors, least_size  # noqa: E402
 from tests.gpu.unaligned import Unaligned  # noqa: E402
 
 SEED = 20261121
-MOST_ELEMENTS = {"cuda": 2**23, "simulated": 2**13}
+MOST = {"cuda": MOST_ELEMENTS, "simulated": 2**13}  # elements of a case
 # Beside the distributions that a suite may name.
 OWN = {
     "near": "8 with differences of up to a few hundredths: all exponentials alike",
@@ -274,12 +274,12 @@ def environment(device: Any, compiler: Compiler, seconds: Mapping[str, float]) -
 def main() -> int:
     parser = argparse.ArgumentParser(description="Errors of our own kernels against float64.")
     parser.add_argument("out", type=Path, help="folder of accuracy.csv and environment.json")
-    parser.add_argument("--device", choices=MOST_ELEMENTS, default="cuda")
+    parser.add_argument("--device", choices=MOST, default="cuda")
     parser.add_argument("--only", default="", help="implementations, comma-separated")
     options = parser.parse_args()
     began = time.monotonic()
     device, compiler, catalog = opened(options.device), find_compiler(), load_catalog()
-    chosen = techniques(catalog, device.properties, DTYPES, MOST_ELEMENTS[options.device])
+    chosen = techniques(catalog, device.properties, DTYPES, MOST[options.device])
     names = set(filter(None, options.only.split(",")))
     chosen = tuple(one for one in chosen if not names or one.implementation.name in names)
     binaries = built(chosen, device.properties.architecture, compiler)

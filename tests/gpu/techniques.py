@@ -28,6 +28,7 @@ OUTER = (1, 3, 40, 301)
 DIM = (1, 2, 3, 16, 21, 64, 100, 128, 200, 256, 500, 896, 1009, 2048, 4096, 10_007, 50_000)
 INNER = (2, 3, 4, 5, 8, 17, 31, 48, 64, 100, 128, 196, 256, 1000, 1024, 1025, 4096, 32_768)
 ROW_OPERATIONS = ("softmax", "log_softmax")
+MOST_ELEMENTS = 2**23  # clusters to which several rows come hold that many
 # How fast a technique is depends on these, not what it does.
 TUNING = ("HINT", "LOADS", "STORES", "RESIDENT")
 LEFT_OUT = ("indexing",)  # kernels that show what a choice costs; one result for all of them
@@ -55,7 +56,7 @@ class Technique:
 
 
 def techniques(
-    catalog: Catalog, device: DeviceProperties, dtypes: Sequence[str], most_elements: int
+    catalog: Catalog, device: DeviceProperties, dtypes: Sequence[str], most_elements: int = MOST_ELEMENTS
 ) -> tuple[Technique, ...]:
     """All that cases of at most so many elements reach, by operation, kernel and type."""
     found = []

@@ -23,6 +23,7 @@ from kernelbench.planning import CasePlan, plan_case
 from kernelbench.records import Case
 from tests.gpu import sanitizer, sanitizer_script
 from tests.gpu.conftest import Silent
+from tests.gpu.techniques import signature, techniques
 
 SCRIPT = Path(sanitizer_script.__file__)
 KERNELS_S, FAULTS_S = 240.0, 120.0  # the longest that a process of each kind may take
@@ -44,11 +45,15 @@ def test_every_specimen_has_who_finds_it() -> None:
     assert specimens() == set(CAUGHT_BY)
 
 
-def test_every_kernel_is_launched() -> None:
-    known = load_catalog().implementations
+def test_every_kernel_and_every_technique_is_launched() -> None:
+    catalog = load_catalog()
+    known = catalog.implementations
     expected = {(operation, name) for operation, named in known.items() for name, one in named.items() if one.plan}
-    launched = {(job.case.operation, job.implementation.name) for job in sanitizer_script.kernels(KNOWN["h200"])}
-    assert launched == expected
+    jobs = list(sanitizer_script.kernels(KNOWN["h200"]))
+    assert {(job.case.operation, job.implementation.name) for job in jobs} == expected
+    own = techniques(catalog, KNOWN["h200"], ("float32", "float16"))
+    assert own
+    assert {signature(one.plan) for one in own} <= {signature(job.plan) for job in jobs}
 
 
 @pytest.mark.parametrize("tool", sanitizer.TOOLS)
