@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -104,6 +105,15 @@ def test_what_is_compiled_is_the_operation(torch, operation, name):
         np.testing.assert_allclose(arrays[output].reshape(-1), np.asarray(values).reshape(-1), rtol=1e-6)
     assert torch.modes == ["default" if name == "torch_compile" else "max-autotune-no-cudagraphs"]
     assert set(torch.types) == {spec.dtype for spec in defined.arrays(case)}
+
+
+def test_other_inputs_of_a_shape_are_no_reason_to_compile_again(torch):
+    case = Case("relu", (7,), -1, "float32", axes=(("n", 7),))
+    prepare = CATALOG.implementations["relu"]["torch_compile"].prepare
+    for one in (case, replace(case, inputs="large"), replace(case, axes=()), replace(case, shape=(8,))):
+        arrays = {name: np.ones(one.shape, np.float32) for name in ("x", "y")}
+        prepare(one, arrays, 1234)
+    assert torch.modes == ["default"] * 2
 
 
 @pytest.mark.parametrize("operation", CUB)

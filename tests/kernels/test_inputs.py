@@ -57,11 +57,18 @@ def cases_of(operation: str) -> list[Case]:
 
 
 def ran(device: Planting, operation: str, inputs: Sequence[str], kernels: Sequence[Implementation]) -> Iterator[Result]:
-    """Results of all cases, each with all of these distributions."""
+    """Results of all cases, each with all of these distributions; libraries take some of them."""
     own = CATALOG.operations[operation]
     cases = [replace(case, inputs=name) for case in cases_of(operation) for name in inputs if not own.refusal(name)]
     cases = [case for case in cases if case.dtype in ("float32", "int8") or case.inputs in ROUNDED]
-    plans = [CasePlan(case, tuple(plan_case(case, own, one, device.properties) for one in kernels)) for case in cases]
+    libraries = set(shapes.for_libraries(cases))
+    plans = [
+        CasePlan(
+            case,
+            tuple(plan_case(case, own, one, device.properties) for one in kernels if one.plan or case in libraries),
+        )
+        for case in cases
+    ]
     try:
         compiler = find_compiler()
     except NoCompiler as error:
