@@ -11,6 +11,7 @@ import click
 
 from kernelbench import __version__
 from kernelbench.cli_compare import compare
+from kernelbench.cli_tune import tune
 from kernelbench.errors import InputError
 from kernelbench.invoking import failed_call, invoke
 from kernelbench.options import (
@@ -271,6 +272,9 @@ def new(name: str, start: str | None, kernels: Path) -> None:
     from kernelbench import new_kernel, screen
 
     screen.show_written(new_kernel.new_kernel(name, start, kernels))
+
+
+cli.add_command(tune)
 
 
 @cli.command()

@@ -17,6 +17,7 @@ from kernelbench.texts import printable
 def invoke(group: click.Group, arguments: Sequence[str]) -> int:
     """The exit code of a command. Not click's own `main`, which would end a closed pipe with 1, a failed row."""
     kept = " Finished cases are kept; the same command with --resume goes on." if arguments[:1] == ["run"] else ""
+    kept = " Entries of finished cases are kept." if arguments[:1] == ["tune"] else kept
     with stoppable(f"\nStopped at once.{kept}\n") as stop, _run_warnings_shown():
         try:
             with group.make_context("kernelbench", list(arguments)) as context:

@@ -20,7 +20,7 @@ from kernelbench.building import built, machine_code_of, made_ready, measured_li
 from kernelbench.catalog import Catalog, load_catalog
 from kernelbench.errors import InputError, NoDevice
 from kernelbench.gpu_lock import gpu_to_itself
-from kernelbench.planning import CasePlan, plan_suite
+from kernelbench.planning import CasePlan, plan_suite, tuned_text
 from kernelbench.progress import Progress, shares, total_weight
 from kernelbench.records import DeviceProperties, Limits, Operation, Result, Suite
 from kernelbench.results import Run, Store, read_run
@@ -28,6 +28,7 @@ from kernelbench.resuming import earlier_session, resumed, unfinished
 from kernelbench.rows import rows_of, samples_of
 from kernelbench.runs import expected_text, folder_to_itself, new_folder
 from kernelbench.stopwatch import BUILDING, LIMITS, OTHER, REPORTING, STARTING, Stopwatch
+from kernelbench.tuned import Tables, tables_for
 from kernelbench.twins import twins_text, with_twins
 from kernelbench.worker import PATIENCE_S, open_bench
 
@@ -116,7 +117,7 @@ def run_suite(
     from kernelbench.measure.timing import CACHES
 
     started = time.monotonic()
-    plans = plan_suite(suite, catalog, bench.properties)
+    plans = plan_suite(suite, catalog, bench.properties, tables_of(bench))
     plans = tuple(with_twins(plan) for plan in plans) if request.self_test else plans
     state = _state(suite, request, bench, limits, plans)
     earlier = earlier_session(folder, state, resume=request.resume)
@@ -171,12 +172,18 @@ def _state(
         "limits": environment.limits_text(limits) if limits else {},
         "implementations": environment.implementations_text(names),
         **({"self_test": {"twins": twins_text(plans)}} if request.self_test else {}),
+        **({"tuned": tuned} if (tuned := tuned_text(plans)) else {}),
     }
 
 
 def _append(store: Store, suite: Suite, operation: Operation, results: Sequence[Result], limits: Limits | None) -> None:
     rows = [row for result in results for row in rows_of(suite.name, operation, result, limits)]
     store.append(rows, [line for result in results for line in samples_of(result)])
+
+
+def tables_of(bench: Bench) -> Tables | None:
+    """What was tuned on this GPU; the simulator counts what the plans' own rules give."""
+    return None if bench.counting else tables_for(bench.properties.name)
 
 
 def check(request: Request, progress: Progress) -> Iterator[Result]:
@@ -190,7 +197,7 @@ def check(request: Request, progress: Progress) -> Iterator[Result]:
     with opened(request, catalog, progress) as bench:
         compiler = find_compiler(request.nvcc)
         for suite in suites:
-            plans = plan_suite(suite, catalog, bench.properties)
+            plans = plan_suite(suite, catalog, bench.properties, tables_of(bench))
             plans, _ = made_ready(plans, bench, compiler, progress)
             title = f"Checking {suite.name} on {bench.name}"
             with progress.stage(title, total_weight(bench.counting, plans)) as advance:
@@ -243,8 +250,8 @@ def read_suites(request: Request, catalog: Catalog) -> list[Suite]:
 
 def planned(request: Request, gpu: DeviceProperties) -> list[tuple[Suite, tuple[CasePlan, ...]]]:
     """Every suite with its launch plans for `gpu`."""
-    catalog = load_catalog(specimens=True, own=request.kernels)
-    return [(suite, plan_suite(suite, catalog, gpu)) for suite in read_suites(request, catalog)]
+    catalog, tables = load_catalog(specimens=True, own=request.kernels), tables_for(gpu.name)
+    return [(suite, plan_suite(suite, catalog, gpu, tables)) for suite in read_suites(request, catalog)]
 
 
 def gpu_properties(name: str | None) -> DeviceProperties:

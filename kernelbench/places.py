@@ -16,6 +16,7 @@ KERNELS = ROOT / "kernels"
 SPECIMENS = ROOT / "tests" / "specimens"
 SUITES = ROOT / "suites"
 LEDGER = ROOT / "results" / "published"
+TUNED = PACKAGE / "tuned"  # tables of launch parameters that the project ships
 RECORDED = ROOT / "results"  # results/<gpu>/<suite>/: runs that the project ships
 
 
@@ -34,6 +35,18 @@ def cache() -> Path:
     except RuntimeError as error:  # a user that the system does not know, as containers may have
         raise InputError("no home folder to keep compiled kernels in; name a folder in KERNELBENCH_CACHE") from error
     return Path(base) / "kernelbench"
+
+
+def own_tuned() -> Path | None:
+    """The user's own tables of tuned launch parameters: KERNELBENCH_TUNED, else in the user's configuration folder;
+    None where there is neither."""
+    if override := os.environ.get("KERNELBENCH_TUNED"):
+        return Path(override)
+    try:
+        base = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
+    except RuntimeError:  # a user that the system does not know
+        return None
+    return Path(base) / "kernelbench" / "tuned"
 
 
 def locks() -> Path:

@@ -5,8 +5,8 @@ Pure: no GPU, no compiler. Plans come from kernel folders, so what they raise an
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from kernelbench.argument_checks import define_problem, extent_problem, scalar_problem
@@ -25,9 +25,11 @@ from kernelbench.records import (
     Status,
     Suite,
 )
+from kernelbench.tuned import warn
 
 if TYPE_CHECKING:
     from kernelbench.catalog import Catalog
+    from kernelbench.tuned import Choice, Tables
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,7 @@ class Planned:
     binary: Binary | None = None  # once it is built
     status: Status = "ok"
     reason: str = ""
+    tuned: Mapping[str, int] = field(default_factory=dict, hash=False)  # arguments of the plan that a table gave
 
 
 @dataclass(frozen=True)
@@ -48,27 +51,66 @@ class CasePlan:
     inputs: tuple[str, ...] = ()  # names of the arrays that are read
 
 
-def plan_suite(suite: Suite, catalog: Catalog, device: DeviceProperties) -> tuple[CasePlan, ...]:
-    """The suite's cases in order, each with its implementations in the suite's order."""
-    return tuple(_plan_all(suite, case, catalog, device) for case in suite.cases)
+def plan_suite(
+    suite: Suite, catalog: Catalog, device: DeviceProperties, tables: Tables | None = None
+) -> tuple[CasePlan, ...]:
+    """The suite's cases in order, each with its implementations in the suite's order.
+
+    `tables`: what was tuned on this GPU; None for the plans' own rules, as the simulator has them.
+    """
+    return tuple(_plan_all(suite, case, catalog, device, tables) for case in suite.cases)
 
 
-def _plan_all(suite: Suite, case: Case, catalog: Catalog, device: DeviceProperties) -> CasePlan:
+def _plan_all(suite: Suite, case: Case, catalog: Catalog, device: DeviceProperties, tables: Tables | None) -> CasePlan:
     operation, implementations = catalog.operations[case.operation], catalog.implementations[case.operation]
     return CasePlan(
         case,
-        tuple(plan_case(case, operation, implementations[name], device) for name in suite.names_for(case)),
+        tuple(plan_case(case, operation, implementations[name], device, tables) for name in suite.names_for(case)),
         tuple(spec.name for spec in operation.arrays(case) if spec.role == "input"),
     )
 
 
-def plan_case(case: Case, operation: Operation, implementation: Implementation, device: DeviceProperties) -> Planned:
+def plan_case(
+    case: Case,
+    operation: Operation,
+    implementation: Implementation,
+    device: DeviceProperties,
+    tables: Tables | None = None,
+) -> Planned:
     """Ask for the plan and check it against the device's limits."""
     if reason := implementation.deviation(case.inputs):
         return Planned(implementation, status="unsupported", reason=f"{case.inputs} inputs: {reason}")
+    if tables is None or implementation.tunable is None:
+        return _plan_with(case, operation, implementation, device, {})
+    ruled = _plan_with(case, operation, implementation, device, {})
+    if ruled.status != "ok":
+        return ruled  # what cannot be run is refused in the rule's words
+    choice = tables.choice(case, implementation)
+    if choice.path is None:
+        return _with_reason(ruled, choice)
+    tuned = _plan_with(case, operation, implementation, device, choice.values)
+    if tuned.status == "ok":
+        return _with_reason(tuned, choice)
+    warn(choice.path, f"{case.operation}/{implementation.name} cannot have {choice.values}: {tuned.reason}")
+    return ruled
+
+
+def _with_reason(one: Planned, choice: Choice) -> Planned:
+    assert one.plan is not None
+    plan = replace(one.plan, reasons=(*one.plan.reasons, choice.reason))
+    return replace(one, plan=plan, tuned=choice.values)
+
+
+def _plan_with(
+    case: Case,
+    operation: Operation,
+    implementation: Implementation,
+    device: DeviceProperties,
+    values: Mapping[str, int],
+) -> Planned:
     try:
         names = [spec.name for spec in operation.arrays(case)]
-        plan = implementation.plan(case, device) if implementation.plan else None
+        plan = implementation.plan(case, device, **values) if implementation.plan else None
     except Unsupported as error:
         return Planned(implementation, status="unsupported", reason=str(error))
     except MissingLibrary as error:
@@ -86,6 +128,16 @@ def plan_case(case: Case, operation: Operation, implementation: Implementation, 
     if problem:  # and nobody is given a plan that may not even be one
         return Planned(implementation, status="failed", reason=problem)
     return Planned(implementation, plan)
+
+
+def tuned_text(plans: Iterable[CasePlan]) -> dict[str, dict[str, dict[str, int]]]:
+    """Values that tables gave, by implementation and case, as environment.json has them."""
+    found: dict[str, dict[str, dict[str, int]]] = {}
+    for plan in plans:
+        for one in plan.planned:
+            if one.tuned:
+                found.setdefault(one.implementation.name, {})[plan.case.key] = dict(one.tuned)
+    return found
 
 
 def plan_problem(plan: object, arrays: Sequence[str], device: DeviceProperties) -> str:

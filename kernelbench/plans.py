@@ -9,7 +9,7 @@ from math import prod
 
 from kernelbench import dtypes
 from kernelbench.errors import Unsupported
-from kernelbench.records import Case, DeviceProperties, Launch, LaunchPlan, Scalar
+from kernelbench.records import FLOATS, Case, DeviceProperties, Launch, LaunchPlan, Scalar, Tunable
 
 Extent = tuple[int, int, int]
 
@@ -123,6 +123,23 @@ STREAMED_BLOCK = 256  # 128 differs by less than samples do; 512 loses 1 %
 # Of common/streamed.cuh: memory is told nothing. Stores marked as streaming differ by less than samples do; loads and
 # stores so marked lose 4 to 8 %, loads that take no place in the L1 2 % from 1 GB on.
 STREAMED_HINT = 0
+
+
+STREAMED_VALUES = {"block": (128, 256, 512), "packs": (1, 2, 4), "hint": (0, 2, 3)}
+MB = 2**20
+STREAMED_BYTES = (16 * MB, 64 * MB, 256 * MB, 1024 * MB)
+
+
+def streamed_tunable(operation: str, dtypes_: tuple[str, ...] = FLOATS) -> Tunable:
+    """Of a kernel round `map_streamed` to which all shapes of as many bytes are alike."""
+    return Tunable(STREAMED_VALUES, cases=cases_of_bytes(operation, STREAMED_BYTES, dtypes_))
+
+
+def cases_of_bytes(operation: str, sizes: tuple[int, ...], dtypes_: tuple[str, ...] = FLOATS) -> tuple[Case, ...]:
+    """A single axis of so many bytes, in each data type."""
+    return tuple(
+        Case(operation, (nbytes // dtypes.itemsize(dtype),), -1, dtype) for dtype in dtypes_ for nbytes in sizes
+    )
 
 
 def streamed_plan(

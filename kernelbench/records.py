@@ -33,6 +33,7 @@ from kernelbench.operations import quarter_of_range as quarter_of_range  # noqa:
 from kernelbench.operations import root_of_range as root_of_range  # noqa: PLC0414
 from kernelbench.operations import x_to_y as x_to_y  # noqa: PLC0414
 from kernelbench.parts import PART, Step
+from kernelbench.tunable import Tunable as Tunable  # noqa: PLC0414
 
 # ---- What is asked -------------------------------------------------------------------------------
 
@@ -82,7 +83,7 @@ class Deviation:
     reason: str  # what it gives and why; stated in its origin as well
 
 
-Plan = Callable[[Case, DeviceProperties], LaunchPlan]
+Plan = Callable[..., LaunchPlan]  # of (Case, DeviceProperties), and of what `tunable` names by keyword
 # prepare(case, arrays, stream): `arrays` are device arrays with __cuda_array_interface__ (bfloat16 as
 # uint16), `stream` a cudaStream_t as int. Returns the call to be timed; what that call returns, if
 # not None, are outputs by name that it allocated itself instead of writing into `arrays`.
@@ -107,12 +108,15 @@ class Implementation:
     extra_tolerance: Tolerance | None = None  # what the published arithmetic deviates by design, stated in origin
     reference: Reference | None = None  # a yardstick computes something else than the operation
     deviations: tuple[Deviation, ...] = ()
+    tunable: Tunable | None = None  # which arguments of its plan are empirical
     operation: str = ""
     source: Path | None = None
 
     def __post_init__(self) -> None:
         if (self.plan is None) == (self.prepare is None):
             raise ValueError(f"implementation '{self.name}' needs exactly one of plan and prepare")
+        if self.tunable and (problem := self.tunable.problem(self.plan) if self.plan else "a library has no plan"):
+            raise ValueError(f"implementation '{self.name}' cannot be tuned: {problem}")
 
     def deviation(self, inputs: str) -> str:
         """Why it is not right on these inputs; '' where it is."""

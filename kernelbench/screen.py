@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from kernelbench.answers import Answer
+    from kernelbench.candidates import Tuned
     from kernelbench.changes import Changes
     from kernelbench.doctor import Finding
     from kernelbench.explaining import Explained
@@ -175,6 +176,17 @@ def _verdicts(results: Iterable[Result]) -> str:
     counts = Counter(one.status for one in results)
     right, wrong = counts["ok"], counts["wrong"] + counts["failed"]
     return f"{right} right, {wrong} wrong or failed, {counts.total() - right - wrong} refused or skipped"
+
+
+# ---- tune ----------------------------------------------------------------------------------------
+
+
+def show_tuned(found: Tuned) -> None:
+    from kernelbench.report.tuning import tuning_sentence, tuning_table
+
+    if found.candidates:
+        console().print(tuning_table(found))
+    say(fill(tuning_sentence(found), WIDTH) + "\n")
 
 
 # ---- explain -------------------------------------------------------------------------------------

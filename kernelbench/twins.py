@@ -34,8 +34,8 @@ def twins_text(plans: Iterable[CasePlan]) -> dict[str, str]:
 
 
 def implementation(known: Mapping[str, Implementation], name: str) -> Implementation:
-    """An implementation, or the twin of one, by its name."""
-    return known[name] if name in known else replace(known[name.removesuffix(AGAIN)], name=name)
+    """An implementation, or by what is behind a dot of its name another run of it: its twin, or a candidate of it."""
+    return known[name] if name in known else replace(known[name.partition(".")[0]], name=name)
 
 
 def twins_of(run: Run) -> Mapping[str, str]:

@@ -105,6 +105,7 @@ def move_places(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(places, "RECORDED", root / "results")
     monkeypatch.setattr(places, "cache", lambda: root / "cache")
     monkeypatch.setattr(places, "locks", lambda: root)
+    monkeypatch.setattr(places, "own_tuned", lambda: root / "tuned")
 
 
 @pytest.fixture

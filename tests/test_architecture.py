@@ -27,15 +27,18 @@ ABOVE = {
     "worker": 2,
     "listing": 2,
     "new_kernel": 2,
+    "candidate_search": 2,
     "pipeline": 3,
+    "tuning": 3,
     "explaining": 3,
     "screen": 4,
     "cli_compare": 5,
+    "cli_tune": 5,
     "cli": 5,
     "__main__": 6,
 }
 STANDS_ON = {("devices", "simt")}  # a room that may use another
-HEAVY = {"pandas", "matplotlib", "scipy", "cupy", "cupyx", "rich", "jinja2", "torch"}
+HEAVY = {"pandas", "matplotlib", "scipy", "cupy", "cupyx", "rich", "jinja2", "torch", "kernel_tuner"}
 KERNELS_MAY_IMPORT = {"kernelbench.records", "kernelbench.errors", "kernelbench.dtypes", "numpy"}
 KERNELS_MAY_IMPORT |= {"__future__", "collections.abc", "dataclasses", "functools", "math", "typing"}
 # What several operations share.

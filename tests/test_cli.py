@@ -64,7 +64,9 @@ def test_the_commands_are_those_of_the_walk_in_its_order(command: Command) -> No
     assert (code, err) == (0, "")
     listed = re.findall(r"^  (\w+)  ", out[out.index("Commands:") :], re.MULTILINE)
     assert (
-        listed == COMMANDS == ["run", "compare", "report", "explain", "check", "plan", "build", "list", "new", "doctor"]
+        listed
+        == COMMANDS
+        == ["run", "compare", "report", "explain", "check", "plan", "build", "list", "new", "tune", "doctor"]
     )
     assert "kernelbench run suites/softmax.yaml" in out
     assert "Exit codes: 0 fine" in out

@@ -6,14 +6,28 @@ from kernelbench.plans import (
     ELEMENTWISE_PACK_BYTES,
     STREAMED_BLOCK,
     STREAMED_HINT,
+    STREAMED_VALUES,
     streamed_plan,
 )
-from kernelbench.records import Case, DeviceProperties, Implementation, LaunchPlan, Origin, Scalar
+from kernelbench.records import FLOATS, Case, DeviceProperties, Implementation, LaunchPlan, Origin, Scalar, Tunable
 
 # Of x, a thread. 512 MB of floats reach 0.99 of the best copy on an H200; with one pack 0.91, with four 0.98. Along the
 # first axis, 256 MB of float16 reach 0.97, with one pack 0.91, with four 0.93.
 PACKS = 2
 MOST = 2**31 - 1  # of dim * inner: the place within them has 32 bits
+
+
+def which_of(case: Case) -> str:
+    """How a pack gets its bias.
+
+    One load of a whole pack, or of one element for a pack, costs nothing beside the pack of x; one for each element
+    costs as many accesses again as that has elements.
+    """
+    _, dim, inner = case.outer_dim_inner
+    size = ELEMENTWISE_PACK_BYTES // dtypes.itemsize(case.dtype)
+    if inner == 1 and dim % size == 0:
+        return "Neighbours"
+    return "Same" if inner % size == 0 else "Any"
 
 
 def plan(
@@ -24,17 +38,8 @@ def plan(
     hint: int = STREAMED_HINT,
 ) -> LaunchPlan:
     _, dim, inner = case.outer_dim_inner
-    size = ELEMENTWISE_PACK_BYTES // dtypes.itemsize(case.dtype)
     if dim * inner > MOST:
         raise Unsupported(f"elements from the axis on must be at most {MOST}, got {dim * inner}")
-    # One load of a whole pack, or of one element for a pack, costs nothing beside the pack of x; one for each element
-    # costs as many accesses again as that has elements.
-    if inner == 1 and dim % size == 0:
-        which = "Neighbours"
-    elif inner % size == 0:
-        which = "Same"
-    else:
-        which = "Any"
     return streamed_plan(
         f"bias_add_streamed_{dtypes.suffix(case.dtype)}",
         ("x", "bias", "y", Scalar("int32", dim * inner), Scalar("int32", inner)),
@@ -43,12 +48,23 @@ def plan(
         block=block,
         packs=packs,
         hint=hint,
-        defines=(("WHICH", which),),
+        defines=(("WHICH", which_of(case)),),
     )
 
 
+SHAPES = (((16384, 4096), -1), ((66989, 1001), -1), ((4096, 16384), 0), ((32, 256, 56, 56), 1))
+TUNABLE = Tunable(
+    STREAMED_VALUES,
+    layout=which_of,
+    cases=tuple(Case("bias_add", shape, axis, dtype) for dtype in FLOATS for shape, axis in SHAPES),
+)
+
 IMPLEMENTATIONS = (
     Implementation(
-        "streamed", "whatever the axis, a block a tile of packs of 16 bytes", Origin("written here"), plan=plan
+        "streamed",
+        "whatever the axis, a block a tile of packs of 16 bytes",
+        Origin("written here"),
+        plan=plan,
+        tunable=TUNABLE,
     ),
 )

@@ -1,7 +1,7 @@
 """Launch plan of streamed.cu: dropout and addition, a tile a block."""
 
 from kernelbench import dtypes
-from kernelbench.plans import STREAMED_BLOCK, STREAMED_HINT, STREAMED_PACKS, streamed_plan
+from kernelbench.plans import STREAMED_BLOCK, STREAMED_HINT, STREAMED_PACKS, streamed_plan, streamed_tunable
 from kernelbench.records import Case, DeviceProperties, Implementation, LaunchPlan, Origin, Scalar
 
 
@@ -19,6 +19,10 @@ def plan(
 
 IMPLEMENTATIONS = (
     Implementation(
-        "streamed", "dropout and addition, a block a tile of packs of 16 bytes", Origin("written here"), plan=plan
+        "streamed",
+        "dropout and addition, a block a tile of packs of 16 bytes",
+        Origin("written here"),
+        plan=plan,
+        tunable=streamed_tunable("dropout_add"),
     ),
 )

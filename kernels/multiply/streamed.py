@@ -1,7 +1,7 @@
 """Launch plan of streamed.cu: the product of two arrays, a tile a block."""
 
 from kernelbench import dtypes
-from kernelbench.plans import STREAMED_BLOCK, STREAMED_HINT, STREAMED_PACKS, streamed_plan
+from kernelbench.plans import STREAMED_BLOCK, STREAMED_HINT, STREAMED_PACKS, streamed_plan, streamed_tunable
 from kernelbench.records import Case, DeviceProperties, Implementation, LaunchPlan, Origin
 
 
@@ -17,5 +17,11 @@ def plan(
 
 
 IMPLEMENTATIONS = (
-    Implementation("streamed", "a block a tile of packs of 16 bytes", Origin("written here"), plan=plan),
+    Implementation(
+        "streamed",
+        "a block a tile of packs of 16 bytes",
+        Origin("written here"),
+        plan=plan,
+        tunable=streamed_tunable("multiply"),
+    ),
 )

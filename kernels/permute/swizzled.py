@@ -5,7 +5,17 @@ from math import prod
 from kernelbench import dtypes
 from kernelbench.errors import Unsupported
 from kernelbench.plans import merged_axes, permutation_of
-from kernelbench.records import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar
+from kernelbench.records import (
+    FLOATS,
+    Case,
+    DeviceProperties,
+    Implementation,
+    Launch,
+    LaunchPlan,
+    Origin,
+    Scalar,
+    Tunable,
+)
 
 DOWN = 16  # packs of a tile's column: 256 bytes
 RESIDENT = 0  # threads of a multiprocessor that registers must suffice for: 0 asks for nothing
@@ -36,7 +46,7 @@ def plan(
     resident: int = RESIDENT,
     hint: int | None = None,
 ) -> LaunchPlan:
-    """`across` and `hint` that are not None, `down` and `resident` are for measuring what is not chosen."""
+    """What is left out is chosen by `tile_of`, or as the constants say."""
     shape, permutation = merged_axes(case.shape, permutation_of(case))
     columns_axis, rows_axis = len(shape) - 1, permutation[-1]
     if rows_axis == columns_axis:
@@ -77,11 +87,30 @@ def plan(
     )
 
 
+def layout(case: Case) -> str:
+    """The two extents that are exchanged decide how tiles fit, and the order of all axes where they lie in memory."""
+    shape, permutation = merged_axes(case.shape, permutation_of(case))
+    return f"{''.join(map(str, permutation))} of {shape[permutation[-1]]} x {shape[-1]}"
+
+
+SHAPES = (((8192, 8192), "10"), ((8191, 8193), "10"), ((64, 256, 56, 56), "0231"), ((64, 56, 56, 256), "0312"))
+TUNABLE = Tunable(
+    {"across": (8, 16, 32), "down": (8, 16, 32), "resident": (0, 2048), "hint": (0, 1, 3)},
+    restrictions=("across * down <= 1024",),
+    layout=layout,
+    cases=tuple(
+        Case("permute", shape, -1, dtype, parameters=(("permutation", permutation),))
+        for dtype in FLOATS
+        for shape, permutation in SHAPES
+    ),
+)
+
 IMPLEMENTATIONS = (
     Implementation(
         "swizzled",
         "tiles through swizzled shared memory, 16 bytes an access on both sides",
         Origin("written here"),
         plan=plan,
+        tunable=TUNABLE,
     ),
 )

@@ -1,7 +1,7 @@
 """Launch plan of short_rounds.cu: a random mask, a tile a block, without the products that are known beforehand."""
 
 from kernelbench.errors import Unsupported
-from kernelbench.plans import STREAMED_BLOCK, STREAMED_HINT, streamed_plan
+from kernelbench.plans import STREAMED_BLOCK, STREAMED_HINT, streamed_plan, streamed_tunable
 from kernelbench.records import Case, DeviceProperties, Implementation, LaunchPlan, Origin, Scalar
 
 PACK = 16  # elements, a byte each
@@ -43,5 +43,6 @@ IMPLEMENTATIONS = (
         "sixteen bytes a thread in one store, of counters of 32 bits",
         Origin("written here"),
         plan=plan,
+        tunable=streamed_tunable("random_mask", ("int8",)),
     ),
 )

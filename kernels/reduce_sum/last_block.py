@@ -4,7 +4,8 @@ from functools import partial
 
 from kernelbench import dtypes
 from kernelbench.errors import Unsupported
-from kernelbench.records import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar
+from kernelbench.plans import cases_of_bytes
+from kernelbench.records import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar, Tunable
 
 BLOCK = 512
 PACKS = 8  # of 16 bytes a thread in flight: 64 KB a block, which is what a multiprocessor of an H200 needs
@@ -72,14 +73,31 @@ def plan(
     )
 
 
+TUNABLE = Tunable(
+    {
+        "block": (256, 512, 1024),
+        "in_flight": (4, 8, 16),
+        "tiles": (1, 2, 4, 8),
+        "per_multiprocessor": (1, 2, 4),
+        "hint": (0, 2),
+    },
+    restrictions=("block * in_flight <= 8192",),  # 128 KB in flight a block; more registers than there are
+    cases=cases_of_bytes("reduce_sum", (MB, 4 * MB, 16 * MB, 64 * MB, 256 * MB, 1024 * MB)),
+)
+
 IMPLEMENTATIONS = (
     Implementation(
-        "last_block", "a span a block; the block done last adds up their sums", Origin("written here"), plan=plan
+        "last_block",
+        "a span a block; the block done last adds up their sums",
+        Origin("written here"),
+        plan=plan,
+        tunable=TUNABLE,
     ),
     Implementation(
         "two_launches",
         "the same spans; a second launch adds up their sums",
         Origin("written here"),
         plan=partial(plan, launches=2),
+        tunable=TUNABLE,
     ),
 )

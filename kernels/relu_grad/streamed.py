@@ -3,7 +3,7 @@
 from typing import Any
 
 from kernelbench import dtypes
-from kernelbench.plans import STREAMED_BLOCK, STREAMED_HINT, STREAMED_PACKS, streamed_plan
+from kernelbench.plans import STREAMED_BLOCK, STREAMED_HINT, STREAMED_PACKS, streamed_plan, streamed_tunable
 from kernelbench.records import Arrays, Case, DeviceProperties, Implementation, LaunchPlan, Origin
 
 
@@ -31,6 +31,7 @@ IMPLEMENTATIONS = (
         "reads a mask of one bit an element, a block a tile of packs of 16 bytes",
         Origin("written here"),
         plan=plan,
+        tunable=streamed_tunable("relu_grad"),
         reference=reference,
     ),
 )

@@ -1,0 +1,77 @@
+"""What a search of launch parameters found, for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from kernelbench.candidates import Candidate, Tuned
+from kernelbench.report.lists import STYLES, new_table
+from kernelbench.texts import printable
+from kernelbench.tunable import values_text
+from kernelbench.units import time_text
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+FASTEST = 8  # candidates shown, of those that have a time
+
+
+def tuning_table(found: Tuned) -> Table:
+    """The rule, the fastest candidates, and every reason why others have no time."""
+    from rich.text import Text
+
+    table = new_table(f"{found.operation}/{found.implementation}  {found.case}")
+    table.add_column("candidate", overflow="fold")
+    for header in ("cold", "of rule's time", "95 % interval"):
+        table.add_column(header, justify="right", no_wrap=True)
+    table.add_column("", overflow="fold")
+    timed = [one for one in found.candidates if one.seconds is not None]
+    kept = dict(found.entry.values) if found.entry and found.entry.values else None
+    for one in _shown(timed):
+        name = values_text(one.values) or "the rule"
+        interval = f"{one.low:.3f} to {one.high:.3f}" if one.low and one.high else ""
+        won = bool(one.values) and dict(one.values) == kept
+        word = "kept" if won else "measured again" if one.final else ""
+        table.add_row(
+            Text(name), time_text(one.seconds), f"{one.share:.3f}", interval, Text(word, "green" if won else "")
+        )
+    for status, reason, same in _untimed(found.candidates):
+        first = values_text(same[0].values) + (f" and {len(same) - 1} more" if len(same) > 1 else "")
+        table.add_row(Text(first), "", "", "", Text(f"{status}: {printable(reason)}", STYLES.get(status, "")))
+    return table
+
+
+def _shown(timed: Sequence[Candidate]) -> list[Candidate]:
+    """The rule first, then candidates from the fastest on; those measured again go before all others."""
+    rule = [one for one in timed if not one.values]
+    others = sorted((one for one in timed if one.values), key=lambda one: (not one.final, one.share or 1.0))
+    return rule + others[:FASTEST]
+
+
+def _untimed(candidates: Sequence[Candidate]) -> Iterator[tuple[str, str, list[Candidate]]]:
+    """By status and reason; those that were left out are in the sentence below the table."""
+    groups: dict[tuple[str, str], list[Candidate]] = {}
+    for one in candidates:
+        if one.seconds is None and one.status != "left out":
+            groups.setdefault((one.status, one.reason), []).append(one)
+    for (status, reason), same in groups.items():
+        yield status, reason, same
+
+
+def tuning_sentence(found: Tuned) -> str:
+    """How many were tried, and what is kept."""
+    if found.status != "ok":
+        name = f"{found.operation}/{found.implementation}  {found.case}"
+        return f"{name}: not tuned, for its own rule is {found.status}: {found.reason}"
+    timed = sum(one.seconds is not None for one in found.candidates) - 1
+    left = found.size - found.alike - sum(one.status != "left out" for one in found.candidates[1:])
+    tried = f"{timed} of {found.size} candidates timed"
+    tried += f", {found.alike} launch the same as others" if found.alike else ""
+    tried += f", {left} left out" if left else ""
+    if found.entry is None:
+        return f"{tried}; nothing kept: none was faster than the rule, and not all were tried (--budget)"
+    if found.entry.values is None:
+        return f"{tried}; the rule is kept: none was faster by 1 % and by more than noise"
+    share = found.entry.seconds / found.entry.rule_seconds
+    return f"{tried}; kept: {values_text(found.entry.values)}, {share:.3f} of the rule's time"
