@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+import fcntl
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,14 @@ class Silent:
 
     def stage(self, title: str, total: float) -> AbstractContextManager[Callable[[float, str], None]]:
         return nullcontext(lambda amount, what: None)
+
+
+@contextmanager
+def alone(name: str) -> Iterator[None]:
+    """One process at a time, of those that run tests side by side: what the first has built the others find built."""
+    with (places.locks() / f"kernelbench-tests-{name}.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,7 @@
 """Every technique of every kernel that is written here: right on all inputs, NaN and infinities where float64 has them,
 the same bits twice, and on arrays that begin one element beyond an aligned address.
 
-    pytest tests/gpu/test_accuracy.py -n8
+    pytest tests/gpu/test_accuracy.py -n8 -k "not large"        and -k large -n1 for the large ones
 
 What these tests run `accuracy.py` records.
 """
@@ -9,18 +9,23 @@ What these tests run `accuracy.py` records.
 from __future__ import annotations
 
 from itertools import product
+from math import prod
 from typing import Any
 
 import numpy as np
 import pytest
 
 from kernelbench.build import Compiler, find_compiler
+from kernelbench.building import built
 from kernelbench.catalog import Catalog, load_catalog
 from kernelbench.devices.known import KNOWN
 from kernelbench.errors import NoCompiler
-from kernelbench.records import Case, LaunchPlan
+from kernelbench.measure.case import CaseRun, Settings
+from kernelbench.planning import CasePlan, plan_case
+from kernelbench.records import Case, DeviceProperties, LaunchPlan
 from tests.gpu import accuracy, ulp
 from tests.gpu.accuracy import Row
+from tests.gpu.conftest import Silent, alone
 from tests.gpu.shapes import DTYPES
 from tests.gpu.techniques import candidates, ours, signature, techniques
 
@@ -155,7 +160,8 @@ def test_every_technique_is_right_and_gives_the_same_bits_twice(
         for one in techniques(catalog, device.properties, (dtype,))
         if (one.case.operation, one.implementation.name) == (operation, name)
     ]
-    binaries = accuracy.built(chosen, device.properties.architecture, compiler)
+    with alone(f"{operation}-{name}"):
+        binaries = accuracy.built(chosen, device.properties.architecture, compiler)
     rows = [
         row
         for one in chosen
@@ -163,3 +169,51 @@ def test_every_technique_is_right_and_gives_the_same_bits_twice(
         for row in accuracy.rows_of(device, catalog, one, binaries, late)
     ]
     assert "\n".join(problems(rows)) == ""
+
+
+# More than 2^31 elements of two bytes, each of another technique; element-wise kernels are among those of test_kernels.
+LARGE = [
+    *(("softmax", "one_read_rows", shape, -1) for shape in (
+        (21_474_839, 100), (2_097_155, 1024), (4_194_309, 513), (131_101, 16_392), (16_411, 131_080), (5, 429_496_760),
+    )),
+    *(("log_softmax", "one_read_axis", shape, 1) for shape in (
+        (33_100_003, 13, 5), (32_771, 64, 1024), (2099, 1021, 1009), (40, 50_021, 1088), (3, 131, 5_465_008),
+    )),
+]  # fmt: skip
+
+
+def large_plan(catalog: Catalog, properties: DeviceProperties, operation: str, name: str, case: Case) -> CasePlan:
+    planned = plan_case(case, catalog.operations[operation], catalog.implementations[operation][name], properties)
+    return CasePlan(case, (planned,))
+
+
+def test_large_cases_are_of_different_techniques() -> None:
+    plans = [
+        large_plan(CATALOG, KNOWN["h200"], operation, name, Case(operation, shape, axis, "bfloat16")).planned[0].plan
+        for operation, name, shape, axis in LARGE
+    ]
+    assert None not in plans
+    assert len({signature(plan) for plan in plans if plan}) > len(LARGE) // 2
+    assert all(prod(shape) > 2**31 for _, _, shape, _ in LARGE)
+
+
+@pytest.mark.gpu
+@pytest.mark.nvcc
+@pytest.mark.large
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(("operation", "name", "shape", "axis"), LARGE, ids=str)
+def test_large(
+    device: Any, compiler: Compiler, catalog: Catalog, operation: str, name: str, shape: tuple[int, ...], axis: int
+) -> None:
+    """Every element of more than 2^31."""
+    case = Case(operation, shape, axis, "bfloat16")
+    needed = (2 * 2 + 8) * case.elements + 2**33
+    if device.free_bytes() < needed:
+        pytest.skip(f"{needed / 1e9:.0f} GB of GPU memory are needed, {device.free_bytes() / 1e9:.0f} GB are free")
+    plan = large_plan(catalog, device.properties, operation, name, case)
+    with alone(f"{operation}-{name}"):
+        (ready,), _ = built([plan], compiler, device.properties.architecture, Silent())
+    (result,) = CaseRun(device, catalog.operations[operation], ready).run(Settings(seed=3))
+    assert (result.status, result.reason) == ("ok", "")
+    assert result.check is not None
+    assert result.check.elements == case.elements

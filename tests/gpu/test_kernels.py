@@ -22,7 +22,7 @@ from kernelbench.pipeline import built
 from kernelbench.planning import CasePlan, Planned, plan_case
 from kernelbench.records import Case, DeviceProperties, Result
 from tests.gpu import shapes
-from tests.gpu.conftest import Silent
+from tests.gpu.conftest import Silent, alone
 from tests.gpu.shapes import DTYPES
 from tests.gpu.unaligned import Unaligned
 
@@ -33,6 +33,8 @@ SPECIMENS = ("ft_as_published", "four_kernels_as_published")
 SMALL, UNALIGNED, LARGE = shapes.small_cases(), shapes.unaligned_cases(), shapes.large_cases()
 OVER_BYTES = [case for case in LARGE if case.elements < shapes.OVER_ELEMENTS]
 OVER_ELEMENTS = [case for case in LARGE if case.elements > shapes.OVER_ELEMENTS]
+FOR_LIBRARIES = shapes.for_libraries(UNALIGNED)
+COMPILE_FOR_A_SHAPE = ("torch_compile", "torch_compile_autotuned", "triton", "quack", "liger")
 # What takes no array of more than 2^31 elements, each with a reason: 32-bit indices, a thread an element of a row, ..
 NOT_OVER_ELEMENTS = {
     "indexing": {"index_32", "remainder", "multiply_subtract", "read_twice", "read_once", "branch_inside",
@@ -105,12 +107,14 @@ def test_every_implementation_takes_some_large_case_or_says_why_not() -> None:
 
 @pytest.fixture(scope="module")
 def planned(_opened: Any, compiler: Compiler, catalog: Catalog, request: pytest.FixtureRequest) -> dict[Case, CasePlan]:
-    """The cases of all tests of this file that will run, with all implementations, compiled together."""
+    """The cases of all tests of this file that will run, compiled together: all implementations of large cases; of
+    others, libraries that compile for a shape on few of them."""
     items = [item for item in request.session.items if item.path == request.path]
     given = [item.callspec.params["case"] for item in items if "case" in getattr(item, "fixturenames", ())]
     properties = _opened.properties
-    plans = [planned_for(case, catalog, properties) for case in dict.fromkeys(given)]
-    return {plan.case: plan for plan in built(plans, compiler, properties.architecture, Silent())[0]}
+    plans = [without_compiling(planned_for(case, catalog, properties)) for case in dict.fromkeys(given)]
+    with alone("kernels"):
+        return {plan.case: plan for plan in built(plans, compiler, properties.architecture, Silent())[0]}
 
 
 lost: list[str] = []  # the case in which the GPU's context was lost: nothing can be run after it
@@ -168,6 +172,14 @@ def expected(one: Planned, case: Case, unaligned: bool) -> tuple[str, ...]:
 
 def without_specimens(plan: CasePlan) -> CasePlan:
     kept = tuple(one for one in plan.planned if one.implementation.role != "specimen")
+    return CasePlan(plan.case, kept, plan.inputs)
+
+
+def without_compiling(plan: CasePlan) -> CasePlan:
+    """Without the libraries that take seconds for a shape, unless it is one of those that they are given."""
+    if plan.case in LARGE or plan.case in FOR_LIBRARIES:
+        return plan
+    kept = tuple(one for one in plan.planned if one.implementation.name not in COMPILE_FOR_A_SHAPE)
     return CasePlan(plan.case, kept, plan.inputs)
 
 
