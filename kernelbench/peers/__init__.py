@@ -1,7 +1,8 @@
 """What library peers share: importing their library where it is used, and seeing a case's arrays as its own.
 
 Peers under kernels/ may import it; it imports no library by itself. Beside it: `torch_code.py`, what torch.compile
-makes of an expression; `triton_rows.py`, Triton kernels of our own writing; `cudnn.py`, softmax of NVIDIA's library.
+makes of an expression; `triton_rows.py`, Triton kernels of our own writing, and `triton_choice.py`, which of them
+takes a shape; `cudnn.py`, softmax of NVIDIA's library.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ INSTALL = {
     "triton": "'kernelbench[torch]'",  # PyTorch for Linux brings it
     "quack": "'kernelbench[quack]'",
     "liger_kernel": "'kernelbench[liger]'",
+    "flashinfer": "'kernelbench[flashinfer]'",
 }
 
 
@@ -48,9 +50,9 @@ def torch_with_gpu() -> Any:
 
 
 def our_triton() -> Any:
-    """The module of our own Triton kernels."""
+    """The module that launches our own Triton kernels."""
     library("triton")
-    return import_module("kernelbench.peers.triton_rows")
+    return import_module("kernelbench.peers.triton_choice")
 
 
 def torch_tensor(torch: Any, array: Array, dtype: str) -> Any:

@@ -1,137 +1,141 @@
 """Softmax and log_softmax in Triton, of our own writing: tiles that are read once where they fit, tuned on the GPU.
 
-Arrays are [outer, dim, inner]. Imported only by its peers, once triton is known to be there.
+Arrays are [outer, dim, inner]; who chooses tiles and launches is `triton_choice.py`. Functions that Triton compiles
+have no types but `constexpr`: it takes other annotations for values. What is read once makes way in the L2 cache
+(`evict_first`) for what is read twice (`evict_last`).
 """
-
-from __future__ import annotations
-
-from itertools import product
-from math import prod
-from typing import Any
 
 import triton
 import triton.language as tl
 
-MOST_TILE = 32768  # elements that one program holds; with twice as many, registers spill
-LEAST_INNER = 8  # neighbours that a program takes along
-LEAST_A_THREAD, MOST_A_THREAD = 8, 64  # elements
+
+@triton.jit
+def _result(shifted, powers, total, LOG: tl.constexpr):
+    return shifted - tl.log(total) if LOG else powers * (1.0 / total)
 
 
 @triton.jit
-def _normalised(shifted: Any, powers: Any, total: Any, LOG: tl.constexpr) -> Any:
-    if LOG:
-        return shifted - tl.log(total)
-    return powers / total
+def _added(values, largest, total):
+    """Online: the maximum so far and the sum of powers below it, with further values in each lane."""
+    larger = tl.maximum(largest, values)
+    base = tl.where(larger == -float("inf"), 0.0, larger)
+    return larger, total * tl.exp(largest - base) + tl.exp(values - base)
 
 
 @triton.jit
-def rows_in_tiles(x, y, rows, columns, ROWS: tl.constexpr, COLUMNS: tl.constexpr, LOG: tl.constexpr):
+def _over_lanes(largest, total, AXIS: tl.constexpr):
+    """Maximum and sum of powers over all lanes along AXIS, of which every lane has its own."""
+    top = tl.max(largest, AXIS, keep_dims=True)
+    base = tl.where(top == -float("inf"), 0.0, top)
+    return top, tl.sum(total * tl.exp(largest - base), AXIS, keep_dims=True)
+
+
+@triton.jit
+def rows_in_tiles(x, y, rows, columns: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr, LOG: tl.constexpr):
     """ROWS whole rows a program, inner 1."""
-    row = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
-    column = tl.arange(0, COLUMNS)
-    at = row[:, None] * columns + column[None, :]
-    inside = (row < rows)[:, None] & (column < columns)[None, :]
-    values = tl.load(x + at, mask=inside, other=-float("inf")).to(tl.float32)
-    shifted = values - tl.max(values, 1)[:, None]
+    first = tl.program_id(0).to(tl.int64) * ROWS
+    row, column = tl.arange(0, ROWS)[:, None], tl.arange(0, COLUMNS)[None, :]
+    at = first * columns + row * columns + column
+    inside = (row < rows - first) & (column < columns)
+    values = tl.load(x + at, mask=inside, other=-float("inf"), eviction_policy="evict_first").to(tl.float32)
+    shifted = values - tl.max(values, 1, keep_dims=True)
     powers = tl.exp(shifted)
-    tl.store(y + at, _normalised(shifted, powers, tl.sum(powers, 1)[:, None], LOG), mask=inside)
+    result = _result(shifted, powers, tl.sum(powers, 1, keep_dims=True), LOG)
+    tl.store(y + at, result, mask=inside, eviction_policy="evict_first")
 
 
 @triton.jit
-def long_rows(x, y, columns, BLOCK: tl.constexpr, LOG: tl.constexpr):
-    """A row a program, read twice: maximum and sum in one pass, then the result."""
-    start_of_row = tl.program_id(0).to(tl.int64) * columns
+def long_rows(x, y, columns: tl.constexpr, BLOCK: tl.constexpr, STAGES: tl.constexpr, LOG: tl.constexpr):
+    """A row a program, read twice: maximum and sum in one pass, then the result, from the end that was read last."""
+    first = tl.program_id(0).to(tl.int64) * columns
     lane = tl.arange(0, BLOCK)
-    largest = -float("inf")
-    total = 0.0
-    for start in range(0, columns, BLOCK):
-        inside = start + lane < columns
-        values = tl.load(x + start_of_row + start + lane, mask=inside, other=-float("inf")).to(tl.float32)
-        larger = tl.maximum(largest, tl.max(values, 0))
-        base = tl.where(larger == -float("inf"), 0.0, larger)
-        total = total * tl.exp(largest - base) + tl.sum(tl.exp(values - base), 0)
-        largest = larger
-    for start in range(0, columns, BLOCK):
-        inside = start + lane < columns
-        values = tl.load(x + start_of_row + start + lane, mask=inside).to(tl.float32)
-        shifted = values - largest
-        result = _normalised(shifted, tl.exp(shifted), total, LOG)
-        tl.store(y + start_of_row + start + lane, result, mask=inside)
+    largest, total = tl.full((BLOCK,), -float("inf"), tl.float32), tl.zeros((BLOCK,), tl.float32)
+    for start in tl.range(0, columns, BLOCK, num_stages=STAGES):
+        column = start + lane
+        values = tl.load(x + first + column, mask=column < columns, other=-float("inf"), eviction_policy="evict_last")
+        largest, total = _added(values.to(tl.float32), largest, total)
+    top, whole = _over_lanes(largest, total, 0)
+    for back in tl.range(0, columns, BLOCK, num_stages=STAGES):
+        column = (tl.cdiv(columns, BLOCK) - 1) * BLOCK - back + lane
+        values = tl.load(x + first + column, mask=column < columns, other=0.0, eviction_policy="evict_first")
+        shifted = values.to(tl.float32) - top
+        result = _result(shifted, tl.exp(shifted), whole, LOG)
+        tl.store(y + first + column, result, mask=column < columns, eviction_policy="evict_first")
 
 
 @triton.jit
-def columns_in_tiles(x, y, dim, inner, DIM: tl.constexpr, INNER: tl.constexpr, LOG: tl.constexpr):
-    """All of dim for INNER neighbours a program."""
-    program, blocks = tl.program_id(0).to(tl.int64), tl.cdiv(inner, INNER)
-    along, across = tl.arange(0, DIM), program % blocks * INNER + tl.arange(0, INNER)
-    at = (program // blocks * dim + along[:, None]) * inner + across[None, :]
-    inside = (along < dim)[:, None] & (across < inner)[None, :]
-    values = tl.load(x + at, mask=inside, other=-float("inf")).to(tl.float32)
-    shifted = values - tl.max(values, 0)[None, :]
+def columns_in_tiles(
+    x, y, outer, dim: tl.constexpr, inner: tl.constexpr,
+    OUTER: tl.constexpr, DIM: tl.constexpr, INNER: tl.constexpr, LOG: tl.constexpr,
+):  # fmt: skip
+    """All of dim for INNER neighbours in each of OUTER slabs a program."""
+    program, blocks = tl.program_id(0), tl.cdiv(inner, INNER)
+    slab = (program // blocks).to(tl.int64) * OUTER + tl.arange(0, OUTER)[:, None, None]
+    along = tl.arange(0, DIM)[None, :, None]
+    across = program % blocks * INNER + tl.arange(0, INNER)[None, None, :]
+    at = slab * dim * inner + along.to(tl.int64) * inner + across
+    inside = (slab < outer) & (along < dim) & (across < inner)
+    values = tl.load(x + at, mask=inside, other=-float("inf"), eviction_policy="evict_first").to(tl.float32)
+    shifted = values - tl.max(values, 1, keep_dims=True)
     powers = tl.exp(shifted)
-    tl.store(y + at, _normalised(shifted, powers, tl.sum(powers, 0)[None, :], LOG), mask=inside)
+    result = _result(shifted, powers, tl.sum(powers, 1, keep_dims=True), LOG)
+    tl.store(y + at, result, mask=inside, eviction_policy="evict_first")
 
 
 @triton.jit
-def long_columns(x, y, dim, inner, DIM: tl.constexpr, INNER: tl.constexpr, LOG: tl.constexpr):
-    """INNER neighbours a program, dim read twice in steps of DIM."""
-    program, blocks = tl.program_id(0).to(tl.int64), tl.cdiv(inner, INNER)
-    across = program % blocks * INNER + tl.arange(0, INNER)
-    first = program // blocks * dim
-    largest = tl.full((INNER,), -float("inf"), tl.float32)
-    total = tl.zeros((INNER,), tl.float32)
-    for start in range(0, dim, DIM):
-        along = start + tl.arange(0, DIM)
-        at = (first + along[:, None]) * inner + across[None, :]
-        inside = (along < dim)[:, None] & (across < inner)[None, :]
-        values = tl.load(x + at, mask=inside, other=-float("inf")).to(tl.float32)
-        larger = tl.maximum(largest, tl.max(values, 0))
-        base = tl.where(larger == -float("inf"), 0.0, larger)
-        total = total * tl.exp(largest - base) + tl.sum(tl.exp(values - base[None, :]), 0)
-        largest = larger
-    for start in range(0, dim, DIM):
-        along = start + tl.arange(0, DIM)
-        at = (first + along[:, None]) * inner + across[None, :]
-        inside = (along < dim)[:, None] & (across < inner)[None, :]
-        shifted = tl.load(x + at, mask=inside).to(tl.float32) - largest[None, :]
-        tl.store(y + at, _normalised(shifted, tl.exp(shifted), total[None, :], LOG), mask=inside)
+def small_slabs(
+    x, y, outer, dim: tl.constexpr, inner: tl.constexpr, DIM: tl.constexpr, LANES: tl.constexpr, LOG: tl.constexpr
+):  # fmt: skip
+    """All of dim for LANES columns a program, which go on from one slab of few neighbours into the next."""
+    first = tl.program_id(0).to(tl.int64) * LANES
+    slab = first // inner
+    along, lane = tl.arange(0, DIM)[:, None], (first % inner).to(tl.int32) + tl.arange(0, LANES)[None, :]
+    at = slab * dim * inner + lane // inner * (dim * inner) + along * inner + lane % inner
+    inside = (along < dim) & (lane // inner < outer - slab)
+    values = tl.load(x + at, mask=inside, other=-float("inf"), eviction_policy="evict_first").to(tl.float32)
+    shifted = values - tl.max(values, 0, keep_dims=True)
+    powers = tl.exp(shifted)
+    result = _result(shifted, powers, tl.sum(powers, 0, keep_dims=True), LOG)
+    tl.store(y + at, result, mask=inside, eviction_policy="evict_first")
 
 
-def launch(x: Any, y: Any, extents: tuple[int, int, int], *, log: bool) -> None:
-    """x to y, tensors of outer * dim * inner elements; the first call for a shape and type tunes."""
-    outer, dim, inner = extents
-    held = triton.next_power_of_2(dim)
-    if inner == 1 and held <= MOST_TILE:
-        _ROWS[lambda chosen: (triton.cdiv(outer, chosen["ROWS"]),)](x, y, outer, dim, COLUMNS=held, LOG=log)
-    elif inner == 1:
-        _LONG_ROWS[(outer,)](x, y, dim, LOG=log)
-    elif held * LEAST_INNER <= MOST_TILE:
-        _COLUMNS[lambda chosen: (outer * triton.cdiv(inner, chosen["INNER"]),)](x, y, dim, inner, DIM=held, LOG=log)
-    else:
-        _LONG_COLUMNS[lambda chosen: (outer * triton.cdiv(inner, chosen["INNER"]),)](x, y, dim, inner, LOG=log)
+@triton.jit
+def sums_of_parts(
+    x, tops, sums, dim, inner: tl.constexpr, parts, DIM: tl.constexpr, INNER: tl.constexpr, STAGES: tl.constexpr
+):  # fmt: skip
+    """Maximum and sum of powers of one of `parts` of dim, for INNER neighbours; to [outer, parts, inner]."""
+    program, blocks = tl.program_id(0), tl.cdiv(inner, INNER)
+    across, group = program % blocks * INNER + tl.arange(0, INNER)[None, :], program // blocks
+    slab, part, steps = (group // parts).to(tl.int64), group % parts, tl.cdiv(tl.cdiv(dim, parts), DIM)
+    lane = tl.arange(0, DIM)[:, None]
+    largest, total = tl.full((DIM, INNER), -float("inf"), tl.float32), tl.zeros((DIM, INNER), tl.float32)
+    for step in tl.range(0, steps, num_stages=STAGES):
+        start = (part * steps + step) * DIM
+        at, inside = (slab * dim + start) * inner + (lane * inner + across), (lane < dim - start) & (across < inner)
+        values = tl.load(x + at, mask=inside, other=-float("inf"), eviction_policy="evict_last")
+        largest, total = _added(values.to(tl.float32), largest, total)
+    top, whole = _over_lanes(largest, total, 0)
+    own = group.to(tl.int64) * inner + across
+    tl.store(tops + own, top, mask=across < inner)
+    tl.store(sums + own, whole, mask=across < inner)
 
 
-def _fitting(configs: list[Any], arguments: dict[str, Any], **fixed: Any) -> list[Any]:
-    """The configurations whose tile is neither too small nor too large for their warps, and no wider than the array."""
-    kept = []
-    for config in configs:
-        sizes = {**fixed, **config.kwargs}
-        tile = prod(sizes[name] for name in ("ROWS", "COLUMNS", "DIM", "INNER", "BLOCK") if name in sizes)
-        wide = "INNER" in sizes and sizes["INNER"] > max(LEAST_INNER, triton.next_power_of_2(arguments["inner"]))
-        if LEAST_A_THREAD <= tile / (32 * config.num_warps) <= MOST_A_THREAD and tile <= MOST_TILE and not wide:
-            kept.append(config)
-    return kept or configs[:1]
-
-
-def _tuned(kernel: Any, key: tuple[str, ...], **sizes: tuple[int, ...]) -> Any:
-    """The kernel tuned over all of `sizes` and numbers of warps, anew for each `key` and type."""
-    chosen = [dict(zip(sizes, values, strict=True)) for values in product(*sizes.values())]
-    configs = [triton.Config(one, num_warps=warps) for one in chosen for warps in (1, 2, 4, 8, 16, 32)]
-    prune = {"early_config_prune": _fitting}
-    return triton.autotune(configs, key=[*key], prune_configs_by=prune)(kernel)
-
-
-_ROWS = _tuned(rows_in_tiles, ("rows", "columns"), ROWS=(1, 2, 4, 8, 16, 32, 64, 128, 256))
-_LONG_ROWS = _tuned(long_rows, ("columns",), BLOCK=(2048, 4096, 8192, 16384))
-_COLUMNS = _tuned(columns_in_tiles, ("dim", "inner"), INNER=(8, 16, 32, 64, 128, 256))
-_LONG_COLUMNS = _tuned(long_columns, ("dim", "inner"), DIM=(16, 64, 256), INNER=(8, 32, 128))
+@triton.jit
+def parts_from_sums(
+    x, y, tops, sums, dim, inner: tl.constexpr, parts,
+    DIM: tl.constexpr, INNER: tl.constexpr, PARTS: tl.constexpr, STAGES: tl.constexpr, LOG: tl.constexpr,
+):  # fmt: skip
+    """The results of one part of dim, from maxima and sums of all parts, from the end that was read last."""
+    program, blocks = tl.num_programs(0) - 1 - tl.program_id(0), tl.cdiv(inner, INNER)
+    across, group = program % blocks * INNER + tl.arange(0, INNER)[None, :], program // blocks
+    slab, part, steps = (group // parts).to(tl.int64), group % parts, tl.cdiv(tl.cdiv(dim, parts), DIM)
+    each = tl.arange(0, PARTS)[:, None]
+    known, inside_parts = (slab * parts + each) * inner + across, (each < parts) & (across < inner)
+    largest = tl.load(tops + known, mask=inside_parts, other=-float("inf"))
+    top, whole = _over_lanes(largest, tl.load(sums + known, mask=inside_parts, other=0.0), 0)
+    lane = tl.arange(0, DIM)[:, None]
+    for step in tl.range(0, steps, num_stages=STAGES):
+        start = (part * steps + steps - 1 - step) * DIM
+        at, inside = (slab * dim + start) * inner + (lane * inner + across), (lane < dim - start) & (across < inner)
+        shifted = tl.load(x + at, mask=inside, other=0.0, eviction_policy="evict_first").to(tl.float32) - top
+        tl.store(y + at, _result(shifted, tl.exp(shifted), whole, LOG), mask=inside, eviction_policy="evict_first")

@@ -1,0 +1,131 @@
+"""Which Triton kernel of ours takes a shape, tuned over its tiles and warps on the GPU that it runs on.
+
+Imported only by its peers, once triton is known to be there.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from functools import partial
+from itertools import product
+from math import prod
+from typing import Any
+
+import triton
+import triton.testing
+
+from kernelbench.peers import library, triton_rows
+
+MOST_TILE = 32768  # elements that one program holds; with twice as many, registers spill
+PACKED_TILE = 8192  # elements, beyond which a program takes no second row or slab
+ELEMENTS = (8, 16, 32)  # that a thread may hold; 64 in the largest tile
+STEPPING = (8, 16)  # that it may hold beside their maxima and sums
+WARPS, PACKED_WARPS = (1, 2, 4, 8, 16, 32), (1, 4, 8)  # of a program with one row, with several
+LEAST_BYTES = 32  # of neighbours that a program takes along: a sector
+NARROW = 32  # neighbours, below which a program goes on into the next slab
+LEAST_PROGRAMS, MOST_PARTS, LEAST_PART = 1024, 64, 256  # where a long axis is split
+TILE = ("ROWS", "COLUMNS", "OUTER", "DIM", "INNER", "LANES", "BLOCK")  # extents of a tile
+NEIGHBOURS, STEPS, STAGES = (2, 4, 8, 16, 32, 64, 128, 256), (16, 64, 256), (1, 3)
+WARMUP_MS, TUNING_MS = 5, 25  # of each configuration
+
+
+def launcher(x: Any, y: Any, extents: tuple[int, int, int], *, log: bool) -> Callable[[], None]:
+    """The call that takes x to y, tensors of outer * dim * inner elements, on the current stream.
+
+    Where shape and type are new, all configurations are compiled at once, and then tried.
+    """
+    outer, dim, inner = extents
+    held, shape = triton.next_power_of_2(dim), {"dim": dim, "inner": inner}
+    beside = min(triton.next_power_of_2(inner), LEAST_BYTES // x.element_size())
+    if inner == 1 and held <= MOST_TILE:
+        return _tuned(_ROWS, _blocks((outer, "ROWS")), x, y, outer, columns=dim, COLUMNS=held, LOG=log)
+    if inner == 1:
+        return _tuned(_LONG_ROWS, _blocks((outer, "")), x, y, columns=dim, LOG=log)
+    if inner < NARROW and inner != triton.next_power_of_2(inner) and held * NARROW <= MOST_TILE:
+        return _tuned(_SLABS, _blocks((outer * inner, "LANES")), x, y, outer, **shape, DIM=held, LOG=log)
+    if held * beside <= MOST_TILE:
+        blocks = _blocks((outer, "OUTER"), (inner, "INNER"))
+        return _tuned(_COLUMNS, blocks, x, y, outer, **shape, DIM=held, LOG=log)
+    return _in_parts(x, y, extents, log)
+
+
+def _in_parts(x: Any, y: Any, extents: tuple[int, int, int], log: bool) -> Callable[[], None]:
+    """Two launches: maxima and sums of the parts of a long axis, and the results from these."""
+    torch = library("torch")
+    outer, dim, inner = extents
+    programs = outer * triton.cdiv(inner, NARROW)
+    parts = max(1, min(MOST_PARTS, triton.cdiv(LEAST_PROGRAMS, programs), dim // LEAST_PART))
+    tops, sums = (x.new_empty(outer * parts * inner, dtype=torch.float32) for _ in range(2))
+    blocks, shape = _blocks((outer * parts, ""), (inner, "INNER")), {"dim": dim, "inner": inner, "parts": parts}
+    held = triton.next_power_of_2(parts)
+    first = _tuned(_SUMS, blocks, x, tops, sums, **shape)
+    second = _tuned(_PARTS, blocks, x, y, tops, sums, **shape, PARTS=held, LOG=log)
+
+    def call() -> None:
+        first()
+        second()
+
+    return call
+
+
+def _blocks(*extents: tuple[int, str]) -> Callable[[Mapping[str, int]], tuple[int]]:
+    """The grid: how many tiles of the chosen sizes the extents are; '' is a size of 1."""
+    return lambda chosen: (prod(triton.cdiv(extent, chosen.get(size, 1)) for extent, size in extents),)
+
+
+def _tuned(kernel: Any, blocks: Any, *arguments: Any, **constants: Any) -> Callable[[], None]:
+    """The launch of the kernel in its fastest configuration; has run when this returns."""
+    together = getattr(triton, "AsyncCompileMode", None)  # since Triton 3.4
+    with ThreadPoolExecutor(os.cpu_count()) as threads, together(threads) if together else nullcontext():
+        kernel.warmup(*arguments, grid=(1,), **constants)
+    call: Callable[[], None] = partial(kernel[blocks], *arguments, **constants)
+    call()
+    return call
+
+
+def _fitting(configs: Sequence[Any], arguments: Mapping[str, Any], **constants: Any) -> list[Any]:
+    """The configurations whose tile suits its warps and is no wider than the array; at least one."""
+    kept = [config for config in configs if _fits(config, {**arguments, **constants, **config.kwargs})]
+    return kept or [configs[0]]
+
+
+def _fits(config: Any, sizes: Mapping[str, Any]) -> bool:
+    tile = prod(sizes[name] for name in TILE if name in sizes)
+    a_thread = tile / (32 * config.num_warps)
+    several = sizes.get("ROWS", 1) * sizes.get("OUTER", 1) > 1
+    if "INNER" in sizes:
+        all_neighbours = triton.next_power_of_2(sizes["inner"])
+        least = min(all_neighbours, LEAST_BYTES // sizes["x"].element_size())
+        if not least <= sizes["INNER"] <= all_neighbours or (several and sizes["INNER"] < all_neighbours):
+            return False
+    if "STAGES" in sizes:
+        return a_thread in STEPPING
+    if several:
+        return a_thread in ELEMENTS and tile <= PACKED_TILE and config.num_warps in PACKED_WARPS
+    return a_thread in ELEMENTS or (tile == MOST_TILE and a_thread == 2 * ELEMENTS[-1])
+
+
+def _tunable(kernel: Any, key: tuple[str, ...], **sizes: Sequence[int]) -> Any:
+    """The kernel with all of `sizes` and numbers of warps to choose from, anew for each `key` and type."""
+    chosen = [dict(zip(sizes, values, strict=True)) for values in product(*sizes.values())]
+    configs = [triton.Config(one, num_warps=warps) for one in chosen for warps in WARPS]
+    prune = {"early_config_prune": _fitting}
+    return triton.autotune(configs, key=[*key], prune_configs_by=prune, do_bench=_milliseconds)(kernel)
+
+
+def _milliseconds(call: Callable[[], None], quantiles: Sequence[float]) -> Any:
+    """Quantiles of the time of a call that finds the L2 cache cleared."""
+    return triton.testing.do_bench(call, warmup=WARMUP_MS, rep=TUNING_MS, quantiles=list(quantiles))
+
+
+_ROWS = _tunable(triton_rows.rows_in_tiles, ("rows", "columns"), ROWS=[2**power for power in range(13)])
+_LONG_ROWS = _tunable(triton_rows.long_rows, ("columns",), BLOCK=(2048, 4096, 8192, 16384), STAGES=STAGES)
+_COLUMNS = _tunable(
+    triton_rows.columns_in_tiles, ("outer", "dim", "inner"), OUTER=(1, 4, 16, 64, 256), INNER=NEIGHBOURS
+)
+_SLABS = _tunable(triton_rows.small_slabs, ("outer", "dim", "inner"), LANES=(32, 64, 128, 256, 512, 1024))
+_SUMS = _tunable(triton_rows.sums_of_parts, ("dim", "inner", "parts"), DIM=STEPS, INNER=NEIGHBOURS, STAGES=STAGES)
+_PARTS = _tunable(triton_rows.parts_from_sums, ("dim", "inner", "parts"), DIM=STEPS, INNER=NEIGHBOURS, STAGES=STAGES)

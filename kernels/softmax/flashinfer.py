@@ -1,0 +1,43 @@
+"""Peer: softmax of FlashInfer's sampling kernels, made for logits of a vocabulary. Last axis, float32, fast exponential.
+
+The file bears the name that users type. It is loaded by its path, so that it stands in nobody's way when
+the library of that name is imported.
+"""
+
+from collections.abc import Callable
+
+from kernelbench.errors import Unsupported
+from kernelbench.peers import array_of, library, refuse_scale_and_mask, torch_tensor, torch_with_gpu
+from kernelbench.records import Arrays, Case, Implementation, Origin
+
+
+def prepare(case: Case, arrays: Arrays, stream: int) -> Callable[[], Arrays]:
+    refuse_scale_and_mask(case)
+    rows, columns, inner = case.outer_dim_inner
+    if inner != 1:
+        raise Unsupported(f"axis must be the last, got {case.axis}")
+    if case.dtype != "float32":
+        raise Unsupported(f"dtype must be float32, got {case.dtype}, which FlashInfer converts in a launch of its own")
+    torch, sampling = torch_with_gpu(), library("flashinfer.sampling")
+    x = torch_tensor(torch, arrays["x"], case.dtype).view(rows, columns)
+    own_stream = torch.cuda.ExternalStream(stream)
+
+    def call() -> Arrays:
+        # Without programmatic launch the kernel begins when what is before it has ended, as all others do.
+        with torch.cuda.stream(own_stream), torch.no_grad():
+            return {"y": array_of(torch, sampling.softmax(x, enable_pdl=False), case.dtype).reshape(case.shape)}
+
+    call()  # compiles, which is not to be timed
+    return call
+
+
+IMPLEMENTATIONS = (
+    Implementation(
+        "flashinfer",
+        "softmax of FlashInfer's sampling: a block a row kept in shared memory, several where there are few rows",
+        Origin("flashinfer-ai/flashinfer", "https://github.com/flashinfer-ai/flashinfer"),
+        prepare=prepare,
+        arithmetic="fast",
+        role="peer",
+    ),
+)
