@@ -1,0 +1,83 @@
+"""The table of docs/kernels.md that says how far our own kernels are from float64; cells of what was not measured are
+empty."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from kernelbench.catalog import load_catalog
+from kernelbench.operations import FLOATS
+
+ROOT = Path(__file__).resolve().parent.parent
+ACCURACY = ROOT / "results" / "h200" / "accuracy"  # from tests/gpu/accuracy.py
+PEER = "torch"
+LEFT_OUT = ("indexing", "random_mask")  # one result for all kernels; bytes, equal to the last bit
+HEAD = (
+    "| operation | kernel | techniques | float32 | float32, fast | float16 | bfloat16 "
+    "| PyTorch, float32 | float16 | bfloat16 |"
+)
+
+Rows = Sequence[Mapping[str, str]]
+
+
+def accuracy_blocks() -> Mapping[str, str]:
+    return {"accuracy": accuracy_block(ACCURACY)}
+
+
+def accuracy_block(folder: Path) -> str:
+    """A line a kernel: the largest error in ulp by type and form, and PyTorch's on the same inputs."""
+    rows: Rows = []
+    if (folder / "accuracy.csv").is_file():
+        with (folder / "accuracy.csv").open(encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+    lines = [HEAD, "|---|---|" + "--:|" * 8]
+    lines += [_line(operation, name, rows) for operation, name in _kernels()]
+    return "\n".join([*lines, *(["", _conditions(rows, folder)] if rows else [])])
+
+
+def _kernels() -> Iterable[tuple[str, str]]:
+    for operation, named in sorted(load_catalog().implementations.items()):
+        for name, one in named.items():
+            if one.origin.project == "written here" and one.role == "kernel" and operation not in LEFT_OUT:
+                yield operation, name
+
+
+def _line(operation: str, name: str, rows: Rows) -> str:
+    of_operation = [row for row in rows if row["operation"] == operation]
+    own = [row for row in of_operation if row["implementation"] == name]
+    beside = {(row["shape"], row["axis"], row["dtype"]) for row in own}
+    peer = [
+        row for row in of_operation
+        if row["implementation"] == PEER and (row["shape"], row["axis"], row["dtype"]) in beside
+    ]  # fmt: skip
+    usual, fast = ([row for row in own if (row["form"] == "fast") == wanted] for wanted in (False, True))
+    cells = [
+        f"`{operation}`", f"`{name}`", str(len(beside) or ""), _largest(usual, "float32"), _largest(fast, "float32"),
+        *(_largest(usual, dtype) for dtype in FLOATS[1:]), *(_largest(peer, dtype) for dtype in FLOATS),
+    ]  # fmt: skip
+    return f"| {' | '.join(cells)} |"
+
+
+def _largest(rows: Rows, dtype: str) -> str:
+    found = [float(row["max_ulp"]) for row in rows if row["dtype"] == dtype and row["max_ulp"]]
+    return f"{max(found):.3g}" if found else ""
+
+
+def _conditions(rows: Rows, folder: Path) -> str:
+    """On what, on how many inputs, and whatever was not as it has to be."""
+    state = json.loads((folder / "environment.json").read_text(encoding="utf-8"))
+    own = [row for row in rows if row["implementation"] != PEER]
+    done = [row for row in own if not row["refused"]]
+    late = sum(row["begins"] != "aligned" for row in done)
+    wrong, special = (sum(int(row[name]) > 0 for row in done) for name in ("wrong", "special"))
+    other_bits = sum(row["repeats"] != "True" for row in done)
+    driver = f", driver {state['device']['driver']}" if "driver" in state["device"] else ""
+    return (
+        f"On an {state['device']['name']}{driver}, nvcc {state['nvcc']}, PyTorch {state['torch']}, {state['date']}: "
+        f"{len(done)} runs of a kernel on one input, {late} of them with all arrays one element off alignment. Beyond "
+        f"the operation's tolerance in {wrong}, NaN, infinities or exact 0 and 1 elsewhere than in float64 in "
+        f"{special}, other bits in a second run in {other_bits}, refused {len(own) - len(done)}."
+    )
