@@ -6,6 +6,7 @@ A row is counted in packs of 16 bytes. One that begins anywhere may reach into o
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import gcd, inf
 
 from kernelbench.plans import power_of_two_from
 from kernelbench.records import DeviceProperties
@@ -16,7 +17,10 @@ PACK_BYTES = 16
 
 @dataclass(frozen=True)
 class Held:
-    """Rows in registers, and further packs in shared memory: the constants of common/held_rows.cuh."""
+    """Rows in registers, and further packs in shared memory: the constants of common/held_rows.cuh.
+
+    Those of common/warp_rows.cuh where a row has one warp or less of it.
+    """
 
     lanes: int  # of a row, 32 where it has several warps
     warps: int  # of a row in a block
@@ -39,11 +43,10 @@ class Held:
 
 @dataclass(frozen=True)
 class Staged:
-    """Spans of whole short rows through shared memory: the constants of common/staged_rows.cuh."""
+    """Whole short rows of a thread, through shared memory: the constants of common/staged_rows.cuh."""
 
-    lanes: int
-    per_lane: int
-    tile_rows: int
+    columns: int
+    group: int  # rows of a thread
     block: int = 128
     resident: int = 8
     hint: int = 0
@@ -65,19 +68,24 @@ Choice = Held | Staged | Split
 
 # ---- Which ---------------------------------------------------------------------------------------
 
-STAGED_BYTES = 1024  # rows that do not end with a pack: up to here through shared memory, beyond by masked packs
-TILE_BYTES = 4096  # of a warp's span: 12 warps with as much in flight reach the 48 KB that an H200 needs
-STAGED_ELEMENTS = 16  # of a lane's registers
+STAGED_COLUMNS = 64  # rows that do not end with a pack: up to here whole in a thread, beyond by masked packs
+STAGED_BYTES = 160  # of a thread's rows where it has several: 1024 threads keep as much as fits shared memory in flight
 SHORT_BLOCK = 128
+# A lane's instructions that are not a pack's (addresses, exchanges, and ends where those are masked), in packs.
+LANE_PACKS = {False: 2.0, True: 3.5}
+LANE_COST = 3.1  # of all lanes, in packs of the row: up to here a row is within 3 % of a copy, by four at 0.84 (H200)
+LEAST_LANES = 4  # neighbours read and write 64 bytes at once
+LANE_MOST_PACKS = 5
+TWO_WARPS = 95  # packs from which two warps, of two packs a lane, are no less busy than one
 WARP_PACKS = 4  # of a thread before a row gets a second warp
-FEW_PACKS = 512  # up to here fewer packs a thread, and more threads, are as fast
+FEW_PACKS = 1024  # up to here fewer packs a thread, and more threads, are as fast
 BLOCK_PACKS = 4096  # 64 KB in 512 threads: two such blocks keep 128 KB of a multiprocessor in flight
 THREAD_PACKS = 8  # of registers: 32 words
 MAX_WARPS = 32
 RESERVED_BYTES = 4096  # of shared memory a block: the system's and the warps' parts
 CLUSTER_WARPS = 8  # of a block
-# Blocks, and packs a thread at most, from the one to be taken first. Of a copy, on an H200: 65536 float32 by eight packs
-# in eight blocks 0.99, in four 0.96; 262144 by 16 packs in 16 blocks 0.94, by shared memory in eight 0.92.
+# Blocks, and packs a thread at most, from the one to be taken first. Of a copy, on an H200: 65536 float32 by eight
+# packs in eight blocks 0.99, in four 0.96; 262144 by 16 packs in 16 blocks 0.94, by shared memory in eight 0.92.
 CLUSTERS = ((2, 4), (4, 4), (8, 4), (8, 8), (16, 8), (16, 16))
 
 
@@ -91,18 +99,14 @@ def choose(rows: int, columns: int, itemsize: int, keeps_powers: bool, device: D
 
 
 def _technique(rows: int, columns: int, itemsize: int, keeps_powers: bool, device: DeviceProperties) -> Choice:
-    row_bytes = columns * itemsize
-    masked = row_bytes % PACK_BYTES != 0
-    packs = -(-row_bytes // PACK_BYTES) + masked
-    if masked and row_bytes <= STAGED_BYTES:
+    masked = columns * itemsize % PACK_BYTES != 0
+    packs = most_packs(columns, itemsize)
+    if masked and columns <= STAGED_COLUMNS:
         return staged(columns, itemsize)
-    if packs <= WARP:
-        return short(packs, itemsize, masked)
-    words = (
-        PACK_BYTES // itemsize if keeps_powers else 4
-    )  # registers of a pack: eight where eight halves' powers are kept
-    if packs <= WARP * WARP_PACKS * 4 // words:
-        return Held(WARP, 1, 1, -(-packs // WARP), 0, 1, masked, block=64, resident=24)
+    words = PACK_BYTES // itemsize if keeps_powers else 4  # registers of a pack: eight where halves' powers are kept
+    found = in_warp(columns, itemsize, words)
+    if found is not None and (masked or packs < TWO_WARPS):
+        return found
     recompute = keeps_powers and itemsize < 4
     if packs <= WARP * WARP_PACKS:
         return many_warps(packs, 1, WARP_PACKS * 4 // words, masked, False, words)
@@ -132,14 +136,46 @@ def max_cluster(device: DeviceProperties) -> int:
     return 16 if device.compute_capability < (12, 0) else 8
 
 
-def short(packs: int, itemsize: int, masked: bool) -> Held:
-    """A pack of each lane. Of float32, whose powers take four registers, a thread has two rows under way."""
-    if itemsize < 4:
-        return Held(power_of_two_from(packs), 1, 1, 1, 0, 1, masked, SHORT_BLOCK, resident=16)
-    lanes = power_of_two_from(packs)
-    if lanes in (4, 32):  # two packs of half the lanes: 16 columns 0.90 of a copy, not 0.86, 128 columns 0.99, not 0.98
-        return Held(lanes // 2, 1, 1, 2, 0, 2, masked, SHORT_BLOCK, resident=8)
-    return Held(lanes, 1, 1, 1, 0, 2, masked, SHORT_BLOCK, resident=16)
+def most_packs(columns: int, itemsize: int) -> int:
+    """Packs that a row reaches into at most: where it begins with a pack's last element."""
+    per_pack = PACK_BYTES // itemsize
+    before = per_pack - 1 if columns % per_pack else 0
+    return -(-(before + columns) // per_pack)
+
+
+def in_warp(columns: int, itemsize: int, words: int) -> Held | None:
+    """As many lanes as are worth their own instructions; None where a warp's lanes do not hold the row.
+
+    `words`: registers that a pack takes.
+    """
+    per_pack = PACK_BYTES // itemsize
+    masked = columns % per_pack != 0
+    least, most = -(-columns // per_pack), most_packs(columns, itemsize)
+    if itemsize == 4 and most == 4:  # 0.93 of a copy, not 0.89 by a pack of each lane
+        return Held(2, 1, 1, 2, 0, 2, False, block=64, resident=16)
+    found, least_cost = None, inf
+    lanes = WARP
+    while lanes >= min(LEAST_LANES, power_of_two_from(most)):
+        packs = -(-most // lanes)
+        if packs > LANE_MOST_PACKS:
+            break
+        rows = 2 if itemsize == 4 and packs == 1 else 1  # float32's powers take no more registers than its packs
+        cost = lanes * (packs + LANE_PACKS[masked] / rows) / least
+        if cost < least_cost:
+            block = SHORT_BLOCK if packs == 1 and (lanes, itemsize) != (2, 2) else 64
+            block = 256 if packs == 1 and lanes == WARP else block  # 128 float32 0.99 of a copy, not 0.97
+            resident = resident_blocks(24 + 8 * masked + rows * packs * words, block)
+            found, least_cost = Held(lanes, 1, 1, packs, 0, rows, masked, block, resident), cost
+        if cost <= LANE_COST:
+            break
+        lanes //= 2
+    return found
+
+
+def resident_blocks(registers: int, block: int) -> int:
+    """Blocks of a multiprocessor, of threads with so many registers."""
+    threads = min(2048, 65536 // (-(-registers // 8) * 8))
+    return max(1, min(32, threads // block))
 
 
 def clustered(packs: int, masked: bool, recompute: bool, most_blocks: int) -> Held | None:
@@ -175,8 +211,10 @@ def many_warps(packs: int, blocks: int, per_thread: int, masked: bool, recompute
 
 
 def staged(columns: int, itemsize: int) -> Staged:
-    """The fewest lanes that hold the row, and a span of whole packs if rows allow it."""
-    lanes = power_of_two_from(-(-columns // STAGED_ELEMENTS))
-    tile_rows = max(1, TILE_BYTES // (columns * itemsize))
-    at_once = max(WARP // lanes, PACK_BYTES // itemsize)  # full warps, and spans that begin with a pack
-    return Staged(lanes, -(-columns // lanes), max(tile_rows // at_once * at_once, min(tile_rows, at_once)))
+    """Rows of a thread that are an odd number of packs; half as many, and of half packs, where they are too long."""
+    per_pack = PACK_BYTES // itemsize
+    group = per_pack // gcd(columns, per_pack)
+    while group > 1 and group * columns * itemsize > STAGED_BYTES and group * columns * itemsize % 8 == 0:
+        group //= 2
+    registers = 24 + group * columns * itemsize // 4 + (columns // 2 if itemsize < 4 else 0)
+    return Staged(columns, group, SHORT_BLOCK, resident_blocks(registers, SHORT_BLOCK))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from kernelbench import dtypes
 from kernelbench.errors import Unsupported
 from kernelbench.records import Case, DeviceProperties, Launch, LaunchPlan, Scalar
-from kernelbench.row_choices import PACK_BYTES, WARP, Choice, Held, Split, Staged, choose
+from kernelbench.row_choices import PACK_BYTES, Choice, Held, Split, Staged, choose
 
-MAX_COLUMNS = 2**30  # of held and staged rows: the kernels' int indices go up to a block past the row's end
+MAX_COLUMNS = 2**30  # of held rows: the kernels' int indices go up to a block past the row's end
 
 
 def one_read_rows_plan(name: str, case: Case, device: DeviceProperties, keeps_powers: bool) -> LaunchPlan:
@@ -63,37 +63,35 @@ def _held_plan(name: str, choice: Held, case: Case, device: DeviceProperties) ->
         ("x", "y", Scalar("int64", rows), Scalar("int32", columns)),
         shared_bytes=choice.shared_packs * choice.block * PACK_BYTES,
     )
-    constants: tuple[tuple[str, int], ...] = (
+    constants = [
         ("LANES", choice.lanes),
-        ("WARPS", choice.warps),
-        ("BLOCKS", choice.blocks),
         ("PACKS", choice.packs),
-        ("SHARED_PACKS", choice.shared_packs),
         ("ROWS", choice.rows),
         ("MASKED", int(choice.masked)),
-        ("RECOMPUTE", int(choice.recompute)),
-    )
-    return LaunchPlan((_checked(launch, device),), (*_common(choice, "HELD"), *constants), reasons=(reason,))
+    ]
+    if choice.warps > 1:
+        constants += [
+            ("WARPS", choice.warps),
+            ("BLOCKS", choice.blocks),
+            ("SHARED_PACKS", choice.shared_packs),
+            ("RECOMPUTE", int(choice.recompute)),
+        ]
+    defines = (*_common(choice, "HELD" if choice.warps > 1 else "IN_WARP"), *constants)
+    return LaunchPlan((_checked(launch, device),), defines, reasons=(reason,))
 
 
 def _staged_plan(name: str, choice: Staged, case: Case, device: DeviceProperties) -> LaunchPlan:
-    rows, columns = case.rows_columns(max_columns=MAX_COLUMNS)
-    warps = choice.block // WARP
-    span_packs = -(-choice.tile_rows * columns * dtypes.itemsize(case.dtype) // PACK_BYTES) + 1
-    scalars = (Scalar("int32", choice.lanes), Scalar("int32", choice.tile_rows), Scalar("int32", span_packs))
+    rows, _ = case.rows_columns()
     launch = Launch(
         f"{name}_{dtypes.suffix(case.dtype)}",
-        (-(-rows // (choice.tile_rows * warps)), 1, 1),
+        (-(-rows // (choice.block * choice.group)), 1, 1),
         (choice.block, 1, 1),
-        ("x", "y", Scalar("int64", rows), Scalar("int32", columns), *scalars),
-        shared_bytes=warps * span_packs * PACK_BYTES,
+        ("x", "y", Scalar("int64", rows)),
     )
-    reason = (
-        f"{choice.tile_rows} whole rows a warp through shared memory, for rows do not end with a pack of 16 bytes; "
-        f"{choice.lanes} lanes a row, {choice.per_lane} elements each"
-    )
-    defines = (*_common(choice, "STAGED"), ("PER_LANE", choice.per_lane))
-    return LaunchPlan((_checked(launch, device),), defines, reasons=(reason,))
+    reason = f"{choice.group} whole rows a thread through shared memory: rows do not end with a pack of 16 bytes"
+    itemsize = dtypes.itemsize(case.dtype)
+    constants = (("COLUMNS", choice.columns), ("GROUP", choice.group), ("ITEM_BYTES", itemsize))
+    return LaunchPlan((_checked(launch, device),), (*_common(choice, "STAGED"), *constants), reasons=(reason,))
 
 
 def _split_plan(name: str, choice: Split, case: Case, device: DeviceProperties) -> LaunchPlan:

@@ -1,4 +1,4 @@
-// The entries of softmax's and log-softmax's one_read_rows.cu: one technique of three for each data type.
+// The entries of softmax's and log-softmax's one_read_rows.cu: one technique of four for each data type.
 //   FORM       Softmax or LogSoftmax; ENTRY(name) names an entry
 //   HINT       of loads and stores, see row_packs.cuh;  FAST  1: the hardware's power of two for float32 too
 //   BLOCK      threads of a block;  RESIDENT  blocks that registers must leave room for on a multiprocessor
@@ -7,6 +7,7 @@
 #define HELD 1
 #define STAGED 2
 #define SPLIT 3
+#define IN_WARP 4
 
 static_assert(BLOCK % 32 == 0 && BLOCK >= 32 && BLOCK <= 1024, "BLOCK must be whole warps, at most 32");
 static_assert(HINT >= 0 && HINT <= 2, "HINT: 0 none, 1 evict first, 2 past the L1 cache");
@@ -28,13 +29,21 @@ static_assert(WARPS == 1 || BLOCK == 32 * WARPS, "a row of several warps has a b
                                                                                                     columns);        \
   }
 
+#elif TECHNIQUE == IN_WARP
+#include "common/warp_rows.cuh"
+
+#define DEFINE(dtype, T)                                                                                             \
+  extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT)                                                      \
+      ENTRY(dtype)(const T* x, T* y, long long rows, int columns) {                                                  \
+    warp_rows<FORM, LANES, PACKS, ROWS, BLOCK, HINT, FAST, MASKED>(x, y, rows, columns);                             \
+  }
+
 #elif TECHNIQUE == STAGED
 #include "common/staged_rows.cuh"
 
 #define DEFINE(dtype, T)                                                                                             \
-  extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT)                                                      \
-      ENTRY(dtype)(const T* x, T* y, long long rows, int columns, int lanes, int tile_rows, int warp_packs) {        \
-    staged_rows<FORM, PER_LANE, HINT, FAST>(x, y, rows, columns, lanes, tile_rows, warp_packs);                      \
+  extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT) ENTRY(dtype)(const T* x, T* y, long long rows) {     \
+    staged_rows<FORM, COLUMNS, GROUP, BLOCK, HINT, FAST>(x, y, rows);                                                \
   }
 
 #elif TECHNIQUE == SPLIT
@@ -50,9 +59,16 @@ static_assert(WARPS == 1 || BLOCK == 32 * WARPS, "a row of several warps has a b
     split_rows_finish<FORM, BLOCK, PACKS, HINT, FAST>(x, y, parts, rows, columns, chunk);                            \
   }
 #else
-#error "TECHNIQUE must be HELD, STAGED or SPLIT"
+#error "TECHNIQUE must be HELD, STAGED, SPLIT or IN_WARP"
 #endif
 
+#if TECHNIQUE == STAGED && ITEM_BYTES == 2  // GROUP is right for one size
+DEFINE(f16, __half)
+DEFINE(bf16, __nv_bfloat16)
+#elif TECHNIQUE == STAGED
+DEFINE(f32, float)
+#else
 DEFINE(f32, float)
 DEFINE(f16, __half)
 DEFINE(bf16, __nv_bfloat16)
+#endif

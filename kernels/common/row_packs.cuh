@@ -15,10 +15,9 @@ __device__ __forceinline__ int shift_of(const T* row) {
   return static_cast<int>(reinterpret_cast<unsigned long long>(row) % sizeof(uint4) / sizeof(T));
 }
 
-// Element i of a pack as float; i is known to the compiler once its loop is unrolled.
+// Element i of consecutive words as float; i is known to the compiler once its loop is unrolled.
 template <typename T>
-__device__ __forceinline__ float element_of(const uint4& pack, int i) {
-  const unsigned words[4] = {pack.x, pack.y, pack.z, pack.w};
+__device__ __forceinline__ float element_at(const unsigned* words, int i) {
   if constexpr (sizeof(T) == 4) {
     return __uint_as_float(words[i]);
   } else if constexpr (cuda::std::is_same_v<T, __nv_bfloat16>) {
@@ -27,6 +26,12 @@ __device__ __forceinline__ float element_of(const uint4& pack, int i) {
   } else {
     return __half2float(__ushort_as_half(static_cast<unsigned short>(words[i / 2] >> i % 2 * 16)));
   }
+}
+
+template <typename T>
+__device__ __forceinline__ float element_of(const uint4& pack, int i) {
+  const unsigned words[4] = {pack.x, pack.y, pack.z, pack.w};
+  return element_at<T>(words, i);
 }
 
 // The largest element of packs. A NaN may come out, and is dropped by the next comparison with a number. Halves are compared
@@ -61,11 +66,16 @@ __device__ __forceinline__ float largest_of(Peak<T> peak) {
   else return fmaxf(element_of<T>(make_uint4(peak, 0, 0, 0), 0), element_of<T>(make_uint4(peak, 0, 0, 0), 1));
 }
 
+// Two neighbours of a half type in a word, rounded.
 template <typename T>
-__device__ __forceinline__ unsigned bits_of(T value) {
-  if constexpr (sizeof(T) == 4) return __float_as_uint(value);
-  else if constexpr (cuda::std::is_same_v<T, __nv_bfloat16>) return __bfloat16_as_ushort(value);
-  else return __half_as_ushort(value);
+__device__ __forceinline__ unsigned word_of(float lower, float upper) {
+  if constexpr (cuda::std::is_same_v<T, __nv_bfloat16>) {
+    const __nv_bfloat162 pair = __floats2bfloat162_rn(lower, upper);
+    return reinterpret_cast<const unsigned&>(pair);
+  } else {
+    const __half2 pair = __floats2half2_rn(lower, upper);
+    return reinterpret_cast<const unsigned&>(pair);
+  }
 }
 
 // PER_PACK values, rounded.
@@ -75,11 +85,8 @@ __device__ __forceinline__ uint4 pack_of(const float* values) {
     return make_uint4(__float_as_uint(values[0]), __float_as_uint(values[1]), __float_as_uint(values[2]),
                       __float_as_uint(values[3]));
   } else {
-    unsigned words[4];
-#pragma unroll
-    for (int i = 0; i < 4; ++i)
-      words[i] = bits_of(from_float<T>(values[2 * i])) | bits_of(from_float<T>(values[2 * i + 1])) << 16;
-    return make_uint4(words[0], words[1], words[2], words[3]);
+    return make_uint4(word_of<T>(values[0], values[1]), word_of<T>(values[2], values[3]), word_of<T>(values[4], values[5]),
+                      word_of<T>(values[6], values[7]));
   }
 }
 
@@ -87,6 +94,23 @@ __device__ __forceinline__ uint4 pack_of(const float* values) {
 // registers.
 __device__ __forceinline__ void stay_packed(uint4& pack) {
   asm volatile("" : "+r"(pack.x), "+r"(pack.y), "+r"(pack.z), "+r"(pack.w));
+}
+
+// As element_of, by other instructions: else the compiler would keep what it unpacked before, and halves would fill twice the
+// registers.
+template <typename T>
+__device__ __forceinline__ float element_again_of(const uint4& pack, int i) {
+  const unsigned words[4] = {pack.x, pack.y, pack.z, pack.w};
+  unsigned bits = words[i / 2];
+  if constexpr (sizeof(T) == 4) return __uint_as_float(words[i]);
+  else if constexpr (cuda::std::is_same_v<T, __half>) {
+    asm("prmt.b32 %0, %1, 0, 0x1032;" : "=r"(bits) : "r"(bits));  // halves exchanged
+    return __half2float(__ushort_as_half(static_cast<unsigned short>(i % 2 == 0 ? bits >> 16 : bits)));
+  } else {
+    if (i % 2 == 0) asm("prmt.b32 %0, %1, 0, 0x1044;" : "=r"(bits) : "r"(bits));
+    else asm("prmt.b32 %0, %1, 0, 0x3244;" : "=r"(bits) : "r"(bits));
+    return __uint_as_float(bits);
+  }
 }
 
 // What a maximum and a sum of powers do not see.
@@ -162,6 +186,63 @@ __device__ __forceinline__ void store_pack(T* row, int column, int columns, bool
   } else {
     store_once<Hint>(row + column, pack_of<T>(values));
   }
+}
+
+// A pack with -inf in place of its first elements, or of its last: none where the count is not positive, all from PER_PACK on.
+template <typename T>
+__device__ __forceinline__ uint4 without_first(const uint4& pack, int count) {
+  const unsigned fill = nothing<T>().x;
+  const auto word = [=](unsigned own, int at) {
+    const unsigned keep = __funnelshift_lc(0u, ~0u, max(count * (8 * static_cast<int>(sizeof(T))) - 32 * at, 0));
+    return (own & keep) | (fill & ~keep);
+  };
+  return make_uint4(word(pack.x, 0), word(pack.y, 1), word(pack.z, 2), word(pack.w, 3));
+}
+
+template <typename T>
+__device__ __forceinline__ uint4 without_last(const uint4& pack, int count) {
+  const unsigned fill = nothing<T>().x;
+  const auto word = [=](unsigned own, int at) {
+    const unsigned keep = __funnelshift_rc(~0u, 0u, max(count * (8 * static_cast<int>(sizeof(T))) - 32 * (3 - at), 0));
+    return (own & keep) | (fill & ~keep);
+  };
+  return make_uint4(word(pack.x, 0), word(pack.y, 1), word(pack.z, 2), word(pack.w, 3));
+}
+
+__device__ __forceinline__ unsigned word_of_pack(const uint4& pack, int i) {
+  const unsigned lower = i % 2 == 0 ? pack.x : pack.y, upper = i % 2 == 0 ? pack.z : pack.w;
+  return i / 2 == 0 ? lower : upper;
+}
+
+// Stores the last `count` elements of a pack, 1 to PER_PACK - 1, into their places: a store for each power of two in it.
+template <typename T>
+__device__ __forceinline__ void store_last(T* place, const uint4& pack, int count) {
+  unsigned* words = reinterpret_cast<unsigned*>(place);
+  const int bytes = count * static_cast<int>(sizeof(T));
+  if (sizeof(T) == 2 && (bytes & 2) != 0)
+    reinterpret_cast<unsigned short*>(place)[PER_PACK<T> - count] =
+        static_cast<unsigned short>(word_of_pack(pack, 3 - count / 2) >> 16);
+  if ((bytes & 4) != 0) words[(bytes & 8) != 0 ? 1 : 3] = (bytes & 8) != 0 ? pack.y : pack.w;
+  if ((bytes & 8) != 0) reinterpret_cast<uint2*>(words)[1] = make_uint2(pack.z, pack.w);
+}
+
+// And its first ones.
+template <typename T>
+__device__ __forceinline__ void store_first(T* place, const uint4& pack, int count) {
+  unsigned* words = reinterpret_cast<unsigned*>(place);
+  const int bytes = count * static_cast<int>(sizeof(T));
+  if ((bytes & 8) != 0) reinterpret_cast<uint2*>(words)[0] = make_uint2(pack.x, pack.y);
+  if ((bytes & 4) != 0) words[(bytes & 8) != 0 ? 2 : 0] = (bytes & 8) != 0 ? pack.z : pack.x;
+  if (sizeof(T) == 2 && (bytes & 2) != 0)
+    reinterpret_cast<unsigned short*>(place)[count - 1] = static_cast<unsigned short>(word_of_pack(pack, count / 2));
+}
+
+// And one at a time those that lie in a row of `columns`, of a pack that begins with element `column`.
+template <typename T>
+__device__ __forceinline__ void store_elements(T* place, int column, int columns, const uint4& pack) {
+#pragma unroll
+  for (int i = 0; i < PER_PACK<T>; ++i)
+    if (column + i >= 0 && column + i < columns) place[i] = from_float<T>(element_of<T>(pack, i));
 }
 
 // 16 bytes into shared memory, in flight until they are waited for; both places at multiples of 16 bytes.

@@ -1,20 +1,38 @@
 // What softmax and log-softmax of a row make of an element, its row's maximum and its row's sum of powers.
 //   Form    Softmax: exp(x - max) / sum;  LogSoftmax: x - max - log(sum)
-// A row of -inf, or with +inf or NaN, gives NaN throughout. A sum is at least 1 where it is not NaN, so its reciprocal is normal.
+// A row of -inf, or with +inf or NaN, gives NaN throughout. A sum is at least 0.99 where it is not NaN, and finite.
 #pragma once
 #include "common/exponential.cuh"
 #include "common/reduce.cuh"
 
+// 1 / sum, of a finite normal one that is not near the ends of float's range, where a division's branches are not needed.
+// Of float32 within an ulp; the half types' rounding hides the hardware's error.
+template <typename T>
+__device__ __forceinline__ float reciprocal_of(float sum) {
+  float result;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(sum));
+  if constexpr (sizeof(T) == 4) result = fmaf(result, fmaf(-sum, result, 1.0f), result);
+  return result;
+}
+
 struct Softmax {
   static constexpr bool KEEPS_POWERS = true;  // the result is made of the power, not of the element
-  // What `finish` needs of a row once it is summed.
+  // What `finish` needs of a row once its powers are summed; `correction` as in Powers.
   static __device__ __forceinline__ float scale_of(float sum) { return 1.0f / sum; }
+  template <typename T>
+  static __device__ __forceinline__ float scale_of(float sum, float) {
+    return reciprocal_of<T>(sum);
+  }
   static __device__ __forceinline__ float finish(float power, float, float scale) { return power * scale; }
 };
 
 struct LogSoftmax {
   static constexpr bool KEEPS_POWERS = false;
   static __device__ __forceinline__ float scale_of(float sum) { return logf(sum); }
+  template <typename T>
+  static __device__ __forceinline__ float scale_of(float sum, float correction) {
+    return sizeof(T) == 4 ? logf(sum) : __logf(sum * correction);
+  }
   static __device__ __forceinline__ float finish(float value, float max, float scale) { return value - max - scale; }
 };
 

@@ -1,96 +1,114 @@
-// Softmax or log-softmax of short rows of any length: a warp brings a span of whole rows into shared memory by packs of
-// 16 bytes, its lanes work on the rows there, and it stores the span by packs. Each element is read once, written once.
-//   x, y       T [rows, columns], row-major, beginning anywhere; must not overlap
-//   lanes      of a row, a power of two to 32; PerLane: elements of each at most
-//   tile_rows  rows of a span
-//   launch     block any number of whole warps, grid ceil(rows / (tile_rows * warps)); of dynamic shared memory
-//              warp_packs packs a warp, which must hold tile_rows rows that begin within the first
+// Softmax or log-softmax of short rows, whole ones in a thread: a warp brings a span of rows into shared memory by packs of
+// 16 bytes, each thread works on its own there, and the warp stores the span by packs. Each element is read once, written
+// once. No element is masked, for where a row begins in its thread's words is known to the compiler.
+//   x, y       T [rows, Columns], row-major, beginning anywhere (by packs where at multiples of 16 bytes, else by elements);
+//              must not overlap
+//   Group      rows of a thread: as many as are an odd number of packs, or of 8 or 4 bytes, so that 32 threads' words lie in
+//              32 banks
+//   launch     block Block, any number of whole warps; grid ceil(rows / (Block * Group))
 #pragma once
 #include "common/row_packs.cuh"
 #include "common/row_softmax.cuh"
 
-template <typename Op>
-__device__ __forceinline__ float lanes_all_reduce(float value, int lanes) {
-  for (int offset = lanes / 2; offset > 0; offset /= 2) value = Op::apply(value, __shfl_xor_sync(ALL_LANES, value, offset));
-  return value;
+// A thread's bytes between shared memory and registers, by the widest access that divides them.
+template <int Bytes>
+using Unit = cuda::std::conditional_t<Bytes % 16 == 0, uint4, cuda::std::conditional_t<Bytes % 8 == 0, uint2, unsigned>>;
+
+template <int Bytes>
+__device__ __forceinline__ void copy_units(void* to, const void* from) {
+#pragma unroll
+  for (int i = 0; i < Bytes / static_cast<int>(sizeof(Unit<Bytes>)); ++i)
+    static_cast<Unit<Bytes>*>(to)[i] = static_cast<const Unit<Bytes>*>(from)[i];
 }
 
-// A span of elements between global and shared memory, in the order of x.
-template <typename T>
-__device__ __forceinline__ void bring_span(uint4* tile, const T* begin, int elements, int shift, Matrix<T> matrix) {
-  const int packs = (shift + elements + PER_PACK<T> - 1) / PER_PACK<T>;
-  for (int k = threadIdx.x % WARP_SIZE; k < packs; k += WARP_SIZE) {
-    const int first = k * PER_PACK<T> - shift;
-    if (matrix.holds(begin + first)) copy_ahead(tile + k, begin + first);
-    else tile[k] = load_part(begin, first, elements);  // it reaches beyond x
+// Results of Group rows in place of their elements.
+template <typename Form, int Columns, int Group, bool Fast, typename T>
+__device__ __forceinline__ void rows_in_words(unsigned* words) {
+  float lower = 0.0f;  // the result that waits for its neighbour in the upper half of its word
+#pragma unroll
+  for (int row = 0; row < Group; ++row) {
+    const int first = row * Columns;
+    float max = element_at<T>(words, first);
+    if constexpr (sizeof(T) == 4) {
+#pragma unroll
+      for (int column = 1; column < Columns; ++column) max = fmaxf(max, element_at<T>(words, first + column));
+    } else {
+      const int begin = (first + 1) / 2, end = (first + Columns) / 2;  // words that are the row's alone
+      if (end > begin) {
+        Peak<T> peak = words[begin];
+#pragma unroll
+        for (int word = begin + 1; word < end; ++word) peak = larger<T>(peak, words[word]);
+        max = first % 2 != 0 ? fmaxf(max, largest_of<T>(peak)) : largest_of<T>(peak);
+      }
+      if ((first + Columns) % 2 != 0) max = fmaxf(max, element_at<T>(words, first + Columns - 1));
+    }
+    const Powers<Fast, T> powers(max);
+    constexpr int Sums = Columns < 8 ? 1 : 4;  // that do not wait for one another
+    float kept[Columns], sums[Sums];
+#pragma unroll
+    for (int column = 0; column < Columns; ++column) {
+      const float value = element_at<T>(words, first + column);
+      const float power = powers.of(value);
+      kept[column] = Form::KEEPS_POWERS ? power : value;
+      sums[column % Sums] = column < Sums ? power : sums[column % Sums] + power;
+    }
+    const float sum = Sums == 1 ? sums[0] : (sums[0] + sums[1 % Sums]) + (sums[2 % Sums] + sums[3 % Sums]);
+    const float scale = Form::template scale_of<T>(sum, powers.correction(max));
+#pragma unroll
+    for (int column = 0; column < Columns; ++column) {
+      const int at = first + column;
+      const float result = Form::finish(kept[column], max, scale);
+      if constexpr (sizeof(T) == 4) words[at] = __float_as_uint(result);
+      else if (at % 2 == 0) lower = result;
+      else words[at / 2] = word_of<T>(lower, result);
+    }
   }
 }
 
-template <int Hint, typename T>
-__device__ __forceinline__ void store_span(const uint4* tile, T* begin, int elements, int shift) {
-  const int lane = threadIdx.x % WARP_SIZE;
-  const T* staged = reinterpret_cast<const T*>(tile) + shift;
-  if (shift_of(begin) != shift) {  // packs of x and y do not lie alike
-    for (int i = lane; i < elements; i += WARP_SIZE) begin[i] = staged[i];
+template <typename Form, int Columns, int Group, int Block, int Hint, bool Fast, typename T>
+__device__ __forceinline__ void staged_rows(const T* __restrict__ x, T* __restrict__ y, long long rows) {
+  constexpr int Bytes = Columns * Group * static_cast<int>(sizeof(T));  // of a thread
+  constexpr int WarpRows = WARP_SIZE * Group, Elements = WarpRows * Columns;
+  constexpr int Packs = Bytes * WARP_SIZE / static_cast<int>(sizeof(uint4));  // of a warp
+  static_assert(Bytes % sizeof(unsigned) == 0, "GROUP rows of COLUMNS must be whole words");
+  __shared__ uint4 tiles[Block / WARP_SIZE * Packs];
+  const int lane = threadIdx.x % WARP_SIZE, warp = threadIdx.x / WARP_SIZE;
+  const long long first_row = (static_cast<long long>(blockIdx.x) * (Block / WARP_SIZE) + warp) * WarpRows;
+  if (first_row >= rows) return;  // whole warps leave, and none waits for them
+  const T* x_rows = x + first_row * Columns;
+  T* y_rows = y + first_row * Columns;
+  const bool full = rows - first_row >= WarpRows;
+  const bool x_packed = full && shift_of(x_rows) == 0, y_packed = full && shift_of(y_rows) == 0;
+  unsigned words[Bytes / sizeof(unsigned)];
+
+  if (Packs == WARP_SIZE && x_packed && y_packed) {  // a pack of each thread needs no other order
+    const uint4 pack = load_once<Hint>(x_rows + lane * PER_PACK<T>);
+    words[0] = pack.x, words[1] = pack.y, words[2] = pack.z, words[3] = pack.w;
+    rows_in_words<Form, Columns, Group, Fast, T>(words);
+    store_once<Hint>(y_rows + lane * PER_PACK<T>, make_uint4(words[0], words[1], words[2], words[3]));
     return;
   }
-  const int packs = (shift + elements + PER_PACK<T> - 1) / PER_PACK<T>;
-  for (int k = lane; k < packs; k += WARP_SIZE) {
-    const int first = k * PER_PACK<T> - shift;
-    if (first >= 0 && first + PER_PACK<T> <= elements) {
-      store_once<Hint>(begin + first, tile[k]);
-    } else {  // the neighbouring span stores the rest
-      for (int i = max(first, 0); i < min(first + PER_PACK<T>, elements); ++i) begin[i] = staged[i];
-    }
-  }
-}
 
-template <typename Form, int PerLane, int Hint, bool Fast, typename T>
-__device__ __forceinline__ void staged_rows(const T* __restrict__ x, T* __restrict__ y, long long rows, int columns,
-                                            int lanes, int tile_rows, int warp_packs) {
-  extern __shared__ uint4 slots[];
-  const int lane = threadIdx.x % WARP_SIZE, warp = threadIdx.x / WARP_SIZE;
-  uint4* tile = slots + warp * warp_packs;
-  const long long first_row = (static_cast<long long>(blockIdx.x) * (blockDim.x / WARP_SIZE) + warp) * tile_rows;
-  if (first_row >= rows) return;  // whole warps leave, and none waits for them
-  const int own_rows = static_cast<int>(min(static_cast<long long>(tile_rows), rows - first_row));
-  const T* x_rows = x + first_row * columns;
-  const int shift = shift_of(x_rows);
-  bring_span(tile, x_rows, own_rows * columns, shift, Matrix<T>{x, x + rows * columns});
-  await_copies();
+  const int own_elements = full ? Elements : static_cast<int>(rows - first_row) * Columns;
+  uint4* tile = tiles + warp * Packs;
+  T* staged = reinterpret_cast<T*>(tile);
+  if (x_packed) {
+#pragma unroll
+    for (int k = lane; k < Packs; k += WARP_SIZE) copy_ahead(tile + k, x_rows + k * PER_PACK<T>);
+    await_copies();
+  } else {
+    for (int i = lane; i < Elements; i += WARP_SIZE) staged[i] = i < own_elements ? x_rows[i] : from_float<T>(0.0f);
+  }
   __syncwarp();  // every lane's packs are there
-
-  T* staged = reinterpret_cast<T*>(tile) + shift;
-  const int own = lane & (lanes - 1);  // ranges [0, lanes)
-  for (int first = 0; first < own_rows; first += WARP_SIZE / lanes) {
-    const int row = first + lane / lanes;
-    const int own_columns = row < own_rows ? columns : 0;  // a row that does not exist is needed by the shuffles only
-    T* elements = staged + min(row, own_rows - 1) * columns;
-    float values[PerLane];
-    float max = MaxOp::identity();
-#pragma unroll
-    for (int i = 0; i < PerLane; ++i) {
-      const int column = own + i * lanes;
-      const float value = to_float(elements[min(column, columns - 1)]);  // no branch: lanes beyond the end would go their
-      values[i] = column < own_columns ? value : -CUDART_INF_F;           // own way through all that follows
-      max = MaxOp::apply(max, values[i]);
-    }
-    __syncwarp();  // who has no row has read another's, which may be written from here on
-    max = lanes_all_reduce<MaxOp>(max, lanes);
-    float sum = 0.0f;
-#pragma unroll
-    for (int i = 0; i < PerLane; ++i) {
-      const float power = power_of<Fast, T>(values[i] - max);
-      sum += power;
-      if constexpr (Form::KEEPS_POWERS) values[i] = power;
-    }
-    const float scale = Form::scale_of(lanes_all_reduce<SumOp>(sum, lanes));
-#pragma unroll
-    for (int i = 0; i < PerLane; ++i) {
-      const int column = own + i * lanes;
-      if (column < own_columns) elements[column] = from_float<T>(Form::finish(values[i], max, scale));
-    }
-  }
+  char* own = reinterpret_cast<char*>(tile) + lane * Bytes;
+  copy_units<Bytes>(words, own);
+  rows_in_words<Form, Columns, Group, Fast, T>(words);
+  copy_units<Bytes>(own, words);
   __syncwarp();  // every row is done
-  store_span<Hint>(tile, y + first_row * columns, own_rows * columns, shift);
+  if (y_packed) {
+#pragma unroll
+    for (int k = lane; k < Packs; k += WARP_SIZE) store_once<Hint>(y_rows + k * PER_PACK<T>, tile[k]);
+  } else {
+    for (int i = lane; i < own_elements; i += WARP_SIZE) y_rows[i] = staged[i];
+  }
 }

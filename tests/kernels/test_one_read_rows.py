@@ -31,12 +31,15 @@ def forced(operation, choice):
     [
         (16, 4, Held, 2, 1, 1),
         (16, 2, Held, 2, 1, 1),
-        (17, 4, Staged, 2, 0, 0),
-        (1, 4, Staged, 1, 0, 0),  # less than a pack
+        (17, 4, Staged, 0, 0, 0),
+        (1, 4, Staged, 0, 0, 0),  # less than a pack
+        (65, 4, Held, 8, 1, 1),  # too long for a thread
         (48, 4, Held, 16, 1, 1),
-        (512, 4, Held, 32, 1, 1),
-        (513, 4, Held, 32, 2, 1),
-        (4096, 4, Held, 32, 4, 1),
+        (72, 4, Held, 8, 1, 1),  # 16 lanes would have nearly half their packs idle
+        (257, 2, Held, 8, 1, 1),
+        (512, 4, Held, 32, 2, 1),
+        (512, 2, Held, 32, 1, 1),
+        (4096, 4, Held, 32, 8, 1),
         (8192, 4, Held, 32, 8, 1),
         (8196, 4, Held, 32, 8, 4),
         (16384, 4, Held, 32, 8, 4),
@@ -53,8 +56,6 @@ def test_rows_get_the_least_that_holds_them(h200, columns, itemsize, technique, 
     assert isinstance(choice, technique)
     if isinstance(choice, Held):
         assert (choice.lanes, choice.warps, choice.blocks) == (lanes, warps, blocks)
-    if isinstance(choice, Staged):
-        assert choice.lanes == lanes
 
 
 @pytest.mark.parametrize("itemsize", [2, 4])
@@ -64,15 +65,23 @@ def test_what_is_chosen_holds_the_row_and_fits_the_device(h200, itemsize):
         for device in (h200, a100):
             choice = row_choices.choose(5000, columns, itemsize, True, device)
             masked = columns * itemsize % 16 != 0
+            packs = -(-(columns * itemsize + masked * (16 - itemsize)) // 16)  # from a pack's last element on
             if isinstance(choice, Held):
-                assert choice.capacity >= -(-columns * itemsize // 16) + masked, columns
+                assert choice.capacity >= packs, columns
                 assert choice.masked == masked
                 assert choice.blocks == 1 or device is h200
                 assert choice.block * choice.shared_packs * 16 <= device.shared_per_block_optin - 2048
                 assert choice.resident * choice.block <= 2048
+                if choice.warps == 1:  # every lane's last but one pack exists, wherever the row begins
+                    assert choice.lanes * (choice.packs - 1) <= -(-columns * itemsize // 16), columns
+                    assert not choice.masked or columns * itemsize > 16
             if isinstance(choice, Staged):
-                assert choice.lanes * choice.per_lane >= columns
-                assert choice.lanes <= 32
+                thread_bytes = choice.group * columns * itemsize
+                assert choice.columns == columns
+                assert thread_bytes % 4 == 0, "whole words"
+                assert thread_bytes * choice.block <= 48 * 1024, "static shared memory"
+                unit = next(width for width in (16, 8, 4) if thread_bytes % width == 0)
+                assert thread_bytes // unit % 2 == 1, f"{columns} columns: threads' words lie in the same banks"
 
 
 def test_few_long_rows_are_split_over_the_gpu(h200):
@@ -92,9 +101,14 @@ def test_what_softmax_refuses(h200):
 RUNS = [
     ("softmax", (37, 16), "float32", None),  # two rows a thread
     ("log_softmax", (9, 128), "bfloat16", None),
-    ("softmax", (67, 1), "float16", None),  # staged
-    ("log_softmax", (100, 33), "bfloat16", None),
+    ("softmax", (9, 72), "bfloat16", None),  # of whose lanes some have a pack less
+    ("softmax", (300, 1), "float16", None),  # staged: all of a thread's in its pack
+    ("log_softmax", (300, 6), "bfloat16", None),  # by packs, where a warp's rows are all there
+    ("log_softmax", (100, 33), "bfloat16", None),  # by words
+    ("softmax", (100, 17), "float32", None),
     ("softmax", (7, 301), "float32", None),  # masked, in a warp
+    ("log_softmax", (5, 257), "float16", None),
+    ("softmax", (5, 135), "bfloat16", None),  # as many packs as lanes hold, or one less
     ("softmax", (3, 1025), "float32", None),  # and in several
     ("softmax", (1, 20003), "float16", None),  # split
     ("log_softmax", (1, 20003), "float16", None),

@@ -1,0 +1,24 @@
+// Rows element by element, a warp each, read twice: for arrays that do not begin where a launch supposes.
+#pragma once
+#include "common/row_softmax.cuh"
+
+template <typename Form, bool Fast, typename T>
+__device__ __noinline__ void rows_by_elements(const T* x, T* y, long long rows, int columns) {
+  const int lane = threadIdx.x % WARP_SIZE;
+  const int warps = blockDim.x / WARP_SIZE;
+  for (long long row = static_cast<long long>(blockIdx.x) * warps + threadIdx.x / WARP_SIZE; row < rows;
+       row += static_cast<long long>(gridDim.x) * warps) {
+    const T* x_row = x + row * columns;
+    float own_max = MaxOp::identity();
+    for (int column = lane; column < columns; column += WARP_SIZE) own_max = MaxOp::apply(own_max, to_float(x_row[column]));
+    const float max = warp_all_reduce<MaxOp>(own_max);
+    const Powers<Fast, T> powers(max);
+    float own_sum = 0.0f;
+    for (int column = lane; column < columns; column += WARP_SIZE) own_sum += powers.of(to_float(x_row[column]));
+    const float scale = Form::template scale_of<T>(warp_all_reduce<SumOp>(own_sum), powers.correction(max));
+    for (int column = lane; column < columns; column += WARP_SIZE) {
+      const float value = to_float(x_row[column]);
+      y[row * columns + column] = from_float<T>(Form::finish(Form::KEEPS_POWERS ? powers.of(value) : value, max, scale));
+    }
+  }
+}

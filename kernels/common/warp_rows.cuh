@@ -1,0 +1,119 @@
+// Softmax or log-softmax of rows that lanes of a warp hold between load and store: each element read once, written once.
+//   x, y       T [rows, columns], row-major; must not overlap
+//   Lanes      neighbouring lanes of a row, a power of two to 32
+//   Packs      of 16 bytes of a row in a lane's registers
+//   Rows       rows that a lane works on at once
+//   Masked     rows begin anywhere, and are longer than a pack; else at multiples of 16 bytes
+//   needs      Lanes * Packs packs hold a row, and Lanes * (Packs - 1) do not, wherever it begins
+//   launch     block Block, any number of whole warps; grid ceil(rows / (Block / Lanes * Rows))
+#pragma once
+#include "common/row_packs.cuh"
+#include "common/row_softmax.cuh"
+#include "common/rows_by_elements.cuh"
+
+template <typename Form, int Lanes, int Packs, int Rows, int Block, int Hint, bool Fast, bool Masked, typename T>
+__device__ __forceinline__ void warp_rows(const T* __restrict__ x, T* __restrict__ y, long long rows, int columns) {
+  static_assert(Lanes >= 1 && Lanes <= 32 && (Lanes & (Lanes - 1)) == 0, "LANES must be a power of two to 32");
+  constexpr int N = PER_PACK<T>, Groups = Block / Lanes;  // rows of a block at a time
+  constexpr bool Keeps = Form::KEEPS_POWERS;               // in place of the elements
+  const auto begin = reinterpret_cast<unsigned long long>(x), target = reinterpret_cast<unsigned long long>(y);
+  if (!Masked && (begin | target) % sizeof(uint4) != 0) return rows_by_elements<Form, Fast>(x, y, rows, columns);
+  const bool packed = (begin ^ target) % sizeof(uint4) == 0;  // packs of x and y lie alike
+  const int own = threadIdx.x % Lanes;
+  const long long first_row = static_cast<long long>(blockIdx.x) * (Groups * Rows) + threadIdx.x / Lanes;
+  const Matrix<T> matrix{x, x + rows * columns};
+
+  // load: all packs are under way before the first is used
+  uint4 held[Rows][Packs];
+  int column[Rows];  // of a lane's first pack
+#pragma unroll
+  for (int r = 0; r < Rows; ++r) {
+    const long long row = min(first_row + r * Groups, rows - 1);  // one that does not exist is read, not stored
+    const T* x_row = x + row * columns;
+    column[r] = own * N - (Masked ? shift_of(x_row) : 0);
+    const T* x_lane = x_row + column[r];
+    if (!Masked || (row > 0 && row < rows - 1)) {  // every pack that the row reaches into is within the matrix
+#pragma unroll
+      for (int k = 0; k < Packs; ++k) {
+        const bool any = k < Packs - 1 || column[r] + k * (Lanes * N) < columns;
+        held[r][k] = any ? load_once<Hint>(x_lane + k * (Lanes * N)) : nothing<T>();
+      }
+    } else {
+#pragma unroll
+      for (int k = 0; k < Packs; ++k) {
+        const bool whole = matrix.holds(x_lane + k * (Lanes * N));
+        const int at = column[r] + k * (Lanes * N);
+        held[r][k] = whole ? load_once<Hint>(x_lane + k * (Lanes * N)) : load_part(x_row, at, columns);
+      }
+    }
+  }
+
+  // reduce
+  float max[Rows], sum[Rows];
+#pragma unroll
+  for (int r = 0; r < Rows; ++r) {
+    if constexpr (Masked) {
+      held[r][0] = without_first<T>(held[r][0], -column[r]);
+#pragma unroll
+      for (int k = Packs > 1 ? Packs - 2 : 0; k < Packs; ++k)
+        held[r][k] = without_last<T>(held[r][k], column[r] + (k * Lanes + 1) * N - columns);
+    }
+    Peak<T> peak = peak_of<T>(held[r][0]);
+#pragma unroll
+    for (int k = 1; k < Packs; ++k) peak = larger<T>(peak, peak_of<T>(held[r][k]));
+    max[r] = largest_of<T>(peak);
+  }
+#pragma unroll
+  for (int r = 0; r < Rows; ++r) max[r] = warp_all_reduce<MaxOp, Lanes>(max[r]);
+  float kept[Rows][Packs][Keeps ? N : 1], scale[Rows];
+#pragma unroll
+  for (int r = 0; r < Rows; ++r) {
+    const Powers<Fast, T> powers(max[r]);
+#pragma unroll
+    for (int k = 0; k < Packs; ++k) {
+      float pack_sum;  // first by packs: they do not wait for one another
+#pragma unroll
+      for (int i = 0; i < N; ++i) {
+        const float power = powers.of(element_of<T>(held[r][k], i));
+        if constexpr (Keeps) kept[r][k][i] = power;
+        pack_sum = i == 0 ? power : pack_sum + power;
+      }
+      sum[r] = k == 0 ? pack_sum : sum[r] + pack_sum;
+    }
+  }
+#pragma unroll
+  for (int r = 0; r < Rows; ++r) sum[r] = warp_all_reduce<SumOp, Lanes>(sum[r]);
+#pragma unroll
+  for (int r = 0; r < Rows; ++r) scale[r] = Form::template scale_of<T>(sum[r], Powers<Fast, T>(max[r]).correction(max[r]));
+
+  // compute and store
+#pragma unroll
+  for (int r = 0; r < Rows; ++r) {
+    const long long row = first_row + r * Groups;
+    if (row >= rows) continue;
+#pragma unroll
+    for (int k = 0; k < Packs; ++k) {
+      float results[N];
+#pragma unroll
+      for (int i = 0; i < N; ++i)
+        results[i] = Form::finish(Keeps ? kept[r][k][Keeps ? i : 0] : element_again_of<T>(held[r][k], i), max[r], scale[r]);
+      held[r][k] = pack_of<T>(results);
+    }
+    T* y_lane = y + row * columns + column[r];
+    if (Masked && !packed) {
+#pragma unroll
+      for (int k = 0; k < Packs; ++k)
+        store_elements(y_lane + k * (Lanes * N), column[r] + k * (Lanes * N), columns, held[r][k]);
+      continue;
+    }
+#pragma unroll
+    for (int k = 0; k < Packs; ++k) {
+      const int at = column[r] + k * (Lanes * N);
+      T* place = y_lane + k * (Lanes * N);
+      if (k == Packs - 1 && at >= columns) continue;
+      if (Masked && k == 0 && at < 0) store_last(place, held[r][k], N + at);
+      else if (Masked && k >= Packs - 2 && at + N > columns) store_first(place, held[r][k], columns - at);
+      else store_once<Hint>(place, held[r][k]);
+    }
+  }
+}
