@@ -35,7 +35,7 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(32) k(con
   asm volatile("barrier.cluster.arrive;\n\tbarrier.cluster.wait;");
 }
 """
-# A bulk copy that an mbarrier counts, and one back.
+# A bulk copy that an mbarrier counts, and one back; an addition in another block, which it counts too.
 BULK = r"""
 extern "C" __global__ void __cluster_dims__(2, 1, 1) k(const float* x, float* y) {
   __shared__ alignas(128) float mine[128];
@@ -53,7 +53,7 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) k(const float* x, float* y)
   asm volatile("{\n.reg .pred p;\nwaiting:\n"
                "mbarrier.try_wait.parity.shared::cta.b64 p, [%0], 0;\n@!p bra waiting;\n}" :: "r"(barrier));
   asm volatile("mapa.shared::cluster.u32 %0, %1, 1;" : "=r"(remote) : "r"(own));
-  asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%0], %1, [%2];"
+  asm volatile("red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [%0], %1, [%2];"
                :: "r"(remote), "r"(1), "r"(barrier));
   asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], 512;" :: "l"(y), "r"(own) : "memory");
   asm volatile("cp.async.bulk.commit_group;\ncp.async.bulk.wait_group.read 0;");
@@ -118,5 +118,5 @@ def test_what_the_simulator_does_not_know_is_named_in_its_own_row(
     code, out, err = command("check", tmp_path / "clusters.yaml", "--device", "simulated:h200", "--kernels", folder)
     assert code == 1, err
     text = "".join(out.split())  # a narrow terminal breaks lines within words
-    assert "notsupported:'mbarrier.init.shared::cta.b64" in text
+    assert "notsupported:.async:'red.async.relaxed" in text
     assert "2right,1wrongorfailed" in text, "the copy, and the one whose blocks write into each other"

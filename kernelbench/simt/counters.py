@@ -38,6 +38,8 @@ COPIES = {
     "shared_copy_wavefronts": "wavefronts",
     "shared_copy_ideal_wavefronts": "ideal_wavefronts",
 }
+# A bulk copy to global memory: what it reads of shared memory is no load.
+BULK_STORES = {name.replace("_load_", "_store_"): field for name, field in COPIES.items()}
 FAMILIES = {"ld": LOADS, "ldu": LOADS, "st": STORES, "atom": ATOMICS, "red": ATOMICS, "cp": COPIES}
 
 
@@ -78,6 +80,8 @@ def instruction_counters(one: ir.Instruction, row: Any) -> Counters:
     name = one.opcode[0]
     # Constant memory has a cache of its own and is no traffic of global memory.
     family = {} if "const" in one.opcode else FAMILIES.get(name, {})
+    if one.opcode[:4] == ("cp", "async", "bulk", "global"):
+        family = BULK_STORES
     values = {field: int(row[source]) for field, source in family.items()}
     values["warp_instructions"], values["thread_instructions"] = int(row["warps"]), int(row["threads"])
     if name in ("bar", "barrier") and "warp" not in one.opcode:

@@ -30,9 +30,14 @@ KINDS = (
     "assertion",
     "invalid_operand",
     "unwritten_window",
+    "no_mbarrier",
+    "mbarrier_count",
+    "mbarrier_elsewhere",
+    "mbarrier_deadlock",
+    "bulk_size",
 )
 # Without one of these a launch ran to its end.
-ENDING = frozenset(("endless", "deadlock"))
+ENDING = frozenset(("endless", "deadlock", "mbarrier_deadlock"))
 SHARED_WINDOW, LOCAL_WINDOW, PARAMETER_WINDOW, WINDOW_SHIFT = 0x50, 0x60, 0x70, 56  # of machine.hpp
 RANK_SHIFT, RANKS = 32, 1 << 24  # of a block in its cluster, in an address of the shared window
 
@@ -45,12 +50,19 @@ TEXTS = {
     "divergent_barrier": "a barrier that only some of the warp's threads reach",
     "inactive_lane": "a shuffle, vote or match names or reads a lane that does not take part",
     "endless": "the block does not end: its budget of instructions is used up",
-    "deadlock": "all that is left waits at a barrier that nobody else will reach",
+    "deadlock": "all that is left waits for what nobody else will do",
     "trapped": "trap",
     "assertion": "an assertion failed",
     "invalid_operand": "operand out of range: {number}",
     "unwritten_window": "the cluster has no block {rank}, whose shared memory is meant: {place}",
+    "no_mbarrier": "no mbarrier is there: it was not initialised, or something was written over it: {place}",
+    "mbarrier_count": "more arrivals or bytes than the mbarrier expects or can hold: {place}",
+    "mbarrier_elsewhere": "the mbarrier is in the shared memory of another block than it must be: {place}",
+    "mbarrier_deadlock": "all that is left waits, and nobody will complete the phase of this mbarrier: {missing}",
+    "bulk_size": "a bulk copy of {number} bytes, which is no multiple of 16",
 }
+BULK_UNIT = 16  # bytes
+COUNT_BITS, TRANSACTION_BITS = 20, 21  # of an mbarrier's bits, as mbarriers.cpp has them: expected, pending, bytes
 
 
 @dataclass(frozen=True)
@@ -97,13 +109,27 @@ def _where(one: ir.Instruction) -> str:
 
 def _what(kind: str, one: ir.Instruction, address: int, arena: Arena, shared_bytes: int) -> str:
     if kind in ("out_of_bounds_read", "out_of_bounds_write", "misaligned"):
-        access = f"{_verb(kind, one)} of {access_bytes(one)} bytes"
+        bulk = one.opcode[:3] == ("cp", "async", "bulk")
+        access = f"bulk {_verb(kind, one)}" if bulk else f"{_verb(kind, one)} of {access_bytes(one)} bytes"
         place = _place(address, arena, shared_bytes)
         if kind == "misaligned":
             return f"{access} at an address that is not a multiple of {access_bytes(one)}: {place}"
         return f"{access} outside every array: {place}"
+    if kind == "deadlock" and one.opcode[0] in ("bar", "barrier"):
+        return "all that is left waits at a barrier that nobody else will reach"
+    if kind == "mbarrier_deadlock":
+        return TEXTS[kind].format(missing=_missing(address))
     rank = (address >> RANK_SHIFT) % RANKS
     return TEXTS[kind].format(place=_place(address, arena, shared_bytes), number=address, rank=rank)
+
+
+def _missing(bits: int) -> str:
+    """What an mbarrier still waits for. More bytes than were expected stand there as negative."""
+    arrivals = bits >> COUNT_BITS & ((1 << COUNT_BITS) - 1)
+    outstanding = bits >> 2 * COUNT_BITS & ((1 << TRANSACTION_BITS) - 1)
+    outstanding -= (outstanding >> (TRANSACTION_BITS - 1)) << TRANSACTION_BITS
+    surplus = f"{-outstanding} bytes came that it did not expect"
+    return f"{arrivals} arrivals missing, {surplus if outstanding < 0 else f'{outstanding} bytes missing'}"
 
 
 def _verb(kind: str, one: ir.Instruction) -> str:
@@ -114,6 +140,8 @@ def _verb(kind: str, one: ir.Instruction) -> str:
 
 def access_bytes(one: ir.Instruction) -> int:
     """Bytes that a lane of a memory instruction accesses."""
+    if one.opcode[:3] == ("cp", "async", "bulk"):
+        return BULK_UNIT
     if one.opcode[:2] == ("cp", "async"):
         sizes = [operand.value for operand in one.operands[2:3] if isinstance(operand, ir.Immediate)]
         return sizes[0] if sizes else 1

@@ -14,7 +14,7 @@ import numpy as np
 from kernelbench.errors import DeviceError
 from kernelbench.simt import ir, native
 from kernelbench.simt.arena import Allocation
-from kernelbench.simt.lower.program import LANES, Kind, Program
+from kernelbench.simt.lower.program import LANES, Program
 
 LARGEST_GRID = (2**31 - 1, 65535, 65535)
 LARGEST_BLOCK = (1024, 1024, 64)
@@ -39,13 +39,11 @@ class Prepared:
 
     def __init__(self, program: Program, library: ctypes.CDLL) -> None:
         self.program = program
-        addresses = {
-            one.operation: native.operation(library, one.operation) for one in program.code if one.kind == Kind.COMPUTE
-        }
+        addresses = {one.operation: native.operation(library, one.operation) for one in program.code if one.operation}
         self._code = (native.Instruction * len(program.code))(
             *(
                 native.Instruction(
-                    addresses.get(one.operation) if one.kind == Kind.COMPUTE else None,
+                    addresses.get(one.operation),
                     *(one.d, one.a, one.b, one.c, one.e, one.f, (native.u32 * 8)(*one.x), one.immediate),
                     *(one.guard, one.negated, one.kind, one.target, one.reconverge, index),
                 )

@@ -305,7 +305,9 @@ def test_barriers(text: str, form: Form) -> None:
     assert (step.b != NONE) == (", 64" in text or ", 128" in text)
 
 
-@pytest.mark.parametrize("text", ["nanosleep.u32 20;", "cp.async.wait_group 0;", "prefetch.global.L2 [%rd1];"])
+@pytest.mark.parametrize(
+    "text", ["cp.async.bulk.wait_group.read 0;", "cp.async.wait_group 0;", "prefetch.global.L2 [%rd1];"]
+)
 def test_what_takes_no_time_and_has_no_effect(text: str) -> None:
     assert one(text).kind is Kind.NOTHING
 
@@ -337,9 +339,15 @@ def test_what_takes_no_time_and_has_no_effect(text: str) -> None:
         "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%f1, %f2}, {%r1, %r2}, {%r3}, {%f1, %f2};",
         "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, [tile];",
         "wgmma.fence.sync.aligned;",
-        "mbarrier.init.shared.b64 [tile], 1;",
-        "cp.async.bulk.commit_group;",
-        "cp.async.mbarrier.arrive.shared.b64 [tile];",
+        "cp.async.bulk.tensor.1d.shared::cluster.global.tile [tile], [%rd1, {%r1}], [tile];",
+        "cp.async.bulk.shared::cluster.global.multicast::cluster [tile], [%rd1], 16, [tile], %rs1;",
+        "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%rd1], [tile], 16;",
+        "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.inc.u32 [tile], %r1, [tile];",
+        "st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.b32 [tile], {%r1}, [tile];",
+        "st.async.shared::cluster.b32 [tile], %r1, [tile];",
+        "mbarrier.init.sideways.b64 [tile], 1;",
+        "mbarrier.arrive.expect_tx.shared.b64 %rd1, [tile];",
+        "barrier.cluster.sync;",
     ],
 )
 def test_refused_with_its_place(text: str) -> None:

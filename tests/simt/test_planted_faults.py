@@ -98,7 +98,7 @@ FAULTS = (
         "shuffle_in_a_branch", "inactive_lane", 0, 0, ("named", 0xFFFFFFFF), n=16, threads=32, count=16, always=True
     ),
     Planted("waits_for_nobody", "deadlock", 0, 0, always=True),
-    Planted("never_ends", "endless", 0, 0, threads=32, always=True),
+    Planted("never_ends", "deadlock", 0, 0, threads=32, always=True),
     Planted("asserts", "assertion", 1, 3, always=True),
     Planted("traps", "trapped", 1, 3, always=True),
 )

@@ -11,7 +11,7 @@ from dataclasses import replace
 from kernelbench.errors import PtxError
 from kernelbench.simt import ir
 from kernelbench.simt.cfg import control_flow
-from kernelbench.simt.lower import arithmetic, compare, control, convert, logic, memory, warp
+from kernelbench.simt.lower import arithmetic, asynchronous, compare, control, convert, logic, memory, warp
 from kernelbench.simt.lower.context import WORKSPACE, Context
 from kernelbench.simt.lower.program import LANES, Kind, Lowered, Patch, Program, SpecialSlot
 
@@ -21,6 +21,7 @@ Lowering = Callable[[Context, ir.Instruction], None]
 
 FAMILIES: tuple[Mapping[str, Lowering], ...] = (
     arithmetic.TABLE,
+    asynchronous.TABLE,
     compare.TABLE,
     control.TABLE,
     convert.TABLE,

@@ -3,7 +3,7 @@
 BRANCH: target, reconverge. TABLE_BRANCH: a slot of the index (u32), b its first target in the table, c how many.
 BARRIER: f the form, a slot of the barrier's number, b slot of the number of threads or NONE for all, c predicate that
 a reduction reads and e its negation, d what gets the result: a slot (count) or a predicate.
-TRAP: f 1 for a failed assertion.
+TRAP: f 1 for a failed assertion. YIELD: a load, or nothing, after which others have a turn.
 """
 
 from __future__ import annotations
@@ -27,9 +27,12 @@ class Form(IntEnum):
     REDUCE_OR = 4
     CLUSTER_ARRIVE = 5
     CLUSTER_WAIT = 6
+    MBARRIER_WAIT = 7
 
 
 REDUCTIONS = {"popc": Form.REDUCE_COUNT, "and": Form.REDUCE_AND, "or": Form.REDUCE_OR}
+CLUSTER_FORMS = {"arrive": Form.CLUSTER_ARRIVE, "wait": Form.CLUSTER_WAIT}
+CLUSTER_WORDS = {"release", "relaxed", "acquire", "aligned"}
 OPERANDS = {"sync": (1, 2), "arrive": (2,), "red": (3, 4)}
 
 
@@ -96,9 +99,17 @@ def barrier(context: Context, one: ir.Instruction) -> None:
 
 
 def cluster_barrier(context: Context, one: ir.Instruction) -> None:
+    """barrier.cluster.arrive and .wait. An arrival that orders nothing (.relaxed) is taken for one that does."""
     operands(context, 0)
-    form = Form.CLUSTER_ARRIVE if "arrive" in one.opcode else Form.CLUSTER_WAIT
-    context.emit("", kind=Kind.BARRIER, f=form)
+    name, *words = one.opcode[2:] or ("",)
+    if name not in CLUSTER_FORMS or not CLUSTER_WORDS.issuperset(words):
+        context.refuse("not supported: this form of barrier")
+    context.emit("", kind=Kind.BARRIER, f=CLUSTER_FORMS[name])
+
+
+def sleep(context: Context, one: ir.Instruction) -> None:
+    """nanosleep: the others have a turn."""
+    context.emit("", kind=Kind.YIELD)
 
 
 def _target(context: Context, operand: ir.Operand) -> int:
@@ -122,5 +133,6 @@ TABLE = {
     "bar": barrier,
     "barrier": barrier,
     "barrier.cluster": cluster_barrier,
-    **dict.fromkeys(("brkpt", "nanosleep", "pmevent", "griddepcontrol", "setmaxnreg"), nothing),
+    "nanosleep": sleep,
+    **dict.fromkeys(("brkpt", "pmevent", "griddepcontrol", "setmaxnreg"), nothing),
 }

@@ -1,12 +1,10 @@
-"""Loads, stores, atomics and asynchronous copies.
+"""Loads, stores and atomics; asynchronous ones: lower/asynchronous.py.
 
 `ld_<space>_<element>_<register bits>` and `st_..`: a address slot (NONE: the displacement alone), b its bytes,
 immediate displacement, f number of elements, x their registers (NONE: not wanted); <space> as in PTX, or generic, or
 argument: local memory for what an inlined call passes.
 `atom_<space>_<op>_<type>`: d result or NONE, a, b, immediate the address, c operand, e new value of cas, f 1 where the
 machine code counts lanes, see _counts_lanes.
-`cpasync_<bytes>`: a, b, immediate the shared address, c global address, x[0] its displacement as 32 bits,
-f slot with the number of bytes to read or NONE, x[1] predicate that asks for zeros instead or NONE, x[2] its negation.
 """
 
 from __future__ import annotations
@@ -23,6 +21,7 @@ SPACES = ("global", "shared", "local", "const", "param")
 VECTORS = {"v2": 2, "v4": 4, "v8": 8}
 # Accesses by which blocks talk to each other: seen by others in an order that matters.
 TALKING = {"volatile", "relaxed", "acquire", "release", "acq_rel", "mmio"}
+POLLING = {"volatile", "relaxed", "acquire", "mmio"}
 ATOMICS = {"add", "min", "max", "and", "or", "xor", "exch", "inc", "dec", "cas"}
 MODIFIERS = {
     *SPACES,
@@ -41,11 +40,11 @@ ALIASES = {"shared::cta": "shared", "shared::cluster": "shared", "param::entry":
 def load(context: Context, one: ir.Instruction) -> None:
     """ld, ldu."""
     element, space, count = _access(context, one)
-    target, source = _operands(context, 2)
+    target, source = operands_without_policy(context, 2)
     items = context.items(target)
     width = _register_width(context, items, element)
     slot, displacement, address_bytes, space = _address(context, source, space)
-    registers = _halves([_wanted(context, item, width) for item in items], width)
+    registers = [_wanted(context, item, width) for item in items]
     name, width = _element(element, width)
     _check_count(context, len(items), count)
     context.emit(
@@ -55,17 +54,23 @@ def load(context: Context, one: ir.Instruction) -> None:
         immediate=displacement,
         f=len(registers),
         x=registers,
+        kind=Kind.YIELD if _polls(one, space) else Kind.COMPUTE,
     )
+
+
+def _polls(one: ir.Instruction, space: str) -> bool:
+    """Whether a load may wait for what others write: it is made anew each time, and others have a turn after it."""
+    return space in ("global", "generic") and bool(POLLING & set(one.opcode))
 
 
 def store(context: Context, one: ir.Instruction) -> None:
     """st."""
     element, space, count = _access(context, one)
-    target, source = _operands(context, 2)
+    target, source = operands_without_policy(context, 2)
     items = context.items(source)
     width = _register_width(context, items, element)
     slot, displacement, address_bytes, space = _address(context, target, space)
-    registers = _halves([context.source_of(item, width) for item in items], width)
+    registers = [context.source_of(item, width) for item in items]
     name, width = _element(element, width)
     _check_count(context, len(items), count)
     context.emit(
@@ -87,7 +92,7 @@ def atomic(context: Context, one: ir.Instruction) -> None:
     if name is None:
         context.refuse("not supported: which atomic operation")
     result, returns = NONE, one.opcode[0] == "atom"
-    found = _operands(context, 2 + returns + (name == "cas"))
+    found = operands_without_policy(context, 2 + returns + (name == "cas"))
     if returns and not isinstance(found[0], ir.Discard):
         result = context.register(found[0], slot_bytes(element))
     address, *values = found[returns:]
@@ -95,7 +100,7 @@ def atomic(context: Context, one: ir.Instruction) -> None:
     slots = [context.source(value, element) for value in values]
     kind = element if name in ("min", "max") else element.replace("s", "u", 1)
     context.emit(
-        f"atom_{space}_{name}_{kind.replace('b', 'u', 1) if kind in ('b16', 'b32', 'b64') else kind}",
+        f"atom_{space}_{name}_{kind.replace('b', 'u', 1) if kind in ('b16', 'b32', 'b64', 'b128') else kind}",
         d=result,
         a=slot,
         b=address_bytes,
@@ -121,36 +126,6 @@ def _counts_lanes(context: Context, one: ir.Instruction, name: str, value: ir.Op
     return counts and all(register.name not in context.read for register in writes(one))
 
 
-def copy_async(context: Context, one: ir.Instruction) -> None:
-    """cp.async.ca/cg.shared.global [shared], [global], bytes{, bytes to read | ignore}{, cache policy}.
-
-    The copy is done at once: what a kernel reads before it waits is not noticed.
-    """
-    parts = [ALIASES.get(part, part) for part in one.opcode[3:]]
-    if parts[:2] != ["shared", "global"] or not MODIFIERS.issuperset(parts):
-        context.refuse("not supported: this form of cp.async")
-    target, origin, count, *rest = _operands(context, 3, 4)
-    shared, shared_displacement, shared_bytes = context.address(target)
-    source, displacement, source_bytes = context.address(origin)
-    if source_bytes != 8 or not isinstance(count, ir.Immediate) or not -(2**31) <= displacement < 2**31:
-        context.refuse("not supported: this form of cp.async")
-    size, ignore, negated = NONE, NONE, False
-    for limit in rest:
-        if isinstance(limit, ir.Not) or (isinstance(limit, ir.Register) and limit.type == "pred"):
-            ignore, negated = context.predicate(limit)
-        else:
-            size = context.source(limit, "u32")
-    context.emit(
-        f"cpasync_{count.value}",
-        a=shared,
-        b=shared_bytes,
-        immediate=shared_displacement,
-        c=source,
-        f=size,
-        x=(displacement & 0xFFFFFFFF, ignore, int(negated)),
-    )
-
-
 def fence(context: Context, one: ir.Instruction) -> None:
     """membar, fence."""
     context.emit("fence")
@@ -164,7 +139,7 @@ def nothing(context: Context, one: ir.Instruction) -> None:
 # ---- Parts ---------------------------------------------------------------------------------------
 
 
-def _operands(context: Context, *counts: int) -> tuple[ir.Operand, ...]:
+def operands_without_policy(context: Context, *counts: int) -> tuple[ir.Operand, ...]:
     """Those of the instruction at hand without its cache policy, as many as one of `counts`."""
     policies = int("L2::cache_hint" in context.instruction.opcode)
     found = operands(context, *(count + policies for count in counts))
@@ -215,18 +190,9 @@ def _wanted(context: Context, item: ir.Operand, width: int) -> int:
     return NONE if isinstance(item, ir.Discard) else context.register(item, width)
 
 
-def _halves(slots: list[int], width: int) -> tuple[int, ...]:
-    """Registers of 128 bits are two of 64, one after the other."""
-    if width != 16:
-        return tuple(slots)
-    return tuple(half for slot in slots for half in (slot, slot if slot == NONE else slot + 32 * 8))
-
-
 def _element(element: str, width: int) -> tuple[str, int]:
     """(how the element is read, bytes of a register): u or s and its bits; unsigned where nothing is extended."""
     size = ir.TYPE_BYTES[element]
-    if size == 16:
-        return "u64", 8
     signed = element.startswith("s") and size < width
     return f"{'s' if signed else 'u'}{8 * size}", width
 
@@ -242,11 +208,6 @@ TABLE = {
     "st": store,
     "atom": atomic,
     "red": atomic,
-    "cp.async.ca": copy_async,
-    "cp.async.cg": copy_async,
-    "cp.async.commit_group": nothing,
-    "cp.async.wait_group": nothing,
-    "cp.async.wait_all": nothing,
     "membar": fence,
     "fence": fence,
     **dict.fromkeys(("prefetch", "prefetchu", "applypriority", "discard"), nothing),

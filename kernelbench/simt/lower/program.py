@@ -22,6 +22,7 @@ class Kind(IntEnum):
     BARRIER = 4
     NOTHING = 5
     TRAP = 6
+    YIELD = 7
 
 
 @dataclass(frozen=True)

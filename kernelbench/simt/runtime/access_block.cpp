@@ -188,7 +188,7 @@ void form_addresses(const Warp& warp, const Instruction& instruction, u64* addre
 void access_shared(Warp& warp, const Instruction& instruction, u32 bytes, Purpose purpose, Access& access) {
     u64 high = 0;
     each_lane(access.lanes, [&](int lane) { high |= access.at[lane] >> RANK_SHIFT; });
-    if (!high || warp.state->worker->cluster_blocks == 1) [[likely]] {
+    if (!high || (warp.state->worker->cluster_blocks == 1 && high != 1)) [[likely]] {
         access_shared_of(warp, instruction, bytes, purpose, access, *warp.state->block);
         return;
     }

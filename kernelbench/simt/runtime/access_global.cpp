@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "access.hpp"
+#include "asynchronous.hpp"
 
 namespace simt {
 
@@ -109,6 +109,7 @@ bool access_regular(Warp& warp, u32 bytes, Purpose purpose, Access& access, Coun
     counters.sectors += ((first + span - 1) >> SECTOR_SHIFT) - (first >> SECTOR_SHIFT) + 1;
     counters.ideal_sectors += (span + 31) >> SECTOR_SHIFT;
     mark(*allocation, first, span, purpose);
+    warp.state->worker->changes += purpose != Purpose::read;
     return true;
 }
 
@@ -126,6 +127,31 @@ u32 aligned(Warp& warp, const Instruction& instruction, u32 bytes, const Access&
 
 }  // namespace
 
+u8* access_global_bytes(Warp& warp, const Instruction& instruction, u32 lane, u64 address, u32 bytes,
+                        Purpose purpose) {
+    Worker& worker = *warp.state->worker;
+    Counters& counters = worker.counters[warp.state->position];
+    const u64 sectors = bytes ? ((address + bytes - 1) >> SECTOR_SHIFT) - (address >> SECTOR_SHIFT) + 1 : 0;
+    ++counters.requests;
+    counters.sectors += sectors;
+    counters.ideal_sectors += (bytes + 31) >> SECTOR_SHIFT;
+    Allocation* allocation = locate(worker, warp.state->position, address, bytes);
+    if (!allocation) {
+        const Allocation* around = find(*worker.launch, address);
+        const bool begins = holds(around, address, 1);
+        fault(warp, instruction,
+              purpose == Purpose::read ? FaultKind::out_of_bounds_read : FaultKind::out_of_bounds_write, lane,
+              begins ? around->end : address);
+        return nullptr;
+    }
+    if (bytes) {
+        mark(*allocation, address, bytes, purpose);
+        Tracker(warp, instruction).touch(*allocation, address, bytes, lane, purpose);
+        worker.changes += purpose != Purpose::read;
+    }
+    return reinterpret_cast<u8*>(address);
+}
+
 void access_global(Warp& warp, const Instruction& instruction, u32 bytes, Purpose purpose, Access& access) {
     WarpState& state = *warp.state;
     Worker& worker = *state.worker;
@@ -136,6 +162,7 @@ void access_global(Warp& warp, const Instruction& instruction, u32 bytes, Purpos
         return;
     }
     const bool update = purpose == Purpose::update;
+    worker.changes += purpose != Purpose::read;
     counters.sectors += update ? count_atomic_sectors(access.at, access.lanes)
                                : count_sectors(access.at, access.lanes);
     counters.ideal_sectors += (u64(count_distinct(access.at, access.lanes)) * bytes + 31) >> SECTOR_SHIFT;

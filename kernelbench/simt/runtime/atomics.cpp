@@ -140,7 +140,7 @@ void compare_and_swap(Warp& warp, const Instruction& instruction, u32 lanes) {
 SIMT_INTEGER(u32) SIMT_INTEGER(s32) SIMT_INTEGER(u64) SIMT_INTEGER(s64)
 SIMT_BITS(u32) SIMT_BITS(u64)
 SIMT_ATOMIC(inc, u32, Increment) SIMT_ATOMIC(dec, u32, Decrement)
-SIMT_CAS(u16)
+SIMT_CAS(u16) SIMT_CAS(u128) SIMT_ATOMIC(exch, u128, Exchange)
 SIMT_ATOMIC(add, f32, Add) SIMT_ATOMIC(add, f64, Add)
 SIMT_ATOMIC(add, f16, Add) SIMT_ATOMIC(add, bf16, Add) SIMT_ATOMIC(add, f16x2, Add) SIMT_ATOMIC(add, bf16x2, Add)
 

@@ -1,4 +1,4 @@
-// Barriers of a block (bar, barrier.cta) and of a cluster.
+// Barriers of a block (bar, barrier.cta) and of a cluster; those that a kernel keeps in shared memory: mbarriers.cpp.
 //
 // BARRIER: f the form (BarrierForm), a register of the number, b register of the number of threads or NONE (all),
 // c predicate that a reduction reads, e 1 where it is negated, d its result: a register (count) or predicate.
@@ -20,18 +20,6 @@ void store_result(WarpState& state, const Barrier& barrier) {
     } else if (instruction.f == REDUCE_OR) {
         set_predicate(warp, instruction.d, barrier.count ? ALL : 0, state.waiting_lanes);
     }
-}
-
-void wait_at(WarpState& state, const Instruction& instruction, u32 lanes, u32 number) {
-    state.status = WarpStatus::waiting;
-    state.barrier = number;
-    state.waiting_at = &instruction;
-    state.waiting_lanes = lanes;
-}
-
-void resume(WarpState& state) {
-    state.status = WarpStatus::ready;
-    state.met = ticks(state.warp);
 }
 
 // Lets go who waits, once enough have come.
@@ -107,9 +95,26 @@ u32 number_of(WarpState& state, const Instruction& instruction, u32 lanes) {
 
 }  // namespace
 
+void wait_at(WarpState& state, const Instruction& instruction, u32 lanes, u32 barrier) {
+    state.status = WarpStatus::waiting;
+    state.barrier = barrier;
+    state.waiting_at = &instruction;
+    state.waiting_lanes = lanes;
+}
+
+void resume(WarpState& state) {
+    state.status = WarpStatus::ready;
+    state.met = ticks(state.warp);
+}
+
 void arrive(WarpState& state, const Instruction& instruction, u32 lanes) {
     Warp& warp = state.warp;
     Block& block = *state.block;
+    if (instruction.f == MBARRIER_WAIT) {
+        wait_for_mbarrier(state, instruction, lanes);
+        return;
+    }
+    ++state.worker->changes;
     if (lanes != warp.live) {
         // The part that is here goes on without waiting: what follows is wrong, but it ends.
         fault(warp, instruction, FaultKind::divergent_barrier, first_lane(lanes));
@@ -143,6 +148,7 @@ void arrive(WarpState& state, const Instruction& instruction, u32 lanes) {
 void warp_done(WarpState& state) {
     Block& block = *state.block;
     state.status = WarpStatus::done;
+    ++state.worker->changes;
     --block.running;
     for (u32 number = 0; number < BARRIERS; ++number) {
         if (block.barriers[number].arrived && !block.barriers[number].expected) {

@@ -11,6 +11,7 @@ using u8 = uint8_t;
 using u16 = uint16_t;
 using u32 = uint32_t;
 using u64 = uint64_t;
+using u128 = unsigned __int128;
 using s8 = int8_t;
 using s16 = int16_t;
 using s32 = int32_t;
@@ -42,7 +43,8 @@ struct Instruction {
     u32 source;   // index of the PTX instruction, for counters and faults
 };
 
-enum Kind : u32 { COMPUTE, BRANCH, TABLE_BRANCH, EXIT, BARRIER, NOTHING, TRAP };
+// YIELD: what polls what others change: it ends the turn of the warp, after its operation if it has one.
+enum Kind : u32 { COMPUTE, BRANCH, TABLE_BRANCH, EXIT, BARRIER, NOTHING, TRAP, YIELD };
 
 template <class T>
 inline T* lanes_of(u8* registers, u32 offset) {

@@ -1,4 +1,5 @@
 // The loop over instructions of one warp: guards, branches and the stack of paths that wait for each other.
+#include "access.hpp"
 #include "machine.hpp"
 
 namespace simt {
@@ -117,6 +118,20 @@ void trap(WarpState& state, const Instruction& instruction, u32 lanes) {
     exit_lanes(state, lanes);
 }
 
+// Whether the warp asks again what it asked last. One that only sleeps does.
+bool polls_again(WarpState& state, const Instruction& instruction, u32 lanes) {
+    if (!instruction.run || !lanes) {
+        return true;
+    }
+    u64 addresses[LANES];
+    form_addresses(state.warp, instruction, addresses);
+    const u64 address = addresses[first_lane(lanes)];
+    const bool again = state.polled_position == state.position && state.polled_address == address;
+    state.polled_position = state.position;
+    state.polled_address = address;
+    return again;
+}
+
 }  // namespace
 
 void run_warp(WarpState& state) {
@@ -168,6 +183,13 @@ void run_warp(WarpState& state) {
                     }
                 }
                 break;
+            case YIELD:
+                state.idle = polls_again(state, instruction, lanes);
+                if (lanes && instruction.run) {
+                    instruction.run(warp, instruction, lanes);
+                }
+                ++state.position;
+                return;
             default:
                 ++state.position;
         }

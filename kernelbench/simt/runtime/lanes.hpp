@@ -31,7 +31,6 @@
 namespace simt {
 
 using s128 = __int128;
-using u128 = unsigned __int128;
 
 // Lane by lane one of two: `yes` for those of `lanes`. The bits come from a table
 // because compilers vectorise that, and not a test of (lanes >> lane) & 1.

@@ -97,7 +97,9 @@ struct Launch {
 
 enum ByteState : u8 { UNTOUCHED = 0, SOUND = 1, UNSOUND = 2 };
 enum Status : u32 { FINISHED = 0, STOPPED = 1, CUT_SHORT = 2, INVALID = 3, NO_MEMORY = 4 };
-enum BarrierForm : u32 { SYNC, ARRIVE, REDUCE_COUNT, REDUCE_AND, REDUCE_OR, CLUSTER_ARRIVE, CLUSTER_WAIT };
+enum BarrierForm : u32 {
+    SYNC, ARRIVE, REDUCE_COUNT, REDUCE_AND, REDUCE_OR, CLUSTER_ARRIVE, CLUSTER_WAIT, MBARRIER_WAIT
+};
 
 enum Special : u32 {
     TID_X, TID_Y, TID_Z, NTID_X, NTID_Y, NTID_Z, CTAID_X, CTAID_Y, CTAID_Z, NCTAID_X, NCTAID_Y, NCTAID_Z,
@@ -126,11 +128,14 @@ struct WarpState {
     u32 position;
     u32 reconverge;  // where the running path meets others, or NONE
     WarpStatus status;
-    u32 barrier;                      // where it waits; CLUSTER_BARRIER for the cluster's
+    u32 barrier;                      // where it waits: a number, CLUSTER_BARRIER or MBARRIER
     const Instruction* waiting_at;    // for the result of a reduction
     u32 waiting_lanes;
     u64 cluster_phase;  // of the cluster's barrier that it last arrived for
     u64 left;        // instructions until others have a turn
+    bool idle;       // its last turn changed nothing: it polls, or waits for an mbarrier
+    u32 polled_position;  // where it polled last, and what
+    u64 polled_address;
     u64 met;         // tick of the last meeting of its lanes
     u8* local;         // 32 lanes x local_bytes
     u8* local_states;  // strict: a byte a byte of it, 1: written
@@ -139,6 +144,7 @@ struct WarpState {
 
 constexpr u32 BARRIERS = 16;
 constexpr u32 CLUSTER_BARRIER = BARRIERS;
+constexpr u32 MBARRIER = BARRIERS + 1;  // any: its address is an operand of the instruction
 
 struct Barrier {
     u32 arrived;        // warps
@@ -146,6 +152,18 @@ struct Barrier {
     u32 count;          // lanes whose predicate held
     u32 lanes;          // lanes that took part
     u64 participants;   // warps, a bit each
+};
+
+// A barrier that a kernel keeps in shared memory. What its 8 bytes hold is not for others to read: `bits` of it, so
+// that a kernel which writes over it is found out.
+struct Mbarrier {
+    u32 offset;
+    u32 phase;         // phases that are over
+    u32 expected;      // arrivals of each phase
+    u32 pending;       // of this one, those that have yet to come
+    s32 transactions;  // bytes that are yet to come
+
+    u64 bits() const;
 };
 
 struct Block {
@@ -162,6 +180,7 @@ struct Block {
     u8* shared_states;  // strict: a byte a byte, 1: written
     SharedShadow* shadow;  // strict
     Barrier barriers[BARRIERS];
+    std::vector<Mbarrier> mbarriers;
     std::vector<WarpState> warps;
 };
 
@@ -176,6 +195,7 @@ struct alignas(128) Worker {
     WarpState* running;              // whose turn it is, or was last
     u64 executed;                    // warp instructions, the whole quantum of the running warp included
     u64 blocks_run, unsound_blocks;
+    u64 changes;  // arrivals, ends of warps, writes to global memory: what those who wait can wait for
     bool stopped, cut_short;
     std::atomic<u64>* last_block;    // blocks after this one need not run: an earlier one does not end
 };
@@ -186,6 +206,13 @@ void run_warp(WarpState& state);
 // barriers.cpp
 void arrive(WarpState& state, const Instruction& instruction, u32 lanes);
 void warp_done(WarpState& state);
+void wait_at(WarpState& state, const Instruction& instruction, u32 lanes, u32 barrier);
+void resume(WarpState& state);
+
+// mbarriers.cpp
+void wait_for_mbarrier(WarpState& state, const Instruction& instruction, u32 lanes);
+void give_up_waiting(WarpState& state);  // for an mbarrier: the wait ends as if its time were over
+u64 awaited_bits(WarpState& state);      // of the mbarrier that it waits for
 
 // gang.cpp: memory of a worker's blocks, and running them together.
 void prepare_gang(Worker& worker, u32 blocks);

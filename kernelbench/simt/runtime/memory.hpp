@@ -108,4 +108,4 @@ void store(Warp& warp, const Instruction& instruction, u32 lanes) {
     make(space, s16, 16, resolve) make(space, s16, 32, resolve) make(space, s16, 64, resolve)  \
     make(space, u32, 32, resolve) make(space, u32, 64, resolve)                                \
     make(space, s32, 32, resolve) make(space, s32, 64, resolve)                                \
-    make(space, u64, 64, resolve)
+    make(space, u64, 64, resolve) make(space, u128, 128, resolve)

@@ -12,6 +12,7 @@ SharedShadow::SharedShadow(u32 bytes, u32 warps)
       bytes_(bytes),
       clocks_(size_t(warps) * warps),
       published_(size_t(warps) * warps),
+      told_(warps),
       learned_(size_t(warps) * warps),
       exchanges_(bytes / 4 + 1) {}
 
@@ -19,6 +20,7 @@ void SharedShadow::start_block() {
     base_ = latest_;
     std::fill(clocks_.begin(), clocks_.end(), base_);
     std::fill(published_.begin(), published_.end(), base_);
+    std::fill(told_.begin(), told_.end(), base_);
     std::fill(learned_.begin(), learned_.end(), base_);
     if (!exchanged_.empty()) {
         std::fill(exchanges_.begin(), exchanges_.end(), 0);
@@ -67,14 +69,28 @@ void SharedShadow::fence(u32 warp) {
     tick(warp);
 }
 
-// An atomic on a word hands on what was published before it, in both directions.
-void SharedShadow::exchange(u32 warp, u64 offset) {
+SharedShadow::Clock* SharedShadow::exchanged_at(u64 offset) {
     u32& slot = exchanges_[offset / 4];
     if (!slot) {
         exchanged_.resize(exchanged_.size() + warps_, base_);
         slot = u32(exchanged_.size() / warps_);
     }
-    Clock* word = &exchanged_[size_t(slot - 1) * warps_];
+    return &exchanged_[size_t(slot - 1) * warps_];
+}
+
+void SharedShadow::release(u32 warp, u64 offset, bool away) {
+    join(away ? told_.data() : exchanged_at(offset), clocks_of(warp));
+    tick(warp);
+}
+
+void SharedShadow::acquire(u32 warp, u64 offset) {
+    join(clocks_of(warp), exchanged_at(offset));
+    join(clocks_of(warp), told_.data());
+}
+
+// An atomic on a word hands on what was published before it, in both directions.
+void SharedShadow::exchange(u32 warp, u64 offset) {
+    Clock* word = exchanged_at(offset);
     join(&learned_[size_t(warp) * warps_], word);
     join(word, &published_[size_t(warp) * warps_]);
 }

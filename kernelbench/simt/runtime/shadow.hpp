@@ -23,6 +23,11 @@ public:
     // before it counts from here.
     void fence(u32 warp);
 
+    // A barrier in shared memory at `offset`: who arrives tells, who has waited learns. `away`: it is another block's.
+    // What comes back from there is taken to follow on all that was told.
+    void release(u32 warp, u64 offset, bool away);
+    void acquire(u32 warp, u64 offset);
+
     // Records the access of the lanes at `offsets`, `bytes` each, and reports hazards against earlier ones.
     void access(Warp& warp, const Instruction& instruction, u32 lanes, const u64* offsets, u32 bytes, Purpose purpose);
 
@@ -50,6 +55,7 @@ private:
     void record(Warp& warp, u32 lane, u64 offset, Byte& byte, Purpose purpose);
     void add_reader(Byte& byte, const Touch& now);
     void exchange(u32 warp, u64 offset);
+    Clock* exchanged_at(u64 offset);
     void join(Clock* into, const Clock* from);
     void tick(u32 warp);
 
@@ -59,6 +65,7 @@ private:
     std::vector<Byte> bytes_;
     std::vector<Clock> clocks_;     // a vector a warp
     std::vector<Clock> published_;  // a warp's clock at its last fence
+    std::vector<Clock> told_;       // to other blocks
     std::vector<Clock> learned_;    // from atomics, until its next fence
     std::vector<Clock> readers_;    // vectors of clocks of reads
     std::vector<u32> exchanges_;    // a word of shared memory -> index + 1 in exchanged_

@@ -26,6 +26,11 @@ enum class FaultKind : u32 {
     assertion,         // __assertfail
     invalid_operand,   // barrier number over 15, branch index outside its table
     unwritten_window,  // an address in the window of a shared or local memory that is not there
+    no_mbarrier,       // never initialised, invalidated, or overwritten
+    mbarrier_count,    // more arrivals than expected, or a number that an mbarrier cannot hold
+    mbarrier_elsewhere,  // in the shared memory of another block than it must be
+    mbarrier_deadlock,   // a deadlock, seen from who waits for an mbarrier
+    bulk_size,         // no multiple of 16 bytes
     count_of_kinds
 };
 

@@ -1,0 +1,240 @@
+"""What goes on beside the thread that asked: cp.async, bulk copies, st.async, and the mbarriers that wait for it.
+
+All of it is done at once; an mbarrier then counts bytes that have come already.
+
+`cpasync_<bytes>`: a, b, immediate the shared address, c global address, x[0] its displacement as 32 bits,
+f slot with the number of bytes to read or NONE, x[1] predicate that asks for zeros instead or NONE, x[2] its negation.
+`bulk_<to>_<from>`: a, b, immediate where to; c slot from where, x[0] its bytes, x[1] and x[2] its displacement;
+e slot with the number of bytes; x[3] slot of the mbarrier, x[4] its bytes, x[5] its displacement as 32 bits.
+`st_async_<type>`: as st; c slot of the mbarrier, e its bytes, d its displacement as 32 bits.
+`mbarrier_<name>`: a, b, immediate the mbarrier; the rest in mbarriers.cpp. BARRIER with f MBARRIER_WAIT: the same
+address, d predicate that gets the result, c slot of the parity or (e 1) of the state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from kernelbench.simt import ir
+from kernelbench.simt.lower.context import Context
+from kernelbench.simt.lower.control import Form
+from kernelbench.simt.lower.forms import operands
+from kernelbench.simt.lower.memory import ALIASES, MODIFIERS, VECTORS, nothing
+from kernelbench.simt.lower.memory import operands_without_policy as _operands
+from kernelbench.simt.lower.program import NONE, Kind
+
+COMPLETION = "mbarrier::complete_tx::bytes"
+SHARED = {"shared", "shared::cta", "shared::cluster"}
+ORDERS = {"release", "acquire", "relaxed", "cta", "cluster"}
+BULK: dict[tuple[str, ...], str] = {  # operation by what comes after cp.async.bulk
+    ("shared::cluster", "global", COMPLETION): "bulk_shared_global",
+    ("shared::cta", "global", COMPLETION): "bulk_shared_global",
+    ("shared::cluster", "shared::cta", COMPLETION): "bulk_shared_shared",
+    ("global", "shared::cta", "bulk_group"): "bulk_global_shared",
+}
+ARRIVE_FORMS = {"arrive": 0, "arrive_drop": 1, "noComplete": 2}
+STORED = {f"{kind}{bits}": f"u{bits}" for bits in (32, 64) for kind in "busf"}
+
+
+def copy_async(context: Context, one: ir.Instruction) -> None:
+    """cp.async.ca/cg.shared.global [shared], [global], bytes{, bytes to read | ignore}{, cache policy}.
+
+    The copy is done at once: what a kernel reads before it waits is not noticed.
+    """
+    parts = [ALIASES.get(part, part) for part in one.opcode[3:]]
+    if parts[:2] != ["shared", "global"] or not MODIFIERS.issuperset(parts):
+        context.refuse("not supported: this form of cp.async")
+    target, origin, count, *rest = _operands(context, 3, 4)
+    shared, shared_displacement, shared_bytes = context.address(target)
+    source, displacement, source_bytes = context.address(origin)
+    if source_bytes != 8 or not isinstance(count, ir.Immediate) or not -(2**31) <= displacement < 2**31:
+        context.refuse("not supported: this form of cp.async")
+    size, ignore, negated = NONE, NONE, False
+    for limit in rest:
+        if isinstance(limit, ir.Not) or (isinstance(limit, ir.Register) and limit.type == "pred"):
+            ignore, negated = context.predicate(limit)
+        else:
+            size = context.source(limit, "u32")
+    context.emit(
+        f"cpasync_{count.value}",
+        a=shared,
+        b=shared_bytes,
+        immediate=shared_displacement,
+        c=source,
+        f=size,
+        x=(displacement & 0xFFFFFFFF, ignore, int(negated)),
+    )
+
+
+def copy_bulk(context: Context, one: ir.Instruction) -> None:
+    """cp.async.bulk.to.from.completion [to], [from], bytes{, [mbarrier]}{, cache policy}."""
+    parts = tuple(part for part in one.opcode[3:] if part != "L2::cache_hint")
+    name = BULK.get(parts)
+    if name is None:
+        context.refuse("not supported: this form of cp.async.bulk")
+    counted = parts[-1] == COMPLETION
+    target, source, size, *mbarrier = _operands(context, 3 + counted)
+    slot, displacement, width = context.address(target)
+    from_slot, from_displacement, from_width = context.address(source)
+    wide = from_displacement & (2**64 - 1)
+    context.emit(
+        name,
+        a=slot,
+        b=width,
+        immediate=displacement,
+        c=from_slot,
+        e=context.source(size, "u32"),
+        x=(from_width, wide & 0xFFFFFFFF, wide >> 32, *(_short_address(context, mbarrier[0]) if mbarrier else ())),
+    )
+
+
+def store_async(context: Context, one: ir.Instruction) -> None:
+    """st.async{.weak}.shared::cluster.mbarrier::complete_tx::bytes{.vec}.type [address], value, [mbarrier]."""
+    *words, kind = one.opcode[2:]
+    count = next((VECTORS[word] for word in words if word in VECTORS), 1)
+    needed = {"shared::cluster", COMPLETION}
+    if kind not in STORED or not needed <= set(words) <= needed | {"weak", "v2", "v4"}:
+        context.refuse("not supported: this form of st.async")
+    target, source, mbarrier = operands(context, 3)
+    items = context.items(source)
+    if len(items) != count:
+        context.refuse(f"{len(items)} registers for {count} elements")
+    slot, displacement, width = context.address(target)
+    counter, counter_width, counter_displacement = _short_address(context, mbarrier)
+    context.emit(
+        f"st_async_{STORED[kind]}",
+        a=slot,
+        b=width,
+        immediate=displacement,
+        c=counter,
+        e=counter_width,
+        d=counter_displacement,
+        f=count,
+        x=[context.source(item, kind) for item in items],
+    )
+
+
+# ---- mbarrier ------------------------------------------------------------------------------------
+
+
+def initialise(context: Context, one: ir.Instruction) -> None:
+    """mbarrier.init [mbarrier], arrivals."""
+    _words(context, ())
+    target, count = operands(context, 2)
+    _emit(context, "mbarrier_init", target, c=context.source(count, "u32"))
+
+
+def invalidate(context: Context, one: ir.Instruction) -> None:
+    _words(context, ())
+    _emit(context, "mbarrier_inval", operands(context, 1)[0])
+
+
+def arrive(context: Context, one: ir.Instruction) -> None:
+    """mbarrier.arrive and arrive_drop{.expect_tx|.noComplete} {state|_}, [mbarrier]{, arrivals or bytes}."""
+    words = _words(context, {"expect_tx", "noComplete"})
+    found = list(operands(context, 1, 2, 3))
+    state = NONE if isinstance(found[0], ir.Address) else _state(context, found.pop(0))
+    target, *numbers = found
+    slots = [context.source(number, "u32") for number in numbers]
+    expects = "expect_tx" in words
+    if len(slots) > 1 or (words & {"expect_tx", "noComplete"} and not slots):
+        context.refuse("not supported: this form of mbarrier.arrive")
+    form = ARRIVE_FORMS["noComplete" if "noComplete" in words else one.opcode[1]]
+    count, transactions = (NONE, slots[0]) if expects else (slots[0] if slots else NONE, NONE)
+    _emit(context, "mbarrier_arrive", target, d=state, c=count, e=transactions, f=form)
+
+
+def transactions(context: Context, one: ir.Instruction) -> None:
+    """mbarrier.expect_tx and complete_tx [mbarrier], bytes."""
+    _words(context, ())
+    target, size = operands(context, 2)
+    done = int(one.opcode[1] == "complete_tx")
+    _emit(context, "mbarrier_transactions", target, c=context.source(size, "u32"), f=done)
+
+
+def wait(context: Context, one: ir.Instruction) -> None:
+    """mbarrier.test_wait and try_wait{.parity} p, [mbarrier], state or parity{, time limit}."""
+    by_parity = "parity" in _words(context, {"parity"})
+    result, target, awaited, *_ = operands(context, 3, 4)
+    awaited_slot = context.source(awaited, "u32" if by_parity else "b64")
+    index, _ = context.predicate(result)
+    _emit(context, "", target, kind=Kind.BARRIER, f=Form.MBARRIER_WAIT, d=index, c=awaited_slot, e=int(not by_parity))
+
+
+def pending(context: Context, one: ir.Instruction) -> None:
+    """mbarrier.pending_count count, state."""
+    _words(context, ())
+    count, state = operands(context, 2)
+    context.emit("mbarrier_pending", d=context.destination(count, 4), a=context.source(state, "b64"))
+
+
+def copies_arrive(context: Context, one: ir.Instruction) -> None:
+    """cp.async.mbarrier.arrive{.noinc} [mbarrier]: all copies are done, so that the arrival comes at once. Without
+    .noinc it is one more than was expected, which changes nothing."""
+    words = set(one.opcode[4:])
+    if not words <= {"noinc", *SHARED, "b64"}:
+        context.refuse("not supported: this form of cp.async.mbarrier.arrive")
+    (target,) = operands(context, 1)
+    _emit(context, "mbarrier_arrive", target, f=0, c=context.constant(int("noinc" in words), 4))
+
+
+# ---- Parts ---------------------------------------------------------------------------------------
+
+
+def _words(context: Context, also: Collection[str]) -> set[str]:
+    """The words of an mbarrier instruction after its name, all of them known."""
+    words = set(context.instruction.opcode[2:])
+    unknown = sorted(words - SHARED - ORDERS - {"b64", *also})
+    if unknown:
+        context.refuse(f"not supported: .{unknown[0]}")
+    return words
+
+
+def _emit(
+    context: Context,
+    name: str,
+    target: ir.Operand,
+    *,
+    d: int = NONE,
+    c: int = NONE,
+    e: int = NONE,
+    f: int = NONE,
+    kind: Kind = Kind.COMPUTE,
+) -> None:
+    slot, displacement, width = context.address(target)
+    context.emit(name, d=d, a=slot, b=width, c=c, e=e, f=f, immediate=displacement, kind=kind)
+
+
+def _state(context: Context, operand: ir.Operand) -> int:
+    return NONE if isinstance(operand, ir.Discard) else context.register(operand, 8)
+
+
+def _short_address(context: Context, operand: ir.Operand) -> tuple[int, int, int]:
+    """(slot, bytes, displacement as 32 bits)."""
+    slot, displacement, width = context.address(operand)
+    if not -(2**31) <= displacement < 2**31:
+        context.refuse(f"an mbarrier {displacement} bytes from its register")
+    return slot, width, displacement & 0xFFFFFFFF
+
+
+TABLE = {
+    "cp.async.ca": copy_async,
+    "cp.async.cg": copy_async,
+    "cp.async.commit_group": nothing,
+    "cp.async.wait_group": nothing,
+    "cp.async.wait_all": nothing,
+    "cp.async.mbarrier.arrive": copies_arrive,
+    "cp.async.bulk": copy_bulk,
+    "cp.async.bulk.commit_group": nothing,
+    "cp.async.bulk.wait_group": nothing,
+    "st.async": store_async,
+    "mbarrier.init": initialise,
+    "mbarrier.inval": invalidate,
+    "mbarrier.arrive": arrive,
+    "mbarrier.arrive_drop": arrive,
+    "mbarrier.expect_tx": transactions,
+    "mbarrier.complete_tx": transactions,
+    "mbarrier.test_wait": wait,
+    "mbarrier.try_wait": wait,
+    "mbarrier.pending_count": pending,
+}

@@ -1,0 +1,104 @@
+// cp.async.bulk: as many bytes as one thread asks for. The copy is done at issue, as that of cp.async.
+//
+// a, b, immediate: where to; c, x[0], s64 of x[1] and x[2]: the slot from where, its width and displacement; e: register
+// of the bytes; x[3], x[4], x[5]: the mbarrier's slot, its width and displacement.
+#include <cstring>
+
+#include "asynchronous.hpp"
+
+using namespace simt;
+
+namespace {
+
+constexpr u32 UNIT = 16;  // bytes: addresses and sizes are multiples
+constexpr u32 WAVEFRONT_BYTES = 128;
+
+u64 source_of(const Warp& warp, const Instruction& instruction, u32 lane) {
+    const s64 displacement = s64(u64(instruction.x[1]) | u64(instruction.x[2]) << 32);
+    return address_of(warp, instruction.c, instruction.x[0], displacement, lane);
+}
+
+u64 target_of(const Warp& warp, const Instruction& instruction, u32 lane) {
+    return address_of(warp, instruction.a, instruction.b, instruction.immediate, lane);
+}
+
+bool fits(Warp& warp, const Instruction& instruction, u32 lane, u64 address, u32 bytes) {
+    if (bytes % UNIT) {
+        fault(warp, instruction, FaultKind::bulk_size, lane, bytes);
+        return false;
+    }
+    if (address % UNIT) {
+        fault(warp, instruction, FaultKind::misaligned, lane, address);
+        return false;
+    }
+    return true;
+}
+
+// Bytes of one lane in shared memory; null after a fault.
+u8* shared_bytes(Warp& warp, const Instruction& instruction, u32 lane, const Place& place, u32 bytes,
+                 Purpose purpose) {
+    Counters& counters = warp.state->worker->counters[warp.state->position];
+    const u64 passes = (bytes + WAVEFRONT_BYTES - 1) / WAVEFRONT_BYTES;
+    ++counters.shared_requests;
+    counters.wavefronts += passes;
+    counters.ideal_wavefronts += passes;
+    if (!place.owner || !fits(warp, instruction, lane, SHARED_WINDOW + place.offset, bytes) ||
+        !check_place(warp, instruction, lane, place, bytes, purpose)) {
+        return nullptr;
+    }
+    watch_place(warp, instruction, lane, place, bytes, purpose);
+    return place.owner->shared + place.offset;
+}
+
+u8* global_bytes(Warp& warp, const Instruction& instruction, u32 lane, u64 address, u32 bytes, Purpose purpose) {
+    if (!fits(warp, instruction, lane, address, bytes)) {
+        return nullptr;
+    }
+    return access_global_bytes(warp, instruction, lane, address, bytes, purpose);
+}
+
+void to_shared(Warp& warp, const Instruction& instruction, u32 lane, u32 bytes, const u8* from) {
+    const Place target = shared_place(warp, instruction, lane, target_of(warp, instruction, lane));
+    u8* to = from ? shared_bytes(warp, instruction, lane, target, bytes, Purpose::write) : nullptr;
+    if (!to) {
+        return;
+    }
+    std::memmove(to, from, bytes);
+    const u64 mbarrier = address_of(warp, instruction.x[3], instruction.x[4], s32(instruction.x[5]), lane);
+    complete_bytes(warp, instruction, lane, mbarrier, target, bytes);
+}
+
+u8* own_bytes(Warp& warp, const Instruction& instruction, u32 lane, u32 bytes) {
+    const Place place = shared_place(warp, instruction, lane, source_of(warp, instruction, lane));
+    return shared_bytes(warp, instruction, lane, place, bytes, Purpose::read);
+}
+
+}  // namespace
+
+extern "C" void op_bulk_shared_global(Warp& warp, const Instruction& instruction, u32 lanes) {
+    const u32* sizes = lanes_of<u32>(warp.registers, instruction.e);
+    each_lane(lanes, [&](int lane) {
+        const u64 source = source_of(warp, instruction, lane);
+        to_shared(warp, instruction, lane, sizes[lane],
+                  global_bytes(warp, instruction, lane, source, sizes[lane], Purpose::read));
+    });
+}
+
+extern "C" void op_bulk_shared_shared(Warp& warp, const Instruction& instruction, u32 lanes) {
+    const u32* sizes = lanes_of<u32>(warp.registers, instruction.e);
+    each_lane(lanes, [&](int lane) {
+        to_shared(warp, instruction, lane, sizes[lane], own_bytes(warp, instruction, lane, sizes[lane]));
+    });
+}
+
+extern "C" void op_bulk_global_shared(Warp& warp, const Instruction& instruction, u32 lanes) {
+    const u32* sizes = lanes_of<u32>(warp.registers, instruction.e);
+    each_lane(lanes, [&](int lane) {
+        const u8* from = own_bytes(warp, instruction, lane, sizes[lane]);
+        const u64 target = target_of(warp, instruction, lane);
+        u8* to = from ? global_bytes(warp, instruction, lane, target, sizes[lane], Purpose::write) : nullptr;
+        if (to) {
+            std::memcpy(to, from, sizes[lane]);
+        }
+    });
+}
