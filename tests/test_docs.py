@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
 import shlex
 import subprocess
@@ -127,6 +128,43 @@ def test_the_summary_counts_the_rows(make: ModuleType) -> None:
     assert page.count("| **holds in part**") == int(said[3])
     verdicts = re.findall(r"\| \*\*(holds|holds in part|does not hold|not measured)\*\*(?:, by [\w ]+)? \|", page)
     assert len(verdicts) == int(said[1])
+
+
+def test_the_table_of_accuracy_has_the_largest_error_of_each_type_and_empty_cells(
+    make: ModuleType, tmp_path: Path
+) -> None:
+    names = ("operation", "implementation", "form", "dtype", "shape", "axis", "begins", "max_ulp", "wrong", "special")
+    rows = [
+        ("softmax", "one_read_rows", "accurate", "float32", "5x4", "-1", "aligned", "1.25", "0", "0", "True", ""),
+        (
+            "softmax",
+            "one_read_rows",
+            "accurate",
+            "float32",
+            "5x4",
+            "-1",
+            "one element late",
+            "2.5",
+            "0",
+            "0",
+            "True",
+            "",
+        ),
+        ("softmax", "one_read_rows", "fast", "float32", "5x4", "-1", "aligned", "17.04", "0", "2", "True", ""),
+        ("softmax", "one_read_rows", "hardware", "float16", "5x8", "-1", "aligned", "", "", "", "", "no clusters"),
+        ("softmax", "torch", "", "float32", "5x4", "-1", "aligned", "3.5", "0", "0", "True", ""),
+        ("softmax", "torch", "", "float32", "5x4", "1", "aligned", "99", "0", "0", "True", ""),
+    ]
+    table = [",".join((*names, "repeats", "refused")), *map(",".join, rows)]
+    (tmp_path / "accuracy.csv").write_text("\n".join(table) + "\n")
+    state = {"device": {"name": "GPU", "driver": "580"}, "nvcc": "13.0", "torch": "2.11", "date": "2026-11-21"}
+    (tmp_path / "environment.json").write_text(json.dumps(state))
+    lines = make.accuracy_blocks.accuracy_block(tmp_path).splitlines()
+    assert "| `softmax` | `one_read_rows` | 2 | 2.5 | 17 |  |  | 3.5 |  |  |" in lines
+    assert "| `softmax` | `one_read_axis` |  |  |  |  |  |  |  |  |" in lines
+    assert "3 runs of a kernel on one input, 1 of them" in lines[-1]
+    assert lines[-1].endswith("in 1, other bits in a second run in 0, refused 1.")
+    assert "3 runs" not in make.accuracy_blocks.accuracy_block(tmp_path / "nothing")
 
 
 def test_a_page_without_recorded_runs_says_so(make: ModuleType, tmp_path: Path) -> None:

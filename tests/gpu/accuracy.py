@@ -240,7 +240,7 @@ def rows_of(
         if peer and PEER in known:
             yield given.row(known[PEER], "", None, None, "")
         del given
-        device.release()
+    device.release()
 
 
 # ---- As a program --------------------------------------------------------------------------------

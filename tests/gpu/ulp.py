@@ -37,6 +37,7 @@ def errors(xp: Any, got: Any, expected: Any, dtype: str, least: Any, exact: bool
     """Of flat float64 arrays, what was stored and what float64 gives. `least`: a step is taken at this magnitude where
     the result is smaller. `exact`: 0 and 1 have to be."""
     with np.errstate(all="ignore"):  # of infinities and NaN; CuPy does not warn
+        expected = expected.astype(np.float64)  # bytes of masks, too
         size = xp.abs(expected)
         expected = xp.where(size >= dtypes.overflow(dtype), xp.copysign(np.inf, expected), expected)
         number = xp.isfinite(expected)
