@@ -75,7 +75,7 @@ def all_runs() -> Listing:
 
     rows = []
     for folder in (*runs.user_runs(), *runs.shipped_runs()):
-        name = folder.name if folder.parent == places.runs() else f"{folder.parent.name}/{folder.name}"
+        name = folder.name if folder.parent == places.runs() else str(folder.relative_to(places.RECORDED))
         try:
             run = read_run(folder)
         except KernelbenchError as error:

@@ -17,7 +17,7 @@ SPECIMENS = ROOT / "tests" / "specimens"
 SUITES = ROOT / "suites"
 LEDGER = ROOT / "results" / "published"
 TUNED = PACKAGE / "tuned"  # tables of launch parameters that the project ships
-RECORDED = ROOT / "results"  # results/<gpu>/<suite>/: runs that the project ships
+RECORDED = ROOT / "results"  # results/<gpu>/[<group>/]<suite>/: runs that the project ships
 
 
 def runs() -> Path:

@@ -98,16 +98,23 @@ def user_runs() -> list[Path]:
 
 
 def shipped_runs() -> list[Path]:
-    """The recorded runs that came with kernelbench: results/<gpu>/<suite>."""
-    return sorted(path for path in places.RECORDED.glob("*/*") if is_run(path) and path.parent != places.runs())
+    """The recorded runs that came with kernelbench: results/<gpu>/<suite>, or results/<gpu>/<group>/<suite>."""
+    found = [path for depth in ("*/*", "*/*/*") for path in places.RECORDED.glob(depth) if is_run(path)]
+    return sorted(path for path in found if places.runs() not in path.parents)
+
+
+def _recorded_on(folder: Path) -> str:
+    """The GPU of a recorded run, as its folder is called."""
+    return folder.resolve().relative_to(places.RECORDED.resolve()).parts[0]
 
 
 def recorded_seconds(suite: str) -> float | None:
     """How long `kernelbench run` took for a suite on the recorded GPU; None where no such run is shipped."""
-    try:
-        return float(json.loads((places.RECORDED / RECORDED_GPU / suite / ENVIRONMENT_FILE).read_text())["wall_s"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
+    recorded = places.RECORDED / RECORDED_GPU
+    for path in (recorded / suite / ENVIRONMENT_FILE, *sorted(recorded.glob(f"*/{suite}/{ENVIRONMENT_FILE}"))):
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            return float(json.loads(path.read_text())["wall_s"])
+    return None
 
 
 def expected_text(suites: Sequence[str]) -> str:
@@ -124,8 +131,7 @@ def output_folder(run: Path) -> Path:
     """Where comparison, charts and page of a run go: into its folder; recorded runs are left as they are."""
     if run.resolve() not in [path.resolve() for path in shipped_runs()]:
         return run
-    gpu, suite = run.resolve().parts[-2:]
-    return places.runs() / f"{gpu}-{suite}"
+    return places.runs() / f"{_recorded_on(run)}-{run.resolve().name}"
 
 
 def is_run(folder: Path) -> bool:
@@ -158,8 +164,8 @@ def _newest(mine: list[Path], shipped: list[Path]) -> tuple[Path, str]:
     if mine:
         return mine[0], f"your newest run, {mine[0].name}"
     if shipped:
-        gpu, suite = shipped[0].parts[-2:]
-        return shipped[0], f"the recorded run of {suite} on an {gpu.upper()} that kernelbench ships"
+        gpu = _recorded_on(shipped[0]).upper()
+        return shipped[0], f"the recorded run of {shipped[0].name} on an {gpu} that kernelbench ships"
     raise ResultsError("there is no run yet; `kernelbench run suites/softmax.yaml` makes one")
 
 

@@ -134,6 +134,17 @@ def test_a_run_is_found_by_folder_name_or_suite(home: Path) -> None:
     assert runs.find_run("results/h200/softmax_half")[0] == Path("results/h200/softmax_half")
 
 
+def test_recorded_runs_of_a_group_lie_in_a_folder_of_their_own(home: Path) -> None:
+    grouped = make(home / "h200" / "peers" / "peers_softmax")
+    make(home / "runs" / "a" / "b")
+    assert runs.shipped_runs() == [grouped]
+    said = "the recorded run of peers_softmax on an H200 that kernelbench ships"
+    assert runs.find_run("peers_softmax") == (grouped, said)
+    assert runs.output_folder(grouped) == home / "runs" / "h200-peers_softmax"
+    (grouped / "environment.json").write_text(json.dumps({"wall_s": 61.4}))
+    assert runs.expected_text(["peers_softmax"]) == "peers_softmax, which took 1 min 1 s on an H200"
+
+
 def test_without_a_name_the_newest_is_meant_else_the_shipped_one(home: Path) -> None:
     with pytest.raises(ResultsError, match=r"there is no run yet; `kernelbench run suites/softmax\.yaml` makes one"):
         runs.find_run(None)

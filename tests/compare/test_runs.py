@@ -20,7 +20,7 @@ from kernelbench.results import Run, read_run
 from tests.compare.conftest import RunBuilder
 from tests.two_runs import World, slowed, synthetic, with_samples
 
-RECORDED = sorted(path.parent for path in (places.RECORDED / "h200").glob("*/samples.csv.gz"))
+RECORDED = sorted(path.parent for path in (places.RECORDED / "h200").rglob("samples.csv.gz"))
 each_recorded = pytest.mark.parametrize("folder", RECORDED, ids=lambda path: path.name)
 LENGTHS = np.geomspace(3e-6, 5e-3, 100)
 REPEATS = 6
