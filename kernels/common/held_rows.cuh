@@ -92,19 +92,20 @@ __device__ __forceinline__ void held_rows(const T* __restrict__ x, T* __restrict
     const int own_columns = row < rows ? columns : -N;  // every pack of a row that does not exist is beyond it
     const T* x_row = x + row * columns;
     shift[r] = Masked ? shift_of(x_row) : 0;
+    const bool inside = !Masked || (row > 0 && row < rows - 1);  // of the matrix, with all packs that it reaches into
 #pragma unroll
     for (int k = 0; k < SharedPacks; ++k) {
       const int column = ((Packs + k) * Step + own) * N - shift[r];
       uint4* slot = slots + k * blockDim.x + threadIdx.x;
       if (column >= own_columns) *slot = nothing<T>();
-      else if (!Masked || matrix.holds(x_row + column)) copy_ahead(slot, x_row + column);
+      else if (inside || matrix.holds(x_row + column)) copy_ahead(slot, x_row + column);
       else *slot = load_part(x_row, column, own_columns);
     }
 #pragma unroll
     for (int k = 0; k < Packs; ++k) {
       const int column = (k * Step + own) * N - shift[r];
       if (column >= own_columns) held[r][k] = nothing<T>();
-      else if (!Masked || matrix.holds(x_row + column)) held[r][k] = load_once<Hint>(x_row + column);
+      else if (inside || matrix.holds(x_row + column)) held[r][k] = load_once<Hint>(x_row + column);
       else held[r][k] = load_part(x_row, column, own_columns);
     }
   }

@@ -166,29 +166,7 @@ __device__ __forceinline__ uint4 load_part(const T* row, int column, int columns
   return pack_of<T>(values);
 }
 
-// A pack whose elements outside the row are still those of its neighbours, with -inf in their place.
-template <typename T>
-__device__ __forceinline__ uint4 masked(const uint4& held, int column, int columns) {
-  float values[PER_PACK<T>];
-#pragma unroll
-  for (int i = 0; i < PER_PACK<T>; ++i)
-    values[i] = column + i >= 0 && column + i < columns ? element_of<T>(held, i) : -CUDART_INF_F;
-  return pack_of<T>(values);
-}
-
-// Stores a pack into a row: whole where it lies in it and `packed`, else element by element.
-template <int Hint, bool Masked, typename T>
-__device__ __forceinline__ void store_pack(T* row, int column, int columns, bool packed, const float* values) {
-  if (Masked && !(packed && column >= 0 && column + PER_PACK<T> <= columns)) {
-#pragma unroll
-    for (int i = 0; i < PER_PACK<T>; ++i)
-      if (column + i >= 0 && column + i < columns) row[column + i] = from_float<T>(values[i]);
-  } else {
-    store_once<Hint>(row + column, pack_of<T>(values));
-  }
-}
-
-// A pack with -inf in place of its first elements, or of its last: none where the count is not positive, all from PER_PACK on.
+// A pack with -inf in place of its first elements, or of its last: none where the count is negative, all from PER_PACK on.
 template <typename T>
 __device__ __forceinline__ uint4 without_first(const uint4& pack, int count) {
   const unsigned fill = nothing<T>().x;
@@ -237,12 +215,29 @@ __device__ __forceinline__ void store_first(T* place, const uint4& pack, int cou
     reinterpret_cast<unsigned short*>(place)[count - 1] = static_cast<unsigned short>(word_of_pack(pack, count / 2));
 }
 
-// And one at a time those that lie in a row of `columns`, of a pack that begins with element `column`.
+// A pack whose elements outside the row are still those of its neighbours, with -inf in their place.
+template <typename T>
+__device__ __forceinline__ uint4 masked(const uint4& pack, int column, int columns) {
+  return without_last<T>(without_first<T>(pack, max(-column, 0)), max(column + PER_PACK<T> - columns, 0));
+}
+
+// And one at a time those that lie in a row, of a pack that begins with its element `column`.
 template <typename T>
 __device__ __forceinline__ void store_elements(T* place, int column, int columns, const uint4& pack) {
 #pragma unroll
   for (int i = 0; i < PER_PACK<T>; ++i)
     if (column + i >= 0 && column + i < columns) place[i] = from_float<T>(element_of<T>(pack, i));
+}
+
+// Stores what lies in a row of a pack that begins with its element `column`; `packed`: at a multiple of 16 bytes.
+template <int Hint, bool Masked, typename T>
+__device__ __forceinline__ void store_pack(T* row, int column, int columns, bool packed, const float* values) {
+  const uint4 pack = pack_of<T>(values);
+  const bool within = column < 0 && column + PER_PACK<T> > columns;  // a row shorter than a pack
+  if (Masked && (!packed || within)) store_elements(row + column, column, columns, pack);
+  else if (Masked && column < 0) store_last(row + column, pack, PER_PACK<T> + column);
+  else if (Masked && column + PER_PACK<T> > columns) store_first(row + column, pack, columns - column);
+  else store_once<Hint>(row + column, pack);
 }
 
 // 16 bytes into shared memory, in flight until they are waited for; both places at multiples of 16 bytes.
@@ -259,20 +254,5 @@ __device__ __forceinline__ void copy_ahead(uint4* shared, const void* place) {
 __device__ __forceinline__ void await_copies() {
 #if __CUDA_ARCH__ >= 800
   asm volatile("cp.async.wait_all;" ::: "memory");
-#endif
-}
-
-// Copies since the last call are a group, also where there are none.
-__device__ __forceinline__ void close_copies() {
-#if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.commit_group;" ::: "memory");
-#endif
-}
-
-// Waits for all groups but the newest `Groups`.
-template <int Groups>
-__device__ __forceinline__ void await_copies_but() {
-#if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.wait_group %0;" ::"n"(Groups) : "memory");
 #endif
 }
