@@ -81,5 +81,6 @@ def tune(operation: str, out: Path | None, **options: Any) -> int:
             path = out or tuned.own_file(found.gpu)
             tuned.write_table(path, found.gpu, [found.entry])
             written += 1
-    screen.say(f"{written} entries written to {path}" if written else "Nothing was written: no case was finished.")
+    entries = "1 entry" if written == 1 else f"{written} entries"
+    screen.say(f"{entries} written to {path}" if written else "Nothing was written: no search came to its end.")
     return 1 if failed else 0

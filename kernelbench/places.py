@@ -39,14 +39,21 @@ def cache() -> Path:
 
 def own_tuned() -> Path | None:
     """The user's own tables of tuned launch parameters: KERNELBENCH_TUNED, else in the user's configuration folder;
-    None where there is neither."""
+    None where there is neither, and where KERNELBENCH_TUNED is "none"."""
     if override := os.environ.get("KERNELBENCH_TUNED"):
-        return Path(override)
+        return None if override == "none" else Path(override)
     try:
         base = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
     except RuntimeError:  # a user that the system does not know
         return None
     return Path(base) / "kernelbench" / "tuned"
+
+
+def tuned() -> tuple[Path, ...]:
+    """Folders of tables, the user's own first; none where KERNELBENCH_TUNED is "none"."""
+    if os.environ.get("KERNELBENCH_TUNED") == "none":
+        return ()
+    return tuple(folder for folder in (own_tuned(), TUNED) if folder)
 
 
 def locks() -> Path:

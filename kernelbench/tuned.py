@@ -22,6 +22,7 @@ from kernelbench import dtypes, places
 from kernelbench.errors import InputError, RunWarning
 from kernelbench.records import Case, Implementation
 from kernelbench.tunable import values_text
+from kernelbench.units import bytes_text
 
 SAME_SIZE = 2.0  # times as many bytes up to which an entry serves a case, and as many times fewer
 MAX_BYTES = 2**20  # of a table; an entry has about 400
@@ -110,7 +111,7 @@ def _chosen(entry: Entry, table: Table, implementation: Implementation) -> Choic
     if unknown:
         warn(table.path, f"{entry.operation}/{entry.implementation} has no tunable '{unknown[0]}', only {names}")
         return Choice({}, f"by the rule: the table's entry has an unknown '{unknown[0]}'")
-    share = f"{entry.seconds / entry.rule_seconds:.3f} of the rule's time at {entry.bytes / 2**20:.4g} MB"
+    share = f"{entry.seconds / entry.rule_seconds:.3f} of the rule's time at {bytes_text(entry.bytes)}"
     return Choice(entry.values, f"{values_text(entry.values)} as tuned on {table.gpu}: {share}", table.path)
 
 
@@ -127,19 +128,16 @@ def file_name(gpu: str) -> str:
 
 
 def own_file(gpu: str) -> Path:
-    """Where the user's table of a GPU lies; InputError where there is no home folder."""
+    """Where the user's table of a GPU lies; InputError where there is no folder for it."""
     if (folder := places.own_tuned()) is None:
-        raise InputError(
-            "no home folder to keep tuned values in; name a file by --out or a folder in KERNELBENCH_TUNED"
-        )
+        raise InputError("no folder to keep tuned values in; name a file by --out or a folder in KERNELBENCH_TUNED")
     return folder / file_name(gpu)
 
 
 def tables_for(gpu: str) -> Tables:
     """The tables that there are of a GPU. One that cannot be read is warned of, and left out."""
-    folders = dict.fromkeys(folder for folder in (places.own_tuned(), places.TUNED) if folder)
     found = []
-    for path in (folder / file_name(gpu) for folder in folders):
+    for path in (folder / file_name(gpu) for folder in dict.fromkeys(places.tuned())):
         try:
             if path.is_file():
                 found.append(read_table(path, gpu))

@@ -95,8 +95,8 @@ def layout(case: Case) -> str:
 
 SHAPES = (((8192, 8192), "10"), ((8191, 8193), "10"), ((64, 256, 56, 56), "0231"), ((64, 56, 56, 256), "0312"))
 TUNABLE = Tunable(
-    {"across": (8, 16, 32), "down": (8, 16, 32), "resident": (0, 2048), "hint": (0, 1, 3)},
-    restrictions=("across * down <= 1024",),
+    {"across": (8, 16, 32), "down": (8, 16, 32), "hint": (0, 1, 3)},
+    restrictions=("across * down <= 512",),  # with more threads a multiprocessor has room for one block of halves
     layout=layout,
     cases=tuple(
         Case("permute", shape, -1, dtype, parameters=(("permutation", permutation),))

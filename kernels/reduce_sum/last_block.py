@@ -75,13 +75,12 @@ def plan(
 
 TUNABLE = Tunable(
     {
-        "block": (256, 512, 1024),
+        "block": (256, 512),
         "in_flight": (4, 8, 16),
-        "tiles": (1, 2, 4, 8),
+        "tiles": (1, 2, 4),
         "per_multiprocessor": (1, 2, 4),
         "hint": (0, 2),
     },
-    restrictions=("block * in_flight <= 8192",),  # 128 KB in flight a block; more registers than there are
     cases=cases_of_bytes("reduce_sum", (MB, 4 * MB, 16 * MB, 64 * MB, 256 * MB, 1024 * MB)),
 )
 

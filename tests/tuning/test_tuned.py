@@ -91,7 +91,9 @@ def test_a_plan_takes_what_was_tuned_and_says_so(folders: Path) -> None:
     write(folders / "shipped", ENTRY)
     assert block(planned()) == 512
     assert planned().tuned == {"block": 512, "packs": 2, "hint": 0}
-    assert reason(planned()) == "block 512, packs 2, hint 0 as tuned on NVIDIA H200: 0.900 of the rule's time at 64 MB"
+    assert (
+        reason(planned()) == "block 512, packs 2, hint 0 as tuned on NVIDIA H200: 0.900 of the rule's time at 67.1 MB"
+    )
 
 
 def test_without_tables_as_on_the_simulator_the_rule_is_taken_without_a_word(folders: Path) -> None:
@@ -126,6 +128,21 @@ def test_of_two_entries_the_one_nearer_in_size_serves_also_where_it_is_the_rule(
 def test_an_entry_of_something_else_serves_nothing(folders: Path, changes: dict[str, str]) -> None:
     write(folders / "own", replace(ENTRY, **changes))  # type: ignore[arg-type]
     assert block(planned()) == 256
+
+
+def test_the_environment_may_name_the_own_folder_or_leave_out_all_tables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.undo()
+    monkeypatch.setattr(places, "TUNED", tmp_path / "shipped")
+    write(tmp_path / "shipped", ENTRY)
+    write(tmp_path / "mine", replace(ENTRY, values={"block": 128, "packs": 1, "hint": 0}))
+    monkeypatch.setenv("KERNELBENCH_TUNED", str(tmp_path / "mine"))
+    assert block(planned()) == 128
+    monkeypatch.setenv("KERNELBENCH_TUNED", "none")
+    assert block(planned()) == 256
+    with pytest.raises(InputError, match="name a file by --out"):
+        tuned.own_file(GPU.name)
 
 
 def test_an_entry_of_another_source_is_passed_over_with_the_reason(folders: Path) -> None:

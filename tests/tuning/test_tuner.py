@@ -71,7 +71,7 @@ def test_a_search_whose_time_is_up_says_that_it_is_not_complete() -> None:
         return 1.0
 
     assert not search(slow, seconds=0.2)[0]
-    assert not search(slow, seconds=0.2, most=1)[0]
+    assert not search(slow, seconds=0.2, values={name: tuple(range(1, 17)) for name in ("a", "b", "c")})[0]
 
 
 def test_the_searcher_prints_nothing(capfd: pytest.CaptureFixture[str], recwarn: pytest.WarningsRecorder) -> None:

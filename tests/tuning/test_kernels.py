@@ -1,0 +1,123 @@
+"""What kernels say can be tuned: that the rule is among it, and that candidates compute what they should."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from itertools import product
+from typing import Any
+
+import pytest
+
+from kernelbench import places
+from kernelbench.bench import Here
+from kernelbench.build import build, find_compiler
+from kernelbench.build.request import BuildRequest
+from kernelbench.catalog import load_catalog
+from kernelbench.devices import open_device
+from kernelbench.devices.known import KNOWN
+from kernelbench.errors import NoCompiler
+from kernelbench.measure.case import Settings
+from kernelbench.planning import CasePlan, Planned, plan_case
+from kernelbench.records import Binary, Case, Implementation
+
+CATALOG = load_catalog()
+TUNABLE = [one for own in CATALOG.implementations.values() for one in own.values() if one.tunable]
+each_tunable = pytest.mark.parametrize("one", TUNABLE, ids=lambda one: f"{one.operation}/{one.name}")
+GPU = KNOWN["h200"]
+
+
+def candidates(one: Implementation) -> list[Mapping[str, int]]:
+    """All that the restrictions let pass; they are Python expressions."""
+    assert one.tunable is not None
+    names = list(one.tunable.values)
+    pairs = [dict(zip(names, values, strict=True)) for values in product(*one.tunable.values.values())]
+    return [each for each in pairs if all(eval(text, {}, dict(each)) for text in one.tunable.restrictions)]
+
+
+def planned(one: Implementation, case: Case, values: Mapping[str, int]) -> Planned:
+    assert one.plan is not None
+    return plan_case(case, CATALOG.operations[case.operation], replace(one, plan=partial(one.plan, **values)), GPU)
+
+
+def launched(one: Planned) -> Any:
+    assert one.plan is not None, one.reason
+    return replace(one.plan, reasons=())
+
+
+def small(case: Case) -> Case:
+    """The same layout in few elements, as far as there is one."""
+    shapes = {1: (40_000,), 2: (130, 264), 4: (2, 24, 10, 36)}
+    return replace(case, shape=shapes[len(case.shape)])
+
+
+def test_there_are_some() -> None:
+    names = {f"{one.operation}/{one.name}" for one in TUNABLE}
+    assert {"reduce_sum/last_block", "permute/swizzled", "relu/streamed", "bias_add/streamed"} <= names
+
+
+@each_tunable
+def test_every_candidate_of_every_built_in_case_can_be_planned(one: Implementation) -> None:
+    assert one.tunable is not None
+    assert one.tunable.cases
+    for case in one.tunable.cases:
+        assert case.operation == one.operation
+        for values in candidates(one):
+            found = planned(one, case, values)
+            assert found.status == "ok", f"{case.key}: {values}: {found.reason}"
+
+
+@each_tunable
+def test_the_rule_is_among_the_candidates_of_every_built_in_case(one: Implementation) -> None:
+    """Else the search would compare with something that it never tries."""
+    assert one.tunable is not None
+    for case in one.tunable.cases:
+        rule = launched(planned(one, case, {}))
+        assert any(launched(planned(one, case, values)) == rule for values in candidates(one)), case.key
+
+
+@each_tunable
+def test_built_in_cases_are_entries_of_their_own(one: Implementation) -> None:
+    assert one.tunable is not None
+    layout = one.tunable.layout
+    places_ = [(case.dtype, layout(case), case.elements) for case in one.tunable.cases]
+    assert len(places_) == len(set(places_))
+
+
+@each_tunable
+@pytest.mark.nvcc
+def test_candidates_are_right_on_the_simulator(one: Implementation) -> None:
+    """The first and the last, on a small case of the last layout."""
+    assert one.tunable is not None
+    try:
+        compiler = find_compiler(None)
+    except NoCompiler as error:
+        pytest.skip(str(error))
+    found = candidates(one)
+    case = small(one.tunable.cases[-1])
+    operation = CATALOG.operations[case.operation]
+    chosen = {number: found[number] for number in (0, len(found) - 1)}
+    plans = [
+        replace(found_, implementation=replace(one, name=f"{one.name}.{number}"))
+        for number, values in chosen.items()
+        if (found_ := planned(one, case, values)).status == "ok"
+    ]
+    assert plans
+    requests = {}
+    for each in plans:
+        assert each.plan is not None
+        assert one.source is not None
+        requests[each.implementation.name] = BuildRequest.of(one.source, each.plan, GPU.architecture)
+    binaries = build(set(requests.values()), compiler, places.cache())
+    ready = []
+    for each in plans:
+        binary = binaries[requests[each.implementation.name]]
+        assert isinstance(binary, Binary), str(binary)
+        ready.append(replace(each, binary=binary))
+    inputs = tuple(spec.name for spec in operation.arrays(case) if spec.role == "input")
+    bench = Here(open_device("simulated"), CATALOG)
+    for result in bench.run(CasePlan(case, tuple(ready), inputs), Settings(1), lambda share: None):
+        assert result.status == "ok", f"{result.implementation.name}: {result.reason}"
+        assert result.check is not None
+        assert result.check.passed

@@ -1,0 +1,253 @@
+"""`kernelbench tune` on a GPU with a set clock: the fastest right candidate wins, and nothing else does."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kernelbench import candidate_search, places, tuned
+from kernelbench.errors import DeviceError
+from kernelbench.records import Arrays
+from tests.conftest import Project, softmax
+
+pytest.importorskip("kernel_tuner", reason="needs kernelbench[tune]")
+Command = Callable[..., tuple[int, str, str]]
+
+KERNEL = """\
+from kernelbench.errors import Unsupported
+from kernelbench.records import Case, Implementation, Launch, LaunchPlan, Origin, Tunable
+
+def plan(case, device, block=128, packs=1):
+    if block == 96:
+        raise Unsupported(f"block must be a power of two, got {block}")
+    if case.shape[-1] > 32:
+        raise Unsupported(f"columns must be at most 32, got {case.shape[-1]}")
+    defines = (("PACKS", packs),) if block > 32 else ()
+    return LaunchPlan((Launch("k", (1, 1, 1), (block, 1, 1), ("x", "y")),), defines=defines)
+
+CASES = tuple(Case("softmax", (4, columns), -1, "float32") for columns in (8, 16, 64))
+TUNABLE = Tunable(
+    {"block": (32, 64, 96, 128, 256), "packs": (1, 2)},
+    restrictions=("block * packs <= 256",),
+    layout=lambda case: f"{case.shape[-1]} columns",
+    cases=CASES,
+)
+IMPLEMENTATIONS = (Implementation("held", "a kernel", Origin("test"), plan=plan, tunable=TUNABLE),)
+"""
+RULE_S = 50e-6
+CASE_8 = "shape=4x8 axis=-1 dtype=float32"
+
+
+@pytest.fixture
+def tunable(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """`held`: all candidates take as long as the rule, until a test says otherwise."""
+    folder = places.KERNELS / "softmax"
+    (folder / "held.cu").write_text("// fine\n")
+    (folder / "held.py").write_text(KERNEL)
+    tuned.source_hash.cache_clear()
+    monkeypatch.setattr(places, "TUNED", project.root / "shipped")
+    for block in (32, 64, 128, 256):
+        for packs in (1, 2):
+            takes(project, block, packs, RULE_S)
+    project.device.kernels["held"] = (softmax, RULE_S, 5e-6)
+    return project
+
+
+def takes(project: Project, block: int, packs: int, seconds: float, kernel: Any = softmax) -> None:
+    project.device.kernels[f"held.block{block}_packs{packs}"] = (kernel, seconds, 5e-6)
+
+
+def zeros(arrays: Arrays) -> None:
+    arrays["y"][...] = 0
+
+
+def refuses(arrays: Arrays) -> None:
+    raise DeviceError("launching k: too many resources requested for launch")
+
+
+def tune(command: Command, *options: str) -> tuple[int, str, str]:
+    return command("tune", "softmax", "--filter", "shape=4x8", *options)
+
+
+def table(project: Project) -> tuple[tuned.Entry, ...]:
+    path = project.root / "tuned" / "nvidia-h200.yaml"
+    return tuned.read_table(path, "NVIDIA H200").entries if path.exists() else ()
+
+
+def test_the_fastest_right_candidate_is_kept_and_plans_take_it(tunable: Project, command: Command) -> None:
+    takes(tunable, 64, 2, 40e-6)
+    takes(tunable, 64, 1, 45e-6)
+    takes(tunable, 256, 1, 1e-6, zeros)  # faster than all, and wrong
+    code, out, _ = tune(command)
+    assert code == 1, "a kernel that is wrong is an error of its own"
+    (entry,) = table(tunable)
+    assert entry.values == {"block": 64, "packs": 2}
+    assert entry.seconds / entry.rule_seconds == pytest.approx(0.8, abs=0.02)
+    assert (entry.layout, entry.bytes, entry.case) == ("8 columns", 128, CASE_8)
+    assert re.search(r"block 64, packs 2 .* 0\.80\d .* kept", out)
+    assert re.search(r"block 256, packs 1 .* wrong: 32 of 32", out)
+    assert "kept: block 64, packs 2, 0.80" in out
+    shown = [line for line in out.splitlines() if "written to" not in line]  # a path is folded by nobody
+    assert max(map(len, shown)) <= 100
+
+    code, out, _ = command("plan", tunable.suite("good, held", "[8, 16]"))
+    assert re.search(r"block 64, packs 2 as tuned", " ".join(out.split()))
+    assert "k<<<1, 64>>>" in out
+    assert "by the rule" in out, "of the case that was not tuned"
+
+
+def test_a_run_takes_what_was_tuned_and_keeps_it_with_the_run(tunable: Project, command: Command) -> None:
+    takes(tunable, 64, 2, 40e-6)
+    assert tune(command)[0] == 0
+    code, _, _ = command("run", tunable.suite("good, held", "[8]"), "--no-report")
+    (run,) = tunable.runs
+    assert code == 0
+    assert "k<<<1, 64>>>" in (run / "results.csv").read_text()
+    import json
+
+    assert list(json.loads((run / "environment.json").read_text())["tuned"].values()) == [
+        {f"columns=8 {CASE_8}": {"block": 64, "packs": 2}}
+    ]
+
+
+def test_what_is_as_fast_as_the_rule_leaves_the_rule_which_is_written_down(tunable: Project, command: Command) -> None:
+    takes(tunable, 64, 2, RULE_S * 0.995)  # less than a hundredth faster
+    code, out, _ = tune(command)
+    (entry,) = table(tunable)
+    assert (code, entry.values) == (0, None)
+    assert entry.seconds == entry.rule_seconds
+    assert "the rule is kept: none was faster by 1 % and by more than noise" in " ".join(out.split())
+    _, out, _ = command("plan", tunable.suite("good, held", "[8]"))
+    assert "by the rule: nothing tried on NVIDIA H200 was faster" in " ".join(out.split())
+
+
+def test_each_reason_why_a_candidate_has_no_time_is_shown(tunable: Project, command: Command) -> None:
+    takes(tunable, 64, 1, RULE_S, refuses)
+    code, out, _ = tune(command)
+    said = " ".join(out.split())
+    assert code == 0, "not all that may be tried need work"
+    assert re.search(r"block 96, packs [12] and 1 +unsupported: block must be a", said)
+    assert re.search(r"block 64, packs 1 +failed: launching k: too", said)
+    # 10 pairs, 256 x 2 is restricted; 128 x 1 is the rule, 32 is launched alike with 1 and with 2 packs.
+    assert "4 of 9 candidates timed, 2 launch the same as others" in said
+
+
+def test_what_does_not_compile_has_the_compilers_reason(
+    tunable: Project, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = places.KERNELS / "softmax"
+    (folder / "held.py").write_text(KERNEL.replace('("PACKS", packs)', '("PACKS", packs if block < 256 else "int x")'))
+    code, out, _ = tune(command)
+    assert code == 0
+    assert re.search(r"block 256, packs 1 +failed: its plan cannot be", " ".join(out.split()))
+
+
+def test_the_best_are_measured_again_and_luck_does_not_win(
+    tunable: Project, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A candidate that was fast in the search and is not in the last comparison."""
+    takes(tunable, 64, 2, 40e-6)
+    final = candidate_search._final_precision
+
+    def slower_from_now_on() -> Any:
+        takes(tunable, 64, 2, 60e-6)
+        return final()
+
+    monkeypatch.setattr(candidate_search, "_final_precision", slower_from_now_on)
+    _, out, _ = tune(command)
+    assert re.search(r"block 64, packs 2 .* 1\.\d\d\d .* measured again", out)
+    assert table(tunable)[0].values is None
+
+
+def test_when_time_is_up_the_rest_is_left_out_and_the_rule_is_not_called_best(
+    tunable: Project, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(candidate_search, "BATCH", 2)
+    code, out, _ = tune(command, "--budget", "0.001s")
+    assert code == 0
+    assert "2 of 9 candidates timed" in out
+    assert re.search(r"[345] left out", out)
+    assert "nothing kept: none was faster than the rule, and not all were tried (--budget)" in " ".join(out.split())
+    assert table(tunable) == ()
+    assert "Nothing was written" in out
+
+
+def test_a_case_that_the_rule_refuses_is_passed_over_with_its_reason(tunable: Project, command: Command) -> None:
+    code, out, _ = command("tune", "softmax", "--filter", "shape=4x64")
+    assert code == 0
+    said = " ".join(out.split())
+    assert "not tuned, for its own rule is unsupported: columns must be at most 32, got 64" in said
+
+
+def test_a_rule_that_is_wrong_is_an_error(tunable: Project, command: Command) -> None:
+    tunable.device.kernels["held"] = (zeros, RULE_S, 5e-6)
+    code, out, _ = tune(command)
+    assert code == 1
+    assert "not tuned, for its own rule is wrong: 32 of 32 elements wrong, first y[0, 0]" in " ".join(out.split())
+    assert table(tunable) == ()
+
+
+def test_finished_cases_are_kept_where_ctrl_c_ends_a_later_one(
+    tunable: Project, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    takes(tunable, 64, 2, 40e-6)
+    search, seen = candidate_search.Search.run, []
+
+    def second_is_interrupted(self: Any, *arguments: Any) -> Any:
+        seen.append(self.case.key)
+        if len(seen) == 2:
+            raise KeyboardInterrupt
+        return search(self, *arguments)
+
+    monkeypatch.setattr(candidate_search.Search, "run", second_is_interrupted)
+    code, _, err = command("tune", "softmax")
+    assert code == 130
+    assert "Stopped. Entries of finished cases are kept." in err
+    assert [entry.layout for entry in table(tunable)] == ["8 columns"]
+
+
+def test_a_table_named_by_out_is_written_and_added_to(tunable: Project, command: Command, tmp_path: Path) -> None:
+    takes(tunable, 64, 2, 40e-6)
+    path = tmp_path / "mine" / "table.yaml"
+    assert tune(command, "--out", str(path))[0] == 0
+    assert command("tune", "softmax", "--filter", "shape=4x16", "--out", path)[0] == 0
+    assert [entry.layout for entry in tuned.read_table(path, "NVIDIA H200").entries] == ["16 columns", "8 columns"]
+    assert table(tunable) == ()
+
+
+def test_the_cases_of_a_suite_are_taken_where_one_is_named(tunable: Project, command: Command) -> None:
+    suite = tunable.suite("good, held", "[8, 16]")
+    code, _, _ = command("tune", "softmax", "--suite", suite, "--filter", "columns=16")
+    assert code == 0
+    assert [entry.layout for entry in table(tunable)] == ["16 columns"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("sofmax", "no operation 'sofmax'; did you mean 'softmax'?"),
+        ("softmax --implementation compiled", "softmax has held that can be tuned"),
+        ("softmax --device simulated", "tune times candidates, and the simulator times nothing"),
+        ("softmax --budget soon", "--budget soon: expected a time, as in 90s, 5m or 1h"),
+        ("softmax --budget 0s", "--budget 0s: expected a time"),
+        ("softmax --filter shape=1", "no case of suite 'softmax/held' has shape=1"),
+        ("softmax --suite nothing", "no suite 'nothing'"),
+    ],
+)
+def test_errors_name_what_to_do(tunable: Project, command: Command, arguments: str, said: str) -> None:
+    code, out, err = command("tune", *arguments.split())
+    assert (code, out) == (2, "")
+    assert said in err
+
+
+def test_a_tunable_that_its_plan_does_not_have_is_a_mistake_of_the_file(tunable: Project, command: Command) -> None:
+    (places.KERNELS / "softmax" / "held.py").write_text(KERNEL.replace('"packs": (1, 2)', '"pack": (1, 2)'))
+    code, _, err = command("tune", "softmax")
+    assert code == 2
+    assert re.search(
+        r"held\.py:\d+: .*'held' cannot be tuned: its plan has no argument 'pack'; it has case, device", err
+    )
