@@ -15,7 +15,7 @@ template <typename Form, int Lanes, int Packs, int Rows, int Block, int Hint, bo
 __device__ __forceinline__ void warp_rows(const T* __restrict__ x, T* __restrict__ y, long long rows, int columns) {
   static_assert(Lanes >= 1 && Lanes <= 32 && (Lanes & (Lanes - 1)) == 0, "LANES must be a power of two to 32");
   constexpr int N = PER_PACK<T>, Groups = Block / Lanes;  // rows of a block at a time
-  constexpr bool Keeps = Form::KEEPS_POWERS;               // in place of the elements
+  constexpr bool Keeps = Form::KEEPS_POWERS;              // in place of the elements
   const auto begin = reinterpret_cast<unsigned long long>(x), target = reinterpret_cast<unsigned long long>(y);
   if (!Masked && (begin | target) % sizeof(uint4) != 0) return rows_by_elements<Form, Fast>(x, y, rows, columns);
   const bool packed = (begin ^ target) % sizeof(uint4) == 0;  // packs of x and y lie alike
@@ -25,17 +25,21 @@ __device__ __forceinline__ void warp_rows(const T* __restrict__ x, T* __restrict
 
   // load: all packs are under way before the first is used
   uint4 held[Rows][Packs];
-  int column[Rows];  // of a lane's first pack
+  int column[Rows];                 // of a lane's first pack
+  unsigned long long offset[Rows];  // and where that is in the matrix
 #pragma unroll
   for (int r = 0; r < Rows; ++r) {
-    const long long row = min(first_row + r * Groups, rows - 1);  // one that does not exist is read, not stored
-    const T* x_row = x + row * columns;
-    column[r] = own * N - (Masked ? shift_of(x_row) : 0);
-    const T* x_lane = x_row + column[r];
+    const long long row = first_row + r * Groups;
+    const bool exists = row < rows;
+    const unsigned long long known_row = Masked && !exists ? 0 : row;  // where a masked one begins must be known, to be read
+    const unsigned long long start = known_row * static_cast<unsigned>(columns);
+    column[r] = own * N - (Masked ? shift_of(x + start) : 0);
+    offset[r] = start + column[r];
+    const T* x_lane = x + offset[r];
     if (!Masked || (row > 0 && row < rows - 1)) {  // every pack that the row reaches into is within the matrix
 #pragma unroll
       for (int k = 0; k < Packs; ++k) {
-        const bool any = k < Packs - 1 || column[r] + k * (Lanes * N) < columns;
+        const bool any = (Masked || exists) && (k < Packs - 1 || column[r] + k * (Lanes * N) < columns);
         held[r][k] = any ? load_once<Hint>(x_lane + k * (Lanes * N)) : nothing<T>();
       }
     } else {
@@ -43,7 +47,7 @@ __device__ __forceinline__ void warp_rows(const T* __restrict__ x, T* __restrict
       for (int k = 0; k < Packs; ++k) {
         const bool whole = matrix.holds(x_lane + k * (Lanes * N));
         const int at = column[r] + k * (Lanes * N);
-        held[r][k] = whole ? load_once<Hint>(x_lane + k * (Lanes * N)) : load_part(x_row, at, columns);
+        held[r][k] = whole ? load_once<Hint>(x_lane + k * (Lanes * N)) : load_part(x + start, at, columns);
       }
     }
   }
@@ -71,14 +75,17 @@ __device__ __forceinline__ void warp_rows(const T* __restrict__ x, T* __restrict
     const Powers<Fast, T> powers(max[r]);
 #pragma unroll
     for (int k = 0; k < Packs; ++k) {
-      float pack_sum;  // first by packs: they do not wait for one another
+      float terms[N];
 #pragma unroll
       for (int i = 0; i < N; ++i) {
-        const float power = powers.of(element_of<T>(held[r][k], i));
-        if constexpr (Keeps) kept[r][k][i] = power;
-        pack_sum = i == 0 ? power : pack_sum + power;
+        terms[i] = powers.of(element_of<T>(held[r][k], i));
+        if constexpr (Keeps) kept[r][k][i] = terms[i];
       }
-      sum[r] = k == 0 ? pack_sum : sum[r] + pack_sum;
+#pragma unroll
+      for (int step = 1; step < N; step *= 2)  // a tree: few sums wait for one another
+#pragma unroll
+        for (int i = 0; i + step < N; i += 2 * step) terms[i] += terms[i + step];
+      sum[r] = k == 0 ? terms[0] : sum[r] + terms[0];
     }
   }
 #pragma unroll
@@ -89,8 +96,7 @@ __device__ __forceinline__ void warp_rows(const T* __restrict__ x, T* __restrict
   // compute and store
 #pragma unroll
   for (int r = 0; r < Rows; ++r) {
-    const long long row = first_row + r * Groups;
-    if (row >= rows) continue;
+    if (first_row + r * Groups >= rows) continue;
 #pragma unroll
     for (int k = 0; k < Packs; ++k) {
       float results[N];
@@ -99,7 +105,7 @@ __device__ __forceinline__ void warp_rows(const T* __restrict__ x, T* __restrict
         results[i] = Form::finish(Keeps ? kept[r][k][Keeps ? i : 0] : element_again_of<T>(held[r][k], i), max[r], scale[r]);
       held[r][k] = pack_of<T>(results);
     }
-    T* y_lane = y + row * columns + column[r];
+    T* y_lane = y + offset[r];
     if (Masked && !packed) {
 #pragma unroll
       for (int k = 0; k < Packs; ++k)
