@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 
-from kernelbench import candidate_search, places, tuned
+from kernelbench import candidate_search, places, tuned, worker
 from kernelbench.errors import DeviceError
 from kernelbench.records import Arrays
+from kernelbench.worker import Worker
 from tests.conftest import Project, softmax
+from tests.tuning.candidate_device import device
 
 pytest.importorskip("kernel_tuner", reason="needs kernelbench[tune]")
 Command = Callable[..., tuple[int, str, str]]
@@ -224,6 +226,21 @@ def test_the_cases_of_a_suite_are_taken_where_one_is_named(tunable: Project, com
     code, _, _ = command("tune", "softmax", "--suite", suite, "--filter", "columns=16")
     assert code == 0
     assert [entry.layout for entry in table(tunable)] == ["16 columns"]
+
+
+def test_a_candidate_that_hangs_costs_its_process_and_itself(
+    tunable: Project, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a worker as on a GPU, to which a candidate is its implementation by another name and plan."""
+    own = tmp_path / "own"
+    (own / "softmax").mkdir(parents=True)
+    for ending in ("py", "cu"):
+        (places.KERNELS / "softmax" / f"held.{ending}").rename(own / "softmax" / f"held.{ending}")
+    monkeypatch.setattr(worker, "Worker", lambda _, folders, patience_s: Worker(device, folders, patience_s))
+    code, out, _ = tune(command, "--kernels", str(own), "--timeout", "1")
+    assert code == 0
+    assert re.search(r"block 256, packs 1 +failed: no sign of life for", " ".join(out.split()))
+    assert table(tunable)[0].values == {"block": 64, "packs": 2}
 
 
 @pytest.mark.parametrize(
