@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 
-from kernelbench.errors import Unsupported
+from kernelbench.errors import DeviceError, Unsupported
 
 
 @dataclass(frozen=True)
@@ -26,10 +26,19 @@ class Launch:
     block: tuple[int, int, int]
     arguments: tuple[str | Scalar, ...]
     shared_bytes: int = 0  # dynamic; above 48 KB the device opts in by itself
+    cooperative: bool = False  # blocks wait for each other: all run at once, or the launch is refused
 
     @property
     def threads(self) -> int:
         return prod(self.block)
+
+    def check_resident(self, room: int) -> None:
+        """DeviceError for a cooperative launch of more blocks than the `room` that a GPU has for them at once."""
+        if self.cooperative and prod(self.grid) > room:
+            raise DeviceError(
+                f"{self.entry}: its {prod(self.grid)} blocks wait for each other, and the GPU holds {room} of them at "
+                "once; expected a grid of at most as many"
+            )
 
 
 @dataclass(frozen=True)

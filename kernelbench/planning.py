@@ -195,11 +195,12 @@ def launches_text(plan: LaunchPlan) -> list[str]:
 
 
 def launch_text(launch: Launch) -> str:
-    """`softmax_naive_f32<<<128, 256>>>`; 3-D extents as 4x2x1, dynamic shared bytes third."""
+    """`softmax_naive_f32<<<128, 256>>>`; 3-D extents as 4x2x1, dynamic shared bytes third; of a cooperative launch the
+    word behind it."""
     sizes = [_extent_text(launch.grid), _extent_text(launch.block)]
     if launch.shared_bytes:
         sizes.append(str(launch.shared_bytes))
-    return f"{launch.entry}<<<{', '.join(sizes)}>>>"
+    return f"{launch.entry}<<<{', '.join(sizes)}>>>{' cooperative' if launch.cooperative else ''}"
 
 
 def _extent_text(extent: tuple[int, int, int]) -> str:

@@ -165,6 +165,7 @@ def test_a_suite_is_planned_in_its_own_order() -> None:
 )
 def test_launches_read_as_in_cuda(grid: Any, block: Any, shared: int, text: str) -> None:
     assert launch_text(Launch("k", grid, block, (), shared)) == text
+    assert launch_text(Launch("k", grid, block, (), shared, cooperative=True)) == f"{text} cooperative"
 
 
 # ---- plan and binary together --------------------------------------------------------------------

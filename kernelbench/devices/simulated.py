@@ -179,7 +179,12 @@ class SimulatedDevice:
             for one in launch.arguments
         )
         written = tuple(name for name in outputs if name in launch.arguments)
-        return Step(launch, self._program(binary, launch.entry), arguments, written)
+        program = self._program(binary, launch.entry)
+        if launch.cooperative:
+            facts, gpu = binary.facts[launch.entry], self.properties
+            each = gpu.resident_blocks(launch.threads, facts.registers, facts.shared_bytes + launch.shared_bytes)
+            launch.check_resident(each * gpu.multiprocessors)
+        return Step(launch, program, arguments, written)
 
     def _program(self, binary: Binary, entry: str) -> Program:
         """Lowered once for all cases that the binary serves. DeviceError for what the simulator does not know."""
@@ -205,7 +210,8 @@ class SimulatedDevice:
 
     def _check_memory(self, plan: LaunchPlan, arrays: Arrays) -> None:
         """DeviceError for a run of every block that would fill the memory."""
-        if not (self.full or self.strict):
+        together = any(launch.cooperative for launch in plan.launches)
+        if not (self.full or self.strict or together):
             return
         needed = sum(array.nbytes for array in arrays.values()) + sum(nbytes for _, nbytes in plan.scratch)
         needed *= 2 if self.strict else 1  # a byte beside each byte says whether it was written
@@ -213,7 +219,8 @@ class SimulatedDevice:
         if needed > room:
             raise DeviceError(
                 f"all of its blocks need {bytes_text(needed)} of memory, {bytes_text(room)} are free; choose smaller "
-                "cases with --filter, or let the simulator sample the blocks, without --full and --strict"
+                "cases with --filter"
+                + ("" if together else ", or let the simulator sample the blocks, without --full and --strict")
             )
 
     # ---- State ----

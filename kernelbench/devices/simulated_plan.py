@@ -100,7 +100,7 @@ class PlanRun:
     def _run(self, run: _StepRun, within: Spans | None, full: bool) -> Spans | None:
         """What later launches may rely on; None for everything."""
         grid = run.step.launch.grid
-        if full or (within is None and prod(grid) <= GROUPS * self._least):
+        if full or run.step.launch.cooperative or (within is None and prod(grid) <= GROUPS * self._least):
             run(None)
             return None
         if run.step.program.ordered:
@@ -129,6 +129,7 @@ class _StepRun:
             self.step.arguments,
             launch.shared_bytes,
             blocks=blocks,
+            cooperative=launch.cooperative,
             strict=self._strict,
             budget=BUDGET,
             goes_on=True,

@@ -80,6 +80,19 @@ extern "C" __global__ void count(const float* x, unsigned* y, long long n) {
     long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
     if (i < n) atomicAdd(y + (x[i] > 0.0f), 1u);
 }
+extern "C" __global__ void clear(unsigned* come) { *come = 0; }
+extern "C" __global__ void together(const float* x, float* y, float* t, unsigned* come, long long n) {
+    long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+    if (i < n) t[i] = 0.5f * x[i];
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        atomicAdd(come, 1u);
+        while (*(volatile unsigned*)come < gridDim.x) {}
+    }
+    __syncthreads();
+    if (i < n) y[n - 1 - i] = 4.0f * ((volatile float*)t)[n - 1 - i];
+}
 """
 BLOCK = 256
 TWICE = Operation(
@@ -114,10 +127,16 @@ def plan_of(case: Case, *entries: str) -> LaunchPlan:
 
 
 def run(binary: Binary, shape: tuple[int, ...], *entries: str, full: bool = False, strict: bool = False) -> Result:
+    plan = plan_of(Case("twice", shape, -1, "float32"), *entries)
+    return run_plan(binary, shape, plan, full=full, strict=strict)
+
+
+def run_plan(
+    binary: Binary, shape: tuple[int, ...], plan: LaunchPlan, full: bool = False, strict: bool = False
+) -> Result:
     device = SimulatedDevice("h200")
     device.full, device.strict = full, strict
     case = Case("twice", shape, -1, "float32")
-    plan = plan_of(case, *entries)
     implementation = Implementation("one", "", Origin("test"), plan=lambda case, gpu: plan)
     case_plan = CasePlan(case, (Planned(implementation, plan, binary),), ("x",))
     (result,) = CaseRun(device, TWICE, case_plan).run(Settings(7, precision=Precision()))
@@ -146,6 +165,37 @@ def test_a_large_grid_is_sampled_and_counts_are_those_of_the_whole(binary: Binar
     assert sampled.reason == "not timed: simulated; sampled 8190 of 16384 blocks"
     assert (sampled.check.elements, whole.check.elements) == (8190 * BLOCK, 2**22)
     assert part.counters == all_.counters
+
+
+def together(elements: int, cooperative: bool = True) -> LaunchPlan:
+    """Every block reads what another one wrote, once all have come."""
+    grid, size = (-(-elements // BLOCK), 1, 1), Scalar("int64", elements)
+    arguments = ("x", "y", "t", "come", size)
+    launches = (
+        Launch("clear", (1, 1, 1), (1, 1, 1), ("come",)),
+        Launch("together", grid, (BLOCK, 1, 1), arguments, cooperative=cooperative),
+    )
+    return LaunchPlan(launches, scratch=(("t", 4 * elements), ("come", 4)))
+
+
+def test_all_blocks_of_a_cooperative_launch_run_at_once(binary: Binary) -> None:
+    result = run_plan(binary, (300, 256), together(300 * 256))
+    assert (result.status, result.reason) == ("ok", "not timed: simulated")
+    assert result.check is not None
+    assert result.check.elements == 300 * 256
+    assert [(one.blocks, one.blocks_run) for one in result.counters] == [(1, 1), (300, 300)]
+
+
+def test_blocks_that_wait_without_a_cooperative_launch_are_a_deadlock(binary: Binary) -> None:
+    result = run_plan(binary, (300, 256), together(300 * 256, cooperative=False))
+    assert result.status == "failed"
+    assert "all that is left waits for what nobody else will do; block 0 warp 0 lane 0" in result.reason
+
+
+def test_a_cooperative_launch_of_more_blocks_than_the_gpu_holds_is_refused(binary: Binary) -> None:
+    result = run_plan(binary, (2000, 256), together(2000 * 256))
+    assert result.status == "failed"
+    assert "together: its 2000 blocks wait for each other, and the GPU holds 1056 of them at once" in result.reason
 
 
 @pytest.mark.parametrize("entries", [("halves", "reversed"), ("twice", "halves", "adds")])

@@ -43,6 +43,14 @@ extern "C" __global__ void scratches(float* first, float* second, float* y) {
   y[0] = first[0];
   y[1] = ((unsigned long long)first | (unsigned long long)second) % 256;
 }
+extern "C" __global__ void clears(unsigned* come) { *come = 0; }
+extern "C" __global__ void waits(float* y, unsigned* come) {
+  if (threadIdx.x == 0) {
+    atomicAdd(come, 1u);
+    while (*(volatile unsigned*)come < gridDim.x) {}
+    y[blockIdx.x % 1001] = gridDim.x;
+  }
+}
 """
 Compiled = Callable[[str], Binary]
 
@@ -277,6 +285,34 @@ def test_shared_memory_beyond_48_kb_is_opted_into(device: Any, compiled: Compile
     plan = LaunchPlan((Launch("shares", (1, 1, 1), (256, 1, 1), ("y", Scalar("int32", most // 4)), most),))
     launched(device, compiled(COPY), plan, arrays)
     assert arrays["y"].get()[0] == most // 4 - 1
+
+
+def waits(blocks: int) -> LaunchPlan:
+    launch = Launch("waits", (blocks, 1, 1), (1024, 1, 1), ("y", "come"), cooperative=True)
+    return LaunchPlan((Launch("clears", (1, 1, 1), (1, 1, 1), ("come",)), launch), scratch=(("come", 4),))
+
+
+def test_blocks_of_a_cooperative_launch_wait_for_each_other_in_a_graph_too(device: Any, compiled: Compiled) -> None:
+    blocks = device.properties.multiprocessors
+    arrays = device.allocate(specs())
+    case, plan = Case("softmax", (N,), -1, "float32"), waits(blocks)
+    executable = device.executable(kernel(plan), case, plan, compiled(COPY), arrays)
+    executable()
+    device.clock.wait()
+    assert (arrays["y"].get()[:blocks] == blocks).all()
+    graph = device.clock.capture((executable,), 3)
+    device.poison(arrays, specs())
+    graph.launch()
+    device.clock.wait()
+    assert (arrays["y"].get()[:blocks] == blocks).all()
+
+
+def test_a_cooperative_launch_of_more_blocks_than_the_gpu_holds_is_refused(device: Any, compiled: Compiled) -> None:
+    arrays, binary = device.allocate(specs()), compiled(COPY)
+    room = 2 * device.properties.multiprocessors  # of 1024 threads each
+    with pytest.raises(DeviceError, match=r"waits: its \d+ blocks wait for each other, and the GPU holds \d+ of them"):
+        launched(device, binary, waits(room + 1), arrays)
+    launched(device, binary, waits(device.properties.multiprocessors), arrays)
 
 
 def test_scratch_is_aligned_and_apart(device: Any, compiled: Compiled) -> None:

@@ -84,7 +84,14 @@ def run_and_check(
             np.dtype(one.dtype).type(one.value) if isinstance(one, Scalar) else addresses[one]
             for one in launch.arguments
         ]
-        done = kernels.run(launch.entry, launch.grid, launch.block, *arguments, shared=launch.shared_bytes)
+        done = kernels.run(
+            launch.entry,
+            launch.grid,
+            launch.block,
+            *arguments,
+            shared=launch.shared_bytes,
+            cooperative=launch.cooperative,
+        )
         counters.append(done.counters)
 
     wide = {spec.name: dtypes.widen(np, held[spec.name], spec.dtype) for spec in specs if spec.role == "input"}

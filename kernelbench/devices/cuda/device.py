@@ -202,8 +202,12 @@ class CudaDevice:
             for argument in launch.arguments
         )
 
+        if launch.cooperative:
+            each = driver.occupancyMaxActiveBlocksPerMultiprocessor(kernel.ptr, launch.threads, launch.shared_bytes)
+            launch.check_resident(each * self.properties.multiprocessors)
+
         def call() -> None:
-            kernel(launch.grid, launch.block, arguments, launch.shared_bytes, stream)
+            kernel(launch.grid, launch.block, arguments, launch.shared_bytes, stream, launch.cooperative)
 
         return call
 
