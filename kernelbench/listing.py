@@ -48,7 +48,10 @@ def kernels(own: Sequence[Path] = ()) -> Listing:
         for operation, implementations in catalog.implementations.items()
         for one in implementations.values()
     ]
-    return Listing("Kernels", ("operation", "name", "role", "whose algorithm", "summary"), rows)
+    found = (one for implementations in catalog.implementations.values() for one in implementations.values())
+    able = [f"{one.operation}/{one.name}" for one in found if one.tunable]
+    note = f"kernelbench tune OPERATION fits to a GPU: {', '.join(able)}" if able else ""
+    return Listing("Kernels", ("operation", "name", "role", "whose algorithm", "summary"), rows, note)
 
 
 def devices() -> Listing:

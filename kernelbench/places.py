@@ -16,7 +16,7 @@ KERNELS = ROOT / "kernels"
 SPECIMENS = ROOT / "tests" / "specimens"
 SUITES = ROOT / "suites"
 LEDGER = ROOT / "results" / "published"
-TUNED = PACKAGE / "tuned"  # tables of launch parameters that the project ships
+TUNED = PACKAGE / "tables"  # tables of launch parameters that the project ships
 RECORDED = ROOT / "results"  # results/<gpu>/[<group>/]<suite>/: runs that the project ships
 
 

@@ -1,6 +1,6 @@
 """Tables of launch parameters by GPU: what `kernelbench tune` found to be better than a plan's own rule.
 
-    kernelbench/tuned/nvidia-h200.yaml                 shipped
+    kernelbench/tables/nvidia-h200.yaml                shipped
     ~/.config/kernelbench/tuned/nvidia-h200.yaml       the user's own, which goes first (see places.own_tuned)
 An entry serves the cases of its operation, implementation, data type and layout that have about as many bytes. One that
 was measured with another source of the kernel serves none. Where no entry serves, the plan's rule does.

@@ -231,7 +231,7 @@ def test_the_hash_of_a_source_follows_its_headers_and_not_its_comments(tmp_path:
 
 def test_shipped_tables_are_of_sources_that_are_there() -> None:
     """One that nobody may use any more should be tuned again before it is shipped."""
-    for path in sorted((places.PACKAGE / "tuned").glob("*.yaml")):
+    for path in sorted((places.PACKAGE / "tables").glob("*.yaml")):
         gpu = next(one.name for one in KNOWN.values() if tuned.file_name(one.name) == path.name)
         for entry in tuned.read_table(path, gpu).entries:
             implementation = CATALOG.implementations[entry.operation][entry.implementation]
