@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
+import numpy as np
 import pytest
 
-from kernelbench import row_choices, row_plans
+from kernelbench import dtypes, row_choices, row_plans
 from kernelbench.catalog import load_catalog
 from kernelbench.errors import Unsupported
 from kernelbench.records import Case
 from kernelbench.row_choices import Held, Split, Staged
 from tests.kernels.simulated import run_and_check
+from tests.simt.harness import Kernels
 
 CATALOG = load_catalog()
 NAME = "one_read_rows"
@@ -126,6 +129,51 @@ RUNS = [
 def test_right_wherever_the_arrays_begin(h200, binaries, operation, shape, dtype, choice, shift):
     case = Case(operation, shape, -1, dtype)
     run_and_check(forced(operation, choice), CATALOG.operations[operation], case, h200, binaries, shift)
+
+
+def extreme_rows(columns, largest):
+    """Rows of what comparisons and powers treat specially, each between rows of ordinary numbers."""
+    inf, ordinary = np.inf, np.linspace(-3, 3, columns)
+    one_beside = np.where(np.arange(columns) == columns // 2, 2.0, -inf)
+    halves = np.where(np.arange(columns) < columns // 2, 1.0, largest)
+    rows = [
+        np.full(columns, -inf),
+        one_beside,
+        np.where(ordinary == ordinary[-1], inf, ordinary),
+        np.where(ordinary == ordinary[0], np.nan, ordinary),
+        np.full(columns, largest),
+        np.full(columns, -largest),
+        halves,
+        -halves,
+        ordinary + 40_000,  # distinct numbers of which powers remain, and whose maximum is rounded
+    ]
+    return np.stack([row for one in rows for row in (one, ordinary)])
+
+
+@pytest.mark.nvcc
+@pytest.mark.parametrize("operation", ["softmax", "log_softmax"])
+@pytest.mark.parametrize(("columns", "dtype"), [(33, "bfloat16"), (3, "float16"), (17, "float32"), (257, "bfloat16"),
+                                                (72, "bfloat16"), (301, "float32")])  # fmt: skip
+def test_infinite_and_huge_numbers(h200, binaries, operation, columns, dtype):
+    largest = {"float16": 65504.0, "bfloat16": 3.3e38, "float32": 3.3e38}[dtype]
+    stored = dtypes.narrow(np, extreme_rows(columns, largest).astype(np.float32), dtype)
+    wide = dtypes.widen(np, stored, dtype)
+    case, spec = Case(operation, stored.shape, -1, dtype), CATALOG.operations[operation]
+    implementation = CATALOG.implementations[operation][NAME]
+    plan = implementation.plan(case, h200)
+    (launch,) = plan.launches
+    (binary,) = binaries(implementation, [plan], "sm_90")
+    result = np.zeros_like(stored)
+    sizes = [np.dtype(one.dtype).type(one.value) for one in launch.arguments[2:]]
+    kernels = Kernels(Path(binary.ptx_path).read_text())
+    kernels.run(launch.entry, launch.grid, launch.block, stored, result, *sizes, shared=launch.shared_bytes)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        expected = spec.reference(np, case, {"x": wide.reshape(len(wide), -1)})["y"].reshape(wide.shape)
+        tolerance = spec.tolerance(case)
+        got = dtypes.widen(np, result, dtype)
+        near = np.abs(got - expected) <= tolerance.absolute + tolerance.relative * np.abs(expected)
+    right = near | (got == expected) | (np.isnan(got) & np.isnan(expected))
+    assert right.all(), f"row {np.argwhere(~right)[0][0]}: got {got[~right][0]}, expected {expected[~right][0]}"
 
 
 def test_a_row_that_no_cluster_is_worth_gets_two_launches(h200):
