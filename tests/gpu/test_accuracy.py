@@ -53,7 +53,6 @@ def test_every_kernel_has_techniques_and_every_operation_candidates() -> None:
     for operation, name in product(("softmax", "log_softmax"), ("one_read_rows", "one_read_axis")):
         several = [one for one in found if (one.case.operation, one.implementation.name) == (operation, name)]
         assert len({one.plan.defines for one in several}) > 5, "candidates reach few of its techniques"
-        assert any(len(one.plan.launches) > 1 for one in several), "none is read twice"
 
 
 def test_candidates_are_of_one_type() -> None:
