@@ -96,7 +96,7 @@ class ConsoleProgress:
 
 def show_run(answer: Answer, page: Path | None) -> None:
     """Times, reasons, claims, and where everything lies; of a self-test what it found."""
-    from kernelbench.report import self_test
+    from kernelbench.report import peers, self_test
     from kernelbench.report.console import claims_table, limits_line, results_table
 
     out = console()
@@ -104,6 +104,8 @@ def show_run(answer: Answer, page: Path | None) -> None:
         out.print(self_test.table(test))
     else:
         out.print(results_table(answer.run))
+        if beside := peers.table(answer.run):
+            out.print(beside)
     out.print(limits_line(answer.run))
     if answer.verdicts and not test:
         out.print(claims_table(answer.verdicts))
@@ -116,7 +118,7 @@ def show_run(answer: Answer, page: Path | None) -> None:
 
 def show_comparison(answer: Answer, which: str, folder: Path, caches: Sequence[str], only: Sequence[str]) -> None:
     """Speed-ups of the chosen rows, the published ones beside them, and the claims."""
-    from kernelbench.report import self_test
+    from kernelbench.report import peers, self_test
     from kernelbench.report.console import claims_table, comparison_table, limits_line
 
     table = answer.comparison
@@ -127,6 +129,8 @@ def show_comparison(answer: Answer, which: str, folder: Path, caches: Sequence[s
     say(f"Comparing within {which}")
     say(limits_line(answer.run))
     out.print(comparison_table(table[chosen], answer.run))
+    if beside := peers.table(answer.run):
+        out.print(beside)
     if answer.verdicts:
         out.print(claims_table(answer.verdicts))
     if test := self_test.found(answer.run):

@@ -22,7 +22,7 @@ from kernelbench.peers import library, triton_rows
 MOST_TILE = 32768  # elements that one program holds; with twice as many, registers spill
 PACKED_TILE = 8192  # elements, beyond which a program takes no second row or slab
 ELEMENTS = (8, 16, 32)  # that a thread may hold; 64 in the largest tile
-STEPPING = (8, 16)  # that it may hold beside their maxima and sums
+FEW_ELEMENTS = (8, 16)  # that it may hold beside maxima and sums of each, or their places
 WARPS, PACKED_WARPS = (1, 2, 4, 8, 16, 32), (1, 4, 8)  # of a program with one row, with several
 LEAST_BYTES = 32  # of neighbours that a program takes along: a sector
 NARROW = 32  # neighbours, below which a program goes on into the next slab
@@ -101,8 +101,10 @@ def _fits(config: Any, sizes: Mapping[str, Any]) -> bool:
         least = min(all_neighbours, LEAST_BYTES // sizes["x"].element_size())
         if not least <= sizes["INNER"] <= all_neighbours or (several and sizes["INNER"] < all_neighbours):
             return False
-    if "STAGES" in sizes:
-        return a_thread in STEPPING
+    if "STAGES" in sizes and "DIM" in sizes:
+        return a_thread in FEW_ELEMENTS and config.num_warps in PACKED_WARPS[1:]
+    if "STAGES" in sizes or "LANES" in sizes:
+        return a_thread in FEW_ELEMENTS
     if several:
         return a_thread in ELEMENTS and tile <= PACKED_TILE and config.num_warps in PACKED_WARPS
     return a_thread in ELEMENTS or (tile == MOST_TILE and a_thread == 2 * ELEMENTS[-1])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from kernelbench.counted import Counted
 from kernelbench.errors import ResultsError
 from kernelbench.records import Claim
-from kernelbench.report import counts, ladders, settings, step, sweeps, view
+from kernelbench.report import counts, ladders, settings, shares, step, sweeps, view
 from kernelbench.report.bars import speedup_figure
 from kernelbench.report.chart import Chart, draw_all
 from kernelbench.report.heat import ceiling_figure
@@ -47,7 +47,9 @@ def all_charts(
     rows = rows[rows["method"] != ""]
     made = _curve_charts(run, comparison, own, counted or {}, _caches(rows))
     drawn = {chart.name: chart for chart in [*made, *_ladder_charts(run, comparison, published)]}
+    drawn |= {chart.name: chart for chart in _share_charts(run, comparison)}
     on_curves = {case for sweep in sweeps.sweeps(list(dict.fromkeys(run.rows["case"])), own) for case in sweep.cases}
+    on_curves |= shares.followed(run)
     families = settings.families(run, own)
     in_families = {name for family in families for name in (*family.members.values(), family.against)}
     yardsticks = set(run.rows[run.rows["role"] == "yardstick"]["implementation"])
@@ -67,6 +69,18 @@ def all_charts(
         drawn |= _named(Chart("ceiling", "Share of the ceiling", caption, partial(ceiling_figure, run, comparison)))
     found = list(drawn.values())
     return found + [Chart(shown.name, shown.title, shown.caption, figure) for shown, figure in counts.charts(run)]
+
+
+def _share_charts(run: Run, comparison: pandas.DataFrame) -> list[Chart]:
+    """Of a run of ours beside peers, along each size."""
+    caption = "Cold time of the copy over that of each; ours in black. 1: as fast as a copy of the same bytes."
+    return [
+        Chart(
+            f"share-{sweeps.file_name(along)}", f"Share of the copy by {along}", caption,
+            partial(shares.share_figure, run, comparison, along, drawn),
+        )
+        for along, drawn in shares.curves(run).items()
+    ]  # fmt: skip
 
 
 def _named(chart: Chart) -> dict[str, Chart]:

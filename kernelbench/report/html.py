@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from kernelbench.errors import ResultsError
-from kernelbench.report import counts, explanation, page, self_test, sources, step, strips, style, view
+from kernelbench.report import counts, explanation, page, peers, self_test, sources, step, strips, style, view
 from kernelbench.report.explanation import Explained
 from kernelbench.report.sources import Published
 from kernelbench.run_files import write_whole
@@ -90,6 +90,7 @@ def render(
         claims=page.claims(verdicts, labels),
         self_test=self_test.section(run),
         step=step.section(sum_of(run)),
+        peers=peers.section(run),
         charts=_charts(drawn),
         explained=explanation.section(explained, run, labels) if explained else None,
         rows=[] if run.simulated else page.measurements(run, comparison, labels, with_strips),

@@ -52,13 +52,17 @@ class Sweep:
 
     @property
     def name(self) -> str:
-        """For the name of a file."""
-        return re.sub(r"[^\w-]", "-", self.along)
+        return file_name(self.along)
 
     @property
     def metrics(self) -> list[str]:
         """What the claims explain the curves by."""
         return list(dict.fromkeys(one.metric for claim in self.claims for one in statements(claim)))
+
+
+def file_name(along: str) -> str:
+    """A parameter's name as part of a file's."""
+    return re.sub(r"[^\w-]", "-", along)
 
 
 def sweeps(cases: Sequence[str], claims: Sequence[Claim]) -> list[Sweep]:
@@ -127,13 +131,13 @@ def sweep_figure(
                 else:
                     _count_panel(axis, curve, counted, kind, looks)
                     axis.set_ylabel(METRICS[kind].header if place == 0 else "", fontsize=8)
-                _along(axis, sweep.along, curve, len(axes), last=kind == kinds[-1])
+                along_axis(axis, sweep.along, curve, len(axes), last=kind == kinds[-1])
                 if kind == kinds[0]:
                     axis.set_title(curve.title, fontsize=9)
             if kind == "rate":
                 axes[0].set_ylabel("bandwidth, TB/s")
                 _level(axes[: len(block)])
-        _legend(figure, looks, [axis for axes in grid for axis in axes])
+        legend(figure, looks, [axis for axes in grid for axis in axes])
         style.settle(figure)
     return figure
 
@@ -241,7 +245,7 @@ def _bands(axis: Axes, sweep: Sweep, curve: Curve, rates: Mapping[str, Mapping[s
             )  # fmt: skip
 
 
-def _along(axis: Axes, along: str, curve: Curve, across: int, last: bool) -> None:
+def along_axis(axis: Axes, along: str, curve: Curve, across: int, last: bool) -> None:
     """The parameter's values as ticks; below the last panel only."""
     values = list(curve.points)
     if values[0] > 0 and values[-1] >= SPREAD * values[0]:
@@ -274,7 +278,7 @@ def _level(axes: Sequence[Axes]) -> None:
             axis.set_ylim(0, max(tops))
 
 
-def _legend(figure: Figure, looks: Mapping[str, Any], axes: Sequence[Axes]) -> None:
+def legend(figure: Figure, looks: Mapping[str, Any], axes: Sequence[Axes]) -> None:
     handles: dict[str, Any] = {}
     for axis in axes:
         found, labels = axis.get_legend_handles_labels()

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 VERDICTS = ("holds", "holds in part", "does not hold", "not measured")
 REJECTED = "rejected"
-_WITHOUT_SIZE = {"shape", "axis", "dtype", "inputs"}
+WITHOUT_SIZE = {"shape", "axis", "dtype", "inputs"}
 STATUS_WORDS = {"unsupported": "refused"}  # shown for a status where another word says more
 
 
@@ -105,7 +105,7 @@ def case_words(keys: Iterable[str]) -> dict[str, dict[str, str]]:
     }
     # Sizes and parameters may determine the shape, for all cases that have the same; axis, dtype and inputs do not.
     short = {
-        key: {name: value for name, value in words.items() if name != "shape" or not words.keys() - _WITHOUT_SIZE}
+        key: {name: value for name, value in words.items() if name != "shape" or not words.keys() - WITHOUT_SIZE}
         for key, words in left.items()
     }
     alike = Counter(tuple(words.items()) for words in short.values())

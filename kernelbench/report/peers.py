@@ -1,0 +1,206 @@
+"""Our own kernels beside the libraries, for a run whose baseline is one of these: who is ahead, by how much, and how
+near to the copy. Cold, each by the method that the run's tables show.
+
+Ours are the kernels whose origin is here; of several the fastest counts, case by case. So it does of the peers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import exp, log
+from typing import TYPE_CHECKING, Any
+
+from kernelbench.report import view
+from kernelbench.report.lists import new_table
+from kernelbench.units import time_text
+
+if TYPE_CHECKING:
+    import pandas
+    from rich.console import RenderableType
+
+    from kernelbench.results import Run
+
+HERE = "written here"  # the origin of our own
+FAST = "~"  # mark of fast arithmetic
+CASE_HEADERS = ("case", "ours", "time", "error", "best peer", "its time", "its error", "ahead", "of the copy")
+PEER_HEADERS = ("peer", "cases", "best of the peers", "its time / ours", "least", "largest error")
+MEANING = (
+    "Ahead: time of the best peer / time of ours. Of the copy: time of the copy / time of ours. Error: the largest "
+    f"|got - expected| over all elements. {FAST}: fast arithmetic, else accurate. Means are geometric."
+)
+
+
+@dataclass(frozen=True)
+class Side:
+    """One implementation's row of a case."""
+
+    name: str
+    seconds: float
+    error: float | None  # largest, absolute
+    fast: bool
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A case: ours, the peers that have a time, and the copy's seconds, if it has any."""
+
+    case: str
+    ours: Side
+    peers: Sequence[Side]
+    copy: float | None
+
+    @property
+    def best(self) -> Side:
+        return min(self.peers, key=lambda side: side.seconds)
+
+    @property
+    def ahead(self) -> float:
+        return self.best.seconds / self.ours.seconds
+
+    @property
+    def share(self) -> float | None:
+        return self.copy / self.ours.seconds if self.copy else None
+
+
+def ours(run: Run) -> list[str]:
+    """The kernels of our own; none where the run is not one beside peers."""
+    roles = dict(zip(run.rows["implementation"], run.rows["role"], strict=True))
+    if run.simulated or roles.get(str(run.environment.get("baseline"))) != "peer":
+        return []
+    known = run.environment.get("implementations") or {}
+    origins = {name: ((known.get(name) or {}).get("origin") or {}).get("project") for name in roles}
+    return [name for name, role in roles.items() if role == "kernel" and origins[name] == HERE]
+
+
+def pairs(run: Run) -> list[Pair]:
+    """One for each case in which ours and a peer have a time."""
+    own = ours(run)
+    rows = view.shown_rows(run.rows, view.shown_methods(run.rows))
+    rows = rows[rows["cache"] == "cold"]
+    found = []
+    for case, group in rows.groupby("case", sort=False) if own else ():
+        mine, theirs = _sides(group[group["implementation"].isin(own)]), _sides(group[group["role"] == "peer"])
+        copies = [side.seconds for side in _sides(group[group["role"] == "yardstick"])]
+        if mine and theirs:
+            fastest = min(mine, key=lambda side: side.seconds)
+            found.append(Pair(str(case), fastest, theirs, min(copies, default=None)))
+    return found
+
+
+def _sides(rows: pandas.DataFrame) -> list[Side]:
+    return [
+        Side(row["implementation"], row["median_s"], row["max_absolute_error"], row["arithmetic"] == "fast")
+        for row in view.records(rows)
+    ]
+
+
+def sentences(found: Sequence[Pair], labels: Mapping[str, str]) -> list[str]:
+    """The answer first."""
+    least = min(found, key=lambda pair: pair.ahead)
+    behind = sum(pair.ahead < 1 for pair in found)
+    mean = view.ratio_text(_mean([pair.ahead for pair in found]))
+    lines = [
+        f"On {len(found)} cases the best peer takes {mean} of our time in the mean, and "
+        f"{view.ratio_text(least.ahead)} in the least ({labels[least.case]}: {least.best.name}); "
+        f"a peer is faster in {behind} of them."
+    ]
+    if copied := [pair for pair in found if pair.share is not None]:
+        lowest = min(copied, key=lambda pair: pair.share or 0.0)
+        lines.append(f"Least share of the copy: {_share(lowest.share)} ({labels[lowest.case]}).")
+    return lines
+
+
+def case_lines(found: Sequence[Pair], labels: Mapping[str, str]) -> list[tuple[str, ...]]:
+    """A line for each case, under CASE_HEADERS."""
+    return [
+        (
+            labels[pair.case], pair.ours.name, time_text(pair.ours.seconds), _error(pair.ours),
+            pair.best.name, time_text(pair.best.seconds), _error(pair.best),
+            view.ratio_text(pair.ahead), _share(pair.share),
+        )
+        for pair in found
+    ]  # fmt: skip
+
+
+def peer_lines(found: Sequence[Pair]) -> list[tuple[str, ...]]:
+    """A line for each peer, the nearest first, under PEER_HEADERS."""
+    ratios: dict[str, list[float]] = {}
+    errors: dict[str, list[Side]] = {}
+    for pair in found:
+        for side in (pair.ours, *pair.peers):
+            errors.setdefault(side.name, []).append(side)
+            if side is not pair.ours:
+                ratios.setdefault(side.name, []).append(side.seconds / pair.ours.seconds)
+    own = [name for name in errors if name not in ratios]
+    lines: list[tuple[str, ...]] = [(name, str(len(errors[name])), "", "", "", _largest(errors[name])) for name in own]
+    for name in sorted(ratios, key=lambda name: _mean(ratios[name])):
+        best = sum(pair.best.name == name for pair in found)
+        mean, least = view.ratio_text(_mean(ratios[name])), view.ratio_text(min(ratios[name]))
+        lines.append((name, str(len(ratios[name])), str(best), mean, least, _largest(errors[name])))
+    return lines
+
+
+def section(run: Run) -> dict[str, Any] | None:
+    """For the page."""
+    found, labels = pairs(run), view.case_labels(run.rows["case"])
+    if not found:
+        return None
+    tables = ((PEER_HEADERS, peer_lines(found)), (CASE_HEADERS, case_lines(found, labels)))
+    return {
+        "sentences": sentences(found, labels),
+        "tables": [
+            {
+                "headers": [(header, _is_number(header)) for header in headers],
+                "rows": [[(cell, _is_number(headers[place])) for place, cell in enumerate(line)] for line in lines],
+            }
+            for headers, lines in tables
+        ],
+        "meaning": MEANING,
+    }
+
+
+def table(run: Run) -> RenderableType | None:
+    """For the terminal; None where the run is not one beside peers."""
+    from rich.console import Group
+    from rich.text import Text
+
+    found, labels = pairs(run), view.case_labels(run.rows["case"])
+    if not found:
+        return None
+    parts: list[RenderableType] = []
+    for title, headers, lines in (
+        ("Ours beside the best peer, cold", CASE_HEADERS, case_lines(found, labels)),
+        ("Each peer beside ours, cold", PEER_HEADERS, peer_lines(found)),
+    ):
+        single = headers is CASE_HEADERS and len({pair.ours.name for pair in found}) == 1
+        shown = new_table(f"{title}: {found[0].ours.name}" if single else title)
+        kept = [place for place, header in enumerate(headers) if not (single and header == "ours")]
+        for place in kept:
+            number = _is_number(headers[place])
+            shown.add_column(headers[place], justify="right" if number else "left", overflow="fold")
+        for line in lines:
+            shown.add_row(*(Text(line[place]) for place in kept))
+        parts.append(shown)
+    return Group(*parts, *(Text(line) for line in sentences(found, labels)), Text(MEANING, "dim"))
+
+
+def _is_number(header: str) -> bool:
+    return header not in ("case", "ours", "best peer", "peer")
+
+
+def _mean(ratios: Sequence[float]) -> float:
+    return exp(sum(map(log, ratios)) / len(ratios))
+
+
+def _share(share: float | None) -> str:
+    return "" if share is None else f"{share:.2f}"
+
+
+def _error(side: Side) -> str:
+    return "" if side.error is None else f"{side.error:.0e}{FAST if side.fast else ''}"
+
+
+def _largest(sides: Sequence[Side]) -> str:
+    known = [side for side in sides if side.error is not None]
+    return _error(max(known, key=lambda side: side.error or 0.0)) if known else ""

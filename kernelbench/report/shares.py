@@ -1,0 +1,121 @@
+"""Share of the copy along a size, for a run of ours beside peers: where a kernel falls behind, and where it leaps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import log2
+from typing import TYPE_CHECKING, Any
+
+from kernelbench.report import peers, style, sweeps, view
+from kernelbench.report.style import FAINT, INK, MARKERS, MUTED, PAPER, WIDTH
+from kernelbench.report.sweeps import Curve
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from kernelbench.results import Run
+
+POINTS = 5  # of a curve, at least
+MANY = 25  # points, from which on they are drawn without a white edge, and small
+_SHAPE = ("shape", "axis")  # words of a case that its size determines
+TOP = 1.15  # share, up to which a panel goes where anybody is above the copy
+
+
+def curves(run: Run) -> dict[str, list[Curve]]:
+    """By axis: the cases that differ in it alone, and in the shape that it makes; none where no peer is beside ours."""
+    found: dict[str, dict[str, dict[float, str]]] = {}
+    for case in dict.fromkeys(run.rows["case"]) if peers.ours(run) else ():
+        words = [word.partition("=") for word in case.split(" ")]
+        sizes = [(name, value) for name, _, value in words if name not in view.WITHOUT_SIZE and value.isdigit()]
+        if len(sizes) == 1:
+            ((along, value),) = sizes
+            rest = " ".join(
+                view.word_text(name, value) for name, _, value in words if name not in (along, "shape", "axis")
+            )
+            found.setdefault(along, {}).setdefault(rest, {})[float(value)] = case
+    kept = {
+        along: [Curve(rest, dict(sorted(points.items()))) for rest, points in groups.items() if len(points) >= POINTS]
+        for along, groups in found.items()
+    }
+    return {along: some for along, some in kept.items() if some}
+
+
+def followed(run: Run) -> set[str]:
+    """Cases on curves of many points, beside which other charts of them say little."""
+    drawn = [curve for of_axis in curves(run).values() for curve in of_axis]
+    return {case for curve in drawn if len(curve.points) > MANY for case in curve.points.values()}
+
+
+def share_figure(run: Run, comparison: pandas.DataFrame, along: str, drawn: Sequence[Curve]) -> Figure:
+    """A panel a curve below one another: time of the copy over that of each implementation, by the size."""
+    from matplotlib.figure import Figure
+
+    shares = _shares(run, comparison)
+    names = [name for name in dict.fromkeys(run.rows["implementation"]) if any(name in one for one in shares.values())]
+    looks = _looks(run, comparison, names)
+    with style.settings():
+        figure = Figure(figsize=(WIDTH, 2.6 * len(drawn) + 0.6), layout="constrained")
+        panels = list(figure.subplots(len(drawn), 1, squeeze=False)[:, 0])
+        for axis, curve in zip(panels, drawn, strict=True):
+            _panel(axis, curve, shares, looks)
+            sweeps.along_axis(axis, along, _ticks(curve), 1, last=axis is panels[-1])
+            axis.set_title(curve.title, fontsize=9)
+            axis.set_ylabel("share of the copy")
+        sweeps.legend(figure, looks, panels)
+        style.settle(figure)
+    return figure
+
+
+def _shares(run: Run, comparison: pandas.DataFrame) -> dict[str, dict[str, float]]:
+    """Cold time of the fastest yardstick over that of each other implementation, by case."""
+    rows = view.shown_rows(run.rows, view.shown_methods(run.rows, comparison))
+    found: dict[str, dict[str, float]] = {}
+    for case, group in rows[rows["cache"] == "cold"].groupby("case", sort=False):
+        yardsticks = group["role"] == "yardstick"
+        copy = group[yardsticks]["median_s"].min()
+        if yardsticks.any():
+            rest = group[~yardsticks]
+            found[str(case)] = dict(zip(rest["implementation"], copy / rest["median_s"], strict=True))
+    return found
+
+
+def _looks(run: Run, comparison: pandas.DataFrame, names: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Ours in ink, and above all others."""
+    own = peers.ours(run)
+    colours = style.colours([name for name in view.highlights(run, comparison) if name in names and name not in own])
+    return {
+        name: {
+            "color": INK if name in own else colours.get(name, MUTED),
+            "linewidth": 1.8 if name in own else 1.1,
+            "linestyle": ("-", "--", ":")[own.index(name) % 3] if name in own else "-",
+            "marker": MARKERS[index % len(MARKERS)],
+            "markeredgecolor": PAPER,
+            "zorder": 4 if name in own else 3,
+            "label": name,
+        }
+        for index, name in enumerate(names)
+    }
+
+
+def _ticks(curve: Curve) -> Curve:
+    """Of many sizes only the powers of two, and the ends."""
+    ends = (min(curve.points), max(curve.points))
+    shown = {x: case for x, case in curve.points.items() if log2(x).is_integer() or x in ends}
+    return Curve(curve.title, shown) if len(curve.points) > MANY else curve
+
+
+def _panel(
+    axis: Axes, curve: Curve, shares: Mapping[str, Mapping[str, float]], looks: Mapping[str, Mapping[str, Any]]
+) -> None:
+    axis.axhline(1.0, color=FAINT, linewidth=1.2, zorder=1)
+    many = len(curve.points) > MANY
+    highest = 1.0
+    for name, look in looks.items():
+        points = {x: shares[case][name] for x, case in curve.points.items() if name in shares.get(case, {})}
+        if points:
+            edge, size = (0.0, 2.6) if many else (0.4, 4.5)
+            axis.plot(list(points), list(points.values()), **look, markeredgewidth=edge, markersize=size)
+            highest = max(highest, *points.values())
+    axis.set_ylim(0, min(TOP, 1.05 * highest))
