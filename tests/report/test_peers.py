@@ -1,0 +1,143 @@
+"""Ours beside peers: who counts as ours, whom it is held against, and what the curves show."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+
+import pandas as pd
+import pytest
+from rich.console import Console
+
+from kernelbench import columns
+from kernelbench.report import charts, html, page, peers, shares, view
+from kernelbench.report.sources import Published
+from kernelbench.results import Run
+
+NO_COMPARISON = pd.DataFrame(columns=columns.names(columns.COMPARISON))
+ORIGINS = {"ours": "written here", "ours_too": "written here", "theirs": "somebody"}
+ROLES = {"torch": "peer", "cudnn": "peer", "copy": "yardstick"}
+SECONDS = {"ours": 2.0, "ours_too": 3.0, "theirs": 1.0, "torch": 4.0, "cudnn": 3.0, "copy": 1.8}
+
+
+def rows_of(example_run: Run, sizes, seconds=SECONDS) -> pd.DataFrame:
+    """A row for each size and implementation; the values are times of 10 us."""
+    template = example_run.rows[example_run.rows["status"] == "ok"].iloc[0]
+    made = []
+    for size in sizes:
+        for name, value in seconds.items():
+            made.append(
+                template.to_dict()
+                | {
+                    "case": f"columns={size} shape=9x{size} axis=-1 dtype=float32", "implementation": name,
+                    "role": ROLES.get(name, "kernel"), "cache": "cold", "method": "events", "median_s": 1e-5 * value,
+                    "arithmetic": "fast" if name == "cudnn" else "accurate", "max_absolute_error": 1e-8 * value,
+                }
+            )  # fmt: skip
+    return pd.DataFrame(made, columns=example_run.rows.columns)
+
+
+@pytest.fixture
+def make(synthetic_run):
+    def made(sizes=(1, 2, 3), baseline="torch", seconds=SECONDS) -> Run:
+        known = {name: {"origin": {"project": ORIGINS.get(name, "a library")}} for name in seconds}
+        environment = {**synthetic_run.environment, "baseline": baseline, "claims": [], "implementations": known}
+        return dataclasses.replace(synthetic_run, rows=rows_of(synthetic_run, sizes, seconds), environment=environment)
+
+    return made
+
+
+def test_the_fastest_of_ours_is_held_against_the_fastest_peer(make):
+    pair, *_ = found = peers.pairs(make())
+    assert len(found) == 3
+    assert (pair.ours.name, pair.best.name) == ("ours", "cudnn")
+    assert pair.ahead == pytest.approx(1.5)
+    assert pair.share == pytest.approx(0.9)
+
+
+def test_a_run_whose_baseline_is_no_peer_has_no_such_table(make, synthetic_run):
+    assert peers.ours(make()) == ["ours", "ours_too"], "not what is somebody's"
+    assert peers.pairs(make(baseline="theirs")) == []
+    assert peers.table(make(baseline="theirs")) is None
+    assert peers.section(synthetic_run) is None
+
+
+def test_a_case_without_ours_or_a_peer_is_left_out(make):
+    run = make()
+    first = run.rows["case"] == run.rows["case"].iloc[0]
+    no_peer = dataclasses.replace(run, rows=run.rows[~(first & (run.rows["role"] == "peer"))])
+    assert len(peers.pairs(no_peer)) == 2
+    no_copy = dataclasses.replace(run, rows=run.rows[run.rows["role"] != "yardstick"])
+    assert {pair.share for pair in peers.pairs(no_copy)} == {None}
+
+
+def test_lines_give_errors_beside_times_and_mark_fast_arithmetic(make):
+    run = make()
+    found, labels = peers.pairs(run), view.case_labels(run.rows["case"])
+    assert peers.case_lines(found, labels)[0] == (
+        "columns=1", "ours", "20.00 us", "2e-08", "cudnn", "30.00 us", "3e-08~", "1.50x", "0.90",
+    )  # fmt: skip
+    assert peers.peer_lines(found) == [
+        ("ours", "3", "", "", "", "2e-08"),
+        ("cudnn", "3", "3", "1.50x", "1.50x", "3e-08~"),
+        ("torch", "3", "0", "2.00x", "2.00x", "4e-08"),
+    ]
+    first, second = peers.sentences(found, labels)
+    assert first.startswith("On 3 cases the best peer takes 1.50x of our time in the mean, and 1.50x in the least")
+    assert second == "Least share of the copy: 0.90 (columns=1)."
+
+
+def test_the_mean_is_geometric(make):
+    run = make(sizes=(1, 2))
+    slower = (run.rows["case"] == run.rows["case"].iloc[0]) & (run.rows["implementation"] == "ours")
+    run.rows.loc[slower, "median_s"] *= 4  # ours_too is faster there, at 3
+    assert peers.sentences(peers.pairs(run), view.case_labels(run.rows["case"]))[0].startswith(
+        "On 2 cases the best peer takes 1.22x of our time in the mean, and 1.00x in the least"
+    )
+
+
+def test_the_terminal_says_whose_times_these_are(make):
+    out = io.StringIO()
+    Console(file=out, width=100).print(peers.table(make()))
+    text = out.getvalue()
+    assert "Ours beside the best peer, cold: ours" in text
+    assert "Each peer beside ours, cold" in text
+    assert max(map(len, text.splitlines())) <= 100
+
+
+def test_the_page_has_the_section_for_such_a_run_alone(make, example):
+    text = html.render(make(), NO_COMPARISON, (), Published())
+    assert 'id="peers"' in text
+    assert "3e-08~" in text
+    assert 'id="peers"' not in html.render(example.run, example.comparison, (), Published())
+    assert page.header(make(), ())["measured"] == 18
+
+
+# ---- curves --------------------------------------------------------------------------------------
+
+
+def test_curves_follow_the_one_size_of_a_case(make):
+    run = make(sizes=(1, 2, 4, 8, 16, 17))
+    ((along, (curve,)),) = shares.curves(run).items()
+    assert (along, list(curve.points)) == ("columns", [1, 2, 4, 8, 16, 17])
+    assert curve.title == "float32"
+    assert shares.curves(make(sizes=(1, 2))) == {}, "too few points"
+    assert shares.curves(make(sizes=(1, 2, 4, 8, 16, 17), baseline="theirs")) == {}
+
+
+def test_a_curve_is_the_copys_time_over_that_of_each(make):
+    run = make(sizes=(1, 2, 4, 8, 16))
+    (drawn,) = shares.curves(run).values()
+    (axis,) = shares.share_figure(run, NO_COMPARISON, "columns", drawn).axes
+    lines = {str(line.get_label()): list(line.get_ydata()) for line in axis.lines}
+    assert lines["ours"] == pytest.approx(5 * [0.9])
+    assert lines["torch"] == pytest.approx(5 * [0.45])
+    assert "copy" not in lines
+
+
+def test_a_long_sweep_has_curves_in_place_of_bars(make):
+    names = {chart.name for chart in charts.all_charts(make(sizes=range(1, 41)), NO_COMPARISON)}
+    assert "share-columns" in names
+    assert "time-cold" not in names
+    few = {chart.name for chart in charts.all_charts(make(sizes=range(1, 8)), NO_COMPARISON)}
+    assert {"share-columns", "time-cold"} <= few
