@@ -58,14 +58,14 @@ def test_there_are_some() -> None:
 
 
 @each_tunable
-def test_every_candidate_of_every_built_in_case_can_be_planned(one: Implementation) -> None:
+def test_candidates_of_every_built_in_case_are_planned_or_refused(one: Implementation) -> None:
     assert one.tunable is not None
     assert one.tunable.cases
     for case in one.tunable.cases:
         assert case.operation == one.operation
-        for values in candidates(one):
-            found = planned(one, case, values)
-            assert found.status == "ok", f"{case.key}: {values}: {found.reason}"
+        found = [planned(one, case, values) for values in candidates(one)]
+        assert {each.status for each in found} <= {"ok", "unsupported"}, [each.reason for each in found]
+        assert len({launched(each) for each in found if each.status == "ok"}) > 3
 
 
 @each_tunable
@@ -74,7 +74,8 @@ def test_the_rule_is_among_the_candidates_of_every_built_in_case(one: Implementa
     assert one.tunable is not None
     for case in one.tunable.cases:
         rule = launched(planned(one, case, {}))
-        assert any(launched(planned(one, case, values)) == rule for values in candidates(one)), case.key
+        found = [planned(one, case, values) for values in candidates(one)]
+        assert any(launched(each) == rule for each in found if each.status == "ok"), case.key
 
 
 @each_tunable
@@ -97,13 +98,10 @@ def test_candidates_are_right_on_the_simulator(one: Implementation) -> None:
     found = candidates(one)
     case = small(one.tunable.cases[-1])
     operation = CATALOG.operations[case.operation]
-    chosen = {number: found[number] for number in (0, len(found) - 1)}
+    able = [each for values in found if (each := planned(one, case, values)).status == "ok"]
     plans = [
-        replace(found_, implementation=replace(one, name=f"{one.name}.{number}"))
-        for number, values in chosen.items()
-        if (found_ := planned(one, case, values)).status == "ok"
+        replace(able[number], implementation=replace(one, name=f"{one.name}.{number}")) for number in (0, len(able) - 1)
     ]
-    assert plans
     requests = {}
     for each in plans:
         assert each.plan is not None

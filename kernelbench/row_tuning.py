@@ -1,0 +1,95 @@
+"""What may be tuned of softmax and log-softmax along the last axis: steps away from the choice of row_choices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from kernelbench import dtypes
+from kernelbench.errors import Unsupported
+from kernelbench.records import FLOATS, Case, DeviceProperties, Tunable
+from kernelbench.row_choices import WARP, Choice, Held, max_cluster, most_packs
+
+MAX_PACKS = 16  # of a thread in registers
+REGISTERS = 65536  # of a multiprocessor
+
+# Rows by a few lanes, a warp, several warps and a cluster; the last lengths begin rows within packs.
+COLUMNS = (128, 512, 1024, 4096, 16384, 129, 1000, 4097)
+ELEMENTS = 2**26
+
+
+@dataclass(frozen=True)
+class Step:
+    """Arguments of a plan that are not its rule; None and 0: as the rule says."""
+
+    threads: int = 0  # of a row in a block: so many times doubled, halved where below 0
+    blocks: int = 0  # of a row, likewise
+    rows: int | None = None  # that lanes of a warp work on at once
+    block: int | None = None  # threads, where a row has not more than a warp of them
+    hint: int | None = None
+
+    def taken(self, choice: Choice, case: Case, device: DeviceProperties, keeps_powers: bool) -> Choice:
+        """The choice, changed. Unsupported where that is none for rows of this length."""
+        choice = choice if self.hint is None else replace(choice, hint=self.hint)
+        if not isinstance(choice, Held):
+            return self._of_others(choice)
+        packs = most_packs(case.shape[-1], dtypes.itemsize(case.dtype))
+        words = 8 if keeps_powers and dtypes.itemsize(case.dtype) < 4 and not choice.recompute else 4
+        found = self._in_warp(choice, packs) if choice.warps == 1 else self._of_warps(choice, packs, device)
+        if (found.packs, found.rows, found.block) == (choice.packs, choice.rows, choice.block):
+            return found
+        more = (found.packs * found.rows - choice.packs * choice.rows) * words
+        return replace(found, resident=_resident(choice.resident * choice.block, more, found.block))
+
+    def _of_others(self, choice: Choice) -> Choice:
+        if self.threads or self.blocks:
+            raise Unsupported("rows that are not held by lanes have no threads of their own to be doubled")
+        if self.block is None:
+            return choice
+        return replace(choice, block=self.block, resident=_resident(choice.resident * choice.block, 0, self.block))
+
+    def _in_warp(self, choice: Held, packs: int) -> Held:
+        if self.blocks:
+            raise Unsupported("a row of one warp has one block")
+        lanes = _doubled(choice.lanes, self.threads, WARP)
+        own, rows, block = -(-packs // lanes), self.rows or choice.rows, self.block or choice.block
+        if own * rows > MAX_PACKS:
+            raise Unsupported(f"packs of a thread must be at most {MAX_PACKS}, got {own * rows}")
+        return replace(choice, lanes=lanes, packs=own, rows=rows, block=block)
+
+    def _of_warps(self, choice: Held, packs: int, device: DeviceProperties) -> Held:
+        if choice.shared_packs and (self.threads or self.blocks):
+            raise Unsupported("a row that takes shared memory as well has all the threads that there are")
+        if choice.shared_packs:
+            return choice
+        warps = _doubled(choice.warps, self.threads, 32)
+        blocks = _doubled(choice.blocks, self.blocks, max_cluster(device))
+        own = -(-packs // (WARP * warps * blocks))
+        if warps < 2 or own > MAX_PACKS:
+            raise Unsupported(
+                f"a row of {packs} packs has 2 warps and {MAX_PACKS} packs a thread, got {warps} and {own}"
+            )
+        return replace(choice, warps=warps, blocks=blocks, packs=own, block=WARP * warps)
+
+
+def _doubled(number: int, times: int, most: int) -> int:
+    found = number << times if times >= 0 else number >> -times
+    if not 1 <= found <= most:
+        raise Unsupported(f"threads and blocks of a row must be at least 1 and at most {most}, got {found}")
+    return found
+
+
+def _resident(threads: int, more_registers: int, block: int) -> int:
+    """Blocks of a multiprocessor, where so many threads had room and each has more or fewer registers now."""
+    left = REGISTERS // max(24, REGISTERS // threads + more_registers)
+    return max(1, min(32, min(2048, left) // block))
+
+
+def layout(case: Case) -> str:
+    return f"{case.shape[-1]} columns"
+
+
+def tunable(operation: str) -> Tunable:
+    """Of `operation`, whose plan has the fields of Step as arguments."""
+    values = {"threads": (-1, 0, 1), "blocks": (-1, 0, 1), "rows": (1, 2), "block": (64, 128, 256), "hint": (0, 1)}
+    cases = tuple(Case(operation, (ELEMENTS // columns, columns), -1, dtype) for dtype in FLOATS for columns in COLUMNS)
+    return Tunable(values, layout=layout, cases=cases)
