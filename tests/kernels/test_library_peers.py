@@ -1,0 +1,117 @@
+"""Softmax of quack, Liger-Kernel and FlashInfer without these: what they are handed, and what is refused by name."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager, nullcontext
+from types import ModuleType, SimpleNamespace
+
+import numpy as np
+import pytest
+
+from kernelbench.catalog import load_catalog
+from kernelbench.errors import MissingLibrary, Unsupported
+from kernelbench.records import Case
+
+STREAM = 1234
+PEERS = {"quack": "quack.softmax", "liger": "liger_kernel.ops.softmax", "flashinfer": "flashinfer.sampling"}
+SOFTMAX = load_catalog().implementations["softmax"]
+each_peer = pytest.mark.parametrize("name", PEERS)
+
+
+class Tensor(np.ndarray):
+    def view(self, *shape):
+        return self.reshape(shape) if isinstance(shape[0], int) else np.ndarray.view(self, *shape)
+
+
+def softmax(x):
+    powers = np.exp(x - x.max(axis=1, keepdims=True))
+    return powers / powers.sum(axis=1, keepdims=True)
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """The three libraries over NumPy; (peer, stream, shape, options) of each call."""
+    seen, streams = [], []
+
+    @contextmanager
+    def on(stream):
+        streams.append(stream)
+        yield
+        streams.pop()
+
+    def noted(name, x, **options):
+        seen.append((name, streams[-1], x.shape, options))
+        return softmax(x)
+
+    def quack(x, y):
+        y[...] = noted("quack", x)
+
+    torch, cupy = ModuleType("torch"), ModuleType("cupy")
+    torch.as_tensor = lambda array, device: np.ndarray.view(array, Tensor)
+    torch.no_grad, torch.__version__ = nullcontext, "2.9"
+    torch.cuda = SimpleNamespace(is_available=lambda: True, ExternalStream=int, stream=on)
+    cupy.asarray = np.asarray
+    modules = {
+        "quack.softmax": {"_softmax_fwd": quack},
+        "liger_kernel.ops.softmax": {"_softmax_forward": lambda x: (noted("liger", x), 1024, 4, False)},
+        "flashinfer.sampling": {"softmax": lambda x, **options: noted("flashinfer", x, **options)},
+    }
+    for path, functions in modules.items():
+        for depth in range(1, path.count(".") + 2):
+            part = ".".join(path.split(".")[:depth])
+            monkeypatch.setitem(sys.modules, part, ModuleType(part))
+        vars(sys.modules[path]).update(functions)
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    monkeypatch.setitem(sys.modules, "cupy", cupy)
+    return seen
+
+
+def held(shape):
+    x = np.random.default_rng(3).normal(size=shape).astype(np.float32)
+    return {"x": x, "y": np.zeros_like(x)}
+
+
+@each_peer
+def test_rows_are_handed_over_on_the_stream(calls, name):
+    arrays = held((4, 6, 8))
+    call = SOFTMAX[name].prepare(Case("softmax", (4, 6, 8), -1, "float32"), arrays, STREAM)
+    assert len(calls) == 1, "has run once, which compiles it"
+    arrays["y"][...] = 0
+    got = {**arrays, **(call() or {})}["y"]
+    np.testing.assert_allclose(got, softmax(arrays["x"].reshape(24, 8)).reshape(4, 6, 8), rtol=1e-6)
+    options = {"enable_pdl": False} if name == "flashinfer" else {}
+    assert calls == 2 * [(name, STREAM, (24, 8), options)]
+
+
+@pytest.mark.parametrize(
+    ("name", "case", "reason"),
+    [
+        ("quack", Case("softmax", (6, 8), 0, "float32"), "axis must be the last, got 0"),
+        ("quack", Case("softmax", (6, 6), -1, "float32"), "columns must be a multiple of 4, got 6"),
+        ("quack", Case("softmax", (6, 12), -1, "bfloat16"), "columns must be a multiple of 8, got 12"),
+        ("liger", Case("softmax", (6, 8), 0, "float32"), "axis must be the last, got 0"),
+        ("liger", Case("softmax", (6, 65537), -1, "float32"), "columns must be at most 65536, got 65537"),
+        ("flashinfer", Case("softmax", (6, 8), 0, "float32"), "axis must be the last, got 0"),
+        ("flashinfer", Case("softmax", (6, 8), -1, "bfloat16"), "dtype must be float32, got bfloat16"),
+        *((name, Case("softmax", (6, 8), -1, "float32", parameters=(("scale", 0.5),)), "scale") for name in PEERS),
+    ],
+)
+def test_what_a_library_has_not_is_refused_by_name(calls, name, case, reason):
+    with pytest.raises(Unsupported, match=reason):
+        SOFTMAX[name].prepare(case, held(case.shape), STREAM)
+    assert not calls
+
+
+@each_peer
+def test_a_missing_library_names_the_extra_that_brings_it(calls, monkeypatch, name):
+    monkeypatch.setitem(sys.modules, PEERS[name], None)  # an import of it fails
+    assert SOFTMAX[name].role == "peer"
+    with pytest.raises(MissingLibrary, match=rf"is not installed; try: pip install 'kernelbench\[{name}\]'"):
+        SOFTMAX[name].prepare(Case("softmax", (6, 8), -1, "float32"), held((6, 8)), STREAM)
+
+
+def test_fast_exponentials_are_said(calls):
+    assert {name: SOFTMAX[name].arithmetic for name in PEERS} == {
+        "quack": "fast", "liger": "accurate", "flashinfer": "fast",
+    }  # fmt: skip
