@@ -198,7 +198,7 @@ class Given:
         xp = self.device.xp
         got = dtypes.widen(xp, stored.reshape(-1), spec.dtype)
         least = least_size(xp, self.case, self.wide, spec.dtype)
-        exact = self.case.operation == "softmax" and self.inputs == "special"
+        exact = self.case.operation in ROW_OPERATIONS and self.inputs == "special"
         found = errors(xp, got, expected, spec.dtype, least, exact)
         compared = self.device.compare(stored.reshape(-1), spec.dtype, expected, self.operation.tolerance(self.case))
         return replace(found, wrong=compared.mismatches)
