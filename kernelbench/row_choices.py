@@ -104,7 +104,7 @@ def _technique(rows: int, columns: int, itemsize: int, keeps_powers: bool, devic
     if masked and columns <= STAGED_COLUMNS:
         return staged(columns, itemsize)
     words = PACK_BYTES // itemsize if keeps_powers else 4  # registers of a pack: eight where halves' powers are kept
-    found = in_warp(columns, itemsize, words)
+    found = in_warp(columns, itemsize)
     if found is not None and (masked or packs < TWO_WARPS):
         return found
     recompute = keeps_powers and itemsize < 4
@@ -143,11 +143,8 @@ def most_packs(columns: int, itemsize: int) -> int:
     return -(-(before + columns) // per_pack)
 
 
-def in_warp(columns: int, itemsize: int, words: int) -> Held | None:
-    """As many lanes as are worth their own instructions; None where a warp's lanes do not hold the row.
-
-    `words`: registers that a pack takes.
-    """
+def in_warp(columns: int, itemsize: int) -> Held | None:
+    """As many lanes as are worth their own instructions; None where a warp's lanes do not hold the row."""
     per_pack = PACK_BYTES // itemsize
     masked = columns % per_pack != 0
     least, most = -(-columns // per_pack), most_packs(columns, itemsize)
@@ -164,7 +161,7 @@ def in_warp(columns: int, itemsize: int, words: int) -> Held | None:
         if cost < least_cost:
             block = SHORT_BLOCK if packs == 1 and (lanes, itemsize) != (2, 2) else 64
             block = 256 if packs == 1 and lanes == WARP else block  # 128 float32 0.99 of a copy, not 0.97
-            resident = resident_blocks(24 + 8 * masked + rows * packs * words, block)
+            resident = resident_blocks(24 + 8 * masked + rows * packs * per_pack, block)  # a float each
             found, least_cost = Held(lanes, 1, 1, packs, 0, rows, masked, block, resident), cost
         if cost <= LANE_COST:
             break
@@ -216,5 +213,5 @@ def staged(columns: int, itemsize: int) -> Staged:
     group = per_pack // gcd(columns, per_pack)
     while group > 1 and group * columns * itemsize > STAGED_BYTES and group * columns * itemsize % 8 == 0:
         group //= 2
-    registers = 24 + group * columns * itemsize // 4 + (columns // 2 if itemsize < 4 else 0)
+    registers = 16 + group * columns * itemsize // 4 + (columns // 2 if itemsize < 4 else 0)
     return Staged(columns, group, SHORT_BLOCK, resident_blocks(registers, SHORT_BLOCK))

@@ -41,10 +41,18 @@ struct Powers {
     offset = sizeof(T) == 4 ? max : -max * factor;
   }
 
-  __device__ __forceinline__ float of(float value) const {
-    if constexpr (sizeof(T) == 4) return power_of<Fast, T>(value - offset);
-    return hardware_power_of_two(fmaf(value, factor, offset));
+  // Of e where T is float32, else of 2; the excess is in it, too. A bfloat16 beyond 2^127 may pass float's range by it.
+  __device__ __forceinline__ float exponent(float value) const {
+    if constexpr (sizeof(T) == 4) return value - offset;
+    return fmaf(value, factor, offset);
   }
+
+  __device__ __forceinline__ float of_exponent(float exponent) const {
+    if constexpr (sizeof(T) == 4) return power_of<Fast, T>(exponent);
+    return hardware_power_of_two(exponent);
+  }
+
+  __device__ __forceinline__ float of(float value) const { return of_exponent(exponent(value)); }
 
   __device__ __forceinline__ float correction(float max) const {
     if constexpr (sizeof(T) == 4) return 1.0f;

@@ -15,24 +15,49 @@ __device__ __forceinline__ float reciprocal_of(float sum) {
   return result;
 }
 
+// Of each element `kept` is held until the row is summed, and `result` made of it and of what the row's `ends` are.
+struct Ends {
+  float of_kept, term;
+};
+
 struct Softmax {
   static constexpr bool KEEPS_POWERS = true;  // the result is made of the power, not of the element
-  // What `finish` needs of a row once its powers are summed; `correction` as in Powers.
-  static __device__ __forceinline__ float scale_of(float sum) { return 1.0f / sum; }
   template <typename T>
-  static __device__ __forceinline__ float scale_of(float sum, float) {
-    return reciprocal_of<T>(sum);
+  static __device__ __forceinline__ float kept(float, float, float power) {
+    return power;
   }
+  template <bool Fast, typename T>
+  static __device__ __forceinline__ Ends ends(float, float sum, const Powers<Fast, T>&) {
+    return {reciprocal_of<T>(sum), 0.0f};
+  }
+  template <typename T>
+  static __device__ __forceinline__ float result(float kept, Ends ends) {
+    return kept * ends.of_kept;
+  }
+  static __device__ __forceinline__ float scale_of(float sum) { return 1.0f / sum; }
   static __device__ __forceinline__ float finish(float power, float, float scale) { return power * scale; }
 };
 
 struct LogSoftmax {
   static constexpr bool KEEPS_POWERS = false;
-  static __device__ __forceinline__ float scale_of(float sum) { return logf(sum); }
+  // A bfloat16 has values whose exponents are beyond float's range: the value itself is kept.
   template <typename T>
-  static __device__ __forceinline__ float scale_of(float sum, float correction) {
-    return sizeof(T) == 4 ? logf(sum) : __logf(sum * correction);
+  static constexpr bool KEEPS_VALUES = cuda::std::is_same_v<T, __nv_bfloat16>;
+  template <typename T>
+  static __device__ __forceinline__ float kept(float value, float exponent, float) {
+    return KEEPS_VALUES<T> ? value : exponent;
   }
+  template <bool Fast, typename T>
+  static __device__ __forceinline__ Ends ends(float max, float sum, const Powers<Fast, T>& powers) {
+    if constexpr (sizeof(T) == 4) return {1.0f, -logf(sum)};
+    if constexpr (KEEPS_VALUES<T>) return {max, -__logf(sum * powers.correction(max))};
+    return {0.6931471805599453f, -__logf(sum)};  // of sum and exponents the excess is the same
+  }
+  template <typename T>
+  static __device__ __forceinline__ float result(float kept, Ends ends) {
+    return KEEPS_VALUES<T> ? kept - ends.of_kept + ends.term : fmaf(kept, ends.of_kept, ends.term);
+  }
+  static __device__ __forceinline__ float scale_of(float sum) { return logf(sum); }
   static __device__ __forceinline__ float finish(float value, float max, float scale) { return value - max - scale; }
 };
 

@@ -47,17 +47,17 @@ __device__ __forceinline__ void rows_in_words(unsigned* words) {
     float kept[Columns], sums[Sums];
 #pragma unroll
     for (int column = 0; column < Columns; ++column) {
-      const float value = element_at<T>(words, first + column);
-      const float power = powers.of(value);
-      kept[column] = Form::KEEPS_POWERS ? power : value;
+      const float value = element_at<T>(words, first + column), exponent = powers.exponent(value);
+      const float power = powers.of_exponent(exponent);
+      kept[column] = Form::template kept<T>(value, exponent, power);
       sums[column % Sums] = column < Sums ? power : sums[column % Sums] + power;
     }
     const float sum = Sums == 1 ? sums[0] : (sums[0] + sums[1 % Sums]) + (sums[2 % Sums] + sums[3 % Sums]);
-    const float scale = Form::template scale_of<T>(sum, powers.correction(max));
+    const Ends ends = Form::ends(max, sum, powers);
 #pragma unroll
     for (int column = 0; column < Columns; ++column) {
       const int at = first + column;
-      const float result = Form::finish(kept[column], max, scale);
+      const float result = Form::template result<T>(kept[column], ends);
       if constexpr (sizeof(T) == 4) words[at] = __float_as_uint(result);
       else if (at % 2 == 0) lower = result;
       else words[at / 2] = word_of<T>(lower, result);

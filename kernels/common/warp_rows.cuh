@@ -15,7 +15,6 @@ template <typename Form, int Lanes, int Packs, int Rows, int Block, int Hint, bo
 __device__ __forceinline__ void warp_rows(const T* __restrict__ x, T* __restrict__ y, long long rows, int columns) {
   static_assert(Lanes >= 1 && Lanes <= 32 && (Lanes & (Lanes - 1)) == 0, "LANES must be a power of two to 32");
   constexpr int N = PER_PACK<T>, Groups = Block / Lanes;  // rows of a block at a time
-  constexpr bool Keeps = Form::KEEPS_POWERS;              // in place of the elements
   const auto begin = reinterpret_cast<unsigned long long>(x), target = reinterpret_cast<unsigned long long>(y);
   if (!Masked && (begin | target) % sizeof(uint4) != 0) return rows_by_elements<Form, Fast>(x, y, rows, columns);
   const bool packed = (begin ^ target) % sizeof(uint4) == 0;  // packs of x and y lie alike
@@ -69,7 +68,8 @@ __device__ __forceinline__ void warp_rows(const T* __restrict__ x, T* __restrict
   }
 #pragma unroll
   for (int r = 0; r < Rows; ++r) max[r] = warp_all_reduce<MaxOp, Lanes>(max[r]);
-  float kept[Rows][Packs][Keeps ? N : 1], scale[Rows];
+  float kept[Rows][Packs][N];  // in place of the elements
+  Ends ends[Rows];
 #pragma unroll
   for (int r = 0; r < Rows; ++r) {
     const Powers<Fast, T> powers(max[r]);
@@ -78,8 +78,9 @@ __device__ __forceinline__ void warp_rows(const T* __restrict__ x, T* __restrict
       float terms[N];
 #pragma unroll
       for (int i = 0; i < N; ++i) {
-        terms[i] = powers.of(element_of<T>(held[r][k], i));
-        if constexpr (Keeps) kept[r][k][i] = terms[i];
+        const float value = element_of<T>(held[r][k], i), exponent = powers.exponent(value);
+        terms[i] = powers.of_exponent(exponent);
+        kept[r][k][i] = Form::template kept<T>(value, exponent, terms[i]);
       }
 #pragma unroll
       for (int step = 1; step < N; step *= 2)  // a tree: few sums wait for one another
@@ -91,7 +92,7 @@ __device__ __forceinline__ void warp_rows(const T* __restrict__ x, T* __restrict
 #pragma unroll
   for (int r = 0; r < Rows; ++r) sum[r] = warp_all_reduce<SumOp, Lanes>(sum[r]);
 #pragma unroll
-  for (int r = 0; r < Rows; ++r) scale[r] = Form::template scale_of<T>(sum[r], Powers<Fast, T>(max[r]).correction(max[r]));
+  for (int r = 0; r < Rows; ++r) ends[r] = Form::ends(max[r], sum[r], Powers<Fast, T>(max[r]));
 
   // compute and store
 #pragma unroll
@@ -101,8 +102,7 @@ __device__ __forceinline__ void warp_rows(const T* __restrict__ x, T* __restrict
     for (int k = 0; k < Packs; ++k) {
       float results[N];
 #pragma unroll
-      for (int i = 0; i < N; ++i)
-        results[i] = Form::finish(Keeps ? kept[r][k][Keeps ? i : 0] : element_again_of<T>(held[r][k], i), max[r], scale[r]);
+      for (int i = 0; i < N; ++i) results[i] = Form::template result<T>(kept[r][k][i], ends[r]);
       held[r][k] = pack_of<T>(results);
     }
     T* y_lane = y + offset[r];
