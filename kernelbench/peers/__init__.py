@@ -7,9 +7,11 @@ takes a shape; `cudnn.py`, softmax of NVIDIA's library.
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from typing import Any
 
+from kernelbench import places
 from kernelbench.errors import MissingLibrary, Unsupported
 from kernelbench.records import Array, Case
 
@@ -24,8 +26,19 @@ INSTALL = {
 }
 
 
+# Where libraries keep what they have compiled and tuned for a GPU: below our own cache, so that it outlasts a restart
+# and is found by the next run. Each knows its own by source, version and GPU.
+CACHES = {
+    "TORCHINDUCTOR_CACHE_DIR": "torch_compile",
+    "TRITON_CACHE_DIR": "triton",
+    "FLASHINFER_WORKSPACE_BASE": "flashinfer",
+}
+
+
 def library(module: str) -> Any:
     """The imported module, such as `cupy` or `cupyx.scipy.special`; MissingLibrary says how to get it."""
+    for variable, folder in CACHES.items():
+        os.environ.setdefault(variable, str(places.cache() / folder))
     try:
         return import_module(module)
     except ImportError as error:
