@@ -71,6 +71,14 @@ def test_ten_turns_of_two_barriers(clusters: Kernels, rng: np.random.Generator) 
     np.testing.assert_array_equal(y, np.where(np.arange(128) < 32, 0, x.sum()))
 
 
+def test_who_does_not_wait_for_a_barrier_races(clusters: Kernels) -> None:
+    x, y = np.arange(32, dtype=np.int32), np.zeros(32, np.int32)
+    clusters.run("hasty", 1, 64, x, y, np.int32(1))
+    np.testing.assert_array_equal(y, x[::-1])
+    report = clusters.run("hasty", 1, 64, x, y, np.int32(0), faulty=True).report
+    assert "shared_race" in {found.kind for found in report.faults}
+
+
 def test_states_of_a_barrier(clusters: Kernels) -> None:
     found = np.full(11, 99, np.uint32)
     clusters.run("states", 1, 1, found)

@@ -40,7 +40,15 @@ class Simulation:
             for one in launch.arguments
         ]
         program = self._programs[launch.entry]
-        return self._machine.launch(program, launch.grid, launch.block, arguments, launch.shared_bytes, **options)
+        return self._machine.launch(
+            program,
+            launch.grid,
+            launch.block,
+            arguments,
+            launch.shared_bytes,
+            cooperative=launch.cooperative,
+            **options,
+        )
 
     def run(self, **options: Any) -> list[Counters]:
         """All launches, in order."""

@@ -109,6 +109,21 @@ extern "C" __global__ void phases(const int* x, int* y, int turns) {
     y[threadIdx.x] = sum;
 }
 
+// Warp 1 reads what warp 0 wrote, after it has waited for it or not.
+extern "C" __global__ void hasty(const int* x, int* y, int patient) {
+    __shared__ int values[32];
+    __shared__ Barrier full;
+    if (threadIdx.x == 0) open(&full, 32);
+    __syncthreads();
+    if (threadIdx.x < 32) {
+        values[threadIdx.x] = x[threadIdx.x];
+        asm volatile("mbarrier.arrive.shared.b64 _, [%0];" ::"r"(ADDRESS(&full)) : "memory");
+    } else {
+        if (patient) await(&full, 0);
+        y[threadIdx.x - 32] = values[63 - threadIdx.x];
+    }
+}
+
 // What one thread sees of states: counts that are pending, phases over and not, an arrival that drops out.
 extern "C" __global__ void states(unsigned* y) {
     __shared__ Barrier barrier;
