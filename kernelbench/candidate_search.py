@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from kernelbench.build import Compiler
     from kernelbench.measure.rounds import Precision
 
-BATCH = 8  # candidates measured side by side, the rule with them
+BATCH = 16  # candidates measured side by side, the rule with them
 FINALISTS = 3  # that are measured again: the best of many is in part the luckiest
 MARGIN = 0.01  # of the rule's time, by which a candidate must be faster than it
 METHODS = ("graph", "events")  # preferred first, as in comparisons

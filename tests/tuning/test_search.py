@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -109,11 +110,31 @@ def test_a_run_takes_what_was_tuned_and_keeps_it_with_the_run(tunable: Project, 
     (run,) = tunable.runs
     assert code == 0
     assert "k<<<1, 64>>>" in (run / "results.csv").read_text()
-    import json
-
     assert list(json.loads((run / "environment.json").read_text())["tuned"].values()) == [
         {f"columns=8 {CASE_8}": {"block": 64, "packs": 2}}
     ]
+
+
+def test_a_run_gone_on_with_measures_anew_what_another_table_launches_otherwise(
+    tunable: Project, command: Command
+) -> None:
+    for each in (32, 64, 256):  # one binary serves all
+        takes(tunable, each, 1, RULE_S if each != 64 else 40e-6)
+    (places.KERNELS / "softmax" / "held.py").write_text(KERNEL.replace("defines = ", "defines = () and "))
+    assert command("tune", "softmax")[0] == 0
+    suite, run = tunable.suite("good, held", "[8, 16]"), tunable.root / "run"
+    assert command("run", suite, "--no-report", "--out", run)[0] == 0
+    table_file = tunable.root / "tuned" / "nvidia-h200.yaml"
+    entry = next(one for one in table(tunable) if one.layout == "8 columns")
+    table_file.unlink()
+    tuned.write_table(table_file, "NVIDIA H200", [entry])
+    code, _, err = command("run", suite, "--no-report", "--out", run, "--resume")
+    assert code == 0
+    assert "1 of 2 cases are finished" in err
+    assert "1 case is measured again: held is launched as k<<<1, 128>>> now, instead of k<<<1, 64>>>" in err
+    assert json.loads((run / "environment.json").read_text())["tuned"] == {
+        "held": {f"columns=8 {CASE_8}": {"block": 64, "packs": 1}}
+    }
 
 
 def test_what_is_as_fast_as_the_rule_leaves_the_rule_which_is_written_down(tunable: Project, command: Command) -> None:

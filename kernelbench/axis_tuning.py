@@ -1,0 +1,63 @@
+"""What may be tuned of softmax and log-softmax along an axis that is not the last: steps away from axis_plans' tile."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from kernelbench.axis_tiles import Tile, View, tile_of, view_of
+from kernelbench.errors import Unsupported
+from kernelbench.records import FLOATS, Case, Tunable
+
+# By whole strips, by a cluster, contiguous slabs, rows that begin within packs.
+SHAPES = (((1, 128, 32768), 1), ((512, 896, 48), 1), ((64, 1000, 196), 1), ((8, 21, 262144), 1), ((256, 256, 1025), 1))
+
+
+@dataclass(frozen=True)
+class TileStep:
+    """Arguments of a plan that are not its rule; None and 0: as the rule says."""
+
+    packs: int | None = None  # of a thread
+    blocks: int = 0  # that share dim by a cluster: so many times doubled, halved where below 0
+    loads: int | None = None  # hints of common/row_packs.cuh
+    stores: int | None = None
+
+    @property
+    def options(self) -> dict[str, int]:
+        """Defines that are the tile's no longer."""
+        given = {"LOADS": self.loads, "STORES": self.stores}
+        return {name: value for name, value in given.items() if value is not None}
+
+    def taken(self, tile: Tile | None, view: View, most_blocks: int) -> Tile | None:
+        """The tile, changed; None for small slabs, which have none. Unsupported where no block holds it."""
+        if self.packs is None and not self.blocks:
+            return tile
+        if tile is None:
+            raise Unsupported("small slabs have no packs of a thread, and no clusters")
+        parts = tile.parts
+        if self.blocks:
+            if tile.exchange not in ("block", "cluster"):
+                raise Unsupported("blocks that share dim through global memory are as many as it takes")
+            parts = parts << self.blocks if self.blocks > 0 else parts >> -self.blocks
+            if not 1 <= parts <= most_blocks:
+                raise Unsupported(f"blocks of a cluster must be at least 1 and at most {most_blocks}, got {parts}")
+        rows = -(-view.dim // parts) if self.blocks else tile.rows
+        found = tile_of(view, tile.layout, tile.segment, tile.width, rows, tile.per_pack, self.packs or tile.packs)
+        if found is None or (parts > 1 and found.rows * (parts - 1) >= view.dim):
+            raise Unsupported(f"no {parts} blocks hold {view.dim} rows by {self.packs or tile.packs} packs a thread")
+        exchange = tile.exchange if not self.blocks else "cluster" if parts > 1 else "block"
+        return replace(found, parts=parts, exchange=exchange)
+
+
+def layout(case: Case) -> str:
+    view = view_of(case)
+    return f"{view.dim} x {view.inner}"
+
+
+def tunable(operation: str) -> Tunable:
+    """Of `operation`, whose plan has the fields of TileStep as arguments."""
+    values = {"packs": (1, 2, 3, 4, 5, 6, 7, 8), "blocks": (-1, 0, 1), "loads": (0, 1), "stores": (0, 1)}
+    return Tunable(
+        values,
+        layout=layout,
+        cases=tuple(Case(operation, shape, axis, dtype) for dtype in FLOATS for shape, axis in SHAPES),
+    )
