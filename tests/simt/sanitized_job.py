@@ -20,6 +20,7 @@ from tests.simt.programs import Builder
 
 PTX = Path(__file__).parent / "ptx"
 COUNT = 2  # form of a barrier whose result is a register
+MBARRIER_WAIT = 7  # form of one that lies in shared memory
 BUDGET = 3000  # warp instructions a block
 RANDOM_PROGRAMS = 2000
 SHARED, LOCAL = 0x50 << 56, 0x60 << 56
@@ -68,6 +69,32 @@ def address(build: Builder, chance: random.Random, memory: int) -> tuple[int, in
     return build.constant(np.array(values, np.uint64), np.uint64), 8
 
 
+def asynchronous(
+    build: Builder, chance: random.Random, place: tuple[int, int], registers: list[int], more: dict[str, int]
+) -> None:
+    """An operation of an mbarrier, or a copy that one counts, at addresses that are often those of shared memory."""
+    (slot, width), counter = place, build.constant(chance.choice([0, 8, 8, 12, 1 << 24, 2**32 - 4]))
+    number = build.constant(chance.choice([0, 1, 32, 33, 512, 2**20, 2**32 - 16]))
+    source = build.constant(chance.choice([0, 8, 16, 4000, SHARED, SHARED + 16]), np.uint64)
+    low, wide = {"a": counter, "b": 4, "immediate": 0}, {"x": [8, 0, 0, counter, 4, 0]}
+    match chance.randrange(6):
+        case 0:
+            build.emit("mbarrier_init", **low, c=number, **more)
+        case 1:
+            name, count = chance.choice(["arrive", "transactions"]), chance.choice([registers[0], number])
+            build.emit(f"mbarrier_{name}", **low, d=registers[1], c=count, f=chance.randrange(3), **more)
+        case 2:
+            build.emit(kind=Kind.BARRIER, **low, f=MBARRIER_WAIT, d=0, c=registers[0], e=chance.randrange(2), **more)
+        case 3:
+            build.emit(f"st_async_u{chance.choice([32, 64])}", a=slot, b=width, c=counter, e=4, d=0,
+                       f=chance.choice([1, 2, 4]), x=registers[:4], **more)  # fmt: skip
+        case 4:
+            build.emit("mbarrier_inval", **low, **more)
+        case _:
+            name = chance.choice(["shared_global", "shared_shared", "global_shared"])
+            build.emit(f"bulk_{name}", a=slot, b=width, c=source, e=number, **wide, **more)
+
+
 def made_up(chance: random.Random, memory: int) -> Program:
     build = Builder()
     registers = [build.register(8) for _ in range(8)]
@@ -92,7 +119,9 @@ def made_up(chance: random.Random, memory: int) -> Program:
             source = build.constant(memory + 16 * np.arange(LANES), np.uint64)
             build.emit(f"cpasync_{chance.choice([4, 8, 16])}", a=slot, b=width, c=source, x=[0],
                        f=chance.choice([NONE, registers[2]]), guard=guard)  # fmt: skip
-        elif choice < 0.8:
+        elif choice < 0.76:
+            asynchronous(build, chance, (slot, width), registers, {"guard": guard})
+        elif choice < 0.82:
             build.emit("testp_notanumber_f32", d=chance.choice(predicates), a=chance.choice(registers))
         elif choice < 0.9:
             build.branch(chance.randrange(length), chance.choice([NONE, chance.randrange(length)]), guard=guard)
