@@ -42,7 +42,7 @@ COUNTERS = (
     Column("shared_store_ideal_wavefronts", "", "the fewest passes for the bytes stored"),
     Column("shared_atomic_requests", "", "warp instructions that are shared atomics"),
     Column("shared_atomic_wavefronts", "", "passes over the 32 banks that these atomics take"),
-    Column("shared_copy_requests", "", "warp instructions that copy to shared memory (cp.async)"),
+    Column("shared_copy_requests", "", "warp instructions that copy to shared memory, or from it in bulk (cp.async)"),
     Column("shared_copy_wavefronts", "", "passes over the 32 banks that these copies take, as if they were stores"),
     Column("shared_copy_ideal_wavefronts", "", "the fewest passes for the bytes copied"),
     Column(
