@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from kernelbench.measure.rounds import Precision
 
 BATCH = 16  # candidates measured side by side, the rule with them
+FINAL_S = 2.0  # that measuring again takes, about
 FINALISTS = 3  # that are measured again: the best of many is in part the luckiest
 MARGIN = 0.01  # of the rule's time, by which a candidate must be faster than it
 METHODS = ("graph", "events")  # preferred first, as in comparisons
@@ -73,7 +74,7 @@ class Search:
         self.plans: dict[LaunchPlan, Key] = {replace(self.rule.plan, reasons=()): ()}  # who has it first
         evaluate = partial(self._evaluate, advance)
         values, restrictions = self.tunable.values, self.tunable.restrictions
-        complete = tuner.search(values, restrictions, evaluate, seconds=seconds, seed=self.seed)
+        complete = tuner.search(values, restrictions, evaluate, seconds=seconds - FINAL_S, seed=self.seed)
         if self.rule.status != "ok":
             return self._tuned()
         winner = self._final()
@@ -216,7 +217,7 @@ def _search_precision(implementations: int) -> Precision:
 def _final_precision() -> Precision:
     from kernelbench.measure.rounds import Precision
 
-    return Precision(seconds_per_case=1.0)
+    return Precision(seconds_per_case=FINAL_S / 2)
 
 
 def _candidate(values: Mapping[str, int], result: Result, rule: Result, final: bool) -> Candidate:

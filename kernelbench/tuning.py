@@ -87,6 +87,9 @@ def tune_all(
     deadline = time.monotonic() + request.budget_s
     for number, (one, case) in enumerate(jobs):
         seconds = (deadline - time.monotonic()) / (len(jobs) - number)
+        if number and seconds <= 0:
+            progress.say(f"The time is up: {len(jobs) - number} of {len(jobs)} cases are left out (--budget)")
+            return
         search = Search(bench, compiler, catalog.operations[case.operation], one, case, request.seed)
         title = f"{case.operation}/{one.name}, case {number + 1} of {len(jobs)}"
         with progress.stage(title, search.size) as advance:

@@ -199,6 +199,13 @@ def test_when_time_is_up_the_rest_is_left_out_and_the_rule_is_not_called_best(
     assert "Nothing was written" in out
 
 
+def test_when_time_is_up_cases_that_have_not_begun_are_left_out(tunable: Project, command: Command) -> None:
+    code, out, err = command("tune", "softmax", "--budget", "0.001s")
+    assert code == 0
+    assert "The time is up: 2 of 3 cases are left out (--budget)" in err
+    assert "shape=4x16" not in out
+
+
 def test_a_case_that_the_rule_refuses_is_passed_over_with_its_reason(tunable: Project, command: Command) -> None:
     code, out, _ = command("tune", "softmax", "--filter", "shape=4x64")
     assert code == 0
