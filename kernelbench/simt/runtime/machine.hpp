@@ -214,9 +214,12 @@ void wait_for_mbarrier(WarpState& state, const Instruction& instruction, u32 lan
 void give_up_waiting(WarpState& state);  // for an mbarrier: the wait ends as if its time were over
 u64 awaited_bits(WarpState& state);      // of the mbarrier that it waits for
 
-// gang.cpp: memory of a worker's blocks, and running them together.
+// gang.cpp: memory of a worker's blocks; block `index` of the grid starts in `place` of the gang.
 void prepare_gang(Worker& worker, u32 blocks);
 void release_gang(Worker& worker);
+void start_block(Worker& worker, Block& block, u64 index, u32 place);
+
+// rounds.cpp: runs them together.
 void run_gang(Worker& worker, const u64* blocks, u32 count);
 
 }  // namespace simt

@@ -1,0 +1,139 @@
+// How the blocks of a gang (one block, a cluster, or the whole grid of a cooperative launch) run together: in rounds, a
+// turn for each warp that does not wait, until all have ended or none can.
+#include <algorithm>
+
+#include "machine.hpp"
+
+namespace simt {
+
+namespace {
+
+constexpr u64 TURN = 1u << 16;      // instructions before another warp has a turn, so that spinning ends
+constexpr u64 GANG_TURN = 1u << 10;
+constexpr u64 PATIENCE = 1u << 8;    // rounds until a wait for an mbarrier gives up, as it may at any time
+constexpr u64 QUIET = 1u << 12;      // rounds in which everybody polls or waits and nothing changes: a deadlock
+
+// One turn of a warp; false when its block has used up its instructions.
+bool take_turn(Worker& worker, Block& block, WarpState& state, u64 turn) {
+    const u64 given = block.budget < turn ? block.budget : turn;
+    state.left = given;
+    state.idle = false;
+    worker.running = &state;
+    worker.executed += given;
+    run_warp(state);
+    worker.executed -= state.left;
+    block.budget -= given - state.left;
+    state.left = 0;
+    return block.budget > 0;
+}
+
+bool waits_for_mbarrier(const WarpState& state) {
+    return state.status == WarpStatus::waiting && state.barrier == MBARRIER;
+}
+
+void blame(WarpState& state, FaultKind kind) {
+    const Launch& launch = *state.worker->launch;
+    if (waits_for_mbarrier(state)) {
+        const u32 lane = first_lane(state.waiting_lanes);
+        fault(state.warp, *state.waiting_at, FaultKind::mbarrier_deadlock, lane, awaited_bits(state));
+        return;
+    }
+    const u32 polled = kind == FaultKind::deadlock ? state.polled_position : NONE;
+    const u32 position = std::min(polled == NONE ? state.position : polled, launch.code_count - 1);
+    const Instruction& at = state.status == WarpStatus::waiting ? *state.waiting_at : launch.code[position];
+    const u32 lanes = state.warp.active ? state.warp.active : 1;
+    fault(state.warp, at, kind, first_lane(lanes));
+}
+
+void cut_short(Worker& worker, WarpState& state, FaultKind kind) {
+    blame(state, kind);
+    worker.cut_short = true;
+    u64 seen = worker.last_block->load();
+    while (state.block->index < seen && !worker.last_block->compare_exchange_weak(seen, state.block->index)) {
+    }
+}
+
+// A turn for each warp that does not wait. `ran`: whether there was one; `busy`: whether one did more than to ask again.
+// False where the gang ends before its time.
+bool run_round(Worker& worker, u32 count, bool& ran, bool& busy) {
+    const u64 turn = count > 1 ? GANG_TURN : TURN;
+    for (u32 place = 0; place < count; ++place) {
+        Block& block = worker.gang[place];
+        for (WarpState& state : block.warps) {
+            if (state.status != WarpStatus::ready) {
+                continue;
+            }
+            ran = true;
+            if (!take_turn(worker, block, state, turn)) {
+                cut_short(worker, state, FaultKind::endless);
+                return false;
+            }
+            busy |= !state.idle;
+        }
+        if (*static_cast<const volatile u32*>(worker.launch->stop)) {
+            worker.stopped = true;
+            return false;
+        }
+    }
+    return true;
+}
+
+// Whether anybody waited for an mbarrier.
+bool end_waits(Worker& worker, u32 count) {
+    bool any = false;
+    for (u32 place = 0; place < count; ++place) {
+        for (WarpState& state : worker.gang[place].warps) {
+            if (waits_for_mbarrier(state)) {
+                give_up_waiting(state);
+                any = true;
+            }
+        }
+    }
+    return any;
+}
+
+// Of the warps that are not done, one that tells why: who waits at a barrier of the block waits for the others.
+WarpState* stuck(Worker& worker, u32 count) {
+    WarpState* found = nullptr;
+    for (u32 place = 0; place < count; ++place) {
+        for (WarpState& state : worker.gang[place].warps) {
+            if (waits_for_mbarrier(state)) {
+                return &state;
+            }
+            const bool polls = state.status == WarpStatus::ready;
+            if (polls ? !found || found->status != WarpStatus::ready : !found && state.status != WarpStatus::done) {
+                found = &state;
+            }
+        }
+    }
+    return found;
+}
+
+}  // namespace
+
+void run_gang(Worker& worker, const u64* blocks, u32 count) {
+    for (u32 place = 0; place < count; ++place) {
+        start_block(worker, worker.gang[place], blocks[place], place);
+    }
+    for (u64 round = 1, quiet = 0; quiet < QUIET; ++round) {
+        const u64 before = worker.changes;
+        bool ran = false, busy = false;
+        if (!run_round(worker, count, ran, busy)) {
+            return;
+        }
+        quiet = busy || worker.changes != before ? 0 : quiet + 1;
+        if (quiet < QUIET && (!ran || round % PATIENCE == 0) && !end_waits(worker, count) && !ran) {
+            break;
+        }
+    }
+    if (WarpState* state = stuck(worker, count)) {
+        cut_short(worker, *state, FaultKind::deadlock);
+        return;
+    }
+    worker.blocks_run += count;
+    for (u32 place = 0; place < count; ++place) {
+        worker.unsound_blocks += worker.gang[place].unsound;
+    }
+}
+
+}  // namespace simt
