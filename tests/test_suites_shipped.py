@@ -194,3 +194,51 @@ def test_the_examples_of_the_page_on_suites_are_as_it_says(tmp_path, monkeypatch
     with pytest.raises(ProblemsError) as caught:
         read(wrong)
     assert f"```\n{caught.value}\n```" in page
+
+
+# ---- ours beside peers ---------------------------------------------------------------------------
+
+BESIDE_PEERS = [name for name in SUITES if name.startswith("peers_")]
+
+
+@pytest.mark.parametrize("name", BESIDE_PEERS)
+def test_beside_peers_the_baseline_is_one_of_them_and_a_kernel_is_ours(suites, name):
+    known = load_catalog().implementations[suites[name].operation]
+    chosen = [known[one] for one in suites[name].implementations]
+    assert known[suites[name].baseline].role == "peer"
+    assert any(one.role == "kernel" and one.origin.project == "written here" for one in chosen)
+
+
+def test_peers_of_softmax_are_met_at_attention_scores_and_at_long_rows(suites):
+    shapes = list(dict.fromkeys(case.shape for case in suites["peers_softmax"].cases))
+    assert shapes == [
+        (8192, 4096), (4096, 16384), (2048, 65536), (512, 262144),
+        *((32, 64, seq, seq) for seq in (16, 32, 64, 128, 512, 1024)),
+    ]  # fmt: skip
+    assert len(suites["peers_softmax"].cases) == 2 * len(shapes), "in float32 and bfloat16"
+    libraries = {"torch", "torch_compile", "torch_compile_autotuned", "triton", "quack", "liger", "flashinfer", "cudnn"}
+    assert libraries | {"cupy"} <= set(suites["peers_softmax"].implementations)
+
+
+def test_peers_of_log_softmax_are_met_off_the_last_axis(suites):
+    cases = suites["peers_log_softmax"].cases
+    published = [(case.shape, case.axis, case.dtype) for case in cases[:4]]
+    assert published == [
+        (shape, axis, dtype)
+        for shape, axis in (((128, 128, 16, 16), 0), ((512, 896, 4, 12), 1))
+        for dtype in ("float32", "bfloat16")
+    ]
+    views = {case.outer_dim_inner for case in cases[4:]}
+    assert len(views) == 20
+    assert (min(inner for *_, inner in views), max(inner for *_, inner in views)) == (1, 4096)
+    assert (min(dim for _, dim, _ in views), max(dim for _, dim, _ in views)) == (2, 100_000)
+
+
+def test_the_sweep_has_powers_of_two_their_neighbours_and_the_same_bytes_throughout(suites):
+    suite = suites["peers_softmax_sweep"]
+    columns = set(axis_values(suite, "columns"))
+    powers = {2**power for power in range(14)}
+    assert {near for power in powers for near in (power - 1, power, power + 1) if 1 <= near <= 8192} <= columns
+    assert len(columns - powers) > 30
+    for case in suite.cases:
+        assert 0.99 * 2**28 < 2 * case.elements * (4 if case.dtype == "float32" else 2) <= 2**28
