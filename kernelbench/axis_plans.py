@@ -10,86 +10,27 @@ from dataclasses import dataclass, replace
 from math import gcd
 
 from kernelbench import dtypes
+from kernelbench.axis_tiles import LARGE_BOUND, Tile, View, pack_columns, tile_of, view_of
 from kernelbench.errors import Unsupported
 from kernelbench.records import Case, DeviceProperties, Launch, LaunchPlan, Scalar
 
-PACK_BYTES = 16
-# Packs that a thread holds: the most threads of a block, which is what a multiprocessor runs of them, from which the
-# compiler takes its registers: 80, and 64 for 1024 threads.
-BOUNDS = {8: 768, 4: 1024, 2: 1024, 14: 768}
-SINGLE_PACKS = {16: 512}  # elements of a thread where no pack fits: fewer are few bytes in flight
-BUSY = 0.85  # share of a tile's places for packs that is enough to look no further
 TILE_BYTES = 48 * 1024  # of a block, at most, as long as clusters are left to halve it: two or more share an SM
-ALONE_BYTES = 176 * 1024  # of a tile that one block holds, and loads the next beside it, without a cluster
-READ_TILE_BYTES = 24 * 1024  # of a block of two reads: several share an SM
-STRIP_BYTES = (128, 64, 32)  # of a row segment: a line of the caches; less only where a cluster could not hold dim
+READ_TILE_BYTES = 32 * 1024  # of a block of two reads
+TEAM_THREADS = (512, 1024)  # of a block of a team: fewer blocks have fewer sums to join
+STRIP_BYTES = (128, 64)  # of a row segment: a line of the caches; less only where no cluster could hold dim
 CONTIGUOUS_BYTES = 256  # rows shorter than two lines are not cut into strips
+SHIFTED_BYTES = 128  # of a row segment that begins within a pack, and so has one more
+MAX_UNIT = 512  # packs side by side of a contiguous tile, at most
 WIDENED = 4096  # elements of a strip of few rows, which is wider in their place
-MAX_UNIT = 256  # packs of a strip's row, at most
-SINGLE_COLUMNS = 32  # of a strip whose rows no pack fits: a warp's lanes lie beside each other
+WIDEST, WIDEST_SHIFTED = 256, 64  # packs of a strip's row, at most
 SMALL_BLOCK = 256  # threads of a block that covers several slabs
-SMALL_BYTES = 1024  # of a slab, below which lanes on one slab's packs would not fill a line of the caches
+SMALL_BYTES = 1024  # of a slab, below which a block takes many, if their lanes do not find their columns by themselves
 SMALL_TILE_BYTES = 16 * 1024
 SMALL_HELD = 16  # elements of a column that a thread holds, at most
-OWNED_ROW_BYTES = 96  # a row from which threads are better given columns of their own, packs wide, where dim is short
-CLUSTERS = (1, 2, 4, 8)  # blocks; 8 is the most that every GPU with clusters takes
+SMALL = 3  # the layout of small slabs
+TEAMS = 8192  # as team_exchange.cuh has them
 JOIN_COLUMNS, JOIN_WAYS = 32, 16
-ALL, SUMS, FINISH = 0, 1, 2  # steps, as one_read_axis.cuh numbers them
-
-
-@dataclass(frozen=True)
-class Tile:
-    """How a view is cut. `unit`: threads of which any multiple sees the same columns in each of its packs."""
-
-    layout: str  # "whole", "ragged" or "single", as the kernel's entries are called
-    per_pack: int  # elements
-    unit: int
-    width: int  # columns
-    rows: int  # of a part
-    parts: int  # of dim
-    packs: int  # of a thread
-    threads: int  # of a slab
-    slabs: int  # of a block
-    reads: int = 1
-    staged: bool = False
-
-    @property
-    def cluster(self) -> int:
-        """Blocks that exchange what they know of their columns; parts of two reads meet in memory."""
-        return self.parts if self.reads == 1 else 1
-
-    @property
-    def owned(self) -> bool:
-        """Whether a column is a single thread's; the sums of parts are exchanged all the same."""
-        return self.parts == 1 and self.reads == 1 and self.threads * self.per_pack == self.width
-
-    @property
-    def shared_bytes(self) -> int:
-        """The next tile, where staged, and pairs of floats: of each thread's columns, of the threads that join a
-        column, of the blocks of a cluster, for every other tile, and results.
-
-        No pairs where a column is a single thread's.
-        """
-        packs = self.packs * self.threads * self.slabs if self.staged else 0
-        if self.owned:
-            return PACK_BYTES * packs
-        ways = max(1, self.threads // self.width)
-        pairs = self.slabs * (self.threads * self.per_pack + (ways + 2 * self.cluster + 1) * self.width)
-        return PACK_BYTES * packs + 8 * pairs
-
-    def nbytes(self, itemsize: int) -> int:
-        return self.rows * self.width * itemsize
-
-    def resident(self, device: DeviceProperties) -> int:
-        """Blocks of a multiprocessor, by registers and shared memory; 1 KB of it goes to each block unasked."""
-        warps = -(-self.threads * self.slabs // 32)
-        by_shared = (device.shared_per_block_optin + 1024) // (self.shared_bytes + 1024)
-        return max(1, min(BOUNDS[self.packs] // (32 * warps), by_shared))
-
-    def blocks(self, case: Case) -> int:
-        """All that there is to do, a block each."""
-        outer, _, inner = case.outer_dim_inner
-        return self.parts * -(-inner // self.width) * -(-outer // self.slabs)
+ALL, SUMS, FINISH = 0, 1, 2  # steps, as axis_tiles.cuh numbers them
 
 
 @dataclass(frozen=True)
@@ -97,149 +38,190 @@ class Cut:
     """A way to lay tiles over a view, before rows and threads are chosen."""
 
     layout: str
-    per_pack: int
-    unit: int
-    width: int
-    slack: int = 0  # elements of packs that lie outside the tile, at most
-    rows_step: int = 1  # parts begin at multiples of it
+    segment: int  # packs side by side
+    width: int  # columns
 
 
-def cuts(dim: int, inner: int, itemsize: int) -> Iterator[Cut]:
+def cuts(view: View, per_pack: int) -> Iterator[Cut]:
     """From the one that memory serves best; each is right for any dim."""
-    per_pack = PACK_BYTES // itemsize
-    common = gcd(inner, per_pack)
-    if common == per_pack and inner * itemsize >= CONTIGUOUS_BYTES:
-        width = STRIP_BYTES[0] // itemsize
-        while dim * width < WIDENED and 2 * width <= inner and width < MAX_UNIT * per_pack:
-            width *= 2
-        for columns in (width, *(strip // itemsize for strip in STRIP_BYTES[1:])):
-            yield Cut("whole", per_pack, columns // per_pack, columns)
+    itemsize = 16 // per_pack
+    if view.inner % per_pack == 0:
+        if view.inner * itemsize < CONTIGUOUS_BYTES:
+            yield Cut("whole", view.inner // per_pack, view.inner)
+            return
+        packs = STRIP_BYTES[0] // 16
+        while view.dim * packs * per_pack < WIDENED and 2 * packs * per_pack <= view.inner and packs < WIDEST:
+            packs *= 2
+        for most in (packs, *(strip // 16 for strip in STRIP_BYTES[1:])):
+            segment = evenly(view.inner // per_pack, most)
+            yield Cut("whole", segment, segment * per_pack)
         return
-    unit = inner // common
-    if unit <= max(BOUNDS.values()):
-        ragged = dim * inner % per_pack != 0
-        slack = per_pack - 1 if ragged else 0
-        yield Cut("ragged" if ragged else "whole", per_pack, unit, inner, slack, 1 if ragged else per_pack // common)
-    if inner > SINGLE_COLUMNS:
-        yield Cut("single", 1, SINGLE_COLUMNS, SINGLE_COLUMNS)
+    unit = view.inner // gcd(view.inner, per_pack)
+    if unit <= MAX_UNIT:
+        yield Cut("ragged", unit, view.inner)
+        return
+    most = SHIFTED_BYTES // itemsize
+    while view.dim * most < WIDENED and 2 * most <= view.inner and most < WIDEST_SHIFTED * per_pack:
+        most *= 2
+    width = evenly(view.inner, most)
+    yield Cut("shifted", -(-(width + per_pack - 1) // per_pack), width)
 
 
-def tile_of(cut: Cut, rows: int, parts: int) -> Tile | None:
-    """The cut's tile of so many rows: packs and threads that leave few places empty; None if no block holds it."""
-    rows = -(-rows // cut.rows_step) * cut.rows_step
-    best, most = None, 0.0
-    for packs, bound in (BOUNDS if cut.per_pack > 1 else SINGLE_PACKS).items():
-        elements = rows * cut.width + cut.slack
-        threads = cut.unit * -(-elements // (cut.unit * cut.per_pack * packs))
-        if threads > bound:
-            continue
-        busy = elements / (threads * cut.per_pack * packs)
-        if busy > most:
-            slabs = max(1, SMALL_BLOCK // threads) if parts == 1 else 1
-            best, most = Tile(cut.layout, cut.per_pack, cut.unit, cut.width, rows, parts, packs, threads, slabs), busy
-        if busy >= BUSY:
-            break
-    return best
+def evenly(count: int, most: int) -> int:
+    """A share of at most `most`, of as few and equal shares as there are."""
+    return -(-count // -(-count // most))
 
 
-def one_read_tile(case: Case, device: DeviceProperties) -> Tile | None:
+def clusters(device: DeviceProperties) -> tuple[int, ...]:
+    """Blocks; the fewest first."""
+    return (1, 2, 4, 8, 16) if device.compute_capability >= (9, 0) else (1,)
+
+
+def one_read_tile(view: View, itemsize: int, device: DeviceProperties) -> Tile | None:
     """The tile of a single block or cluster that holds all of dim; None where none does."""
-    _, dim, inner = case.outer_dim_inner
-    itemsize = dtypes.itemsize(case.dtype)
-    clusters = CLUSTERS if device.compute_capability >= (9, 0) else CLUSTERS[:1]
-    for cut in cuts(dim, inner, itemsize):
+    per_pack = 16 // itemsize
+    for cut in cuts(view, per_pack):
         found = None
-        for parts in clusters:
-            tile = tile_of(cut, -(-dim // parts), parts)
+        for parts in clusters(device):
+            tile = tile_of(view, cut.layout, cut.segment, cut.width, -(-view.dim // parts), per_pack)
             if tile is None or tile.shared_bytes > device.shared_per_block_optin:
                 continue
-            found = tile
-            if tile.nbytes(itemsize) <= TILE_BYTES:
-                break
-            if parts == 1 and tile.nbytes(itemsize) <= ALONE_BYTES and fits_staged(tile, device):
+            found = replace(tile, parts=parts, exchange="cluster" if parts > 1 else "block")
+            if tile.held_bytes <= TILE_BYTES:
                 break
         if found is not None:
-            return found if inner == found.width else replace(found, slabs=1)
+            return several(found, view)
     return None
 
 
-def fits_staged(tile: Tile, device: DeviceProperties) -> bool:
-    return replace(tile, staged=True).shared_bytes <= device.shared_per_block_optin
-
-
-def staged_where_it_pays(tile: Tile, case: Case, device: DeviceProperties) -> Tile:
-    """Blocks load ahead where there is more to do than a multiprocessor's registers hold at once."""
-    if tile.layout == "single" or not fits_staged(tile, device):
+def several(tile: Tile, view: View) -> Tile:
+    """Several slabs a block, where one alone would be few threads."""
+    if tile.parts > 1 or view.inner != tile.width:
         return tile
-    if tile.blocks(case) <= device.multiprocessors * tile.resident(device):
-        return tile
-    return replace(tile, staged=True)
+    return replace(tile, slabs=max(1, min(64, SMALL_BLOCK // tile.threads)))
 
 
-def two_read_tile(case: Case) -> Tile:
+def resident(tile: Tile, device: DeviceProperties) -> int:
+    """Blocks that the whole GPU holds at once."""
+    registers = device.registers_per_multiprocessor // (tile.bound[0] * tile.bound[1]) // 8 * 8
+    return device.resident_blocks(tile.threads, registers, tile.shared_bytes) * device.multiprocessors
+
+
+def team_tile(view: View, itemsize: int, device: DeviceProperties) -> Tile | None:
+    """The tile of a block of a team that holds all of dim on the whole GPU; None where that is too small."""
+    per_pack = 16 // itemsize
+    for cut in cuts(view, per_pack):
+        for packs, threads in ((8, TEAM_THREADS[0]), (8, TEAM_THREADS[1]), (16, LARGE_BOUND[0])):
+            tile = full_tile(view, cut, per_pack, packs, threads)
+            if tile is None:
+                continue
+            parts = -(-view.dim // tile.rows)
+            tile = replace(tile, parts=parts, exchange="team")
+            if 2 <= parts <= resident(tile, device) and view.outer * tile.strips(view) <= TEAMS:
+                return tile
+    return None
+
+
+def full_tile(view: View, cut: Cut, per_pack: int, packs: int, threads: int) -> Tile | None:
+    """The tile of as many rows as so many threads hold."""
+    rows = threads // cut.segment * packs
+    if cut.layout == "ragged":
+        rows = (rows * cut.segment * per_pack - per_pack) // cut.width
+    while rows >= 1:
+        tile = tile_of(view, cut.layout, cut.segment, cut.width, min(rows, view.dim), per_pack, packs)
+        if tile is not None and tile.threads <= threads:
+            return tile
+        rows -= max(1, rows // 16)
+    return None
+
+
+def two_read_tile(view: View, itemsize: int) -> Tile:
     """The tile of a block that sums up its share of dim, and later reads it once more."""
-    _, dim, inner = case.outer_dim_inner
-    itemsize = dtypes.itemsize(case.dtype)
-    for cut in cuts(dim, inner, itemsize):
-        rows = max(1, READ_TILE_BYTES // (cut.width * itemsize))
-        while rows and (tile := tile_of(cut, min(rows, dim), 1)) is None:
+    per_pack = 16 // itemsize
+    for cut in cuts(view, per_pack):
+        rows = max(1, min(view.dim, READ_TILE_BYTES // (16 * cut.segment)))
+        while rows and (tile := tile_of(view, cut.layout, cut.segment, cut.width, rows, per_pack)) is None:
             rows //= 2
         if rows and tile is not None:
-            return replace(tile, parts=-(-dim // tile.rows), slabs=1, reads=2)
-    raise Unsupported(f"inner must be at least 2, got {inner}")
+            return replace(tile, parts=-(-view.dim // tile.rows), exchange="two reads")
+    raise Unsupported(f"inner must be at least 2, got {view.inner}")
+
+
+def grid_of(tile: Tile, view: View, device: DeviceProperties) -> tuple[int, int, int]:
+    """As place_of reads it: strips side by side and slabs below each other, or everything along x."""
+    strips = tile.strips(view)
+    if tile.exchange in ("team", "two reads"):
+        items = tile.parts * strips * view.outer
+        grid = (min(items, resident(tile, device)) if tile.exchange == "team" else items, 1, 1)
+    elif strips > 1:
+        rows = min(view.outer, device.max_grid[1])
+        grid = (tile.parts * strips, rows, -(-view.outer // rows))
+    else:
+        grid = (tile.parts * -(-view.outer // tile.slabs), 1, 1)
+    for axis, (asked, most) in enumerate(zip(grid, device.max_grid, strict=True)):
+        if asked > most:
+            raise Unsupported(f"blocks along axis {axis} of the grid must be at most {most}, got {asked}")
+    return grid
+
+
+def defines_of(tile: Tile, options: dict[str, int]) -> tuple[tuple[str, str | int], ...]:
+    defines: dict[str, str | int] = {
+        "LAYOUT": tile.number,
+        "PACKS": tile.packs,
+        "SEGMENT": tile.lanes,
+        "GROUP": tile.group,
+        "FOLD": tile.fold,
+        "CLUSTER": tile.parts if tile.exchange == "cluster" else 1,
+        "TEAM": int(tile.exchange == "team"),
+        "READS": 2 if tile.exchange == "two reads" else 1,
+        "THREADS": tile.bound[0],
+        "BLOCKS": tile.bound[1],
+        "LOADS": 1,
+        "STORES": 1,
+    }
+    return tuple((defines | options).items())
 
 
 def tile_plan(name: str, case: Case, device: DeviceProperties, tile: Tile, **options: int) -> LaunchPlan:
     """The launches of a tile: one if each element is read once, else sums of the parts, their joining, and results.
 
-    `name` begins those of the entries. `options` are defines of the kernel other than those of the tile: LOADS, STORES,
-    BLOCKS, THREADS.
+    `name` begins those of the entries. `options` are defines of the kernel other than those of the tile: LOADS,
+    STORES, THREADS, BLOCKS.
     """
-    outer, dim, inner = case.outer_dim_inner
-    strips = -(-inner // tile.width)
-    blocks = tile.blocks(case)
-    if blocks > device.max_grid[0]:
-        raise Unsupported(f"blocks must be at most {device.max_grid[0]}, got {blocks}")
-    if tile.staged:  # as many as run at once, in whole clusters
-        running = device.multiprocessors * tile.resident(device) // tile.cluster * tile.cluster
-        blocks = min(blocks, max(tile.cluster, running))
-    bound, resident = (BOUNDS[tile.packs], 1) if tile.layout != "single" else (SINGLE_PACKS[tile.packs], 2)
+    view = view_of(case)
+    strips, grid = tile.strips(view), grid_of(tile, view, device)
 
     def launch(step: int, pairs: str) -> Launch:
-        values = (Scalar("int64", outer), Scalar("int32", dim), Scalar("int64", inner))
+        values = (Scalar("int64", view.outer), Scalar("int32", view.dim), Scalar("int64", view.inner))
         extents = (tile.width, strips, tile.rows, tile.parts, step)
         return Launch(
-            entry=f"{name}_{tile.layout}_{dtypes.suffix(case.dtype)}",
-            grid=(blocks, 1, 1),
-            block=(tile.threads, tile.slabs, 1),
+            entry=f"{name}_{dtypes.suffix(case.dtype)}",
+            grid=grid,
+            block=(tile.segment, tile.at_once, tile.slabs),
             arguments=("x", "y", pairs, *values, *(Scalar("int32", extent) for extent in extents)),
             shared_bytes=tile.shared_bytes,
+            cooperative=tile.exchange == "team",
         )
 
-    defines = {"PACKS": tile.packs, "THREADS": bound, "BLOCKS": resident, "LOADS": 1, "STORES": 1}
-    defines |= {
-        "CLUSTER": tile.cluster,
-        "STAGED": int(tile.staged),
-        "READS": tile.reads,
-        "OWNED": int(tile.owned),
-    } | options
+    defines = defines_of(tile, options)
     reason = f"{tile.rows} rows of {tile.width} columns a block, {tile.packs} packs a thread"
-    if tile.reads == 1:
-        reasons = [reason, f"{tile.parts} blocks share dim" if tile.parts > 1 else f"{tile.slabs} slabs a block"]
-        if tile.staged:
-            reasons.append(f"{blocks} blocks go through all tiles, and load the next ahead")
-        return LaunchPlan((launch(ALL, "partials"),), tuple(defines.items()), (("partials", 8),), tuple(reasons))
-    groups = -(-inner // JOIN_COLUMNS) * outer
+    if tile.exchange == "team":
+        nbytes = 8 * view.outer * strips * (tile.parts + 1) * tile.width
+        reasons = (reason, f"{tile.parts} blocks share dim, through global memory: no cluster holds it")
+        return LaunchPlan((launch(ALL, "partials"),), defines, (("partials", nbytes),), reasons)
+    if tile.exchange != "two reads":
+        shared = f"{tile.parts} blocks share dim" if tile.parts > 1 else f"{tile.slabs} slabs a block"
+        return LaunchPlan((launch(ALL, "partials"),), defines, (("partials", 8),), (reason, shared))
     join = Launch(
         entry=f"{name}_join",
-        grid=(groups, 1, 1),
+        grid=(-(-view.inner // JOIN_COLUMNS) * view.outer, 1, 1),
         block=(JOIN_COLUMNS, JOIN_WAYS, 1),
-        arguments=("partials", "joined", Scalar("int64", inner), Scalar("int32", tile.parts)),
+        arguments=("partials", "joined", Scalar("int64", view.inner), Scalar("int32", tile.parts)),
     )
     return LaunchPlan(
         (launch(SUMS, "partials"), join, launch(FINISH, "joined")),
-        tuple(defines.items()),
-        (("partials", 8 * outer * tile.parts * inner), ("joined", 8 * outer * inner)),
+        defines,
+        (("partials", 8 * view.outer * tile.parts * view.inner), ("joined", 8 * view.outer * view.inner)),
         (reason, f"{tile.parts} parts of dim: no cluster holds it, so it is read twice"),
     )
 
@@ -248,7 +230,7 @@ def small_plan(name: str, case: Case, device: DeviceProperties, tile_bytes: int 
     """The launch for slabs of which a block takes many, as one stretch of memory."""
     outer, dim, inner = case.outer_dim_inner
     itemsize = dtypes.itemsize(case.dtype)
-    per_pack = PACK_BYTES // itemsize
+    per_pack = pack_columns(case.dtype)
     size = dim * inner
     slabs = max(1, min(outer, tile_bytes // (size * itemsize)))
     # Slabs of an odd number of packs put neighbours' columns into different banks by themselves.
@@ -267,17 +249,8 @@ def small_plan(name: str, case: Case, device: DeviceProperties, tile_bytes: int 
         arguments=("x", "y", Scalar("int64", outer), *(Scalar("int32", extent) for extent in extents)),
         shared_bytes=(slabs * (size + pad * per_pack) + 2 * per_pack) * itemsize,
     )
-    defines = {
-        "PACKS": 8,
-        "THREADS": BOUNDS[8],
-        "BLOCKS": 1,
-        "LOADS": 1,
-        "STORES": 1,
-        "CLUSTER": 1,
-        "STAGED": 0,
-        "READS": 1,
-        "OWNED": 0,
-    }
+    unused = {"PACKS": 1, "SEGMENT": 0, "GROUP": 0, "FOLD": 0, "CLUSTER": 1, "TEAM": 0, "READS": 1}
+    defines = {"LAYOUT": SMALL, **unused, "THREADS": SMALL_BLOCK, "BLOCKS": 3, "LOADS": 1, "STORES": 1}
     reasons = (f"{slabs} slabs a block as one stretch, {lanes} threads a column",)
     return LaunchPlan((launch,), tuple(defines.items()), reasons=reasons)
 
@@ -286,21 +259,22 @@ def axis_plan(name: str, case: Case, device: DeviceProperties) -> LaunchPlan:
     """The launches of an operation whose entries' names begin with `name`, as `softmax_one_read_axis`."""
     if case.outer_dim_inner[2] < 2:
         raise Unsupported(f"axis must not be the last, got axis {case.axis} of {len(case.shape)}: one_read_rows has it")
-    tile = one_read_tile(case, device)
-    if is_small(case) and not (tile is not None and owns_columns(tile, case)):
-        return small_plan(name, case, device)
+    tile = tile_for(case, device)
+    return small_plan(name, case, device) if tile is None else tile_plan(name, case, device, tile)
+
+
+def tile_for(case: Case, device: DeviceProperties) -> Tile | None:
+    """The tile that a case is best served by; None for small slabs, of which a block takes many."""
+    view, itemsize = view_of(case), dtypes.itemsize(case.dtype)
+    tile = one_read_tile(view, itemsize, device)
+    if is_small(case) and (tile is None or tile.group == 0):
+        return None
     if tile is not None:
-        return tile_plan(name, case, device, staged_where_it_pays(tile, case, device))
-    return tile_plan(name, case, device, staged_where_it_pays(two_read_tile(case), case, device))
+        return tile
+    return team_tile(view, itemsize, device) or two_read_tile(view, itemsize)
 
 
 def is_small(case: Case) -> bool:
     """Whether slabs are so short that a block takes many of them."""
     _, dim, inner = case.outer_dim_inner
     return dim * inner * dtypes.itemsize(case.dtype) < SMALL_BYTES
-
-
-def owns_columns(tile: Tile, case: Case) -> bool:
-    """Whether a column is one thread's, in rows long enough for a warp to read whole sectors."""
-    row = case.outer_dim_inner[2] * dtypes.itemsize(case.dtype)
-    return tile.owned and row >= OWNED_ROW_BYTES and tile.layout == "whole"

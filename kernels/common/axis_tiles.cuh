@@ -1,12 +1,16 @@
-// Tiles of a view [outer, dim, inner]: the view, packs as a thread holds them, where its packs of a tile are, and those of
-// the next tile on their way to shared memory.
-//   PACKS   of a thread
-//   LOADS, STORES  1 with a streaming hint; LOADS 2: nothing is kept in the L1
+// Tiles of a view [outer, dim, inner] as packs of 16 bytes that the threads of a block hold: where they are, and how they are
+// loaded and stored.
+//   block    (packs side by side, rows at once, slabs); a thread has PACKS packs below each other
+//   WHOLE    a tile of row segments, each of whole packs
+//   RAGGED   a contiguous tile, whose packs are those of memory: blockDim.x of them hold whole rows, the first and the last
+//            reach beyond the tile
+//   SHIFTED  a tile of row segments whose packs are those of memory: each begins some elements into its first. blockDim.y
+//            is a multiple of a pack's elements, so that all rows of a thread begin alike
+//   labels   of a block, blockDim.x * PER_PACK: where the columns are that a thread has in all its packs
 #pragma once
-#include <cuda_pipeline_primitives.h>
+#include "common/row_packs.cuh"
 
-#include "common/convert.cuh"
-#include "common/elementwise.cuh"
+enum Layout { WHOLE = 0, RAGGED = 1, SHIFTED = 2 };
 
 // What a launch does: all of it; of two reads the first, which leaves (maximum, sum) of each part and column in
 // `partials`; or the second, which finds them joined there, one for each column.
@@ -17,185 +21,141 @@ struct AxisView {
   int dim;
   long long inner;
   int width;   // columns of a tile: inner, or of a strip
-  int strips;  // of inner; 1: the tile is contiguous
+  int strips;  // of inner
   int rows;    // of a part
   int parts;   // of dim
   int step;
 };
 
-template <typename T>
-struct TwoOf;
-template <>
-struct TwoOf<__half> {
-  using Type = __half2;
-  static __device__ __forceinline__ __half2 from_floats(float a, float b) { return __floats2half2_rn(a, b); }
-};
-template <>
-struct TwoOf<__nv_bfloat16> {
-  using Type = __nv_bfloat162;
-  static __device__ __forceinline__ __nv_bfloat162 from_floats(float a, float b) { return __floats2bfloat162_rn(a, b); }
-};
-
-// V neighbours as the words they are loaded and stored by: as elements, two halves would take two registers.
-template <typename T, int V>
-struct Held {
-  static constexpr int Bytes = sizeof(T) * V;
-  static constexpr int Words = Bytes < 4 ? 1 : Bytes / 4;
-  unsigned words[Words];
-
-  __device__ __forceinline__ float get(int i) const { return to_float(bits(i)); }
-
-  __device__ __forceinline__ void put_bits(int i, T value) {
-    if constexpr (sizeof(T) == sizeof(float)) {
-      words[i] = *reinterpret_cast<const unsigned*>(&value);
-    } else {
-      const unsigned bits = *reinterpret_cast<const unsigned short*>(&value);
-      words[i / 2] = i % 2 ? (words[i / 2] & 0xffffu) | bits << 16 : (words[i / 2] & 0xffff0000u) | bits;
-    }
-  }
-
-  __device__ __forceinline__ T bits(int i) const {
-    if constexpr (sizeof(T) == sizeof(float)) return *reinterpret_cast<const T*>(&words[i]);
-    const unsigned short own = static_cast<unsigned short>(i % 2 ? words[i / 2] >> 16 : words[i / 2]);
-    return *reinterpret_cast<const T*>(&own);
-  }
-
-  __device__ __forceinline__ void fill(float value) {
-#pragma unroll
-    for (int i = 0; i < V; ++i) put_bits(i, from_float<T>(value));
-  }
-
-  // Elements i and i + 1, of an even i.
-  template <typename Two>
-  __device__ __forceinline__ Two two(int i) const {
-    return *reinterpret_cast<const Two*>(&words[i / 2]);
-  }
-
-  __device__ __forceinline__ void put_two(int i, float first, float second) {
-    if constexpr (sizeof(T) == sizeof(float)) {
-      words[i] = __float_as_uint(first), words[i + 1] = __float_as_uint(second);
-    } else {
-      const auto both = TwoOf<T>::from_floats(first, second);
-      words[i / 2] = *reinterpret_cast<const unsigned*>(&both);
-    }
-  }
-
-  // From here on the compiler must compute anew what it derives from element i's word: it would else keep every half widened
-  // to a float, in registers that further packs are worth more in.
-  __device__ __forceinline__ void forget(int i) { asm volatile("" : "+r"(words[sizeof(T) * i / sizeof(unsigned)])); }
-
-  __device__ __forceinline__ void set(uint4 word) {
-    words[0] = word.x, words[1] = word.y, words[2] = word.z, words[3] = word.w;
-  }
-
-  __device__ __forceinline__ void load(const T* from) {
-    if constexpr (Bytes == 16) {
-      const uint4* at = reinterpret_cast<const uint4*>(from);
-      set(LOADS == 1 ? __ldcs(at) : LOADS == 2 ? no_allocate(at) : __ldg(at));
-    } else {
-      put_bits(0, *from);
-    }
-  }
-
-  static __device__ __forceinline__ uint4 no_allocate(const uint4* from) {
-    uint4 word;
-    asm("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
-        : "=r"(word.x), "=r"(word.y), "=r"(word.z), "=r"(word.w)
-        : "l"(from));
-    return word;
-  }
-
-  __device__ __forceinline__ void store(T* to) const {
-    if constexpr (Bytes == 16) {
-      const uint4 word = {words[0], words[1], words[2], words[3]};
-      if constexpr (STORES == 1) {
-        __stcs(reinterpret_cast<uint4*>(to), word);
-      } else {
-        *reinterpret_cast<uint4*>(to) = word;
-      }
-    } else {
-      *to = bits(0);
-    }
-  }
-};
-
-// Where a thread's packs of a tile are. `place(k)` counts elements of a contiguous tile, or rows of a strip.
-template <typename T, int V, bool Ragged>
-struct Share {
-  long long start;           // of the tile, from the first element of the array
-  long long offset, stride;  // of pack 0 from the tile's first element, and to the next pack, in elements
-  int place, place_stride, limit;
-  int phase;  // elements by which the first aligned pack begins before the tile
+struct TilePlace {
   long long slab;
   int strip, part;
+};
 
-  __device__ __forceinline__ int at(int k) const { return place + k * place_stride; }
-  // Of pack k: all its elements, or element i of a pack that the tile's ends cut.
-  __device__ __forceinline__ bool whole(int k) const {
-    return Ragged ? at(k) >= 0 && at(k) + V <= limit : at(k) < limit;
-  }
-  __device__ __forceinline__ bool inside(int k, int i) const {
-    return Ragged ? at(k) + i >= 0 && at(k) + i < limit : at(k) < limit;
+template <typename T>
+__device__ __forceinline__ int phase_of(const T* place) {
+  return static_cast<int>(reinterpret_cast<unsigned long long>(place) / sizeof(T) % PER_PACK<T>);
+}
+
+// A thread's packs of a tile. Elements [begin_of(k), end_of(k)) of pack k belong to the tile.
+template <int Form>
+struct Share {
+  long long first, stride;  // element of the array that pack 0 begins with, and to the next pack
+  int at, step, limit;      // row of pack 0, or its first element in a contiguous tile; to the next pack; of the tile
+  int begin, end;           // where packs are below each other
+  int label;                // column of the tile that a pack begins with
+
+  __device__ __forceinline__ int begin_of(int k) const { return Form == RAGGED ? -(at + k * step) : begin; }
+  __device__ __forceinline__ int end_of(int k) const {
+    return Form == RAGGED ? limit - (at + k * step) : at + k * step < limit ? end : 0;
   }
 };
 
-template <typename T, int V, bool Ragged>
-__device__ __forceinline__ Share<T, V, Ragged> share_of(const T* x, AxisView view, unsigned item) {
-  int thread = threadIdx.x;
-  const int threads = blockDim.x, width = view.width;
-  asm volatile("" : "+r"(thread));  // nothing of it is worth registers from tile to tile
-  const unsigned tile = item / view.parts;
-  Share<T, V, Ragged> share;
-  share.part = item % view.parts;
-  share.strip = tile % view.strips;
-  share.slab = static_cast<long long>(tile / view.strips) * blockDim.y + threadIdx.y;
-  const long long first_row = static_cast<long long>(share.part) * view.rows;
-  const long long rows_left = share.slab < view.outer ? view.dim - first_row : 0;
-  const int rows = static_cast<int>(max(0ll, min(rows_left, static_cast<long long>(view.rows))));
-  share.start = (share.slab * view.dim + first_row) * view.inner + static_cast<long long>(share.strip) * width;
-  share.phase = Ragged ? reinterpret_cast<unsigned long long>(x + share.start) / sizeof(T) % V : 0;
-  if (view.strips == 1) {
-    share.place = thread * V - share.phase, share.place_stride = threads * V, share.limit = rows * width;
-    share.offset = share.place, share.stride = share.place_stride;
+// Element of the array that a tile begins with.
+__device__ __forceinline__ long long start_of(const AxisView& view, TilePlace place) {
+  const long long row = place.slab * view.dim + static_cast<long long>(place.part) * view.rows;
+  return row * view.inner + static_cast<long long>(place.strip) * view.width;
+}
+
+// Whether tiles are whole packs although rows are not: then they are taken to begin with one.
+template <typename T>
+__device__ __forceinline__ bool are_even(const AxisView& view) {
+  return view.dim * view.inner % PER_PACK<T> == 0 && view.rows * view.inner % PER_PACK<T> == 0;
+}
+
+// Elements of the tile's first pack before the tile.
+template <int Form, typename T>
+__device__ __forceinline__ int phase_of_tile(const T* x, const AxisView& view, TilePlace place) {
+  return Form == WHOLE || (Form == RAGGED && are_even<T>(view)) ? 0 : phase_of(x + start_of(view, place));
+}
+
+template <int Form, typename T>
+__device__ __forceinline__ Share<Form> share_of(const T* x, const AxisView& view, TilePlace place) {
+  constexpr int V = PER_PACK<T>;
+  int x_thread = threadIdx.x, y_thread = threadIdx.y;
+  const int segment = blockDim.x, rows_at_once = blockDim.y;
+  asm volatile("" : "+r"(x_thread), "+r"(y_thread));  // found again by a second call, not kept
+  const long long left = place.slab < view.outer ? view.dim - static_cast<long long>(place.part) * view.rows : 0;
+  const int rows = static_cast<int>(max(0ll, min(left, static_cast<long long>(view.rows))));
+  const long long start = start_of(view, place);
+  Share<Form> share;
+  if constexpr (Form == RAGGED) {
+    const int slot = (y_thread * segment + x_thread) * V, phase = phase_of_tile<Form>(x, view, place);
+    share.at = slot - phase, share.step = segment * rows_at_once * V, share.limit = rows * view.width;
+    share.first = start + share.at, share.stride = share.step;
+    share.label = static_cast<int>(static_cast<unsigned>(slot + V * view.width - phase) % static_cast<unsigned>(view.width));
+    share.begin = share.end = 0;
   } else {
-    const int segment = width / V;  // packs of a row
-    const int column = thread % segment * V;
-    const bool exists = static_cast<long long>(share.strip) * width + column < view.inner;
-    share.place = thread / segment, share.place_stride = threads / segment, share.limit = exists ? rows : 0;
-    share.offset = share.place * view.inner + column, share.stride = share.place_stride * view.inner;
+    const long long row = start + y_thread * view.inner;
+    const long long left_columns = view.inner - static_cast<long long>(place.strip) * view.width;
+    share.label = x_thread * V - (Form == SHIFTED ? phase_of(x + row) : 0);
+    share.first = row + share.label, share.stride = rows_at_once * view.inner;
+    share.at = y_thread, share.step = rows_at_once, share.limit = rows;
+    share.begin = -share.label;
+    share.end = static_cast<int>(min(static_cast<long long>(view.width), left_columns)) - share.label;
   }
   return share;
 }
 
-// A pack of a tile that is not whole, or not aligned; places outside hold what changes no sum.
-template <typename T, int V, bool Ragged>
-__device__ __forceinline__ Held<T, V> partial_pack(const T* x_tile, const Share<T, V, Ragged>& share, int k, bool any) {
-  Held<T, V> pack;
-  pack.fill(-CUDART_INF_F);
-  if (any) {
-#pragma unroll
-    for (int i = 0; i < V; ++i)
-      if (share.inside(k, i)) pack.put_bits(i, x_tile[share.offset + k * share.stride + i]);
-  }
-  return pack;
+// Whether all packs of the block are whole: then nothing is asked of a single one. `phase`: of the array.
+template <int Form, typename T>
+__device__ __forceinline__ bool is_full(const AxisView& view, TilePlace place, int phase) {
+  const int rows_at_once = blockDim.y, segment = blockDim.x;
+  const bool slabs = place.slab - threadIdx.z + blockDim.z <= view.outer;
+  const bool rows = (place.part + 1ll) * view.rows <= view.dim;
+  const bool columns = (place.strip + 1ll) * view.width <= view.inner;
+  const int packs = rows_at_once * PACKS;
+  const bool filled = Form == RAGGED ? are_even<T>(view) && view.rows * view.width == packs * segment * PER_PACK<T>
+                                     : view.rows == packs;
+  return Form != SHIFTED && slabs && rows && columns && filled && phase == 0;
 }
 
-// The thread's packs on their way to its own places in shared memory; nobody else reads them.
-template <typename T, int V, bool Ragged>
-__device__ __forceinline__ void stage(uint4* slots, const T* x, const Share<T, V, Ragged>& share) {
-  const T* x_tile = x + share.start;
-  const bool packed = Ragged || are_aligned<sizeof(T) * V>(x_tile);
-  const int block_threads = blockDim.x * blockDim.y;
-  const T* from = x_tile + share.offset;
+template <int Form, typename T>
+__device__ __forceinline__ void load_tile(uint4 (&held)[PACKS], const T* __restrict__ x, const Share<Form>& share, bool full) {
+  constexpr int V = PER_PACK<T>;
+  const T* from = x + share.first;
+  if (full) {
 #pragma unroll
-  for (int k = 0; k < PACKS; ++k, from += share.stride)
-    if (packed && share.whole(k)) __pipeline_memcpy_async(slots + k * block_threads, from, sizeof(uint4));
-  __pipeline_commit();
-  if (packed && share.whole(0) && share.whole(PACKS - 1)) return;
-#pragma unroll 1
-  for (int k = 0; k < PACKS; ++k) {
-    if (packed && share.whole(k)) continue;
-    const Held<T, V> pack = partial_pack<T, V, Ragged>(x_tile, share, k, Ragged || !packed);
-    slots[k * block_threads] = {pack.words[0], pack.words[1], pack.words[2], pack.words[3]};
+    for (int k = 0; k < PACKS; ++k) held[k] = load_once<LOADS>(from + k * share.stride);
+    return;
+  }
+  const bool packed = phase_of(from) == 0;  // of all packs, as their distances are whole packs
+#pragma unroll
+  for (int k = 0; k < PACKS; ++k, from += share.stride) {
+    const int begin = share.begin_of(k), end = share.end_of(k);
+    if (end <= 0 || begin >= V) held[k] = nothing<T>();
+    else if (packed && begin <= 0 && end >= V) held[k] = load_once<LOADS>(from);
+    else held[k] = load_part(from + begin, -begin, end - begin);
+  }
+}
+
+// Element i of a pack, as it is.
+template <typename T>
+__device__ __forceinline__ void store_element(T* place, const uint4& pack, int i) {
+  const unsigned words[4] = {pack.x, pack.y, pack.z, pack.w};
+  if constexpr (sizeof(T) == 4) *reinterpret_cast<unsigned*>(place) = words[i];
+  else *reinterpret_cast<unsigned short*>(place) = static_cast<unsigned short>(words[i / 2] >> i % 2 * 16);
+}
+
+template <int Form, typename T>
+__device__ __forceinline__ void store_tile(T* __restrict__ y, const uint4 (&held)[PACKS], const Share<Form>& share, bool full) {
+  constexpr int V = PER_PACK<T>;
+  T* to = y + share.first;
+  if (full) {
+#pragma unroll
+    for (int k = 0; k < PACKS; ++k) store_once<STORES>(to + k * share.stride, held[k]);
+    return;
+  }
+  const bool packed = phase_of(to) == 0;
+#pragma unroll
+  for (int k = 0; k < PACKS; ++k, to += share.stride) {
+    const int begin = share.begin_of(k), end = share.end_of(k);
+    if (packed && begin <= 0 && end >= V) {
+      store_once<STORES>(to, held[k]);
+    } else if (end > 0 && begin < V) {
+#pragma unroll
+      for (int i = 0; i < V; ++i)
+        if (i >= begin && i < end) store_element(to + i, held[k], i);
+    }
   }
 }

@@ -27,7 +27,7 @@ __device__ __forceinline__ void expect(Mailbox* box, int bytes) {
 
 // Made ready for a first exchange of so many bytes, and told to the other blocks.
 __device__ __forceinline__ void open_mailbox(Mailbox* box, int bytes) {
-  if (threadIdx.x == 0) {
+  if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0) {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(shared_address(box)) : "memory");
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     expect(box, bytes);

@@ -1,30 +1,36 @@
-// The entries of softmax's and log-softmax's one_read_axis.cu: a tile by packs, cut packs or elements, small slabs, and
-// the joining of parts.
+// The entries of softmax's and log-softmax's one_read_axis.cu: one form of tile, or small slabs, for each type, and the
+// joining of parts.
 //   FORM    Softmax or LogSoftmax;  ENTRY(name)  names an entry
+//   LAYOUT  of common/axis_tiles.cuh, or 3: small slabs
+//   THREADS, BLOCKS  of a multiprocessor, from which the compiler takes its registers
 #pragma once
 #include "common/small_slabs.cuh"
 
-#define DEFINE_TILE(name, T, V, ragged)                                                                              \
-  extern "C" __global__ void ONE_READ_AXIS_CLUSTER __launch_bounds__(THREADS, BLOCKS)                                \
+#define BOUNDED __launch_bounds__(THREADS, BLOCKS)
+#define DEFINE_TILE(name, T)                                                                                         \
+  extern "C" __global__ void ONE_READ_AXIS_CLUSTER BOUNDED                                                           \
       ENTRY(name)(const T* x, T* y, float2* partials, long long outer, int dim, long long inner, int width,          \
                   int strips, int rows, int parts, int step) {                                                       \
-    one_read_axis<FORM, T, V, ragged>(x, y, partials, {outer, dim, inner, width, strips, rows, parts, step});        \
+    one_read_axis<FORM, LAYOUT>(x, y, partials, {outer, dim, inner, width, strips, rows, parts, step});              \
   }
 #define DEFINE_SMALL(name, T)                                                                                        \
-  extern "C" __global__ void __launch_bounds__(SMALL_THREADS, SMALL_BLOCKS)                                          \
-      ENTRY(name)(const T* x, T* y, long long outer, int dim, int inner, int slabs, int pad, int lanes) {            \
+  extern "C" __global__ void BOUNDED ENTRY(name)(const T* x, T* y, long long outer, int dim, int inner, int slabs,   \
+                                                 int pad, int lanes) {                                               \
     small_slabs<FORM>(x, y, {outer, dim, inner, slabs, pad, lanes});                                                 \
   }
-#define DEFINE(dtype, T)                                                                                             \
-  DEFINE_TILE(whole_##dtype, T, 16 / sizeof(T), false)                                                               \
-  DEFINE_TILE(ragged_##dtype, T, 16 / sizeof(T), true)                                                               \
-  DEFINE_TILE(single_##dtype, T, 1, false)                                                                           \
-  DEFINE_SMALL(small_##dtype, T)
 
-DEFINE(f32, float)
-DEFINE(f16, __half)
-DEFINE(bf16, __nv_bfloat16)
+#if LAYOUT == 3
+DEFINE_SMALL(small_f32, float)
+DEFINE_SMALL(small_f16, __half)
+DEFINE_SMALL(small_bf16, __nv_bfloat16)
+#else
+DEFINE_TILE(f32, float)
+DEFINE_TILE(f16, __half)
+DEFINE_TILE(bf16, __nv_bfloat16)
+#endif
 
+#if READS == 2
 extern "C" __global__ void ENTRY(join)(const float2* partials, float2* joined, long long inner, int parts) {
   join_parts(partials, joined, inner, parts);
 }
+#endif

@@ -4,6 +4,8 @@
 //   columns  `lanes` neighbouring threads each, a power of two to 32, and at most 16 elements of each in registers
 //   sums     joined in an order fixed by thread numbers: the same on every run
 #pragma once
+#include <cuda_pipeline_primitives.h>
+
 #include "common/one_read_axis.cuh"
 
 struct SlabView {
@@ -15,8 +17,6 @@ struct SlabView {
   int lanes;
 };
 
-constexpr int SMALL_THREADS = 256;
-constexpr int SMALL_BLOCKS = 3;  // a multiprocessor: its tiles are what is in flight
 
 // Columns of the tile, by threads that hold at most Most elements of one.
 template <typename Result, int Most, typename T>
@@ -44,10 +44,10 @@ __device__ __forceinline__ void work_on_columns(T* tile, SlabView view, int colu
     for (int k = 0; k < Most; ++k)
       if (k * lanes < own_dim) pair.y += hardware_exp(held[k] - maximum);
     for (int offset = lanes / 2; offset > 0; offset /= 2) pair.y += __shfl_xor_sync(ALL_LANES, pair.y, offset);
-    const float2 end = Result::finish(pair);
+    const float end = Result::end_of(pair.y);
 #pragma unroll
     for (int k = 0; k < Most; ++k)
-      if (k * lanes < own_dim) own[k * step] = from_float<T>(Result::template apply<T>(held[k], end));
+      if (k * lanes < own_dim) own[k * step] = from_float<T>(Result::template apply<T>(held[k], maximum, end));
   }
 }
 

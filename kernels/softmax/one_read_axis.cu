@@ -1,14 +1,14 @@
 // Softmax along an axis that is not the last, each element read once and held in registers.
 //   x         T [outer, dim, inner], row-major; read once (twice in two reads); any alignment
 //   y         T [outer, dim, inner]; must not overlap x; written once
-//   partials  (maximum, sum) [outer, parts, inner] between two reads, not used by one; joined: [outer, inner]
+//   partials  (maximum, sum) [outer, parts, inner] between two reads, [tiles, parts + 1, width] of teams; joined: [outer, inner]
 //   T         float, __half, __nv_bfloat16, kept as they are; arithmetic in float
-//   needs     inner >= 2; a tile of at most PACKS * THREADS packs a block; see common/one_read_axis.cuh
-//   launch    block (threads of a slab, slabs); grid parts * strips * ceil(outer / slabs), in clusters of CLUSTER along
-//             x; dynamic shared memory for the exchange
-//   moves     D in, D out; 2 D in, D out and the partials where no cluster holds a strip of dim
-//   entries   whole: packs of 16 bytes; ragged: slabs that end within one; single: elements; small: many slabs a block,
-//             in shared memory, block (threads), grid ceil(outer / slabs)
+//   needs     inner >= 2; see common/one_read_axis.cuh
+//   launch    block (packs side by side, rows at once, slabs); grid parts * strips, slabs, or all along x, in clusters of CLUSTER
+//             along x; cooperative where TEAM; dynamic shared memory for the exchange
+//   moves     D in, D out; 2 D in, D out and the partials where a GPU cannot hold a strip of dim
+//   entries   a form of tile (LAYOUT), or small slabs: many slabs a block, in shared memory, block (threads), grid
+//             ceil(outer / slabs); join: of the parts of two reads
 //   A column of -inf gives NaN.   Origin: written here.
 #define FORM Softmax
 #define ENTRY(name) softmax_one_read_axis_##name

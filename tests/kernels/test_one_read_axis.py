@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kernelbench.axis_plans import one_read_tile, two_read_tile
+from kernelbench.axis_plans import resident, tile_for
+from kernelbench.axis_tiles import view_of
 from kernelbench.catalog import load_catalog
 from kernelbench.devices.known import KNOWN
 from kernelbench.errors import Unsupported
@@ -37,45 +38,68 @@ def checked(operation, this, device, binaries, shift=0):
 
 
 @pytest.mark.parametrize(
-    ("shape", "dtype", "layout", "width", "rows", "parts"),
+    ("shape", "dtype", "layout", "width", "rows", "parts", "exchange"),
     [
-        ((1, 128, 32768), "float32", "whole", 32, 128, 1),  # a line of each row
-        ((1, 128, 32768), "bfloat16", "whole", 64, 128, 1),
-        ((512, 896, 48), "float32", "whole", 48, 896, 1),  # whole slabs
-        ((349, 1000, 48), "float32", "whole", 48, 250, 4),  # dim shared by a cluster
-        ((8, 20000, 1024), "float32", "whole", 16, 2500, 8),  # half a line of each row, for dim to fit a cluster
-        ((64, 101, 31), "float32", "ragged", 31, 101, 1),
-        ((64, 256, 1025), "float32", "single", 32, 256, 1),
+        ((1, 128, 32768), "float32", "whole", 32, 128, 1, "block"),  # a line of each row
+        ((1, 128, 32768), "bfloat16", "whole", 64, 128, 1, "block"),
+        ((512, 896, 48), "float32", "whole", 48, 224, 4, "cluster"),  # whole slabs, shared
+        ((4, 10000, 1024), "float32", "whole", 32, 625, 16, "cluster"),
+        ((8, 50000, 48), "float32", "whole", 48, 336, 149, "team"),  # dim shared by blocks all over the GPU
+        ((1, 1000000, 1024), "float32", "whole", 32, 256, 3907, "two reads"),  # more than a GPU's registers
+        ((64, 101, 31), "float32", "ragged", 31, 101, 1, "block"),
+        ((64, 256, 1025), "float32", "shifted", 32, 256, 1, "block"),
     ],
 )
-def test_tiles(h200, shape, dtype, layout, width, rows, parts):
-    tile = one_read_tile(case(shape, 1, dtype), h200)
+def test_tiles(h200, shape, dtype, layout, width, rows, parts, exchange):
+    tile = tile_for(case(shape, 1, dtype), h200)
     assert tile is not None
-    assert (tile.layout, tile.width, tile.rows, tile.parts) == (layout, width, rows, parts)
+    found = (tile.layout, tile.width, tile.rows, tile.parts, tile.exchange)
+    assert found == (layout, width, rows, parts, exchange)
 
 
-@pytest.mark.parametrize("inner", [2, 3, 4, 5, 8, 48, 63, 64, 65, 100, 1000, 1023, 1025, 4096])
-@pytest.mark.parametrize("dim", [1, 2, 3, 100, 1009, 10_000, 100_000])
-def test_tiles_hold_all_of_dim(h200, dtype, dim, inner):
+@pytest.mark.parametrize("inner", [2, 3, 4, 5, 8, 48, 63, 64, 65, 100, 196, 1000, 1023, 1025, 4096])
+@pytest.mark.parametrize("gpu", ["h200", "a100"])
+def test_tiles_hold_all_of_dim(gpu, dtype, inner):
+    for dim in (1, 2, 3, 7, 100, 1009, 10_000, 100_000, 1_000_000):
+        holds_all_of_dim(KNOWN[gpu], dtype, dim, inner)
+
+
+def holds_all_of_dim(device, dtype, dim, inner):
     this = case((3, dim, inner), 1, dtype)
-    tile = one_read_tile(this, h200) or two_read_tile(this)
-    assert tile.parts * tile.rows >= dim
-    assert tile.threads % tile.unit == 0
-    assert tile.threads * tile.per_pack % tile.width == 0, "a thread has the same columns in each of its packs"
+    tile, view = tile_for(this, device), view_of(this)
+    if tile is None:
+        assert dim * inner < 512
+        return
+    assert tile.parts * tile.rows >= view.dim
     assert tile.threads * tile.slabs <= 1024
-    assert tile.threads * tile.per_pack * tile.packs >= tile.rows * tile.width
-    assert tile.shared_bytes <= h200.shared_per_block_optin
+    held = tile.segment * tile.at_once * tile.packs * tile.per_pack
+    assert held >= tile.rows * tile.width, "a block holds its tile"
+    assert tile.shared_bytes <= device.shared_per_block_optin
     if tile.layout == "whole":
-        assert tile.rows * inner % tile.per_pack == 0 or tile.parts == 1
+        assert tile.segment * tile.per_pack == tile.width
+    if tile.layout == "ragged":
+        assert tile.segment * tile.per_pack % tile.width == 0, "a thread has the same columns in each of its packs"
+    if tile.layout == "shifted":
+        assert tile.segment * tile.per_pack >= tile.width + tile.per_pack - 1
+        assert tile.at_once % tile.per_pack == 0, "a thread's rows begin alike"
+    if tile.lanes:
+        assert tile.group or tile.threads % 32 == 0
+    if tile.exchange == "team":
+        assert tile.parts <= resident(tile, device), "the blocks that wait for each other run at once"
 
 
-def test_gpus_without_clusters_read_twice(h200):
+def test_gpus_without_clusters_share_dim_through_memory(h200):
     shape = (2, 4000, 48)
-    assert len(planned(shape, h200).launches) == 1
+    plan = planned(shape, h200)
+    assert (dict(plan.defines)["CLUSTER"], plan.launches[0].cooperative) == (16, False)
     plan = planned(shape, KNOWN["a100"])
-    steps = [launch.entry.removeprefix("log_softmax_one_read_axis_") for launch in plan.launches]
-    assert steps == ["whole_f32", "join", "whole_f32"]
-    assert dict(plan.defines)["CLUSTER"] == 1
+    assert (dict(plan.defines)["CLUSTER"], plan.launches[0].cooperative) == (1, True)
+
+
+def test_two_reads_where_a_gpu_cannot_hold_dim(h200):
+    launches = planned((1, 1_000_000, 1024), h200).launches
+    steps = [launch.entry.removeprefix("log_softmax_one_read_axis_") for launch in launches]
+    assert steps == ["f32", "join", "f32"]
 
 
 @pytest.mark.parametrize(("shape", "small"), [((1000, 3, 5), True), ((100, 4, 64), False), ((1000, 64, 4), False)])
@@ -97,82 +121,66 @@ def test_refusals(h200):
 # are run with one of them.
 
 
-@pytest.mark.nvcc
-@pytest.mark.parametrize("operation", OPERATIONS)
-@pytest.mark.parametrize(
-    ("shape", "shift"),
-    [
-        ((16, 16, 64), 0),  # strips
-        ((2, 40, 64), {"x": 1}),
-        ((3, 200, 12), 1),  # whole slabs
-        ((2, 101, 31), {"y": 1}),  # ragged
-        ((65, 3, 5), {"x": 1}),  # small
-        ((33, 16, 4), 0),
-        ((33, 16, 4), 1),
-    ],
-)
-def test_right_anywhere(h200, binaries, operation, shape, shift, dtype):
-    checked(operation, case(shape, 1, dtype, operation), h200, binaries, shift)
+SHAPES = {
+    "strips": ((1, 128, 128), 0),
+    "strips off a pack": ((2, 40, 64), {"x": 1}),
+    "whole slabs": ((3, 200, 12), 1),
+    "ragged": ((2, 101, 31), {"y": 1}),
+    "even slabs of ragged rows": ((5, 64, 31), 0),
+    "shifted": ((1, 30, 1025), {"y": 1}),
+    "small": ((65, 3, 5), {"x": 1}),
+    "groups": ((33, 16, 4), 1),
+    "own columns": ((16, 2, 48), 0),
+}
 
 
 @pytest.mark.nvcc
-def test_right_where_no_pack_fits(h200, binaries, dtype):
-    this = case((1, 30, 1025), 1, dtype)
-    assert one_read_tile(this, h200).layout == "single"
-    checked("log_softmax", this, h200, binaries)
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize("what", SHAPES)
+def test_right_anywhere(h200, binaries, what, dtype):
+    shape, shift = SHAPES[what]
+    checked("log_softmax", case(shape, 1, dtype), h200, binaries, shift)
 
 
 @pytest.mark.nvcc
-@pytest.mark.parametrize(
-    ("operation", "shape", "dtype", "shift", "cluster"),
-    [
-        ("log_softmax", (12, 33, 31), "float32", 1, 1),  # ragged
-        ("log_softmax", (23, 67, 31), "bfloat16", {"x": 1}, 1),
-        ("softmax", (2, 1500, 48), "float32", 0, 8),
-        ("softmax", (2, 1500, 48), "float32", {"x": 1}, 8),
-    ],
-)
-def test_blocks_load_ahead_where_tiles_are_many(h200, binaries, operation, shape, dtype, shift, cluster):
-    one = replace(h200, multiprocessors=1)
-    this = case(shape, 1, dtype, operation)
-    tile = one_read_tile(this, one)
-    assert tile.blocks(this) > tile.resident(one)
-    defines = dict(planned(shape, one, dtype, operation).defines)
-    assert (defines["STAGED"], defines["CLUSTER"]) == (1, cluster)
-    checked(operation, this, one, binaries, shift)
-
-
-@pytest.mark.nvcc
-@pytest.mark.parametrize("shift", [0, 1])
-def test_a_thread_owns_short_columns(h200, binaries, dtype, shift):
-    this = case((16, 2, 48), 1, dtype, "softmax")
-    assert one_read_tile(this, h200).owned
-    checked("softmax", this, h200, binaries, shift)
+@pytest.mark.parametrize(("dtype", "what"), [("float32", "strips"), ("bfloat16", "strips"), ("float16", "shifted")])
+def test_softmax_is_right(h200, binaries, what, dtype):
+    shape, shift = SHAPES[what]
+    checked("softmax", case(shape, 1, dtype, "softmax"), h200, binaries, shift)
 
 
 @pytest.mark.nvcc
 @pytest.mark.parametrize(
-    ("gpu", "shape", "cluster", "launches"),
+    ("gpu", "shape", "exchange", "dtype", "shift"),
     [
-        ("h200", (1, 1500, 48), 8, 1),
-        ("h200", (1, 2001, 31), 8, 1),  # ragged
-        ("h200", (1, 1009, 31), 1, 1),  # fourteen packs a thread
-        ("a100", (1, 1100, 48), 1, 3),
-        ("a100", (1, 1501, 31), 1, 3),
+        ("h200", (1, 1100, 48), "cluster", "float32", 0),
+        ("h200", (1, 2001, 31), "cluster", "bfloat16", 1),  # ragged
+        ("h200", (1, 500, 1025), "cluster", "float32", 0),  # shifted
+        ("a100", (2, 1501, 48), "team", "float32", 1),
+        ("a100", (1, 3001, 31), "team", "bfloat16", 0),
     ],
 )
-def test_parts_of_dim_are_joined(binaries, gpu, shape, cluster, launches):
-    plan = planned(shape, KNOWN[gpu])
-    assert (dict(plan.defines)["CLUSTER"], len(plan.launches)) == (cluster, launches)
-    checked("log_softmax", case(shape), KNOWN[gpu], binaries)
+def test_parts_of_dim_are_joined(binaries, gpu, shape, exchange, dtype, shift):
+    this = case(shape, 1, dtype)
+    assert tile_for(this, KNOWN[gpu]).exchange == exchange
+    checked("log_softmax", this, KNOWN[gpu], binaries, shift)
+
+
+@pytest.mark.nvcc
+def test_two_reads_join_parts(binaries):
+    one = replace(KNOWN["a100"], multiprocessors=1)
+    this = case((2, 5001, 31))
+    assert tile_for(this, one).exchange == "two reads"
+    checked("log_softmax", this, one, binaries)
 
 
 @pytest.mark.nvcc
 @pytest.mark.parametrize(
     ("operation", "shape"),
     [
-        *((operation, shape) for operation in OPERATIONS for shape in ((1, 200, 64), (2, 10, 4))),
-        ("log_softmax", (1, 1500, 48)),  # shared by a cluster
+        *((operation, (1, 128, 128)) for operation in OPERATIONS),
+        ("log_softmax", (33, 16, 4)),  # groups
+        ("log_softmax", (1, 1100, 48)),  # shared by a cluster
     ],
 )
 def test_special_values_are_those_of_the_formula(h200, binaries, operation, shape):

@@ -1,0 +1,158 @@
+"""What a block of common/one_read_axis.cuh holds of a view [outer, dim, inner]: packs, threads, shared memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import gcd
+
+from kernelbench import dtypes
+from kernelbench.records import Case
+
+LAYOUTS = ("whole", "ragged", "shifted")  # as axis_tiles.cuh numbers them
+WARP = 32
+BUSY = 0.85  # share of a tile's places for packs that is enough to look no further
+PACKS = (8, 4, 6, 7, 5, 3, 2, 1)  # of a thread, the best first
+BOUND, LARGE_BOUND = (1024, 1), (320, 2)  # threads and blocks of a multiprocessor that leave registers: 64, or 96
+LINE = 128  # bytes that a warp is to move at once
+OWNED_PACKS = 8  # of a column that is one thread's, at most
+OWNED_PACKED = 6  # packs of a row from which threads are better given columns of their own, where dim is short
+
+
+@dataclass(frozen=True)
+class View:
+    """The array as [outer, dim, inner]. `fold`: columns, where inner is a pack of several short rows; else 0."""
+
+    outer: int
+    dim: int
+    inner: int
+    fold: int = 0
+
+
+def pack_columns(dtype: str) -> int:
+    """Elements of a pack of 16 bytes."""
+    return 16 // dtypes.itemsize(dtype)
+
+
+def view_of(case: Case) -> View:
+    outer, dim, inner = case.outer_dim_inner
+    per_pack = pack_columns(case.dtype)
+    if inner < per_pack and per_pack % inner == 0 and dim * inner % per_pack == 0:
+        return View(outer, dim * inner // per_pack, per_pack, inner)
+    return View(outer, dim, inner)
+
+
+@dataclass(frozen=True)
+class Tile:
+    """What a block holds, and whom it shares columns with."""
+
+    layout: str
+    per_pack: int  # elements
+    segment: int  # packs side by side
+    width: int  # columns
+    rows: int  # of a part
+    packs: int  # of a thread
+    at_once: int  # rows of packs of which a thread has every so many
+    bound: tuple[int, int]  # threads of a block, and blocks of a multiprocessor, that the compiler allows for
+    fold: int = 0
+    parts: int = 1  # of dim
+    exchange: str = "block"  # "cluster", "team" or "two reads", where parts are several
+    slabs: int = 1  # of a block
+
+    @property
+    def number(self) -> int:
+        return LAYOUTS.index(self.layout)
+
+    @property
+    def threads(self) -> int:
+        """Of a slab."""
+        return self.segment * self.at_once
+
+    @property
+    def group(self) -> int:
+        """Threads that find their columns' sums without shared memory: lanes of a warp, or each its own; else 0."""
+        if self.parts > 1 or self.layout != "whole":
+            return 0
+        if self.at_once == 1:
+            return 1
+        return self.threads if self.threads <= WARP and is_power(self.threads) and is_power(self.segment) else 0
+
+    @property
+    def lanes(self) -> int:
+        """Distance of a warp's lanes that have the same columns; 0 where there are none."""
+        if self.at_once == 1 or (self.group == 0 and self.threads % WARP):
+            return 1 if self.group == 1 else 0
+        return self.segment if self.layout == "whole" and is_power(self.segment) and self.segment < WARP else 0
+
+    @property
+    def shared_bytes(self) -> int:
+        """As Sheets of one_read_axis.cuh are laid out."""
+        if self.group:
+            return 0
+        rows = self.threads // WARP if self.lanes else self.at_once
+        classes = self.per_pack if self.layout == "shifted" else 1
+        labels, padded = self.segment * self.per_pack, -(-self.width // 4) * 4
+        pairs = {"team": max(self.threads, padded), "cluster": self.parts * padded}.get(self.exchange, 0)
+        floats = (rows + classes) * labels + 2 * padded + 2 * pairs
+        return 16 * (1 + self.slabs * (rows * self.segment + -(-floats // 4)))
+
+    @property
+    def held_bytes(self) -> int:
+        return 16 * self.threads * self.packs
+
+    def strips(self, view: View) -> int:
+        return -(-view.inner // self.width)
+
+
+def is_power(number: int) -> bool:
+    return number & (number - 1) == 0
+
+
+def tile_of(
+    view: View, layout: str, segment: int, width: int, rows: int, per_pack: int, only: int | None = None
+) -> Tile | None:
+    """The tile of so many rows: packs and threads that leave few places empty; None if no block holds it.
+
+    `only`: packs of a thread, instead of those that fit best.
+    """
+    best, most = None, 0.0
+    bound = BOUND if only is None or only <= max(PACKS) else LARGE_BOUND
+    if layout == "ragged" and view.dim * width % per_pack == 0:
+        step = per_pack // gcd(width, per_pack)
+        rows = -(-rows // step) * step
+    high = rows  # rows of packs
+    if layout == "ragged":
+        cut = per_pack - 1 if view.dim * width % per_pack else 0  # elements of the first and last pack beyond the tile
+        high = -(-(rows * width + cut) // (segment * per_pack))
+    for packs in PACKS if only is None else (only,):
+        if packs > max(1, min(high, high * segment * 16 // LINE)) and only is None and not owned(layout, high, segment):
+            continue
+        at_once = -(-high // packs)
+        if layout == "shifted":
+            at_once = -(-at_once // per_pack) * per_pack
+        if layout == "whole" and is_power(segment) and segment < WARP and at_once > 1:
+            at_once = aligned(at_once, segment)
+        if only is None and owned(layout, high, segment) and (packs, at_once) != (high, 1):
+            continue
+        if segment * at_once > bound[0]:
+            continue
+        busy = high / (at_once * packs)
+        if busy > most + 0.02:
+            tile = Tile(layout, per_pack, segment, width, rows, packs, at_once, bound, view.fold)
+            best, most = tile, busy
+        if busy >= BUSY:
+            break
+    return best
+
+
+def owned(layout: str, high: int, segment: int) -> bool:
+    """Whether threads are better given columns of their own."""
+    return layout == "whole" and high <= OWNED_PACKS and segment >= OWNED_PACKED
+
+
+def aligned(at_once: int, segment: int) -> int:
+    """So many rows or some more, so that lanes a row apart have the same columns."""
+    threads = at_once * segment
+    if threads >= WARP:
+        return -(-threads // WARP) * WARP // segment
+    power = 1 << (threads - 1).bit_length()
+    return max(1, power // segment)
