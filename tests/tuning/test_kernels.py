@@ -48,7 +48,7 @@ def launched(one: Planned) -> Any:
 
 def small(case: Case) -> Case:
     """The same layout in few elements, as far as there is one."""
-    shapes = {1: (40_000,), 2: (130, 264), 4: (2, 24, 10, 36)}
+    shapes = {1: (40_000,), 2: (130, 264), 3: (2, 96, 80), 4: (2, 24, 10, 36)}
     return replace(case, shape=shapes[len(case.shape)])
 
 
