@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from kernelbench.counted import Counted
 from kernelbench.errors import ResultsError
 from kernelbench.records import Claim
-from kernelbench.report import counts, ladders, settings, shares, step, sweeps, view
+from kernelbench.report import counts, ladders, peers, settings, shares, step, sweeps, view
 from kernelbench.report.bars import speedup_figure
 from kernelbench.report.chart import Chart, draw_all
 from kernelbench.report.heat import ceiling_figure
@@ -79,7 +79,7 @@ def _share_charts(run: Run, comparison: pandas.DataFrame) -> list[Chart]:
             f"share-{sweeps.file_name(along)}", f"Share of the copy by {along}", caption,
             partial(shares.share_figure, run, comparison, along, drawn),
         )
-        for along, drawn in shares.curves(run).items()
+        for along, drawn in peers.curves(run).items()
     ]  # fmt: skip
 
 

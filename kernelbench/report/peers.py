@@ -6,14 +6,16 @@ Ours are the kernels whose origin is here; of several the fastest counts, case b
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import exp, log
 from typing import TYPE_CHECKING, Any
 
 from kernelbench.report import view
 from kernelbench.report.lists import new_table
-from kernelbench.units import time_text
+from kernelbench.report.sweeps import Curve
+from kernelbench.units import share_text, time_text
 
 if TYPE_CHECKING:
     import pandas
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
     from kernelbench.results import Run
 
 HERE = "written here"  # the origin of our own
+POINTS = 5  # sizes of a curve, at least
+MANY = 25  # sizes, beyond which their curve is a sweep: next to one another they should not leap
+_SHAPE = ("shape", "axis")  # words of a case that its size determines
 FAST = "~"  # mark of fast arithmetic
 CASE_HEADERS = ("case", "ours", "time", "error", "best peer", "its time", "its error", "ahead", "of the copy")
 PEER_HEADERS = ("peer", "cases", "best of the peers", "its time / ours", "least", "largest error")
@@ -88,6 +93,35 @@ def pairs(run: Run) -> list[Pair]:
     return found
 
 
+def curves(run: Run) -> dict[str, list[Curve]]:
+    """By axis: the cases that differ in it alone, and in the shape that it makes; none where no peer is beside ours."""
+    found: dict[str, dict[str, dict[float, str]]] = {}
+    for case in dict.fromkeys(run.rows["case"]) if ours(run) else ():
+        words = [word.partition("=") for word in case.split(" ")]
+        sizes = [(name, value) for name, _, value in words if name not in view.WITHOUT_SIZE and value.isdigit()]
+        if len(sizes) == 1:
+            ((along, value),) = sizes
+            rest = " ".join(view.word_text(name, value) for name, _, value in words if name not in (along, *_SHAPE))
+            found.setdefault(along, {}).setdefault(rest, {})[float(value)] = case
+    kept = {
+        along: [Curve(rest, dict(sorted(points.items()))) for rest, points in groups.items() if len(points) >= POINTS]
+        for along, groups in found.items()
+    }
+    return {along: some for along, some in kept.items() if some}
+
+
+def falls(found: Sequence[Pair], drawn: Iterable[Curve]) -> list[tuple[float, str]]:
+    """For each two neighbours of many sizes: how far the lower share of the copy is below the other, and its case."""
+    shares = {pair.case: pair.share for pair in found if pair.share is not None}
+    steps = []
+    for curve in drawn:
+        known = [case for case in curve.points.values() if case in shares]
+        for two in pairwise(known) if len(curve.points) > MANY else ():
+            low, high = sorted(two, key=lambda case: shares[case])
+            steps.append((1 - shares[low] / shares[high], low))
+    return steps
+
+
 def _sides(rows: pandas.DataFrame) -> list[Side]:
     return [
         Side(row["implementation"], row["median_s"], row["max_absolute_error"], row["arithmetic"] == "fast")
@@ -95,7 +129,7 @@ def _sides(rows: pandas.DataFrame) -> list[Side]:
     ]
 
 
-def sentences(found: Sequence[Pair], labels: Mapping[str, str]) -> list[str]:
+def sentences(run: Run, found: Sequence[Pair], labels: Mapping[str, str]) -> list[str]:
     """The answer first."""
     least = min(found, key=lambda pair: pair.ahead)
     behind = sum(pair.ahead < 1 for pair in found)
@@ -108,6 +142,9 @@ def sentences(found: Sequence[Pair], labels: Mapping[str, str]) -> list[str]:
     if copied := [pair for pair in found if pair.share is not None]:
         lowest = min(copied, key=lambda pair: pair.share or 0.0)
         lines.append(f"Least share of the copy: {_share(lowest.share)} ({labels[lowest.case]}).")
+    if steps := falls(found, (curve for drawn in curves(run).values() for curve in drawn)):
+        fall, case = max(steps)
+        lines.append(f"From one size to the next it falls by at most {share_text(fall)} ({labels[case]}).")
     return lines
 
 
@@ -148,7 +185,7 @@ def section(run: Run) -> dict[str, Any] | None:
         return None
     tables = ((PEER_HEADERS, peer_lines(found)), (CASE_HEADERS, case_lines(found, labels)))
     return {
-        "sentences": sentences(found, labels),
+        "sentences": sentences(run, found, labels),
         "tables": [
             {
                 "headers": [(header, _is_number(header)) for header in headers],
@@ -182,7 +219,7 @@ def table(run: Run) -> RenderableType | None:
         for line in lines:
             shown.add_row(*(Text(line[place]) for place in kept))
         parts.append(shown)
-    return Group(*parts, *(Text(line) for line in sentences(found, labels)), Text(MEANING, "dim"))
+    return Group(*parts, *(Text(line) for line in sentences(run, found, labels)), Text(MEANING, "dim"))
 
 
 def _is_number(header: str) -> bool:

@@ -17,35 +17,13 @@ if TYPE_CHECKING:
 
     from kernelbench.results import Run
 
-POINTS = 5  # of a curve, at least
-MANY = 25  # points, from which on they are drawn without a white edge, and small
-_SHAPE = ("shape", "axis")  # words of a case that its size determines
 TOP = 1.15  # share, up to which a panel goes where anybody is above the copy
 
 
-def curves(run: Run) -> dict[str, list[Curve]]:
-    """By axis: the cases that differ in it alone, and in the shape that it makes; none where no peer is beside ours."""
-    found: dict[str, dict[str, dict[float, str]]] = {}
-    for case in dict.fromkeys(run.rows["case"]) if peers.ours(run) else ():
-        words = [word.partition("=") for word in case.split(" ")]
-        sizes = [(name, value) for name, _, value in words if name not in view.WITHOUT_SIZE and value.isdigit()]
-        if len(sizes) == 1:
-            ((along, value),) = sizes
-            rest = " ".join(
-                view.word_text(name, value) for name, _, value in words if name not in (along, "shape", "axis")
-            )
-            found.setdefault(along, {}).setdefault(rest, {})[float(value)] = case
-    kept = {
-        along: [Curve(rest, dict(sorted(points.items()))) for rest, points in groups.items() if len(points) >= POINTS]
-        for along, groups in found.items()
-    }
-    return {along: some for along, some in kept.items() if some}
-
-
 def followed(run: Run) -> set[str]:
-    """Cases on curves of many points, beside which other charts of them say little."""
-    drawn = [curve for of_axis in curves(run).values() for curve in of_axis]
-    return {case for curve in drawn if len(curve.points) > MANY for case in curve.points.values()}
+    """Cases on curves of many sizes, beside which other charts of them say little."""
+    drawn = [curve for of_axis in peers.curves(run).values() for curve in of_axis]
+    return {case for curve in drawn if len(curve.points) > peers.MANY for case in curve.points.values()}
 
 
 def share_figure(run: Run, comparison: pandas.DataFrame, along: str, drawn: Sequence[Curve]) -> Figure:
@@ -103,14 +81,14 @@ def _ticks(curve: Curve) -> Curve:
     """Of many sizes only the powers of two, and the ends."""
     ends = (min(curve.points), max(curve.points))
     shown = {x: case for x, case in curve.points.items() if log2(x).is_integer() or x in ends}
-    return Curve(curve.title, shown) if len(curve.points) > MANY else curve
+    return Curve(curve.title, shown) if len(curve.points) > peers.MANY else curve
 
 
 def _panel(
     axis: Axes, curve: Curve, shares: Mapping[str, Mapping[str, float]], looks: Mapping[str, Mapping[str, Any]]
 ) -> None:
     axis.axhline(1.0, color=FAINT, linewidth=1.2, zorder=1)
-    many = len(curve.points) > MANY
+    many = len(curve.points) > peers.MANY
     highest = 1.0
     for name, look in looks.items():
         points = {x: shares[case][name] for x, case in curve.points.items() if name in shares.get(case, {})}

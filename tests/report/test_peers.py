@@ -82,7 +82,7 @@ def test_lines_give_errors_beside_times_and_mark_fast_arithmetic(make):
         ("cudnn", "3", "3", "1.50x", "1.50x", "3e-08~"),
         ("torch", "3", "0", "2.00x", "2.00x", "4e-08"),
     ]
-    first, second = peers.sentences(found, labels)
+    first, second = peers.sentences(run, found, labels)
     assert first.startswith("On 3 cases the best peer takes 1.50x of our time in the mean, and 1.50x in the least")
     assert second == "Least share of the copy: 0.90 (columns=1)."
 
@@ -91,7 +91,7 @@ def test_the_mean_is_geometric(make):
     run = make(sizes=(1, 2))
     slower = (run.rows["case"] == run.rows["case"].iloc[0]) & (run.rows["implementation"] == "ours")
     run.rows.loc[slower, "median_s"] *= 4  # ours_too is faster there, at 3
-    assert peers.sentences(peers.pairs(run), view.case_labels(run.rows["case"]))[0].startswith(
+    assert peers.sentences(run, peers.pairs(run), view.case_labels(run.rows["case"]))[0].startswith(
         "On 2 cases the best peer takes 1.22x of our time in the mean, and 1.00x in the least"
     )
 
@@ -118,21 +118,31 @@ def test_the_page_has_the_section_for_such_a_run_alone(make, example):
 
 def test_curves_follow_the_one_size_of_a_case(make):
     run = make(sizes=(1, 2, 4, 8, 16, 17))
-    ((along, (curve,)),) = shares.curves(run).items()
+    ((along, (curve,)),) = peers.curves(run).items()
     assert (along, list(curve.points)) == ("columns", [1, 2, 4, 8, 16, 17])
     assert curve.title == "float32"
-    assert shares.curves(make(sizes=(1, 2))) == {}, "too few points"
-    assert shares.curves(make(sizes=(1, 2, 4, 8, 16, 17), baseline="theirs")) == {}
+    assert peers.curves(make(sizes=(1, 2))) == {}, "too few points"
+    assert peers.curves(make(sizes=(1, 2, 4, 8, 16, 17), baseline="theirs")) == {}
 
 
 def test_a_curve_is_the_copys_time_over_that_of_each(make):
     run = make(sizes=(1, 2, 4, 8, 16))
-    (drawn,) = shares.curves(run).values()
+    (drawn,) = peers.curves(run).values()
     (axis,) = shares.share_figure(run, NO_COMPARISON, "columns", drawn).axes
     lines = {str(line.get_label()): list(line.get_ydata()) for line in axis.lines}
     assert lines["ours"] == pytest.approx(5 * [0.9])
     assert lines["torch"] == pytest.approx(5 * [0.45])
     assert "copy" not in lines
+
+
+def test_the_largest_fall_between_neighbours_of_a_sweep_is_named(make):
+    run = make(sizes=range(1, 41))
+    slower = run.rows["case"].str.startswith("columns=17 ") & run.rows["implementation"].isin(["ours", "ours_too"])
+    run.rows.loc[slower, "median_s"] *= 1.25
+    found, labels = peers.pairs(run), view.case_labels(run.rows["case"])
+    assert peers.sentences(run, found, labels)[-1] == "From one size to the next it falls by at most 20 % (columns=17)."
+    few = make(sizes=(1, 2, 4, 8, 16))
+    assert len(peers.sentences(few, peers.pairs(few), labels)) == 2, "sizes far from one another are no neighbours"
 
 
 def test_a_long_sweep_has_curves_in_place_of_bars(make):
