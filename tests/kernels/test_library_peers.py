@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from contextlib import contextmanager, nullcontext
 from types import ModuleType, SimpleNamespace
@@ -9,6 +10,7 @@ from types import ModuleType, SimpleNamespace
 import numpy as np
 import pytest
 
+from kernelbench import peers, places
 from kernelbench.catalog import load_catalog
 from kernelbench.errors import MissingLibrary, Unsupported
 from kernelbench.records import Case
@@ -115,3 +117,14 @@ def test_fast_exponentials_are_said(calls):
     assert {name: SOFTMAX[name].arithmetic for name in PEERS} == {
         "quack": "fast", "liger": "accurate", "flashinfer": "fast",
     }  # fmt: skip
+
+
+def test_what_libraries_compile_is_kept_below_our_cache_unless_told_otherwise(monkeypatch, tmp_path):
+    monkeypatch.setattr(places, "cache", lambda: tmp_path)
+    for variable in peers.CACHES:
+        monkeypatch.setenv(variable, "")  # so that it is put back afterwards
+        monkeypatch.delenv(variable)
+    monkeypatch.setenv("TRITON_CACHE_DIR", "/elsewhere")
+    peers.library("json")
+    assert os.environ["TORCHINDUCTOR_CACHE_DIR"] == str(tmp_path / "torch_compile")
+    assert os.environ["TRITON_CACHE_DIR"] == "/elsewhere"
