@@ -1,4 +1,4 @@
-"""Peer: softmax of FlashInfer's sampling kernels, made for logits of a vocabulary. Last axis, float32, fast exponential.
+"""Peer: softmax of FlashInfer's sampling kernels, made for logits. Last axis; float32; fast exponential.
 
 The file bears the name that users type. It is loaded by its path, so that it stands in nobody's way when
 the library of that name is imported.
