@@ -10,13 +10,15 @@ from dataclasses import dataclass, replace
 from math import gcd
 
 from kernelbench import dtypes
-from kernelbench.axis_tiles import LARGE_BOUND, Tile, View, pack_columns, tile_of, view_of
+from kernelbench.axis_tiles import Tile, View, pack_columns, tile_of, view_of
 from kernelbench.errors import Unsupported
 from kernelbench.records import Case, DeviceProperties, Launch, LaunchPlan, Scalar
 
 TILE_BYTES = 48 * 1024  # of a block, at most, as long as clusters are left to halve it: two or more share an SM
 READ_TILE_BYTES = 32 * 1024  # of a block of two reads
-TEAM_THREADS = (512, 1024)  # of a block of a team: fewer blocks have fewer sums to join
+# Packs and threads of a block of a team, of which a multiprocessor holds two: the first leaves registers beside packs,
+# the last holds most.
+TEAM_BLOCKS = ((8, 384), (8, 512), (16, 320))
 STRIP_BYTES = (128, 64)  # of a row segment: a line of the caches; less only where no cluster could hold dim
 CONTIGUOUS_BYTES = 256  # rows shorter than two lines are not cut into strips
 SHIFTED_BYTES = 128  # of a row segment that begins within a pack, and so has one more
@@ -111,7 +113,7 @@ def team_tile(view: View, itemsize: int, device: DeviceProperties) -> Tile | Non
     """The tile of a block of a team that holds all of dim on the whole GPU; None where that is too small."""
     per_pack = 16 // itemsize
     for cut in cuts(view, per_pack):
-        for packs, threads in ((8, TEAM_THREADS[0]), (8, TEAM_THREADS[1]), (16, LARGE_BOUND[0])):
+        for packs, threads in TEAM_BLOCKS:
             tile = full_tile(view, cut, per_pack, packs, threads)
             if tile is None:
                 continue
@@ -130,7 +132,7 @@ def full_tile(view: View, cut: Cut, per_pack: int, packs: int, threads: int) -> 
     while rows >= 1:
         tile = tile_of(view, cut.layout, cut.segment, cut.width, min(rows, view.dim), per_pack, packs)
         if tile is not None and tile.threads <= threads:
-            return tile
+            return replace(tile, bound=(threads, 2))
         rows -= max(1, rows // 16)
     return None
 

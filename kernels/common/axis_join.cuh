@@ -101,6 +101,11 @@ struct Sheets {
   int rows, labels;
 };
 
+__device__ __forceinline__ Mailbox* own_mailbox() {
+  extern __shared__ uint4 shared_packs[];
+  return reinterpret_cast<Mailbox*>(shared_packs);
+}
+
 template <int Form, typename T>
 __device__ __forceinline__ Sheets<T> sheets_of(int width) {
   extern __shared__ uint4 shared_packs[];
@@ -118,7 +123,7 @@ __device__ __forceinline__ Sheets<T> sheets_of(int width) {
   sheets.max = sheets.maxima + Classes * sheets.labels;
   sheets.end = sheets.max + padded;
   sheets.parts = reinterpret_cast<float2*>(sheets.end + padded);
-  sheets.box = reinterpret_cast<Mailbox*>(shared_packs);
+  sheets.box = own_mailbox();
   return sheets;
 }
 
@@ -193,7 +198,9 @@ __device__ __forceinline__ float2 pair_of(int column, int phase, const Sheets<T>
   const int kept = min(sheets.rows, KEPT);
   const auto sum_of = [&](int label, int first, int step) {
     float sum = 0.0f;
-    for (int row = first; row < kept; row += step) sum += sheets.sums[row * sheets.labels + label];
+#pragma unroll
+    for (int i = 0; i < KEPT; ++i)  // loaded together: a loop would wait for each
+      if (first + i * step < kept) sum += sheets.sums[(first + i * step) * sheets.labels + label];
     return sum;
   };
   if constexpr (Form == WHOLE) {

@@ -143,7 +143,7 @@ __device__ __forceinline__ TilePlace place_of(const AxisView& view, unsigned ite
 
 template <typename Result, int Form, typename T>
 __device__ __forceinline__ void work_on_tile(const T* __restrict__ x, T* __restrict__ y, float2* partials,
-                                             const AxisView& view, unsigned item, const Sheets<T>& sheets) {
+                                             const AxisView& view, unsigned item) {
   constexpr int V = PER_PACK<T>;
   const TilePlace place = place_of(view, item);
   const Share<Form> share = share_of<Form>(x, view, place);
@@ -162,6 +162,7 @@ __device__ __forceinline__ void work_on_tile(const T* __restrict__ x, T* __restr
     for (int k = 0; k < PACKS; ++k) stay_packed(held[k]);
     apply_to<Result, T>(held, [&](int i) { return element_of<T>(most, i); }, [&](int i) { return Result::end_of(sums[i]); });
   } else {
+    const Sheets<T> sheets = sheets_of<Form, T>(view.width);
     if (!join_block<Result, Form, T>(x, held, partials, view, place, item / view.parts, sheets)) return;
 #pragma unroll
     for (int k = 0; k < PACKS; ++k) stay_packed(held[k]);
@@ -180,23 +181,24 @@ __device__ __forceinline__ void work_on_tile(const T* __restrict__ x, T* __restr
       apply_to<Result, T>(held, [&](int i) { return sheets.max[columns[i]]; }, [&](int i) { return sheets.end[columns[i]]; });
     }
   }
-  // Where it takes more registers than packs leave, a share is found again.
-  const Share<Form> own = Form == WHOLE ? share : share_of<Form>(x, view, place);
-  store_tile<Form>(y, held, own, is_full<Form, T>(view, place, phase_of(x) | phase_of(y)));
+  // Where it takes more registers than packs leave, all is found again.
+  if constexpr (TEAM) asm volatile("" : "+r"(item));
+  const TilePlace again = TEAM ? place_of(view, item) : place;
+  const Share<Form> own = Form == WHOLE && !TEAM ? share : share_of<Form>(x, view, again);
+  store_tile<Form>(y, held, own, is_full<Form, T>(view, again, phase_of(x) | phase_of(y)));
 }
 
 // shared  16 bytes, and for each slab of the block what Sheets says; none for groups
 template <typename Result, int Form, typename T>
 __device__ __forceinline__ void one_read_axis(const T* __restrict__ x, T* __restrict__ y, float2* partials, AxisView view) {
-  const Sheets<T> sheets = sheets_of<Form, T>(view.width);
-  if constexpr (CLUSTER > 1) open_mailbox(sheets.box, CLUSTER * view.width * static_cast<int>(sizeof(float2)));
+  if constexpr (CLUSTER > 1) open_mailbox(own_mailbox(), CLUSTER * view.width * static_cast<int>(sizeof(float2)));
   if constexpr (TEAM) {
     // Parts of a tile are consecutive, and no more than there are blocks: who waits for a block waits for what it does now
     // or next.
     const unsigned items = static_cast<unsigned>(view.outer) * view.strips * view.parts;
     for (unsigned item = blockIdx.x; item < items; item += gridDim.x)
-      work_on_tile<Result, Form>(x, y, partials, view, item, sheets);
+      work_on_tile<Result, Form>(x, y, partials, view, item);
   } else {
-    work_on_tile<Result, Form>(x, y, partials, view, blockIdx.x, sheets);
+    work_on_tile<Result, Form>(x, y, partials, view, blockIdx.x);
   }
 }

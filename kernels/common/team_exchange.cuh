@@ -10,6 +10,13 @@ constexpr unsigned TEAMS = 8192;
 #if TEAM
 __device__ unsigned arrived[TEAMS], departed[TEAMS], known[TEAMS];
 
+// Counts a block of a team, 0 again after the last. What threads of the block did before a barrier is seen by who counts later.
+__device__ __forceinline__ bool is_last_of(unsigned* count, int parts) {
+  unsigned before;
+  asm volatile("atom.acq_rel.gpu.global.inc.u32 %0, [%1], %2;" : "=r"(before) : "l"(count), "r"(parts - 1) : "memory");
+  return before == static_cast<unsigned>(parts - 1);
+}
+
 __device__ __forceinline__ bool is_first_thread() { return (threadIdx.x | threadIdx.y | threadIdx.z) == 0; }
 
 // Pairs from[first], from[first + stride], .. [count), joined.
@@ -42,11 +49,7 @@ __device__ __forceinline__ const float2* join_team(float2* partials, unsigned ti
   float2* own = partials + static_cast<long long>(tile) * (parts + 1) * width;
   float2* joined = own + static_cast<long long>(parts) * width;
   __syncthreads();  // all pairs of the block are written
-  if (thread == 0) {
-    __threadfence();  // and are seen before the block is counted
-    last = atomicInc(arrived + tile, parts - 1) == parts - 1;
-    __threadfence();  // and those of the blocks counted before, before they are read
-  }
+  if (thread == 0) last = is_last_of(arrived + tile, parts);
   __syncthreads();
   if (last) {
     const int ways = max(1, threads / width);
@@ -64,10 +67,7 @@ __device__ __forceinline__ const float2* join_team(float2* partials, unsigned ti
       __stcg(joined + column, pair);
     }
     __syncthreads();  // all columns are written
-    if (thread == 0) {
-      __threadfence();
-      atomicExch(known + tile, 1);
-    }
+    if (thread == 0) asm volatile("st.release.gpu.global.u32 [%0], 1;" ::"l"(known + tile) : "memory");
   } else {
     if (thread == 0) {
       unsigned over = 0;
@@ -84,7 +84,7 @@ __device__ __forceinline__ const float2* join_team(float2* partials, unsigned ti
 
 // Called once all threads of the block have read what was joined; who is last leaves all as it was.
 __device__ __forceinline__ void leave_team(unsigned tile, int parts) {
-  if (is_first_thread() && atomicInc(departed + tile, parts - 1) == parts - 1) atomicExch(known + tile, 0);
+  if (is_first_thread() && is_last_of(departed + tile, parts)) atomicExch(known + tile, 0);
 }
 #else
 __device__ __forceinline__ const float2* join_team(float2* partials, unsigned, int, int, float2*) { return partials; }
