@@ -12,7 +12,8 @@ LAYOUTS = ("whole", "ragged", "shifted")  # as axis_tiles.cuh numbers them
 WARP = 32
 BUSY = 0.85  # share of a tile's places for packs that is enough to look no further
 PACKS = (8, 4, 6, 7, 5, 3, 2, 1)  # of a thread, the best first
-BOUND, LARGE_BOUND = (1024, 1), (320, 2)  # threads and blocks of a multiprocessor that leave registers: 64, or 96
+# Threads of a block, and blocks of a multiprocessor, that leave registers: 64, 80 where rows are no whole packs, 96.
+BOUND, CUT_BOUND, LARGE_BOUND = (1024, 1), (768, 1), (320, 2)
 LINE = 128  # bytes that a warp is to move at once
 OWNED_PACKS = 8  # of a column that is one thread's, at most
 OWNED_PACKED = 6  # packs of a row from which threads are better given columns of their own, where dim is short
@@ -115,7 +116,7 @@ def tile_of(
     `only`: packs of a thread, instead of those that fit best.
     """
     best, most = None, 0.0
-    bound = BOUND if only is None or only <= max(PACKS) else LARGE_BOUND
+    bound = LARGE_BOUND if only is not None and only > max(PACKS) else BOUND if layout == "whole" else CUT_BOUND
     if layout == "ragged" and view.dim * width % per_pack == 0:
         step = per_pack // gcd(width, per_pack)
         rows = -(-rows // step) * step
