@@ -11,6 +11,7 @@ from math import gcd
 
 from kernelbench import dtypes
 from kernelbench.axis_tiles import Tile, View, pack_columns, tile_of, view_of
+from kernelbench.axis_tuning import TileStep
 from kernelbench.errors import Unsupported
 from kernelbench.records import Case, DeviceProperties, Launch, LaunchPlan, Scalar
 
@@ -257,12 +258,20 @@ def small_plan(name: str, case: Case, device: DeviceProperties, tile_bytes: int 
     return LaunchPlan((launch,), tuple(defines.items()), reasons=reasons)
 
 
-def axis_plan(name: str, case: Case, device: DeviceProperties) -> LaunchPlan:
-    """The launches of an operation whose entries' names begin with `name`, as `softmax_one_read_axis`."""
+def axis_plan(name: str, case: Case, device: DeviceProperties, step: TileStep | None = None) -> LaunchPlan:
+    """The launches of an operation whose entries' names begin with `name`, as `softmax_one_read_axis`.
+
+    `step`: what is to be otherwise than the tile.
+    """
     if case.outer_dim_inner[2] < 2:
         raise Unsupported(f"axis must not be the last, got axis {case.axis} of {len(case.shape)}: one_read_rows has it")
     tile = tile_for(case, device)
-    return small_plan(name, case, device) if tile is None else tile_plan(name, case, device, tile)
+    if step is not None and (changed := step.taken(tile, view_of(case), clusters(device)[-1])) is not tile:
+        assert changed is not None
+        tile = several(changed, view_of(case))
+    if tile is None:
+        return small_plan(name, case, device)
+    return tile_plan(name, case, device, tile, **(step.options if step else {}))
 
 
 def tile_for(case: Case, device: DeviceProperties) -> Tile | None:

@@ -29,10 +29,12 @@ class TileStep:
 
     def taken(self, tile: Tile | None, view: View, most_blocks: int) -> Tile | None:
         """The tile, changed; None for small slabs, which have none. Unsupported where no block holds it."""
-        if self.packs is None and not self.blocks:
+        if not self.blocks and (self.packs is None or (tile is not None and self.packs == tile.packs)):
             return tile
         if tile is None:
             raise Unsupported("small slabs have no packs of a thread, and no clusters")
+        if tile.exchange == "team":
+            raise Unsupported("blocks that wait for each other all have to be resident, with the tile that was chosen")
         parts = tile.parts
         if self.blocks:
             if tile.exchange not in ("block", "cluster"):

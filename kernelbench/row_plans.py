@@ -6,15 +6,21 @@ from kernelbench import dtypes
 from kernelbench.errors import Unsupported
 from kernelbench.records import Case, DeviceProperties, Launch, LaunchPlan, Scalar
 from kernelbench.row_choices import PACK_BYTES, Choice, Held, Split, Staged, choose
+from kernelbench.row_tuning import Step
 
 MAX_COLUMNS = 2**30  # of held rows: the kernels' int indices go up to a block past the row's end
 
 
-def one_read_rows_plan(name: str, case: Case, device: DeviceProperties, keeps_powers: bool) -> LaunchPlan:
-    """The launches of an operation whose entries' names begin with `name`, as `softmax_one_read_rows`."""
+def one_read_rows_plan(
+    name: str, case: Case, device: DeviceProperties, keeps_powers: bool, step: Step | None = None
+) -> LaunchPlan:
+    """The launches of an operation whose entries' names begin with `name`, as `softmax_one_read_rows`.
+
+    `step`: what is to be otherwise than the choice.
+    """
     rows, columns = case.rows_columns()
     choice = choose(rows, columns, dtypes.itemsize(case.dtype), keeps_powers, device)
-    return plan_of(name, choice, case, device)
+    return plan_of(name, step.taken(choice, case, device, keeps_powers) if step else choice, case, device)
 
 
 def plan_of(name: str, choice: Choice, case: Case, device: DeviceProperties) -> LaunchPlan:

@@ -43,6 +43,7 @@ KERNELS_MAY_IMPORT = {"kernelbench.records", "kernelbench.errors", "kernelbench.
 KERNELS_MAY_IMPORT |= {"__future__", "collections.abc", "dataclasses", "functools", "math", "typing"}
 # What several operations share.
 KERNELS_MAY_IMPORT |= {"kernelbench.plans", "kernelbench.row_plans", "kernelbench.axis_plans", "kernelbench.peers"}
+KERNELS_MAY_IMPORT |= {"kernelbench.row_tuning", "kernelbench.axis_tuning"}
 KERNELS_MAY_IMPORT |= {"kernelbench.peers.cudnn", "kernelbench.peers.torch_code"}
 CUDA_DEVICE = PACKAGE / "devices" / "cuda"  # its modules know CuPy, and are imported inside functions
 MAX_LINES = 330

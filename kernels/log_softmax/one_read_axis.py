@@ -1,15 +1,28 @@
 """Launch plan of one_read_axis.cu: along an axis that is not the last, tiles held in registers."""
 
 from kernelbench.axis_plans import axis_plan
+from kernelbench.axis_tuning import TileStep, tunable
 from kernelbench.records import Case, DeviceProperties, Implementation, LaunchPlan, Origin
 
 
-def plan(case: Case, device: DeviceProperties) -> LaunchPlan:
-    return axis_plan("log_softmax_one_read_axis", case, device)
+def plan(
+    case: Case,
+    device: DeviceProperties,
+    packs: int | None = None,
+    blocks: int = 0,
+    loads: int | None = None,
+    stores: int | None = None,
+) -> LaunchPlan:
+    """Packs, blocks and hints: see TileStep."""
+    return axis_plan("log_softmax_one_read_axis", case, device, TileStep(packs, blocks, loads, stores))
 
 
 IMPLEMENTATIONS = (
     Implementation(
-        "one_read_axis", "off the last axis: tiles or clusters hold dim, read once", Origin("written here"), plan=plan
+        "one_read_axis",
+        "off the last axis: tiles or clusters hold dim, read once",
+        Origin("written here"),
+        plan=plan,
+        tunable=tunable("log_softmax"),
     ),
 )

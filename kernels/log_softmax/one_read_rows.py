@@ -2,14 +2,30 @@
 
 from kernelbench.records import Case, DeviceProperties, Implementation, LaunchPlan, Origin
 from kernelbench.row_plans import one_read_rows_plan
+from kernelbench.row_tuning import Step, tunable
 
 
-def plan(case: Case, device: DeviceProperties) -> LaunchPlan:
-    return one_read_rows_plan("log_softmax_one_read_rows", case, device, keeps_powers=False)
+def plan(
+    case: Case,
+    device: DeviceProperties,
+    threads: int = 0,
+    blocks: int = 0,
+    rows: int | None = None,
+    block: int | None = None,
+    hint: int | None = None,
+) -> LaunchPlan:
+    """Threads, blocks and the others: see Step."""
+    return one_read_rows_plan(
+        "log_softmax_one_read_rows", case, device, keeps_powers=False, step=Step(threads, blocks, rows, block, hint)
+    )
 
 
 IMPLEMENTATIONS = (
     Implementation(
-        "one_read_rows", "rows held by lanes, warps, a block or a cluster, read once", Origin("written here"), plan=plan
+        "one_read_rows",
+        "rows held by lanes, warps, a block or a cluster, read once",
+        Origin("written here"),
+        plan=plan,
+        tunable=tunable("log_softmax"),
     ),
 )
