@@ -73,7 +73,7 @@ def search(
             lang="C",  # whose backend asks for no GPU
             compiler="none",
             strategy=strategy,
-            strategy_options={"time_limit": max(seconds, 0.1) + STARTING_S},
+            strategy_options={"time_limit": max(seconds, LEAST_S) + STARTING_S},
             objective=OBJECTIVE,
             objective_higher_is_better=False,
             seed=seed,
@@ -82,6 +82,7 @@ def search(
     return strategy.complete
 
 
+LEAST_S = 1e-3  # a budget of none is refused
 STARTING_S = 5.0  # more than Kernel Tuner takes to make a search space, which counts as time of the search
 
 
