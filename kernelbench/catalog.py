@@ -144,6 +144,8 @@ class _Reader:
             self._problem(path, f"implementation '{name}' is defined {other}; names must differ within an operation")
         elif implementation.plan is not None and not source.exists():
             self._problem(path, f"implementation '{name}' has a plan but no kernel: expected {source.name} beside it")
+        elif implementation.tunable and (text := implementation.tunable.problem(implementation.plan)):
+            self._problem(path, f"implementation '{name}' cannot be tuned: {text}")
         else:
             self._modules[operation, name] = path
             if self._in_own:

@@ -115,8 +115,6 @@ class Implementation:
     def __post_init__(self) -> None:
         if (self.plan is None) == (self.prepare is None):
             raise ValueError(f"implementation '{self.name}' needs exactly one of plan and prepare")
-        if self.tunable and (problem := self.tunable.problem(self.plan) if self.plan else "a library has no plan"):
-            raise ValueError(f"implementation '{self.name}' cannot be tuned: {problem}")
 
     def deviation(self, inputs: str) -> str:
         """Why it is not right on these inputs; '' where it is."""

@@ -30,8 +30,10 @@ class Tunable:
     layout: Callable[[Case], str] = one_layout
     cases: tuple[Case, ...] = ()  # what is tuned where no suite is named
 
-    def problem(self, plan: Callable[..., object]) -> str:
+    def problem(self, plan: Callable[..., object] | None) -> str:
         """Why `plan` cannot be given these arguments, or ''."""
+        if plan is None:
+            return "a library has no plan"
         if not self.values:
             return "there is nothing to try: values is empty"
         known = inspect.signature(plan).parameters
