@@ -229,12 +229,11 @@ def test_the_hash_of_a_source_follows_its_headers_and_not_its_comments(tmp_path:
     assert len({first, hash_of("int c;", "int b;"), hash_of("int a;", "int c;")}) == 3
 
 
-def test_shipped_tables_are_of_sources_that_are_there() -> None:
-    """One that nobody may use any more should be tuned again before it is shipped."""
+def test_shipped_tables_are_of_kernels_that_there_are() -> None:
+    """Entries of sources that have changed since may be among them: these are passed over, and plans say so."""
     for path in sorted((places.PACKAGE / "tables").glob("*.yaml")):
         gpu = next(one.name for one in KNOWN.values() if tuned.file_name(one.name) == path.name)
         for entry in tuned.read_table(path, gpu).entries:
             implementation = CATALOG.implementations[entry.operation][entry.implementation]
-            assert entry.kernel == tuned.source_hash(implementation.source), entry.place
-            assert implementation.tunable is not None
+            assert implementation.tunable is not None, entry.place
             assert set(entry.values or {}) <= set(implementation.tunable.values)
