@@ -68,18 +68,25 @@ Choice = Held | Staged | Split
 
 # ---- Which ---------------------------------------------------------------------------------------
 
-STAGED_COLUMNS = 64  # rows that do not end with a pack: up to here whole in a thread, beyond by masked packs
+# Rows that do not end with a pack: up to here whole in a thread, beyond by masked packs, where short ones have many
+# ends and idle lanes. Of a copy: 65 bfloat16 0.84, not 0.66; 65 float32 0.90, not 0.87 (H200).
+STAGED_COLUMNS = {2: 88, 4: 72}
 STAGED_BYTES = 160  # of a thread's rows where it has several: 1024 threads keep as much as fits shared memory in flight
 SHORT_BLOCK = 128
 # A lane's instructions that are not a pack's (addresses, exchanges, and ends where those are masked), in packs.
-LANE_PACKS = {False: 2.0, True: 3.5}
-LANE_COST = 3.1  # of all lanes, in packs of the row: up to here a row is within 3 % of a copy, by four at 0.84 (H200)
-LEAST_LANES = 4  # neighbours read and write 64 bytes at once
+LANE_PACKS = 2.0
+MASKED_LANE_PACKS = {2: 4.0, 4: 3.5}
+LANE_COST = 3.2  # of all lanes, in packs of the row: up to here a row is within 3 % of a copy, by 3.6 at 0.89 (H200)
+# Neighbours read and write so many packs at once; masked rows have partial ones at both ends. Of a copy, on an H200:
+# 24 bfloat16 by two 0.98, by one 0.84; 100 of them by eight 0.92, by four 0.76.
+LEAST_LANES = {False: 2, True: 8}
 LANE_MOST_PACKS = 5
-TWO_WARPS = 95  # packs from which two warps, of two packs a lane, are no less busy than one
+# Packs of which two warps are better than one: 800 bfloat16 by two 0.93, by one 0.98 of a copy; 1000 by two 1.00.
+TWO_WARPS = range(113, 129)
 WARP_PACKS = 4  # of a thread before a row gets a second warp
 FEW_PACKS = 1024  # up to here fewer packs a thread, and more threads, are as fast
 BLOCK_PACKS = 4096  # 64 KB in 512 threads: two such blocks keep 128 KB of a multiprocessor in flight
+ALONE_PACKS = 2560  # up to here without a cluster: 8191 float32 by nine warps 0.93 of a copy, by four blocks 0.75
 THREAD_PACKS = 8  # of registers: 32 words
 MAX_WARPS = 32
 RESERVED_BYTES = 4096  # of shared memory a block: the system's and the warps' parts
@@ -93,25 +100,28 @@ def choose(rows: int, columns: int, itemsize: int, keeps_powers: bool, device: D
     """The technique for rows of so many columns. `keeps_powers`: the result is made of powers, not of elements."""
     found = _technique(rows, columns, itemsize, keeps_powers, device)
     # Evict first, rows of packs gain 1 to 5 % where x fits the L2 cache, and lose 3 to 5 % beyond; staged ones gain
-    # always (H200).
-    evict_first = isinstance(found, Staged) or rows * columns * itemsize <= device.l2_bytes
-    return replace(found, hint=int(evict_first))
+    # always. Two rows of halves a thread gain up to 3 % there, and lose 1 % beyond (H200).
+    in_cache = rows * columns * itemsize <= device.l2_bytes
+    if in_cache and isinstance(found, Held) and found.warps == found.packs == 1:
+        registers = 24 + 2 * PACK_BYTES // itemsize
+        found = replace(found, rows=2, resident=resident_blocks(registers, found.block))
+    return replace(found, hint=int(in_cache or isinstance(found, Staged)))
 
 
 def _technique(rows: int, columns: int, itemsize: int, keeps_powers: bool, device: DeviceProperties) -> Choice:
     masked = columns * itemsize % PACK_BYTES != 0
     packs = most_packs(columns, itemsize)
-    if masked and columns <= STAGED_COLUMNS:
+    if masked and columns <= STAGED_COLUMNS[itemsize]:
         return staged(columns, itemsize)
     words = PACK_BYTES // itemsize if keeps_powers else 4  # registers of a pack: eight where halves' powers are kept
     found = in_warp(columns, itemsize)
-    if found is not None and (masked or packs < TWO_WARPS):
+    if found is not None and (masked or packs not in TWO_WARPS):
         return found
     recompute = keeps_powers and itemsize < 4
     if packs <= WARP * WARP_PACKS:
         return many_warps(packs, 1, WARP_PACKS * 4 // words, masked, False, words)
     most_blocks = max_cluster(device)
-    alone = BLOCK_PACKS if most_blocks == 1 else BLOCK_PACKS // 2  # of a row in a block; of a cluster two do better
+    alone = BLOCK_PACKS if most_blocks == 1 else ALONE_PACKS
     if packs <= FEW_PACKS or (itemsize < 4 and packs <= alone // 2):
         return many_warps(packs, 1, WARP_PACKS, masked, False, words)
     # 4096 float32 by 4 warps 0.98 of a copy, by 8 0.97; 16384 by 16 warps 0.97, by 32 0.91. Of halves as many spill.
@@ -148,18 +158,18 @@ def in_warp(columns: int, itemsize: int) -> Held | None:
     per_pack = PACK_BYTES // itemsize
     masked = columns % per_pack != 0
     least, most = -(-columns // per_pack), most_packs(columns, itemsize)
-    if itemsize == 4 and most == 4:  # 0.93 of a copy, not 0.89 by a pack of each lane
-        return Held(2, 1, 1, 2, 0, 2, False, block=64, resident=16)
+    if itemsize == 4 and most == 4:  # 0.99 of a copy, not 0.93 by a pack of each lane
+        return Held(2, 1, 1, 2, 0, 2, False, SHORT_BLOCK, resident=8)
     found, least_cost = None, inf
-    lanes = WARP
-    while lanes >= min(LEAST_LANES, power_of_two_from(most)):
+    lanes = WARP if itemsize == 4 or most > WARP else WARP // 2  # 256 bfloat16 by 32 lanes 0.992 of a copy, by 16 0.997
+    while lanes >= min(LEAST_LANES[masked], power_of_two_from(most)):
         packs = -(-most // lanes)
         if packs > LANE_MOST_PACKS:
             break
-        rows = 2 if itemsize == 4 and packs == 1 else 1  # float32's powers take no more registers than its packs
-        cost = lanes * (packs + LANE_PACKS[masked] / rows) / least
+        rows = 2 if itemsize == 4 and packs == 1 and not masked else 1  # its powers take no more registers than packs
+        cost = lanes * (packs + (MASKED_LANE_PACKS[itemsize] if masked else LANE_PACKS / rows)) / least
         if cost < least_cost:
-            block = SHORT_BLOCK if packs == 1 and (lanes, itemsize) != (2, 2) else 64
+            block = SHORT_BLOCK if packs == 1 else 64
             block = 256 if packs == 1 and lanes == WARP else block  # 128 float32 0.99 of a copy, not 0.97
             resident = resident_blocks(24 + 8 * masked + rows * packs * per_pack, block)  # a float each
             found, least_cost = Held(lanes, 1, 1, packs, 0, rows, masked, block, resident), cost
@@ -194,13 +204,14 @@ def many_warps(packs: int, blocks: int, per_thread: int, masked: bool, recompute
 
     `pack_words`: registers that a pack takes: 8 where eight elements are kept as powers.
     """
-    warps = min(max(2, -(-packs // (blocks * WARP * per_thread))), MAX_WARPS)
+    # A masked row's last pack is one more of a thread, not a further warp: 2047 bfloat16 0.95 of a copy, not 0.92.
+    more = int(masked and per_thread < THREAD_PACKS)
+    warps = min(max(2, -(-(packs - more) // (blocks * WARP * per_thread))), MAX_WARPS)
     own = -(-packs // (blocks * WARP * warps))  # packs of a thread
-    in_registers = min(own, per_thread)
+    in_registers = min(own, per_thread + more)
     words = in_registers * pack_words
-    threads = (
-        2048 if words <= 8 else 1536 if words <= 16 else 1024
-    )  # of a multiprocessor, of so many registers and 24 more
+    # Threads of a multiprocessor, of so many registers and 24 to 32 more.
+    threads = next(most for up_to, most in ((8, 2048), (16, 1536), (32, 1024), (inf, 896)) if words <= up_to)
     resident = max(1, min(32, threads // (WARP * warps)))
     return Held(
         WARP, warps, blocks, in_registers, own - in_registers, 1, masked, WARP * warps, resident, recompute=recompute

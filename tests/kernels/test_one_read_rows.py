@@ -34,17 +34,22 @@ def forced(operation, choice):
     [
         (16, 4, Held, 2, 1, 1),
         (16, 2, Held, 2, 1, 1),
+        (24, 2, Held, 2, 1, 1),
         (17, 4, Staged, 0, 0, 0),
         (1, 4, Staged, 0, 0, 0),  # less than a pack
-        (65, 4, Held, 8, 1, 1),  # too long for a thread
+        (65, 4, Staged, 0, 0, 0),
+        (73, 4, Held, 8, 1, 1),  # too long for a thread
         (48, 4, Held, 16, 1, 1),
         (72, 4, Held, 8, 1, 1),  # 16 lanes would have nearly half their packs idle
         (257, 2, Held, 8, 1, 1),
         (512, 4, Held, 32, 2, 1),
+        (256, 2, Held, 16, 1, 1),
         (512, 2, Held, 32, 1, 1),
+        (2049, 2, Held, 32, 2, 1),  # five packs a thread rather than a third warp
         (4096, 4, Held, 32, 8, 1),
         (8192, 4, Held, 32, 8, 1),
-        (8196, 4, Held, 32, 8, 4),
+        (8191, 4, Held, 32, 9, 1),  # a pack more than eight warps hold is no reason for a cluster
+        (10244, 4, Held, 32, 8, 4),
         (16384, 4, Held, 32, 8, 4),
         (16384, 2, Held, 32, 8, 2),
         (65536, 4, Held, 32, 8, 8),
