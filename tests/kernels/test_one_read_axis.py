@@ -42,12 +42,12 @@ def checked(operation, this, device, binaries, shift=0):
     [
         ((1, 128, 32768), "float32", "whole", 32, 128, 1, "block"),  # a line of each row
         ((1, 128, 32768), "bfloat16", "whole", 64, 128, 1, "block"),
-        ((512, 896, 48), "float32", "whole", 48, 224, 4, "cluster"),  # whole slabs, shared
-        ((4, 10000, 1024), "float32", "whole", 32, 625, 16, "cluster"),
+        ((512, 896, 48), "float32", "whole", 48, 112, 8, "cluster"),  # whole slabs, shared
+        ((4, 10000, 1024), "float32", "whole", 16, 625, 16, "cluster"),
         ((8, 50000, 48), "float32", "whole", 48, 256, 196, "team"),  # dim shared by blocks all over the GPU
         ((1, 1000000, 1024), "float32", "whole", 32, 256, 3907, "two reads"),  # more than a GPU's registers
         ((64, 101, 31), "float32", "ragged", 31, 101, 1, "block"),
-        ((64, 256, 1025), "float32", "shifted", 32, 256, 1, "block"),
+        ((64, 256, 1025), "float32", "shifted", 61, 128, 2, "cluster"),
     ],
 )
 def test_tiles(h200, shape, dtype, layout, width, rows, parts, exchange):
