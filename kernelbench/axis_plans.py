@@ -15,8 +15,8 @@ from kernelbench.axis_tuning import TileStep
 from kernelbench.errors import Unsupported
 from kernelbench.records import Case, DeviceProperties, Launch, LaunchPlan, Scalar
 
-# Of a block, at most, as long as clusters are left to halve it. Of an H200's copy, 512 slabs of 896 by 48 floats reach 0.88
-# by blocks of 21 KB and 0.82 by 43 KB, of bfloat16 0.86 and 0.77; 2000 by 8192 floats 0.82 by 32 KB and 0.80 by 16 KB.
+# Of a block, at most, as long as clusters are left to halve it. Of a copy on an H200, 512 slabs of 896 by 48 floats
+# reach 0.88 by blocks of 21 KB and 0.82 by 43, of bfloat16 0.86 and 0.77; 2000 by 8192 floats 0.82 by 32 KB, 0.80 by 16.
 TILE_BYTES = 32 * 1024
 CLUSTER_BYTES = 48 * 1024  # of a block of the largest cluster, beyond which narrower strips are better: 0.63 for 0.50
 READ_TILE_BYTES = 32 * 1024  # of a block of two reads
@@ -29,8 +29,8 @@ SHIFTED_BYTES = 256  # of a row segment that begins within a pack, and so has on
 MAX_UNIT = 512  # packs side by side of a contiguous tile, at most
 WIDENED_BYTES = 16 * 1024  # of a strip of few rows, which is wider in their place
 WIDEST, WIDEST_SHIFTED = 256, 64  # packs of a strip's row, at most
-# Threads of a block that covers several slabs; where its rows are no whole packs and it has waits of its own, one slab of
-# 48 threads reaches 0.88 and five together 0.85.
+# Threads of a block that covers several slabs; fewer where rows are no whole packs: one slab of 48 threads reaches 0.88
+# of a copy, five together 0.85.
 SMALL_BLOCK, SMALL_CUT_BLOCK = 256, 64
 SMALL_BYTES = 1024  # of a slab, below which a block takes many, if their lanes do not find their columns by themselves
 SMALL_TILE_BYTES = 16 * 1024

@@ -14,8 +14,8 @@ BUSY = 0.9  # share of a tile's places for packs that is enough to look no furth
 PACKS = (8, 4, 6, 7, 5, 3, 2, 1)  # of a thread, the best first
 # Threads of a block, and blocks of a multiprocessor, that leave registers: 64, 80 where rows are no whole packs, 96.
 BOUND, CUT_BOUND, LARGE_BOUND = (1024, 1), (768, 1), (320, 2)
-# Bytes of a slab that threads side by side are to move at once, by a pack's elements: a line; of half types, whose lanes'
-# exchanges cost more than their loads, a sector (262144 slabs of 16 by 4: 0.89 of a copy, 0.63 by lines).
+# Bytes of a slab that threads side by side are to move at once, by a pack's elements: a line; of half types, whose
+# lanes' exchanges cost more than loads, a sector (262144 slabs of 16 by 4: 0.89 of a copy, 0.63 by lines).
 LINE = {4: 128, 8: 32}
 OWNED_PACKS = 8  # of a column that is one thread's, at most
 OWNED_PACKED = 6  # packs of a row from which threads are better given columns of their own, where dim is short
@@ -127,7 +127,8 @@ def tile_of(
         cut = per_pack - 1 if view.dim * width % per_pack else 0  # elements of the first and last pack beyond the tile
         high = -(-(rows * width + cut) // (segment * per_pack))
     for packs in PACKS if only is None else (only,):
-        if packs > max(1, min(high, high * segment * 16 // LINE[per_pack])) and only is None and not owned(layout, high, segment):
+        filled = max(1, min(high, high * segment * 16 // LINE[per_pack]))
+        if packs > filled and only is None and not owned(layout, high, segment):
             continue
         at_once = -(-high // packs)
         if layout == "shifted":
