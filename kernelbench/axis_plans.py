@@ -10,19 +10,20 @@ from dataclasses import dataclass, replace
 from math import gcd
 
 from kernelbench import dtypes
-from kernelbench.axis_tiles import Tile, View, pack_columns, tile_of, view_of
+from kernelbench.axis_tiles import BOUND, CUT_BOUND, Tile, View, pack_columns, tile_of, view_of
 from kernelbench.axis_tuning import TileStep
 from kernelbench.errors import Unsupported
 from kernelbench.records import Case, DeviceProperties, Launch, LaunchPlan, Scalar
 
 # Of a block, at most, as long as clusters are left to halve it. Of a copy on an H200, 512 slabs of 896 by 48 floats
-# reach 0.88 by blocks of 21 KB and 0.82 by 43, of bfloat16 0.86 and 0.77; 2000 by 8192 floats 0.82 by 32 KB, 0.80 by 16.
+# reach 0.88 by blocks of 21 KB and 0.82 by 43, bfloat16 0.86 and 0.77; 2000 by 8192 floats 0.82 by 32 KB, 0.80 by 16.
 TILE_BYTES = 32 * 1024
 CLUSTER_BYTES = 48 * 1024  # of a block of the largest cluster, beyond which narrower strips are better: 0.63 for 0.50
-READ_TILE_BYTES = 32 * 1024  # of a block of two reads
-# Packs and threads of a block of a team, of which a multiprocessor holds two: the first leaves registers beside packs,
-# the last holds most.
-TEAM_BLOCKS = ((8, 384), (8, 512), (16, 320))
+# Packs and threads of a block that takes tickets, of which a multiprocessor holds several.
+TICKET_PACKS, TICKET_THREADS = 8, 256
+UNITS = 1 << 18  # as tickets.cuh has them
+UNIT_SHARES = (4, 2)  # of the L2: a strip of dim, at most, as long as strips are left to be narrowed
+AHEAD_SHARE = 5  # of the L2: what is summed up while the columns of a strip are joined, before it is read again
 STRIP_BYTES = (128, 64)  # of a row segment: a line of the caches; less only where no cluster could hold dim
 CONTIGUOUS_BYTES = 256  # rows shorter than two lines are not cut into strips
 SHIFTED_BYTES = 256  # of a row segment that begins within a pack, and so has one more: 0.68 where 128 have 0.58
@@ -36,9 +37,6 @@ SMALL_BYTES = 1024  # of a slab, below which a block takes many, if their lanes 
 SMALL_TILE_BYTES = 16 * 1024
 SMALL_HELD = 16  # elements of a column that a thread holds, at most
 SMALL = 3  # the layout of small slabs
-TEAMS = 8192  # as team_exchange.cuh has them
-JOIN_COLUMNS, JOIN_WAYS = 32, 16
-ALL, SUMS, FINISH = 0, 1, 2  # steps, as axis_tiles.cuh numbers them
 
 
 @dataclass(frozen=True)
@@ -68,11 +66,17 @@ def cuts(view: View, per_pack: int) -> Iterator[Cut]:
     if unit <= MAX_UNIT:
         yield Cut("ragged", unit, view.inner)
         return
+    yield shifted_cut(view, per_pack)
+
+
+def shifted_cut(view: View, per_pack: int) -> Cut:
+    """Strips of rows that are no whole packs."""
+    itemsize = 16 // per_pack
     most = SHIFTED_BYTES // itemsize
     while view.dim * most * itemsize < WIDENED_BYTES and 2 * most <= view.inner and most < WIDEST_SHIFTED * per_pack:
         most *= 2
     width = evenly(view.inner, most)
-    yield Cut("shifted", -(-(width + per_pack - 1) // per_pack), width)
+    return Cut("shifted", -(-(width + per_pack - 1) // per_pack), width)
 
 
 def evenly(count: int, most: int) -> int:
@@ -113,25 +117,37 @@ def several(tile: Tile, view: View) -> Tile:
     return replace(tile, slabs=max(1, min(64, block // tile.threads)))
 
 
-def resident(tile: Tile, device: DeviceProperties) -> int:
-    """Blocks that the whole GPU holds at once."""
-    registers = device.registers_per_multiprocessor // (tile.bound[0] * tile.bound[1]) // 8 * 8
-    return device.resident_blocks(tile.threads, registers, tile.shared_bytes) * device.multiprocessors
-
-
-def team_tile(view: View, itemsize: int, device: DeviceProperties) -> Tile | None:
-    """The tile of a block of a team that holds all of dim on the whole GPU; None where that is too small."""
+def ticket_tile(view: View, itemsize: int, device: DeviceProperties) -> Tile:
+    """The tile of a block that sums up its share of dim, or reads it once more from the L2."""
     per_pack = 16 // itemsize
-    for cut in cuts(view, per_pack):
-        for packs, threads in TEAM_BLOCKS:
-            tile = full_tile(view, cut, per_pack, packs, threads)
-            if tile is None:
-                continue
-            parts = -(-view.dim // tile.rows)
-            tile = replace(tile, parts=parts, exchange="team")
-            if 2 <= parts <= resident(tile, device) and view.outer * tile.strips(view) <= TEAMS:
+    tiles = [
+        replace(tile, parts=-(-view.dim // tile.rows), exchange="tickets")
+        for cut in long_cuts(view, per_pack)
+        if (tile := full_tile(view, cut, per_pack, TICKET_PACKS, TICKET_THREADS)) is not None
+    ]
+    for share in UNIT_SHARES:
+        for tile in tiles:
+            if unit_bytes(tile) <= device.l2_bytes // share:
                 return tile
-    return None
+    return tiles[0]
+
+
+def long_cuts(view: View, per_pack: int) -> Iterator[Cut]:
+    """As cuts; then strips of rows that are no whole packs, where a slab is more than the L2 is to hold."""
+    yield from cuts(view, per_pack)
+    if view.inner % per_pack and view.inner * 16 // per_pack > SHIFTED_BYTES:
+        yield shifted_cut(view, per_pack)
+
+
+def unit_bytes(tile: Tile) -> int:
+    """Of the tiles that share columns."""
+    return tile.parts * tile.held_bytes
+
+
+def lead_of(tile: Tile, view: View, ahead: int) -> int:
+    """Tiles by which sums are ahead of results: those of a strip, and `ahead` bytes of others."""
+    tiles = tile.parts * tile.strips(view) * view.outer
+    return min(tiles, tile.parts + ahead // tile.held_bytes)
 
 
 def full_tile(view: View, cut: Cut, per_pack: int, packs: int, threads: int) -> Tile | None:
@@ -142,29 +158,19 @@ def full_tile(view: View, cut: Cut, per_pack: int, packs: int, threads: int) -> 
     while rows >= 1:
         tile = tile_of(view, cut.layout, cut.segment, cut.width, min(rows, view.dim), per_pack, packs)
         if tile is not None and tile.threads <= threads:
-            return replace(tile, bound=(threads, 2))
+            most = (BOUND if tile.layout == "whole" else CUT_BOUND)[0]
+            return replace(tile, bound=(threads, max(1, most // threads)))
         rows -= max(1, rows // 16)
     return None
-
-
-def two_read_tile(view: View, itemsize: int) -> Tile:
-    """The tile of a block that sums up its share of dim, and later reads it once more."""
-    per_pack = 16 // itemsize
-    for cut in cuts(view, per_pack):
-        rows = max(1, min(view.dim, READ_TILE_BYTES // (16 * cut.segment)))
-        while rows and (tile := tile_of(view, cut.layout, cut.segment, cut.width, rows, per_pack)) is None:
-            rows //= 2
-        if rows and tile is not None:
-            return replace(tile, parts=-(-view.dim // tile.rows), exchange="two reads")
-    raise Unsupported(f"inner must be at least 2, got {view.inner}")
 
 
 def grid_of(tile: Tile, view: View, device: DeviceProperties) -> tuple[int, int, int]:
     """As place_of reads it: strips side by side and slabs below each other, or everything along x."""
     strips = tile.strips(view)
-    if tile.exchange in ("team", "two reads"):
-        items = tile.parts * strips * view.outer
-        grid = (min(items, resident(tile, device)) if tile.exchange == "team" else items, 1, 1)
+    if tile.exchange == "tickets":
+        if (units := strips * view.outer) > UNITS:
+            raise Unsupported(f"strips of slabs, by tickets, must be at most {UNITS}, got {units}")
+        grid = (2 * tile.parts * units, 1, 1)
     elif strips > 1:
         rows = min(view.outer, device.max_grid[1])
         grid = (tile.parts * strips, rows, -(-view.outer // rows))
@@ -183,59 +189,50 @@ def defines_of(tile: Tile, options: dict[str, int]) -> tuple[tuple[str, str | in
         "SEGMENT": tile.lanes,
         "GROUP": tile.group,
         "FOLD": tile.fold,
+        "WIDE": tile.segment,
+        "HIGH": tile.at_once,
         "CLUSTER": tile.parts if tile.exchange == "cluster" else 1,
-        "TEAM": int(tile.exchange == "team"),
-        "READS": 2 if tile.exchange == "two reads" else 1,
+        "TICKETS": int(tile.exchange == "tickets"),
         "THREADS": tile.bound[0],
         "BLOCKS": tile.bound[1],
-        "LOADS": 1,
+        "LOADS": 0 if tile.exchange == "tickets" else 1,  # what is read again is to stay in the L2
         "STORES": 1,
     }
     return tuple((defines | options).items())
 
 
-def tile_plan(name: str, case: Case, device: DeviceProperties, tile: Tile, **options: int) -> LaunchPlan:
-    """The launches of a tile: one if each element is read once, else sums of the parts, their joining, and results.
+def tile_plan(
+    name: str, case: Case, device: DeviceProperties, tile: Tile, ahead: int | None = None, **options: int
+) -> LaunchPlan:
+    """The launch of a tile.
 
-    `name` begins those of the entries. `options` are defines of the kernel other than those of the tile: LOADS,
-    STORES, THREADS, BLOCKS.
+    `name` begins that of the entry. `ahead`: of lead_of, where blocks take tickets. `options` are defines of the kernel
+    other than those of the tile: LOADS, STORES, THREADS, BLOCKS.
     """
     view = view_of(case)
-    strips, grid = tile.strips(view), grid_of(tile, view, device)
-
-    def launch(step: int, pairs: str) -> Launch:
-        values = (Scalar("int64", view.outer), Scalar("int32", view.dim), Scalar("int64", view.inner))
-        extents = (tile.width, strips, tile.rows, tile.parts, step)
-        return Launch(
-            entry=f"{name}_{dtypes.suffix(case.dtype)}",
-            grid=grid,
-            block=(tile.segment, tile.at_once, tile.slabs),
-            arguments=("x", "y", pairs, *values, *(Scalar("int32", extent) for extent in extents)),
-            shared_bytes=tile.shared_bytes,
-            cooperative=tile.exchange == "team",
+    strips = tile.strips(view)
+    extents = [tile.width, strips, tile.rows, tile.parts]
+    scratch: tuple[tuple[str, int], ...] = ()
+    if tile.exchange == "tickets":
+        lead = lead_of(tile, view, device.l2_bytes // AHEAD_SHARE if ahead is None else ahead)
+        extents.append(lead)
+        scratch = (("partials", 8 * view.outer * strips * (tile.parts + 1) * tile.width),)
+        shared = (
+            f"{tile.parts} blocks share dim, more than a cluster: tiles are read again from the L2, {lead} tiles"
+            f" ({lead * tile.held_bytes / 1e6:.1f} MB) after they were summed up"
         )
-
-    defines = defines_of(tile, options)
-    reason = f"{tile.rows} rows of {tile.width} columns a block, {tile.packs} packs a thread"
-    if tile.exchange == "team":
-        nbytes = 8 * view.outer * strips * (tile.parts + 1) * tile.width
-        reasons = (reason, f"{tile.parts} blocks share dim, through global memory: no cluster holds it")
-        return LaunchPlan((launch(ALL, "partials"),), defines, (("partials", nbytes),), reasons)
-    if tile.exchange != "two reads":
+    else:
         shared = f"{tile.parts} blocks share dim" if tile.parts > 1 else f"{tile.slabs} slabs a block"
-        return LaunchPlan((launch(ALL, "partials"),), defines, (("partials", 8),), (reason, shared))
-    join = Launch(
-        entry=f"{name}_join",
-        grid=(-(-view.inner // JOIN_COLUMNS) * view.outer, 1, 1),
-        block=(JOIN_COLUMNS, JOIN_WAYS, 1),
-        arguments=("partials", "joined", Scalar("int64", view.inner), Scalar("int32", tile.parts)),
+    values = (Scalar("int64", view.outer), Scalar("int32", view.dim), Scalar("int64", view.inner))
+    launch = Launch(
+        entry=f"{name}_{dtypes.suffix(case.dtype)}",
+        grid=grid_of(tile, view, device),
+        block=(tile.segment, tile.at_once, tile.slabs),
+        arguments=("x", "y", *(one for one, _ in scratch), *values, *(Scalar("int32", extent) for extent in extents)),
+        shared_bytes=tile.shared_bytes,
     )
-    return LaunchPlan(
-        (launch(SUMS, "partials"), join, launch(FINISH, "joined")),
-        defines,
-        (("partials", 8 * view.outer * tile.parts * view.inner), ("joined", 8 * view.outer * view.inner)),
-        (reason, f"{tile.parts} parts of dim: no cluster holds it, so it is read twice"),
-    )
+    reason = f"{tile.rows} rows of {tile.width} columns a block, {tile.packs} packs a thread"
+    return LaunchPlan((launch,), defines_of(tile, options), scratch, (reason, shared))
 
 
 def small_plan(name: str, case: Case, device: DeviceProperties, tile_bytes: int = SMALL_TILE_BYTES) -> LaunchPlan:
@@ -261,7 +258,7 @@ def small_plan(name: str, case: Case, device: DeviceProperties, tile_bytes: int 
         arguments=("x", "y", Scalar("int64", outer), *(Scalar("int32", extent) for extent in extents)),
         shared_bytes=(slabs * (size + pad * per_pack) + 2 * per_pack) * itemsize,
     )
-    unused = {"PACKS": 1, "SEGMENT": 0, "GROUP": 0, "FOLD": 0, "CLUSTER": 1, "TEAM": 0, "READS": 1}
+    unused = {"PACKS": 1, "SEGMENT": 0, "GROUP": 0, "FOLD": 0, "CLUSTER": 1, "TICKETS": 0}
     defines = {"LAYOUT": SMALL, **unused, "THREADS": SMALL_BLOCK, "BLOCKS": 3, "LOADS": 1, "STORES": 1}
     reasons = (f"{slabs} slabs a block as one stretch, {lanes} threads a column",)
     return LaunchPlan((launch,), tuple(defines.items()), reasons=reasons)
@@ -289,9 +286,9 @@ def tile_for(case: Case, device: DeviceProperties) -> Tile | None:
     tile = one_read_tile(view, itemsize, device)
     if is_small(case) and (tile is None or tile.group == 0):
         return None
-    if tile is not None:
-        return tile
-    return team_tile(view, itemsize, device) or two_read_tile(view, itemsize)
+    if tile is None or (tile.parts == clusters(device)[-1] > 1 and tile.held_bytes > TILE_BYTES):
+        return ticket_tile(view, itemsize, device)
+    return tile
 
 
 def is_small(case: Case) -> bool:

@@ -58,7 +58,7 @@ class Tile:
     bound: tuple[int, int]  # threads of a block, and blocks of a multiprocessor, that the compiler allows for
     fold: int = 0
     parts: int = 1  # of dim
-    exchange: str = "block"  # "cluster", "team" or "two reads", where parts are several
+    exchange: str = "block"  # "cluster" or "tickets", where parts are several
     slabs: int = 1  # of a block
 
     @property
@@ -94,7 +94,7 @@ class Tile:
         rows = self.threads // WARP if self.lanes else self.at_once
         classes = self.per_pack if self.layout == "shifted" else 1
         labels, padded = self.segment * self.per_pack, -(-self.width // 4) * 4
-        pairs = {"team": max(self.threads, padded), "cluster": self.parts * padded}.get(self.exchange, 0)
+        pairs = {"tickets": max(self.threads, padded), "cluster": self.parts * padded}.get(self.exchange, 0)
         floats = (rows + classes) * labels + 2 * padded + 2 * pairs
         return 16 * (1 + self.slabs * (rows * self.segment + -(-floats // 4)))
 

@@ -33,8 +33,6 @@ class TileStep:
             return tile
         if tile is None:
             raise Unsupported("small slabs have no packs of a thread, and no clusters")
-        if tile.exchange == "team":
-            raise Unsupported("blocks that wait for each other all have to be resident, with the tile that was chosen")
         parts = tile.parts
         if self.blocks:
             if tile.exchange not in ("block", "cluster"):

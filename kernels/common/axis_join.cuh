@@ -3,7 +3,8 @@
 //   SEGMENT  packs side by side where lanes that many apart have the same columns: 1, 2, 4 .. 16; else 0
 //   GROUP    threads of a slab that is a part of a warp: a power of two; 1 where none shares a column; 0 where it is more
 //   FOLD     columns of an array whose rows are less than a pack, which holds several: 2 or 4; else 0
-//   CLUSTER  blocks that share a column by their cluster; TEAM 1: by global memory
+//   CLUSTER  blocks that share a column by their cluster
+//   TICKETS  of common/tickets.cuh
 #pragma once
 #include "common/axis_tiles.cuh"
 #include "common/cluster_exchange.cuh"
@@ -27,6 +28,15 @@ __device__ __forceinline__ float2 join_pairs(Get get, int count) {
   return {max, sum};
 }
 
+// A sum of powers, rid of their excess.
+template <typename T>
+__device__ __forceinline__ float2 corrected(float2 pair) {
+  const float base = base_of(pair.x);
+  const Powers<false, T> powers(base);
+  if (sizeof(T) == 4) return pair;
+  return {pair.x, pair.y == powers.of(base) ? 1.0f : pair.y * powers.correction(base)};  // 1 exactly: its logarithm is 0
+}
+
 template <typename T>
 __device__ __forceinline__ unsigned larger_word(unsigned a, unsigned b) {
   if constexpr (sizeof(T) == 4) return __float_as_uint(fmaxf(__uint_as_float(a), __uint_as_float(b)));
@@ -38,9 +48,13 @@ __device__ __forceinline__ uint4 larger_pack(uint4 a, uint4 b) {
   return make_uint4(larger_word<T>(a.x, b.x), larger_word<T>(a.y, b.y), larger_word<T>(a.z, b.z), larger_word<T>(a.w, b.w));
 }
 
+// Of a pack that repeats its first `Bytes`.
+template <int Bytes>
 __device__ __forceinline__ uint4 from_lane(uint4 pack, int offset) {
-  return make_uint4(__shfl_xor_sync(ALL_LANES, pack.x, offset), __shfl_xor_sync(ALL_LANES, pack.y, offset),
-                    __shfl_xor_sync(ALL_LANES, pack.z, offset), __shfl_xor_sync(ALL_LANES, pack.w, offset));
+  const unsigned x = __shfl_xor_sync(ALL_LANES, pack.x, offset);
+  const unsigned y = Bytes > 4 ? __shfl_xor_sync(ALL_LANES, pack.y, offset) : x;
+  const unsigned z = Bytes > 8 ? __shfl_xor_sync(ALL_LANES, pack.z, offset) : x;
+  return make_uint4(x, y, z, Bytes > 8 ? __shfl_xor_sync(ALL_LANES, pack.w, offset) : y);
 }
 
 // ---- Lanes of a warp ----
@@ -69,21 +83,27 @@ __device__ __forceinline__ void fold_sums(float (&sums)[PER_PACK<T>]) {
     for (int i = 0; i < period; ++i) sums[i] = sums[i + period] = sums[i] + sums[i + period];
 }
 
+// By lanes SEGMENT apart. Packs of several rows are folded before: then fewer of their words are exchanged.
 template <typename T>
 __device__ __forceinline__ uint4 max_of_lanes(uint4 most) {
+  most = folded_max<T>(most);
+  constexpr int Bytes = FOLD > 0 ? FOLD * static_cast<int>(sizeof(T)) : 16;
 #pragma unroll
   for (int offset = SEGMENT; SEGMENT > 0 && offset < SHARING; offset *= 2)
-    most = larger_pack<T>(most, from_lane(most, offset));
-  return folded_max<T>(most);
+    most = larger_pack<T>(most, from_lane<Bytes>(most, offset));
+  return most;
 }
 
 template <typename T>
 __device__ __forceinline__ void add_lanes(float (&sums)[PER_PACK<T>]) {
+  constexpr int Columns = FOLD > 0 ? FOLD : PER_PACK<T>;
+  fold_sums<T>(sums);
 #pragma unroll
   for (int offset = SEGMENT; SEGMENT > 0 && offset < SHARING; offset *= 2)
 #pragma unroll
-    for (int i = 0; i < PER_PACK<T>; ++i) sums[i] += __shfl_xor_sync(ALL_LANES, sums[i], offset);
-  fold_sums<T>(sums);
+    for (int i = 0; i < Columns; ++i) sums[i] += __shfl_xor_sync(ALL_LANES, sums[i], offset);
+#pragma unroll
+  for (int i = Columns; i < PER_PACK<T>; ++i) sums[i] = sums[i % Columns];
 }
 
 // ---- The threads of a slab, through shared memory ----
@@ -94,7 +114,7 @@ struct Sheets {
   uint4* most;     // [rows, packs side by side]
   float* sums;     // [rows, labels]
   float* maxima;   // [classes, labels]; classes: of rows that begin alike
-  float2* parts;   // [CLUSTER, width], or as a team needs it
+  float2* parts;   // [CLUSTER, width], or as tickets need it
   float* max;      // [width], of columns
   float* end;      // [width]
   Mailbox* box;
@@ -111,10 +131,10 @@ __device__ __forceinline__ Sheets<T> sheets_of(int width) {
   extern __shared__ uint4 shared_packs[];
   constexpr int Classes = Form == SHIFTED ? PER_PACK<T> : 1;
   Sheets<T> sheets;
-  const int segment = blockDim.x, padded = (width + 3) / 4 * 4;
-  sheets.rows = SEGMENT > 0 ? segment * blockDim.y / WARP_SIZE : blockDim.y;
+  const int segment = wide(), padded = (width + 3) / 4 * 4;
+  sheets.rows = SEGMENT > 0 ? segment * high() / WARP_SIZE : high();
   sheets.labels = segment * PER_PACK<T>;
-  const int pairs = TEAM ? max(segment * static_cast<int>(blockDim.y), padded) : CLUSTER > 1 ? CLUSTER * padded : 0;
+  const int pairs = TICKETS ? max(segment * high(), padded) : CLUSTER > 1 ? CLUSTER * padded : 0;
   const int floats = (sheets.rows + Classes) * sheets.labels + 2 * padded + 2 * pairs;
   uint4* own = shared_packs + 1 + threadIdx.z * (sheets.rows * segment + (floats + 3) / 4);
   sheets.most = own;
@@ -142,7 +162,7 @@ __device__ __forceinline__ int sheet_row(bool& writes) {
 template <int Form, typename T>
 __device__ __forceinline__ uint4 max_of_block(uint4 most, const Sheets<T>& sheets) {
   constexpr int V = PER_PACK<T>, Classes = Form == SHIFTED ? V : 1;
-  const int segment = blockDim.x, x = threadIdx.x, y = threadIdx.y;
+  const int segment = wide(), x = threadIdx.x, y = threadIdx.y;
   bool writes;
   const int row = sheet_row(writes);
   if (writes) sheets.most[row * segment + x] = most;
@@ -181,8 +201,8 @@ __device__ __forceinline__ void sums_of_block(const float (&sums)[PER_PACK<T>], 
   }
   __syncthreads();  // the sums of all rows are written
   if (sheets.rows <= KEPT) return;
-  const int threads = blockDim.x * blockDim.y;
-  for (int at = y * blockDim.x + x; at < KEPT * sheets.labels; at += threads) {
+  const int threads = wide() * high();
+  for (int at = y * wide() + x; at < KEPT * sheets.labels; at += threads) {
     float sum = sheets.sums[at];
     for (int from = at + KEPT * sheets.labels; from < sheets.rows * sheets.labels; from += KEPT * sheets.labels)
       sum += sheets.sums[from];
@@ -204,36 +224,20 @@ __device__ __forceinline__ float2 pair_of(int column, int phase, const Sheets<T>
     return sum;
   };
   if constexpr (Form == WHOLE) {
-    return {sheets.maxima[column], sum_of(column, 0, 1)};
+    return corrected<T>({sheets.maxima[column], sum_of(column, 0, 1)});
   } else if constexpr (Form == RAGGED) {
     const int label = (column + phase) % view.width;
     const auto copy = [&](int i) {
       const int own = label + i * view.width;
-      return make_float2(sheets.maxima[own], sum_of(own, 0, 1));
+      return corrected<T>({sheets.maxima[own], sum_of(own, 0, 1)});
     };
     return join_pairs(copy, sheets.labels / view.width);
   } else {
     const int rest = static_cast<int>(view.inner % V);
     const auto row_class = [&](int i) {
       const int label = column + (phase + i * rest) % V;
-      return make_float2(sheets.maxima[i * sheets.labels + label], sum_of(label, i, V));
+      return corrected<T>({sheets.maxima[i * sheets.labels + label], sum_of(label, i, V)});
     };
     return join_pairs(row_class, V);
   }
-}
-
-// joined[slab, column] = all parts of partials[slab, part, column]; sums relative to the maximum. Between two reads.
-//   block   (32 columns, ways: a power of two); grid ceil(inner / 32) * outer
-__device__ __forceinline__ void join_parts(const float2* partials, float2* joined, long long inner, int parts) {
-  __shared__ float2 of_ways[1024];
-  const unsigned groups = static_cast<unsigned>((inner + WARP_SIZE - 1) / WARP_SIZE);
-  const long long slab = blockIdx.x / groups;                                          // ranges [0, outer)
-  const long long column = static_cast<long long>(blockIdx.x % groups) * WARP_SIZE + threadIdx.x;
-  const float2* own = partials + slab * parts * inner + column;
-  const int ways = blockDim.y, way = threadIdx.y;
-  const int count = column < inner && way < parts ? (parts - way + ways - 1) / ways : 0;
-  of_ways[way * WARP_SIZE + threadIdx.x] = join_pairs([=](int i) { return own[(way + i * ways) * inner]; }, count);
-  __syncthreads();  // all shares of the parts are joined before the columns are
-  if (way == 0 && column < inner)
-    joined[slab * inner + column] = join_pairs([=](int i) { return of_ways[i * WARP_SIZE + threadIdx.x]; }, ways);
 }

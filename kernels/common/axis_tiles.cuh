@@ -6,15 +6,20 @@
 //            reach beyond the tile
 //   SHIFTED  a tile of row segments whose packs are those of memory: each begins some elements into its first. blockDim.y
 //            is a multiple of a pack's elements, so that all rows of a thread begin alike
+//   WIDE, HIGH  packs side by side and rows at once, where the compiler is to know them; else 0
 //   labels   of a block, blockDim.x * PER_PACK: where the columns are that a thread has in all its packs
 #pragma once
 #include "common/row_packs.cuh"
 
-enum Layout { WHOLE = 0, RAGGED = 1, SHIFTED = 2 };
+#ifndef WIDE
+#define WIDE 0
+#define HIGH 0
+#endif
 
-// What a launch does: all of it; of two reads the first, which leaves (maximum, sum) of each part and column in
-// `partials`; or the second, which finds them joined there, one for each column.
-enum Step { ALL = 0, SUMS = 1, FINISH = 2 };
+__device__ __forceinline__ int wide() { return WIDE > 0 ? WIDE : static_cast<int>(blockDim.x); }
+__device__ __forceinline__ int high() { return HIGH > 0 ? HIGH : static_cast<int>(blockDim.y); }
+
+enum Layout { WHOLE = 0, RAGGED = 1, SHIFTED = 2 };
 
 struct AxisView {
   long long outer;
@@ -24,7 +29,6 @@ struct AxisView {
   int strips;  // of inner
   int rows;    // of a part
   int parts;   // of dim
-  int step;
 };
 
 struct TilePlace {
@@ -73,7 +77,7 @@ template <int Form, typename T>
 __device__ __forceinline__ Share<Form> share_of(const T* x, const AxisView& view, TilePlace place) {
   constexpr int V = PER_PACK<T>;
   int x_thread = threadIdx.x, y_thread = threadIdx.y;
-  const int segment = blockDim.x, rows_at_once = blockDim.y;
+  const int segment = wide(), rows_at_once = high();
   asm volatile("" : "+r"(x_thread), "+r"(y_thread));  // found again by a second call, not kept
   const long long left = place.slab < view.outer ? view.dim - static_cast<long long>(place.part) * view.rows : 0;
   const int rows = static_cast<int>(max(0ll, min(left, static_cast<long long>(view.rows))));
@@ -100,7 +104,7 @@ __device__ __forceinline__ Share<Form> share_of(const T* x, const AxisView& view
 // Whether all packs of the block are whole: then nothing is asked of a single one. `phase`: of the array.
 template <int Form, typename T>
 __device__ __forceinline__ bool is_full(const AxisView& view, TilePlace place, int phase) {
-  const int rows_at_once = blockDim.y, segment = blockDim.x;
+  const int rows_at_once = high(), segment = wide();
   const bool slabs = place.slab - threadIdx.z + blockDim.z <= view.outer;
   const bool rows = (place.part + 1ll) * view.rows <= view.dim;
   const bool columns = (place.strip + 1ll) * view.width <= view.inner;
@@ -137,13 +141,18 @@ __device__ __forceinline__ void store_element(T* place, const uint4& pack, int i
   else *reinterpret_cast<unsigned short*>(place) = static_cast<unsigned short>(words[i / 2] >> i % 2 * 16);
 }
 
+template <typename T>
+__device__ __forceinline__ void store_full(T* __restrict__ to, const uint4 (&held)[PACKS], long long stride) {
+#pragma unroll
+  for (int k = 0; k < PACKS; ++k) store_once<STORES>(to + k * stride, held[k]);
+}
+
 template <int Form, typename T>
 __device__ __forceinline__ void store_tile(T* __restrict__ y, const uint4 (&held)[PACKS], const Share<Form>& share, bool full) {
   constexpr int V = PER_PACK<T>;
   T* to = y + share.first;
   if (full) {
-#pragma unroll
-    for (int k = 0; k < PACKS; ++k) store_once<STORES>(to + k * share.stride, held[k]);
+    store_full(to, held, share.stride);
     return;
   }
   const bool packed = phase_of(to) == 0;

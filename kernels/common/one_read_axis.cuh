@@ -4,13 +4,11 @@
 //           lanes, the block, and at last the blocks that share a column
 //   sums    joined in an order fixed by thread and block numbers: the same on every run
 //   PACKS    of a thread
-//   SEGMENT, GROUP, FOLD, CLUSTER, TEAM  see common/axis_join.cuh
-//   READS    2 where launches go by `step`
+//   SEGMENT, GROUP, FOLD, CLUSTER, TICKETS  see common/axis_join.cuh
 //   LOADS, STORES  hints of common/row_packs.cuh
 #pragma once
 #include "common/axis_join.cuh"
 #include "common/cluster_exchange.cuh"
-#include "common/team_exchange.cuh"
 
 #if CLUSTER > 1
 #define ONE_READ_AXIS_CLUSTER __cluster_dims__(CLUSTER, 1, 1)
@@ -24,16 +22,22 @@ static_assert(CLUSTER >= 1 && CLUSTER <= 16, "a cluster has at most 16 blocks");
 // ---- Arithmetic ----
 
 struct LogSoftmax {
-  static __device__ __forceinline__ float end_of(float sum) { return logf(sum); }
+  template <typename T>
+  static __device__ __forceinline__ float end_of(float, float sum) {
+    return sizeof(T) == 4 ? logf(sum) : __logf(sum);
+  }
   template <typename T>
   static __device__ __forceinline__ float apply(float x, float max, float end) { return x - max - end; }
 };
 
 struct Softmax {
-  static __device__ __forceinline__ float end_of(float sum) { return 1.0f / sum; }
+  template <typename T>  // with what the powers have in excess
+  static __device__ __forceinline__ float end_of(float max, float sum) {
+    return Powers<false, T>(max).correction(max) / sum;
+  }
   template <typename T>
   static __device__ __forceinline__ float apply(float x, float max, float end) {
-    return power_of<false, T>(x - max) * end;
+    return Powers<false, T>(max).of(x) * end;
   }
 };
 
@@ -43,10 +47,10 @@ template <typename T>
 __device__ __forceinline__ void sum_powers(float (&sums)[PER_PACK<T>], const uint4 (&held)[PACKS], uint4 most) {
 #pragma unroll
   for (int i = 0; i < PER_PACK<T>; ++i) {
-    const float base = base_of(element_of<T>(most, i));
+    const Powers<true, T> powers(base_of(element_of<T>(most, i)));
     sums[i] = 0.0f;
 #pragma unroll
-    for (int k = 0; k < PACKS; ++k) sums[i] += hardware_exp(element_of<T>(held[k], i) - base);
+    for (int k = 0; k < PACKS; ++k) sums[i] += powers.of(element_of<T>(held[k], i));
     if (sizeof(T) == 2 && i % 2 == 1) asm volatile("" : "+f"(sums[i]) : : "memory");  // else all are unpacked at once
   }
 }
@@ -69,26 +73,13 @@ __device__ __forceinline__ void apply_to(uint4 (&held)[PACKS], Max max_of, End e
         (i == 0 ? held[k].x : i == 2 ? held[k].y : i == 4 ? held[k].z : held[k].w) = word_of<T>(results[0], results[1]);
       }
     }
+    if (sizeof(T) == 2) asm volatile("" : : : "memory");  // else more columns are unpacked than registers hold
   }
 }
 
-// What the threads of a block that share columns know of them, joined; with blocks that share them, too.
-// False where nothing is left to do.
-template <typename Result, int Form, typename T>
-__device__ __forceinline__ bool join_block(const T* x, uint4 (&held)[PACKS], float2* partials, const AxisView& view,
-                                           TilePlace place, unsigned tile, const Sheets<T>& sheets) {
-  const int thread = threadIdx.y * blockDim.x + threadIdx.x, threads = blockDim.x * blockDim.y;
-  const long long first_column = static_cast<long long>(place.strip) * view.width;
-  const auto exists = [&](int column) { return place.slab < view.outer && first_column + column < view.inner; };
-  const auto know = [&](int column, float2 pair) {
-    sheets.max[column] = pair.x, sheets.end[column] = Result::end_of(pair.y);
-  };
-  if (READS == 2 && view.step == FINISH) {
-    for (int column = thread; column < view.width; column += threads)
-      know(column, exists(column) ? partials[place.slab * view.inner + first_column + column] : make_float2(0.0f, 1.0f));
-    __syncthreads();  // the results are written
-    return true;
-  }
+// Maxima of the block's columns and sums of powers relative to them, in `sheets`.
+template <int Form, typename T>
+__device__ __forceinline__ void sum_up_block(const uint4 (&held)[PACKS], const Sheets<T>& sheets) {
   uint4 most = held[0];
 #pragma unroll
   for (int k = 1; k < PACKS; ++k) most = larger_pack<T>(most, held[k]);
@@ -97,16 +88,22 @@ __device__ __forceinline__ bool join_block(const T* x, uint4 (&held)[PACKS], flo
   sum_powers<T>(sums, held, most);
   add_lanes<T>(sums);
   sums_of_block<T>(sums, sheets);
+}
 
+// What the threads of a block that share columns know of them, joined; with blocks that share them, too.
+template <typename Result, int Form, typename T>
+__device__ __forceinline__ void join_block(const T* x, const uint4 (&held)[PACKS], const AxisView& view, TilePlace place,
+                                           const Sheets<T>& sheets) {
+  sum_up_block<Form, T>(held, sheets);
+  const int thread = threadIdx.y * wide() + threadIdx.x, threads = wide() * high();
+  const auto know = [&](int column, float2 pair) {
+    sheets.max[column] = pair.x, sheets.end[column] = Result::template end_of<T>(pair.x, pair.y);
+  };
   const int phase = phase_of_tile<Form>(x, view, place);
   if constexpr (CLUSTER > 1) cluster_wait();
   for (int column = thread; column < view.width; column += threads) {
     const float2 pair = pair_of<Form, T>(column, phase, sheets, view);
-    if (READS == 2) {
-      if (exists(column)) partials[(place.slab * view.parts + place.part) * view.inner + first_column + column] = pair;
-    } else if (TEAM) {
-      partials[(static_cast<long long>(tile) * (view.parts + 1) + place.part) * view.width + column] = pair;
-    } else if (CLUSTER > 1) {
+    if (CLUSTER > 1) {
 #pragma unroll 1
       for (int rank = 0; rank < CLUSTER; ++rank)
         send(sheets.parts + place.part * view.width + column, rank, pair, sheets.box);
@@ -114,91 +111,75 @@ __device__ __forceinline__ bool join_block(const T* x, uint4 (&held)[PACKS], flo
       know(column, pair);
     }
   }
-  if (READS == 2) return false;
   if constexpr (CLUSTER > 1) {
     for (int column = thread; column < view.width; column += threads) {
       await(sheets.box, 0);
       know(column, join_pairs([&](int rank) { return sheets.parts[rank * view.width + column]; }, CLUSTER));
     }
   }
-  if constexpr (TEAM) {
-    const float2* joined = join_team(partials, tile, view.parts, view.width, sheets.parts);
-    for (int column = thread; column < view.width; column += threads) know(column, __ldcg(joined + column));
-  }
   __syncthreads();  // the results are written
-  if constexpr (TEAM) leave_team(tile, view.parts);
-  return true;
 }
 
-// Of the item of this number where a launch counts parts of tiles; else of the block.
-__device__ __forceinline__ TilePlace place_of(const AxisView& view, unsigned item) {
-  if constexpr (TEAM || READS == 2) {
-    const unsigned tile = item / view.parts;
-    return {tile / view.strips, static_cast<int>(tile % view.strips), static_cast<int>(item % view.parts)};
+// Results in place of packs, of columns that `sheets` knows.
+template <typename Result, int Form, typename T>
+__device__ __forceinline__ void apply_columns(uint4 (&held)[PACKS], const Share<Form>& share, const Sheets<T>& sheets,
+                                              const AxisView& view) {
+  constexpr int V = PER_PACK<T>;
+#pragma unroll
+  for (int k = 0; k < PACKS; ++k) stay_packed(held[k]);
+  if constexpr (Form == WHOLE) {
+    const float* max = sheets.max + threadIdx.x * V;
+    const float* end = sheets.end + threadIdx.x * V;
+    apply_to<Result, T>(held, [=](int i) { return max[i]; }, [=](int i) { return end[i]; });
+  } else {
+    // Elements outside the tile are not stored: any column will do for them.
+    int columns[V], column = share.label;
+#pragma unroll
+    for (int i = 0; i < V; ++i, ++column) {
+      if (Form == RAGGED && column == view.width) column = 0;
+      columns[i] = max(0, min(column, view.width - 1));
+    }
+    apply_to<Result, T>(held, [&](int i) { return sheets.max[columns[i]]; }, [&](int i) { return sheets.end[columns[i]]; });
   }
+}
+
+// Of the block.
+__device__ __forceinline__ TilePlace place_of(const AxisView& view) {
   const int part = blockIdx.x % CLUSTER, across = blockIdx.x / CLUSTER;
   if (view.strips > 1) return {blockIdx.y + static_cast<long long>(blockIdx.z) * gridDim.y, across, part};
   return {static_cast<long long>(across) * blockDim.z + threadIdx.z, 0, part};
 }
 
+// shared  16 bytes, and for each slab of the block what Sheets says; none for groups
 template <typename Result, int Form, typename T>
-__device__ __forceinline__ void work_on_tile(const T* __restrict__ x, T* __restrict__ y, float2* partials,
-                                             const AxisView& view, unsigned item) {
-  constexpr int V = PER_PACK<T>;
-  const TilePlace place = place_of(view, item);
+__device__ __forceinline__ void one_read_axis(const T* __restrict__ x, T* __restrict__ y, const AxisView& view) {
+  if constexpr (CLUSTER > 1) open_mailbox(own_mailbox(), CLUSTER * view.width * static_cast<int>(sizeof(float2)));
+  const TilePlace place = place_of(view);
   const Share<Form> share = share_of<Form>(x, view, place);
+  const bool full = is_full<Form, T>(view, place, phase_of(x) | phase_of(y));
   uint4 held[PACKS];
-  load_tile<Form>(held, x, share, is_full<Form, T>(view, place, phase_of(x)));
+  load_tile<Form>(held, x, share, full);
 
   if constexpr (GROUP > 0) {
     uint4 most = held[0];
 #pragma unroll
     for (int k = 1; k < PACKS; ++k) most = larger_pack<T>(most, held[k]);
     most = max_of_lanes<T>(most);
-    float sums[V];
+    float sums[PER_PACK<T>];
     sum_powers<T>(sums, held, most);
     add_lanes<T>(sums);
 #pragma unroll
     for (int k = 0; k < PACKS; ++k) stay_packed(held[k]);
-    apply_to<Result, T>(held, [&](int i) { return element_of<T>(most, i); }, [&](int i) { return Result::end_of(sums[i]); });
+    apply_to<Result, T>(held, [&](int i) { return element_of<T>(most, i); }, [&](int i) {
+      const float2 pair = corrected<T>({element_of<T>(most, i), sums[i]});
+      return Result::template end_of<T>(pair.x, pair.y);
+    });
   } else {
     const Sheets<T> sheets = sheets_of<Form, T>(view.width);
-    if (!join_block<Result, Form, T>(x, held, partials, view, place, item / view.parts, sheets)) return;
-#pragma unroll
-    for (int k = 0; k < PACKS; ++k) stay_packed(held[k]);
-    if constexpr (Form == WHOLE) {
-      const float* max = sheets.max + threadIdx.x * V;
-      const float* end = sheets.end + threadIdx.x * V;
-      apply_to<Result, T>(held, [=](int i) { return max[i]; }, [=](int i) { return end[i]; });
-    } else {
-      // Elements outside the tile are not stored: any column will do for them.
-      int columns[V], column = share.label;
-#pragma unroll
-      for (int i = 0; i < V; ++i, ++column) {
-        if (Form == RAGGED && column == view.width) column = 0;
-        columns[i] = max(0, min(column, view.width - 1));
-      }
-      apply_to<Result, T>(held, [&](int i) { return sheets.max[columns[i]]; }, [&](int i) { return sheets.end[columns[i]]; });
-    }
+    join_block<Result, Form, T>(x, held, view, place, sheets);
+    apply_columns<Result, Form, T>(held, share, sheets, view);
   }
-  // Where it takes more registers than packs leave, all is found again.
-  if constexpr (TEAM) asm volatile("" : "+r"(item));
-  const TilePlace again = TEAM ? place_of(view, item) : place;
-  const Share<Form> own = Form == WHOLE && !TEAM ? share : share_of<Form>(x, view, again);
-  store_tile<Form>(y, held, own, is_full<Form, T>(view, again, phase_of(x) | phase_of(y)));
-}
-
-// shared  16 bytes, and for each slab of the block what Sheets says; none for groups
-template <typename Result, int Form, typename T>
-__device__ __forceinline__ void one_read_axis(const T* __restrict__ x, T* __restrict__ y, float2* partials, AxisView view) {
-  if constexpr (CLUSTER > 1) open_mailbox(own_mailbox(), CLUSTER * view.width * static_cast<int>(sizeof(float2)));
-  if constexpr (TEAM) {
-    // Parts of a tile are consecutive, and no more than there are blocks: who waits for a block waits for what it does now
-    // or next.
-    const unsigned items = static_cast<unsigned>(view.outer) * view.strips * view.parts;
-    for (unsigned item = blockIdx.x; item < items; item += gridDim.x)
-      work_on_tile<Result, Form>(x, y, partials, view, item);
-  } else {
-    work_on_tile<Result, Form>(x, y, partials, view, blockIdx.x);
-  }
+  // Where it takes more registers than packs leave, it is found again.
+  const Share<Form> own = Form == WHOLE ? share : share_of<Form>(x, view, place);
+  store_tile<Form>(y, held, own, is_full<Form, T>(view, place, phase_of(x) | phase_of(y)));
 }

@@ -1,18 +1,27 @@
-// The entries of softmax's and log-softmax's one_read_axis.cu: one form of tile, or small slabs, for each type, and the
-// joining of parts.
+// The entries of softmax's and log-softmax's one_read_axis.cu: one form of tile, or small slabs, for each type.
 //   FORM    Softmax or LogSoftmax;  ENTRY(name)  names an entry
 //   LAYOUT  of common/axis_tiles.cuh, or 3: small slabs
 //   THREADS, BLOCKS  of a multiprocessor, from which the compiler takes its registers
 #pragma once
 #include "common/small_slabs.cuh"
+#include "common/ticketed_axis.cuh"
 
 #define BOUNDED __launch_bounds__(THREADS, BLOCKS)
+#if TICKETS
+#define DEFINE_TILE(name, T)                                                                                         \
+  extern "C" __global__ void BOUNDED                                                                                 \
+      ENTRY(name)(const T* x, T* y, float2* partials, long long outer, int dim, long long inner, int width,          \
+                  int strips, int rows, int parts, int lead) {                                                       \
+    ticketed_axis<FORM, LAYOUT>(x, y, partials, {outer, dim, inner, width, strips, rows, parts}, lead);              \
+  }
+#else
 #define DEFINE_TILE(name, T)                                                                                         \
   extern "C" __global__ void ONE_READ_AXIS_CLUSTER BOUNDED                                                           \
-      ENTRY(name)(const T* x, T* y, float2* partials, long long outer, int dim, long long inner, int width,          \
-                  int strips, int rows, int parts, int step) {                                                       \
-    one_read_axis<FORM, LAYOUT>(x, y, partials, {outer, dim, inner, width, strips, rows, parts, step});              \
+      ENTRY(name)(const T* x, T* y, long long outer, int dim, long long inner, int width, int strips, int rows,      \
+                  int parts) {                                                                                       \
+    one_read_axis<FORM, LAYOUT>(x, y, {outer, dim, inner, width, strips, rows, parts});                              \
   }
+#endif
 #define DEFINE_SMALL(name, T)                                                                                        \
   extern "C" __global__ void BOUNDED ENTRY(name)(const T* x, T* y, long long outer, int dim, int inner, int slabs,   \
                                                  int pad, int lanes) {                                               \
@@ -27,10 +36,4 @@ DEFINE_SMALL(small_bf16, __nv_bfloat16)
 DEFINE_TILE(f32, float)
 DEFINE_TILE(f16, __half)
 DEFINE_TILE(bf16, __nv_bfloat16)
-#endif
-
-#if READS == 2
-extern "C" __global__ void ENTRY(join)(const float2* partials, float2* joined, long long inner, int parts) {
-  join_parts(partials, joined, inner, parts);
-}
 #endif

@@ -44,7 +44,7 @@ __device__ __forceinline__ void work_on_columns(T* tile, SlabView view, int colu
     for (int k = 0; k < Most; ++k)
       if (k * lanes < own_dim) pair.y += hardware_exp(held[k] - maximum);
     for (int offset = lanes / 2; offset > 0; offset /= 2) pair.y += __shfl_xor_sync(ALL_LANES, pair.y, offset);
-    const float end = Result::end_of(pair.y);
+    const float end = Result::template end_of<T>(maximum, pair.y);
 #pragma unroll
     for (int k = 0; k < Most; ++k)
       if (k * lanes < own_dim) own[k * step] = from_float<T>(Result::template apply<T>(held[k], maximum, end));

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kernelbench.axis_plans import resident, tile_for
+from kernelbench.axis_plans import grid_of, lead_of, ticket_tile, tile_for, tile_plan
 from kernelbench.axis_tiles import view_of
 from kernelbench.catalog import load_catalog
 from kernelbench.devices.known import KNOWN
@@ -43,9 +43,9 @@ def checked(operation, this, device, binaries, shift=0):
         ((1, 128, 32768), "float32", "whole", 32, 128, 1, "block"),  # a line of each row
         ((1, 128, 32768), "bfloat16", "whole", 64, 128, 1, "block"),
         ((512, 896, 48), "float32", "whole", 48, 112, 8, "cluster"),  # whole slabs, shared
-        ((4, 10000, 1024), "float32", "whole", 16, 625, 16, "cluster"),
-        ((8, 50000, 48), "float32", "whole", 48, 256, 196, "team"),  # dim shared by blocks all over the GPU
-        ((1, 1000000, 1024), "float32", "whole", 32, 256, 3907, "two reads"),  # more than a GPU's registers
+        ((4, 10000, 1024), "float32", "whole", 32, 256, 40, "tickets"),  # more than 32 KB of a cluster's blocks
+        ((8, 50000, 48), "float32", "whole", 48, 168, 298, "tickets"),  # longer than a cluster
+        ((1, 1000000, 1024), "float32", "whole", 32, 256, 3907, "tickets"),  # more than the L2
         ((64, 101, 31), "float32", "ragged", 31, 101, 1, "block"),
         ((64, 256, 1025), "float32", "shifted", 61, 128, 2, "cluster"),
     ],
@@ -84,22 +84,30 @@ def holds_all_of_dim(device, dtype, dim, inner):
         assert tile.at_once % tile.per_pack == 0, "a thread's rows begin alike"
     if tile.lanes:
         assert tile.group or tile.threads % 32 == 0
-    if tile.exchange == "team":
-        assert tile.parts <= resident(tile, device), "the blocks that wait for each other run at once"
+    if tile.exchange == "tickets":
+        assert tile.parts <= lead_of(tile, view, 0), "sums of a strip come before its results"
 
 
-def test_gpus_without_clusters_share_dim_through_memory(h200):
-    shape = (2, 4000, 48)
-    plan = planned(shape, h200)
-    assert (dict(plan.defines)["CLUSTER"], plan.launches[0].cooperative) == (16, False)
+def test_gpus_without_clusters_take_tickets(h200):
+    shape = (2, 2000, 48)
+    assert dict(planned(shape, h200).defines)["CLUSTER"] == 16
     plan = planned(shape, KNOWN["a100"])
-    assert (dict(plan.defines)["CLUSTER"], plan.launches[0].cooperative) == (1, True)
+    (launch,) = plan.launches
+    assert (dict(plan.defines)["CLUSTER"], dict(plan.defines)["TICKETS"]) == (1, 1)
+    assert launch.grid == (2 * 2 * 12, 1, 1), "two tickets for each of 12 parts of two slabs"
 
 
-def test_two_reads_where_a_gpu_cannot_hold_dim(h200):
-    launches = planned((1, 1_000_000, 1024), h200).launches
-    steps = [launch.entry.removeprefix("log_softmax_one_read_axis_") for launch in launches]
-    assert steps == ["f32", "join", "f32"]
+def test_strips_are_narrowed_to_what_the_l2_holds(h200):
+    tile = tile_for(case((1, 200_000, 1024)), h200)
+    assert (tile.width * 4, tile.exchange) == (64, "tickets")
+    tile = tile_for(case((1, 100_000, 101)), h200)
+    assert (tile.layout, tile.width) == ("shifted", 51)
+
+
+def test_a_launch_has_so_many_units_at_most(h200):
+    tile = replace(tile_for(case((8, 50000, 48)), h200), parts=1, rows=50000)
+    with pytest.raises(Unsupported, match="strips of slabs, by tickets, must be at most 262144, got 262145"):
+        grid_of(tile, view_of(case((262145, 50000, 48))), h200)
 
 
 @pytest.mark.parametrize(("shape", "small"), [((1000, 3, 5), True), ((100, 4, 64), False), ((1000, 64, 4), False)])
@@ -156,8 +164,8 @@ def test_softmax_is_right(h200, binaries, what, dtype):
         ("h200", (1, 1100, 48), "cluster", "float32", 0),
         ("h200", (1, 2001, 31), "cluster", "bfloat16", 1),  # ragged
         ("h200", (1, 500, 1025), "cluster", "float32", 0),  # shifted
-        ("a100", (2, 1501, 48), "team", "float32", 1),
-        ("a100", (1, 3001, 31), "team", "bfloat16", 0),
+        ("a100", (2, 1501, 48), "tickets", "float32", 1),
+        ("a100", (1, 3001, 31), "tickets", "bfloat16", 0),
     ],
 )
 def test_parts_of_dim_are_joined(binaries, gpu, shape, exchange, dtype, shift):
@@ -167,27 +175,31 @@ def test_parts_of_dim_are_joined(binaries, gpu, shape, exchange, dtype, shift):
 
 
 @pytest.mark.nvcc
-def test_two_reads_join_parts(binaries):
-    one = replace(KNOWN["a100"], multiprocessors=1)
-    this = case((2, 5001, 31))
-    assert tile_for(this, one).exchange == "two reads"
-    checked("log_softmax", this, one, binaries)
+def test_tickets_of_strips_that_begin_within_packs(h200, binaries):
+    def plan(this, device):
+        return tile_plan("log_softmax_one_read_axis", this, device, ticket_tile(view_of(this), 4, device))
+
+    implementation = replace(CATALOG.implementations["log_softmax"]["one_read_axis"], plan=plan)
+    this = case((1, 140, 521))
+    assert dict(plan(this, h200).defines)["LAYOUT"] == 2
+    run_and_check(implementation, CATALOG.operations["log_softmax"], this, h200, binaries, {"y": 1})
 
 
 @pytest.mark.nvcc
 @pytest.mark.parametrize(
-    ("operation", "shape"),
+    ("operation", "shape", "gpu"),
     [
-        *((operation, (1, 128, 128)) for operation in OPERATIONS),
-        ("log_softmax", (33, 16, 4)),  # groups
-        ("log_softmax", (1, 1100, 48)),  # shared by a cluster
+        *((operation, (1, 128, 128), "h200") for operation in OPERATIONS),
+        ("log_softmax", (33, 16, 4), "h200"),  # groups
+        ("log_softmax", (1, 1100, 48), "h200"),  # shared by a cluster
+        ("softmax", (1, 1400, 48), "a100"),  # tickets
     ],
 )
-def test_special_values_are_those_of_the_formula(h200, binaries, operation, shape):
+def test_special_values_are_those_of_the_formula(binaries, operation, shape, gpu):
     """Columns of -inf give NaN, so do those with NaN or +inf; single elements of -inf have no share."""
     implementation = CATALOG.implementations[operation]["one_read_axis"]
     this = case(shape, 1, "float32", operation)
-    plan = implementation.plan(this, h200)
+    plan = implementation.plan(this, KNOWN[gpu])
     (binary,) = binaries(implementation, [plan], "sm_90")
     kernels = Kernels(Path(binary.ptx_path).read_text())
     x = np.random.default_rng(1).normal(size=shape).astype(np.float32)
@@ -202,7 +214,9 @@ def test_special_values_are_those_of_the_formula(h200, binaries, operation, shap
     arguments = [
         addresses[one] if isinstance(one, str) else np.dtype(one.dtype).type(one.value) for one in launch.arguments
     ]
-    kernels.run(launch.entry, launch.grid, launch.block, *arguments, shared=launch.shared_bytes)
+    for _ in range(2 if plan.scratch else 1):  # what counts blocks is left as it was
+        places["y"].view(np.float32, x.shape)[:] = 7.0
+        kernels.run(launch.entry, launch.grid, launch.block, *arguments, shared=launch.shared_bytes)
     with np.errstate(invalid="ignore", divide="ignore"):
         wanted = CATALOG.operations[operation].reference(np, this, {"x": x.astype(np.float64)})["y"]
     got = places["y"].view(np.float32, x.shape)

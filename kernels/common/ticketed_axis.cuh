@@ -1,0 +1,67 @@
+// Softmax and log-softmax along any axis where dim is more than a cluster holds: tiles are summed up, and read once more, from
+// the L2, when their columns are known. See common/tickets.cuh.
+//   tile      as one_read_axis.cuh has it; a unit is all tiles of a strip of a slab
+//   partials  [units, parts + 1, width]: (maximum, sum) of a tile's columns; at last (maximum, log or reciprocal of the sum)
+#pragma once
+#include "common/one_read_axis.cuh"
+#include "common/tickets.cuh"
+
+#if TICKETS
+__device__ __forceinline__ TilePlace place_of_tile(const AxisView& view, unsigned tile) {
+  const unsigned unit = tile / view.parts;
+  return {unit / view.strips, static_cast<int>(unit % view.strips), static_cast<int>(tile % view.parts)};
+}
+
+template <typename Result, int Form, typename T>
+__device__ __forceinline__ void sum_up_tile(const T* __restrict__ x, float2* partials, const AxisView& view, unsigned tile) {
+  const TilePlace place = place_of_tile(view, tile);
+  uint4 held[PACKS];
+  load_tile<Form>(held, x, share_of<Form>(x, view, place), is_full<Form, T>(view, place, phase_of(x)));
+  const Sheets<T> sheets = sheets_of<Form, T>(view.width);
+  sum_up_block<Form, T>(held, sheets);
+
+  const unsigned unit = tile / view.parts;
+  const int thread = threadIdx.y * wide() + threadIdx.x, threads = wide() * high();
+  const int phase = phase_of_tile<Form>(x, view, place);
+  float2* pairs = partials + static_cast<long long>(unit) * (view.parts + 1) * view.width;
+  for (int column = thread; column < view.width; column += threads)
+    __stcg(pairs + place.part * view.width + column, pair_of<Form, T>(column, phase, sheets, view));
+  if (!is_last_of_unit(unit, view.parts)) return;
+  const auto keep = [](float2 pair) { return make_float2(pair.x, Result::template end_of<T>(pair.x, pair.y)); };
+  join_unit(pairs, pairs + view.parts * view.width, view.parts, view.width, sheets.parts, keep);
+  tell_unit(unit, view.parts);
+}
+
+template <typename Result, int Form, typename T>
+__device__ __forceinline__ void finish_tile(const T* __restrict__ x, T* __restrict__ y, const float2* partials,
+                                            const AxisView& view, unsigned tile) {
+  const TilePlace place = place_of_tile(view, tile);
+  const Share<Form> share = share_of<Form>(x, view, place);
+  uint4 held[PACKS];
+  load_tile<Form>(held, x, share, is_full<Form, T>(view, place, phase_of(x)));
+
+  const unsigned unit = tile / view.parts;
+  const int thread = threadIdx.y * wide() + threadIdx.x, threads = wide() * high();
+  const Sheets<T> sheets = sheets_of<Form, T>(view.width);
+  const float2* joined = partials + (static_cast<long long>(unit + 1) * (view.parts + 1) - 1) * view.width;
+  if (thread < view.width) await_unit(unit, view.parts);  // while the tile is under way
+  for (int column = thread; column < view.width; column += threads) {
+    const float2 known = __ldcg(joined + column);
+    sheets.max[column] = known.x, sheets.end[column] = known.y;
+  }
+  __syncthreads();  // the columns are known
+  if (thread == 0) leave_unit(unit, view.parts);
+  apply_columns<Result, Form, T>(held, share, sheets, view);
+  const Share<Form> own = Form == WHOLE ? share : share_of<Form>(x, view, place);
+  store_tile<Form>(y, held, own, is_full<Form, T>(view, place, phase_of(x) | phase_of(y)));
+}
+
+template <typename Result, int Form, typename T>
+__device__ __forceinline__ void ticketed_axis(const T* __restrict__ x, T* __restrict__ y, float2* partials, const AxisView& view,
+                                              unsigned lead) {
+  const unsigned tiles = static_cast<unsigned>(view.outer) * view.strips * view.parts;
+  const Turn turn = turn_of(take_ticket(2 * tiles), tiles, lead);
+  if (turn.sums) sum_up_tile<Result, Form>(x, partials, view, turn.tile);
+  else finish_tile<Result, Form>(x, y, partials, view, turn.tile);
+}
+#endif

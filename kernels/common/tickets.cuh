@@ -1,0 +1,110 @@
+// Two reads of an array in one launch, of which the second comes from the L2: every block takes a ticket, in the order in which
+// blocks start, and either sums up a tile or gives the results of one that was summed up a while before.
+//   unit    tiles that share columns, numbered one after another; the block that is last to sum up joins them
+//   order   a block waits for tickets before its own only, whose blocks have started: it need not be resident with others
+//   states  all 0 before a launch, and again after it; one launch at a time
+//   TICKETS 1 where they are taken; 2: the numbers of blocks serve as tickets, as long as a GPU starts them in order; else 0
+//   UNITS   of a launch, at most
+#pragma once
+#include "common/axis_join.cuh"
+
+constexpr unsigned UNITS = 1 << 18;
+
+struct Turn {
+  bool sums;      // or results
+  unsigned tile;
+};
+
+// The first `lead` tickets sum up tiles; then sums and results take turns, those `lead` tiles ahead of these.
+__device__ __forceinline__ Turn turn_of(unsigned ticket, unsigned tiles, unsigned lead) {
+  if (ticket < lead) return {true, ticket};
+  const unsigned beyond = ticket - lead, turns = tiles - lead;
+  if (beyond >= 2 * turns) return {false, beyond - turns};
+  return beyond % 2 == 0 ? Turn{true, lead + beyond / 2} : Turn{false, beyond / 2};
+}
+
+#if TICKETS
+__device__ unsigned next_ticket;
+// Of a unit: tiles that were summed up; one more once they are joined; one more for each tile that has read what was joined.
+__device__ unsigned states[UNITS];
+
+__device__ __forceinline__ bool is_first_thread() { return (threadIdx.x | threadIdx.y | threadIdx.z) == 0; }
+
+// ranges [0, tickets); 0 comes next once all are taken.
+__device__ __forceinline__ unsigned take_ticket(unsigned tickets) {
+  if (TICKETS == 2) return blockIdx.x;
+  __shared__ unsigned ticket;
+  if (is_first_thread()) ticket = atomicInc(&next_ticket, tickets - 1);
+  __syncthreads();
+  return ticket;
+}
+
+// True in all threads of the block that is last of a unit to call it. What the blocks have written before is seen.
+__device__ __forceinline__ bool is_last_of_unit(unsigned unit, int parts) {
+  __shared__ bool last;
+  __syncthreads();  // all threads have written
+  if (is_first_thread()) {
+    unsigned before;
+    asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], 1;" : "=r"(before) : "l"(states + unit) : "memory");
+    last = before == static_cast<unsigned>(parts - 1);
+  }
+  __syncthreads();
+  return last;
+}
+
+// What the threads of the block have written is what the others wait for.
+__device__ __forceinline__ void tell_unit(unsigned unit, int parts) {
+  __syncthreads();  // all threads have written
+  if (is_first_thread())
+    asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(states + unit), "r"(parts + 1) : "memory");
+}
+
+__device__ __forceinline__ void await_unit(unsigned unit, int parts) {
+  while (true) {
+    unsigned state;
+    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(state) : "l"(states + unit) : "memory");
+    if (state > static_cast<unsigned>(parts)) return;
+    __nanosleep(32);
+  }
+}
+
+// Called by one thread once all threads of the block have read what was joined; who is last leaves all as it was.
+__device__ __forceinline__ void leave_unit(unsigned unit, int parts) {
+  if (atomicAdd(states + unit, 1) == 2 * static_cast<unsigned>(parts)) atomicExch(states + unit, 0);
+}
+
+// Pairs from[first], from[first + stride], .. [count), each `width` pairs beyond the one before, joined.
+__device__ __forceinline__ float2 join_strided(const float2* from, int first, int count, int stride, int width) {
+  constexpr int Together = 16;
+  float2 joined = {MaxOp::identity(), 0.0f};
+#pragma unroll 1
+  for (int i = first; i < count; i += Together * stride) {
+    float2 pairs[Together];  // all are under way before the first is used
+    float max = joined.x;
+#pragma unroll
+    for (int k = 0; k < Together; ++k)
+      pairs[k] = i + k * stride < count ? __ldcg(from + static_cast<long long>(i + k * stride) * width)
+                                        : make_float2(MaxOp::identity(), 0.0f);
+#pragma unroll
+    for (int k = 0; k < Together; ++k) max = fmaxf(max, pairs[k].x);
+    const float base = base_of(max);
+    joined = {max, joined.y * hardware_exp(base_of(joined.x) - base)};
+#pragma unroll
+    for (int k = 0; k < Together; ++k) joined.y += pairs[k].y * hardware_exp(base_of(pairs[k].x) - base);
+  }
+  return joined;
+}
+
+// joined[column] = keep(all parts of pairs[part, column]), by all threads of a block.
+//   shared   max(threads, width) pairs
+template <typename Keep>
+__device__ __forceinline__ void join_unit(const float2* pairs, float2* joined, int parts, int width, float2* shared, Keep keep) {
+  const int threads = blockDim.x * blockDim.y, thread = threadIdx.y * blockDim.x + threadIdx.x;
+  const int ways = max(1, threads / width);
+  for (int at = thread; at < ways * width; at += threads)
+    shared[at] = join_strided(pairs + at % width, at / width, parts, ways, width);
+  __syncthreads();  // all ways are joined before the columns are
+  for (int column = thread; column < width; column += threads)
+    __stcg(joined + column, keep(join_pairs([&](int way) { return shared[way * width + column]; }, ways)));
+}
+#endif
