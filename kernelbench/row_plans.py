@@ -69,13 +69,10 @@ def _held_plan(name: str, choice: Held, case: Case, device: DeviceProperties) ->
         ("x", "y", Scalar("int64", rows), Scalar("int32", columns)),
         shared_bytes=choice.shared_packs * choice.block * PACK_BYTES,
     )
-    constants = [
-        ("LANES", choice.lanes),
-        ("PACKS", choice.packs),
-        ("ROWS", choice.rows),
-        ("MASKED", int(choice.masked)),
-    ]
-    if choice.warps > 1:
+    constants = [("PACKS", choice.packs), ("MASKED", int(choice.masked))]
+    if choice.warps == 1:
+        constants += [("LANES", choice.lanes), ("ROWS", choice.rows)]
+    else:
         constants += [
             ("WARPS", choice.warps),
             ("BLOCKS", choice.blocks),

@@ -58,6 +58,19 @@ struct Powers {
     if constexpr (sizeof(T) == 4) return 1.0f;
     return hardware_power_of_two(-fmaf(max, factor, offset));
   }
+
+  // Whether a sum is the power of the maximum alone: all others together are below its rounding, or there are none.
+  __device__ __forceinline__ bool is_one(float sum, float max) const { return sum == of(max); }
+
+  // A sum without the excess, 1 exactly where the maximum's power is all of it; and back.
+  __device__ __forceinline__ float corrected(float sum, float max) const {
+    if constexpr (sizeof(T) == 4) return sum;
+    return is_one(sum, max) ? 1.0f : sum * correction(max);
+  }
+  __device__ __forceinline__ float with_excess(float sum, float max) const {
+    if constexpr (sizeof(T) == 4) return sum;
+    return sum * of(max);
+  }
 };
 
 // Powers are taken relative to this: a part that is -inf throughout has powers of 0, not NaN, for the rest may be finite.

@@ -1,19 +1,19 @@
-// Softmax or log-softmax of rows that their threads hold between load and store: each element read once, written once.
+// Softmax or log-softmax of rows of several warps, which hold them between load and store: each element read once, written
+// once.
 //   x, y       T [rows, columns], row-major; must not overlap
-//   Lanes      neighbouring lanes of a row, a power of two to 32; 32 where a row has more than one warp
-//   Warps      warps of a row in a block, Blocks: blocks of a row, which are a cluster (sm_90) where there are several
+//   Warps      of a row in a block, two at least; Blocks: of a row, which are a cluster (sm_90) where there are several
 //   Packs      packs of 16 bytes of a row in a thread's registers, SharedPacks: further ones in its slots of shared memory
-//   Rows       rows that a thread works on at once; 1 where a row has more than one warp
+//   Recompute  powers are not kept but computed again
 //   Masked     rows begin anywhere; else at multiples of 16 bytes
-//   needs      Lanes * Warps * Blocks * (Packs + SharedPacks) packs hold a row
-//   launch     Warps 1: block any number of whole warps, grid ceil(rows / (rows of a block)); else block 32 * Warps,
-//              grid rows * Blocks. SharedPacks * 16 bytes a thread of dynamic shared memory
-// Warps of a row exchange maximum and sum at once, behind one barrier: each takes powers relative to its own maximum, and
-// corrects them by one factor when the row's is known.
+//   needs      32 * Warps * Blocks * (Packs + SharedPacks) packs hold a row
+//   launch     block 32 * Warps, grid rows * Blocks; SharedPacks * 16 bytes a thread of dynamic shared memory
+// Warps exchange maximum and sum at once, behind one barrier: each takes powers relative to its own maximum, and corrects
+// them by one factor when the row's is known.
 #pragma once
 #include "common/cluster_exchange.cuh"
 #include "common/row_packs.cuh"
 #include "common/row_softmax.cuh"
+#include "common/rows_by_elements.cuh"
 
 // Joins the parts of a row's warps, of all its blocks; every thread gets the result. Called once by a block.
 template <int Warps, int Blocks>
@@ -32,43 +32,16 @@ __device__ __forceinline__ Part row_all_join(Part own, int rank, Mailbox* box) {
   return warp_all_join(parts, Warps * Blocks);
 }
 
-// Rows element by element, a warp each, read twice: for arrays that do not begin where the launch supposes.
-template <typename Form, bool Fast, typename T>
-__device__ __noinline__ void rows_by_elements(const T* x, T* y, long long rows, int columns) {
-  const int lane = threadIdx.x % WARP_SIZE;
-  const int warps = blockDim.x / WARP_SIZE;
-  for (long long row = static_cast<long long>(blockIdx.x) * warps + threadIdx.x / WARP_SIZE; row < rows;
-       row += static_cast<long long>(gridDim.x) * warps) {
-    const T* x_row = x + row * columns;
-    float own_max = MaxOp::identity();
-    for (int column = lane; column < columns; column += WARP_SIZE) own_max = MaxOp::apply(own_max, to_float(x_row[column]));
-    const float max = warp_all_reduce<MaxOp>(own_max);
-    float own_sum = 0.0f;
-    for (int column = lane; column < columns; column += WARP_SIZE)
-      own_sum += power_of<Fast, T>(to_float(x_row[column]) - max);
-    const float scale = Form::scale_of(warp_all_reduce<SumOp>(own_sum));
-    for (int column = lane; column < columns; column += WARP_SIZE) {
-      const float value = to_float(x_row[column]);
-      const float kept = Form::KEEPS_POWERS ? power_of<Fast, T>(value - max) : value;
-      y[row * columns + column] = from_float<T>(Form::finish(kept, max, scale));
-    }
-  }
-}
-
-template <typename Form, int Lanes, int Warps, int Blocks, int Packs, int SharedPacks, int Rows, int Hint, bool Fast,
-          bool Recompute, bool Masked, typename T>
+template <typename Form, int Warps, int Blocks, int Packs, int SharedPacks, int Hint, bool Fast, bool Recompute, bool Masked,
+          typename T>
 __device__ __forceinline__ void held_rows(const T* __restrict__ x, T* __restrict__ y, long long rows, int columns) {
-  static_assert(Lanes >= 1 && Lanes <= 32 && (Lanes & (Lanes - 1)) == 0, "LANES must be a power of two to 32");
-  static_assert(Warps >= 1 && Warps <= 32 && Blocks >= 1 && Blocks <= 16, "a block has 32 warps, a cluster 16 blocks");
-  static_assert(Warps == 1 || (Lanes == 32 && Rows == 1), "a row of several warps has all their lanes, and is the only one");
-  static_assert(Warps > 1 || (Blocks == 1 && SharedPacks == 0), "clusters and shared memory: rows of several warps");
+  static_assert(Warps >= 2 && Warps <= 32 && Blocks >= 1 && Blocks <= 16, "a block has 32 warps, a cluster 16 blocks");
   constexpr int N = PER_PACK<T>;
-  constexpr int Step = Lanes * Warps * Blocks;  // packs between two of a thread
-  constexpr bool Many = Warps > 1;
-  constexpr bool Powers = Form::KEEPS_POWERS && !Recompute;  // kept in place of the elements
+  constexpr int Step = WARP_SIZE * Warps * Blocks;  // packs between two of a thread
+  constexpr bool KeepsPowers = Form::KEEPS_POWERS && !Recompute;  // in place of the elements
+  constexpr bool SharedPowers = Form::KEEPS_POWERS && sizeof(T) == 4;  // halves would lose bits in their places
   const auto begin = reinterpret_cast<unsigned long long>(x), target = reinterpret_cast<unsigned long long>(y);
   if (!Masked && (begin | target) % sizeof(uint4) != 0) return rows_by_elements<Form, Fast>(x, y, rows, columns);
-  const bool packed = (begin ^ target) % sizeof(uint4) == 0;  // packs of x and y lie alike
 
   extern __shared__ uint4 slots[];  // [SharedPacks][threads]: a thread reads back only what it has written itself
   __shared__ Mailbox box;
@@ -77,130 +50,114 @@ __device__ __forceinline__ void held_rows(const T* __restrict__ x, T* __restrict
     rank = cluster_rank();
     open_mailbox(&box, Warps * Blocks * sizeof(float2));  // waited for by row_all_join
   }
-  const int groups = Many ? 1 : blockDim.x / Lanes;  // rows of a block at a time
-  const int group = Many ? 0 : threadIdx.x / Lanes;
-  const int own = Many ? rank * Warps * WARP_SIZE + threadIdx.x : threadIdx.x % Lanes;  // [0, Step)
-  const long long first_row = static_cast<long long>(blockIdx.x) / Blocks * groups * Rows + group;
+  const int own = rank * Warps * WARP_SIZE + threadIdx.x;  // [0, Step)
+  const long long row = static_cast<long long>(blockIdx.x) / Blocks;
   const Matrix<T> matrix{x, x + rows * columns};
+  const T* x_row = x + row * columns;
+  int shift = Masked ? shift_of(x_row) : 0;
+  const auto column_of = [&](int k) { return (k * Step + own) * N - shift; };  // where a thread's pack begins
+  const auto at_end = [=](int column) { return Masked && (column < 0 || column + N > columns); };
 
   // load: all packs are under way before the first is used
-  uint4 held[Rows][Packs];
-  int shift[Rows];
+  const bool inside = !Masked || (row > 0 && row < rows - 1);  // of the matrix, with all packs that it reaches into
+  uint4 held[Packs];
 #pragma unroll
-  for (int r = 0; r < Rows; ++r) {
-    const long long row = first_row + static_cast<long long>(r) * groups;
-    const int own_columns = row < rows ? columns : -N;  // every pack of a row that does not exist is beyond it
-    const T* x_row = x + row * columns;
-    shift[r] = Masked ? shift_of(x_row) : 0;
-    const bool inside = !Masked || (row > 0 && row < rows - 1);  // of the matrix, with all packs that it reaches into
+  for (int k = 0; k < SharedPacks; ++k) {
+    const int column = column_of(Packs + k);
+    uint4* slot = slots + k * blockDim.x + threadIdx.x;
+    if (column >= columns) *slot = nothing<T>();
+    else if (inside || matrix.holds(x_row + column)) copy_ahead(slot, x_row + column);
+    else *slot = load_part(x_row, column, columns);
+  }
 #pragma unroll
-    for (int k = 0; k < SharedPacks; ++k) {
-      const int column = ((Packs + k) * Step + own) * N - shift[r];
-      uint4* slot = slots + k * blockDim.x + threadIdx.x;
-      if (column >= own_columns) *slot = nothing<T>();
-      else if (inside || matrix.holds(x_row + column)) copy_ahead(slot, x_row + column);
-      else *slot = load_part(x_row, column, own_columns);
-    }
-#pragma unroll
-    for (int k = 0; k < Packs; ++k) {
-      const int column = (k * Step + own) * N - shift[r];
-      if (column >= own_columns) held[r][k] = nothing<T>();
-      else if (inside || matrix.holds(x_row + column)) held[r][k] = load_once<Hint>(x_row + column);
-      else held[r][k] = load_part(x_row, column, own_columns);
-    }
+  for (int k = 0; k < Packs; ++k) {
+    const int column = column_of(k);
+    if (column >= columns) held[k] = nothing<T>();
+    else if (inside || matrix.holds(x_row + column)) held[k] = load_once<Hint>(x_row + column);
+    else held[k] = load_part(x_row, column, columns);
   }
 
-  // reduce: the maximum of a group or warp, then powers relative to it
-  float max[Rows], sum[Rows];
+  // reduce: the maximum of a warp, then powers relative to it
+  Peak<T> peak = least<T>();
 #pragma unroll
-  for (int r = 0; r < Rows; ++r) {
-    Peak<T> peak = least<T>();
-#pragma unroll
-    for (int k = 0; k < Packs; ++k) {
-      const int column = (k * Step + own) * N - shift[r];
-      if (Masked && (column < 0 || column + N > columns)) held[r][k] = masked<T>(held[r][k], column, columns);
-      peak = larger<T>(peak, peak_of<T>(held[r][k]));
-    }
-    max[r] = largest_of<T>(peak);
+  for (int k = 0; k < Packs; ++k) {
+    if (at_end(column_of(k))) held[k] = masked<T>(held[k], column_of(k), columns);
+    peak = larger<T>(peak, peak_of<T>(held[k]));
   }
   if constexpr (SharedPacks > 0) await_copies();
-#pragma unroll 1  // a pack at a time, here and below: unrolled, they would all come to registers that there are not
+#pragma unroll 1  // a pack at a time: unrolled, they would all come to registers that there are not
   for (int k = 0; k < SharedPacks; ++k) {
     uint4* slot = slots + k * blockDim.x + threadIdx.x;
-    const int column = ((Packs + k) * Step + own) * N - shift[0];
-    if (Masked && (column < 0 || column + N > columns)) *slot = masked<T>(*slot, column, columns);
+    const int column = column_of(Packs + k);
+    if (at_end(column)) *slot = masked<T>(*slot, column, columns);
+    peak = larger<T>(peak, peak_of<T>(*slot));
+  }
+  const float max = warp_all_reduce<MaxOp>(largest_of<T>(peak)), base = base_of(max);
+  const Powers<Fast, T> powers(base);
+  float sum = 0.0f;
+  float kept[Packs][KeepsPowers ? N : 1];
+#pragma unroll
+  for (int k = 0; k < Packs; ++k) {
+    float pack_sum = 0.0f;  // first by packs: they do not wait for one another
+#pragma unroll
+    for (int i = 0; i < N; ++i) {
+      const float power = powers.of(element_of<T>(held[k], i));
+      if constexpr (KeepsPowers) kept[k][i] = power;
+      pack_sum += power;
+    }
+    sum += pack_sum;
+  }
+#pragma unroll 2
+  for (int k = 0; k < SharedPacks; ++k) {
+    uint4* slot = slots + k * blockDim.x + threadIdx.x;
     const uint4 pack = *slot;
-    max[0] = MaxOp::apply(max[0], largest_of<T>(peak_of<T>(pack)));
-  }
+    float own_powers[N], pack_sum = 0.0f;
 #pragma unroll
-  for (int r = 0; r < Rows; ++r) max[r] = warp_all_reduce<MaxOp, Lanes>(max[r]);
-
-  float kept[Rows][Packs][Powers ? N : 1];
-#pragma unroll
-  for (int r = 0; r < Rows; ++r) {
-    const float base = Many ? base_of(max[r]) : max[r];
-    sum[r] = 0.0f;
-#pragma unroll
-    for (int k = 0; k < Packs; ++k) {
-      float pack_sum = 0.0f;  // first by packs: they do not wait for one another
-#pragma unroll
-      for (int i = 0; i < N; ++i) {
-        const float power = power_of<Fast, T>(element_of<T>(held[r][k], i) - base);
-        if constexpr (Powers) kept[r][k][i] = power;
-        pack_sum += power;
-      }
-      if constexpr (!Powers && sizeof(T) < 4) stay_packed(held[r][k]);
-      sum[r] += pack_sum;
+    for (int i = 0; i < N; ++i) {
+      own_powers[i] = powers.of(element_of<T>(pack, i));
+      pack_sum += own_powers[i];
     }
-#pragma unroll 1
-    for (int k = 0; k < SharedPacks; ++k) {
-      const uint4 pack = slots[k * blockDim.x + threadIdx.x];
-#pragma unroll
-      for (int i = 0; i < N; ++i) sum[r] += power_of<Fast, T>(element_of<T>(pack, i) - base);
-    }
+    if constexpr (SharedPowers) *slot = pack_of<T>(own_powers);
+    sum += pack_sum;
   }
-#pragma unroll
-  for (int r = 0; r < Rows; ++r) sum[r] = warp_all_reduce<SumOp, Lanes>(sum[r]);
+  const Part part{max, powers.corrected(warp_all_reduce<SumOp>(sum), base)};
+  const Part all = row_all_join<Warps, Blocks>(part, rank, &box);
 
   // compute and store
+  const Powers<Fast, T> row_powers(all.max);
+  const Ends ends = ends_of<Form>(all, row_powers);
+  float factor = 1.0f;  // of powers that are relative to the warp's maximum
+  if constexpr (KeepsPowers || SharedPowers)
+    factor = powers.correction(base) * expf(max - all.max) * reciprocal_of<T>(all.sum);
+  unsigned block = blockIdx.x;
+  asm volatile("" : "+r"(block));  // where the row lies is found again: kept, it would take registers from packs
+  const long long start = static_cast<long long>(block) / Blocks * columns;
+  T* y_row = y + start;
+  shift = Masked ? shift_of(x + start) : 0;
+  const bool packed = shift_of(y_row) == shift;  // packs of x and y lie alike
 #pragma unroll
-  for (int r = 0; r < Rows; ++r) {
-    const long long row = first_row + static_cast<long long>(r) * groups;
-    float factor = 1.0f;  // of powers that are relative to the warp's maximum
-    if constexpr (Many) {
-      const Part all = row_all_join<Warps, Blocks>({max[r], sum[r]}, rank, &box);
-      if constexpr (Powers) factor = expf(max[r] - all.max);
-      max[r] = all.max;
-      sum[r] = all.sum;
+  for (int k = 0; k < Packs; ++k) {
+    const int column = column_of(k);
+    if (column >= columns) continue;
+    float results[N];
+#pragma unroll
+    for (int i = 0; i < N; ++i) {
+      if constexpr (KeepsPowers) results[i] = kept[k][i] * factor;
+      else results[i] = result_of<Form>(element_again_of<T>(held[k], i), row_powers, ends);
     }
-    const int own_columns = row < rows ? columns : -N;
-    const float scale = Form::scale_of(sum[r]);
-    T* y_row = y + row * columns;
-    const auto finish = [&](float value) {  // of an element that is still as it was read
-      const float own_value = Form::KEEPS_POWERS ? power_of<Fast, T>(value - max[r]) : value;
-      return Form::finish(own_value, max[r], scale);
-    };
+    store_pack<Hint, Masked>(y_row, column, columns, packed, results);
+  }
+#pragma unroll 2
+  for (int k = 0; k < SharedPacks; ++k) {
+    const int column = column_of(Packs + k);
+    if (column >= columns) continue;
+    const uint4 pack = slots[k * blockDim.x + threadIdx.x];
+    float results[N];
 #pragma unroll
-    for (int k = 0; k < Packs; ++k) {
-      const int column = (k * Step + own) * N - shift[r];
-      if (column >= own_columns) continue;
-      float results[N];
-#pragma unroll
-      for (int i = 0; i < N; ++i) {
-        if constexpr (Powers) results[i] = Form::finish(kept[r][k][i], max[r], Many ? factor * scale : scale);
-        else results[i] = finish(element_of<T>(held[r][k], i));
-      }
-      store_pack<Hint, Masked>(y_row, column, columns, packed, results);
+    for (int i = 0; i < N; ++i) {
+      if constexpr (SharedPowers) results[i] = element_of<T>(pack, i) * factor;
+      else results[i] = result_of<Form>(element_of<T>(pack, i), row_powers, ends);
     }
-#pragma unroll 1
-    for (int k = 0; k < SharedPacks; ++k) {
-      const int column = ((Packs + k) * Step + own) * N - shift[r];
-      if (column >= own_columns) continue;
-      const uint4 pack = slots[k * blockDim.x + threadIdx.x];
-      float results[N];
-#pragma unroll
-      for (int i = 0; i < N; ++i) results[i] = finish(element_of<T>(pack, i));
-      store_pack<Hint, Masked>(y_row, column, columns, packed, results);
-    }
+    store_pack<Hint, Masked>(y_row, column, columns, packed, results);
   }
 }

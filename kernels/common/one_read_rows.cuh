@@ -21,12 +21,11 @@ static_assert(HINT >= 0 && HINT <= 2, "HINT: 0 none, 1 evict first, 2 past the L
 #if TECHNIQUE == HELD
 #include "common/held_rows.cuh"
 
-static_assert(WARPS == 1 || BLOCK == 32 * WARPS, "a row of several warps has a block of its own");
+static_assert(BLOCK == 32 * WARPS, "a row of several warps has a block of its own");
 #define DEFINE(dtype, T)                                                                                             \
   extern "C" __global__ void CLUSTER __launch_bounds__(BLOCK, RESIDENT)                                              \
       ENTRY(dtype)(const T* x, T* y, long long rows, int columns) {                                                  \
-    held_rows<FORM, LANES, WARPS, BLOCKS, PACKS, SHARED_PACKS, ROWS, HINT, FAST, RECOMPUTE, MASKED>(x, y, rows,      \
-                                                                                                    columns);        \
+    held_rows<FORM, WARPS, BLOCKS, PACKS, SHARED_PACKS, HINT, FAST, RECOMPUTE, MASKED>(x, y, rows, columns);         \
   }
 
 #elif TECHNIQUE == IN_WARP

@@ -34,8 +34,6 @@ struct Softmax {
   static __device__ __forceinline__ float result(float kept, Ends ends) {
     return kept * ends.of_kept;
   }
-  static __device__ __forceinline__ float scale_of(float sum) { return 1.0f / sum; }
-  static __device__ __forceinline__ float finish(float power, float, float scale) { return power * scale; }
 };
 
 struct LogSoftmax {
@@ -50,22 +48,34 @@ struct LogSoftmax {
   template <bool Fast, typename T>
   static __device__ __forceinline__ Ends ends(float max, float sum, const Powers<Fast, T>& powers) {
     if constexpr (sizeof(T) == 4) return {1.0f, -logf(sum)};
-    if constexpr (KEEPS_VALUES<T>) return {max, -__logf(sum * powers.correction(max))};
-    return {0.6931471805599453f, -__logf(sum)};  // of sum and exponents the excess is the same
+    const bool one = powers.is_one(sum, max);  // whose logarithm is exact: the maximum's result is 0, as it must be
+    if constexpr (KEEPS_VALUES<T>) return {max, one ? 0.0f : -__logf(sum * powers.correction(max))};
+    constexpr float Log2 = 0.6931471805599453f;
+    return {Log2, one ? -powers.exponent(max) * Log2 : -__logf(sum)};  // of sum and exponents the excess is the same
   }
   template <typename T>
   static __device__ __forceinline__ float result(float kept, Ends ends) {
     return KEEPS_VALUES<T> ? kept - ends.of_kept + ends.term : fmaf(kept, ends.of_kept, ends.term);
   }
-  static __device__ __forceinline__ float scale_of(float sum) { return logf(sum); }
-  static __device__ __forceinline__ float finish(float value, float max, float scale) { return value - max - scale; }
 };
 
-// Maximum and sum of powers relative to it, of a part of a row or of all of it.
+// The result of an element of a row whose ends are known.
+template <typename Form, bool Fast, typename T>
+__device__ __forceinline__ float result_of(float value, const Powers<Fast, T>& powers, Ends ends) {
+  const float exponent = powers.exponent(value);
+  return Form::template result<T>(Form::template kept<T>(value, exponent, powers.of_exponent(exponent)), ends);
+}
+
+// Maximum and sum of powers relative to it, without an excess, of a part of a row or of all of it.
 struct Part {
   float max;
   float sum;
 };
+
+template <typename Form, bool Fast, typename T>
+__device__ __forceinline__ Ends ends_of(Part row, const Powers<Fast, T>& powers) {
+  return Form::ends(row.max, powers.with_excess(row.sum, row.max), powers);
+}
 
 // All parts of a row joined; every lane gets the result. All lanes of the warp must call it.
 //   parts   [count], those without an element (-inf, 0)

@@ -16,10 +16,7 @@ __device__ __noinline__ void rows_by_elements(const T* x, T* y, long long rows, 
     float own_sum = 0.0f;
     for (int column = lane; column < columns; column += WARP_SIZE) own_sum += powers.of(to_float(x_row[column]));
     const Ends ends = Form::ends(max, warp_all_reduce<SumOp>(own_sum), powers);
-    for (int column = lane; column < columns; column += WARP_SIZE) {
-      const float value = to_float(x_row[column]), exponent = powers.exponent(value);
-      const float kept = Form::template kept<T>(value, exponent, powers.of_exponent(exponent));
-      y[row * columns + column] = from_float<T>(Form::template result<T>(kept, ends));
-    }
+    for (int column = lane; column < columns; column += WARP_SIZE)
+      y[row * columns + column] = from_float<T>(result_of<Form>(to_float(x_row[column]), powers, ends));
   }
 }

@@ -42,12 +42,13 @@ __device__ __forceinline__ void split_rows_parts(const T* __restrict__ x, float2
       for (int i = 0; i < PER_PACK<T>; ++i) max = MaxOp::apply(max, element_of<T>(held[k], i));
     max = warp_all_reduce<MaxOp>(max);
     const float base = base_of(max);
+    const Powers<Fast, T> powers(base);
     float sum = 0.0f;
 #pragma unroll
     for (int k = 0; k < Packs; ++k)
 #pragma unroll
-      for (int i = 0; i < PER_PACK<T>; ++i) sum += power_of<Fast, T>(element_of<T>(held[k], i) - base);
-    sum = warp_all_reduce<SumOp>(sum);
+      for (int i = 0; i < PER_PACK<T>; ++i) sum += powers.of(element_of<T>(held[k], i));
+    sum = powers.corrected(warp_all_reduce<SumOp>(sum), base);
     if (threadIdx.x % WARP_SIZE == 0) warp_parts[threadIdx.x / WARP_SIZE] = make_float2(max, sum);
     __syncthreads();  // every warp's part is there
     if (threadIdx.x < WARP_SIZE) {
@@ -76,7 +77,8 @@ __device__ __forceinline__ void split_rows_finish(const T* __restrict__ x, T* __
     uint4 held[Packs];
     load_chunk<Block, Packs, Hint>(held, x_chunk, elements, Matrix<T>{x, x + rows * columns});
     const Part all = warp_all_join(parts + row * gridDim.x, gridDim.x);  // by every warp: no barrier
-    const float scale = Form::scale_of(all.sum);
+    const Powers<Fast, T> powers(all.max);
+    const Ends ends = ends_of<Form>(all, powers);
     const int shift = shift_of(x_chunk);
     const bool packed = shift_of(y_chunk) == shift;
 #pragma unroll
@@ -85,11 +87,7 @@ __device__ __forceinline__ void split_rows_finish(const T* __restrict__ x, T* __
       if (at >= elements) continue;
       float results[PER_PACK<T>];
 #pragma unroll
-      for (int i = 0; i < PER_PACK<T>; ++i) {
-        const float value = element_of<T>(held[k], i);
-        const float kept = Form::KEEPS_POWERS ? power_of<Fast, T>(value - all.max) : value;
-        results[i] = Form::finish(kept, all.max, scale);
-      }
+      for (int i = 0; i < PER_PACK<T>; ++i) results[i] = result_of<Form>(element_of<T>(held[k], i), powers, ends);
       store_pack<Hint, true>(y_chunk, at, elements, packed, results);
     }
   }

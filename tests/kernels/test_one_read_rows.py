@@ -136,6 +136,21 @@ def test_right_wherever_the_arrays_begin(h200, binaries, operation, shape, dtype
     run_and_check(forced(operation, choice), CATALOG.operations[operation], case, h200, binaries, shift)
 
 
+def run(binaries, device, case, choice, x):
+    """The result as float, of x as it is stored."""
+    implementation = forced(case.operation, choice)
+    plan = implementation.plan(case, device)
+    (binary,) = binaries(implementation, [plan], "sm_90")
+    arrays = {"x": x, "y": np.zeros_like(x), **{name: np.zeros(size, np.uint8) for name, size in plan.scratch}}
+    kernels = Kernels(Path(binary.ptx_path).read_text())
+    for launch in plan.launches:
+        arguments = [
+            arrays[one] if isinstance(one, str) else np.dtype(one.dtype).type(one.value) for one in launch.arguments
+        ]
+        kernels.run(launch.entry, launch.grid, launch.block, *arguments, shared=launch.shared_bytes)
+    return dtypes.widen(np, arrays["y"], case.dtype)
+
+
 def extreme_rows(columns, largest):
     """Rows of what comparisons and powers treat specially, each between rows of ordinary numbers."""
     inf, ordinary = np.inf, np.linspace(-3, 3, columns)
@@ -157,28 +172,39 @@ def extreme_rows(columns, largest):
 
 @pytest.mark.nvcc
 @pytest.mark.parametrize("operation", ["softmax", "log_softmax"])
-@pytest.mark.parametrize(("columns", "dtype"), [(33, "bfloat16"), (3, "float16"), (17, "float32"), (257, "bfloat16"),
-                                                (72, "bfloat16"), (301, "float32")])  # fmt: skip
-def test_infinite_and_huge_numbers(h200, binaries, operation, columns, dtype):
+@pytest.mark.parametrize(("columns", "dtype", "choice"), [
+    (33, "bfloat16", None), (3, "float16", None), (17, "float32", None), (257, "bfloat16", None), (72, "float16", None),
+    (301, "float32", None), (1, "bfloat16", None), (1025, "float16", row_choices.many_warps(130, 1, 4, True, False, 8)),
+    (600, "bfloat16", row_choices.many_warps(75, 1, 2, False, True)), (1025, "float32", None),
+    (300, "float16", Split()), (300, "bfloat16", Split()),
+])  # fmt: skip
+def test_infinite_and_huge_numbers(h200, binaries, operation, columns, dtype, choice):
     largest = {"float16": 65504.0, "bfloat16": 3.3e38, "float32": 3.3e38}[dtype]
     stored = dtypes.narrow(np, extreme_rows(columns, largest).astype(np.float32), dtype)
     wide = dtypes.widen(np, stored, dtype)
     case, spec = Case(operation, stored.shape, -1, dtype), CATALOG.operations[operation]
-    implementation = CATALOG.implementations[operation][NAME]
-    plan = implementation.plan(case, h200)
-    (launch,) = plan.launches
-    (binary,) = binaries(implementation, [plan], "sm_90")
-    result = np.zeros_like(stored)
-    sizes = [np.dtype(one.dtype).type(one.value) for one in launch.arguments[2:]]
-    kernels = Kernels(Path(binary.ptx_path).read_text())
-    kernels.run(launch.entry, launch.grid, launch.block, stored, result, *sizes, shared=launch.shared_bytes)
+    got = run(binaries, h200, case, choice, stored)
     with np.errstate(invalid="ignore", divide="ignore"):
         expected = spec.reference(np, case, {"x": wide.reshape(len(wide), -1)})["y"].reshape(wide.shape)
         tolerance = spec.tolerance(case)
-        got = dtypes.widen(np, result, dtype)
         near = np.abs(got - expected) <= tolerance.absolute + tolerance.relative * np.abs(expected)
+        near &= ~np.isin(expected, (0, 1))  # exact, as where one number is alone
     right = near | (got == expected) | (np.isnan(got) & np.isnan(expected))
     assert right.all(), f"row {np.argwhere(~right)[0][0]}: got {got[~right][0]}, expected {expected[~right][0]}"
+
+
+@pytest.mark.nvcc
+@pytest.mark.parametrize("columns", [1, 24, 1025])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_the_logarithm_of_a_number_that_is_alone_is_exactly_0(h200, binaries, columns, dtype):
+    numbers = np.random.default_rng(5).normal(0, 100, 40 if columns > 1000 else 300)
+    wide = np.full((len(numbers), columns), -np.inf, np.float32)
+    wide[:, columns // 3] = numbers
+    choice = row_choices.many_warps(130, 1, 4, True, False) if columns > 1000 else None
+    case = Case("log_softmax", wide.shape, -1, dtype)
+    result = run(binaries, h200, case, choice, dtypes.narrow(np, wide, dtype))
+    assert (result[:, columns // 3] == 0).all()
+    assert np.isneginf(np.delete(result, columns // 3, axis=1)).all()
 
 
 def test_a_row_that_no_cluster_is_worth_gets_two_launches(h200):
