@@ -37,6 +37,18 @@ def workspace(parent: Path) -> Iterator[Path]:
         os.close(held)
 
 
+@contextmanager
+def one_at_a_time(folder: Path) -> Iterator[None]:
+    """Whoever else asks for this folder, in this process or another, waits until this one is done."""
+    held = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # a file system without locks: then both do the work
+            fcntl.flock(held, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(held)
+
+
 def sweep(parent: Path) -> None:
     """Delete the workspaces in `parent` that are a day old and held by nobody."""
     for path in parent.glob(f"{PREFIX}*"):

@@ -24,7 +24,7 @@ import numpy as np
 
 from kernelbench import places
 from kernelbench.errors import BuildError, InputError, NoCompiler
-from kernelbench.workspaces import sweep, workspace
+from kernelbench.workspaces import one_at_a_time, sweep, workspace
 
 RUNTIME = Path(__file__).parent / "runtime"
 # Contraction into fma and loose floating-point rules would change results of the kernels. That no comparison traps
@@ -174,12 +174,16 @@ def built(sanitize: bool = False) -> Path:
     if _whole(target):
         return target
     try:
-        sweep(folder)
-        missing = [(path, made) for path, made in objects.items() if not _whole(made)]
-        missing.sort(key=lambda pair: -pair[0].stat().st_size)
-        with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-            list(pool.map(lambda pair: _make([compiler, *flags, "-c", str(pair[0])], pair[1]), missing))
-        _make([compiler, *flags, "-shared", *map(str, objects.values())], target)
+        folder.mkdir(parents=True, exist_ok=True)
+        with one_at_a_time(folder):
+            if _whole(target):  # another process made it meanwhile
+                return target
+            sweep(folder)
+            missing = [(path, made) for path, made in objects.items() if not _whole(made)]
+            missing.sort(key=lambda pair: -pair[0].stat().st_size)
+            with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+                list(pool.map(lambda pair: _make([compiler, *flags, "-c", str(pair[0])], pair[1]), missing))
+            _make([compiler, *flags, "-shared", *map(str, objects.values())], target)
     except OSError as error:
         raise InputError(
             f"{folder}: cannot keep the simulator here ({error.strerror or error}); "

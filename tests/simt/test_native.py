@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import stat
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -130,6 +131,17 @@ def test_another_compiler_builds_anew(small: Path, tmp_path: Path, monkeypatch: 
     other.chmod(other.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setenv("CXX", str(other))
     assert native.built() != target
+
+
+def test_two_at_once_build_it_once(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    other, log = tmp_path / "my-g++", tmp_path / "calls.log"
+    other.write_text(f'#!/bin/sh\n[ "$1" = --version ] || echo "$@" >> {log}\nexec g++ "$@"\n')
+    other.chmod(other.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("CXX", str(other))
+    with ThreadPoolExecutor(2) as pool:
+        first, second = pool.map(lambda _: native.built(), range(2))
+    assert first == second
+    assert len(log.read_text().splitlines()) == 3  # two objects and the library
 
 
 @pytest.mark.skipif(os.environ.get("CXX") is not None, reason="CXX is set")
