@@ -164,13 +164,13 @@ def full_tile(view: View, cut: Cut, per_pack: int, packs: int, threads: int) -> 
     return None
 
 
-def grid_of(tile: Tile, view: View, device: DeviceProperties) -> tuple[int, int, int]:
-    """As place_of reads it: strips side by side and slabs below each other, or everything along x."""
+def grid_of(tile: Tile, view: View, device: DeviceProperties, lead: int = 0) -> tuple[int, int, int]:
+    """As place_of reads it: strips side by side and slabs below each other, or everything along x. `lead`: of lead_of."""
     strips = tile.strips(view)
     if tile.exchange == "tickets":
         if (units := strips * view.outer) > UNITS:
             raise Unsupported(f"strips of slabs, by tickets, must be at most {UNITS}, got {units}")
-        grid = (2 * tile.parts * units, 1, 1)
+        grid = (tile.parts * units + lead, 1, 1)
     elif strips > 1:
         rows = min(view.outer, device.max_grid[1])
         grid = (tile.parts * strips, rows, -(-view.outer // rows))
@@ -213,9 +213,10 @@ def tile_plan(
     strips = tile.strips(view)
     extents = [tile.width, strips, tile.rows, tile.parts]
     scratch: tuple[tuple[str, int], ...] = ()
+    lead = 0
     if tile.exchange == "tickets":
         lead = lead_of(tile, view, device.l2_bytes // AHEAD_SHARE if ahead is None else ahead)
-        extents.append(lead)
+        extents += [lead, (tile.parts + lead) // 2]  # what was summed up is joined halfway to its results
         scratch = (("partials", 8 * view.outer * strips * (tile.parts + 1) * tile.width),)
         shared = (
             f"{tile.parts} blocks share dim, more than a cluster: tiles are read again from the L2, {lead} tiles"
@@ -226,7 +227,7 @@ def tile_plan(
     values = (Scalar("int64", view.outer), Scalar("int32", view.dim), Scalar("int64", view.inner))
     launch = Launch(
         entry=f"{name}_{dtypes.suffix(case.dtype)}",
-        grid=grid_of(tile, view, device),
+        grid=grid_of(tile, view, device, lead),
         block=(tile.segment, tile.at_once, tile.slabs),
         arguments=("x", "y", *(one for one, _ in scratch), *values, *(Scalar("int32", extent) for extent in extents)),
         shared_bytes=tile.shared_bytes,

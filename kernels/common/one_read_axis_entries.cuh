@@ -1,18 +1,22 @@
 // The entries of softmax's and log-softmax's one_read_axis.cu: one form of tile, or small slabs, for each type.
 //   FORM    Softmax or LogSoftmax;  ENTRY(name)  names an entry
-//   LAYOUT  of common/axis_tiles.cuh, or 3: small slabs
+//   LAYOUT  of common/axis_tiles.cuh, or 3: small slabs; 4: of SIZE elements, INNER columns, SLABS of a thread
 //   THREADS, BLOCKS  of a multiprocessor, from which the compiler takes its registers
 #pragma once
+#if LAYOUT == 4
+#include "common/staged_rows.cuh"
+#else
 #include "common/small_slabs.cuh"
 #include "common/ticketed_axis.cuh"
+#endif
 
 #define BOUNDED __launch_bounds__(THREADS, BLOCKS)
 #if TICKETS
 #define DEFINE_TILE(name, T)                                                                                         \
   extern "C" __global__ void BOUNDED                                                                                 \
       ENTRY(name)(const T* x, T* y, float2* partials, long long outer, int dim, long long inner, int width,          \
-                  int strips, int rows, int parts, int lead) {                                                       \
-    ticketed_axis<FORM, LAYOUT>(x, y, partials, {outer, dim, inner, width, strips, rows, parts}, lead);              \
+                  int strips, int rows, int parts, int lead, int join) {                                             \
+    ticketed_axis<FORM, LAYOUT>(x, y, partials, {outer, dim, inner, width, strips, rows, parts}, lead, join);        \
   }
 #else
 #define DEFINE_TILE(name, T)                                                                                         \
@@ -27,8 +31,17 @@
                                                  int pad, int lanes) {                                               \
     small_slabs<FORM>(x, y, {outer, dim, inner, slabs, pad, lanes});                                                 \
   }
+#define DEFINE_STAGED(name, T)                                                                                       \
+  extern "C" __global__ void BOUNDED ENTRY(name)(const T* x, T* y, long long slabs) {                                \
+    staged_rows<FORM, SIZE, SLABS, THREADS, STORES, false, INNER>(x, y, slabs);                                      \
+  }
 
-#if LAYOUT == 3
+#if LAYOUT == 4 && ITEM_BYTES == 2  // SLABS is right for one size
+DEFINE_STAGED(staged_f16, __half)
+DEFINE_STAGED(staged_bf16, __nv_bfloat16)
+#elif LAYOUT == 4
+DEFINE_STAGED(staged_f32, float)
+#elif LAYOUT == 3
 DEFINE_SMALL(small_f32, float)
 DEFINE_SMALL(small_f16, __half)
 DEFINE_SMALL(small_bf16, __nv_bfloat16)

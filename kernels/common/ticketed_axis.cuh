@@ -12,7 +12,7 @@ __device__ __forceinline__ TilePlace place_of_tile(const AxisView& view, unsigne
   return {unit / view.strips, static_cast<int>(unit % view.strips), static_cast<int>(tile % view.parts)};
 }
 
-template <typename Result, int Form, typename T>
+template <int Form, typename T>
 __device__ __forceinline__ void sum_up_tile(const T* __restrict__ x, float2* partials, const AxisView& view, unsigned tile) {
   const TilePlace place = place_of_tile(view, tile);
   uint4 held[PACKS];
@@ -26,10 +26,17 @@ __device__ __forceinline__ void sum_up_tile(const T* __restrict__ x, float2* par
   float2* pairs = partials + static_cast<long long>(unit) * (view.parts + 1) * view.width;
   for (int column = thread; column < view.width; column += threads)
     __stcg(pairs + place.part * view.width + column, pair_of<Form, T>(column, phase, sheets, view));
-  if (!is_last_of_unit(unit, view.parts)) return;
+  count_tile(unit);
+}
+
+template <typename Result, int Form, typename T>
+__device__ __forceinline__ void join_tiles(float2* partials, const AxisView& view, unsigned unit) {
+  float2* pairs = partials + static_cast<long long>(unit) * (view.parts + 1) * view.width;
+  await_state(unit, view.parts);
   const auto keep = [](float2 pair) { return make_float2(pair.x, Result::template end_of<T>(pair.x, pair.y)); };
-  join_unit(pairs, pairs + view.parts * view.width, view.parts, view.width, sheets.parts, keep);
-  tell_unit(unit, view.parts);
+  float2* shared = sheets_of<Form, T>(view.width).parts;
+  join_unit(pairs, pairs + view.parts * view.width, view.parts, view.width, shared, keep);
+  count_tile(unit);
 }
 
 template <typename Result, int Form, typename T>
@@ -44,7 +51,7 @@ __device__ __forceinline__ void finish_tile(const T* __restrict__ x, T* __restri
   const int thread = threadIdx.y * wide() + threadIdx.x, threads = wide() * high();
   const Sheets<T> sheets = sheets_of<Form, T>(view.width);
   const float2* joined = partials + (static_cast<long long>(unit + 1) * (view.parts + 1) - 1) * view.width;
-  if (thread < view.width) await_unit(unit, view.parts);  // while the tile is under way
+  if (thread < view.width) await_state(unit, view.parts + 1);  // while the tile is under way
   for (int column = thread; column < view.width; column += threads) {
     const float2 known = __ldcg(joined + column);
     sheets.max[column] = known.x, sheets.end[column] = known.y;
@@ -52,16 +59,22 @@ __device__ __forceinline__ void finish_tile(const T* __restrict__ x, T* __restri
   __syncthreads();  // the columns are known
   if (thread == 0) leave_unit(unit, view.parts);
   apply_columns<Result, Form, T>(held, share, sheets, view);
-  const Share<Form> own = Form == WHOLE ? share : share_of<Form>(x, view, place);
-  store_tile<Form>(y, held, own, is_full<Form, T>(view, place, phase_of(x) | phase_of(y)));
+  asm volatile("" : "+r"(tile));  // what follows is found again: kept, it would take registers that packs need
+  const TilePlace again = place_of_tile(view, tile);
+  const Share<Form> own = share_of<Form>(x, view, again);
+  store_tile<Form>(y, held, own, is_full<Form, T>(view, again, phase_of(x) | phase_of(y)));
 }
 
+// lead  tiles by which sums are ahead of results; join: by which they are ahead of the joining of a unit that begins there,
+//       at least a unit's, and at most `lead`
 template <typename Result, int Form, typename T>
 __device__ __forceinline__ void ticketed_axis(const T* __restrict__ x, T* __restrict__ y, float2* partials, const AxisView& view,
-                                              unsigned lead) {
-  const unsigned tiles = static_cast<unsigned>(view.outer) * view.strips * view.parts;
-  const Turn turn = turn_of(take_ticket(2 * tiles), tiles, lead);
-  if (turn.sums) sum_up_tile<Result, Form>(x, partials, view, turn.tile);
-  else finish_tile<Result, Form>(x, y, partials, view, turn.tile);
+                                              unsigned lead, unsigned join) {
+  const unsigned units = static_cast<unsigned>(view.outer) * view.strips, tiles = units * view.parts;
+  const unsigned ticket = take_ticket(tiles + lead);
+  if (ticket < tiles) sum_up_tile<Form>(x, partials, view, ticket);
+  const unsigned unit = (ticket - join) / view.parts;
+  if (ticket >= join && (ticket - join) % view.parts == 0 && unit < units) join_tiles<Result, Form, T>(partials, view, unit);
+  if (ticket >= lead) finish_tile<Result, Form>(x, y, partials, view, ticket - lead);
 }
 #endif

@@ -1,6 +1,6 @@
 // Two reads of an array in one launch, of which the second comes from the L2: every block takes a ticket, in the order in which
-// blocks start, and either sums up a tile or gives the results of one that was summed up a while before.
-//   unit    tiles that share columns, numbered one after another; the block that is last to sum up joins them
+// blocks start, sums up the tile of that number, and gives the results of one that was summed up a while before.
+//   unit    tiles that share columns, numbered one after another. A block in between joins them
 //   order   a block waits for tickets before its own only, whose blocks have started: it need not be resident with others
 //   states  all 0 before a launch, and again after it; one launch at a time
 //   TICKETS 1 where they are taken; 2: the numbers of blocks serve as tickets, as long as a GPU starts them in order; else 0
@@ -9,19 +9,6 @@
 #include "common/axis_join.cuh"
 
 constexpr unsigned UNITS = 1 << 18;
-
-struct Turn {
-  bool sums;      // or results
-  unsigned tile;
-};
-
-// The first `lead` tickets sum up tiles; then sums and results take turns, those `lead` tiles ahead of these.
-__device__ __forceinline__ Turn turn_of(unsigned ticket, unsigned tiles, unsigned lead) {
-  if (ticket < lead) return {true, ticket};
-  const unsigned beyond = ticket - lead, turns = tiles - lead;
-  if (beyond >= 2 * turns) return {false, beyond - turns};
-  return beyond % 2 == 0 ? Turn{true, lead + beyond / 2} : Turn{false, beyond / 2};
-}
 
 #if TICKETS
 __device__ unsigned next_ticket;
@@ -39,31 +26,18 @@ __device__ __forceinline__ unsigned take_ticket(unsigned tickets) {
   return ticket;
 }
 
-// True in all threads of the block that is last of a unit to call it. What the blocks have written before is seen.
-__device__ __forceinline__ bool is_last_of_unit(unsigned unit, int parts) {
-  __shared__ bool last;
+// Counts a tile of the unit. What the threads of the block have written is seen by those who wait for it.
+__device__ __forceinline__ void count_tile(unsigned unit) {
   __syncthreads();  // all threads have written
-  if (is_first_thread()) {
-    unsigned before;
-    asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], 1;" : "=r"(before) : "l"(states + unit) : "memory");
-    last = before == static_cast<unsigned>(parts - 1);
-  }
-  __syncthreads();
-  return last;
+  if (is_first_thread()) asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(states + unit) : "memory");
 }
 
-// What the threads of the block have written is what the others wait for.
-__device__ __forceinline__ void tell_unit(unsigned unit, int parts) {
-  __syncthreads();  // all threads have written
-  if (is_first_thread())
-    asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(states + unit), "r"(parts + 1) : "memory");
-}
-
-__device__ __forceinline__ void await_unit(unsigned unit, int parts) {
+// Until the unit's state is at least so much.
+__device__ __forceinline__ void await_state(unsigned unit, unsigned least) {
   while (true) {
     unsigned state;
     asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(state) : "l"(states + unit) : "memory");
-    if (state > static_cast<unsigned>(parts)) return;
+    if (state >= least) return;
     __nanosleep(32);
   }
 }

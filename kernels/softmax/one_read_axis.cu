@@ -5,7 +5,7 @@
 //   T         float, __half, __nv_bfloat16, kept as they are; arithmetic in float
 //   needs     inner >= 2; see common/one_read_axis.cuh
 //   launch    block (packs side by side, rows at once, slabs); grid parts * strips, slabs, or all along x, in clusters of CLUSTER
-//             along x; by tickets (TICKETS) two for each tile, see common/tickets.cuh; dynamic shared memory for the exchange
+//             along x; tiles + lead by tickets (TICKETS), see common/tickets.cuh; dynamic shared memory for the exchange
 //   moves     D in, D out; by tickets 2 D in where the L2 does not hold what is read again
 //   entries   a form of tile (LAYOUT), or small slabs: many slabs a block, in shared memory, block (threads), grid
 //             ceil(outer / slabs)

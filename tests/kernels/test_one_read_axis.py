@@ -94,7 +94,7 @@ def test_gpus_without_clusters_take_tickets(h200):
     plan = planned(shape, KNOWN["a100"])
     (launch,) = plan.launches
     assert (dict(plan.defines)["CLUSTER"], dict(plan.defines)["TICKETS"]) == (1, 1)
-    assert launch.grid == (2 * 2 * 12, 1, 1), "two tickets for each of 12 parts of two slabs"
+    assert launch.grid == (2 * 2 * 12, 1, 1), "12 parts of two slabs, summed up before there are results"
 
 
 def test_strips_are_narrowed_to_what_the_l2_holds(h200):
