@@ -28,6 +28,18 @@ __device__ __forceinline__ float2 join_pairs(Get get, int count) {
   return {max, sum};
 }
 
+// The same of as many as the compiler knows, each read once.
+template <int Count>
+__device__ __forceinline__ float2 join_pairs(const float2 (&pairs)[Count]) {
+  float max = pairs[0].x, sum = 0.0f;
+#pragma unroll
+  for (int i = 1; i < Count; ++i) max = fmaxf(max, pairs[i].x);
+  const float base = base_of(max);
+#pragma unroll
+  for (int i = 0; i < Count; ++i) sum += pairs[i].y * hardware_exp(base_of(pairs[i].x) - base);
+  return {max, sum};
+}
+
 // A sum of powers, rid of their excess.
 template <typename T>
 __device__ __forceinline__ float2 corrected(float2 pair) {
@@ -238,6 +250,9 @@ __device__ __forceinline__ float2 pair_of(int column, int phase, const Sheets<T>
       const int label = column + (phase + i * rest) % V;
       return corrected<T>({sheets.maxima[i * sheets.labels + label], sum_of(label, i, V)});
     };
-    return join_pairs(row_class, V);
+    float2 pairs[V];
+#pragma unroll
+    for (int i = 0; i < V; ++i) pairs[i] = row_class(i);
+    return join_pairs(pairs);
   }
 }

@@ -48,6 +48,7 @@ struct Share {
   int at, step, limit;      // row of pack 0, or its first element in a contiguous tile; to the next pack; of the tile
   int begin, end;           // where packs are below each other
   int label;                // column of the tile that a pack begins with
+  long long size;           // of the array: packs beyond it are not read whole
 
   __device__ __forceinline__ int begin_of(int k) const { return Form == RAGGED ? -(at + k * step) : begin; }
   __device__ __forceinline__ int end_of(int k) const {
@@ -83,6 +84,7 @@ __device__ __forceinline__ Share<Form> share_of(const T* x, const AxisView& view
   const int rows = static_cast<int>(max(0ll, min(left, static_cast<long long>(view.rows))));
   const long long start = start_of(view, place);
   Share<Form> share;
+  share.size = view.outer * view.dim * view.inner;
   if constexpr (Form == RAGGED) {
     const int slot = (y_thread * segment + x_thread) * V, phase = phase_of_tile<Form>(x, view, place);
     share.at = slot - phase, share.step = segment * rows_at_once * V, share.limit = rows * view.width;
@@ -114,22 +116,49 @@ __device__ __forceinline__ bool is_full(const AxisView& view, TilePlace place, i
   return Form != SHIFTED && slabs && rows && columns && filled && phase == 0;
 }
 
+// All bits of a pack's elements [begin, end).
+template <typename T>
+__device__ __forceinline__ uint4 bits_of(int begin, int end) {
+  constexpr int Bits = 8 * sizeof(T);
+  const auto word = [=](int at) {
+    return __funnelshift_lc(0u, ~0u, max(begin * Bits - 32 * at, 0)) & __funnelshift_rc(~0u, 0u, max(32 * (at + 1) - end * Bits, 0));
+  };
+  return make_uint4(word(0), word(1), word(2), word(3));
+}
+
+template <typename T>
+__device__ __forceinline__ uint4 only(const uint4& pack, const uint4& bits) {
+  const unsigned fill = nothing<T>().x;
+  const auto word = [=](unsigned own, unsigned keep) { return (own & keep) | (fill & ~keep); };
+  return make_uint4(word(pack.x, bits.x), word(pack.y, bits.y), word(pack.z, bits.z), word(pack.w, bits.w));
+}
+
 template <int Form, typename T>
 __device__ __forceinline__ void load_tile(uint4 (&held)[PACKS], const T* __restrict__ x, const Share<Form>& share, bool full) {
   constexpr int V = PER_PACK<T>;
-  const T* from = x + share.first;
   if (full) {
+    const T* from = x + share.first;
 #pragma unroll
     for (int k = 0; k < PACKS; ++k) held[k] = load_once<LOADS>(from + k * share.stride);
     return;
   }
-  const bool packed = phase_of(from) == 0;  // of all packs, as their distances are whole packs
+  const bool packed = phase_of(x + share.first) == 0;  // of all packs, as their distances are whole packs
+  long long first = share.first;
 #pragma unroll
-  for (int k = 0; k < PACKS; ++k, from += share.stride) {
+  for (int k = 0; k < PACKS; ++k, first += share.stride) {
     const int begin = share.begin_of(k), end = share.end_of(k);
+    const bool inside = Form == WHOLE || (first >= 0 && first + V <= share.size);
     if (end <= 0 || begin >= V) held[k] = nothing<T>();
-    else if (packed && begin <= 0 && end >= V) held[k] = load_once<LOADS>(from);
-    else held[k] = load_part(from + begin, -begin, end - begin);
+    else if (packed && inside && (Form != WHOLE || (begin <= 0 && end >= V))) held[k] = load_once<LOADS>(x + first);
+    else held[k] = load_part(x + first + begin, -begin, end - begin);
+  }
+  // Of packs that were read beyond the tile; not before all of them are under way.
+  const uint4 bits = bits_of<T>(share.begin, share.end);
+#pragma unroll
+  for (int k = 0; k < PACKS; ++k) {
+    const int begin = share.begin_of(k), end = share.end_of(k);
+    if (Form == SHIFTED) held[k] = only<T>(held[k], bits);
+    else if (Form == RAGGED && (begin > 0 || end < V)) held[k] = only<T>(held[k], bits_of<T>(begin, end));
   }
 }
 
@@ -161,7 +190,13 @@ __device__ __forceinline__ void store_tile(T* __restrict__ y, const uint4 (&held
     const int begin = share.begin_of(k), end = share.end_of(k);
     if (packed && begin <= 0 && end >= V) {
       store_once<STORES>(to, held[k]);
-    } else if (end > 0 && begin < V) {
+    } else if (end <= 0 || begin >= V) {
+      continue;
+    } else if (packed && end >= V) {
+      store_last(to, held[k], V - begin);
+    } else if (packed && begin <= 0) {
+      store_first(to, held[k], end);
+    } else {
 #pragma unroll
       for (int i = 0; i < V; ++i)
         if (i >= begin && i < end) store_element(to + i, held[k], i);

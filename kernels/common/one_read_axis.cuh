@@ -179,7 +179,10 @@ __device__ __forceinline__ void one_read_axis(const T* __restrict__ x, T* __rest
     join_block<Result, Form, T>(x, held, view, place, sheets);
     apply_columns<Result, Form, T>(held, share, sheets, view);
   }
-  // Where it takes more registers than packs leave, it is found again.
-  const Share<Form> own = Form == WHOLE ? share : share_of<Form>(x, view, place);
-  store_tile<Form>(y, held, own, is_full<Form, T>(view, place, phase_of(x) | phase_of(y)));
+  if (full) {
+    store_full(y + share.first, held, share.stride);
+    return;
+  }
+  // Kept, all of it takes more registers than packs leave: it is found again.
+  store_tile<Form>(y, held, share_of<Form>(x, view, place), false);
 }
