@@ -22,6 +22,7 @@ CLUSTER_BYTES = 48 * 1024  # of a block of the largest cluster, beyond which nar
 # Packs and threads of a block that takes tickets, of which a multiprocessor holds several.
 TICKET_PACKS, TICKET_THREADS = 8, 256
 UNITS = 1 << 18  # as tickets.cuh has them
+LONG_STRIP_BYTES = (512, 256)  # of a row segment, where what is read at once is of few strips: more of memory's pages
 UNIT_SHARES = (4, 2)  # of the L2: a strip of dim, at most, as long as strips are left to be narrowed
 AHEAD_SHARE = 5  # of the L2: what is summed up while the columns of a strip are joined, before it is read again
 STRIP_BYTES = (128, 64)  # of a row segment: a line of the caches; less only where no cluster could hold dim
@@ -133,9 +134,16 @@ def ticket_tile(view: View, itemsize: int, device: DeviceProperties) -> Tile:
 
 
 def long_cuts(view: View, per_pack: int) -> Iterator[Cut]:
-    """As cuts; then strips of rows that are no whole packs, where a slab is more than the L2 is to hold."""
+    """As cuts, and wider strips before; after, strips of rows that are no whole packs, where a slab is too much."""
+    itemsize = 16 // per_pack
+    row = view.inner * itemsize
+    if row % 16 == 0 and row >= CONTIGUOUS_BYTES:
+        lines = 128 if row % 128 == 0 else 16
+        for strip in LONG_STRIP_BYTES:
+            nbytes = evenly(row // lines, strip // lines) * lines
+            yield Cut("whole", nbytes // 16, nbytes // itemsize)
     yield from cuts(view, per_pack)
-    if view.inner % per_pack and view.inner * 16 // per_pack > SHIFTED_BYTES:
+    if row % 16 and row > SHIFTED_BYTES:
         yield shifted_cut(view, per_pack)
 
 
@@ -165,7 +173,7 @@ def full_tile(view: View, cut: Cut, per_pack: int, packs: int, threads: int) -> 
 
 
 def grid_of(tile: Tile, view: View, device: DeviceProperties, lead: int = 0) -> tuple[int, int, int]:
-    """As place_of reads it: strips side by side and slabs below each other, or everything along x. `lead`: of lead_of."""
+    """As place_of reads it: strips side by side and slabs below each other, or all along x. `lead`: of lead_of."""
     strips = tile.strips(view)
     if tile.exchange == "tickets":
         if (units := strips * view.outer) > UNITS:
@@ -219,8 +227,8 @@ def tile_plan(
         extents += [lead, (tile.parts + lead) // 2]  # what was summed up is joined halfway to its results
         scratch = (("partials", 8 * view.outer * strips * (tile.parts + 1) * tile.width),)
         shared = (
-            f"{tile.parts} blocks share dim, more than a cluster: tiles are read again from the L2, {lead} tiles"
-            f" ({lead * tile.held_bytes / 1e6:.1f} MB) after they were summed up"
+            f"{tile.parts} blocks share dim, more than a cluster: by tickets tiles are read again from the L2,"
+            f" {lead} tiles ({lead * tile.held_bytes / 1e6:.1f} MB) after they were summed up"
         )
     else:
         shared = f"{tile.parts} blocks share dim" if tile.parts > 1 else f"{tile.slabs} slabs a block"

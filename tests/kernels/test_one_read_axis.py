@@ -43,9 +43,9 @@ def checked(operation, this, device, binaries, shift=0):
         ((1, 128, 32768), "float32", "whole", 32, 128, 1, "block"),  # a line of each row
         ((1, 128, 32768), "bfloat16", "whole", 64, 128, 1, "block"),
         ((512, 896, 48), "float32", "whole", 48, 112, 8, "cluster"),  # whole slabs, shared
-        ((4, 10000, 1024), "float32", "whole", 32, 256, 40, "tickets"),  # more than 32 KB of a cluster's blocks
+        ((4, 10000, 1024), "float32", "whole", 128, 64, 157, "tickets"),  # more than 32 KB of a cluster's blocks
         ((8, 50000, 48), "float32", "whole", 48, 168, 298, "tickets"),  # longer than a cluster
-        ((1, 1000000, 1024), "float32", "whole", 32, 256, 3907, "tickets"),  # more than the L2
+        ((1, 1000000, 1024), "float32", "whole", 128, 64, 15625, "tickets"),  # more than the L2
         ((64, 101, 31), "float32", "ragged", 31, 101, 1, "block"),
         ((64, 256, 1025), "float32", "shifted", 61, 128, 2, "cluster"),
     ],
@@ -110,9 +110,12 @@ def test_a_launch_has_so_many_units_at_most(h200):
         grid_of(tile, view_of(case((262145, 50000, 48))), h200)
 
 
-@pytest.mark.parametrize(("shape", "small"), [((1000, 3, 5), True), ((100, 4, 64), False), ((1000, 64, 4), False)])
-def test_small_slabs_are_loaded_as_one_stretch(h200, shape, small):
-    assert ("_small_" in planned(shape, h200).launches[0].entry) == small
+@pytest.mark.parametrize(
+    ("shape", "entry"),
+    [((1000, 3, 5), "staged_f32"), ((1000, 3, 30), "small_f32"), ((100, 4, 64), "f32"), ((1000, 64, 4), "f32")],
+)
+def test_small_slabs_are_loaded_as_one_stretch(h200, shape, entry):
+    assert planned(shape, h200).launches[0].entry == f"log_softmax_one_read_axis_{entry}"
 
 
 def test_refusals(h200):
@@ -136,7 +139,9 @@ SHAPES = {
     "ragged": ((2, 101, 31), {"y": 1}),
     "even slabs of ragged rows": ((5, 64, 31), 0),
     "shifted": ((1, 30, 1025), {"y": 1}),
-    "small": ((65, 3, 5), {"x": 1}),
+    "small": ((65, 3, 30), {"x": 1}),
+    "whole slabs in threads": ((300, 3, 5), 0),
+    "whole slabs in threads, off a pack": ((65, 3, 7), {"y": 1}),
     "groups": ((33, 16, 4), 1),
     "own columns": ((16, 2, 48), 0),
 }
