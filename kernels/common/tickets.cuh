@@ -15,21 +15,21 @@ __device__ unsigned next_ticket;
 // Of a unit: tiles that were summed up; one more once they are joined; one more for each tile that has read what was joined.
 __device__ unsigned states[UNITS];
 
-__device__ __forceinline__ bool is_first_thread() { return (threadIdx.x | threadIdx.y | threadIdx.z) == 0; }
-
 // ranges [0, tickets); 0 comes next once all are taken.
 __device__ __forceinline__ unsigned take_ticket(unsigned tickets) {
   if (TICKETS == 2) return blockIdx.x;
   __shared__ unsigned ticket;
-  if (is_first_thread()) ticket = atomicInc(&next_ticket, tickets - 1);
+  if ((threadIdx.x | threadIdx.y) == 0) ticket = atomicInc(&next_ticket, tickets - 1);
   __syncthreads();
   return ticket;
 }
 
-// Counts a tile of the unit. What the threads of the block have written is seen by those who wait for it.
+// Counts a tile of the unit. What the threads of the block have written is seen by those who wait for it. The last thread
+// counts, and waits for what was written, while the first ones already wait for another unit.
 __device__ __forceinline__ void count_tile(unsigned unit) {
   __syncthreads();  // all threads have written
-  if (is_first_thread()) asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(states + unit) : "memory");
+  if (threadIdx.x == blockDim.x - 1 && threadIdx.y == blockDim.y - 1)
+    asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(states + unit) : "memory");
 }
 
 // Until the unit's state is at least so much.
@@ -42,10 +42,8 @@ __device__ __forceinline__ void await_state(unsigned unit, unsigned least) {
   }
 }
 
-// Called by one thread once all threads of the block have read what was joined; who is last leaves all as it was.
-__device__ __forceinline__ void leave_unit(unsigned unit, int parts) {
-  if (atomicAdd(states + unit, 1) == 2 * static_cast<unsigned>(parts)) atomicExch(states + unit, 0);
-}
+// Called by one thread once all threads of the block have read what was joined; the last of `parts` leaves 0.
+__device__ __forceinline__ void leave_unit(unsigned unit, int parts) { atomicInc(states + unit, 2 * parts); }
 
 // Pairs from[first], from[first + stride], .. [count), each `width` pairs beyond the one before, joined.
 __device__ __forceinline__ float2 join_strided(const float2* from, int first, int count, int stride, int width) {
