@@ -10,10 +10,11 @@ from dataclasses import dataclass, replace
 from math import gcd
 
 from kernelbench import dtypes
-from kernelbench.axis_tiles import BOUND, CUT_BOUND, Tile, View, pack_columns, tile_of, view_of
+from kernelbench.axis_tiles import BOUND, CUT_BOUND, Tile, View, tile_of, view_of
 from kernelbench.axis_tuning import TileStep
 from kernelbench.errors import Unsupported
 from kernelbench.records import Case, DeviceProperties, Launch, LaunchPlan, Scalar
+from kernelbench.slab_plans import is_small, slab_plan
 
 # Of a block, at most, as long as clusters are left to halve it. Of a copy on an H200, 512 slabs of 896 by 48 floats
 # reach 0.88 by blocks of 21 KB and 0.82 by 43, bfloat16 0.86 and 0.77; 2000 by 8192 floats 0.82 by 32 KB, 0.80 by 16.
@@ -34,10 +35,6 @@ WIDEST, WIDEST_SHIFTED = 256, 64  # packs of a strip's row, at most
 # Threads of a block that covers several slabs; fewer where rows are no whole packs: one slab of 48 threads reaches 0.88
 # of a copy, five together 0.85.
 SMALL_BLOCK, SMALL_CUT_BLOCK = 256, 64
-SMALL_BYTES = 1024  # of a slab, below which a block takes many, if their lanes do not find their columns by themselves
-SMALL_TILE_BYTES = 16 * 1024
-SMALL_HELD = 16  # elements of a column that a thread holds, at most
-SMALL = 3  # the layout of small slabs
 
 
 @dataclass(frozen=True)
@@ -114,6 +111,9 @@ def several(tile: Tile, view: View) -> Tile:
     """Several slabs a block, where one alone would be few threads."""
     if tile.parts > 1 or view.inner != tile.width:
         return tile
+    if tile.group:  # few packs leave room for more blocks; halves whose columns are several of a pack need registers
+        blocks = 5 if tile.packs <= 2 else 3 if tile.packs > 4 and tile.fold and tile.per_pack == 8 else 4
+        tile = replace(tile, bound=(SMALL_BLOCK, blocks))
     block = SMALL_BLOCK if tile.layout == "whole" else SMALL_CUT_BLOCK
     return replace(tile, slabs=max(1, min(64, block // tile.threads)))
 
@@ -244,35 +244,6 @@ def tile_plan(
     return LaunchPlan((launch,), defines_of(tile, options), scratch, (reason, shared))
 
 
-def small_plan(name: str, case: Case, device: DeviceProperties, tile_bytes: int = SMALL_TILE_BYTES) -> LaunchPlan:
-    """The launch for slabs of which a block takes many, as one stretch of memory."""
-    outer, dim, inner = case.outer_dim_inner
-    itemsize = dtypes.itemsize(case.dtype)
-    per_pack = pack_columns(case.dtype)
-    size = dim * inner
-    slabs = max(1, min(outer, tile_bytes // (size * itemsize)))
-    # Slabs of an odd number of packs put neighbours' columns into different banks by themselves.
-    pad = 1 if size % per_pack == 0 and size // per_pack % 2 == 0 else 0
-    lanes = 1
-    while lanes < 32 and (SMALL_HELD * lanes < dim or (lanes < dim and 2 * lanes * slabs * inner <= SMALL_BLOCK)):
-        lanes *= 2
-    blocks = -(-outer // slabs)
-    if blocks > device.max_grid[0]:
-        raise Unsupported(f"blocks must be at most {device.max_grid[0]}, got {blocks}")
-    extents = (dim, inner, slabs, pad, lanes)
-    launch = Launch(
-        entry=f"{name}_small_{dtypes.suffix(case.dtype)}",
-        grid=(blocks, 1, 1),
-        block=(SMALL_BLOCK, 1, 1),
-        arguments=("x", "y", Scalar("int64", outer), *(Scalar("int32", extent) for extent in extents)),
-        shared_bytes=(slabs * (size + pad * per_pack) + 2 * per_pack) * itemsize,
-    )
-    unused = {"PACKS": 1, "SEGMENT": 0, "GROUP": 0, "FOLD": 0, "CLUSTER": 1, "TICKETS": 0}
-    defines = {"LAYOUT": SMALL, **unused, "THREADS": SMALL_BLOCK, "BLOCKS": 3, "LOADS": 1, "STORES": 1}
-    reasons = (f"{slabs} slabs a block as one stretch, {lanes} threads a column",)
-    return LaunchPlan((launch,), tuple(defines.items()), reasons=reasons)
-
-
 def axis_plan(name: str, case: Case, device: DeviceProperties, step: TileStep | None = None) -> LaunchPlan:
     """The launches of an operation whose entries' names begin with `name`, as `softmax_one_read_axis`.
 
@@ -285,7 +256,7 @@ def axis_plan(name: str, case: Case, device: DeviceProperties, step: TileStep | 
         assert changed is not None
         tile = several(changed, view_of(case))
     if tile is None:
-        return small_plan(name, case, device)
+        return slab_plan(name, case, device)
     return tile_plan(name, case, device, tile, **(step.options if step else {}))
 
 
@@ -298,9 +269,3 @@ def tile_for(case: Case, device: DeviceProperties) -> Tile | None:
     if tile is None or (tile.parts == clusters(device)[-1] > 1 and tile.held_bytes > TILE_BYTES):
         return ticket_tile(view, itemsize, device)
     return tile
-
-
-def is_small(case: Case) -> bool:
-    """Whether slabs are so short that a block takes many of them."""
-    _, dim, inner = case.outer_dim_inner
-    return dim * inner * dtypes.itemsize(case.dtype) < SMALL_BYTES

@@ -3,6 +3,7 @@
 // once. No element is masked, for where a row begins in its thread's words is known to the compiler.
 //   x, y       T [rows, Columns], row-major, beginning anywhere (by packs where at multiples of 16 bytes, else by elements);
 //              must not overlap
+//   Inner      columns of a row that is a slab [Columns / Inner, Inner]: softmax goes along its first axis. 1: along the row
 //   Group      rows of a thread: as many as are an odd number of packs, or of 8 or 4 bytes, so that 32 threads' words lie in
 //              32 banks
 //   launch     block Block, any number of whole warps; grid ceil(rows / (Block * Group))
@@ -65,7 +66,48 @@ __device__ __forceinline__ void rows_in_words(unsigned* words) {
   }
 }
 
-template <typename Form, int Columns, int Group, int Block, int Hint, bool Fast, typename T>
+// And of Group slabs, whose columns are Inner elements apart.
+template <typename Form, int Size, int Inner, int Group, bool Fast, typename T>
+__device__ __forceinline__ void slabs_in_words(unsigned* words) {
+  float lower = 0.0f;  // as above
+#pragma unroll
+  for (int slab = 0; slab < Group; ++slab) {
+    const int first = slab * Size;
+    float kept[Size];
+    Ends ends[Inner];
+#pragma unroll
+    for (int column = 0; column < Inner; ++column) {
+      float max = element_at<T>(words, first + column), sum = 0.0f;
+#pragma unroll
+      for (int i = column + Inner; i < Size; i += Inner) max = fmaxf(max, element_at<T>(words, first + i));
+      const Powers<Fast, T> powers(max);
+#pragma unroll
+      for (int i = column; i < Size; i += Inner) {
+        const float value = element_at<T>(words, first + i), exponent = powers.exponent(value);
+        const float power = powers.of_exponent(exponent);
+        kept[i] = Form::template kept<T>(value, exponent, power);
+        sum = i == column ? power : sum + power;
+      }
+      ends[column] = Form::ends(max, sum, powers);
+    }
+#pragma unroll
+    for (int i = 0; i < Size; ++i) {
+      const int at = first + i;
+      const float result = Form::template result<T>(kept[i], ends[i % Inner]);
+      if constexpr (sizeof(T) == 4) words[at] = __float_as_uint(result);
+      else if (at % 2 == 0) lower = result;
+      else words[at / 2] = word_of<T>(lower, result);
+    }
+  }
+}
+
+template <typename Form, int Columns, int Group, bool Fast, int Inner, typename T>
+__device__ __forceinline__ void work_in_words(unsigned* words) {
+  if constexpr (Inner == 1) rows_in_words<Form, Columns, Group, Fast, T>(words);
+  else slabs_in_words<Form, Columns, Inner, Group, Fast, T>(words);
+}
+
+template <typename Form, int Columns, int Group, int Block, int Hint, bool Fast, int Inner = 1, typename T>
 __device__ __forceinline__ void staged_rows(const T* __restrict__ x, T* __restrict__ y, long long rows) {
   constexpr int Bytes = Columns * Group * static_cast<int>(sizeof(T));  // of a thread
   constexpr int WarpRows = WARP_SIZE * Group, Elements = WarpRows * Columns;
@@ -84,7 +126,7 @@ __device__ __forceinline__ void staged_rows(const T* __restrict__ x, T* __restri
   if (Packs == WARP_SIZE && x_packed && y_packed) {  // a pack of each thread needs no other order
     const uint4 pack = load_once<Hint>(x_rows + lane * PER_PACK<T>);
     words[0] = pack.x, words[1] = pack.y, words[2] = pack.z, words[3] = pack.w;
-    rows_in_words<Form, Columns, Group, Fast, T>(words);
+    work_in_words<Form, Columns, Group, Fast, Inner, T>(words);
     store_once<Hint>(y_rows + lane * PER_PACK<T>, make_uint4(words[0], words[1], words[2], words[3]));
     return;
   }
@@ -102,7 +144,7 @@ __device__ __forceinline__ void staged_rows(const T* __restrict__ x, T* __restri
   __syncwarp();  // every lane's packs are there
   char* own = reinterpret_cast<char*>(tile) + lane * Bytes;
   copy_units<Bytes>(words, own);
-  rows_in_words<Form, Columns, Group, Fast, T>(words);
+  work_in_words<Form, Columns, Group, Fast, Inner, T>(words);
   copy_units<Bytes>(own, words);
   __syncwarp();  // every row is done
   if (y_packed) {

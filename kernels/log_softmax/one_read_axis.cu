@@ -8,7 +8,7 @@
 //             along x; tiles + lead by tickets (TICKETS), see common/tickets.cuh; dynamic shared memory for the exchange
 //   moves     D in, D out; by tickets 2 D in where the L2 does not hold what is read again
 //   entries   a form of tile (LAYOUT), or small slabs: many slabs a block, in shared memory, block (threads), grid
-//             ceil(outer / slabs)
+//             ceil(outer / slabs); smaller ones whole in a thread (staged), as common/staged_rows.cuh has rows
 //   A column of -inf gives NaN.   Origin: written here.
 #define FORM LogSoftmax
 #define ENTRY(name) log_softmax_one_read_axis_##name

@@ -1,0 +1,80 @@
+"""Launches for softmax and log-softmax along an axis of slabs [dim, inner] so small that a block takes many of them."""
+
+from __future__ import annotations
+
+from kernelbench import dtypes
+from kernelbench.axis_tiles import pack_columns
+from kernelbench.errors import Unsupported
+from kernelbench.records import Case, DeviceProperties, Launch, LaunchPlan, Scalar
+from kernelbench.row_choices import resident_blocks, staged
+
+SMALL_BYTES = 1024  # of a slab, below which a block takes many, if their lanes do not find their columns by themselves
+SMALL_TILE_BYTES = 16 * 1024
+SMALL_HELD = 16  # elements of a column that a thread holds, at most
+SMALL, STAGED = 3, 4  # layouts, as one_read_axis_entries.cuh numbers them
+STAGED_SIZE = 64  # elements of a slab that a thread's registers hold
+SMALL_BLOCK = 256
+
+
+def is_small(case: Case) -> bool:
+    """Whether slabs are so short that a block takes many of them."""
+    _, dim, inner = case.outer_dim_inner
+    return dim * inner * dtypes.itemsize(case.dtype) < SMALL_BYTES
+
+
+def slab_plan(name: str, case: Case, device: DeviceProperties) -> LaunchPlan:
+    """The launch for small slabs: whole ones in a thread as long as its registers hold them."""
+    _, dim, inner = case.outer_dim_inner
+    return (staged_plan if dim * inner <= STAGED_SIZE else small_plan)(name, case, device)
+
+
+def staged_plan(name: str, case: Case, device: DeviceProperties) -> LaunchPlan:
+    """The launch for slabs of which a thread holds several in registers, through shared memory."""
+    outer, dim, inner = case.outer_dim_inner
+    itemsize, size = dtypes.itemsize(case.dtype), dim * inner
+    rows = staged(size, itemsize)
+    # A thread keeps its words, and a slab's elements as floats.
+    blocks = resident_blocks(32 + rows.group * size * itemsize // 4 + size, rows.block)
+    launch = Launch(
+        entry=f"{name}_staged_{dtypes.suffix(case.dtype)}",
+        grid=(grid_within(-(-outer // (rows.block * rows.group)), device), 1, 1),
+        block=(rows.block, 1, 1),
+        arguments=("x", "y", Scalar("int64", outer)),
+    )
+    constants = {"SIZE": size, "INNER": inner, "SLABS": rows.group, "ITEM_BYTES": itemsize}
+    defines = {"LAYOUT": STAGED, **constants, "THREADS": rows.block, "BLOCKS": blocks, "STORES": 1}
+    reasons = (f"{rows.group} whole slabs of {size} elements a thread, through shared memory",)
+    return LaunchPlan((launch,), tuple(defines.items()), reasons=reasons)
+
+
+def small_plan(name: str, case: Case, device: DeviceProperties, tile_bytes: int = SMALL_TILE_BYTES) -> LaunchPlan:
+    """The launch for slabs of which a block takes many, as one stretch of memory."""
+    outer, dim, inner = case.outer_dim_inner
+    itemsize = dtypes.itemsize(case.dtype)
+    per_pack = pack_columns(case.dtype)
+    size = dim * inner
+    slabs = max(1, min(outer, tile_bytes // (size * itemsize)))
+    # Slabs of an odd number of packs put neighbours' columns into different banks by themselves.
+    pad = 1 if size % per_pack == 0 and size // per_pack % 2 == 0 else 0
+    lanes = 1
+    while lanes < 32 and (SMALL_HELD * lanes < dim or (lanes < dim and 2 * lanes * slabs * inner <= SMALL_BLOCK)):
+        lanes *= 2
+    extents = (dim, inner, slabs, pad, lanes)
+    launch = Launch(
+        entry=f"{name}_small_{dtypes.suffix(case.dtype)}",
+        grid=(grid_within(-(-outer // slabs), device), 1, 1),
+        block=(SMALL_BLOCK, 1, 1),
+        arguments=("x", "y", Scalar("int64", outer), *(Scalar("int32", extent) for extent in extents)),
+        shared_bytes=(slabs * (size + pad * per_pack) + 2 * per_pack) * itemsize,
+    )
+    unused = {"PACKS": 1, "SEGMENT": 0, "GROUP": 0, "FOLD": 0, "CLUSTER": 1, "TICKETS": 0}
+    defines = {"LAYOUT": SMALL, **unused, "THREADS": SMALL_BLOCK, "BLOCKS": 3, "LOADS": 1, "STORES": 1}
+    reasons = (f"{slabs} slabs a block as one stretch, {lanes} threads a column",)
+    return LaunchPlan((launch,), tuple(defines.items()), reasons=reasons)
+
+
+def grid_within(blocks: int, device: DeviceProperties) -> int:
+    """So many blocks, where a launch may have them."""
+    if blocks > device.max_grid[0]:
+        raise Unsupported(f"blocks must be at most {device.max_grid[0]}, got {blocks}")
+    return blocks
