@@ -206,6 +206,8 @@ def defines_of(tile: Tile, options: dict[str, int]) -> tuple[tuple[str, str | in
         "LOADS": 0 if tile.exchange == "tickets" else 1,  # what is read again is to stay in the L2
         "STORES": 1,
     }
+    if tile.exchange == "tickets":
+        defines["AGAIN"] = 1
     return tuple((defines | options).items())
 
 

@@ -133,13 +133,13 @@ __device__ __forceinline__ uint4 only(const uint4& pack, const uint4& bits) {
   return make_uint4(word(pack.x, bits.x), word(pack.y, bits.y), word(pack.z, bits.z), word(pack.w, bits.w));
 }
 
-template <int Form, typename T>
+template <int Form, int Hint = LOADS, typename T>
 __device__ __forceinline__ void load_tile(uint4 (&held)[PACKS], const T* __restrict__ x, const Share<Form>& share, bool full) {
   constexpr int V = PER_PACK<T>;
   if (full) {
     const T* from = x + share.first;
 #pragma unroll
-    for (int k = 0; k < PACKS; ++k) held[k] = load_once<LOADS>(from + k * share.stride);
+    for (int k = 0; k < PACKS; ++k) held[k] = load_once<Hint>(from + k * share.stride);
     return;
   }
   const bool packed = phase_of(x + share.first) == 0;  // of all packs, as their distances are whole packs
@@ -149,7 +149,7 @@ __device__ __forceinline__ void load_tile(uint4 (&held)[PACKS], const T* __restr
     const int begin = share.begin_of(k), end = share.end_of(k);
     const bool inside = Form == WHOLE || (first >= 0 && first + V <= share.size);
     if (end <= 0 || begin >= V) held[k] = nothing<T>();
-    else if (packed && inside && (Form != WHOLE || (begin <= 0 && end >= V))) held[k] = load_once<LOADS>(x + first);
+    else if (packed && inside && (Form != WHOLE || (begin <= 0 && end >= V))) held[k] = load_once<Hint>(x + first);
     else held[k] = load_part(x + first + begin, -begin, end - begin);
   }
   // Of packs that were read beyond the tile; not before all of them are under way.

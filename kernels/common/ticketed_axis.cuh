@@ -1,6 +1,7 @@
 // Softmax and log-softmax along any axis where dim is more than a cluster holds: tiles are summed up, and read once more, from
 // the L2, when their columns are known. See common/tickets.cuh.
 //   tile      as one_read_axis.cuh has it; a unit is all tiles of a strip of a slab
+//   AGAIN     hint of what is read for the second time, and the last
 //   partials  [units, parts + 1, width]: (maximum, sum) of a tile's columns; at last (maximum, log or reciprocal of the sum)
 #pragma once
 #include "common/one_read_axis.cuh"
@@ -45,7 +46,7 @@ __device__ __forceinline__ void finish_tile(const T* __restrict__ x, T* __restri
   const TilePlace place = place_of_tile(view, tile);
   const Share<Form> share = share_of<Form>(x, view, place);
   uint4 held[PACKS];
-  load_tile<Form>(held, x, share, is_full<Form, T>(view, place, phase_of(x)));
+  load_tile<Form, AGAIN>(held, x, share, is_full<Form, T>(view, place, phase_of(x)));
 
   const unsigned unit = tile / view.parts;
   const int thread = threadIdx.y * wide() + threadIdx.x, threads = wide() * high();
