@@ -196,6 +196,7 @@ def test_tickets_of_strips_that_begin_within_packs(h200, binaries):
     [
         *((operation, (1, 128, 128), "h200") for operation in OPERATIONS),
         ("log_softmax", (33, 16, 4), "h200"),  # groups
+        *((operation, (8, 7, 5), "h200") for operation in OPERATIONS),  # whole slabs in threads
         ("log_softmax", (1, 1100, 48), "h200"),  # shared by a cluster
         ("softmax", (1, 1400, 48), "a100"),  # tickets
     ],
