@@ -1,12 +1,13 @@
 """The suites that the project ships: every name in them exists, and their shapes are what their comments say."""
 
+import json
 import re
 from math import prod
 from pathlib import Path
 
 import pytest
 
-from kernelbench import places
+from kernelbench import places, runs
 from kernelbench.catalog import load_catalog
 from kernelbench.errors import ProblemsError
 from kernelbench.suite import find_suite, read_suite
@@ -194,6 +195,13 @@ def test_the_examples_of_the_page_on_suites_are_as_it_says(tmp_path, monkeypatch
     with pytest.raises(ProblemsError) as caught:
         read(wrong)
     assert f"```\n{caught.value}\n```" in page
+
+
+def test_recorded_runs_lie_in_folders_of_their_suites_names():
+    """By which they are found: `kernelbench compare relu` is not to read `peers_relu`."""
+    found = [(path.name, json.loads((path / "environment.json").read_text())["suite"]) for path in runs.shipped_runs()]
+    assert found
+    assert [pair for pair in found if pair[0] != pair[1]] == []
 
 
 # ---- ours beside peers ---------------------------------------------------------------------------
