@@ -43,9 +43,9 @@ def checked(operation, this, device, binaries, shift=0):
         ((1, 128, 32768), "float32", "whole", 32, 128, 1, "block"),  # a line of each row
         ((1, 128, 32768), "bfloat16", "whole", 64, 128, 1, "block"),
         ((512, 896, 48), "float32", "whole", 48, 112, 8, "cluster"),  # whole slabs, shared
-        ((4, 10000, 1024), "float32", "whole", 128, 64, 157, "tickets"),  # more than 32 KB of a cluster's blocks
+        ((4, 10000, 1024), "float32", "whole", 32, 256, 40, "tickets"),  # more than 32 KB of a cluster's blocks
         ((8, 50000, 48), "float32", "whole", 48, 168, 298, "tickets"),  # longer than a cluster
-        ((1, 1000000, 1024), "float32", "whole", 128, 64, 15625, "tickets"),  # more than the L2
+        ((1, 1000000, 1024), "float32", "whole", 32, 256, 3907, "tickets"),  # more than the L2
         ((64, 101, 31), "float32", "ragged", 31, 101, 1, "block"),
         ((64, 256, 1025), "float32", "shifted", 61, 128, 2, "cluster"),
     ],
