@@ -98,7 +98,7 @@ def test_gpus_without_clusters_take_tickets(h200):
 
 
 def test_strips_are_narrowed_to_what_the_l2_holds(h200):
-    tile = tile_for(case((1, 200_000, 1024)), h200)
+    tile = tile_for(case((1, 300_000, 1024)), h200)
     assert (tile.width * 4, tile.exchange) == (64, "tickets")
     tile = tile_for(case((1, 100_000, 101)), h200)
     assert (tile.layout, tile.width) == ("shifted", 51)
