@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kernelbench import build, devices, pipeline, places, worker
+from kernelbench import build, devices, listing, pipeline, places, worker
 from kernelbench.bench import Here
 from kernelbench.build import Compiler
 from kernelbench.catalog import load_catalog
 from kernelbench.records import Arrays, Limits
+from kernelbench.standings import Standing, standings
 from tests.build.conftest import FAKE_NVCC
 from tests.fake_gpu import FakeDevice
 
@@ -132,6 +133,18 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     monkeypatch.setattr(pipeline, "measured_limits", lambda *arguments: LIMITS)
     monkeypatch.chdir(root)
     return Project(root, device, compiler)
+
+
+@pytest.fixture(scope="session")
+def judged() -> list[Standing]:
+    """Every published comparison on the recorded runs, which takes seconds."""
+    return standings()
+
+
+@pytest.fixture
+def judged_once(judged: list[Standing], monkeypatch: pytest.MonkeyPatch) -> None:
+    """`list claims` lists those."""
+    monkeypatch.setattr(listing, "standings", lambda: judged)
 
 
 @pytest.fixture

@@ -117,6 +117,7 @@ def test_every_shipped_suite_and_kernel_is_listed(here: Path) -> None:
     assert "ft" in kernels
 
 
+@pytest.mark.usefixtures("judged_once")
 @pytest.mark.parametrize("kind", listing.KINDS)
 def test_every_cell_is_a_text_below_a_header(kind: str, here: Path) -> None:
     table = listing.KINDS[kind]()
@@ -162,6 +163,7 @@ def test_runs_are_listed_with_their_state_and_damaged_ones_too(here: Path) -> No
     assert rows[3][:2] == ("h200/s", "unknown device")
 
 
+@pytest.mark.usefixtures("judged_once")
 def test_every_entry_of_the_ledger_is_a_line_of_claims(here: Path) -> None:
     assert sorted(row[0] for row in listing.claims().rows) == sorted(path.stem for path in places.LEDGER.glob("*.yaml"))
 

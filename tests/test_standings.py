@@ -20,8 +20,8 @@ REPRODUCED = """
 
 
 @pytest.fixture(scope="module")
-def found() -> dict[str, Standing]:
-    return {one.claim.id: one for one in standings()}
+def found(judged: list[Standing]) -> dict[str, Standing]:
+    return {one.claim.id: one for one in judged}
 
 
 def test_every_entry_of_the_ledger_is_there(found: dict[str, Standing]) -> None:
@@ -72,6 +72,7 @@ def test_without_any_recorded_run_nothing_is_decided(tmp_path) -> None:
     )
 
 
+@pytest.mark.usefixtures("judged_once")
 def test_list_claims_says_what_decided(found: dict[str, Standing]) -> None:
     rows = {row[0]: row for row in listing.claims().rows}
     assert rows["reduce-tree-counters"][3] == "holds, by counters"
