@@ -276,5 +276,6 @@ def test_host_code_becomes_a_library_that_is_kept_like_any_binary(nvcc: Compiler
     again = build([request], nvcc, cache)[request]
     assert isinstance(again, Binary)
     assert again.cached
+    binary.path.unlink()  # it is loaded: in its own file the damage would end this process
     binary.path.write_bytes(b"damaged")
     assert not build([request], nvcc, cache)[request].cached, "a damaged library is made anew"  # type: ignore[union-attr]
