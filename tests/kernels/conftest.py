@@ -93,6 +93,11 @@ def expected_signature() -> Callable[[tuple[str | Scalar, ...]], tuple[str, ...]
     return types
 
 
+def oldest_and_newest(names: Sequence[str], of_each_source: Sequence[str]) -> list[tuple[str, str]]:
+    """(architecture, name): all for the oldest, one a source for the newest, which none has code for."""
+    return [*(("sm_75", name) for name in names), *(("sm_100", name) for name in of_each_source)]
+
+
 @pytest.fixture(params=ARCHITECTURES)
 def architecture(request: pytest.FixtureRequest) -> str:
     return str(request.param)
