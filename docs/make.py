@@ -14,7 +14,7 @@ docs/measuring.md             what compute-sanitizer found, and the table of agr
 docs/reliability.md           every fault, and what came of it
 docs/explaining.md            its tables of metrics and rules
 docs/reading-a-report.md      its tables of columns
-docs/kernels.md               how far our own kernels are from float64
+docs/kernels.md               our own kernels beside libraries, and how far they are from float64
 docs/inputs.md                distributions, what operations have of them, and what they give for infinities and NaN
 docs/simulator.md             its agreement with hardware, and its speed
 """
@@ -34,6 +34,7 @@ import claims_page
 import click
 import inputs_blocks
 import measured_blocks
+import peers_blocks
 
 from kernelbench import places
 from kernelbench.cli import cli
@@ -218,7 +219,7 @@ def pages(run: Path = RECORDED, results: Path = places.RECORDED) -> Mapping[Path
     readme, columns = ROOT / "README.md", ROOT / "docs" / "reading-a-report.md"
     measuring, explaining = ROOT / "docs" / "measuring.md", ROOT / "docs" / "explaining.md"
     simulator, inputs = ROOT / "docs" / "simulator.md", ROOT / "docs" / "inputs.md"
-    kernels = ROOT / "docs" / "kernels.md"
+    kernels, own = ROOT / "docs" / "kernels.md", {**accuracy_blocks.accuracy_blocks(), **peers_blocks.peers_blocks()}
     explanation = {"metrics": metrics_block(), "rules": rules_block()}
     measurement = {
         "agreement": measured_blocks.agreement_block(),
@@ -236,7 +237,7 @@ def pages(run: Path = RECORDED, results: Path = places.RECORDED) -> Mapping[Path
         explaining: with_blocks(explaining.read_text(encoding="utf-8"), explanation),
         reliability: with_blocks(reliability.read_text(encoding="utf-8"), faults),
         simulator: with_blocks(simulator.read_text(encoding="utf-8"), simulation),
-        kernels: with_blocks(kernels.read_text(encoding="utf-8"), accuracy_blocks.accuracy_blocks()),
+        kernels: with_blocks(kernels.read_text(encoding="utf-8"), own),
         inputs: with_blocks(inputs.read_text(encoding="utf-8"), inputs_blocks.inputs_blocks()),
         columns: columns_page.updated(columns.read_text(encoding="utf-8")),
     }

@@ -1,0 +1,51 @@
+"""The tables of docs/kernels.md of our own kernels beside libraries, from the recorded runs of suites `peers_*`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from kernelbench.report import peers, view
+from kernelbench.results import read_run
+from kernelbench.units import time_text
+
+ROOT = Path(__file__).resolve().parent.parent
+PEERS = ROOT / "results" / "h200" / "peers"
+ELEMENTWISE = ("relu", "multiply", "dropout_add", "relu_grad", "bias_add")
+MOST_CASES = 30  # of a table: a sweep has a page of its own
+
+
+def peers_blocks(folder: Path = PEERS) -> Mapping[str, str]:
+    """A block for each recorded run, and one for what element-wise ones say first."""
+    blocks = {run.name: peers_block(run) for run in sorted(folder.iterdir())} if folder.is_dir() else {}
+    first = [(name, blocks.get(f"peers_{name}", "").partition("\n")[0]) for name in ELEMENTWISE]
+    return {**blocks, "elementwise": "\n".join(f"- `{name}`: {said}" for name, said in first if said)}
+
+
+def peers_block(folder: Path) -> str:
+    """What the report says first, and a line a case: ours, the copy, the best peer."""
+    run = read_run(folder)
+    found, labels = peers.pairs(run), view.case_labels(run.rows["case"])
+    said = " ".join(peers.sentences(run, found, labels))
+    if run.environment.get("finished") is None:
+        said += f" The run was stopped: {len(found)} of the suite's cases are in it."
+    if len(found) > MOST_CASES:
+        return said
+    lines = ["| case | ours | of the copy | best peer | its time | ahead |", "|---|--:|--:|---|--:|--:|"]
+    axes = dict(zip(run.rows["case"], run.rows["axes"].fillna("").astype(str), strict=True))
+    for pair in found:
+        share = f"{pair.share:.2f}" if pair.share else ""
+        cells = (
+            _case_text(pair.case, axes[pair.case]), time_text(pair.ours.seconds), share,
+            f"`{pair.best.name}`", time_text(pair.best.seconds), view.ratio_text(pair.ahead),
+        )  # fmt: skip
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join([said, "", *lines])
+
+
+def _case_text(key: str, axes: str) -> str:
+    """`8192x4096 float32`; the axis where it is not the last, and nothing that the shape says."""
+    words = dict(word.split("=", 1) for word in key.split(" ") if word not in axes.split(" "))
+    axis = f"axis {words['axis']}" if words.get("axis", "-1") != "-1" else ""
+    rest = [f"{name} {value}" for name, value in words.items() if name not in ("shape", "axis", "dtype")]
+    return " ".join(filter(None, (words["shape"], axis, *rest, words.get("dtype", ""))))
