@@ -16,6 +16,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cache
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -277,6 +278,7 @@ def main() -> int:
     parser.add_argument("--device", choices=MOST, default="cuda")
     parser.add_argument("--only", default="", help="implementations, comma-separated")
     parser.add_argument("--most-elements", type=int, help="of a case; more reach techniques of longer rows")
+    parser.add_argument("--seconds", type=float, default=inf, help="after which no further technique is begun")
     options = parser.parse_args()
     began = time.monotonic()
     device, compiler, catalog = opened(options.device), find_compiler(), load_catalog()
@@ -287,14 +289,20 @@ def main() -> int:
     binaries = built(chosen, device.properties.architecture, compiler)
     compiled = time.monotonic()
     on_gpu = options.device == "cuda"
-    # The simulator binds whole allocations: nothing begins late there.
-    rows = [row for one in chosen for late in ((False, True) if on_gpu else (False,))
-            for row in rows_of(device, catalog, one, binaries, late, peer=on_gpu and not late)]  # fmt: skip
     options.out.mkdir(parents=True, exist_ok=True)
+    rows: list[Row] = []
     with (options.out / "accuracy.csv").open("w", newline="") as file:
         writer = csv.DictWriter(file, [field.name for field in fields(Row)], lineterminator="\n")
         writer.writeheader()
-        writer.writerows(asdict(row) for row in rows)
+        for done, one in enumerate(chosen):
+            if time.monotonic() - began > options.seconds:
+                print(f"out of time: {done} of {len(chosen)} techniques are in {options.out}")
+                break
+            for late in (False, True) if on_gpu else (False,):  # the simulator binds whole allocations: none is late
+                found = list(rows_of(device, catalog, one, binaries, late, peer=on_gpu and not late))
+                writer.writerows(asdict(row) for row in found)
+                rows += found
+            file.flush()  # whatever ends the program, what is finished stays
     seconds = {"build_s": round(compiled - began, 1), "run_s": round(time.monotonic() - compiled, 1)}
     state = environment(device, compiler, seconds)
     (options.out / "environment.json").write_text(json.dumps(state, indent=1) + "\n")
