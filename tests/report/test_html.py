@@ -213,6 +213,13 @@ def test_strips_give_way_where_the_page_would_be_too_large(example, tmp_path, mo
     assert len(Page(text).table("Median")) == len(example.run.rows)
 
 
+@pytest.mark.parametrize(("finished", "said"), [(None, True), ("2026-11-21T17:01:41+00:00", False)])
+def test_a_run_that_was_stopped_says_so(example, tmp_path, finished, said):
+    run = Run(tmp_path, {**example.run.environment, "finished": finished}, example.run.rows)
+    path = html.write_report(run, example.comparison, example.verdicts, tmp_path / "report.html")
+    assert ("stopped before its end, other cases are missing" in path.read_text(encoding="utf-8")) == said
+
+
 def test_page_of_a_bare_run(example, tmp_path):
     """No environment, no samples, no comparison, no claims: the page says less, and stands."""
     empty = pd.DataFrame(columns=columns.names(columns.COMPARISON))
