@@ -13,6 +13,7 @@ from kernelbench import dtypes
 from kernelbench.axis_tiles import BOUND, CUT_BOUND, Tile, View, tile_of, view_of
 from kernelbench.axis_tuning import TileStep
 from kernelbench.errors import Unsupported
+from kernelbench.plans import max_cluster
 from kernelbench.records import Case, DeviceProperties, Launch, LaunchPlan, Scalar
 from kernelbench.slab_plans import is_small, slab_plan
 
@@ -85,7 +86,7 @@ def evenly(count: int, most: int) -> int:
 
 def clusters(device: DeviceProperties) -> tuple[int, ...]:
     """Blocks; the fewest first."""
-    return (1, 2, 4, 8, 16) if device.compute_capability >= (9, 0) else (1,)
+    return tuple(blocks for blocks in (1, 2, 4, 8, 16) if blocks <= max_cluster(device))
 
 
 def one_read_tile(view: View, itemsize: int, device: DeviceProperties) -> Tile | None:

@@ -20,6 +20,13 @@ COPY_PACKS = 4  # 16 KB in flight a block: four resident blocks reach the 64 KB 
 COLUMNS_A_THREAD = 4  # of a kernel that goes element by element
 
 
+def max_cluster(device: DeviceProperties) -> int:
+    """Blocks of a cluster at most: 16 where a launch may ask for more than the 8 that every GPU with clusters has."""
+    if device.compute_capability < (9, 0):
+        return 1
+    return 16 if device.compute_capability < (12, 0) else 8
+
+
 def power_of_two_from(number: int) -> int:
     """The smallest power of two that is not below `number`."""
     return 1 << (number - 1).bit_length()

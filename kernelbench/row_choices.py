@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import gcd, inf
 
-from kernelbench.plans import power_of_two_from
+from kernelbench.plans import max_cluster, power_of_two_from
 from kernelbench.records import DeviceProperties
 
 WARP = 32
@@ -137,13 +137,6 @@ def _technique(rows: int, columns: int, itemsize: int, keeps_powers: bool, devic
     if packs > most_blocks * MAX_WARPS * WARP * (THREAD_PACKS + slots):
         return Split()
     return many_warps(packs, most_blocks, THREAD_PACKS, masked, recompute)
-
-
-def max_cluster(device: DeviceProperties) -> int:
-    """Blocks of a cluster at most: 16 where a launch may ask for more than the 8 that every GPU with clusters has."""
-    if device.compute_capability < (9, 0):
-        return 1
-    return 16 if device.compute_capability < (12, 0) else 8
 
 
 def most_packs(columns: int, itemsize: int) -> int:

@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 
 from kernelbench import dtypes
 from kernelbench.errors import Unsupported
+from kernelbench.plans import max_cluster
 from kernelbench.records import FLOATS, Case, DeviceProperties, Tunable
-from kernelbench.row_choices import WARP, Choice, Held, max_cluster, most_packs
+from kernelbench.row_choices import WARP, Choice, Held, most_packs
 
 MAX_PACKS = 16  # of a thread in registers
 REGISTERS = 65536  # of a multiprocessor

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from kernelbench import row_choices
 from kernelbench.axis_plans import grid_of, lead_of, ticket_tile, tile_for, tile_plan
 from kernelbench.axis_tiles import view_of
 from kernelbench.catalog import load_catalog
@@ -95,6 +96,15 @@ def test_gpus_without_clusters_take_tickets(h200):
     (launch,) = plan.launches
     assert (dict(plan.defines)["CLUSTER"], dict(plan.defines)["TICKETS"]) == (1, 1)
     assert launch.grid == (2 * 2 * 12, 1, 1), "12 parts of two slabs, summed up before there are results"
+
+
+def test_clusters_are_as_large_as_every_such_gpu_has_them_or_larger_where_it_may_be_asked(h200):
+    later = replace(h200, compute_capability=(12, 0))
+    for gpu, most in ((h200, 16), (later, 8)):
+        tiles = [tile_for(case((8, dim, 48)), gpu) for dim in range(500, 5000, 250)]
+        assert max(tile.parts for tile in tiles if tile.exchange == "cluster") == most
+        rows = [row_choices.choose(2048, columns, 4, True, gpu) for columns in range(8192, 600_000, 16384)]
+        assert max(choice.blocks for choice in rows) == most
 
 
 def test_strips_are_narrowed_to_what_the_l2_holds(h200):
