@@ -13,6 +13,7 @@ import pytest
 from kernelbench import peers, places
 from kernelbench.catalog import load_catalog
 from kernelbench.errors import MissingLibrary, Unsupported
+from kernelbench.peers import library
 from kernelbench.records import Case
 
 STREAM = 1234
@@ -125,6 +126,6 @@ def test_what_libraries_compile_is_kept_below_our_cache_unless_told_otherwise(mo
         monkeypatch.setenv(variable, "")  # so that it is put back afterwards
         monkeypatch.delenv(variable)
     monkeypatch.setenv("TRITON_CACHE_DIR", "/elsewhere")
-    peers.library("json")
+    library("json")
     assert os.environ["TORCHINDUCTOR_CACHE_DIR"] == str(tmp_path / "torch_compile")
     assert os.environ["TRITON_CACHE_DIR"] == "/elsewhere"
