@@ -27,7 +27,7 @@ def peers_block(folder: Path) -> str:
     run = read_run(folder)
     found, labels = peers.pairs(run), view.case_labels(run.rows["case"])
     said = " ".join(peers.sentences(run, found, labels))
-    if run.environment.get("finished") is None:
+    if run.stopped:
         said += f" The run was stopped: {len(found)} of the suite's cases are in it."
     if len(found) > MOST_CASES:
         return said

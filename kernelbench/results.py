@@ -59,6 +59,11 @@ class Run:
         """Whether kernels were counted on the simulator: such a run has no times."""
         return bool(self.environment.get("device", {}).get("simulator"))
 
+    @property
+    def stopped(self) -> bool:
+        """Whether it ended, or is still going on, before all its cases were there."""
+        return "finished" in self.environment and not self.environment["finished"]
+
     @cached_property
     def samples(self) -> pandas.DataFrame:
         """Raw samples; an empty table where the run has no samples file. Of a case that is there twice the later

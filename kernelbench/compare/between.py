@@ -54,7 +54,7 @@ def differences(first: Run, second: Run, codes: Mapping[str, Mapping[str, int]])
     if first.folder.resolve() == second.folder.resolve():
         found.append("nothing: one run, given twice")
     for number, run in (("first", first), ("second", second)):
-        if "finished" in run.environment and not run.environment["finished"]:
+        if run.stopped:
             found.append(f"the {number} run was not finished; rows that are missing in it may only not have come yet")
     found += [f"{said}: {_counted(codes[state])}" for state, said in _CODE.items() if state in codes]
     return found or ["nothing that environment.json states"]

@@ -283,7 +283,7 @@ def claims_table(verdicts: Iterable[view.Verdict]) -> Table:
 def limits_line(run: Run) -> str:
     """Floor and ceiling of this GPU in this run, on one line."""
     if run.simulated:
-        return f"{run.device}: counts of what kernels do; the simulator has no times"
+        return f"{run.device}: counts of what kernels do; the simulator has no times{_stopped(run)}"
     limits = run.environment.get("limits") or {}
     floor, graph, dram = (view.number(limits.get(name)) for name in ("floor_s", "graph_floor_s", "dram_bytes_per_s"))
     parts = []
@@ -294,4 +294,8 @@ def limits_line(run: Run) -> str:
     if dram is not None:
         copy = limits.get("dram_copy")
         parts.append(f"ceiling {rate_text(dram)}" + (f" (copy: {copy})" if copy else ""))
-    return f"{run.device}: {'; '.join(parts) or 'floor and ceiling were not measured'}"
+    return f"{run.device}: {'; '.join(parts) or 'floor and ceiling were not measured'}{_stopped(run)}"
+
+
+def _stopped(run: Run) -> str:
+    return "; the run was stopped before its end, other cases are missing" if run.stopped else ""

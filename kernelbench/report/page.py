@@ -42,7 +42,7 @@ def header(run: Run, verdicts: Sequence[view.Verdict]) -> dict[str, Any]:
         "ceiling_copy": view.text(limits.get("dram_copy")),
         "l2": rate_text(view.number(limits.get("l2_bytes_per_s"))),
         "common": view.shared_words(rows["case"]),
-        "stopped": "finished" in environment and not environment["finished"],
+        "stopped": run.stopped,
     }
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from kernelbench import columns
 from kernelbench.records import Claim
-from kernelbench.report import charts, html
+from kernelbench.report import charts, console, html
 from kernelbench.report.page import _note
 from kernelbench.results import Run
 
@@ -217,7 +217,8 @@ def test_strips_give_way_where_the_page_would_be_too_large(example, tmp_path, mo
 def test_a_run_that_was_stopped_says_so(example, tmp_path, finished, said):
     run = Run(tmp_path, {**example.run.environment, "finished": finished}, example.run.rows)
     path = html.write_report(run, example.comparison, example.verdicts, tmp_path / "report.html")
-    assert ("stopped before its end, other cases are missing" in path.read_text(encoding="utf-8")) == said
+    for shown in (path.read_text(encoding="utf-8"), console.limits_line(run)):
+        assert ("stopped before its end, other cases are missing" in shown) == said
 
 
 def test_page_of_a_bare_run(example, tmp_path):
