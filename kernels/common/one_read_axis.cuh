@@ -90,11 +90,9 @@ __device__ __forceinline__ void sum_up_block(const uint4 (&held)[PACKS], const S
   sums_of_block<T>(sums, sheets);
 }
 
-// What the threads of a block that share columns know of them, joined; with blocks that share them, too.
+// Maximum and end of each of the block's columns, from what its threads and the blocks of its cluster have summed up.
 template <typename Result, int Form, typename T>
-__device__ __forceinline__ void join_block(const T* x, const uint4 (&held)[PACKS], const AxisView& view, TilePlace place,
-                                           const Sheets<T>& sheets) {
-  sum_up_block<Form, T>(held, sheets);
+__device__ __forceinline__ void join_columns(const T* x, const AxisView& view, TilePlace place, const Sheets<T>& sheets) {
   const int thread = threadIdx.y * wide() + threadIdx.x, threads = wide() * high();
   const auto know = [&](int column, float2 pair) {
     sheets.max[column] = pair.x, sheets.end[column] = Result::template end_of<T>(pair.x, pair.y);
@@ -176,7 +174,8 @@ __device__ __forceinline__ void one_read_axis(const T* __restrict__ x, T* __rest
     });
   } else {
     const Sheets<T> sheets = sheets_of<Form, T>(view.width);
-    join_block<Result, Form, T>(x, held, view, place, sheets);
+    sum_up_block<Form, T>(held, sheets);
+    join_columns<Result, Form, T>(x, view, place, sheets);
     apply_columns<Result, Form, T>(held, share, sheets, view);
   }
   if (full) {
