@@ -12,7 +12,8 @@
 
 constexpr int KEPT = 8;  // rows of a block's maxima and sums that are joined at once
 
-// pairs [0, count), joined; a sum is relative to its own maximum.
+// pairs [0, count), joined; a sum is relative to its own maximum. Of a pair that is (-inf, 0) the maximum itself is taken,
+// not its base: the factor is 0 then, however small the others' maxima are, and not infinite.
 template <typename Get>
 __device__ __forceinline__ float2 join_pairs(Get get, int count) {
   float max = MaxOp::identity();
@@ -23,7 +24,7 @@ __device__ __forceinline__ float2 join_pairs(Get get, int count) {
 #pragma unroll 4
   for (int i = 0; i < count; ++i) {
     const float2 pair = get(i);
-    sum += pair.y * hardware_exp(base_of(pair.x) - base);
+    sum += pair.y * hardware_exp(pair.x - base);
   }
   return {max, sum};
 }
@@ -36,7 +37,7 @@ __device__ __forceinline__ float2 join_pairs(const float2 (&pairs)[Count]) {
   for (int i = 1; i < Count; ++i) max = fmaxf(max, pairs[i].x);
   const float base = base_of(max);
 #pragma unroll
-  for (int i = 0; i < Count; ++i) sum += pairs[i].y * hardware_exp(base_of(pairs[i].x) - base);
+  for (int i = 0; i < Count; ++i) sum += pairs[i].y * hardware_exp(pairs[i].x - base);
   return {max, sum};
 }
 

@@ -60,9 +60,9 @@ __device__ __forceinline__ float2 join_strided(const float2* from, int first, in
 #pragma unroll
     for (int k = 0; k < Together; ++k) max = fmaxf(max, pairs[k].x);
     const float base = base_of(max);
-    joined = {max, joined.y * hardware_exp(base_of(joined.x) - base)};
+    joined = {max, joined.y * hardware_exp(joined.x - base)};  // of (-inf, 0) the factor is 0
 #pragma unroll
-    for (int k = 0; k < Together; ++k) joined.y += pairs[k].y * hardware_exp(base_of(pairs[k].x) - base);
+    for (int k = 0; k < Together; ++k) joined.y += pairs[k].y * hardware_exp(pairs[k].x - base);
   }
   return joined;
 }
