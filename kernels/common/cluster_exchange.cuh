@@ -1,8 +1,10 @@
 // What the blocks of a cluster (sm_90) tell each other: values put into each other's shared memory, where a barrier counts the
 // bytes that have come, so that a thread waits for nothing but what it needs. A release at a cluster's barrier would wait for
 // all that the thread has written before, results too.
-//   use   open_mailbox by all threads, once; cluster_wait by all before the first is sent; then for every exchange: one thread
-//         expects the bytes of all senders, every sender sends to each block, every reader awaits the exchange's parity.
+//   use   open_mailbox by all threads, once; cluster_wait by all before the first is sent; then for every exchange: every
+//         sender sends to each block, one thread expects the bytes of all senders, every reader awaits the exchange's parity.
+//         It may expect them after some have come: without its arrival the exchange is not over, whatever came. What waits
+//         for others' values first is what is sent to them, so it comes last.
 //         Places that are sent to may be used again one exchange later, once every block has been heard from since.
 // For a GPU without clusters, whose clusters have one block, nothing of this is called.
 #pragma once
@@ -20,17 +22,11 @@ __device__ __forceinline__ int cluster_rank() {
   return rank;
 }
 
-// The next exchange is over when so many bytes have come. Called by one thread of the block.
-__device__ __forceinline__ void expect(Mailbox* box, int bytes) {
-  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(box)), "r"(bytes) : "memory");
-}
-
-// Made ready for a first exchange of so many bytes, and told to the other blocks.
-__device__ __forceinline__ void open_mailbox(Mailbox* box, int bytes) {
+// Made ready for exchanges, and told to the other blocks.
+__device__ __forceinline__ void open_mailbox(Mailbox* box) {
   if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0) {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(shared_address(box)) : "memory");
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-    expect(box, bytes);
   }
   __syncwarp();
   asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
@@ -49,6 +45,12 @@ __device__ __forceinline__ void send(float2* place, int rank, float2 value, Mail
                : "memory");
 }
 
+// The exchange is over when so many bytes have come, also before this. After cluster_wait; one thread says it for all.
+__device__ __forceinline__ void expect(Mailbox* box, int bytes) {
+  if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0)
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(box)), "r"(bytes) : "memory");
+}
+
 // Waits for an exchange: the first has parity 0, the next 1, and so on in turn.
 __device__ __forceinline__ void await(Mailbox* box, unsigned parity) {
   unsigned over = 0;
@@ -65,9 +67,9 @@ __device__ __forceinline__ void await(Mailbox* box, unsigned parity) {
 }
 #else
 __device__ __forceinline__ int cluster_rank() { return 0; }
-__device__ __forceinline__ void expect(Mailbox*, int) {}
-__device__ __forceinline__ void open_mailbox(Mailbox*, int) {}
+__device__ __forceinline__ void open_mailbox(Mailbox*) {}
 __device__ __forceinline__ void cluster_wait() {}
 __device__ __forceinline__ void send(float2*, int, float2, Mailbox*) {}
+__device__ __forceinline__ void expect(Mailbox*, int) {}
 __device__ __forceinline__ void await(Mailbox*, unsigned) {}
 #endif

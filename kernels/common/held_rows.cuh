@@ -27,6 +27,7 @@ __device__ __forceinline__ Part row_all_join(Part own, int rank, Mailbox* box) {
   } else {
     cluster_wait();  // every block runs, so that its shared memory may be written
     if (lane < Blocks) send(place, lane, make_float2(own.max, own.sum), box);
+    expect(box, Warps * Blocks * sizeof(float2));
     await(box, 0);  // every part is here; a block that others still send to waits for them, too
   }
   return warp_all_join(parts, Warps * Blocks);
@@ -48,7 +49,7 @@ __device__ __forceinline__ void held_rows(const T* __restrict__ x, T* __restrict
   int rank = 0;
   if constexpr (Blocks > 1) {
     rank = cluster_rank();
-    open_mailbox(&box, Warps * Blocks * sizeof(float2));  // waited for by row_all_join
+    open_mailbox(&box);  // waited for by row_all_join
   }
   const int own = rank * Warps * WARP_SIZE + threadIdx.x;  // [0, Step)
   const long long row = static_cast<long long>(blockIdx.x) / Blocks;

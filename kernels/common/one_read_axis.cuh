@@ -110,6 +110,7 @@ __device__ __forceinline__ void join_columns(const T* x, const AxisView& view, T
     }
   }
   if constexpr (CLUSTER > 1) {
+    expect(sheets.box, CLUSTER * view.width * static_cast<int>(sizeof(float2)));
     for (int column = thread; column < view.width; column += threads) {
       await(sheets.box, 0);
       know(column, join_pairs([&](int rank) { return sheets.parts[rank * view.width + column]; }, CLUSTER));
@@ -151,7 +152,7 @@ __device__ __forceinline__ TilePlace place_of(const AxisView& view) {
 // shared  16 bytes, and for each slab of the block what Sheets says; none for groups
 template <typename Result, int Form, typename T>
 __device__ __forceinline__ void one_read_axis(const T* __restrict__ x, T* __restrict__ y, const AxisView& view) {
-  if constexpr (CLUSTER > 1) open_mailbox(own_mailbox(), CLUSTER * view.width * static_cast<int>(sizeof(float2)));
+  if constexpr (CLUSTER > 1) open_mailbox(own_mailbox());
   const TilePlace place = place_of(view);
   const Share<Form> share = share_of<Form>(x, view, place);
   const bool full = is_full<Form, T>(view, place, phase_of(x) | phase_of(y));
