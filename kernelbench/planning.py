@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import prod
 from typing import TYPE_CHECKING
 
 from kernelbench.argument_checks import define_problem, extent_problem, scalar_problem
@@ -171,6 +172,8 @@ def _launch_problem(launch: Launch, known: set[str], device: DeviceProperties) -
         return f"grid {launch.grid} is over the limit {device.max_grid}"
     if launch.threads > device.max_threads_per_block:
         return f"block {launch.block} has {launch.threads} threads, the limit is {device.max_threads_per_block}"
+    if launch.gang < 1 or prod(launch.grid) % launch.gang:
+        return f"grid {launch.grid} has {prod(launch.grid)} blocks, expected a multiple of its gang of {launch.gang}"
     if launch.shared_bytes > device.shared_per_block_optin:
         return f"{launch.shared_bytes} bytes of shared memory are over the limit {device.shared_per_block_optin}"
     return ""
@@ -195,12 +198,13 @@ def launches_text(plan: LaunchPlan) -> list[str]:
 
 
 def launch_text(launch: Launch) -> str:
-    """`softmax_naive_f32<<<128, 256>>>`; 3-D extents as 4x2x1, dynamic shared bytes third; of a cooperative launch the
-    word behind it."""
+    """`softmax_naive_f32<<<128, 256>>>`; 3-D extents as 4x2x1, dynamic shared bytes third; behind it which blocks
+    wait for each other, if any do."""
     sizes = [_extent_text(launch.grid), _extent_text(launch.block)]
     if launch.shared_bytes:
         sizes.append(str(launch.shared_bytes))
-    return f"{launch.entry}<<<{', '.join(sizes)}>>>{' cooperative' if launch.cooperative else ''}"
+    waiting = " cooperative" if launch.cooperative else f" in gangs of {launch.gang}" if launch.gang > 1 else ""
+    return f"{launch.entry}<<<{', '.join(sizes)}>>>{waiting}"
 
 
 def _extent_text(extent: tuple[int, int, int]) -> str:

@@ -111,12 +111,13 @@ def _uneven(prices: Sequence[tuple[int, int]]) -> bool:
     return max(each) > UNEVEN * max(float(np.median(each)), 1.0)
 
 
-def prefix(extents: tuple[int, int, int], work: int, run: Run) -> bool:
-    """Run a grid whose blocks wait for earlier ones from its first block on; True where that was all of it."""
+def prefix(extents: tuple[int, int, int], work: int, run: Run, gang: int = 1) -> bool:
+    """Run a grid whose blocks wait for earlier ones from its first block on, `gang` blocks at least at a time; True
+    where that was all of it."""
     blocks, done = prod(extents), 0
     spent, step = 0, GROUPS
     while done < blocks and (done == 0 or spent < work):
-        step = min(blocks - done, max(GROUPS, step))
+        step = min(blocks - done, -(-max(GROUPS, step) // gang) * gang)
         spent += run(np.arange(done, done + step, dtype=np.int64))
         done += step
         step = int((work - spent) * done / max(spent, 1))

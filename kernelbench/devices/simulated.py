@@ -180,7 +180,7 @@ class SimulatedDevice:
         )
         written = tuple(name for name in outputs if name in launch.arguments)
         program = self._program(binary, launch.entry)
-        if launch.cooperative:
+        if launch.together > 1:
             facts, gpu = binary.facts[launch.entry], self.properties
             each = gpu.resident_blocks(launch.threads, facts.registers, facts.shared_bytes + launch.shared_bytes)
             launch.check_resident(each * gpu.multiprocessors)

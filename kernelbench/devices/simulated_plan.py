@@ -103,8 +103,8 @@ class PlanRun:
         if full or run.step.launch.cooperative or (within is None and prod(grid) <= GROUPS * self._least):
             run(None)
             return None
-        if run.step.program.ordered:
-            prefix(grid, WORK, run)
+        if run.step.program.ordered or run.step.launch.gang > 1:
+            prefix(grid, WORK, run, run.step.launch.gang)
             return within
         return sample(grid, WORK, self._share, within, run, self._least)
 
@@ -130,6 +130,7 @@ class _StepRun:
             launch.shared_bytes,
             blocks=blocks,
             cooperative=launch.cooperative,
+            gang=launch.gang,
             strict=self._strict,
             budget=BUDGET,
             goes_on=True,

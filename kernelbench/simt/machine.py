@@ -67,6 +67,7 @@ class Machine:
         blocks: Sequence[int] | npt.NDArray[Any] | None = None,
         cluster: Sequence[int] | None = None,
         cooperative: bool = False,
+        gang: int = 1,
         strict: bool = False,
         budget: int = BUDGET,
         threads: int | None = None,
@@ -76,7 +77,8 @@ class Machine:
         """Run `blocks` (linear indices; None: all) of the grid.
 
         `arguments`, one a parameter: an allocation, an int (an address), a float, a numpy scalar or bytes of
-        exactly its size. `shared_bytes`: dynamic shared memory. `strict`: look for uninitialised reads and races,
+        exactly its size. `shared_bytes`: dynamic shared memory. `gang`: so many blocks by number run side by side,
+        one gang after another; all of them where `cooperative`. `strict`: look for uninitialised reads and races,
         too. `budget`: warp instructions that a block may execute. A subset of blocks is a sample: bytes are tracked.
         `goes_on`: more blocks of the same launch follow, and its last report counts their distinct sectors together.
         `incomplete`: blocks of earlier launches were left out, so that what nobody wrote is missing, not undefined.
@@ -85,15 +87,17 @@ class Machine:
         """
         prepared = self._prepare(program)
         extent = configuration(program, grid, block, cluster, shared_bytes)
-        chosen = _chosen(extent, blocks, cooperative)
+        together = _together(extent, prod(extent.grid) if cooperative else gang)
+        chosen = _chosen(extent, blocks, together)
         sampled = incomplete or chosen.size < prod(extent.grid)
-        self._check_gang(prepared, extent, chosen.size, cooperative)
+        self._check_gang(prepared, extent, together)
         if sampled or strict:
             for one in self.arena.allocations:
                 one.track()
         call = _Call(prepared, extent, pack_arguments(program, arguments), chosen, self.arena)
         call.launch.budget = budget
-        call.launch.cooperative, call.launch.sampled, call.launch.strict = cooperative, sampled, strict
+        call.launch.gang, call.launch.sampled, call.launch.strict = together, sampled, strict
+        call.launch.ordered |= gang > 1
         call.launch.threads = threads or len(os.sched_getaffinity(0))
         call.run(self._runtime)
         return self._report(program, call, extent, goes_on)
@@ -126,8 +130,7 @@ class Machine:
                 )
         return addresses
 
-    def _check_gang(self, prepared: Prepared, extent: Extent, blocks: int, cooperative: bool) -> None:
-        together = blocks if cooperative else prod(extent.cluster)
+    def _check_gang(self, prepared: Prepared, extent: Extent, together: int) -> None:
         warps = -(-prod(extent.block) // 32)
         need = together * (warps * (prepared.program.register_bytes + 32 * prepared.program.local_bytes))
         need += together * extent.shared_bytes
@@ -204,9 +207,17 @@ class _Call:
             raise
 
 
-def _chosen(
-    extent: Extent, blocks: Sequence[int] | npt.NDArray[Any] | None, cooperative: bool
-) -> npt.NDArray[np.uint64]:
+def _together(extent: Extent, gang: int) -> int:
+    """Blocks that run side by side. DeviceError for gangs that the grid is not made of."""
+    total, cluster = prod(extent.grid), prod(extent.cluster)
+    if gang < 1 or total % gang:
+        raise DeviceError(f"{total} blocks cannot run in gangs of {gang}: expected a grid of whole gangs")
+    if 1 < gang < total and cluster > 1:
+        raise DeviceError(f"gangs of {gang} blocks in clusters of {cluster}: expected either gangs or clusters")
+    return max(gang, cluster)
+
+
+def _chosen(extent: Extent, blocks: Sequence[int] | npt.NDArray[Any] | None, together: int) -> npt.NDArray[np.uint64]:
     """The blocks to run, in order, those of a cluster beside each other."""
     total, cluster = prod(extent.grid), prod(extent.cluster)
     if blocks is None:
@@ -215,8 +226,8 @@ def _chosen(
         every = np.unique(np.asarray(blocks, np.int64))
         if every.size and not 0 <= every[0] <= every[-1] < total:
             raise DeviceError(f"block {every[-1] if every[0] >= 0 else every[0]} of a grid of {total}")
-        if cooperative and every.size != total:
-            raise DeviceError("blocks of a cooperative launch wait for each other: all of them must run")
+        if together > cluster and (np.unique(every // together, return_counts=True)[1] != together).any():
+            raise DeviceError(f"{together} blocks wait for each other: all of them must run, or none")
         every = every.astype(np.uint64)
     if cluster == 1:
         return every

@@ -92,7 +92,7 @@ class Launch(ctypes.Structure):
         ("grid", u32 * 3),
         ("block", u32 * 3),
         ("cluster", u32 * 3),
-        *((name, u32) for name in ("cooperative", "ordered", "sampled", "strict", "threads", "fault_count", "status")),
+        *((name, u32) for name in ("gang", "ordered", "sampled", "strict", "threads", "fault_count", "status")),
     )  # fmt: skip
 
 

@@ -91,6 +91,7 @@ def run_and_check(
             *arguments,
             shared=launch.shared_bytes,
             cooperative=launch.cooperative,
+            gang=launch.gang,
         )
         counters.append(done.counters)
 

@@ -58,6 +58,7 @@ class Kernels:
         *arguments: Argument,
         shared: int = 0,
         cooperative: bool = False,
+        gang: int = 1,
         strict: bool = True,
         faulty: bool = False,
     ) -> Outcome:
@@ -73,7 +74,7 @@ class Kernels:
         try:
             axes = [(one,) if isinstance(one, int) else tuple(one) for one in (grid, block)]
             report = self.machine.launch(
-                self.program(entry), *axes, given, shared, cooperative=cooperative, strict=strict
+                self.program(entry), *axes, given, shared, cooperative=cooperative, gang=gang, strict=strict
             )
             for one in arguments:
                 if isinstance(one, np.ndarray):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from kernelbench.errors import DeviceError
 from tests.simt.harness import Kernels, Load
 
 pytestmark = pytest.mark.nvcc
@@ -152,6 +153,35 @@ def test_blocks_that_run_in_order_cannot_wait_for_later_ones(clusters: Kernels) 
     for way in (0, 2, 4):
         found = fault(clusters, "relay", flags, y, np.int32(way), grid=4, strict=False)
         assert "all that is left waits for what nobody else will do; block 0 warp 0 lane 0" in found
+
+
+def arrays_of_gangs(blocks: int) -> tuple[np.ndarray, ...]:
+    return tuple(np.zeros(size, np.uint32) for size in (1, blocks, blocks, blocks))
+
+
+@pytest.mark.parametrize("gang", [1, 5, 10, 40])
+def test_blocks_of_a_gang_wait_for_each_other_and_gangs_run_in_order(clusters: Kernels, gang: int) -> None:
+    next_, come, left, sums = arrays_of_gangs(40)
+    outcome = clusters.run("gangs", 40, 64, next_, come, left, sums, np.uint32(gang), gang=gang)
+    numbers = np.arange(1, 41).reshape(-1, gang)
+    assert outcome.report.blocks_run == next_[0] == 40
+    np.testing.assert_array_equal(left, numbers.reshape(-1))
+    np.testing.assert_array_equal(sums, np.repeat(numbers.sum(axis=1), gang))
+
+
+@pytest.mark.parametrize("gang", [1, 4])
+def test_blocks_that_wait_beyond_their_gang_are_a_deadlock(clusters: Kernels, gang: int) -> None:
+    found = fault(clusters, "gangs", *arrays_of_gangs(40), np.uint32(5), grid=40, strict=False, gang=gang)
+    assert "all that is left waits for what nobody else will do; block 0 warp 0 lane 0" in found
+
+
+def test_gangs_that_a_grid_is_not_made_of_are_refused(clusters: Kernels) -> None:
+    for gang in (0, 3):
+        with pytest.raises(DeviceError, match=f"40 blocks cannot run in gangs of {gang}: expected a grid"):
+            clusters.run("gangs", 40, 64, *arrays_of_gangs(40), np.uint32(3), gang=gang)
+    x = np.zeros((3, 4, 64), np.float32)
+    with pytest.raises(DeviceError, match="gangs of 6 blocks in clusters of 4: expected either gangs or clusters"):
+        clusters.run("ring", 12, 32, x, x, np.int32(1), np.int32(256), gang=6)
 
 
 def test_sixteen_bytes_at_once(clusters: Kernels) -> None:

@@ -202,7 +202,7 @@ class CudaDevice:
             for argument in launch.arguments
         )
 
-        if launch.cooperative:
+        if launch.together > 1:
             each = driver.occupancyMaxActiveBlocksPerMultiprocessor(kernel.ptr, launch.threads, launch.shared_bytes)
             launch.check_resident(each * self.properties.multiprocessors)
 

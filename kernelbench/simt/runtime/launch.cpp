@@ -36,11 +36,6 @@ bool is_valid(const Launch& launch) {
                        [&](u32 target) { return target < launch.code_count; });
 }
 
-u32 gang_size(const Launch& launch) {
-    const u32 cluster = launch.cluster[0] * launch.cluster[1] * launch.cluster[2];
-    return launch.cooperative ? u32(launch.block_count) : cluster;
-}
-
 struct Progress {
     std::atomic<u64> next{0};
     std::atomic<u64> last_block{~u64(0)};
@@ -125,7 +120,7 @@ void add_faults(Launch& launch, const std::vector<Worker>& workers, u64 last_blo
 }
 
 void run(Launch& launch) {
-    const u32 gang = gang_size(launch);
+    const u32 gang = launch.gang;
     if (!gang || launch.block_count % gang) {
         launch.status = INVALID;
         return;

@@ -89,7 +89,8 @@ struct Launch {
     u32 allocation_count, source_count, fault_capacity;
     u32 shared_bytes, dynamic_shared_bytes, local_bytes;
     u32 grid[3], block[3], cluster[3];
-    u32 cooperative, ordered, sampled, strict, threads;
+    u32 gang;  // blocks that run together, whole clusters of them
+    u32 ordered, sampled, strict, threads;
     u32 fault_count, status;  // results
 };
 

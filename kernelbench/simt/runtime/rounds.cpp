@@ -1,4 +1,4 @@
-// How the blocks of a gang (one block, a cluster, or the whole grid of a cooperative launch) run together: in rounds, a
+// How the blocks of a gang (one block, a cluster, those that a launch says wait for each other) run together: in rounds, a
 // turn for each warp that does not wait, until all have ended or none can.
 #include <algorithm>
 

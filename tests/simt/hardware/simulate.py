@@ -47,6 +47,7 @@ class Simulation:
             arguments,
             launch.shared_bytes,
             cooperative=launch.cooperative,
+            gang=launch.gang,
             **options,
         )
 
