@@ -69,6 +69,7 @@ class PlanRun:
 
     def _go_through(self, full: bool) -> None:
         self.counters, self.sampled, self.written = (), False, {}
+        self._machine.restore_variables()  # a sample leaves tickets and flags behind as no whole launch would
         within: Spans | None = None
         for step in self._steps:
             self._unmark(step)
@@ -103,7 +104,7 @@ class PlanRun:
         if full or run.step.launch.cooperative or (within is None and prod(grid) <= GROUPS * self._least):
             run(None)
             return None
-        if run.step.program.ordered or run.step.launch.gang > 1:
+        if run.in_order:
             prefix(grid, WORK, run, run.step.launch.gang)
             return within
         return sample(grid, WORK, self._share, within, run, self._least)
@@ -117,6 +118,7 @@ class _StepRun:
     ) -> None:
         self.step, self._machine, self._outputs = step, machine, outputs
         self._strict, self._incomplete = strict, incomplete
+        self.in_order = step.program.ordered or step.launch.gang > 1
         self._reports: list[LaunchReport] = []
 
     def __call__(self, blocks: Blocks | None) -> int:
@@ -135,6 +137,7 @@ class _StepRun:
             budget=BUDGET,
             goes_on=True,
             incomplete=self._incomplete,
+            in_order=self.in_order,
         )
         if report.faults:
             raise DeviceError(_faults_text(report.faults))

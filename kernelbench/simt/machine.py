@@ -25,6 +25,7 @@ BUDGET = 1 << 28  # warp instructions that a block may execute: some seconds
 FAULTS = 256  # kept of a launch
 POLL_S = 0.2  # how long a signal that reached another thread may go unnoticed
 GANG_BYTES = 1 << 31  # of blocks that must run together
+EVERY_BLOCK, SOME_BLOCKS, FIRST_BLOCKS = range(3)
 FINISHED, STOPPED, CUT_SHORT, INVALID, NO_MEMORY = range(5)
 
 
@@ -55,6 +56,7 @@ class Machine:
         self._runtime = native.runtime(sanitize)
         self._prepared: dict[int, Prepared] = {}  # by identity of the program, which Prepared keeps alive
         self._variables: dict[int, tuple[ir.Variable, Allocation]] = {}  # the same
+        self._initial: list[tuple[Allocation, npt.NDArray[np.uint8]]] = []  # contents of the variables
 
     def launch(
         self,
@@ -73,6 +75,7 @@ class Machine:
         threads: int | None = None,
         goes_on: bool = False,
         incomplete: bool = False,
+        in_order: bool = False,
     ) -> LaunchReport:
         """Run `blocks` (linear indices; None: all) of the grid.
 
@@ -82,6 +85,7 @@ class Machine:
         too. `budget`: warp instructions that a block may execute. A subset of blocks is a sample: bytes are tracked.
         `goes_on`: more blocks of the same launch follow, and its last report counts their distinct sectors together.
         `incomplete`: blocks of earlier launches were left out, so that what nobody wrote is missing, not undefined.
+        `in_order`: every block before these has run, so that they find in memory what they would in a whole run.
 
         Raises DeviceError for a launch that a GPU would refuse, too; KeyboardInterrupt ends it promptly.
         """
@@ -89,7 +93,9 @@ class Machine:
         extent = configuration(program, grid, block, cluster, shared_bytes)
         together = _together(extent, prod(extent.grid) if cooperative else gang)
         chosen = _chosen(extent, blocks, together)
-        sampled = incomplete or chosen.size < prod(extent.grid)
+        sampled = SOME_BLOCKS if incomplete or chosen.size < prod(extent.grid) else EVERY_BLOCK
+        if sampled and in_order and not incomplete:
+            sampled = FIRST_BLOCKS
         self._check_gang(prepared, extent, together)
         if sampled or strict:
             for one in self.arena.allocations:
@@ -128,7 +134,14 @@ class Machine:
                 contents[place.offset : place.offset + place.bytes] = np.frombuffer(
                     value.to_bytes(place.bytes, "little"), np.uint8
                 )
+            self._initial.append((self.variable(one), contents.copy()))
         return addresses
+
+    def restore_variables(self) -> None:
+        """Variables of modules hold what they held before the first launch."""
+        for place, contents in self._initial:
+            place.define()
+            place.view()[:] = contents
 
     def _check_gang(self, prepared: Prepared, extent: Extent, together: int) -> None:
         warps = -(-prod(extent.block) // 32)

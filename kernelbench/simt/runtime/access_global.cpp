@@ -69,7 +69,7 @@ public:
             const bool unsound = block_.unsound || (launch_.sampled && purpose == Purpose::update);
             std::memset(states, unsound ? UNSOUND : SOUND, bytes);
         }
-        block_.unsound |= launch_.sampled && purpose == Purpose::update && result_used;
+        block_.unsound |= launch_.sampled == SOME_BLOCKS && purpose == Purpose::update && result_used;
     }
 
 private:
@@ -77,7 +77,7 @@ private:
         bool untouched = false;
         for (u32 k = 0; k < bytes; ++k) {
             untouched |= states[k] == UNTOUCHED;
-            block_.unsound |= states[k] == UNSOUND;
+            block_.unsound |= states[k] == UNSOUND && launch_.sampled != FIRST_BLOCKS;
         }
         if (!untouched || allocation.defined) {
             return;

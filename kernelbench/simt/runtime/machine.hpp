@@ -90,13 +90,15 @@ struct Launch {
     u32 shared_bytes, dynamic_shared_bytes, local_bytes;
     u32 grid[3], block[3], cluster[3];
     u32 gang;  // blocks that run together, whole clusters of them
-    u32 ordered, sampled, strict, threads;
+    u32 ordered, sampled, strict, threads;  // sampled: Sample
     u32 fault_count, status;  // results
 };
 
 // ---- Meaning of numbers in them -------------------------------------------------------------------
 
 enum ByteState : u8 { UNTOUCHED = 0, SOUND = 1, UNSOUND = 2 };
+// Of a grid whose blocks run in order, the first ones do what they would in a whole run; only what others add is missing.
+enum Sample : u32 { EVERY_BLOCK = 0, SOME_BLOCKS = 1, FIRST_BLOCKS = 2 };
 enum Status : u32 { FINISHED = 0, STOPPED = 1, CUT_SHORT = 2, INVALID = 3, NO_MEMORY = 4 };
 enum BarrierForm : u32 {
     SYNC, ARRIVE, REDUCE_COUNT, REDUCE_AND, REDUCE_OR, CLUSTER_ARRIVE, CLUSTER_WAIT, MBARRIER_WAIT
