@@ -5,6 +5,7 @@ A row is counted in packs of 16 bytes. One that begins anywhere may reach into o
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from math import gcd, inf
 
@@ -54,6 +55,24 @@ class Staged:
 
 
 @dataclass(frozen=True)
+class StagedLanes:
+    """Rows of halves by lanes of a warp, through shared memory: the constants of common/staged_lanes.cuh."""
+
+    lanes: int  # of a row
+    words: int  # of 4 bytes, of a row in a lane's registers
+    group: int  # rows that lanes take one after another
+    rows: int = 1  # of these, at once
+    block: int = 128
+    resident: int = 8
+    hint: int = 1
+    fast: bool = False
+
+    @property
+    def warp_rows(self) -> int:
+        return WARP // self.lanes * self.group
+
+
+@dataclass(frozen=True)
 class Split:
     """Two launches over chunks of rows: the constants of common/split_rows.cuh."""
 
@@ -64,7 +83,7 @@ class Split:
     fast: bool = False
 
 
-Choice = Held | Staged | Split
+Choice = Held | Staged | StagedLanes | Split
 
 # ---- Which ---------------------------------------------------------------------------------------
 
@@ -72,6 +91,11 @@ Choice = Held | Staged | Split
 # ends and idle lanes. Of a copy: 65 bfloat16 0.84, not 0.66; 65 float32 0.90, not 0.87 (H200).
 STAGED_COLUMNS = {2: 88, 4: 72}
 STAGED_BYTES = 160  # of a thread's rows where it has several: 1024 threads keep as much as fits shared memory in flight
+# Of halves: from 65 on a thread that holds a row has so many registers that too few are resident, and masked packs of
+# lanes cost 17 instructions an element, where lanes that take words from shared memory have 11.
+STAGED_LANES_COLUMNS = range(65, 261)
+LANE_WORDS = 17  # of a lane: with twice as many floats in 64 registers
+SECTOR_ROWS = 16  # of halves are whole sectors of 32 bytes, however long
 SHORT_BLOCK = 128
 # A lane's instructions that are not a pack's (addresses, exchanges, and ends where those are masked), in packs.
 LANE_PACKS = 2.0
@@ -105,12 +129,14 @@ def choose(rows: int, columns: int, itemsize: int, keeps_powers: bool, device: D
     if in_cache and isinstance(found, Held) and found.warps == found.packs == 1:
         registers = 24 + 2 * PACK_BYTES // itemsize
         found = replace(found, rows=2, resident=resident_blocks(registers, found.block))
-    return replace(found, hint=int(in_cache or isinstance(found, Staged)))
+    return replace(found, hint=int(in_cache or isinstance(found, Staged | StagedLanes)))
 
 
 def _technique(rows: int, columns: int, itemsize: int, keeps_powers: bool, device: DeviceProperties) -> Choice:
     masked = columns * itemsize % PACK_BYTES != 0
     packs = most_packs(columns, itemsize)
+    if masked and columns in STAGED_LANES_COLUMNS and itemsize < 4:
+        return staged_lanes(columns)
     if masked and columns <= STAGED_COLUMNS[itemsize]:
         return staged(columns, itemsize)
     words = PACK_BYTES // itemsize if keeps_powers else 4  # registers of a pack: eight where halves' powers are kept
@@ -219,3 +245,26 @@ def staged(columns: int, itemsize: int) -> Staged:
         group //= 2
     registers = 16 + group * columns * itemsize // 4 + (columns // 2 if itemsize < 4 else 0)
     return Staged(columns, group, SHORT_BLOCK, resident_blocks(registers, SHORT_BLOCK))
+
+
+def staged_lanes(columns: int) -> StagedLanes:
+    """The shortest span of a warp of which at most two words lie in a bank, by few lanes a row."""
+    least = 1
+    while -(-(columns // 2 + 1) // least) > LANE_WORDS:
+        least *= 2
+    return min((in_staged_lanes(columns, lanes) for lanes in (least, 2 * least)), key=lambda one: one.warp_rows)
+
+
+def in_staged_lanes(columns: int, lanes: int, group: int = 0, rows: int = 1, block: int = SHORT_BLOCK) -> StagedLanes:
+    """Rows of so many lanes. `group`: 0 for as many as banks ask for."""
+    words = -(-(columns // 2 + 1) // lanes)
+    least = max(1, SECTOR_ROWS * lanes // WARP)
+    group = group or next((one for one in (least, 2 * least) if words_in_a_bank(columns, lanes, one) <= 2), 4 * least)
+    return StagedLanes(lanes, words, group, rows, block, resident_blocks(24 + 2 * rows * words, block))
+
+
+def words_in_a_bank(columns: int, lanes: int, group: int) -> int:
+    """Most words of shared memory that lanes of a warp ask of one of its 32 banks at a time."""
+    begins = (first * group * columns // 2 for first in range(WARP // lanes))
+    words = {begin + lane for begin in begins for lane in range(lanes)}
+    return max(Counter(word % WARP for word in words).values())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kernelbench import dtypes
 from kernelbench.errors import Unsupported
 from kernelbench.records import Case, DeviceProperties, Launch, LaunchPlan, Scalar
-from kernelbench.row_choices import PACK_BYTES, Choice, Held, Split, Staged, choose
+from kernelbench.row_choices import PACK_BYTES, WARP, Choice, Held, Split, Staged, StagedLanes, choose
 from kernelbench.row_tuning import Step
 
 MAX_COLUMNS = 2**30  # of held rows: the kernels' int indices go up to a block past the row's end
@@ -29,6 +29,8 @@ def plan_of(name: str, choice: Choice, case: Case, device: DeviceProperties) -> 
         return _held_plan(name, choice, case, device)
     if isinstance(choice, Staged):
         return _staged_plan(name, choice, case, device)
+    if isinstance(choice, StagedLanes):
+        return _staged_lanes_plan(name, choice, case, device)
     return _split_plan(name, choice, case, device)
 
 
@@ -95,6 +97,21 @@ def _staged_plan(name: str, choice: Staged, case: Case, device: DeviceProperties
     itemsize = dtypes.itemsize(case.dtype)
     constants = (("COLUMNS", choice.columns), ("GROUP", choice.group), ("ITEM_BYTES", itemsize))
     return LaunchPlan((_checked(launch, device),), (*_common(choice, "STAGED"), *constants), reasons=(reason,))
+
+
+def _staged_lanes_plan(name: str, choice: StagedLanes, case: Case, device: DeviceProperties) -> LaunchPlan:
+    rows, columns = case.rows_columns()
+    warps, itemsize = choice.block // WARP, dtypes.itemsize(case.dtype)
+    launch = Launch(
+        f"{name}_{dtypes.suffix(case.dtype)}",
+        (-(-rows // (warps * choice.warp_rows)), 1, 1),
+        (choice.block, 1, 1),
+        ("x", "y", Scalar("int64", rows), Scalar("int32", columns)),
+        shared_bytes=warps * (choice.warp_rows * columns * itemsize + PACK_BYTES),  # a span may begin within a pack
+    )
+    reason = f"{choice.lanes} lanes a row, {choice.words} words each through shared memory: rows end within a pack"
+    constants = (("LANES", choice.lanes), ("WORDS", choice.words), ("GROUP", choice.group), ("ROWS", choice.rows))
+    return LaunchPlan((_checked(launch, device),), (*_common(choice, "STAGED_LANES"), *constants), reasons=(reason,))
 
 
 def _split_plan(name: str, choice: Split, case: Case, device: DeviceProperties) -> LaunchPlan:

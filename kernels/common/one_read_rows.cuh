@@ -1,4 +1,4 @@
-// The entries of softmax's and log-softmax's one_read_rows.cu: one technique of four for each data type.
+// The entries of softmax's and log-softmax's one_read_rows.cu: one technique of five for each data type.
 //   FORM       Softmax or LogSoftmax; ENTRY(name) names an entry
 //   HINT       of loads and stores, see row_packs.cuh;  FAST  1: the hardware's power of two for float32 too
 //   BLOCK      threads of a block;  RESIDENT  blocks that registers must leave room for on a multiprocessor
@@ -8,6 +8,7 @@
 #define STAGED 2
 #define SPLIT 3
 #define IN_WARP 4
+#define STAGED_LANES 5
 
 static_assert(BLOCK % 32 == 0 && BLOCK >= 32 && BLOCK <= 1024, "BLOCK must be whole warps, at most 32");
 static_assert(HINT >= 0 && HINT <= 2, "HINT: 0 none, 1 evict first, 2 past the L1 cache");
@@ -45,6 +46,15 @@ static_assert(BLOCK == 32 * WARPS, "a row of several warps has a block of its ow
     staged_rows<FORM, COLUMNS, GROUP, BLOCK, HINT, FAST>(x, y, rows);                                                \
   }
 
+#elif TECHNIQUE == STAGED_LANES
+#include "common/staged_lanes.cuh"
+
+#define DEFINE(dtype, T)                                                                                             \
+  extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT)                                                      \
+      ENTRY(dtype)(const T* x, T* y, long long rows, int columns) {                                                  \
+    staged_lanes<FORM, LANES, WORDS, GROUP, ROWS, BLOCK, HINT, FAST>(x, y, rows, columns);                           \
+  }
+
 #elif TECHNIQUE == SPLIT
 #include "common/split_rows.cuh"
 
@@ -58,10 +68,10 @@ static_assert(BLOCK == 32 * WARPS, "a row of several warps has a block of its ow
     split_rows_finish<FORM, BLOCK, PACKS, HINT, FAST>(x, y, parts, rows, columns, chunk);                            \
   }
 #else
-#error "TECHNIQUE must be HELD, STAGED, SPLIT or IN_WARP"
+#error "TECHNIQUE must be HELD, STAGED, SPLIT, IN_WARP or STAGED_LANES"
 #endif
 
-#if TECHNIQUE == STAGED && ITEM_BYTES == 2  // GROUP is right for one size
+#if TECHNIQUE == STAGED_LANES || (TECHNIQUE == STAGED && ITEM_BYTES == 2)  // GROUP is right for one size
 DEFINE(f16, __half)
 DEFINE(bf16, __nv_bfloat16)
 #elif TECHNIQUE == STAGED

@@ -12,7 +12,7 @@ from kernelbench import dtypes, row_choices, row_plans
 from kernelbench.catalog import load_catalog
 from kernelbench.errors import Unsupported
 from kernelbench.records import Case
-from kernelbench.row_choices import Held, Split, Staged
+from kernelbench.row_choices import Held, Split, Staged, StagedLanes
 from tests.kernels.simulated import run_and_check
 from tests.simt.harness import Kernels
 
@@ -41,7 +41,12 @@ def forced(operation, choice):
         (73, 4, Held, 8, 1, 1),  # too long for a thread
         (48, 4, Held, 16, 1, 1),
         (72, 4, Held, 8, 1, 1),  # 16 lanes would have nearly half their packs idle
-        (257, 2, Held, 8, 1, 1),
+        (65, 2, StagedLanes, 2, 0, 0),  # of which a thread would have too many registers
+        (129, 2, StagedLanes, 4, 0, 0),
+        (255, 2, StagedLanes, 16, 0, 0),  # eight lanes need twice as many rows a warp to ask different banks
+        (100, 2, StagedLanes, 4, 0, 0),
+        (104, 2, Held, 8, 1, 1),  # whole packs
+        (263, 2, Held, 8, 1, 1),
         (512, 4, Held, 32, 2, 1),
         (256, 2, Held, 16, 1, 1),
         (512, 2, Held, 32, 1, 1),
@@ -64,6 +69,8 @@ def test_rows_get_the_least_that_holds_them(h200, columns, itemsize, technique, 
     assert isinstance(choice, technique)
     if isinstance(choice, Held):
         assert (choice.lanes, choice.warps, choice.blocks) == (lanes, warps, blocks)
+    if isinstance(choice, StagedLanes):
+        assert choice.lanes == lanes
 
 
 @pytest.mark.parametrize("itemsize", [2, 4])
@@ -90,6 +97,14 @@ def test_what_is_chosen_holds_the_row_and_fits_the_device(h200, itemsize):
                 assert thread_bytes * choice.block <= 48 * 1024, "static shared memory"
                 unit = next(width for width in (16, 8, 4) if thread_bytes % width == 0)
                 assert thread_bytes // unit % 2 == 1, f"{columns} columns: threads' words lie in the same banks"
+            if isinstance(choice, StagedLanes):
+                assert choice.lanes * choice.words > columns // 2, "a row may begin and end within words"
+                assert choice.lanes * (choice.words - 1) <= columns // 2, "only the last words are masked"
+                assert choice.warp_rows % 16 == 0, "whole sectors"
+                assert choice.group % choice.rows == 0
+                assert row_choices.words_in_a_bank(columns, choice.lanes, choice.group) <= 2
+                plan = row_plans.plan_of(NAME, choice, Case("softmax", (5000, columns), -1, "float16"), device)
+                assert plan.launches[0].shared_bytes <= 48 * 1024
 
 
 def test_few_long_rows_are_split_over_the_gpu(h200):
@@ -115,8 +130,11 @@ RUNS = [
     ("log_softmax", (100, 33), "bfloat16", None),  # by words
     ("softmax", (100, 17), "float32", None),
     ("softmax", (7, 301), "float32", None),  # masked, in a warp
-    ("log_softmax", (5, 257), "float16", None),
-    ("softmax", (5, 135), "bfloat16", None),  # as many packs as lanes hold, or one less
+    ("log_softmax", (5, 257), "float16", row_choices.in_warp(257, 2)),
+    ("softmax", (5, 135), "bfloat16", row_choices.in_warp(135, 2)),  # as many packs as lanes hold, or one less
+    ("softmax", (100, 65), "bfloat16", None),  # by words, of which rows share every other one
+    ("log_softmax", (37, 129), "float16", None),
+    ("softmax", (70, 150), "float16", row_choices.in_staged_lanes(150, 8, rows=2)),
     ("softmax", (3, 1025), "float32", None),  # and in several
     ("softmax", (1, 20003), "float16", None),  # split
     ("log_softmax", (1, 20003), "float16", None),
@@ -174,6 +192,7 @@ def extreme_rows(columns, largest):
 @pytest.mark.parametrize("operation", ["softmax", "log_softmax"])
 @pytest.mark.parametrize(("columns", "dtype", "choice"), [
     (33, "bfloat16", None), (3, "float16", None), (17, "float32", None), (257, "bfloat16", None), (72, "float16", None),
+    (65, "bfloat16", None), (101, "float16", None), (257, "float16", row_choices.in_warp(257, 2)),
     (301, "float32", None), (1, "bfloat16", None), (1025, "float16", row_choices.many_warps(130, 1, 4, True, False, 8)),
     (600, "bfloat16", row_choices.many_warps(75, 1, 2, False, True)), (1025, "float32", None),
     (300, "float16", Split()), (300, "bfloat16", Split()),

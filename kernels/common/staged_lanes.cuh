@@ -1,0 +1,139 @@
+// Softmax or log-softmax of rows of halves that end within a pack, by a few lanes each: a warp brings a span of rows into
+// shared memory by packs of 16 bytes, lanes read and write their row there by words of two elements, and the warp stores
+// the span by packs. Each element is read once, written once; of a row only two words are masked, those that it shares with
+// its neighbours.
+//   x, y       T [rows, columns], T of 2 bytes, row-major, beginning anywhere (by packs where both begin alike, else by
+//              elements); must not overlap
+//   Lanes      neighbouring lanes of a row, a power of two to 32
+//   Words      of a row in a lane's registers: as few as hold columns / 2 + 1 words, where a row begins and ends within words
+//   Group      rows that lanes take one after another; 32 / Lanes * Group rows, a warp's, are a multiple of 8
+//   Rows       of these, that lanes work on at once
+//   launch     block Block, any number of whole warps; grid ceil(rows / (Block / Lanes * Group));
+//              shared memory Block / Lanes * Group * columns * 2 bytes and 16 more for each warp
+#pragma once
+#include "common/row_packs.cuh"
+#include "common/row_softmax.cuh"
+
+// Results of Rows rows in place of their elements, which begin at the elements `begin` of `words`; `own`: the lane's number
+// in its row.
+template <typename Form, int Lanes, int Words, int Rows, bool Fast, typename T>
+__device__ __forceinline__ void rows_by_lanes(unsigned* words, const unsigned (&begin)[Rows], unsigned columns, unsigned own) {
+  constexpr int Last = Words - 1;
+  const unsigned fill = nothing<T>().x;
+  unsigned* place[Rows];               // of a lane's first word
+  bool head[Rows], tail[Rows], whole[Rows];  // has the upper half of the first word only, the lower one of the last, all of that
+  unsigned held[Rows][Words];
+#pragma unroll
+  for (int r = 0; r < Rows; ++r) {
+    const unsigned first = begin[r] / 2 + own, end = begin[r] + columns;
+    place[r] = words + first;
+    head[r] = begin[r] % 2 != 0 && own == 0;
+    tail[r] = end % 2 != 0 && first + Last * Lanes == end / 2;
+    whole[r] = first + Last * Lanes < end / 2;
+#pragma unroll
+    for (int k = 0; k < Last; ++k) held[r][k] = place[r][k * Lanes];
+    held[r][Last] = whole[r] || tail[r] ? place[r][Last * Lanes] : fill;
+    if (head[r]) held[r][0] = (held[r][0] & 0xffff0000u) | (fill & 0x0000ffffu);
+    if (tail[r]) held[r][Last] = (held[r][Last] & 0x0000ffffu) | (fill & 0xffff0000u);
+  }
+  __syncwarp();  // words that rows share are read before they are written
+
+  float max[Rows], sum[Rows];
+#pragma unroll
+  for (int r = 0; r < Rows; ++r) {
+    Peak<T> peak = held[r][0];
+#pragma unroll
+    for (int k = 1; k < Words; ++k) peak = larger<T>(peak, held[r][k]);
+    max[r] = largest_of<T>(peak);
+  }
+#pragma unroll
+  for (int r = 0; r < Rows; ++r) max[r] = warp_all_reduce<MaxOp, Lanes>(max[r]);
+  float kept[Rows][2 * Words];  // in place of the elements
+#pragma unroll
+  for (int r = 0; r < Rows; ++r) {
+    const Powers<Fast, T> powers(max[r]);
+    float sums[4];  // that do not wait for one another
+#pragma unroll
+    for (int i = 0; i < 2 * Words; ++i) {
+      const float value = element_at<T>(held[r], i), exponent = powers.exponent(value);
+      const float power = powers.of_exponent(exponent);
+      kept[r][i] = Form::template kept<T>(value, exponent, power);
+      sums[i % 4] = i < 4 ? power : sums[i % 4] + power;
+    }
+    sum[r] = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+  }
+#pragma unroll
+  for (int r = 0; r < Rows; ++r) sum[r] = warp_all_reduce<SumOp, Lanes>(sum[r]);
+
+#pragma unroll
+  for (int r = 0; r < Rows; ++r) {
+    const Ends ends = Form::ends(max[r], sum[r], Powers<Fast, T>(max[r]));
+#pragma unroll
+    for (int k = 0; k < Words; ++k)
+      held[r][k] = word_of<T>(Form::template result<T>(kept[r][2 * k], ends),
+                              Form::template result<T>(kept[r][2 * k + 1], ends));
+    if (!head[r]) place[r][0] = held[r][0];
+    else reinterpret_cast<unsigned short*>(place[r])[1] = static_cast<unsigned short>(held[r][0] >> 16);
+#pragma unroll
+    for (int k = 1; k < Last; ++k) place[r][k * Lanes] = held[r][k];
+    if (whole[r]) place[r][Last * Lanes] = held[r][Last];
+    if (tail[r]) *reinterpret_cast<unsigned short*>(place[r] + Last * Lanes) = static_cast<unsigned short>(held[r][Last]);
+  }
+  __syncwarp();  // and written before they are read for another row
+}
+
+template <typename Form, int Lanes, int Words, int Group, int Rows, int Block, int Hint, bool Fast, typename T>
+__device__ __forceinline__ void staged_lanes(const T* __restrict__ x, T* __restrict__ y, long long rows, int columns) {
+  static_assert(sizeof(T) == 2, "words of shared memory have two elements");
+  static_assert(Lanes >= 1 && Lanes <= 32 && (Lanes & (Lanes - 1)) == 0, "LANES must be a power of two to 32");
+  static_assert(Words >= 2, "WORDS must be at least 2: a lane has not both ends of a row in one");
+  static_assert(Group % Rows == 0, "GROUP rows must be so many at once");
+  constexpr int N = PER_PACK<T>, WarpRows = WARP_SIZE / Lanes * Group;
+  static_assert(WarpRows % N == 0, "a warp's rows must be whole packs");
+  constexpr int LeastPacks = WarpRows / N * (2 * Lanes * (Words - 1)), MostPacks = WarpRows / N * (2 * Lanes * Words - 1);
+  extern __shared__ uint4 tiles[];
+  const int lane = threadIdx.x % WARP_SIZE, warp = threadIdx.x / WARP_SIZE;
+  const long long first_row = (static_cast<long long>(blockIdx.x) * (Block / WARP_SIZE) + warp) * WarpRows;
+  if (first_row >= rows) return;  // whole warps leave, and none waits for them
+  const T* x_rows = x + first_row * columns;
+  T* y_rows = y + first_row * columns;
+  const bool full = rows - first_row >= WarpRows;
+  const int packs = WarpRows / N * columns, elements = packs * N;
+  const int own_elements = full ? elements : static_cast<int>(rows - first_row) * columns;
+  const int shift = full ? shift_of(x_rows) : 0;  // of the span in its first pack, which with one it has not all of
+  uint4* tile = tiles + warp * (packs + 1);
+  T* staged = reinterpret_cast<T*>(tile) + shift;
+  const int part = (lane < N ? lane : elements - N + lane) - shift;  // a lane's element of that pack or of the last
+  const bool has_part = shift != 0 && lane < 2 * N, own_part = has_part && part >= 0 && part < elements;
+
+  if (full) {
+    const uint4* from = reinterpret_cast<const uint4*>(x_rows - shift) + lane;
+#pragma unroll
+    for (int k = 0; k < MostPacks; k += WARP_SIZE)
+      if ((k > 0 || lane > 0 || shift == 0) && (k + WARP_SIZE <= LeastPacks || k + lane < packs))
+        copy_ahead(tile + lane + k, from + k);
+    if (has_part) staged[part] = own_part ? x_rows[part] : from_float<T>(0.0f);
+    await_copies();
+  } else {
+    for (int i = lane; i < elements; i += WARP_SIZE) staged[i] = i < own_elements ? x_rows[i] : from_float<T>(0.0f);
+  }
+  __syncwarp();  // every lane's packs are there
+  unsigned next = shift + lane / Lanes * (Group * columns);
+#pragma unroll 1
+  for (int done = 0; done < Group; done += Rows) {
+    unsigned begin[Rows];
+#pragma unroll
+    for (int r = 0; r < Rows; ++r, next += columns) begin[r] = next;
+    rows_by_lanes<Form, Lanes, Words, Rows, Fast, T>(reinterpret_cast<unsigned*>(tile), begin, columns, lane % Lanes);
+  }
+  if (full && shift_of(y_rows) == shift) {
+    uint4* to = reinterpret_cast<uint4*>(y_rows - shift) + lane;
+#pragma unroll
+    for (int k = 0; k < MostPacks; k += WARP_SIZE)
+      if ((k > 0 || lane > 0 || shift == 0) && (k + WARP_SIZE <= LeastPacks || k + lane < packs))
+        store_once<Hint>(to + k, tile[lane + k]);
+    if (own_part) y_rows[part] = staged[part];
+  } else {
+    for (int i = lane; i < own_elements; i += WARP_SIZE) y_rows[i] = staged[i];
+  }
+}
