@@ -27,7 +27,7 @@ from tests.gpu import accuracy, ulp
 from tests.gpu.accuracy import Row
 from tests.gpu.conftest import Silent, alone
 from tests.gpu.shapes import DTYPES
-from tests.gpu.techniques import candidates, ours, signature, techniques
+from tests.gpu.techniques import Technique, candidates, ours, signature, techniques
 
 CATALOG = load_catalog()
 KERNELS = [
@@ -116,6 +116,13 @@ def test_own_distributions_are_what_they_are_said_to_be(inputs: str) -> None:
         assert (kinds[0] == -np.inf).all()
         assert np.isnan(kinds[1]).sum() == (kinds[2] == np.inf).sum() == np.isfinite(kinds[3]).sum() == 1
         assert [int(np.isfinite(row).sum()) for row in kinds] == [0, 4, 4, 1, 4, 5, 3]
+    elif inputs == "hidden":
+        kinds = found.transpose(0, 2, 1).reshape(14, 5)[:8]
+        assert [int(np.isfinite(row).sum()) for row in kinds] == [1, 3, 3, 1, 5, 0, 0, 0]
+        assert (kinds[1, :2] == -np.inf).all()
+        assert (kinds[2, 3:] == -np.inf).all()
+        assert np.isnan(kinds[6]).sum() == (kinds[7] == np.inf).sum() == 1
+        assert (kinds[np.isfinite(kinds)] < -190).all()
     else:
         largest, spread = found.max(axis=1), np.ptp(found, axis=1)
         assert (spread < 0.1).all() if inputs == "near" else (largest == 30).all() and (found.sum(axis=1) == 30).all()
@@ -126,21 +133,22 @@ def test_own_distributions_are_what_they_are_said_to_be(inputs: str) -> None:
     ("operation", "name"), [("softmax", "one_read_rows"), ("log_softmax", "one_read_axis"), ("dropout_add", "streamed")]
 )
 def test_the_simulator_gives_what_float64_gives(operation: str, name: str) -> None:
-    """The smallest technique of each type."""
+    """The smallest technique of each type and way that the kernel has of its own."""
     try:
         compiler = find_compiler()
     except NoCompiler as error:
         pytest.skip(str(error).splitlines()[0])
     device = accuracy.opened("simulated")
-    known = [
-        one
-        for one in techniques(CATALOG, device.properties, ("float32", "float16"), 2**12)
-        if (one.case.operation, one.implementation.name) == (operation, name)
-    ]
-    for dtype in ("float32", "float16"):
-        smallest = min((one for one in known if one.case.dtype == dtype), key=lambda one: one.case.elements)
-        binaries = accuracy.built([smallest], device.properties.architecture, compiler)
-        rows = list(accuracy.rows_of(device, CATALOG, smallest, binaries))
+    smallest: dict[object, Technique] = {}
+    for one in techniques(CATALOG, device.properties, ("float32", "float16"), 2**12):
+        if (one.case.operation, one.implementation.name) == (operation, name):
+            defines = dict(one.plan.defines)
+            way = (one.case.dtype, defines.get("LAYOUT"), defines.get("TECHNIQUE"))
+            smallest[way] = min(smallest.get(way, one), one, key=lambda technique: technique.case.elements)
+    assert {dtype for dtype, _, _ in smallest} == {"float32", "float16"}
+    binaries = accuracy.built(list(smallest.values()), device.properties.architecture, compiler)
+    for one in smallest.values():
+        rows = list(accuracy.rows_of(device, CATALOG, one, binaries))
         assert {row.inputs for row in rows} == set(accuracy.inputs_of(CATALOG.operations[operation]))
         assert problems(rows) == []
 

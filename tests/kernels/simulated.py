@@ -27,6 +27,7 @@ from tests.simt.harness import Kernels
 
 AROUND = 0xA5  # what lies before and after every array, and in outputs that nobody wrote
 Build = Callable[[Implementation, Sequence[LaunchPlan], str], list[Binary]]
+Fill = Callable[[ArraySpec, int], NDArray[np.generic]]
 
 
 @dataclass(frozen=True)
@@ -55,15 +56,16 @@ def run_and_check(
     device: DeviceProperties,
     binaries: Build,
     shift: int | Mapping[str, int] = 0,
+    fill: Fill = random_input,
 ) -> Ran:
     """Fails where an element is wrong. Arrays begin `shift` elements beyond a multiple of 256 bytes; by
-    name, those that are not named none."""
+    name, those that are not named none. `fill` makes inputs, in storage type, of array and seed."""
     assert implementation.plan is not None
     plan = implementation.plan(case, device)
     (binary,) = binaries(implementation, [plan], "sm_90")
     kernels = Kernels(Path(binary.ptx_path).read_text())
     specs = operation.arrays(case)
-    held = {spec.name: random_input(spec, 7 + at) for at, spec in enumerate(specs) if spec.role == "input"}
+    held = {spec.name: fill(spec, 7 + at) for at, spec in enumerate(specs) if spec.role == "input"}
     shifts = {spec.name: shift if isinstance(shift, int) else shift.get(spec.name, 0) for spec in specs}
     begin = {spec.name: shifts[spec.name] * dtypes.itemsize(spec.dtype) for spec in specs}  # in bytes
     whole, addresses = {}, {}
@@ -98,7 +100,8 @@ def run_and_check(
     wide = {spec.name: dtypes.widen(np, held[spec.name], spec.dtype) for spec in specs if spec.role == "input"}
     split = operation.split(case) if operation.split else 1
     inputs = {name: values.reshape(split, -1) for name, values in wide.items()}
-    expected = (implementation.reference or operation.reference)(np, case, inputs)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        expected = (implementation.reference or operation.reference)(np, case, inputs)
     tolerance, outputs = operation.tolerance(case), {}
     for spec in specs:
         first, last = begin[spec.name], begin[spec.name] + spec.nbytes
@@ -108,7 +111,9 @@ def run_and_check(
             outputs[spec.name] = whole[spec.name][first:last].copy().view(dtypes.storage(spec.dtype))
             got = dtypes.widen(np, outputs[spec.name], spec.dtype)
             wanted = expected[spec.name].reshape(-1)
-            wrong = ~(np.abs(got - wanted) <= tolerance.absolute + tolerance.relative * np.abs(wanted))
+            same = (got == wanted) | (np.isnan(got) & np.isnan(wanted))
+            with np.errstate(invalid="ignore"):
+                wrong = ~(same | (np.abs(got - wanted) <= tolerance.absolute + tolerance.relative * np.abs(wanted)))
             at = int(np.argmax(wrong))
             assert not wrong.any(), f"{spec.name}[{at}] of {wanted.size}: got {got[at]}, expected {wanted[at]}"
     return Ran(outputs, tuple(counters))

@@ -1,0 +1,104 @@
+"""Softmax and log-softmax off the last axis where parts of a column are -inf throughout and others far below 0: such
+parts have no weight, by every way in which parts are joined. Columns of -inf, with NaN or with inf give NaN."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from kernelbench import distributions, dtypes
+from kernelbench.axis_plans import ticket_tile, tile_for, tile_plan
+from kernelbench.axis_tiles import view_of
+from kernelbench.catalog import load_catalog
+from kernelbench.devices.known import KNOWN
+from kernelbench.records import ArraySpec, Case, DeviceProperties, LaunchPlan
+from tests.gpu import accuracy
+from tests.kernels.simulated import Build, Fill, run_and_check
+
+pytestmark = pytest.mark.nvcc
+
+CATALOG = load_catalog()
+DTYPES = ("float32", "bfloat16")
+
+
+def drawn(case: Case, inputs: str) -> Fill:
+    """Inputs of a distribution of accuracy.py's own, or of a suite's."""
+
+    def fill(spec: ArraySpec, seed: int) -> NDArray[np.generic]:
+        generator, size = np.random.default_rng(seed), case.elements
+        if inputs in accuracy.OWN:
+            values = accuracy.changed(np, generator.standard_normal(size, dtype=np.float32), case, inputs, 0)
+        else:
+            (named,) = CATALOG.operations[case.operation].filled(replace(case, inputs=inputs))[:1]
+            values = distributions.draw(np, generator, named, 0, size, seed)
+        stored: NDArray[np.generic] = dtypes.narrow(np, values, spec.dtype)
+        return stored
+
+    return fill
+
+
+def checked(
+    binaries: Build, case: Case, gpu: str, inputs: str, shift: Any = 0, plan: Callable[..., LaunchPlan] | None = None
+) -> None:
+    implementation = CATALOG.implementations[case.operation]["one_read_axis"]
+    implementation = replace(implementation, plan=plan) if plan else implementation
+    operation, device = CATALOG.operations[case.operation], KNOWN[gpu]
+    run_and_check(implementation, operation, case, device, binaries, shift, drawn(case, inputs))
+
+
+def case_of(shape: tuple[int, ...], dtype: str, operation: str = "log_softmax") -> Case:
+    return Case(operation, shape, 1, dtype)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(
+    ("gpu", "shape", "layout", "exchange", "shift"),
+    [
+        ("h200", (1, 128, 128), "whole", "block", 0),
+        ("h200", (3, 200, 24), "whole", "block", 0),
+        ("h200", (2, 101, 31), "ragged", "block", {"y": 1}),
+        ("h200", (1, 30, 1025), "shifted", "block", {"y": 1}),
+        ("h200", (1, 1100, 48), "whole", "cluster", 0),
+        ("h200", (1, 2001, 31), "ragged", "cluster", 1),
+        ("h200", (1, 500, 1025), "shifted", "cluster", 0),
+        ("a100", (1, 1801, 48), "whole", "tickets", 0),
+        ("a100", (1, 3001, 31), "ragged", "tickets", 0),
+    ],
+)
+def test_parts_that_are_hidden_have_no_weight(
+    binaries: Build, gpu: str, shape: tuple[int, ...], layout: str, exchange: str, shift: Any, dtype: str
+) -> None:
+    this = case_of(shape, dtype)
+    tile = tile_for(this, KNOWN[gpu])
+    assert tile is not None
+    assert (tile.layout, tile.exchange) == (layout, exchange)
+    checked(binaries, this, gpu, "hidden", shift)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_hidden_tiles_of_strips_that_begin_within_packs(binaries: Build, dtype: str) -> None:
+    def plan(this: Case, device: DeviceProperties) -> LaunchPlan:
+        tile = ticket_tile(view_of(this), dtypes.itemsize(dtype), device)
+        assert (tile.layout, tile.parts > 1) == ("shifted", True)
+        return tile_plan("log_softmax_one_read_axis", this, device, tile, ahead=0)
+
+    checked(binaries, case_of((1, 140, 521), dtype), "h200", "hidden", {"y": 1}, plan)
+
+
+@pytest.mark.parametrize("operation", ["softmax", "log_softmax"])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_rows_that_a_block_has_fewer_of_than_it_takes_at_once(binaries: Build, operation: str, dtype: str) -> None:
+    """What no row of the tile falls to is -inf as well."""
+    for dim in (1, 2):
+        for inputs in ("hidden", "large"):
+            checked(binaries, case_of((1, dim, 1025), dtype, operation), "h200", inputs)
+
+
+def test_small_slabs_with_hidden_parts(binaries: Build) -> None:
+    for shape in ((65, 3, 30), (300, 3, 5), (33, 16, 4), (16, 2, 48)):
+        checked(binaries, case_of(shape, "float32"), "h200", "hidden")
