@@ -8,9 +8,10 @@ from kernelbench import dtypes
 from kernelbench.errors import Unsupported
 from kernelbench.plans import max_cluster
 from kernelbench.records import FLOATS, Case, DeviceProperties, Tunable
-from kernelbench.row_choices import WARP, Choice, Held, most_packs
+from kernelbench.row_choices import WARP, Choice, Held, StagedLanes, in_staged_lanes, most_packs
 
 MAX_PACKS = 16  # of a thread in registers
+MAX_WORDS = 34  # of a thread, of rows in shared memory, with twice as many floats
 REGISTERS = 65536  # of a multiprocessor
 
 # Rows by a few lanes, a warp, several warps and a cluster; the last lengths begin rows within packs.
@@ -31,6 +32,8 @@ class Step:
     def taken(self, choice: Choice, case: Case, device: DeviceProperties, keeps_powers: bool) -> Choice:
         """The choice, changed. Unsupported where that is none for rows of this length."""
         choice = choice if self.hint is None else replace(choice, hint=self.hint)
+        if isinstance(choice, StagedLanes):
+            return self._of_staged_lanes(choice, case.shape[-1])
         if not isinstance(choice, Held):
             return self._of_others(choice)
         packs = most_packs(case.shape[-1], dtypes.itemsize(case.dtype))
@@ -47,6 +50,18 @@ class Step:
         if self.block is None:
             return choice
         return replace(choice, block=self.block, resident=_resident(choice.resident * choice.block, 0, self.block))
+
+    def _of_staged_lanes(self, choice: StagedLanes, columns: int) -> Choice:
+        if self.blocks:
+            raise Unsupported("a row of one warp has one block")
+        lanes, rows, block = _doubled(choice.lanes, self.threads, WARP), self.rows or choice.rows, self.block
+        found = replace(in_staged_lanes(columns, lanes, 0, rows, block or choice.block), hint=choice.hint)
+        if found.group % rows or found.words * rows > MAX_WORDS:
+            raise Unsupported(
+                f"rows at once must divide {found.group}, with {MAX_WORDS} words a thread at most, "
+                f"got {rows} with {found.words * rows}"
+            )
+        return found
 
     def _in_warp(self, choice: Held, packs: int) -> Held:
         if self.blocks:

@@ -17,11 +17,13 @@
 // Results of Rows rows in place of their elements, which begin at the elements `begin` of `words`; `own`: the lane's number
 // in its row.
 template <typename Form, int Lanes, int Words, int Rows, bool Fast, typename T>
-__device__ __forceinline__ void rows_by_lanes(unsigned* words, const unsigned (&begin)[Rows], unsigned columns, unsigned own) {
+__device__ __forceinline__ void rows_by_lanes(unsigned* words, const unsigned (&begin)[Rows], unsigned columns,
+                                              unsigned own) {
   constexpr int Last = Words - 1;
   const unsigned fill = nothing<T>().x;
-  unsigned* place[Rows];               // of a lane's first word
-  bool head[Rows], tail[Rows], whole[Rows];  // has the upper half of the first word only, the lower one of the last, all of that
+  unsigned* place[Rows];        // of a lane's first word
+  bool head[Rows], tail[Rows];  // of the first word only its upper half is the row's, of the last one its lower half
+  bool whole[Rows];             // or all of the last one is
   unsigned held[Rows][Words];
 #pragma unroll
   for (int r = 0; r < Rows; ++r) {
@@ -77,7 +79,8 @@ __device__ __forceinline__ void rows_by_lanes(unsigned* words, const unsigned (&
 #pragma unroll
     for (int k = 1; k < Last; ++k) place[r][k * Lanes] = held[r][k];
     if (whole[r]) place[r][Last * Lanes] = held[r][Last];
-    if (tail[r]) *reinterpret_cast<unsigned short*>(place[r] + Last * Lanes) = static_cast<unsigned short>(held[r][Last]);
+    unsigned short* lower = reinterpret_cast<unsigned short*>(place[r] + Last * Lanes);
+    if (tail[r]) *lower = static_cast<unsigned short>(held[r][Last]);
   }
   __syncwarp();  // and written before they are read for another row
 }
@@ -90,7 +93,8 @@ __device__ __forceinline__ void staged_lanes(const T* __restrict__ x, T* __restr
   static_assert(Group % Rows == 0, "GROUP rows must be so many at once");
   constexpr int N = PER_PACK<T>, WarpRows = WARP_SIZE / Lanes * Group;
   static_assert(WarpRows % N == 0, "a warp's rows must be whole packs");
-  constexpr int LeastPacks = WarpRows / N * (2 * Lanes * (Words - 1)), MostPacks = WarpRows / N * (2 * Lanes * Words - 1);
+  constexpr int LeastPacks = WarpRows / N * (2 * Lanes * (Words - 1));  // of a span, by what Words says of columns
+  constexpr int MostPacks = WarpRows / N * (2 * Lanes * Words - 1);
   extern __shared__ uint4 tiles[];
   const int lane = threadIdx.x % WARP_SIZE, warp = threadIdx.x / WARP_SIZE;
   const long long first_row = (static_cast<long long>(blockIdx.x) * (Block / WARP_SIZE) + warp) * WarpRows;

@@ -13,6 +13,7 @@ from kernelbench.catalog import load_catalog
 from kernelbench.errors import Unsupported
 from kernelbench.records import Case
 from kernelbench.row_choices import Held, Split, Staged, StagedLanes
+from kernelbench.row_tuning import Step
 from tests.kernels.simulated import run_and_check
 from tests.simt.harness import Kernels
 
@@ -105,6 +106,18 @@ def test_what_is_chosen_holds_the_row_and_fits_the_device(h200, itemsize):
                 assert row_choices.words_in_a_bank(columns, choice.lanes, choice.group) <= 2
                 plan = row_plans.plan_of(NAME, choice, Case("softmax", (5000, columns), -1, "float16"), device)
                 assert plan.launches[0].shared_bytes <= 48 * 1024
+
+
+def test_steps_from_rows_by_lanes(h200):
+    case = Case("softmax", (5000, 129), -1, "bfloat16")
+    choice = row_choices.choose(5000, 129, 2, True, h200)
+    assert Step().taken(choice, case, h200, True) == choice
+    stepped = Step(threads=1, rows=2, block=64, hint=0).taken(choice, case, h200, True)
+    assert (stepped.lanes, stepped.words, stepped.rows, stepped.block, stepped.hint) == (8, 9, 2, 64, 0)
+    assert stepped.group % 2 == 0
+    for step, reason in [(Step(blocks=1), "one block"), (Step(threads=-2, rows=2), "34 words a thread at most")]:
+        with pytest.raises(Unsupported, match=reason):
+            step.taken(choice, case, h200, True)
 
 
 def test_few_long_rows_are_split_over_the_gpu(h200):
