@@ -3,7 +3,9 @@
 from collections.abc import Callable
 
 from kernelbench.peers import cudnn
-from kernelbench.records import Arrays, Case, Implementation, Origin
+from kernelbench.records import Arrays, Case, Deviation, Implementation, Origin
+
+MASKED = Deviation("masked", "along the last axis a row of -inf gives -inf and not NaN")
 
 
 def prepare(case: Case, arrays: Arrays, stream: int) -> Callable[[], None]:
@@ -14,8 +16,13 @@ IMPLEMENTATIONS = (
     Implementation(
         "cudnn",
         "cudnnSoftmaxForward: mode INSTANCE for the last axis, CHANNEL for any other",
-        Origin("NVIDIA cuDNN", "https://docs.nvidia.com/deeplearning/cudnn"),
+        Origin(
+            "NVIDIA cuDNN",
+            "https://docs.nvidia.com/deeplearning/cudnn",
+            differs="a row of -inf gives -inf along the last axis",
+        ),
         prepare=prepare,
         role="peer",
+        deviations=(MASKED,),
     ),
 )

@@ -16,7 +16,7 @@ import pytest
 from kernelbench import distributions, dtypes
 from kernelbench.catalog import load_catalog
 from kernelbench.distributions import DISTRIBUTIONS
-from kernelbench.records import Arrays, ArraySpec, Case, Result
+from kernelbench.records import Arrays, ArraySpec, Case, Implementation, Result
 from tests import test_distributions as anywhere
 from tests.gpu import shapes
 from tests.kernels import test_inputs as simulated
@@ -93,6 +93,21 @@ def test_right_on_every_distribution_and_where_an_element_is_no_number_or_the_de
             chosen = [one for one in everybody if not one.deviation(value)]
             found = wrong_ones(list(simulated.ran(device, operation, ("normal",), chosen)))
         assert (value, found) == (value, [])
+
+
+@pytest.mark.nvcc
+@pytest.mark.parametrize(("implementation", "inputs"), simulated.BY_LIBRARIES)
+def test_a_library_of_which_a_deviation_is_stated_deviates(
+    device: Any, implementation: Implementation, inputs: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = (inputs if inputs in DISTRIBUTIONS else "normal",)
+    if inputs in simulated.SPECIAL:
+        monkeypatch.setattr(device, "fill", planting(device, device.fill, simulated.SPECIAL[inputs]))
+    plain = replace(implementation, deviations=())
+    found = list(simulated.ran(device, implementation.operation, drawn, [plain]))
+    if {one.status for one in found} == {"skipped"}:
+        pytest.skip(found[0].reason)
+    assert "wrong" in {one.status for one in found}
 
 
 def planting(device: Any, fill: Callable[..., None], value: float) -> Callable[..., None]:

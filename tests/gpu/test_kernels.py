@@ -23,6 +23,7 @@ from kernelbench.planning import CasePlan, Planned, plan_case
 from kernelbench.records import Case, DeviceProperties, Result
 from tests.gpu import shapes
 from tests.gpu.conftest import Silent, alone
+from tests.gpu.findings import ROUNDED_TWICE, SHOWN_BY, as_found
 from tests.gpu.shapes import DTYPES
 from tests.gpu.unaligned import Unaligned
 
@@ -50,7 +51,7 @@ def key(case: Case) -> str:
 def planned_for(case: Case, catalog: Catalog, device: DeviceProperties) -> CasePlan:
     operation = catalog.operations[case.operation]
     inputs = tuple(spec.name for spec in operation.arrays(case) if spec.role == "input")
-    chosen = catalog.implementations[case.operation].values()
+    chosen = [as_found(one, case) for one in catalog.implementations[case.operation].values()]
     return CasePlan(case, tuple(plan_case(case, operation, one, device) for one in chosen), inputs)
 
 
@@ -100,6 +101,19 @@ def test_every_implementation_takes_some_large_case_or_says_why_not() -> None:
         NOT_OVER_ELEMENTS
     )
     assert all("elements must be at most" in text for texts in refused.values() for text in texts)
+
+
+def test_what_was_found_of_libraries_is_bounded_by_two_roundings() -> None:
+    catalog = load_catalog()
+    for (operation, name), types in ROUNDED_TWICE.items():
+        library = catalog.implementations[operation][name]
+        assert library.prepare is not None
+        for dtype in DTYPES:
+            case = Case(operation, *SHOWN_BY, dtype)
+            allowed = as_found(library, case).extra_tolerance
+            assert (allowed is not None) == (dtype in types)
+            own = catalog.operations[operation].tolerance(case).relative
+            assert allowed is None or 1.9 * own < own + allowed.relative < 2.01 * own
 
 
 # ---- On a GPU ------------------------------------------------------------------------------------
@@ -224,6 +238,24 @@ def test_both_specimens_are_rejected_on_random_input(
         assert "elements wrong, first y[0, 0, 0, " in result.reason
         assert result.check is not None
         assert result.check.mismatches > 0.9 * result.check.elements
+
+
+@pytest.mark.parametrize(
+    ("operation", "name", "dtype"), [(*which, dtype) for which, dtypes in ROUNDED_TWICE.items() for dtype in dtypes]
+)
+def test_libraries_that_round_twice_are_rejected(
+    operation: str,
+    name: str,
+    dtype: str,
+    plans: Callable[..., tuple[CasePlan, ...]],
+    run_case: Callable[..., dict[str, Result]],
+) -> None:
+    """One that passes rounds once now: strike it off findings.py. How far it may be off the other tests hold."""
+    (plan,) = plans([Case(operation, *SHOWN_BY, dtype)], [name])
+    result = run_case(plan, Settings(seed=1))[name]
+    if result.status == "skipped":
+        pytest.skip(result.reason)
+    assert (result.status, result.measurements) == ("wrong", ())
 
 
 def test_a_row_of_minus_infinity_and_huge_values_come_out_as_the_reference(
