@@ -56,6 +56,12 @@ def test_stores_of_every_width_are_counted(clusters: Kernels) -> None:
     np.testing.assert_array_equal(y, x)
 
 
+def test_bytes_may_come_before_they_are_expected(clusters: Kernels) -> None:
+    x, y = np.array([5], np.uint32), np.full(3, 7, np.uint32)
+    clusters.run("early", 1, 1, x, y)
+    assert y.tolist() == [0, 1, 5]
+
+
 def test_shared_memory_goes_to_another_block_in_bulk(clusters: Kernels, rng: np.random.Generator) -> None:
     x = rng.standard_normal((2, 2, 128)).astype(np.float32)
     y = np.zeros_like(x)

@@ -82,6 +82,19 @@ extern "C" __global__ void widths(const unsigned* x, unsigned* y) {
     if (threadIdx.x < 7) y[threadIdx.x] = place[threadIdx.x];
 }
 
+// A value that comes before it is expected: over before, over after, the value.
+extern "C" __global__ void early(const unsigned* x, unsigned* y) {
+    __shared__ alignas(8) unsigned place;
+    __shared__ Barrier come;
+    open(&come, 1);
+    asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%0], %1, [%2];" ::"r"(at_block(&place, 0)), "r"(x[0]),
+                 "r"(at_block(&come, 0)) : "memory");
+    y[0] = over(&come, 0);
+    expect(&come, 4);
+    y[1] = over(&come, 0);
+    y[2] = *static_cast<volatile unsigned*>(&place);
+}
+
 // Warp 0 hands a value to warps 1 to 3 and waits until they have taken it, `turns` times.
 extern "C" __global__ void phases(const int* x, int* y, int turns) {
     __shared__ int value;

@@ -1,0 +1,35 @@
+"""The order in which kernels of clusters use their barriers in shared memory: racecheck warns of an expectation right after
+the barrier is made, with no barrier of threads in between."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kernelbench.catalog import load_catalog
+from kernelbench.devices.known import KNOWN
+from kernelbench.records import Case
+from tests.kernels.simulated import Build
+
+pytestmark = pytest.mark.nvcc
+
+CATALOG = load_catalog()
+IN_ORDER = ("mbarrier.init", "barrier.cluster.arrive", "barrier.cluster.wait", "st.async", "mbarrier.arrive.expect_tx")
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "axis"), [("one_read_axis", (1, 1100, 48), 1), ("one_read_rows", (2048, 100_000), -1)]
+)
+def test_bytes_are_expected_once_every_block_runs_and_after_ones_own_are_sent(
+    binaries: Build, name: str, shape: tuple[int, ...], axis: int
+) -> None:
+    implementation = CATALOG.implementations["log_softmax"][name]
+    assert implementation.plan is not None
+    plan = implementation.plan(Case("log_softmax", shape, axis, "float32"), KNOWN["h200"])
+    (binary,) = binaries(implementation, [plan], "sm_90")
+    text = Path(binary.ptx_path).read_text()
+    own = text[text.index(f".entry {plan.launches[0].entry}") :].split(".entry ")[1]
+    places = [own.index(what) for what in IN_ORDER]
+    assert places == sorted(places)
+    assert own.count(IN_ORDER[-1]) == 1
