@@ -1,5 +1,5 @@
-"""The order in which kernels of clusters use their barriers in shared memory: racecheck warns of an expectation right after
-the barrier is made, with no barrier of threads in between."""
+"""The order in which kernels of clusters use their barriers in shared memory: racecheck warns of an expectation after
+the barrier is made with no barrier of threads in between."""
 
 from __future__ import annotations
 
