@@ -148,6 +148,19 @@ __device__ __forceinline__ void store_once(void* place, const uint4& held) {
   else *pack = held;
 }
 
+// The same where parts of packs are stored as well: of an ordinary store the compiler makes four there, of a word each, to
+// have them in common with those of parts.
+template <int Hint>
+__device__ __forceinline__ void store_whole(void* place, const uint4& held) {
+  if constexpr (Hint != 0) {
+    store_once<Hint>(place, held);
+  } else {
+    asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(__cvta_generic_to_global(place)), "r"(held.x),
+                 "r"(held.y), "r"(held.z), "r"(held.w)
+                 : "memory");
+  }
+}
+
 // A matrix, and where a pack may be read whole: within it, beyond the row or not.
 template <typename T>
 struct Matrix {
@@ -237,6 +250,7 @@ __device__ __forceinline__ void store_pack(T* row, int column, int columns, bool
   if (Masked && (!packed || within)) store_elements(row + column, column, columns, pack);
   else if (Masked && column < 0) store_last(row + column, pack, PER_PACK<T> + column);
   else if (Masked && column + PER_PACK<T> > columns) store_first(row + column, pack, columns - column);
+  else if (Masked) store_whole<Hint>(row + column, pack);
   else store_once<Hint>(row + column, pack);
 }
 

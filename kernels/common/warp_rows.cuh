@@ -119,6 +119,7 @@ __device__ __forceinline__ void warp_rows(const T* __restrict__ x, T* __restrict
       if (k == Packs - 1 && at >= columns) continue;
       if (Masked && k == 0 && at < 0) store_last(place, held[r][k], N + at);
       else if (Masked && k >= Packs - 2 && at + N > columns) store_first(place, held[r][k], columns - at);
+      else if (Masked) store_whole<Hint>(place, held[r][k]);
       else store_once<Hint>(place, held[r][k]);
     }
   }
