@@ -92,7 +92,7 @@ Choice = Held | Staged | StagedLanes | Split
 STAGED_COLUMNS = {2: 88, 4: 72}
 STAGED_BYTES = 160  # of a thread's rows where it has several: 1024 threads keep as much as fits shared memory in flight
 # Of halves: from 65 on a thread that holds a row has so many registers that too few are resident, and masked packs of
-# lanes cost 17 instructions an element, where lanes that take words from shared memory have 11.
+# lanes cost 22 instructions an element, where lanes that take words from shared memory have 10 to 12.
 STAGED_LANES_COLUMNS = range(65, 261)
 LANE_WORDS = 17  # of a lane: with twice as many floats in 64 registers
 SECTOR_ROWS = 16  # of halves are whole sectors of 32 bytes, however long
