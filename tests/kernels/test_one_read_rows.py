@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -42,10 +43,6 @@ def forced(operation, choice):
         (73, 4, Held, 8, 1, 1),  # too long for a thread
         (48, 4, Held, 16, 1, 1),
         (72, 4, Held, 8, 1, 1),  # 16 lanes would have nearly half their packs idle
-        (65, 2, StagedLanes, 2, 0, 0),  # of which a thread would have too many registers
-        (129, 2, StagedLanes, 4, 0, 0),
-        (255, 2, StagedLanes, 16, 0, 0),  # eight lanes need twice as many rows a warp to ask different banks
-        (100, 2, StagedLanes, 4, 0, 0),
         (104, 2, Held, 8, 1, 1),  # whole packs
         (263, 2, Held, 8, 1, 1),
         (512, 4, Held, 32, 2, 1),
@@ -70,16 +67,31 @@ def test_rows_get_the_least_that_holds_them(h200, columns, itemsize, technique, 
     assert isinstance(choice, technique)
     if isinstance(choice, Held):
         assert (choice.lanes, choice.warps, choice.blocks) == (lanes, warps, blocks)
-    if isinstance(choice, StagedLanes):
-        assert choice.lanes == lanes
+
+
+@pytest.mark.parametrize(
+    ("columns", "lanes"),
+    [
+        (65, 2),  # of which a thread would have too many registers
+        (100, 4),
+        (129, 4),
+        (255, 16),  # eight lanes need twice as many rows a warp to ask different banks
+    ],
+)
+def test_many_rows_of_halves_that_end_within_a_pack_are_taken_by_words(h200, columns, lanes):
+    choice = row_choices.choose(2**20, columns, 2, True, h200)
+    assert isinstance(choice, StagedLanes)
+    assert choice.lanes == lanes
+    assert isinstance(row_choices.choose(2048, columns, 2, True, h200), Staged if columns < 89 else Held)  # too few
+    assert not isinstance(row_choices.choose(2**20, columns, 4, True, h200), StagedLanes)
 
 
 @pytest.mark.parametrize("itemsize", [2, 4])
 def test_what_is_chosen_holds_the_row_and_fits_the_device(h200, itemsize):
     a100 = replace(h200, compute_capability=(8, 0), shared_per_block_optin=163 * 1024)
     for columns in (*range(1, 600), *range(600, 300000, 997)):
-        for device in (h200, a100):
-            choice = row_choices.choose(5000, columns, itemsize, True, device)
+        for device, rows in product((h200, a100), (5000, 2**20)):
+            choice = row_choices.choose(rows, columns, itemsize, True, device)
             masked = columns * itemsize % 16 != 0
             packs = -(-(columns * itemsize + masked * (16 - itemsize)) // 16)  # from a pack's last element on
             if isinstance(choice, Held):
@@ -109,8 +121,8 @@ def test_what_is_chosen_holds_the_row_and_fits_the_device(h200, itemsize):
 
 
 def test_steps_from_rows_by_lanes(h200):
-    case = Case("softmax", (5000, 129), -1, "bfloat16")
-    choice = row_choices.choose(5000, 129, 2, True, h200)
+    case = Case("softmax", (2**20, 129), -1, "bfloat16")
+    choice = row_choices.choose(2**20, 129, 2, True, h200)
     assert Step().taken(choice, case, h200, True) == choice
     stepped = Step(threads=1, rows=2, block=64, hint=0).taken(choice, case, h200, True)
     assert (stepped.lanes, stepped.words, stepped.rows, stepped.block, stepped.hint) == (8, 9, 2, 64, 0)
@@ -143,10 +155,10 @@ RUNS = [
     ("log_softmax", (100, 33), "bfloat16", None),  # by words
     ("softmax", (100, 17), "float32", None),
     ("softmax", (7, 301), "float32", None),  # masked, in a warp
-    ("log_softmax", (5, 257), "float16", row_choices.in_warp(257, 2)),
-    ("softmax", (5, 135), "bfloat16", row_choices.in_warp(135, 2)),  # as many packs as lanes hold, or one less
-    ("softmax", (100, 65), "bfloat16", None),  # by words, of which rows share every other one
-    ("log_softmax", (37, 129), "float16", None),
+    ("log_softmax", (5, 257), "float16", None),
+    ("softmax", (5, 135), "bfloat16", None),  # as many packs as lanes hold, or one less
+    ("softmax", (100, 65), "bfloat16", row_choices.staged_lanes(65)),  # by words, of which rows share every other one
+    ("log_softmax", (37, 129), "float16", row_choices.staged_lanes(129)),
     ("softmax", (70, 150), "float16", row_choices.in_staged_lanes(150, 8, rows=2)),
     ("softmax", (3, 1025), "float32", None),  # and in several
     ("softmax", (1, 20003), "float16", None),  # split
@@ -205,7 +217,7 @@ def extreme_rows(columns, largest):
 @pytest.mark.parametrize("operation", ["softmax", "log_softmax"])
 @pytest.mark.parametrize(("columns", "dtype", "choice"), [
     (33, "bfloat16", None), (3, "float16", None), (17, "float32", None), (257, "bfloat16", None), (72, "float16", None),
-    (65, "bfloat16", None), (101, "float16", None), (257, "float16", row_choices.in_warp(257, 2)),
+    (65, "bfloat16", row_choices.staged_lanes(65)), (101, "float16", row_choices.staged_lanes(101)),
     (301, "float32", None), (1, "bfloat16", None), (1025, "float16", row_choices.many_warps(130, 1, 4, True, False, 8)),
     (600, "bfloat16", row_choices.many_warps(75, 1, 2, False, True)), (1025, "float32", None),
     (300, "float16", Split()), (300, "bfloat16", Split()),
