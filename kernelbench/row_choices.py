@@ -94,7 +94,7 @@ STAGED_BYTES = 160  # of a thread's rows where it has several: 1024 threads keep
 # Of halves: from 65 on a thread that holds a row has so many registers that too few are resident, and masked packs of
 # lanes cost 22 instructions an element, where lanes that take words from shared memory have 10 to 12.
 STAGED_LANES_COLUMNS = range(65, 261)
-LEAST_WARPS = 8  # of a multiprocessor: each takes rows one after another, so that fewer rows would leave some without any
+LEAST_WARPS = 8  # of a multiprocessor: each takes rows one after another, so that of fewer rows some would get none
 LANE_WORDS = 17  # of a lane: with twice as many floats in 64 registers
 SECTOR_ROWS = 16  # of halves are whole sectors of 32 bytes, however long
 SHORT_BLOCK = 128
