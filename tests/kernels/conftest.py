@@ -13,7 +13,7 @@ from kernelbench.catalog import load_catalog
 from kernelbench.errors import NoCompiler
 from kernelbench.records import Binary, DeviceProperties, Implementation, LaunchPlan, Scalar
 
-ARCHITECTURES = ("sm_75", "sm_80", "sm_90")  # the oldest that nvcc 13 knows, and the two after it with new loads
+OLDEST = "sm_75"  # that nvcc 13 knows; what asks for its architecture is compiled for others by tests/build
 _ENTRY = re.compile(r"\.entry\s+(\w+)\s*\((.*?)\)", re.DOTALL)
 _PARAMETER = re.compile(r"\.param\s+\.(\w+)")
 _PTX_TYPE = {"int32": "u32", "int64": "u64", "float32": "f32"}
@@ -72,11 +72,12 @@ def binaries() -> Build:
 
 
 @pytest.fixture(scope="session")
-def signatures(binaries: Build) -> Callable[[Implementation, LaunchPlan, str], Signatures]:
-    """Compiles what a plan needs, and gives the PTX types of every entry's parameters by entry."""
+def signatures(binaries: Build) -> Callable[[Implementation, LaunchPlan], Signatures]:
+    """Compiles what a plan needs for the oldest architecture, and gives the PTX types of every entry's parameters by
+    entry."""
 
-    def compile_once(implementation: Implementation, plan: LaunchPlan, architecture: str) -> Signatures:
-        (binary,) = binaries(implementation, [plan], architecture)
+    def compile_once(implementation: Implementation, plan: LaunchPlan) -> Signatures:
+        (binary,) = binaries(implementation, [plan], OLDEST)
         ptx = binary.ptx_path.read_text()
         return {name: tuple(_PARAMETER.findall(text)) for name, text in _ENTRY.findall(ptx)}
 
@@ -91,16 +92,6 @@ def expected_signature() -> Callable[[tuple[str | Scalar, ...]], tuple[str, ...]
         return tuple("u64" if isinstance(argument, str) else _PTX_TYPE[argument.dtype] for argument in arguments)
 
     return types
-
-
-def oldest_and_newest(names: Sequence[str], of_each_source: Sequence[str]) -> list[tuple[str, str]]:
-    """(architecture, name): all for the oldest, one a source for the newest, which none has code for."""
-    return [*(("sm_75", name) for name in names), *(("sm_100", name) for name in of_each_source)]
-
-
-@pytest.fixture(params=ARCHITECTURES)
-def architecture(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
 
 
 @pytest.fixture(params=["float32", "float16", "bfloat16"])

@@ -88,7 +88,7 @@ def test_right_at_odd_shapes_wherever_arrays_begin(h200, binaries, dtype, name):
 def test_compiles_to_what_is_launched(h200, signatures, expected_signature, dtype, name):
     plan = IMPLEMENTATIONS[name].plan(case(500, 3, dtype=dtype), h200)
     (launch,) = plan.launches
-    assert signatures(IMPLEMENTATIONS[name], plan, "sm_75")[launch.entry] == expected_signature(launch.arguments)
+    assert signatures(IMPLEMENTATIONS[name], plan)[launch.entry] == expected_signature(launch.arguments)
 
 
 # ---- In what they differ ----

@@ -93,7 +93,7 @@ def test_all_warps_are_resident_and_nothing_spills(h200, binaries, architecture,
 def test_compiles_to_what_is_launched(h200, signatures, expected_signature, dtype, name):
     plan = IMPLEMENTATIONS[name].plan(case(500, 32, dtype=dtype), h200)
     (launch,) = plan.launches
-    assert signatures(IMPLEMENTATIONS[name], plan, "sm_75")[launch.entry] == expected_signature(launch.arguments)
+    assert signatures(IMPLEMENTATIONS[name], plan)[launch.entry] == expected_signature(launch.arguments)
 
 
 @pytest.mark.nvcc
