@@ -18,7 +18,6 @@ from kernelbench.report.sweeps import Curve
 from kernelbench.units import share_text, time_text
 
 if TYPE_CHECKING:
-    import pandas
     from rich.console import RenderableType
 
     from kernelbench.results import Run
@@ -82,14 +81,17 @@ def pairs(run: Run) -> list[Pair]:
     """One for each case in which ours and a peer have a time."""
     own = ours(run)
     rows = view.shown_rows(run.rows, view.shown_methods(run.rows))
-    rows = rows[rows["cache"] == "cold"]
+    cases: dict[str, list[Mapping[str, Any]]] = {}
+    for row in view.records(rows[rows["cache"] == "cold"]) if own else ():
+        cases.setdefault(row["case"], []).append(row)
     found = []
-    for case, group in rows.groupby("case", sort=False) if own else ():
-        mine, theirs = _sides(group[group["implementation"].isin(own)]), _sides(group[group["role"] == "peer"])
-        copies = [side.seconds for side in _sides(group[group["role"] == "yardstick"])]
+    for case, group in cases.items():
+        mine = [_side(row) for row in group if row["implementation"] in own]
+        theirs = [_side(row) for row in group if row["role"] == "peer"]
+        copies = [row["median_s"] for row in group if row["role"] == "yardstick"]
         if mine and theirs:
             fastest = min(mine, key=lambda side: side.seconds)
-            found.append(Pair(str(case), fastest, theirs, min(copies, default=None)))
+            found.append(Pair(case, fastest, theirs, min(copies, default=None)))
     return found
 
 
@@ -122,11 +124,8 @@ def falls(found: Sequence[Pair], drawn: Iterable[Curve]) -> list[tuple[float, st
     return steps
 
 
-def _sides(rows: pandas.DataFrame) -> list[Side]:
-    return [
-        Side(row["implementation"], row["median_s"], row["max_absolute_error"], row["arithmetic"] == "fast")
-        for row in view.records(rows)
-    ]
+def _side(row: Mapping[str, Any]) -> Side:
+    return Side(row["implementation"], row["median_s"], row["max_absolute_error"], row["arithmetic"] == "fast")
 
 
 def sentences(run: Run, found: Sequence[Pair], labels: Mapping[str, str]) -> list[str]:
