@@ -3,6 +3,7 @@ with a set clock, and a compiler that costs nothing."""
 
 from __future__ import annotations
 
+import gc
 import shutil
 import stat
 from collections.abc import Callable
@@ -48,6 +49,16 @@ axes: {{columns: {columns}}}
 implementations: [{names}]
 baseline: good
 """
+
+
+def pytest_collection() -> None:
+    """What is collected stays to the end: to look for garbage in it, time and again, costs seconds."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
 
 
 @np.errstate(invalid="ignore")  # of rows that are -inf throughout
