@@ -10,17 +10,25 @@ from dataclasses import dataclass, replace
 from math import gcd
 
 from kernelbench import dtypes
-from kernelbench.axis_tiles import BOUND, CUT_BOUND, Tile, View, tile_of, view_of
+from kernelbench.axis_tiles import BOUND, CUT_BOUND, LARGE_BOUND, Tile, View, deep_tile, tile_of, view_of
 from kernelbench.axis_tuning import TileStep
 from kernelbench.errors import Unsupported
 from kernelbench.plans import max_cluster
 from kernelbench.records import Case, DeviceProperties, Launch, LaunchPlan, Scalar
 from kernelbench.slab_plans import is_small, slab_plan
 
-# Of a block, at most, as long as clusters are left to halve it. Of a copy on an H200, 512 slabs of 896 by 48 floats
-# reach 0.88 by blocks of 21 KB and 0.82 by 43, bfloat16 0.86 and 0.77; 2000 by 8192 floats 0.82 by 32 KB, 0.80 by 16.
-TILE_BYTES = 32 * 1024
-CLUSTER_BYTES = 48 * 1024  # of a block of the largest cluster, beyond which narrower strips are better: 0.63 for 0.50
+# Of a tile that registers alone hold, at most, as long as clusters are left to halve it. Of a copy on an H200, 512 slabs of
+# 896 by 48 bfloat16 reach 0.91 by blocks of 43 KB of which half is in slots, 0.87 by 21 KB in registers; 2048 of 256 by 64
+# 0.95 by 32 KB and slots, 0.91 without.
+TILE_BYTES = {4: 32 * 1024, 2: 16 * 1024}
+KEPT = 8  # packs that a thread keeps in registers where the rest is in slots
+DEEP_THREADS = 256  # of such a tile, at most
+# Parts from which few threads hold many packs in registers: float slabs of 172 KB reach 0.97 so by clusters of eight, 0.92 by
+# 8 packs.
+MANY_PARTS, HIGH_PACKS, HIGH_THREADS = 8, 16, 96
+FOLDED_PACKS = 4  # of rows shorter than a pack: 65536 slabs of 256 by 2 reach 1.00 so, 0.98 by 8; bfloat16 0.94 and 0.70
+GANG_PACKS, GANG_THREADS = 18, 256
+GANG_SHARE = 2  # of the blocks that a GPU holds at once, which a gang is at most: others load while it waits
 # Packs and threads of a block that takes tickets, of which a multiprocessor holds several.
 TICKET_PACKS, TICKET_THREADS = 8, 256
 UNITS = 1 << 18  # as tickets.cuh has them
@@ -28,8 +36,10 @@ UNIT_SHARE = 2  # of the L2: a strip of dim, at most, as long as strips are left
 # Of the L2: what is summed up while the columns of a strip are joined, before it is read again. Of a copy on an H200,
 # 8 by 50000 by 48 bfloat16 reach 0.66 by a third of the L2, 0.60 by a fifth, 0.57 by a fifteenth.
 AHEAD_SHARE = 3
-STRIP_BYTES = (128, 64)  # of a row segment: a line of the caches; less only where no cluster could hold dim
-CONTIGUOUS_BYTES = 256  # rows shorter than two lines are not cut into strips
+STRIP_BYTES = 128  # of a row segment: a line of the caches
+# Rows that are not cut into strips where a cluster holds dim of them: short ones, and longer ones that are no whole lines.
+# 1310 slabs of 256 by 100 floats reach 0.97 of a copy whole, 0.62 by strips.
+CONTIGUOUS_BYTES, UNEVEN_BYTES = 256, 1024
 SHIFTED_BYTES = 256  # of a row segment that begins within a pack, and so has one more: 0.68 where 128 have 0.58
 MAX_UNIT = 512  # packs side by side of a contiguous tile, at most
 WIDENED_BYTES = 16 * 1024  # of a strip of few rows, which is wider in their place
@@ -51,16 +61,17 @@ class Cut:
 def cuts(view: View, per_pack: int) -> Iterator[Cut]:
     """From the one that memory serves best; each is right for any dim."""
     itemsize = 16 // per_pack
-    if view.inner % per_pack == 0:
-        if view.inner * itemsize < CONTIGUOUS_BYTES:
+    row = view.inner * itemsize
+    if row % 16 == 0:
+        if row <= CONTIGUOUS_BYTES or (row % STRIP_BYTES and row <= UNEVEN_BYTES):
             yield Cut("whole", view.inner // per_pack, view.inner)
+        if row < CONTIGUOUS_BYTES:
             return
-        packs = STRIP_BYTES[0] // 16
+        packs = STRIP_BYTES // 16
         while view.dim * packs * 16 < WIDENED_BYTES and 2 * packs * per_pack <= view.inner and packs < WIDEST:
             packs *= 2
-        for most in (packs, *(strip // 16 for strip in STRIP_BYTES[1:])):
-            segment = evenly(view.inner // per_pack, most)
-            yield Cut("whole", segment, segment * per_pack)
+        segment = evenly(view.inner // per_pack, packs)
+        yield Cut("whole", segment, segment * per_pack)
         return
     unit = view.inner // gcd(view.inner, per_pack)
     if unit <= MAX_UNIT:
@@ -92,31 +103,67 @@ def clusters(device: DeviceProperties) -> tuple[int, ...]:
 def one_read_tile(view: View, itemsize: int, device: DeviceProperties) -> Tile | None:
     """The tile of a single block or cluster that holds all of dim; None where none does."""
     per_pack = 16 // itemsize
-    best = None
     for cut in cuts(view, per_pack):
-        found = None
         for parts in clusters(device):
-            tile = tile_of(view, cut.layout, cut.segment, cut.width, -(-view.dim // parts), per_pack)
-            if tile is None or tile.shared_bytes > device.shared_per_block_optin:
-                continue
-            found = replace(tile, parts=parts, exchange="cluster" if parts > 1 else "block")
-            if tile.held_bytes <= TILE_BYTES:
-                break
-        if found is not None and (best is None or found.held_bytes < best.held_bytes):
-            best = found
-        if best is not None and best.held_bytes <= CLUSTER_BYTES:
-            break
-    return several(best, view) if best is not None else None
+            tile = held_tile(view, cut, per_pack, parts)
+            if tile is not None and tile.shared_bytes <= device.shared_per_block_optin:
+                return several(tile, view)
+    return None
+
+
+def held_tile(view: View, cut: Cut, per_pack: int, parts: int) -> Tile | None:
+    """The tile of one of `parts` blocks, in registers or in slots as well; None where there should be more of them."""
+    rows = -(-view.dim // parts)
+    tile = tile_of(view, cut.layout, cut.segment, cut.width, rows, per_pack)
+    if tile is not None and view.fold and tile.packs > FOLDED_PACKS:
+        folded = tile_of(view, cut.layout, cut.segment, cut.width, rows, per_pack, FOLDED_PACKS)
+        tile = folded if folded is not None and folded.group else tile
+    if tile is not None and tile.held_bytes > TILE_BYTES[16 // per_pack]:
+        tile = None
+    if tile is not None and parts >= MANY_PARTS and cut.layout == "whole":
+        high = deep_tile(view, cut.layout, cut.segment, cut.width, rows, per_pack, HIGH_THREADS, HIGH_PACKS)
+        tile = tile if high is None else replace(high, bound=LARGE_BOUND)
+    if tile is None and (per_pack == 8 or parts >= MANY_PARTS):
+        tile = deep_tile(view, cut.layout, cut.segment, cut.width, rows, per_pack, DEEP_THREADS, KEPT)
+        tile = None if tile is None else roomy(tile)
+    return None if tile is None else replace(tile, parts=parts, exchange="cluster" if parts > 1 else "block")
+
+
+def roomy(tile: Tile) -> Tile:
+    """With the registers of CUT_BOUND, which packs in slots and what is made of them need."""
+    threads = -(-tile.threads // 32) * 32
+    return replace(tile, bound=(threads, max(1, CUT_BOUND[0] // threads)))
+
+
+def gang_tile(view: View, itemsize: int, device: DeviceProperties) -> Tile | None:
+    """The tile of a block whose gang holds all of dim; None where a GPU has no room for it beside others."""
+    per_pack = 16 // itemsize
+    for cut in long_cuts(view, per_pack):
+        rows = GANG_THREADS // cut.segment * GANG_PACKS
+        if cut.layout == "ragged":
+            rows = (rows * cut.segment * per_pack - per_pack) // cut.width
+        if rows < 1:
+            continue
+        rows = min(rows, view.dim)
+        tile = deep_tile(view, cut.layout, cut.segment, cut.width, rows, per_pack, GANG_THREADS, KEPT, GANG_PACKS)
+        if tile is None:
+            continue
+        tile = replace(roomy(tile), parts=-(-view.dim // tile.rows), exchange="gang")
+        if tile.parts <= resident(tile, device) // GANG_SHARE:
+            return tile
+    return None
 
 
 def several(tile: Tile, view: View) -> Tile:
     """Several slabs a block, where one alone would be few threads."""
-    if tile.parts > 1 or view.inner != tile.width:
+    if tile.parts > 1 or tile.slots or view.inner != tile.width:
         return tile
     if tile.group:  # few packs leave room for more blocks; halves whose columns are several of a pack need registers
         blocks = 5 if tile.packs <= 2 else 3 if tile.packs > 4 and tile.fold and tile.per_pack == 8 else 4
         tile = replace(tile, bound=(SMALL_BLOCK, blocks))
     block = SMALL_BLOCK if tile.layout == "whole" else SMALL_CUT_BLOCK
+    if tile.group == 1 and tile.per_pack == 4:
+        block = SMALL_CUT_BLOCK
     return replace(tile, slabs=max(1, min(64, block // tile.threads)))
 
 
@@ -167,7 +214,7 @@ def full_tile(view: View, cut: Cut, per_pack: int, packs: int, threads: int) -> 
 def grid_of(tile: Tile, view: View, device: DeviceProperties, lead: int = 0) -> tuple[int, int, int]:
     """As place_of reads it: strips side by side and slabs below each other, or all along x. `lead`: of lead_of."""
     strips = tile.strips(view)
-    if tile.exchange == "tickets":
+    if tile.exchange in ("tickets", "gang"):
         if (units := strips * view.outer) > UNITS:
             raise Unsupported(f"strips of slabs, by tickets, must be at most {UNITS}, got {units}")
         grid = (tile.parts * units + lead, 1, 1)
@@ -182,24 +229,41 @@ def grid_of(tile: Tile, view: View, device: DeviceProperties, lead: int = 0) -> 
     return grid
 
 
+def turns(tile: Tile, device: DeviceProperties) -> list[int]:
+    """Blocks that begin one after another, and picoseconds from one to the next: as long as memory reads a block's tile.
+
+    Of a copy on an H200, 64 by 1000 by 196 floats by clusters of 16 reach 0.80 so, 0.72 all at once.
+    """
+    return [resident(tile, device), int(tile.slabs * tile.held_bytes / device.peak_bytes_per_s * 1e12)]
+
+
+def resident(tile: Tile, device: DeviceProperties) -> int:
+    """Blocks that a GPU holds at once, by the registers that the compiler allows for."""
+    threads = -(-tile.threads * tile.slabs // 32) * 32
+    bound, blocks = tile.bound
+    registers = min(255, device.registers_per_multiprocessor // (max(bound, 32) * blocks) // 8 * 8)
+    return device.multiprocessors * device.resident_blocks(threads, registers, tile.shared_bytes)
+
+
 def defines_of(tile: Tile, options: dict[str, int]) -> tuple[tuple[str, str | int], ...]:
     defines: dict[str, str | int] = {
         "LAYOUT": tile.number,
         "PACKS": tile.packs,
+        "SLOTS": tile.slots,
         "SEGMENT": tile.lanes,
         "GROUP": tile.group,
         "FOLD": tile.fold,
         "WIDE": tile.segment,
         "HIGH": tile.at_once,
+        "WAYS": tile.ways,
         "CLUSTER": tile.parts if tile.exchange == "cluster" else 1,
         "TICKETS": int(tile.exchange == "tickets"),
+        "GANG": int(tile.exchange == "gang"),
         "THREADS": tile.bound[0],
         "BLOCKS": tile.bound[1],
-        "LOADS": 0 if tile.exchange == "tickets" else 1,  # what is read again is to stay in the L2
-        "STORES": 1,
+        "LOADS": 0,
+        "STORES": 0,
     }
-    if tile.exchange == "tickets":
-        defines["AGAIN"] = 1
     return tuple((defines | options).items())
 
 
@@ -216,23 +280,31 @@ def tile_plan(
     extents = [tile.width, strips, tile.rows, tile.parts]
     scratch: tuple[tuple[str, int], ...] = ()
     lead = 0
+    grid = grid_of(tile, view, device)
     if tile.exchange == "tickets":
         lead = lead_of(tile, view, device.l2_bytes // AHEAD_SHARE if ahead is None else ahead)
+        grid = grid_of(tile, view, device, lead)
         extents += [lead, (tile.parts + lead) // 2]  # what was summed up is joined halfway to its results
         scratch = (("partials", 8 * view.outer * strips * (tile.parts + 1) * tile.width),)
         shared = (
             f"{tile.parts} blocks share dim, more than a cluster: by tickets tiles are read again from the L2,"
             f" {lead} tiles ({lead * tile.held_bytes / 1e6:.1f} MB) after they were summed up"
         )
+    elif tile.exchange == "gang":
+        scratch = (("partials", 8 * view.outer * strips * tile.parts * tile.width),)
+        shared = f"{tile.parts} blocks share dim, and wait for each other"
     else:
         shared = f"{tile.parts} blocks share dim" if tile.parts > 1 else f"{tile.slabs} slabs a block"
+    if tile.exchange != "tickets":
+        extents += turns(tile, device)
     values = (Scalar("int64", view.outer), Scalar("int32", view.dim), Scalar("int64", view.inner))
     launch = Launch(
         entry=f"{name}_{dtypes.suffix(case.dtype)}",
-        grid=grid_of(tile, view, device, lead),
+        grid=grid,
         block=(tile.segment, tile.at_once, tile.slabs),
         arguments=("x", "y", *(one for one, _ in scratch), *values, *(Scalar("int32", extent) for extent in extents)),
         shared_bytes=tile.shared_bytes,
+        gang=tile.parts if tile.exchange == "gang" else 1,
     )
     reason = f"{tile.rows} rows of {tile.width} columns a block, {tile.packs} packs a thread"
     return LaunchPlan((launch,), defines_of(tile, options), scratch, (reason, shared))
@@ -260,12 +332,12 @@ def tile_for(case: Case, device: DeviceProperties) -> Tile | None:
     tile = one_read_tile(view, itemsize, device)
     if is_small(case) and (tile is None or tile.group == 0):
         return None
-    if tile is None or (tile.parts == clusters(device)[-1] > 1 and tile.held_bytes > TILE_BYTES):
-        return ticket_tile(view, itemsize, device)
-    return roomy(tile, view, device) if itemsize < 4 and tile.layout == "whole" else tile
+    if tile is None:
+        return gang_tile(view, itemsize, device) or ticket_tile(view, itemsize, device)
+    return less_crowded(tile, view, device) if itemsize < 4 and tile.layout == "whole" and not tile.slots else tile
 
 
-def roomy(tile: Tile, view: View, device: DeviceProperties) -> Tile:
+def less_crowded(tile: Tile, view: View, device: DeviceProperties) -> Tile:
     """With more registers, where fewer blocks of a multiprocessor run all tiles at once all the same.
 
     Of a copy on an H200, 128 by 32768 bfloat16 reach 0.89 by 80 registers, 0.81 by 64, of which some are spilled.

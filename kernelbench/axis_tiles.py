@@ -58,8 +58,9 @@ class Tile:
     bound: tuple[int, int]  # threads of a block, and blocks of a multiprocessor, that the compiler allows for
     fold: int = 0
     parts: int = 1  # of dim
-    exchange: str = "block"  # "cluster" or "tickets", where parts are several
+    exchange: str = "block"  # "cluster", "gang" or "tickets", where parts are several
     slabs: int = 1  # of a block
+    slots: int = 0  # further packs of a thread, in shared memory
 
     @property
     def number(self) -> int:
@@ -73,7 +74,7 @@ class Tile:
     @property
     def group(self) -> int:
         """Threads that find their columns' sums without shared memory: lanes of a warp, or each its own; else 0."""
-        if self.parts > 1 or self.layout != "whole":
+        if self.parts > 1 or self.layout != "whole" or self.slots:
             return 0
         if self.at_once == 1:
             return 1
@@ -87,20 +88,28 @@ class Tile:
         return self.segment if self.layout == "whole" and is_power(self.segment) and self.segment < WARP else 0
 
     @property
+    def ways(self) -> int:
+        """Lanes that join a column's rows."""
+        ways = WARP
+        while ways > 1 and (ways * self.width > self.threads or (self.slabs > 1 and self.threads % ways)):
+            ways //= 2
+        return ways
+
+    @property
     def shared_bytes(self) -> int:
         """As Sheets of one_read_axis.cuh are laid out."""
         if self.group:
             return 0
         rows = self.threads // WARP if self.lanes else self.at_once
-        classes = self.per_pack if self.layout == "shifted" else 1
         labels, padded = self.segment * self.per_pack, -(-self.width // 4) * 4
-        pairs = {"tickets": max(self.threads, padded), "cluster": self.parts * padded}.get(self.exchange, 0)
-        floats = (rows + classes) * labels + 2 * padded + 2 * pairs
-        return 16 * (1 + self.slabs * (rows * self.segment + -(-floats // 4)))
+        wide = max(self.threads, padded)
+        pairs = {"tickets": wide, "gang": wide, "cluster": self.parts * padded}.get(self.exchange, 0)
+        floats = rows * labels + 2 * padded + 2 * pairs
+        return 16 * (1 + self.threads * self.slots + self.slabs * (rows * self.segment + -(-floats // 4)))
 
     @property
     def held_bytes(self) -> int:
-        return 16 * self.threads * self.packs
+        return 16 * self.threads * (self.packs + self.slots)
 
     def strips(self, view: View) -> int:
         return -(-view.inner // self.width)
@@ -119,13 +128,7 @@ def tile_of(
     """
     best, most = None, 0.0
     bound = LARGE_BOUND if only is not None and only > max(PACKS) else BOUND if layout == "whole" else CUT_BOUND
-    if layout == "ragged" and view.dim * width % per_pack == 0:
-        step = per_pack // gcd(width, per_pack)
-        rows = -(-rows // step) * step
-    high = rows  # rows of packs
-    if layout == "ragged":
-        cut = per_pack - 1 if view.dim * width % per_pack else 0  # elements of the first and last pack beyond the tile
-        high = -(-(rows * width + cut) // (segment * per_pack))
+    high, rows = packs_below(view, layout, segment, width, rows, per_pack)
     for packs in PACKS if only is None else (only,):
         filled = max(1, min(high, high * segment * 16 // LINE[per_pack]))
         if packs > filled and only is None and not owned(layout, high, segment):
@@ -146,6 +149,39 @@ def tile_of(
         if busy >= BUSY:
             break
     return best
+
+
+def deep_tile(
+    view: View, layout: str, segment: int, width: int, rows: int, per_pack: int, threads: int, kept: int, most: int = 16
+) -> Tile | None:
+    """The tile of so many rows by few threads, each of many packs: half of them, at most `kept`, in registers, the rest in slots.
+
+    `threads`: at most. `most`: packs of a thread. None if no block holds it.
+    """
+    high, rows = packs_below(view, layout, segment, width, rows, per_pack)
+    at_once = -(-high // most)
+    step = WARP // gcd(segment, WARP)
+    if -(-at_once // step) * step * segment <= threads and high > step:
+        at_once = -(-at_once // step) * step  # whole warps
+    if layout == "shifted":
+        at_once = -(-at_once // per_pack) * per_pack
+    if segment * at_once > threads:
+        return None
+    packs = -(-high // at_once)
+    registers = packs if packs <= kept else min(-(-packs // 2), kept)
+    bound = (-(-segment * at_once // WARP) * WARP, 1)
+    return Tile(layout, per_pack, segment, width, rows, registers, at_once, bound, view.fold, slots=packs - registers)
+
+
+def packs_below(view: View, layout: str, segment: int, width: int, rows: int, per_pack: int) -> tuple[int, int]:
+    """Rows of packs that hold so many rows, and rows, which are some more where tiles are whole packs so."""
+    if layout != "ragged":
+        return rows, rows
+    cut = per_pack - 1  # elements of the first and last pack beyond the tile
+    if view.dim * width % per_pack == 0:
+        step = per_pack // gcd(width, per_pack)
+        rows, cut = -(-rows // step) * step, 0
+    return -(-(rows * width + cut) // (segment * per_pack)), rows
 
 
 def owned(layout: str, high: int, segment: int) -> bool:

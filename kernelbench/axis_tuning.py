@@ -34,6 +34,8 @@ class TileStep:
         if tile is None:
             raise Unsupported("small slabs have no packs of a thread, and no clusters")
         parts = tile.parts
+        if tile.slots:
+            raise Unsupported("a tile that is held in shared memory as well is as its rule says")
         if self.blocks:
             if tile.exchange not in ("block", "cluster"):
                 raise Unsupported("blocks that share dim through global memory are as many as it takes")

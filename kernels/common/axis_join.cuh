@@ -4,40 +4,37 @@
 //   GROUP    threads of a slab that is a part of a warp: a power of two; 1 where none shares a column; 0 where it is more
 //   FOLD     columns of an array whose rows are less than a pack, which holds several: 2 or 4; else 0
 //   CLUSTER  blocks that share a column by their cluster
-//   TICKETS  of common/tickets.cuh
+//   TICKETS, GANG  see common/tickets.cuh
+//   WAYS     lanes of a warp that join a column's rows: a power of two to 32; slabs of a block are multiples of it
 #pragma once
 #include "common/axis_tiles.cuh"
 #include "common/cluster_exchange.cuh"
 #include "common/exponential.cuh"
 
-constexpr int KEPT = 8;  // rows of a block's maxima and sums that are joined at once
+constexpr int CHUNK = 4;  // pairs of a column that are under way at once, when they are joined
 
-// pairs [0, count), joined; a sum is relative to its own maximum. Of a pair that is (-inf, 0) the maximum itself is taken,
-// not its base: the factor is 0 then, however small the others' maxima are, and not infinite.
-template <typename Get>
-__device__ __forceinline__ float2 join_pairs(Get get, int count) {
-  float max = MaxOp::identity();
-#pragma unroll 4
-  for (int i = 0; i < count; ++i) max = fmaxf(max, get(i).x);
-  const float base = base_of(max);
-  float sum = 0.0f;
-#pragma unroll 4
-  for (int i = 0; i < count; ++i) {
-    const float2 pair = get(i);
-    sum += pair.y * hardware_exp(pair.x - base);
+// What a sum of powers relative to `from` is worth relative to `base`; what both have in excess, too. 0 where `from` is -inf:
+// the sum of a part without an element is 0 as well, and must not become NaN beside parts whose maxima are small.
+template <typename T>
+__device__ __forceinline__ float weight_of(float from, float base) {
+  if constexpr (sizeof(T) == 4) {
+    return hardware_exp(from - base);
+  } else {
+    float exponent = Powers<true, T>(base).offset - Powers<true, T>(from).offset;
+    if (cuda::std::is_same_v<T, __nv_bfloat16>) exponent = fminf(exponent, from - base);  // their factors may differ
+    return hardware_power_of_two(exponent);
   }
-  return {max, sum};
 }
 
-// The same of as many as the compiler knows, each read once.
-template <int Count>
+// Pairs of a maximum and the sum of powers relative to it, joined.
+template <typename T, int Count>
 __device__ __forceinline__ float2 join_pairs(const float2 (&pairs)[Count]) {
   float max = pairs[0].x, sum = 0.0f;
 #pragma unroll
   for (int i = 1; i < Count; ++i) max = fmaxf(max, pairs[i].x);
   const float base = base_of(max);
 #pragma unroll
-  for (int i = 0; i < Count; ++i) sum += pairs[i].y * hardware_exp(pairs[i].x - base);
+  for (int i = 0; i < Count; ++i) sum += pairs[i].y * weight_of<T>(pairs[i].x, base);
   return {max, sum};
 }
 
@@ -124,14 +121,18 @@ __device__ __forceinline__ void add_lanes(float (&sums)[PER_PACK<T>]) {
 // By labels, which are blockDim.x * PER_PACK. Rows: one for each warp where lanes were joined, else one for each thread row.
 template <typename T>
 struct Sheets {
-  uint4* most;     // [rows, packs side by side]
-  float* sums;     // [rows, labels]
-  float* maxima;   // [classes, labels]; classes: of rows that begin alike
-  float2* parts;   // [CLUSTER, width], or as tickets need it
-  float* max;      // [width], of columns
-  float* end;      // [width]
+  uint4* most;    // [rows, packs side by side]
+  float* sums;    // [rows, labels], relative to those maxima
+  float2* parts;  // [CLUSTER, width], or as tickets need it
+  float* max;     // [width], of columns
+  float* end;     // [width]
   Mailbox* box;
   int rows, labels;
+
+  // Maximum and sum of a row's label.
+  __device__ __forceinline__ float2 pair(int row, int label) const {
+    return {to_float(reinterpret_cast<const T*>(most)[row * labels + label]), sums[row * labels + label]};
+  }
 };
 
 __device__ __forceinline__ Mailbox* own_mailbox() {
@@ -139,21 +140,20 @@ __device__ __forceinline__ Mailbox* own_mailbox() {
   return reinterpret_cast<Mailbox*>(shared_packs);
 }
 
-template <int Form, typename T>
+template <typename T>
 __device__ __forceinline__ Sheets<T> sheets_of(int width) {
   extern __shared__ uint4 shared_packs[];
-  constexpr int Classes = Form == SHIFTED ? PER_PACK<T> : 1;
   Sheets<T> sheets;
   const int segment = wide(), padded = (width + 3) / 4 * 4;
   sheets.rows = SEGMENT > 0 ? segment * high() / WARP_SIZE : high();
   sheets.labels = segment * PER_PACK<T>;
-  const int pairs = TICKETS ? max(segment * high(), padded) : CLUSTER > 1 ? CLUSTER * padded : 0;
-  const int floats = (sheets.rows + Classes) * sheets.labels + 2 * padded + 2 * pairs;
-  uint4* own = shared_packs + 1 + threadIdx.z * (sheets.rows * segment + (floats + 3) / 4);
+  const int pairs = TICKETS || GANG ? max(segment * high(), padded) : CLUSTER > 1 ? CLUSTER * padded : 0;
+  const int floats = sheets.rows * sheets.labels + 2 * padded + 2 * pairs;
+  const int slots = SLOTS * segment * high();
+  uint4* own = shared_packs + 1 + slots + threadIdx.z * (sheets.rows * segment + (floats + 3) / 4);
   sheets.most = own;
   sheets.sums = reinterpret_cast<float*>(own + sheets.rows * segment);
-  sheets.maxima = sheets.sums + sheets.rows * sheets.labels;
-  sheets.max = sheets.maxima + Classes * sheets.labels;
+  sheets.max = sheets.sums + sheets.rows * sheets.labels;
   sheets.end = sheets.max + padded;
   sheets.parts = reinterpret_cast<float2*>(sheets.end + padded);
   sheets.box = own_mailbox();
@@ -171,89 +171,76 @@ __device__ __forceinline__ int sheet_row(bool& writes) {
   return thread / WARP_SIZE;
 }
 
-// Maxima of the block's columns, in every thread those of its own.
-template <int Form, typename T>
-__device__ __forceinline__ uint4 max_of_block(uint4 most, const Sheets<T>& sheets) {
-  constexpr int V = PER_PACK<T>, Classes = Form == SHIFTED ? V : 1;
-  const int segment = wide(), x = threadIdx.x, y = threadIdx.y;
-  bool writes;
-  const int row = sheet_row(writes);
-  if (writes) sheets.most[row * segment + x] = most;
-  __syncthreads();  // the maxima of all rows are written
-  if (sheets.rows > KEPT) {
-    if (y < KEPT) {
-      for (int r = y + KEPT; r < sheets.rows; r += KEPT) most = larger_pack<T>(most, sheets.most[r * segment + x]);
-      if (SEGMENT > 0) most = larger_pack<T>(most, sheets.most[y * segment + x]);
-      sheets.most[y * segment + x] = most;
-    }
-    __syncthreads();  // they are joined to KEPT rows
-  }
-  const int kept = min(sheets.rows, KEPT), first = Form == SHIFTED ? y % Classes : 0;
-  most = sheets.most[first * segment + x];
-#pragma unroll
-  for (int i = 1; i < KEPT / Classes; ++i)
-    if (first + i * Classes < kept) most = larger_pack<T>(most, sheets.most[(first + i * Classes) * segment + x]);
-  if (y < Classes) {
-#pragma unroll
-    for (int i = 0; i < V; ++i) sheets.maxima[y * sheets.labels + x * V + i] = element_of<T>(most, i);
-  }
-  return most;
+// Work on each column of the tile, by `Ways` lanes of a warp: work(column, way, mask of those lanes).
+template <int Ways = WAYS, typename Work>
+__device__ __forceinline__ void for_columns(int width, Work work) {
+  const int thread = threadIdx.y * wide() + threadIdx.x, groups = wide() * high() / Ways;
+  const int lane = (threadIdx.z * wide() * high() + thread) % WARP_SIZE;
+  const unsigned lanes = (Ways == WARP_SIZE ? ALL_LANES : (1u << Ways % WARP_SIZE) - 1) << lane / Ways * Ways;
+  if (thread >= groups * Ways) return;
+  for (int column = thread / Ways; column < width; column += groups) work(column, thread % Ways, lanes);
 }
 
-// Sums of the block's columns, in `sums` and at most KEPT rows.
+// Pairs get(0) .. get(count - 1) of a column, joined by its lanes; every one of them gets the result.
+template <typename T, int Ways = WAYS, typename Get>
+__device__ __forceinline__ float2 join_ways(Get get, int count, int way, unsigned lanes) {
+  float2 joined = {MaxOp::identity(), 0.0f};
+#pragma unroll 1
+  for (int first = way; first < count; first += CHUNK * Ways) {
+    float2 pairs[CHUNK + 1];
+    pairs[CHUNK] = joined;
+#pragma unroll
+    for (int i = 0; i < CHUNK; ++i)
+      pairs[i] = first + i * Ways < count ? get(first + i * Ways) : make_float2(MaxOp::identity(), 0.0f);
+    joined = join_pairs<T>(pairs);
+  }
+  if constexpr (Ways > 1) {
+    float max = joined.x;
+#pragma unroll
+    for (int offset = 1; offset < Ways; offset *= 2) max = fmaxf(max, __shfl_xor_sync(lanes, max, offset));
+    joined = {max, joined.y * weight_of<T>(joined.x, base_of(max))};
+#pragma unroll
+    for (int offset = 1; offset < Ways; offset *= 2) joined.y += __shfl_xor_sync(lanes, joined.y, offset);
+  }
+  return joined;
+}
+
+// Writes what a thread's lanes know of their columns: maxima as soon as they are known, they are in nobody's way then.
 template <typename T>
-__device__ __forceinline__ void sums_of_block(const float (&sums)[PER_PACK<T>], const Sheets<T>& sheets) {
-  constexpr int V = PER_PACK<T>;
-  const int x = threadIdx.x, y = threadIdx.y;
+__device__ __forceinline__ void put_maxima(const uint4& most, const Sheets<T>& sheets) {
+  bool writes;
+  const int row = sheet_row(writes);
+  if (writes) sheets.most[row * wide() + threadIdx.x] = most;
+}
+
+template <typename T>
+__device__ __forceinline__ void put_sums(const float (&sums)[PER_PACK<T>], const Sheets<T>& sheets) {
   bool writes;
   const int row = sheet_row(writes);
   if (writes) {
 #pragma unroll
-    for (int i = 0; i < V; i += 4)
-      *reinterpret_cast<float4*>(sheets.sums + row * sheets.labels + x * V + i) = {sums[i], sums[i + 1], sums[i + 2], sums[i + 3]};
+    for (int i = 0; i < PER_PACK<T>; i += 4)
+      *reinterpret_cast<float4*>(sheets.sums + row * sheets.labels + threadIdx.x * PER_PACK<T> + i) =
+          make_float4(sums[i], sums[i + 1], sums[i + 2], sums[i + 3]);
   }
-  __syncthreads();  // the sums of all rows are written
-  if (sheets.rows <= KEPT) return;
-  const int threads = wide() * high();
-  for (int at = y * wide() + x; at < KEPT * sheets.labels; at += threads) {
-    float sum = sheets.sums[at];
-    for (int from = at + KEPT * sheets.labels; from < sheets.rows * sheets.labels; from += KEPT * sheets.labels)
-      sum += sheets.sums[from];
-    sheets.sums[at] = sum;
-  }
-  __syncthreads();  // they are joined to KEPT rows
+  __syncthreads();  // all rows are written
 }
 
-// (maximum, sum) of a column of the tile, in this block. `phase`: of the tile's first element in its pack.
+// (maximum, sum) of a column of the tile, in this block, by its lanes. `phase`: of the tile's first element in its pack.
 template <int Form, typename T>
-__device__ __forceinline__ float2 pair_of(int column, int phase, const Sheets<T>& sheets, const AxisView& view) {
+__device__ __forceinline__ float2 pair_of(int column, int way, unsigned lanes, int phase, const Sheets<T>& sheets,
+                                          const AxisView& view) {
   constexpr int V = PER_PACK<T>;
-  const int kept = min(sheets.rows, KEPT);
-  const auto sum_of = [&](int label, int first, int step) {
-    float sum = 0.0f;
-#pragma unroll
-    for (int i = 0; i < KEPT; ++i)  // loaded together: a loop would wait for each
-      if (first + i * step < kept) sum += sheets.sums[(first + i * step) * sheets.labels + label];
-    return sum;
-  };
   if constexpr (Form == WHOLE) {
-    return corrected<T>({sheets.maxima[column], sum_of(column, 0, 1)});
+    return join_ways<T>([&](int row) { return sheets.pair(row, column); }, sheets.rows, way, lanes);
   } else if constexpr (Form == RAGGED) {
     const int label = (column + phase) % view.width;
-    const auto copy = [&](int i) {
-      const int own = label + i * view.width;
-      return corrected<T>({sheets.maxima[own], sum_of(own, 0, 1)});
-    };
-    return join_pairs(copy, sheets.labels / view.width);
+    const int copies = __ffs(sheets.labels / view.width) - 1;  // a power of two: of packs that hold whole rows
+    const auto pair = [&](int i) { return sheets.pair(i >> copies, label + (i & ((1 << copies) - 1)) * view.width); };
+    return join_ways<T>(pair, sheets.rows << copies, way, lanes);
   } else {
-    const int rest = static_cast<int>(view.inner % V);
-    const auto row_class = [&](int i) {
-      const int label = column + (phase + i * rest) % V;
-      return corrected<T>({sheets.maxima[i * sheets.labels + label], sum_of(label, i, V)});
-    };
-    float2 pairs[V];
-#pragma unroll
-    for (int i = 0; i < V; ++i) pairs[i] = row_class(i);
-    return join_pairs(pairs);
+    const int rest = static_cast<int>(view.inner % V);  // rows of a class begin alike
+    const auto pair = [&](int row) { return sheets.pair(row, column + (phase + row % V * rest) % V); };
+    return join_ways<T>(pair, sheets.rows, way, lanes);
   }
 }

@@ -1,6 +1,6 @@
 // Tiles of a view [outer, dim, inner] as packs of 16 bytes that the threads of a block hold: where they are, and how they are
 // loaded and stored.
-//   block    (packs side by side, rows at once, slabs); a thread has PACKS packs below each other
+//   block    (packs side by side, rows at once, slabs); a thread has PACKS + SLOTS packs below each other
 //   WHOLE    a tile of row segments, each of whole packs
 //   RAGGED   a contiguous tile, whose packs are those of memory: blockDim.x of them hold whole rows, the first and the last
 //            reach beyond the tile
@@ -103,17 +103,22 @@ __device__ __forceinline__ Share<Form> share_of(const T* x, const AxisView& view
   return share;
 }
 
-// Whether all packs of the block are whole: then nothing is asked of a single one. `phase`: of the array.
+// Whether packs of the block are whole or beyond its rows altogether: then no single one is asked more. `phase`: of the array.
 template <int Form, typename T>
-__device__ __forceinline__ bool is_full(const AxisView& view, TilePlace place, int phase) {
-  const int rows_at_once = high(), segment = wide();
+__device__ __forceinline__ bool is_even(const AxisView& view, TilePlace place, int phase) {
+  const bool columns = (place.strip + 1ll) * view.width <= view.inner;
+  if constexpr (Form == WHOLE) return columns && phase == 0;
+  if constexpr (Form == SHIFTED) return false;
   const bool slabs = place.slab - threadIdx.z + blockDim.z <= view.outer;
   const bool rows = (place.part + 1ll) * view.rows <= view.dim;
-  const bool columns = (place.strip + 1ll) * view.width <= view.inner;
-  const int packs = rows_at_once * PACKS;
-  const bool filled = Form == RAGGED ? are_even<T>(view) && view.rows * view.width == packs * segment * PER_PACK<T>
-                                     : view.rows == packs;
-  return Form != SHIFTED && slabs && rows && columns && filled && phase == 0;
+  const int packs = high() * (PACKS + SLOTS) * wide();
+  return slabs && rows && columns && phase == 0 && are_even<T>(view) && view.rows * view.width == packs * PER_PACK<T>;
+}
+
+// Whether a block that is even has pack k.
+template <int Form>
+__device__ __forceinline__ bool has(const Share<Form>& share, int k) {
+  return Form != WHOLE || share.at + k * share.step < share.limit;
 }
 
 // All bits of a pack's elements [begin, end).
@@ -133,13 +138,13 @@ __device__ __forceinline__ uint4 only(const uint4& pack, const uint4& bits) {
   return make_uint4(word(pack.x, bits.x), word(pack.y, bits.y), word(pack.z, bits.z), word(pack.w, bits.w));
 }
 
-template <int Form, int Hint = LOADS, typename T>
-__device__ __forceinline__ void load_tile(uint4 (&held)[PACKS], const T* __restrict__ x, const Share<Form>& share, bool full) {
+template <int Form, typename T>
+__device__ __forceinline__ void load_tile(uint4 (&held)[PACKS], const T* __restrict__ x, const Share<Form>& share, bool even) {
   constexpr int V = PER_PACK<T>;
-  if (full) {
+  if (even) {
     const T* from = x + share.first;
 #pragma unroll
-    for (int k = 0; k < PACKS; ++k) held[k] = load_once<Hint>(from + k * share.stride);
+    for (int k = 0; k < PACKS; ++k) held[k] = has(share, k) ? load_once<LOADS>(from + k * share.stride) : nothing<T>();
     return;
   }
   const bool packed = phase_of(x + share.first) == 0;  // of all packs, as their distances are whole packs
@@ -149,7 +154,7 @@ __device__ __forceinline__ void load_tile(uint4 (&held)[PACKS], const T* __restr
     const int begin = share.begin_of(k), end = share.end_of(k);
     const bool inside = Form == WHOLE || (first >= 0 && first + V <= share.size);
     if (end <= 0 || begin >= V) held[k] = nothing<T>();
-    else if (packed && inside && (Form != WHOLE || (begin <= 0 && end >= V))) held[k] = load_once<Hint>(x + first);
+    else if (packed && inside && (Form != WHOLE || (begin <= 0 && end >= V))) held[k] = load_once<LOADS>(x + first);
     else held[k] = load_part(x + first + begin, -begin, end - begin);
   }
   // Of packs that were read beyond the tile; not before all of them are under way.
@@ -170,36 +175,35 @@ __device__ __forceinline__ void store_element(T* place, const uint4& pack, int i
   else *reinterpret_cast<unsigned short*>(place) = static_cast<unsigned short>(words[i / 2] >> i % 2 * 16);
 }
 
+// Elements [begin, end) of a pack; `packed`: to a multiple of 16 bytes.
 template <typename T>
-__device__ __forceinline__ void store_full(T* __restrict__ to, const uint4 (&held)[PACKS], long long stride) {
+__device__ __forceinline__ void store_within(T* to, const uint4& pack, int begin, int end, bool packed) {
+  constexpr int V = PER_PACK<T>;
+  if (packed && begin <= 0 && end >= V) {
+    store_whole<STORES>(to, pack);
+  } else if (end <= 0 || begin >= V) {
+    return;
+  } else if (packed && end >= V) {
+    store_last(to, pack, V - begin);
+  } else if (packed && begin <= 0) {
+    store_first(to, pack, end);
+  } else {
 #pragma unroll
-  for (int k = 0; k < PACKS; ++k) store_once<STORES>(to + k * stride, held[k]);
+    for (int i = 0; i < V; ++i)
+      if (i >= begin && i < end) store_element(to + i, pack, i);
+  }
 }
 
 template <int Form, typename T>
-__device__ __forceinline__ void store_tile(T* __restrict__ y, const uint4 (&held)[PACKS], const Share<Form>& share, bool full) {
-  constexpr int V = PER_PACK<T>;
+__device__ __forceinline__ void store_tile(T* __restrict__ y, const uint4 (&held)[PACKS], const Share<Form>& share, bool even) {
   T* to = y + share.first;
-  if (full) {
-    store_full(to, held, share.stride);
+  if (even) {
+#pragma unroll
+    for (int k = 0; k < PACKS; ++k)
+      if (has(share, k)) store_whole<STORES>(to + k * share.stride, held[k]);
     return;
   }
   const bool packed = phase_of(to) == 0;
 #pragma unroll
-  for (int k = 0; k < PACKS; ++k, to += share.stride) {
-    const int begin = share.begin_of(k), end = share.end_of(k);
-    if (packed && begin <= 0 && end >= V) {
-      store_once<STORES>(to, held[k]);
-    } else if (end <= 0 || begin >= V) {
-      continue;
-    } else if (packed && end >= V) {
-      store_last(to, held[k], V - begin);
-    } else if (packed && begin <= 0) {
-      store_first(to, held[k], end);
-    } else {
-#pragma unroll
-      for (int i = 0; i < V; ++i)
-        if (i >= begin && i < end) store_element(to + i, held[k], i);
-    }
-  }
+  for (int k = 0; k < PACKS; ++k, to += share.stride) store_within(to, held[k], share.begin_of(k), share.end_of(k), packed);
 }

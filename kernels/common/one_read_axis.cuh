@@ -3,12 +3,15 @@
 //   order   a thread has the same columns in each of its packs; maxima first, then sums relative to them: within threads,
 //           lanes, the block, and at last the blocks that share a column
 //   sums    joined in an order fixed by thread and block numbers: the same on every run
-//   PACKS    of a thread
+//   PACKS    of a thread, in registers; SLOTS: further ones in shared memory
+//   GANG     1 where the blocks that share columns are a gang, see common/tickets.cuh; else 0
 //   SEGMENT, GROUP, FOLD, CLUSTER, TICKETS  see common/axis_join.cuh
 //   LOADS, STORES  hints of common/row_packs.cuh
 #pragma once
 #include "common/axis_join.cuh"
+#include "common/axis_slots.cuh"
 #include "common/cluster_exchange.cuh"
+#include "common/tickets.cuh"
 
 #if CLUSTER > 1
 #define ONE_READ_AXIS_CLUSTER __cluster_dims__(CLUSTER, 1, 1)
@@ -40,6 +43,13 @@ struct Softmax {
     return Powers<false, T>(max).of(x) * end;
   }
 };
+
+// The end of a column, of its maximum and its sum.
+template <typename Result, typename T>
+__device__ __forceinline__ float end_of(float2 pair) {
+  const float2 known = corrected<T>(pair);
+  return Result::template end_of<T>(known.x, known.y);
+}
 
 // ---- The tile ----
 
@@ -77,69 +87,128 @@ __device__ __forceinline__ void apply_to(uint4 (&held)[PACKS], Max max_of, End e
   }
 }
 
-// Maxima of the block's columns and sums of powers relative to them, in `sheets`.
-template <int Form, typename T>
-__device__ __forceinline__ void sum_up_block(const uint4 (&held)[PACKS], const Sheets<T>& sheets) {
+// The maximum of each of a thread's columns, over those of its lanes that have them, too.
+template <typename T>
+__device__ __forceinline__ uint4 max_of_packs(const uint4 (&held)[PACKS], const Slots& slots) {
   uint4 most = held[0];
 #pragma unroll
   for (int k = 1; k < PACKS; ++k) most = larger_pack<T>(most, held[k]);
-  most = max_of_block<Form, T>(max_of_lanes<T>(most), sheets);
-  float sums[PER_PACK<T>];
+#pragma unroll 4
+  for (int k = 0; k < SLOTS; ++k) most = larger_pack<T>(most, slots[k]);
+  return max_of_lanes<T>(most);
+}
+
+// Sums of powers relative to that, over the same lanes.
+template <typename T>
+__device__ __forceinline__ void sum_packs(float (&sums)[PER_PACK<T>], const uint4 (&held)[PACKS], const Slots& slots,
+                                          const uint4& most) {
   sum_powers<T>(sums, held, most);
+#pragma unroll 2
+  for (int k = 0; k < SLOTS; ++k) {
+    const uint4 pack = slots[k];
+#pragma unroll
+    for (int i = 0; i < PER_PACK<T>; ++i)
+      sums[i] += Powers<true, T>(base_of(element_of<T>(most, i))).of(element_of<T>(pack, i));
+  }
   add_lanes<T>(sums);
-  sums_of_block<T>(sums, sheets);
 }
 
 // Maximum and end of each of the block's columns, from what its threads and the blocks of its cluster have summed up.
 template <typename Result, int Form, typename T>
 __device__ __forceinline__ void join_columns(const T* x, const AxisView& view, TilePlace place, const Sheets<T>& sheets) {
-  const int thread = threadIdx.y * wide() + threadIdx.x, threads = wide() * high();
   const auto know = [&](int column, float2 pair) {
-    sheets.max[column] = pair.x, sheets.end[column] = Result::template end_of<T>(pair.x, pair.y);
+    sheets.max[column] = pair.x, sheets.end[column] = end_of<Result, T>(pair);
   };
   const int phase = phase_of_tile<Form>(x, view, place);
   if constexpr (CLUSTER > 1) cluster_wait();
-  for (int column = thread; column < view.width; column += threads) {
-    const float2 pair = pair_of<Form, T>(column, phase, sheets, view);
+  for_columns(view.width, [&](int column, int way, unsigned lanes) {
+    const float2 pair = pair_of<Form>(column, way, lanes, phase, sheets, view);
     if (CLUSTER > 1) {
 #pragma unroll 1
-      for (int rank = 0; rank < CLUSTER; ++rank)
+      for (int rank = way; rank < CLUSTER; rank += WAYS)
         send(sheets.parts + place.part * view.width + column, rank, pair, sheets.box);
-    } else {
+    } else if (way == 0) {
       know(column, pair);
     }
-  }
+  });
   if constexpr (CLUSTER > 1) {
     expect(sheets.box, CLUSTER * view.width * static_cast<int>(sizeof(float2)));
-    for (int column = thread; column < view.width; column += threads) {
+    for_columns(view.width, [&](int column, int way, unsigned lanes) {
       await(sheets.box, 0);
-      know(column, join_pairs([&](int rank) { return sheets.parts[rank * view.width + column]; }, CLUSTER));
-    }
+      const auto part = [&](int rank) { return sheets.parts[rank * view.width + column]; };
+      const float2 pair = join_ways<T>(part, CLUSTER, way, lanes);
+      if (way == 0) know(column, pair);
+    });
   }
   __syncthreads();  // the results are written
+}
+
+#if GANG
+// As place_of, by the order in which blocks start.
+__device__ __forceinline__ TilePlace place_in_gang(const AxisView& view) {
+  const unsigned tile = take_ticket(static_cast<unsigned>(view.outer) * view.strips * view.parts), unit = tile / view.parts;
+  return {unit / view.strips, static_cast<int>(unit % view.strips), static_cast<int>(tile % view.parts)};
+}
+
+// As join_columns, by all blocks of a gang.
+template <typename Result, int Form, typename T>
+__device__ __forceinline__ void join_gang(const T* x, float2* partials, const AxisView& view, TilePlace place,
+                                          const Sheets<T>& sheets) {
+  const int thread = threadIdx.y * wide() + threadIdx.x, phase = phase_of_tile<Form>(x, view, place);
+  const unsigned unit = static_cast<unsigned>(place.slab) * view.strips + place.strip;
+  float2* pairs = partials + static_cast<long long>(unit) * view.parts * view.width;
+  for_columns(view.width, [&](int column, int way, unsigned lanes) {
+    const float2 pair = pair_of<Form>(column, way, lanes, phase, sheets, view);
+    if (way == 0) __stcg(pairs + place.part * view.width + column, pair);
+  });
+  count_tile(unit);
+  if (thread == 0) await_state(unit, view.parts);
+  __syncthreads();  // all blocks of the gang have written
+  join_parts<T>(pairs, view.parts, view.width, sheets.parts, [&](int column, float2 pair) {
+    sheets.max[column] = pair.x, sheets.end[column] = end_of<Result, T>(pair);
+  });
+  __syncthreads();  // the columns are known
+  if (thread == 0) leave_unit(unit, 2 * view.parts - 1);
+}
+#else
+__device__ __forceinline__ TilePlace place_in_gang(const AxisView&) { return {}; }
+template <typename Result, int Form, typename T>
+__device__ __forceinline__ void join_gang(const T*, float2*, const AxisView&, TilePlace, const Sheets<T>&) {}
+#endif
+
+// Those of a thread's packs. Elements outside the tile are not stored: any column will do for them.
+template <int Form, int V>
+__device__ __forceinline__ void columns_of(int (&columns)[V], int label, const AxisView& view) {
+#pragma unroll
+  for (int i = 0; i < V; ++i, ++label) {
+    if (Form == RAGGED && label == view.width) label = 0;
+    columns[i] = Form == WHOLE ? label : max(0, min(label, view.width - 1));
+  }
 }
 
 // Results in place of packs, of columns that `sheets` knows.
 template <typename Result, int Form, typename T>
 __device__ __forceinline__ void apply_columns(uint4 (&held)[PACKS], const Share<Form>& share, const Sheets<T>& sheets,
                                               const AxisView& view) {
-  constexpr int V = PER_PACK<T>;
 #pragma unroll
   for (int k = 0; k < PACKS; ++k) stay_packed(held[k]);
-  if constexpr (Form == WHOLE) {
-    const float* max = sheets.max + threadIdx.x * V;
-    const float* end = sheets.end + threadIdx.x * V;
-    apply_to<Result, T>(held, [=](int i) { return max[i]; }, [=](int i) { return end[i]; });
-  } else {
-    // Elements outside the tile are not stored: any column will do for them.
-    int columns[V], column = share.label;
+  int columns[PER_PACK<T>];
+  columns_of<Form>(columns, share.label, view);
+  apply_to<Result, T>(held, [&](int i) { return sheets.max[columns[i]]; }, [&](int i) { return sheets.end[columns[i]]; });
+}
+
+// The same of a thread's slots, which are stored at once.
+template <typename Result, int Form, typename T>
+__device__ __forceinline__ void finish_slots(T* __restrict__ y, const Slots& slots, const Share<Form>& share,
+                                             const Sheets<T>& sheets, const AxisView& view, bool even) {
+  constexpr int V = PER_PACK<T>;
+  int columns[V];
+  columns_of<Form>(columns, share.label, view);
+  float maxima[V], ends[V];
 #pragma unroll
-    for (int i = 0; i < V; ++i, ++column) {
-      if (Form == RAGGED && column == view.width) column = 0;
-      columns[i] = max(0, min(column, view.width - 1));
-    }
-    apply_to<Result, T>(held, [&](int i) { return sheets.max[columns[i]]; }, [&](int i) { return sheets.end[columns[i]]; });
-  }
+  for (int i = 0; i < V; ++i) maxima[i] = sheets.max[columns[i]], ends[i] = sheets.end[columns[i]];
+  const auto result_of = [&](float x, int i) { return Result::template apply<T>(x, maxima[i], ends[i]); };
+  store_slots(y, slots, share, even, result_of);
 }
 
 // Of the block.
@@ -149,40 +218,54 @@ __device__ __forceinline__ TilePlace place_of(const AxisView& view) {
   return {static_cast<long long>(across) * blockDim.z + threadIdx.z, 0, part};
 }
 
-// shared  16 bytes, and for each slab of the block what Sheets says; none for groups
+// The first blocks on a GPU would load all at once, then all wait, then all store. They begin one after another instead, at
+// the rate at which memory serves them.
+struct Turns {
+  int first;        // blocks
+  int picoseconds;  // to the next
+};
+
+__device__ __forceinline__ void take_turn(Turns turns) {
+  const unsigned block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
+  if (block < turns.first) __nanosleep(block / CLUSTER * CLUSTER * turns.picoseconds / 1000);
+}
+
+// turns     of the blocks that are the first on the GPU
+// shared    16 bytes, slots, and for each slab of the block what Sheets says; none for groups
+// partials  of gangs: [units, parts, width]
 template <typename Result, int Form, typename T>
-__device__ __forceinline__ void one_read_axis(const T* __restrict__ x, T* __restrict__ y, const AxisView& view) {
+__device__ __forceinline__ void one_read_axis(const T* __restrict__ x, T* __restrict__ y, float2* partials, const AxisView& view,
+                                              Turns turns) {
   if constexpr (CLUSTER > 1) open_mailbox(own_mailbox());
-  const TilePlace place = place_of(view);
+  const TilePlace place = GANG ? place_in_gang(view) : place_of(view);
+  take_turn(turns);
   const Share<Form> share = share_of<Form>(x, view, place);
-  const bool full = is_full<Form, T>(view, place, phase_of(x) | phase_of(y));
+  const bool even = is_even<Form, T>(view, place, phase_of(x) | phase_of(y));
+  const Slots slots = own_slots();
+  if constexpr (SLOTS > 0) load_slots(slots, x, below_registers(share), even);
   uint4 held[PACKS];
-  load_tile<Form>(held, x, share, full);
+  load_tile<Form>(held, x, share, even);
+  if constexpr (SLOTS > 0) await_slots<Form, T>(slots, below_registers(share), even);
+  const uint4 most = max_of_packs<T>(held, slots);
+  if constexpr (GROUP == 0) put_maxima(most, sheets_of<T>(view.width));
+  float sums[PER_PACK<T>];
+  sum_packs<T>(sums, held, slots, most);
 
   if constexpr (GROUP > 0) {
-    uint4 most = held[0];
-#pragma unroll
-    for (int k = 1; k < PACKS; ++k) most = larger_pack<T>(most, held[k]);
-    most = max_of_lanes<T>(most);
-    float sums[PER_PACK<T>];
-    sum_powers<T>(sums, held, most);
-    add_lanes<T>(sums);
 #pragma unroll
     for (int k = 0; k < PACKS; ++k) stay_packed(held[k]);
     apply_to<Result, T>(held, [&](int i) { return element_of<T>(most, i); }, [&](int i) {
-      const float2 pair = corrected<T>({element_of<T>(most, i), sums[i]});
-      return Result::template end_of<T>(pair.x, pair.y);
+      return end_of<Result, T>(make_float2(element_of<T>(most, i), sums[i]));
     });
   } else {
-    const Sheets<T> sheets = sheets_of<Form, T>(view.width);
-    sum_up_block<Form, T>(held, sheets);
-    join_columns<Result, Form, T>(x, view, place, sheets);
+    const Sheets<T> sheets = sheets_of<T>(view.width);
+    put_sums(sums, sheets);
+    if constexpr (GANG) join_gang<Result, Form>(x, partials, view, place, sheets);
+    else join_columns<Result, Form>(x, view, place, sheets);
     apply_columns<Result, Form, T>(held, share, sheets, view);
   }
-  if (full) {
-    store_full(y + share.first, held, share.stride);
-    return;
-  }
-  // Kept, all of it takes more registers than packs leave: it is found again.
-  store_tile<Form>(y, held, share_of<Form>(x, view, place), false);
+  // Kept, all of a share takes more registers than packs leave: it is found again.
+  store_tile<Form>(y, held, share_of<Form>(x, view, place), even);
+  if constexpr (SLOTS > 0)
+    finish_slots<Result>(y, slots, below_registers(share_of<Form>(x, view, place)), sheets_of<T>(view.width), view, even);
 }

@@ -11,19 +11,25 @@
 #endif
 
 #define BOUNDED __launch_bounds__(THREADS, BLOCKS)
+#define VIEW_PARAMETERS long long outer, int dim, long long inner, int width, int strips, int rows, int parts
+#define VIEW {outer, dim, inner, width, strips, rows, parts}
 #if TICKETS
 #define DEFINE_TILE(name, T)                                                                                         \
   extern "C" __global__ void BOUNDED                                                                                 \
-      ENTRY(name)(const T* x, T* y, float2* partials, long long outer, int dim, long long inner, int width,          \
-                  int strips, int rows, int parts, int lead, int join) {                                             \
-    ticketed_axis<FORM, LAYOUT>(x, y, partials, {outer, dim, inner, width, strips, rows, parts}, lead, join);        \
+      ENTRY(name)(const T* x, T* y, float2* partials, VIEW_PARAMETERS, int lead, int join) {                         \
+    ticketed_axis<FORM, LAYOUT>(x, y, partials, VIEW, lead, join);                                                   \
+  }
+#elif GANG
+#define DEFINE_TILE(name, T)                                                                                         \
+  extern "C" __global__ void BOUNDED                                                                                 \
+      ENTRY(name)(const T* x, T* y, float2* partials, VIEW_PARAMETERS, int first, int picoseconds) {                 \
+    one_read_axis<FORM, LAYOUT>(x, y, partials, VIEW, {first, picoseconds});                                         \
   }
 #else
 #define DEFINE_TILE(name, T)                                                                                         \
   extern "C" __global__ void ONE_READ_AXIS_CLUSTER BOUNDED                                                           \
-      ENTRY(name)(const T* x, T* y, long long outer, int dim, long long inner, int width, int strips, int rows,      \
-                  int parts) {                                                                                       \
-    one_read_axis<FORM, LAYOUT>(x, y, {outer, dim, inner, width, strips, rows, parts});                              \
+      ENTRY(name)(const T* x, T* y, VIEW_PARAMETERS, int first, int picoseconds) {                                   \
+    one_read_axis<FORM, LAYOUT>(x, y, nullptr, VIEW, {first, picoseconds});                                          \
   }
 #endif
 #define DEFINE_SMALL(name, T)                                                                                        \

@@ -1,7 +1,6 @@
 // Softmax and log-softmax along any axis where dim is more than a cluster holds: tiles are summed up, and read once more, from
 // the L2, when their columns are known. See common/tickets.cuh.
 //   tile      as one_read_axis.cuh has it; a unit is all tiles of a strip of a slab
-//   AGAIN     hint of what is read for the second time, and the last
 //   partials  [units, parts + 1, width]: (maximum, sum) of a tile's columns; at last (maximum, log or reciprocal of the sum)
 #pragma once
 #include "common/one_read_axis.cuh"
@@ -17,16 +16,21 @@ template <int Form, typename T>
 __device__ __forceinline__ void sum_up_tile(const T* __restrict__ x, float2* partials, const AxisView& view, unsigned tile) {
   const TilePlace place = place_of_tile(view, tile);
   uint4 held[PACKS];
-  load_tile<Form>(held, x, share_of<Form>(x, view, place), is_full<Form, T>(view, place, phase_of(x)));
-  const Sheets<T> sheets = sheets_of<Form, T>(view.width);
-  sum_up_block<Form, T>(held, sheets);
+  load_tile<Form>(held, x, share_of<Form>(x, view, place), is_even<Form, T>(view, place, phase_of(x)));
+  const Sheets<T> sheets = sheets_of<T>(view.width);
+  const uint4 most = max_of_packs<T>(held, own_slots());
+  put_maxima(most, sheets);
+  float sums[PER_PACK<T>];
+  sum_packs<T>(sums, held, own_slots(), most);
+  put_sums(sums, sheets);
 
   const unsigned unit = tile / view.parts;
-  const int thread = threadIdx.y * wide() + threadIdx.x, threads = wide() * high();
   const int phase = phase_of_tile<Form>(x, view, place);
   float2* pairs = partials + static_cast<long long>(unit) * (view.parts + 1) * view.width;
-  for (int column = thread; column < view.width; column += threads)
-    __stcg(pairs + place.part * view.width + column, pair_of<Form, T>(column, phase, sheets, view));
+  for_columns(view.width, [&](int column, int way, unsigned lanes) {
+    const float2 pair = pair_of<Form>(column, way, lanes, phase, sheets, view);
+    if (way == 0) __stcg(pairs + place.part * view.width + column, pair);
+  });
   count_tile(unit);
 }
 
@@ -34,9 +38,10 @@ template <typename Result, int Form, typename T>
 __device__ __forceinline__ void join_tiles(float2* partials, const AxisView& view, unsigned unit) {
   float2* pairs = partials + static_cast<long long>(unit) * (view.parts + 1) * view.width;
   await_state(unit, view.parts);
-  const auto keep = [](float2 pair) { return make_float2(pair.x, Result::template end_of<T>(pair.x, pair.y)); };
-  float2* shared = sheets_of<Form, T>(view.width).parts;
-  join_unit(pairs, pairs + view.parts * view.width, view.parts, view.width, shared, keep);
+  float2* joined = pairs + view.parts * view.width;
+  join_parts<T>(pairs, view.parts, view.width, sheets_of<T>(view.width).parts, [&](int column, float2 pair) {
+    __stcg(joined + column, make_float2(pair.x, end_of<Result, T>(pair)));
+  });
   count_tile(unit);
 }
 
@@ -46,11 +51,11 @@ __device__ __forceinline__ void finish_tile(const T* __restrict__ x, T* __restri
   const TilePlace place = place_of_tile(view, tile);
   const Share<Form> share = share_of<Form>(x, view, place);
   uint4 held[PACKS];
-  load_tile<Form, AGAIN>(held, x, share, is_full<Form, T>(view, place, phase_of(x)));
+  load_tile<Form>(held, x, share, is_even<Form, T>(view, place, phase_of(x)));
 
   const unsigned unit = tile / view.parts;
   const int thread = threadIdx.y * wide() + threadIdx.x, threads = wide() * high();
-  const Sheets<T> sheets = sheets_of<Form, T>(view.width);
+  const Sheets<T> sheets = sheets_of<T>(view.width);
   const float2* joined = partials + (static_cast<long long>(unit + 1) * (view.parts + 1) - 1) * view.width;
   if (thread < view.width) await_state(unit, view.parts + 1);  // while the tile is under way
   for (int column = thread; column < view.width; column += threads) {
@@ -58,12 +63,12 @@ __device__ __forceinline__ void finish_tile(const T* __restrict__ x, T* __restri
     sheets.max[column] = known.x, sheets.end[column] = known.y;
   }
   __syncthreads();  // the columns are known
-  if (thread == 0) leave_unit(unit, view.parts);
+  if (thread == 0) leave_unit(unit, 2 * view.parts);
   apply_columns<Result, Form, T>(held, share, sheets, view);
   asm volatile("" : "+r"(tile));  // what follows is found again: kept, it would take registers that packs need
   const TilePlace again = place_of_tile(view, tile);
   const Share<Form> own = share_of<Form>(x, view, again);
-  store_tile<Form>(y, held, own, is_full<Form, T>(view, again, phase_of(x) | phase_of(y)));
+  store_tile<Form>(y, held, own, is_even<Form, T>(view, again, phase_of(x) | phase_of(y)));
 }
 
 // lead  tiles by which sums are ahead of results; join: by which they are ahead of the joining of a unit that begins there,

@@ -10,7 +10,7 @@
 
 constexpr unsigned UNITS = 1 << 18;
 
-#if TICKETS
+#if TICKETS || GANG
 __device__ unsigned next_ticket;
 // Of a unit: tiles that were summed up; one more once they are joined; one more for each tile that has read what was joined.
 __device__ unsigned states[UNITS];
@@ -42,12 +42,13 @@ __device__ __forceinline__ void await_state(unsigned unit, unsigned least) {
   }
 }
 
-// Called by one thread once all threads of the block have read what was joined; the last of `parts` leaves 0.
-__device__ __forceinline__ void leave_unit(unsigned unit, int parts) { atomicInc(states + unit, 2 * parts); }
+// Called by one thread once all threads of the block have read what was joined; 0 comes after `last`.
+__device__ __forceinline__ void leave_unit(unsigned unit, unsigned last) { atomicInc(states + unit, last); }
 
 // Pairs from[first], from[first + stride], .. [count), each `width` pairs beyond the one before, joined.
+template <typename T>
 __device__ __forceinline__ float2 join_strided(const float2* from, int first, int count, int stride, int width) {
-  constexpr int Together = 16;
+  constexpr int Together = GANG ? 8 : 16;  // of a gang packs are held in registers meanwhile
   float2 joined = {MaxOp::identity(), 0.0f};
 #pragma unroll 1
   for (int i = first; i < count; i += Together * stride) {
@@ -60,23 +61,23 @@ __device__ __forceinline__ float2 join_strided(const float2* from, int first, in
 #pragma unroll
     for (int k = 0; k < Together; ++k) max = fmaxf(max, pairs[k].x);
     const float base = base_of(max);
-    joined = {max, joined.y * hardware_exp(joined.x - base)};  // of (-inf, 0) the factor is 0
+    joined = {max, joined.y * weight_of<T>(joined.x, base)};
 #pragma unroll
-    for (int k = 0; k < Together; ++k) joined.y += pairs[k].y * hardware_exp(pairs[k].x - base);
+    for (int k = 0; k < Together; ++k) joined.y += pairs[k].y * weight_of<T>(pairs[k].x, base);
   }
   return joined;
 }
 
-// joined[column] = keep(all parts of pairs[part, column]), by all threads of a block.
+// keep(column, all parts of pairs[part, column] joined), by all threads of a block.
 //   shared   max(threads, width) pairs
-template <typename Keep>
-__device__ __forceinline__ void join_unit(const float2* pairs, float2* joined, int parts, int width, float2* shared, Keep keep) {
-  const int threads = blockDim.x * blockDim.y, thread = threadIdx.y * blockDim.x + threadIdx.x;
+template <typename T, typename Keep>
+__device__ __forceinline__ void join_parts(const float2* pairs, int parts, int width, float2* shared, Keep keep) {
+  const int threads = wide() * high(), thread = threadIdx.y * wide() + threadIdx.x;
   const int ways = max(1, threads / width);
   for (int at = thread; at < ways * width; at += threads)
-    shared[at] = join_strided(pairs + at % width, at / width, parts, ways, width);
+    shared[at] = join_strided<T>(pairs + at % width, at / width, parts, ways, width);
   __syncthreads();  // all ways are joined before the columns are
   for (int column = thread; column < width; column += threads)
-    __stcg(joined + column, keep(join_pairs([&](int way) { return shared[way * width + column]; }, ways)));
+    keep(column, join_ways<T, 1>([&](int way) { return shared[way * width + column]; }, ways, 0, 0));
 }
 #endif
