@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kernelbench.compare import ClaimVerdict
 
 # What tables and pages are made with, and takes a second to import.
-_NEEDED = (
+NEEDED = (
     "pandas", "rich.table", "kernelbench.compare", "matplotlib.figure", "matplotlib.backends.backend_agg",
     "matplotlib.backends.backend_svg", "jinja2", "kernelbench.report.charts", "kernelbench.report.html",
 )  # fmt: skip
@@ -48,7 +48,7 @@ def prepare() -> None:
 
     def import_all() -> None:
         with suppress(ImportError):  # whoever needs it says so
-            for name in _NEEDED:
+            for name in NEEDED:
                 import_module(name)
 
     threading.Thread(target=import_all, name="imports", daemon=True).start()
