@@ -41,7 +41,7 @@ def verdicts(changes) -> Counter:
 @each_recorded
 def test_a_run_with_itself_gives_only_same(folder: Path) -> None:
     run = read_run(folder)
-    found = compare_runs(run, read_run(folder))
+    found = compare_runs(run, run)
     timed = int(run.rows["median_s"].notna().sum())
     assert timed > 0
     assert verdicts(found) == Counter({"SAME": timed, "": len(run.rows) - timed}) - Counter({"": 0})
