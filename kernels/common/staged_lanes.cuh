@@ -102,25 +102,28 @@ __device__ __forceinline__ void staged_lanes(const T* __restrict__ x, T* __restr
   const T* x_rows = x + first_row * columns;
   T* y_rows = y + first_row * columns;
   const bool full = rows - first_row >= WarpRows;
-  const int packs = WarpRows / N * columns, elements = packs * N;
-  const int own_elements = full ? elements : static_cast<int>(rows - first_row) * columns;
-  const int shift = full ? shift_of(x_rows) : 0;  // of the span in its first pack, which with one it has not all of
-  uint4* tile = tiles + warp * (packs + 1);
+  const int elements = full ? WarpRows * columns : static_cast<int>(rows - first_row) * columns;
+  const int shift = shift_of(x_rows), packs = (shift + elements) / N;  // before the last one that is not whole
+  const int places = WarpRows / N * columns + 1;
+  uint4* tile = tiles + warp * places;
   T* staged = reinterpret_cast<T*>(tile) + shift;
-  const int part = (lane < N ? lane : elements - N + lane) - shift;  // a lane's element of that pack or of the last
-  const bool has_part = shift != 0 && lane < 2 * N, own_part = has_part && part >= 0 && part < elements;
+  const int part = (lane < N ? lane : packs * N + lane - N) - shift;  // a lane's element of the packs that are not whole
+  const bool has_part = lane < N ? shift != 0 : lane < 2 * N && (shift + elements) % N != 0;
+  const bool own_part = has_part && part >= 0 && part < elements;
 
+  const uint4* from = reinterpret_cast<const uint4*>(x_rows - shift) + lane;
   if (full) {
-    const uint4* from = reinterpret_cast<const uint4*>(x_rows - shift) + lane;
 #pragma unroll
     for (int k = 0; k < MostPacks; k += WARP_SIZE)
       if ((k > 0 || lane > 0 || shift == 0) && (k + WARP_SIZE <= LeastPacks || k + lane < packs))
         copy_ahead(tile + lane + k, from + k);
-    if (has_part) staged[part] = own_part ? x_rows[part] : from_float<T>(0.0f);
-    await_copies();
-  } else {
-    for (int i = lane; i < elements; i += WARP_SIZE) staged[i] = i < own_elements ? x_rows[i] : from_float<T>(0.0f);
+  } else {  // by packs as well: by elements, a warp that is the last may take a twentieth of the launch's time
+    for (int k = 0; k + lane < packs; k += WARP_SIZE)
+      if (k > 0 || lane > 0 || shift == 0) copy_ahead(tile + lane + k, from + k);
+    for (int k = (shift + elements + N - 1) / N + lane; k < places; k += WARP_SIZE) tile[k] = uint4{};
   }
+  if (has_part) staged[part] = own_part ? x_rows[part] : from_float<T>(0.0f);
+  await_copies();
   __syncwarp();  // every lane's packs are there
   unsigned next = shift + lane / Lanes * (Group * columns);
 #pragma unroll 1
@@ -130,14 +133,19 @@ __device__ __forceinline__ void staged_lanes(const T* __restrict__ x, T* __restr
     for (int r = 0; r < Rows; ++r, next += columns) begin[r] = next;
     rows_by_lanes<Form, Lanes, Words, Rows, Fast, T>(reinterpret_cast<unsigned*>(tile), begin, columns, lane % Lanes);
   }
-  if (full && shift_of(y_rows) == shift) {
+  if (shift_of(y_rows) == shift) {
     uint4* to = reinterpret_cast<uint4*>(y_rows - shift) + lane;
+    if (full) {
 #pragma unroll
-    for (int k = 0; k < MostPacks; k += WARP_SIZE)
-      if ((k > 0 || lane > 0 || shift == 0) && (k + WARP_SIZE <= LeastPacks || k + lane < packs))
-        store_once<Hint>(to + k, tile[lane + k]);
+      for (int k = 0; k < MostPacks; k += WARP_SIZE)
+        if ((k > 0 || lane > 0 || shift == 0) && (k + WARP_SIZE <= LeastPacks || k + lane < packs))
+          store_once<Hint>(to + k, tile[lane + k]);
+    } else {
+      for (int k = 0; k + lane < packs; k += WARP_SIZE)
+        if (k > 0 || lane > 0 || shift == 0) store_once<Hint>(to + k, tile[lane + k]);
+    }
     if (own_part) y_rows[part] = staged[part];
   } else {
-    for (int i = lane; i < own_elements; i += WARP_SIZE) y_rows[i] = staged[i];
+    for (int i = lane; i < elements; i += WARP_SIZE) y_rows[i] = staged[i];
   }
 }

@@ -120,10 +120,10 @@ __device__ __forceinline__ void staged_rows(const T* __restrict__ x, T* __restri
   const T* x_rows = x + first_row * Columns;
   T* y_rows = y + first_row * Columns;
   const bool full = rows - first_row >= WarpRows;
-  const bool x_packed = full && shift_of(x_rows) == 0, y_packed = full && shift_of(y_rows) == 0;
+  const bool x_packed = shift_of(x_rows) == 0, y_packed = shift_of(y_rows) == 0;
   unsigned words[Bytes / sizeof(unsigned)];
 
-  if (Packs == WARP_SIZE && x_packed && y_packed) {  // a pack of each thread needs no other order
+  if (Packs == WARP_SIZE && full && x_packed && y_packed) {  // a pack of each thread needs no other order
     const uint4 pack = load_once<Hint>(x_rows + lane * PER_PACK<T>);
     words[0] = pack.x, words[1] = pack.y, words[2] = pack.z, words[3] = pack.w;
     work_in_words<Form, Columns, Group, Fast, Inner, T>(words);
@@ -131,15 +131,21 @@ __device__ __forceinline__ void staged_rows(const T* __restrict__ x, T* __restri
     return;
   }
 
-  const int own_elements = full ? Elements : static_cast<int>(rows - first_row) * Columns;
+  const int elements = full ? Elements : static_cast<int>(rows - first_row) * Columns;
+  const int packs = elements / PER_PACK<T>, part = packs * PER_PACK<T> + lane;  // a lane's element beyond whole packs
   uint4* tile = tiles + warp * Packs;
   T* staged = reinterpret_cast<T*>(tile);
-  if (x_packed) {
+  if (x_packed && full) {
 #pragma unroll
     for (int k = lane; k < Packs; k += WARP_SIZE) copy_ahead(tile + k, x_rows + k * PER_PACK<T>);
     await_copies();
+  } else if (x_packed) {  // by packs as well: by elements, a warp that is the last may take a tenth of the launch's time
+    for (int k = lane; k < packs; k += WARP_SIZE) copy_ahead(tile + k, x_rows + k * PER_PACK<T>);
+    for (int k = packs + 1 + lane; k < Packs; k += WARP_SIZE) tile[k] = uint4{};
+    if (lane < PER_PACK<T>) staged[part] = part < elements ? x_rows[part] : from_float<T>(0.0f);
+    await_copies();
   } else {
-    for (int i = lane; i < Elements; i += WARP_SIZE) staged[i] = i < own_elements ? x_rows[i] : from_float<T>(0.0f);
+    for (int i = lane; i < Elements; i += WARP_SIZE) staged[i] = i < elements ? x_rows[i] : from_float<T>(0.0f);
   }
   __syncwarp();  // every lane's packs are there
   char* own = reinterpret_cast<char*>(tile) + lane * Bytes;
@@ -147,10 +153,13 @@ __device__ __forceinline__ void staged_rows(const T* __restrict__ x, T* __restri
   work_in_words<Form, Columns, Group, Fast, Inner, T>(words);
   copy_units<Bytes>(own, words);
   __syncwarp();  // every row is done
-  if (y_packed) {
+  if (y_packed && full) {
 #pragma unroll
     for (int k = lane; k < Packs; k += WARP_SIZE) store_once<Hint>(y_rows + k * PER_PACK<T>, tile[k]);
+  } else if (y_packed) {
+    for (int k = lane; k < packs; k += WARP_SIZE) store_once<Hint>(y_rows + k * PER_PACK<T>, tile[k]);
+    if (part < elements) y_rows[part] = staged[part];
   } else {
-    for (int i = lane; i < own_elements; i += WARP_SIZE) y_rows[i] = staged[i];
+    for (int i = lane; i < elements; i += WARP_SIZE) y_rows[i] = staged[i];
   }
 }
