@@ -5,7 +5,6 @@ A row is counted in packs of 16 bytes. One that begins anywhere may reach into o
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, replace
 from math import gcd, inf
 
@@ -62,9 +61,9 @@ class StagedLanes:
     words: int  # of 4 bytes, of a row in a lane's registers
     group: int  # rows that lanes take one after another
     rows: int = 1  # of these, at once
-    block: int = 128
-    resident: int = 8
-    hint: int = 1
+    block: int = WARP
+    resident: int = 32
+    hint: int = 0
     fast: bool = False
 
     @property
@@ -88,15 +87,22 @@ Choice = Held | Staged | StagedLanes | Split
 # ---- Which ---------------------------------------------------------------------------------------
 
 # Rows that do not end with a pack: up to here whole in a thread, beyond by masked packs, where short ones have many
-# ends and idle lanes. Of a copy: 65 bfloat16 0.84, not 0.66; 65 float32 0.90, not 0.87 (H200).
-STAGED_COLUMNS = {2: 88, 4: 72}
+# ends and idle lanes. Of a copy: 65 float32 0.90, not 0.87 (H200).
+STAGED_COLUMNS = {2: 64, 4: 72}
 STAGED_BYTES = 160  # of a thread's rows where it has several: 1024 threads keep as much as fits shared memory in flight
-# Of halves: from 65 on a thread that holds a row has so many registers that too few are resident, and masked packs of
-# lanes cost 22 instructions an element, where lanes that take words from shared memory have 10 to 12.
-STAGED_LANES_COLUMNS = range(65, 261)
-LEAST_WARPS = 8  # of a multiprocessor: each takes rows one after another, so that of fewer rows some would get none
+# Of halves, from there on a thread that holds a row has so many registers that too few are resident, and masked packs
+# of lanes cost 22 instructions an element, where lanes that take words from shared memory have 10 to 12. Of a copy, on
+# an H200: 89 bfloat16 1.00, masked 0.83; 193 0.99 and 0.95. Of longer rows masked packs have few ends: 255 0.97.
+STAGED_LANES_COLUMNS = range(65, 201)
+# Warps of a multiprocessor, of rows that begin with this length: each takes rows one after another, so that of few rows
+# masked packs are done earlier, a thread's whole rows later. 129 bfloat16 by 8 warps 5.2 us, masked 4.4; by 15 7.0 and
+# 7.6; 65 by 2 warps 2.5 us, whole in a thread 3.3 (H200).
+LEAST_WARPS, MASKED_FROM = 12, 89
 LANE_WORDS = 17  # of a lane: with twice as many floats in 64 registers
-SECTOR_ROWS = 16  # of halves are whole sectors of 32 bytes, however long
+# A warp's rows by lanes: halves of so many are whole sectors of 32 bytes, however long, and ask for at most four words
+# of a bank. Twice as many ask for two and gain little, 127 bfloat16 0.984 of a copy, not 0.978; where rows are few they
+# lose more: 4 MB of 129 in 5.7 us, not 5.2 (H200).
+SECTOR_ROWS = 16
 SHORT_BLOCK = 128
 # A lane's instructions that are not a pack's (addresses, exchanges, and ends where those are masked), in packs.
 LANE_PACKS = 2.0
@@ -125,12 +131,13 @@ def choose(rows: int, columns: int, itemsize: int, keeps_powers: bool, device: D
     """The technique for rows of so many columns. `keeps_powers`: the result is made of powers, not of elements."""
     found = _technique(rows, columns, itemsize, keeps_powers, device)
     # Evict first, rows of packs gain 1 to 5 % where x fits the L2 cache, and lose 3 to 5 % beyond; staged ones gain
-    # always. Two rows of halves a thread gain up to 3 % there, and lose 1 % beyond (H200).
+    # always, but for those by lanes, which lose 1 % beyond. Two rows of halves a thread gain up to 3 % there, and lose
+    # 1 % beyond (H200).
     in_cache = rows * columns * itemsize <= device.l2_bytes
     if in_cache and isinstance(found, Held) and found.warps == found.packs == 1:
         registers = 24 + 2 * PACK_BYTES // itemsize
         found = replace(found, rows=2, resident=resident_blocks(registers, found.block))
-    return replace(found, hint=int(in_cache or isinstance(found, Staged | StagedLanes)))
+    return replace(found, hint=int(in_cache or isinstance(found, Staged)))
 
 
 def _technique(rows: int, columns: int, itemsize: int, keeps_powers: bool, device: DeviceProperties) -> Choice:
@@ -138,7 +145,7 @@ def _technique(rows: int, columns: int, itemsize: int, keeps_powers: bool, devic
     packs = most_packs(columns, itemsize)
     if masked and columns in STAGED_LANES_COLUMNS and itemsize < 4:
         by_lanes = staged_lanes(columns)
-        if rows >= by_lanes.warp_rows * LEAST_WARPS * device.multiprocessors:
+        if columns < MASKED_FROM or rows >= by_lanes.warp_rows * LEAST_WARPS * device.multiprocessors:
             return by_lanes
     if masked and columns <= STAGED_COLUMNS[itemsize]:
         return staged(columns, itemsize)
@@ -232,8 +239,8 @@ def many_warps(packs: int, blocks: int, per_thread: int, masked: bool, recompute
     own = -(-packs // (blocks * WARP * warps))  # packs of a thread
     in_registers = min(own, per_thread + more)
     words = in_registers * pack_words
-    # Threads of a multiprocessor, of so many registers and 24 to 32 more.
-    threads = next(most for up_to, most in ((8, 2048), (16, 1536), (32, 1024), (inf, 896)) if words <= up_to)
+    # Threads of a multiprocessor, of so many registers and 24 to 32 more. 40 do with 64 where no more are allowed: 8191 bfloat16 by 24 warps of a multiprocessor 0.91 of a copy, 4097 by 32 1.00 (H200).
+    threads = next(most for up_to, most in ((8, 2048), (16, 1536), (40, 1024), (inf, 896)) if words <= up_to)
     resident = max(1, min(32, threads // (WARP * warps)))
     return Held(
         WARP, warps, blocks, in_registers, own - in_registers, 1, masked, WARP * warps, resident, recompute=recompute
@@ -251,23 +258,15 @@ def staged(columns: int, itemsize: int) -> Staged:
 
 
 def staged_lanes(columns: int) -> StagedLanes:
-    """The shortest span of a warp of which at most two words lie in a bank, by few lanes a row."""
-    least = 1
-    while -(-(columns // 2 + 1) // least) > LANE_WORDS:
-        least *= 2
-    return min((in_staged_lanes(columns, lanes) for lanes in (least, 2 * least)), key=lambda one: one.warp_rows)
+    """As few lanes a row as hold it."""
+    lanes = 1
+    while -(-(columns // 2 + 1) // lanes) > LANE_WORDS:
+        lanes *= 2
+    return in_staged_lanes(columns, lanes)
 
 
-def in_staged_lanes(columns: int, lanes: int, group: int = 0, rows: int = 1, block: int = SHORT_BLOCK) -> StagedLanes:
-    """Rows of so many lanes. `group`: 0 for as many as banks ask for."""
-    words = -(-(columns // 2 + 1) // lanes)
-    least = max(1, SECTOR_ROWS * lanes // WARP)
-    group = group or next((one for one in (least, 2 * least) if words_in_a_bank(columns, lanes, one) <= 2), 4 * least)
+def in_staged_lanes(columns: int, lanes: int, rows: int = 1, block: int = WARP) -> StagedLanes:
+    """Rows of so many lanes. A warp a block by default: 89 bfloat16 1.00 of a copy, by four warps 0.98 (H200)."""
+    words = -(-(columns // 2 + 1) // lanes)  # that it may begin and end within
+    group = max(1, SECTOR_ROWS * lanes // WARP)
     return StagedLanes(lanes, words, group, rows, block, resident_blocks(24 + 2 * rows * words, block))
-
-
-def words_in_a_bank(columns: int, lanes: int, group: int) -> int:
-    """Most words of shared memory that lanes of a warp ask of one of its 32 banks at a time."""
-    begins = (first * group * columns // 2 for first in range(WARP // lanes))
-    words = {begin + lane for begin in begins for lane in range(lanes)}
-    return max(Counter(word % WARP for word in words).values())

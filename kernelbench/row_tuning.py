@@ -55,7 +55,7 @@ class Step:
         if self.blocks:
             raise Unsupported("a row of one warp has one block")
         lanes, rows, block = _doubled(choice.lanes, self.threads, WARP), self.rows or choice.rows, self.block
-        found = replace(in_staged_lanes(columns, lanes, 0, rows, block or choice.block), hint=choice.hint)
+        found = replace(in_staged_lanes(columns, lanes, rows, block or choice.block), hint=choice.hint)
         if found.group % rows or found.words * rows > MAX_WORDS:
             raise Unsupported(
                 f"rows at once must divide {found.group}, with {MAX_WORDS} words a thread at most, "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -75,14 +76,16 @@ def test_rows_get_the_least_that_holds_them(h200, columns, itemsize, technique, 
         (65, 2),  # of which a thread would have too many registers
         (100, 4),
         (129, 4),
-        (255, 16),  # eight lanes need twice as many rows a warp to ask different banks
+        (193, 8),
     ],
 )
 def test_many_rows_of_halves_that_end_within_a_pack_are_taken_by_words(h200, columns, lanes):
     choice = row_choices.choose(2**20, columns, 2, True, h200)
     assert isinstance(choice, StagedLanes)
     assert choice.lanes == lanes
-    assert isinstance(row_choices.choose(2048, columns, 2, True, h200), Staged if columns < 89 else Held)  # too few
+    assert choice.hint == 0  # x is longer than the L2 cache
+    few = row_choices.choose(12 * 16 * 132 - 1, columns, 2, True, h200)
+    assert isinstance(few, StagedLanes if columns < 89 else Held)  # masked packs, which short rows have too few of
     assert not isinstance(row_choices.choose(2**20, columns, 4, True, h200), StagedLanes)
 
 
@@ -115,17 +118,24 @@ def test_what_is_chosen_holds_the_row_and_fits_the_device(h200, itemsize):
                 assert choice.lanes * (choice.words - 1) <= columns // 2, "only the last words are masked"
                 assert choice.warp_rows % 16 == 0, "whole sectors"
                 assert choice.group % choice.rows == 0
-                assert row_choices.words_in_a_bank(columns, choice.lanes, choice.group) <= 2
+                assert words_in_a_bank(columns, choice.lanes, choice.group) <= 4
                 plan = row_plans.plan_of(NAME, choice, Case("softmax", (5000, columns), -1, "float16"), device)
                 assert plan.launches[0].shared_bytes <= 48 * 1024
+
+
+def words_in_a_bank(columns, lanes, group):
+    """Most words of shared memory that lanes of a warp ask of one of its 32 banks at a time."""
+    begins = (first * group * columns // 2 for first in range(32 // lanes))
+    words = {begin + lane for begin in begins for lane in range(lanes)}
+    return max(Counter(word % 32 for word in words).values())
 
 
 def test_steps_from_rows_by_lanes(h200):
     case = Case("softmax", (2**20, 129), -1, "bfloat16")
     choice = row_choices.choose(2**20, 129, 2, True, h200)
     assert Step().taken(choice, case, h200, True) == choice
-    stepped = Step(threads=1, rows=2, block=64, hint=0).taken(choice, case, h200, True)
-    assert (stepped.lanes, stepped.words, stepped.rows, stepped.block, stepped.hint) == (8, 9, 2, 64, 0)
+    stepped = Step(threads=1, rows=2, block=64, hint=1).taken(choice, case, h200, True)
+    assert (stepped.lanes, stepped.words, stepped.rows, stepped.block, stepped.hint) == (8, 9, 2, 64, 1)
     assert stepped.group % 2 == 0
     for step, reason in [(Step(blocks=1), "one block"), (Step(threads=-2, rows=2), "34 words a thread at most")]:
         with pytest.raises(Unsupported, match=reason):
@@ -159,7 +169,7 @@ RUNS = [
     ("softmax", (5, 135), "bfloat16", None),  # as many packs as lanes hold, or one less
     ("softmax", (100, 65), "bfloat16", row_choices.staged_lanes(65)),  # by words, of which rows share every other one
     ("log_softmax", (37, 129), "float16", row_choices.staged_lanes(129)),
-    ("softmax", (70, 150), "float16", row_choices.in_staged_lanes(150, 8, rows=2)),
+    ("softmax", (70, 150), "float16", row_choices.in_staged_lanes(150, 8, 2, 64)),
     ("softmax", (3, 1025), "float32", None),  # and in several
     ("softmax", (1, 20003), "float16", None),  # split
     ("log_softmax", (1, 20003), "float16", None),
@@ -177,6 +187,24 @@ RUNS = [
 def test_right_wherever_the_arrays_begin(h200, binaries, operation, shape, dtype, choice, shift):
     case = Case(operation, shape, -1, dtype)
     run_and_check(forced(operation, choice), CATALOG.operations[operation], case, h200, binaries, shift)
+
+
+@pytest.mark.nvcc
+@pytest.mark.parametrize(("columns", "warp_rows", "shift"), [(65, 16, 0), (65, 16, 3), (59, 64, 0)])
+def test_a_warp_that_has_not_all_its_rows_has_them_by_packs_as_well(h200, binaries, columns, warp_rows, shift):
+    alone, whole = (
+        run_and_check(
+            CATALOG.implementations["softmax"][NAME],
+            CATALOG.operations["softmax"],
+            Case("softmax", (rows, columns), -1, "bfloat16"),
+            h200,
+            binaries,
+            shift,
+        ).counters[0]
+        for rows in (warp_rows - 1, warp_rows)
+    )
+    assert alone.global_load_requests < 2 * whole.global_load_requests, "by elements it would be six times as many"
+    assert alone.global_store_requests < 2 * whole.global_store_requests
 
 
 def run(binaries, device, case, choice, x):
