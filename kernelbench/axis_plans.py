@@ -28,6 +28,7 @@ DEEP_THREADS = 256  # of such a tile, at most
 MANY_PARTS, HIGH_PACKS, HIGH_THREADS = 8, 16, 96
 FOLDED_PACKS = 4  # of rows shorter than a pack: 65536 slabs of 256 by 2 reach 1.00 so, 0.98 by 8; bfloat16 0.94 and 0.70
 GANG_PACKS, GANG_THREADS = 18, 256
+USUAL_CLOCK_HZ = 1.5e9  # where a GPU's is not known
 GANG_SHARE = 2  # of the blocks that a GPU holds at once, which a gang is at most: others load while it waits
 # Packs and threads of a block that takes tickets, of which a multiprocessor holds several.
 TICKET_PACKS, TICKET_THREADS = 8, 256
@@ -37,6 +38,8 @@ UNIT_SHARE = 2  # of the L2: a strip of dim, at most, as long as strips are left
 # 8 by 50000 by 48 bfloat16 reach 0.66 by a third of the L2, 0.60 by a fifth, 0.57 by a fifteenth.
 AHEAD_SHARE = 3
 STRIP_BYTES = 128  # of a row segment: a line of the caches
+# Two lines where clusters of two to four then hold dim: 32 slabs of 256 by 4096 floats reach 0.98 so, 0.96 by one.
+DOUBLED_DIM = range(129, 513)
 # Rows that are not cut into strips where a cluster holds dim of them: short ones, and longer ones that are no whole lines.
 # 1310 slabs of 256 by 100 floats reach 0.97 of a copy whole, 0.62 by strips.
 CONTIGUOUS_BYTES, UNEVEN_BYTES = 256, 1024
@@ -67,7 +70,7 @@ def cuts(view: View, per_pack: int) -> Iterator[Cut]:
             yield Cut("whole", view.inner // per_pack, view.inner)
         if row < CONTIGUOUS_BYTES:
             return
-        packs = STRIP_BYTES // 16
+        packs = STRIP_BYTES // 16 * (2 if view.dim in DOUBLED_DIM else 1)
         while view.dim * packs * 16 < WIDENED_BYTES and 2 * packs * per_pack <= view.inner and packs < WIDEST:
             packs *= 2
         segment = evenly(view.inner // per_pack, packs)
@@ -123,7 +126,7 @@ def held_tile(view: View, cut: Cut, per_pack: int, parts: int) -> Tile | None:
     if tile is not None and parts >= MANY_PARTS and cut.layout == "whole":
         high = deep_tile(view, cut.layout, cut.segment, cut.width, rows, per_pack, HIGH_THREADS, HIGH_PACKS)
         tile = tile if high is None else replace(high, bound=LARGE_BOUND)
-    if tile is None and (per_pack == 8 or parts >= MANY_PARTS):
+    if tile is None and (per_pack == 8 or parts >= MANY_PARTS or cut.layout == "shifted"):
         tile = deep_tile(view, cut.layout, cut.segment, cut.width, rows, per_pack, DEEP_THREADS, KEPT)
         tile = None if tile is None else roomy(tile)
     return None if tile is None else replace(tile, parts=parts, exchange="cluster" if parts > 1 else "block")
@@ -229,12 +232,13 @@ def grid_of(tile: Tile, view: View, device: DeviceProperties, lead: int = 0) -> 
     return grid
 
 
-def turns(tile: Tile, device: DeviceProperties) -> list[int]:
-    """Blocks that begin one after another, and picoseconds from one to the next: as long as memory reads a block's tile.
+def turns(tile: Tile, device: DeviceProperties) -> tuple[Scalar, Scalar]:
+    """Blocks that begin one after another, and cycles from one to the next: as long as memory reads a block's tile.
 
     Of a copy on an H200, 64 by 1000 by 196 floats by clusters of 16 reach 0.80 so, 0.72 all at once.
     """
-    return [resident(tile, device), int(tile.slabs * tile.held_bytes / device.peak_bytes_per_s * 1e12)]
+    cycles = tile.slabs * tile.held_bytes / device.peak_bytes_per_s * (device.max_clock_hz or USUAL_CLOCK_HZ)
+    return Scalar("int32", resident(tile, device)), Scalar("float32", round(cycles, 2))
 
 
 def resident(tile: Tile, device: DeviceProperties) -> int:
@@ -245,7 +249,7 @@ def resident(tile: Tile, device: DeviceProperties) -> int:
     return device.multiprocessors * device.resident_blocks(threads, registers, tile.shared_bytes)
 
 
-def defines_of(tile: Tile, options: dict[str, int]) -> tuple[tuple[str, str | int], ...]:
+def defines_of(tile: Tile, view: View, options: dict[str, int]) -> tuple[tuple[str, str | int], ...]:
     defines: dict[str, str | int] = {
         "LAYOUT": tile.number,
         "PACKS": tile.packs,
@@ -256,6 +260,7 @@ def defines_of(tile: Tile, options: dict[str, int]) -> tuple[tuple[str, str | in
         "WIDE": tile.segment,
         "HIGH": tile.at_once,
         "WAYS": tile.ways,
+        "EXACT": int(view.dim == tile.rows * tile.parts and tile.rows == tile.at_once * (tile.packs + tile.slots)),
         "CLUSTER": tile.parts if tile.exchange == "cluster" else 1,
         "TICKETS": int(tile.exchange == "tickets"),
         "GANG": int(tile.exchange == "gang"),
@@ -295,19 +300,18 @@ def tile_plan(
         shared = f"{tile.parts} blocks share dim, and wait for each other"
     else:
         shared = f"{tile.parts} blocks share dim" if tile.parts > 1 else f"{tile.slabs} slabs a block"
-    if tile.exchange != "tickets":
-        extents += turns(tile, device)
+    in_turn = turns(tile, device) if tile.exchange != "tickets" else ()
     values = (Scalar("int64", view.outer), Scalar("int32", view.dim), Scalar("int64", view.inner))
     launch = Launch(
         entry=f"{name}_{dtypes.suffix(case.dtype)}",
         grid=grid,
         block=(tile.segment, tile.at_once, tile.slabs),
-        arguments=("x", "y", *(one for one, _ in scratch), *values, *(Scalar("int32", extent) for extent in extents)),
+        arguments=("x", "y", *(one for one, _ in scratch), *values, *(Scalar("int32", extent) for extent in extents), *in_turn),
         shared_bytes=tile.shared_bytes,
         gang=tile.parts if tile.exchange == "gang" else 1,
     )
     reason = f"{tile.rows} rows of {tile.width} columns a block, {tile.packs} packs a thread"
-    return LaunchPlan((launch,), defines_of(tile, options), scratch, (reason, shared))
+    return LaunchPlan((launch,), defines_of(tile, view, options), scratch, (reason, shared))
 
 
 def axis_plan(name: str, case: Case, device: DeviceProperties, step: TileStep | None = None) -> LaunchPlan:

@@ -161,7 +161,9 @@ def deep_tile(
     high, rows = packs_below(view, layout, segment, width, rows, per_pack)
     at_once = -(-high // most)
     step = WARP // gcd(segment, WARP)
-    if -(-at_once // step) * step * segment <= threads and high > step:
+    if segment * step > threads:
+        at_once = max(at_once, threads // segment)
+    elif high > step and -(-at_once // step) * step * segment <= threads:
         at_once = -(-at_once // step) * step  # whole warps
     if layout == "shifted":
         at_once = -(-at_once // per_pack) * per_pack

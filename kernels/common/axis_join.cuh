@@ -20,7 +20,8 @@ __device__ __forceinline__ float weight_of(float from, float base) {
   if constexpr (sizeof(T) == 4) {
     return hardware_exp(from - base);
   } else {
-    float exponent = Powers<true, T>(base).offset - Powers<true, T>(from).offset;
+    // Not fused with the products in them: what is relative to the same maximum is worth 1 exactly.
+    float exponent = __fsub_rn(Powers<true, T>(base).offset, Powers<true, T>(from).offset);
     if (cuda::std::is_same_v<T, __nv_bfloat16>) exponent = fminf(exponent, from - base);  // their factors may differ
     return hardware_power_of_two(exponent);
   }

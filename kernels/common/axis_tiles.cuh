@@ -6,6 +6,7 @@
 //            reach beyond the tile
 //   SHIFTED  a tile of row segments whose packs are those of memory: each begins some elements into its first. blockDim.y
 //            is a multiple of a pack's elements, so that all rows of a thread begin alike
+//   EXACT    1 where whole tiles have neither more packs than rows nor fewer rows at the end of dim; else 0
 //   WIDE, HIGH  packs side by side and rows at once, where the compiler is to know them; else 0
 //   labels   of a block, blockDim.x * PER_PACK: where the columns are that a thread has in all its packs
 #pragma once
@@ -103,22 +104,23 @@ __device__ __forceinline__ Share<Form> share_of(const T* x, const AxisView& view
   return share;
 }
 
-// Whether packs of the block are whole or beyond its rows altogether: then no single one is asked more. `phase`: of the array.
+// Whether packs of the block are whole, or beyond its rows altogether: then no single one is asked more. `phase`: of the array.
 template <int Form, typename T>
 __device__ __forceinline__ bool is_even(const AxisView& view, TilePlace place, int phase) {
   const bool columns = (place.strip + 1ll) * view.width <= view.inner;
-  if constexpr (Form == WHOLE) return columns && phase == 0;
+  if constexpr (Form == WHOLE && !EXACT) return columns && phase == 0;
   if constexpr (Form == SHIFTED) return false;
   const bool slabs = place.slab - threadIdx.z + blockDim.z <= view.outer;
+  if constexpr (Form == WHOLE) return slabs && columns && phase == 0;
   const bool rows = (place.part + 1ll) * view.rows <= view.dim;
   const int packs = high() * (PACKS + SLOTS) * wide();
-  return slabs && rows && columns && phase == 0 && are_even<T>(view) && view.rows * view.width == packs * PER_PACK<T>;
+  return slabs && rows && phase == 0 && are_even<T>(view) && view.rows * view.width == packs * PER_PACK<T>;
 }
 
 // Whether a block that is even has pack k.
 template <int Form>
 __device__ __forceinline__ bool has(const Share<Form>& share, int k) {
-  return Form != WHOLE || share.at + k * share.step < share.limit;
+  return Form != WHOLE || EXACT || share.at + k * share.step < share.limit;
 }
 
 // All bits of a pack's elements [begin, end).

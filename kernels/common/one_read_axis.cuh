@@ -221,13 +221,19 @@ __device__ __forceinline__ TilePlace place_of(const AxisView& view) {
 // The first blocks on a GPU would load all at once, then all wait, then all store. They begin one after another instead, at
 // the rate at which memory serves them.
 struct Turns {
-  int first;        // blocks
-  int picoseconds;  // to the next
+  int first;     // blocks
+  float cycles;  // from one to the next
 };
 
 __device__ __forceinline__ void take_turn(Turns turns) {
+  constexpr int Nap = 20, MostNaps = 500;  // nanoseconds; so that a slow clock does no harm
   const unsigned block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
-  if (block < turns.first) __nanosleep(block / CLUSTER * CLUSTER * turns.picoseconds / 1000);
+  if (block >= turns.first) return;
+  if (threadIdx.y * wide() + threadIdx.x < WARP_SIZE && threadIdx.z == 0) {
+    const long long begin = clock64(), delay = static_cast<long long>(block / CLUSTER * CLUSTER * turns.cycles);
+    for (int naps = 0; naps < MostNaps && clock64() - begin < delay; ++naps) __nanosleep(Nap);
+  }
+  __syncthreads();  // the turn has come
 }
 
 // turns     of the blocks that are the first on the GPU
@@ -238,7 +244,7 @@ __device__ __forceinline__ void one_read_axis(const T* __restrict__ x, T* __rest
                                               Turns turns) {
   if constexpr (CLUSTER > 1) open_mailbox(own_mailbox());
   const TilePlace place = GANG ? place_in_gang(view) : place_of(view);
-  take_turn(turns);
+  if constexpr (GROUP == 0) take_turn(turns);
   const Share<Form> share = share_of<Form>(x, view, place);
   const bool even = is_even<Form, T>(view, place, phase_of(x) | phase_of(y));
   const Slots slots = own_slots();
