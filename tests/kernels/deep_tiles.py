@@ -1,0 +1,82 @@
+"""Small tiles of softmax and log-softmax off the last axis, by the techniques that the rule has for long ones: packs in
+slots of shared memory, and blocks that share dim by a cluster, as a gang, or by tickets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from kernelbench.axis_plans import tile_plan
+from kernelbench.axis_tiles import Tile, deep_tile, pack_columns, tile_of, view_of
+from kernelbench.records import Case, DeviceProperties, LaunchPlan
+
+PARTS = 3  # of dim, where blocks share it
+PACKS, SLOTS = 2, 3  # of a thread
+
+
+@dataclass(frozen=True)
+class Form:
+    """Tiles of blocks that are `segment` packs side by side, and so many rows of packs at once."""
+
+    layout: str
+    segment: int
+    at_once: int
+    inner: dict[int, int]  # columns, by a pack's elements
+    widths: dict[int, int] | None = None  # of a tile; None: whole slabs
+    lacks: int = 2  # rows that dim is shorter than the tiles that share it
+    exact: bool = False  # all packs are whole
+
+
+FORMS = {
+    "strips": Form("whole", 4, 8, {4: 40, 8: 72}, {4: 16, 8: 32}, lacks=0),  # lanes of a warp share columns
+    "slabs": Form("whole", 3, 5, {4: 12, 8: 24}),  # none do; odd rows of an odd number of packs, as of the next two
+    "ragged": Form("ragged", 7, 3, {4: 7, 8: 7}),
+    "even": Form("ragged", 7, 3, {4: 7, 8: 7}, lacks=0, exact=True),
+    "shifted": Form("shifted", 3, 8, {4: 21, 8: 23}, {4: 9, 8: 10}),
+    "folded": Form("whole", 1, 32, {4: 2, 8: 4}, {4: 4, 8: 8}, lacks=0),  # several short rows a pack
+}
+
+
+def case_of(form: str, exchange: str, dtype: str, operation: str = "log_softmax", lacks: int | None = None) -> Case:
+    """A view of two slabs, which tiles of that form hold but for `lacks` rows in the last block."""
+    this, per_pack = FORMS[form], pack_columns(dtype)
+    inner = this.inner[per_pack]
+    rows = (1 if exchange == "block" else PARTS) * rows_of(this, per_pack, exchange)
+    dim = rows - (this.lacks if lacks is None else lacks)
+    return Case(operation, (2, dim * max(1, per_pack // inner), inner), 1, dtype)
+
+
+def packs_of(exchange: str) -> int:
+    return PACKS if exchange == "tickets" else PACKS + SLOTS
+
+
+def rows_of(form: Form, per_pack: int, exchange: str) -> int:
+    """Of a block."""
+    packs = packs_of(exchange)
+    if form.layout != "ragged":
+        return packs * form.at_once
+    elements = packs * form.segment * form.at_once * per_pack
+    return (elements if form.exact else elements - per_pack + 1) // form.inner[per_pack]
+
+
+def tile_for(form: str, exchange: str, case: Case) -> Tile:
+    this, per_pack, packs = FORMS[form], pack_columns(case.dtype), packs_of(exchange)
+    rows, width = rows_of(this, per_pack, exchange), (this.widths or this.inner)[per_pack]
+    view, threads = view_of(case), this.segment * this.at_once
+    if exchange == "tickets":
+        found = tile_of(view, this.layout, this.segment, width, rows, per_pack, PACKS)
+    else:
+        found = deep_tile(view, this.layout, this.segment, width, rows, per_pack, threads, PACKS, packs)
+    assert found is not None
+    tile = replace(found, parts=-(-view.dim // rows), exchange=exchange)
+    assert (tile.rows, tile.packs, tile.slots, tile.at_once) == (rows, PACKS, packs - PACKS, this.at_once)
+    assert tile.parts == (1 if exchange == "block" else PARTS)
+    return tile
+
+
+def planned(form: str, exchange: str) -> Callable[[Case, DeviceProperties], LaunchPlan]:
+    def plan(case: Case, device: DeviceProperties) -> LaunchPlan:
+        name = f"{case.operation}_one_read_axis"
+        return tile_plan(name, case, device, tile_for(form, exchange, case), ahead=0)  # results follow at once
+
+    return plan

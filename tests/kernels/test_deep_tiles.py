@@ -1,0 +1,147 @@
+"""Softmax and log-softmax off the last axis where a tile is more than registers hold, or dim more than a block: every
+element on the simulator, of small tiles that the rule would not choose."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from kernelbench import dtypes
+from kernelbench.catalog import load_catalog
+from kernelbench.devices.known import KNOWN
+from kernelbench.records import ArraySpec, Case, DeviceProperties, LaunchPlan
+from tests.kernels.deep_tiles import FORMS, case_of, planned, tile_for
+from tests.kernels.simulated import Build, Fill, random_input, run_and_check
+
+pytestmark = pytest.mark.nvcc
+
+CATALOG = load_catalog()
+BOTH, FLOAT, HALF = ("float32", "bfloat16"), ("float32",), ("bfloat16",)
+
+
+@dataclass(frozen=True)
+class Technique:
+    form: str
+    exchange: str
+    dtype: str
+
+    def __str__(self) -> str:
+        return f"{self.form}-{self.exchange}-{self.dtype}"
+
+
+# A compiler's run for each technique is most of the time. Both types are one where a tile has the same packs for each.
+TYPES = {
+    "strips": {"block": HALF, "cluster": FLOAT, "gang": HALF},
+    "slabs": {"block": BOTH, "cluster": BOTH, "gang": BOTH, "tickets": HALF},
+    "ragged": {"block": BOTH, "cluster": BOTH, "gang": BOTH, "tickets": FLOAT},
+    "even": {"block": HALF, "cluster": FLOAT, "gang": HALF},
+    "shifted": {"block": BOTH, "cluster": BOTH, "gang": BOTH, "tickets": HALF},
+    "folded": {"block": HALF, "gang": FLOAT},
+}
+EVERY = [
+    Technique(form, exchange, dtype)
+    for form, exchanges in TYPES.items()
+    for exchange, types in exchanges.items()
+    for dtype in types
+]
+LACKING = [one for one in EVERY if FORMS[one.form].lacks]
+ALONE = [one for one in EVERY if one.exchange == "block"]
+AS_SOFTMAX = [
+    Technique("slabs", "cluster", "float32"),
+    Technique("ragged", "block", "bfloat16"),
+    Technique("shifted", "gang", "bfloat16"),
+]
+
+
+def of(techniques: list[Technique]) -> pytest.MarkDecorator:
+    """One after another: a technique is then read once for all tests."""
+    return pytest.mark.parametrize("technique", techniques, ids=str, scope="module")
+
+
+def checked(
+    binaries: Build,
+    technique: Technique,
+    case: Case,
+    shift: int | Mapping[str, int] = 0,
+    fill: Fill = random_input,
+    seeds: tuple[int, ...] = (7,),
+    less: int = 0,
+) -> None:
+    """`less`: bytes of shared memory that are kept from the launch."""
+
+    def plan(this: Case, device: DeviceProperties) -> LaunchPlan:
+        made = planned(technique.form, technique.exchange)(this, device)
+        (launch,) = made.launches
+        return replace(made, launches=(replace(launch, shared_bytes=launch.shared_bytes - less),))
+
+    implementation = replace(CATALOG.implementations[case.operation]["one_read_axis"], plan=plan)
+    operation = CATALOG.operations[case.operation]
+    run_and_check(implementation, operation, case, KNOWN["h200"], binaries, shift, fill, seeds)
+
+
+def case_for(technique: Technique, operation: str = "log_softmax", lacks: int | None = None) -> Case:
+    return case_of(technique.form, technique.exchange, technique.dtype, operation, lacks)
+
+
+SPECIAL = 1  # a seed; of others, inputs are random
+
+
+def mixed(case: Case) -> Fill:
+    """Inputs of which some columns are special: all, all but the first and all but the last -inf; a NaN at first or at
+    last, an inf at last."""
+
+    def fill(spec: ArraySpec, seed: int) -> NDArray[np.generic]:
+        outer, dim, inner = case.outer_dim_inner
+        values = np.random.default_rng(seed).normal(size=(outer, dim, inner)).astype(np.float32)
+        kinds = np.arange(outer * inner).reshape(outer, 1, inner) % 7
+        for kind, rows, value in (
+            (0, slice(None), -np.inf),
+            (1, slice(1, None), -np.inf),
+            (2, slice(0, -1), -np.inf),
+            (3, slice(0, 1), np.nan),
+            (4, slice(-1, None), np.nan),
+            (5, slice(-1, None), np.inf),
+        ):
+            if seed == SPECIAL:
+                values[:, rows] = np.where(kinds == kind, np.float32(value), values[:, rows])
+        stored: NDArray[np.generic] = dtypes.narrow(np, values.reshape(-1), spec.dtype)
+        return stored
+
+    return fill
+
+
+@of(EVERY)
+def test_every_element_is_right_on_memory_that_earlier_launches_used(binaries: Build, technique: Technique) -> None:
+    case = case_for(technique)
+    checked(binaries, technique, case, fill=mixed(case), seeds=(7, SPECIAL, 7))
+
+
+@of(EVERY)
+def test_arrays_may_begin_anywhere(binaries: Build, technique: Technique) -> None:
+    for shift in ({"x": 1}, {"y": 1}):
+        checked(binaries, technique, case_for(technique), shift)
+
+
+@of(LACKING)
+def test_slots_may_have_no_element(binaries: Build, technique: Technique) -> None:
+    """Of a last block of one row, or a single one of half of them."""
+    rows = tile_for(technique.form, technique.exchange, case_for(technique)).rows
+    lacks = rows // 2 if technique.exchange == "block" else rows - 1
+    checked(binaries, technique, case_for(technique, lacks=lacks))
+
+
+@of(ALONE)
+def test_no_shared_memory_is_asked_for_in_vain(binaries: Build, technique: Technique) -> None:
+    """With a pack less, the last column is beyond it."""
+    with pytest.raises(AssertionError, match="shared"):
+        checked(binaries, technique, case_for(technique), less=16)
+
+
+@of(AS_SOFTMAX)
+def test_softmax_is_right(binaries: Build, technique: Technique) -> None:
+    case = case_for(technique, "softmax")
+    checked(binaries, technique, case, {"y": 1}, mixed(case), (7, SPECIAL, 7))
