@@ -239,7 +239,8 @@ def many_warps(packs: int, blocks: int, per_thread: int, masked: bool, recompute
     own = -(-packs // (blocks * WARP * warps))  # packs of a thread
     in_registers = min(own, per_thread + more)
     words = in_registers * pack_words
-    # Threads of a multiprocessor, of so many registers and 24 to 32 more. 40 do with 64 where no more are allowed: 8191 bfloat16 by 24 warps of a multiprocessor 0.91 of a copy, 4097 by 32 1.00 (H200).
+    # Threads of a multiprocessor, of so many registers and 24 to 32 more. 40 do with 64 where no more are allowed:
+    # 8191 bfloat16 by 24 warps of a multiprocessor 0.91 of a copy, 4097 by 32 1.00 (H200).
     threads = next(most for up_to, most in ((8, 2048), (16, 1536), (40, 1024), (inf, 896)) if words <= up_to)
     resident = max(1, min(32, threads // (WARP * warps)))
     return Held(
