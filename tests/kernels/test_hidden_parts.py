@@ -12,12 +12,12 @@ import pytest
 from numpy.typing import NDArray
 
 from kernelbench import distributions, dtypes
-from kernelbench.axis_plans import ticket_tile, tile_for, tile_plan
-from kernelbench.axis_tiles import view_of
+from kernelbench.axis_plans import tile_for
 from kernelbench.catalog import load_catalog
 from kernelbench.devices.known import KNOWN
-from kernelbench.records import ArraySpec, Case, DeviceProperties, LaunchPlan
+from kernelbench.records import ArraySpec, Case, LaunchPlan
 from tests.gpu import accuracy
+from tests.kernels import deep_tiles
 from tests.kernels.simulated import Build, Fill, run_and_check
 
 pytestmark = pytest.mark.nvcc
@@ -62,12 +62,10 @@ def case_of(shape: tuple[int, ...], dtype: str, operation: str = "log_softmax") 
         ("h200", (1, 128, 128), "whole", "block", 0),
         ("h200", (3, 200, 24), "whole", "block", 0),
         ("h200", (2, 101, 31), "ragged", "block", {"y": 1}),
-        ("h200", (1, 30, 1025), "shifted", "block", {"y": 1}),
         ("h200", (1, 1100, 48), "whole", "cluster", 0),
         ("h200", (1, 2001, 31), "ragged", "cluster", 1),
         ("h200", (1, 500, 1025), "shifted", "cluster", 0),
-        ("a100", (1, 1801, 48), "whole", "tickets", 0),
-        ("a100", (1, 3001, 31), "ragged", "tickets", 0),
+        ("a100", (1, 3001, 31), "ragged", "gang", 0),
     ],
 )
 def test_parts_that_are_hidden_have_no_weight(
@@ -80,14 +78,12 @@ def test_parts_that_are_hidden_have_no_weight(
     checked(binaries, this, gpu, "hidden", shift)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_hidden_tiles_of_strips_that_begin_within_packs(binaries: Build, dtype: str) -> None:
-    def plan(this: Case, device: DeviceProperties) -> LaunchPlan:
-        tile = ticket_tile(view_of(this), dtypes.itemsize(dtype), device)
-        assert (tile.layout, tile.parts > 1) == ("shifted", True)
-        return tile_plan("log_softmax_one_read_axis", this, device, tile, ahead=0)
-
-    checked(binaries, case_of((1, 140, 521), dtype), "h200", "hidden", {"y": 1}, plan)
+@pytest.mark.parametrize("exchange", ["block", "cluster", "gang", "tickets"])
+@pytest.mark.parametrize("form", ["slabs", "ragged", "shifted"])
+def test_hidden_parts_of_small_tiles(binaries: Build, form: str, exchange: str) -> None:
+    for dtype in DTYPES:
+        this = deep_tiles.case_of(form, exchange, dtype)
+        checked(binaries, this, "h200", "hidden", {"y": 1}, deep_tiles.planned(form, exchange))
 
 
 @pytest.mark.parametrize("operation", ["softmax", "log_softmax"])

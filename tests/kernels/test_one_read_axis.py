@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from kernelbench import row_choices
-from kernelbench.axis_plans import grid_of, lead_of, ticket_tile, tile_for, tile_plan
+from kernelbench.axis_plans import grid_of, lead_of, resident, tile_for, turns
 from kernelbench.axis_tiles import view_of
 from kernelbench.catalog import load_catalog
 from kernelbench.devices.known import KNOWN
 from kernelbench.errors import Unsupported
 from kernelbench.records import Case
 from tests.kernels.simulated import run_and_check
-from tests.simt.harness import Kernels
 
 CATALOG = load_catalog()
 OPERATIONS = ("log_softmax", "softmax")
@@ -44,11 +42,11 @@ def checked(operation, this, device, binaries, shift=0):
         ((1, 128, 32768), "float32", "whole", 32, 128, 1, "block"),  # a line of each row
         ((1, 128, 32768), "bfloat16", "whole", 64, 128, 1, "block"),
         ((512, 896, 48), "float32", "whole", 48, 112, 8, "cluster"),  # whole slabs, shared
-        ((4, 10000, 1024), "float32", "whole", 32, 256, 40, "tickets"),  # more than 32 KB of a cluster's blocks
-        ((8, 50000, 48), "float32", "whole", 48, 168, 298, "tickets"),  # longer than a cluster
-        ((1, 1000000, 1024), "float32", "whole", 32, 256, 3907, "tickets"),  # more than the L2
+        ((4, 10000, 1024), "float32", "whole", 32, 576, 18, "gang"),  # longer than a cluster
+        ((8, 50000, 48), "float32", "whole", 48, 378, 133, "gang"),
+        ((1, 1000000, 1024), "float32", "whole", 32, 256, 3907, "tickets"),  # more than a GPU holds
         ((64, 101, 31), "float32", "ragged", 31, 101, 1, "block"),
-        ((64, 256, 1025), "float32", "shifted", 61, 128, 2, "cluster"),
+        ((64, 256, 1025), "float32", "shifted", 61, 256, 1, "block"),
     ],
 )
 def test_tiles(h200, shape, dtype, layout, width, rows, parts, exchange):
@@ -73,7 +71,7 @@ def holds_all_of_dim(device, dtype, dim, inner):
         return
     assert tile.parts * tile.rows >= view.dim
     assert tile.threads * tile.slabs <= 1024
-    held = tile.segment * tile.at_once * tile.packs * tile.per_pack
+    held = tile.segment * tile.at_once * (tile.packs + tile.slots) * tile.per_pack
     assert held >= tile.rows * tile.width, "a block holds its tile"
     assert tile.shared_bytes <= device.shared_per_block_optin
     if tile.layout == "whole":
@@ -87,15 +85,38 @@ def holds_all_of_dim(device, dtype, dim, inner):
         assert tile.group or tile.threads % 32 == 0
     if tile.exchange == "tickets":
         assert tile.parts <= lead_of(tile, view, 0), "sums of a strip come before its results"
+    if tile.exchange == "gang":
+        assert (tile.parts - 1) * tile.rows < view.dim, "every block has rows"
+        assert 2 * tile.parts <= resident(tile, device), "others load while a gang waits"
 
 
-def test_gpus_without_clusters_take_tickets(h200):
+def test_blocks_of_gpus_without_clusters_wait_for_each_other(h200):
     shape = (2, 2000, 48)
-    assert dict(planned(shape, h200).defines)["CLUSTER"] == 16
+    assert dict(planned(shape, h200).defines)["CLUSTER"] > 1
     plan = planned(shape, KNOWN["a100"])
     (launch,) = plan.launches
-    assert (dict(plan.defines)["CLUSTER"], dict(plan.defines)["TICKETS"]) == (1, 1)
-    assert launch.grid == (2 * 2 * 12, 1, 1), "12 parts of two slabs, summed up before there are results"
+    assert [dict(plan.defines)[name] for name in ("CLUSTER", "GANG", "TICKETS")] == [1, 1, 0]
+    assert launch.grid == (2 * launch.gang, 1, 1)
+    assert plan.scratch == (("partials", 8 * 2 * launch.gang * 48),), "a pair for each column of a block"
+
+
+def test_gpus_that_hold_no_gang_take_tickets(h200):
+    shape = (2, 9000, 48)
+    few = replace(KNOWN["a100"], multiprocessors=4)
+    (launch,) = planned(shape, few).launches
+    assert (launch.gang, dict(planned(shape, few).defines)["TICKETS"]) == (1, 1)
+    tile = tile_for(case(shape), few)
+    assert launch.grid == (2 * 2 * tile.parts, 1, 1), "parts of two slabs, summed up before there are results"
+
+
+def test_the_first_blocks_begin_as_memory_reads_their_tiles(h200):
+    first, cycles = (argument.value for argument in planned((4, 10000, 1024), h200).launches[0].arguments[-2:])
+    tile = tile_for(case((4, 10000, 1024)), h200)
+    assert first == resident(tile, h200) >= 2 * tile.parts
+    (_, twice) = turns(tile, replace(h200, peak_bytes_per_s=h200.peak_bytes_per_s / 2))
+    assert twice.value == pytest.approx(2 * cycles, rel=1e-2)
+    (_, clocked) = turns(tile, replace(h200, max_clock_hz=1e9))
+    assert clocked.value == pytest.approx(tile.held_bytes / h200.peak_bytes_per_s * 1e9, rel=1e-2)
 
 
 def test_clusters_are_as_large_as_every_such_gpu_has_them_or_larger_where_it_may_be_asked(h200):
@@ -107,16 +128,14 @@ def test_clusters_are_as_large_as_every_such_gpu_has_them_or_larger_where_it_may
         assert max(choice.blocks for choice in rows) == most
 
 
-def test_strips_are_narrowed_to_what_the_l2_holds(h200):
-    tile = tile_for(case((1, 300_000, 1024)), h200)
-    assert (tile.width * 4, tile.exchange) == (64, "tickets")
+def test_rows_are_cut_to_strips_that_the_l2_holds(h200):
     tile = tile_for(case((1, 100_000, 101)), h200)
     assert (tile.layout, tile.width) == ("shifted", 51)
 
 
 def test_a_launch_has_so_many_units_at_most(h200):
     tile = replace(tile_for(case((8, 50000, 48)), h200), parts=1, rows=50000)
-    with pytest.raises(Unsupported, match="strips of slabs, by tickets, must be at most 262144, got 262145"):
+    with pytest.raises(Unsupported, match="strips of slabs whose blocks wait must be at most 262144, got 262145"):
         grid_of(tile, view_of(case((262145, 50000, 48))), h200)
 
 
@@ -179,26 +198,14 @@ def test_softmax_is_right(h200, binaries, what, dtype):
         ("h200", (1, 1100, 48), "cluster", "float32", 0),
         ("h200", (1, 2001, 31), "cluster", "bfloat16", 1),  # ragged
         ("h200", (1, 500, 1025), "cluster", "float32", 0),  # shifted
-        ("a100", (2, 1501, 48), "tickets", "float32", 1),
-        ("a100", (1, 3001, 31), "tickets", "bfloat16", 0),
+        ("a100", (2, 1501, 48), "gang", "float32", 1),
+        ("a100", (1, 3001, 31), "gang", "bfloat16", 0),
     ],
 )
 def test_parts_of_dim_are_joined(binaries, gpu, shape, exchange, dtype, shift):
     this = case(shape, 1, dtype)
     assert tile_for(this, KNOWN[gpu]).exchange == exchange
     checked("log_softmax", this, KNOWN[gpu], binaries, shift)
-
-
-@pytest.mark.nvcc
-def test_tickets_of_strips_that_begin_within_packs(h200, binaries):
-    def plan(this, device):
-        tile = ticket_tile(view_of(this), 4, device)
-        return tile_plan("log_softmax_one_read_axis", this, device, tile, ahead=0)  # results follow at once
-
-    implementation = replace(CATALOG.implementations["log_softmax"]["one_read_axis"], plan=plan)
-    this = case((1, 140, 521))
-    assert dict(plan(this, h200).defines)["LAYOUT"] == 2
-    run_and_check(implementation, CATALOG.operations["log_softmax"], this, h200, binaries, {"y": 1})
 
 
 @pytest.mark.nvcc
@@ -209,33 +216,19 @@ def test_tickets_of_strips_that_begin_within_packs(h200, binaries):
         ("log_softmax", (33, 16, 4), "h200"),  # groups
         *((operation, (8, 7, 5), "h200") for operation in OPERATIONS),  # whole slabs in threads
         ("log_softmax", (1, 1100, 48), "h200"),  # shared by a cluster
-        ("softmax", (1, 1400, 48), "a100"),  # tickets
+        ("softmax", (1, 1400, 48), "a100"),  # by blocks that wait for each other
     ],
 )
 def test_special_values_are_those_of_the_formula(binaries, operation, shape, gpu):
     """Columns of -inf give NaN, so do those with NaN or +inf; single elements of -inf have no share."""
-    implementation = CATALOG.implementations[operation]["one_read_axis"]
+
+    def fill(spec, seed):
+        x = np.random.default_rng(seed).normal(size=shape).astype(np.float32)
+        x[0, :, 0], x[0, 3, 1], x[0, 5, 2] = -np.inf, np.nan, np.inf
+        x[0, : shape[1] - 1, 3] = -np.inf
+        return x.reshape(-1)
+
     this = case(shape, 1, "float32", operation)
-    plan = implementation.plan(this, KNOWN[gpu])
-    (binary,) = binaries(implementation, [plan], "sm_90")
-    kernels = Kernels(Path(binary.ptx_path).read_text())
-    x = np.random.default_rng(1).normal(size=shape).astype(np.float32)
-    x[0, :, 0], x[0, 3, 1], x[0, 5, 2] = -np.inf, np.nan, np.inf
-    x[0, : shape[1] - 1, 3] = -np.inf
-    places = {name: kernels.machine.arena.allocate(name, x.nbytes, "input") for name in ("x", "y")}
-    places["x"].view(np.float32, x.shape)[:] = x
-    addresses = {name: np.uint64(place.address) for name, place in places.items()}
-    for name, nbytes in plan.scratch:
-        addresses[name] = np.uint64(kernels.machine.arena.allocate(name, nbytes, "scratch").address)
-    (launch,) = plan.launches
-    arguments = [
-        addresses[one] if isinstance(one, str) else np.dtype(one.dtype).type(one.value) for one in launch.arguments
-    ]
-    for _ in range(2 if plan.scratch else 1):  # what counts blocks is left as it was
-        places["y"].view(np.float32, x.shape)[:] = 7.0
-        kernels.run(launch.entry, launch.grid, launch.block, *arguments, shared=launch.shared_bytes)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        wanted = CATALOG.operations[operation].reference(np, this, {"x": x.astype(np.float64)})["y"]
-    got = places["y"].view(np.float32, x.shape)
-    np.testing.assert_allclose(got, wanted.reshape(shape), rtol=1e-4, atol=1e-5, equal_nan=True)
-    assert np.isnan(got[0, :, :3]).all()
+    implementation = CATALOG.implementations[operation]["one_read_axis"]
+    ran = run_and_check(implementation, CATALOG.operations[operation], this, KNOWN[gpu], binaries, fill=fill)
+    assert np.isnan(ran.outputs["y"].reshape(shape)[0, :, :3]).all()
