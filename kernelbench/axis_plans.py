@@ -103,18 +103,12 @@ def tile_plan(
         shared = f"{tile.parts} blocks share dim" if tile.parts > 1 else f"{tile.slabs} slabs a block"
     in_turn = turns(tile, device) if tile.exchange != "tickets" else ()
     values = (Scalar("int64", view.outer), Scalar("int32", view.dim), Scalar("int64", view.inner))
+    sizes = (Scalar("int32", extent) for extent in extents)
     launch = Launch(
         entry=f"{name}_{dtypes.suffix(case.dtype)}",
         grid=grid,
         block=(tile.segment, tile.at_once, tile.slabs),
-        arguments=(
-            "x",
-            "y",
-            *(one for one, _ in scratch),
-            *values,
-            *(Scalar("int32", extent) for extent in extents),
-            *in_turn,
-        ),
+        arguments=("x", "y", *(one for one, _ in scratch), *values, *sizes, *in_turn),
         shared_bytes=tile.shared_bytes,
         gang=tile.parts if tile.exchange == "gang" else 1,
     )

@@ -154,14 +154,14 @@ def tile_of(
 def deep_tile(
     view: View, layout: str, segment: int, width: int, rows: int, per_pack: int, threads: int, kept: int, most: int = 16
 ) -> Tile | None:
-    """The tile of so many rows by few threads, each of many packs: half of them, at most `kept`, in registers, the rest in slots.
+    """The tile of so many rows by few threads of many packs: half, at most `kept`, in registers, others in slots.
 
     `threads`: at most. `most`: packs of a thread. None if no block holds it.
     """
     high, rows = packs_below(view, layout, segment, width, rows, per_pack)
     at_once = -(-high // most)
     step = WARP // gcd(segment, WARP)
-    if segment * step > threads:
+    if segment > WARP:
         at_once = max(at_once, threads // segment)
     elif high > step and -(-at_once // step) * step * segment <= threads:
         at_once = -(-at_once // step) * step  # whole warps

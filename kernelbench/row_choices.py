@@ -92,13 +92,14 @@ STAGED_COLUMNS = {2: 64, 4: 72}
 STAGED_BYTES = 160  # of a thread's rows where it has several: 1024 threads keep as much as fits shared memory in flight
 # Of halves, from there on a thread that holds a row has so many registers that too few are resident, and masked packs
 # of lanes cost 22 instructions an element, where lanes that take words from shared memory have 10 to 12. Of a copy, on
-# an H200: 89 bfloat16 1.00, masked 0.83; 193 0.99 and 0.95. Of longer rows masked packs have few ends: 255 0.97.
-STAGED_LANES_COLUMNS = range(65, 201)
+# an H200: 89 bfloat16 1.01, masked 0.83; 193 1.02 and 0.95; 257 1.00 and 0.98, 300 1.01 and 0.98. Of longer rows masked
+# packs have few ends.
+STAGED_LANES_COLUMNS = range(65, 304)
 # Warps of a multiprocessor, of rows that begin with this length: each takes rows one after another, so that of few rows
 # masked packs are done earlier, a thread's whole rows later. 129 bfloat16 by 8 warps 5.2 us, masked 4.4; by 15 7.0 and
 # 7.6; 65 by 2 warps 2.5 us, whole in a thread 3.3 (H200).
 LEAST_WARPS, MASKED_FROM = 12, 89
-LANE_WORDS = 17  # of a lane: with twice as many floats in 64 registers
+LANE_WORDS = 12  # of a lane: 193 bfloat16 by 7 words 1.02 of a copy, by 13 1.00; 65 by 9 1.02, by 17 1.01 (H200)
 # A warp's rows by lanes: halves of so many are whole sectors of 32 bytes, however long, and ask for at most four words
 # of a bank. Twice as many ask for two and gain little, 127 bfloat16 0.984 of a copy, not 0.978; where rows are few they
 # lose more: 4 MB of 129 in 5.7 us, not 5.2 (H200).

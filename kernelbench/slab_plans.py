@@ -67,8 +67,9 @@ def small_plan(name: str, case: Case, device: DeviceProperties, tile_bytes: int 
         arguments=("x", "y", Scalar("int64", outer), *(Scalar("int32", extent) for extent in extents)),
         shared_bytes=(slabs * (size + pad * per_pack) + 2 * per_pack) * itemsize,
     )
-    unused = {"PACKS": 1, "SEGMENT": 0, "GROUP": 0, "FOLD": 0, "CLUSTER": 1, "TICKETS": 0, "SLOTS": 0, "GANG": 0, "WAYS": 1, "EXACT": 0}
-    defines = {"LAYOUT": SMALL, **unused, "THREADS": SMALL_BLOCK, "BLOCKS": 3, "LOADS": 1, "STORES": 1}
+    unused = {"PACKS": 1, "SLOTS": 0, "SEGMENT": 0, "GROUP": 0, "FOLD": 0, "WAYS": 1, "EXACT": 0}
+    unused |= {"CLUSTER": 1, "GANG": 0, "TICKETS": 0}
+    defines = {"LAYOUT": SMALL, **unused, "THREADS": SMALL_BLOCK, "BLOCKS": 3, "LOADS": 0, "STORES": 0}
     reasons = (f"{slabs} slabs a block as one stretch, {lanes} threads a column",)
     return LaunchPlan((launch,), tuple(defines.items()), reasons=reasons)
 

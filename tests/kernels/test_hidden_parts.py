@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from kernelbench import distributions, dtypes
-from kernelbench.axis_plans import tile_for
+from kernelbench.axis_choices import tile_for
 from kernelbench.catalog import load_catalog
 from kernelbench.devices.known import KNOWN
 from kernelbench.records import ArraySpec, Case, LaunchPlan

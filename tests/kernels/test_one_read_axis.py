@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from kernelbench import row_choices
-from kernelbench.axis_plans import grid_of, lead_of, resident, tile_for, turns
+from kernelbench.axis_choices import resident, tile_for
+from kernelbench.axis_plans import grid_of, lead_of, turns
 from kernelbench.axis_tiles import view_of
 from kernelbench.catalog import load_catalog
 from kernelbench.devices.known import KNOWN
@@ -46,7 +47,6 @@ def checked(operation, this, device, binaries, shift=0):
         ((8, 50000, 48), "float32", "whole", 48, 378, 133, "gang"),
         ((1, 1000000, 1024), "float32", "whole", 32, 256, 3907, "tickets"),  # more than a GPU holds
         ((64, 101, 31), "float32", "ragged", 31, 101, 1, "block"),
-        ((64, 256, 1025), "float32", "shifted", 61, 256, 1, "block"),
     ],
 )
 def test_tiles(h200, shape, dtype, layout, width, rows, parts, exchange):
@@ -110,13 +110,15 @@ def test_gpus_that_hold_no_gang_take_tickets(h200):
 
 
 def test_the_first_blocks_begin_as_memory_reads_their_tiles(h200):
-    first, cycles = (argument.value for argument in planned((4, 10000, 1024), h200).launches[0].arguments[-2:])
     tile = tile_for(case((4, 10000, 1024)), h200)
-    assert first == resident(tile, h200) >= 2 * tile.parts
-    (_, twice) = turns(tile, replace(h200, peak_bytes_per_s=h200.peak_bytes_per_s / 2))
-    assert twice.value == pytest.approx(2 * cycles, rel=1e-2)
-    (_, clocked) = turns(tile, replace(h200, max_clock_hz=1e9))
-    assert clocked.value == pytest.approx(tile.held_bytes / h200.peak_bytes_per_s * 1e9, rel=1e-2)
+    first, cycles = turns(tile, h200)
+    assert planned((4, 10000, 1024), h200).launches[0].arguments[-2:] == (first, cycles)
+    assert first.value == resident(tile, h200) >= 2 * tile.parts
+    _, slower = turns(tile, replace(h200, peak_bytes_per_s=h200.peak_bytes_per_s / 2))
+    assert slower.value == pytest.approx(2 * cycles.value, rel=1e-2)
+    (_, clocked), (_, faster) = (turns(tile, replace(h200, max_clock_hz=clock)) for clock in (1e9, 2e9))
+    assert faster.value == pytest.approx(2 * clocked.value, rel=1e-2)
+    assert 0 < clocked.value <= 1.01 * tile.held_bytes / h200.peak_bytes_per_s * 1e9, "the last one does not begin late"
 
 
 def test_clusters_are_as_large_as_every_such_gpu_has_them_or_larger_where_it_may_be_asked(h200):
@@ -131,6 +133,11 @@ def test_clusters_are_as_large_as_every_such_gpu_has_them_or_larger_where_it_may
 def test_rows_are_cut_to_strips_that_the_l2_holds(h200):
     tile = tile_for(case((1, 100_000, 101)), h200)
     assert (tile.layout, tile.width) == ("shifted", 51)
+
+
+def test_long_rows_of_no_whole_packs_are_cut_to_strips(h200):
+    tile = tile_for(case((64, 256, 1025)), h200)
+    assert (tile.layout, tile.width, tile.segment) == ("shifted", 61, 16), "whole lines, wherever a row begins"
 
 
 def test_a_launch_has_so_many_units_at_most(h200):
