@@ -29,7 +29,7 @@ class TileStep:
 
     def taken(self, tile: Tile | None, view: View, most_blocks: int) -> Tile | None:
         """The tile, changed; None for small slabs, which have none. Unsupported where no block holds it."""
-        if not self.blocks and (self.packs is None or (tile is not None and self.packs == tile.packs)):
+        if not self.blocks and (not self.packs or (tile is not None and self.packs == tile.packs)):
             return tile
         if tile is None:
             raise Unsupported("small slabs have no packs of a thread, and no clusters")
@@ -57,7 +57,7 @@ def layout(case: Case) -> str:
 
 def tunable(operation: str) -> Tunable:
     """Of `operation`, whose plan has the fields of TileStep as arguments."""
-    values = {"packs": (1, 2, 3, 4, 5, 6, 7, 8), "blocks": (-1, 0, 1), "loads": (0, 1), "stores": (0, 1)}
+    values = {"packs": (0, 1, 2, 3, 4, 5, 6, 7, 8), "blocks": (-1, 0, 1), "loads": (0, 1), "stores": (0, 1)}
     return Tunable(
         values,
         layout=layout,
