@@ -17,8 +17,8 @@ from kernelbench.records import Case, DeviceProperties
 from kernelbench.slab_plans import is_small
 
 # Of a tile that registers alone hold, at most, as long as clusters are left to halve it. Of a copy on an H200, 512
-# slabs of 896 by 48 bfloat16 reach 0.93 by blocks of 43 KB of which half is in slots, 0.91 by 21 KB in registers; 2048 of 256
-# by 64 0.95 by 32 KB and slots, 0.91 without.
+# slabs of 896 by 48 bfloat16 reach 0.93 by blocks of 43 KB of which half is in slots, 0.91 by 21 KB in registers; 2048
+# of 256 by 64 0.95 by 32 KB and slots, 0.91 without.
 TILE_BYTES = {4: 32 * 1024, 2: 16 * 1024}
 KEPT = 8  # packs that a thread keeps in registers where the rest is in slots
 DEEP_BYTES, DEEP_THREADS = 50 * 1024, 256  # of such a tile, at most
