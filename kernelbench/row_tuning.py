@@ -106,6 +106,6 @@ def layout(case: Case) -> str:
 
 def tunable(operation: str) -> Tunable:
     """Of `operation`, whose plan has the fields of Step as arguments."""
-    values = {"threads": (-1, 0, 1), "blocks": (-1, 0, 1), "rows": (1, 2), "block": (64, 128, 256), "hint": (0, 1)}
+    values = {"threads": (-1, 0, 1), "blocks": (-1, 0, 1), "rows": (1, 2), "block": (32, 64, 128, 256), "hint": (0, 1)}
     cases = tuple(Case(operation, (ELEMENTS // columns, columns), -1, dtype) for dtype in FLOATS for columns in COLUMNS)
     return Tunable(values, layout=layout, cases=cases)
