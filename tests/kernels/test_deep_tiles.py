@@ -3,6 +3,7 @@ element on the simulator, of small tiles that the rule would not choose."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -91,23 +92,24 @@ SPECIAL = 1  # a seed; of others, inputs are random
 
 
 def mixed(case: Case) -> Fill:
-    """Inputs of which some columns are special: all, all but the first and all but the last -inf; a NaN at first or at
-    last, an inf at last."""
+    """Inputs of which all columns are special: all, all but the first and all but the last -inf; a NaN at first or at
+    last, an inf at last; some numbers that the powers of others have to be relative to."""
 
     def fill(spec: ArraySpec, seed: int) -> NDArray[np.generic]:
         outer, dim, inner = case.outer_dim_inner
         values = np.random.default_rng(seed).normal(size=(outer, dim, inner)).astype(np.float32)
-        kinds = np.arange(outer * inner).reshape(outer, 1, inner) % 7
+        number, place = np.arange(outer * inner).reshape(outer, 1, inner), np.arange(dim)[None, :, None]
         for kind, rows, value in (
-            (0, slice(None), -np.inf),
-            (1, slice(1, None), -np.inf),
-            (2, slice(0, -1), -np.inf),
-            (3, slice(0, 1), np.nan),
-            (4, slice(-1, None), np.nan),
-            (5, slice(-1, None), np.inf),
+            (0, place >= 0, -np.inf),
+            (1, place > 0, -np.inf),
+            (2, place < dim - 1, -np.inf),
+            (3, place == 0, np.nan),
+            (4, place == dim - 1, np.nan),
+            (5, place == dim - 1, np.inf),
+            (6, (place + number) % 11 == 0, 200.0),  # one pack of a thread, and another one of the next
         ):
             if seed == SPECIAL:
-                values[:, rows] = np.where(kinds == kind, np.float32(value), values[:, rows])
+                values = np.where((number % 7 == kind) & rows, np.float32(value), values)
         stored: NDArray[np.generic] = dtypes.narrow(np, values.reshape(-1), spec.dtype)
         return stored
 
@@ -132,6 +134,18 @@ def test_slots_may_have_no_element(binaries: Build, technique: Technique) -> Non
     rows = tile_for(technique.form, technique.exchange, case_for(technique)).rows
     lacks = rows // 2 if technique.exchange == "block" else rows - 1
     checked(binaries, technique, case_for(technique, lacks=lacks))
+
+
+@of(ALONE)
+def test_slots_are_waited_for(binaries: Build, technique: Technique) -> None:
+    """After the last copy has begun: the simulator has none under way."""
+    plan = planned(technique.form, technique.exchange)(case_for(technique), KNOWN["h200"])
+    (binary,) = binaries(CATALOG.implementations["log_softmax"]["one_read_axis"], [plan], "sm_90")
+    *_, entry = binary.ptx_path.read_text().split(f".entry {plan.launches[0].entry}(")
+    entry, *_ = entry.split(".entry ")
+    copies = [found.start() for found in re.finditer(r"cp\.async\.c[ag]", entry)]
+    assert copies
+    assert entry.find("cp.async.wait_all") > copies[-1]
 
 
 @of(ALONE)
