@@ -55,6 +55,7 @@ def turns(tile: Tile, device: DeviceProperties) -> tuple[Scalar, Scalar]:
 def defines_of(tile: Tile, view: View, options: dict[str, int]) -> tuple[tuple[str, str | int], ...]:
     defines: dict[str, str | int] = {
         "LAYOUT": tile.number,
+        "ITEM_BYTES": 16 // tile.per_pack,
         "PACKS": tile.packs,
         "SLOTS": tile.slots,
         "SEGMENT": tile.lanes,

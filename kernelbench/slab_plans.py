@@ -69,7 +69,15 @@ def small_plan(name: str, case: Case, device: DeviceProperties, tile_bytes: int 
     )
     unused = {"PACKS": 1, "SLOTS": 0, "SEGMENT": 0, "GROUP": 0, "FOLD": 0, "WAYS": 1, "EXACT": 0}
     unused |= {"CLUSTER": 1, "GANG": 0, "TICKETS": 0}
-    defines = {"LAYOUT": SMALL, **unused, "THREADS": SMALL_BLOCK, "BLOCKS": 3, "LOADS": 0, "STORES": 0}
+    defines = {
+        "LAYOUT": SMALL,
+        "ITEM_BYTES": itemsize,
+        **unused,
+        "THREADS": SMALL_BLOCK,
+        "BLOCKS": 3,
+        "LOADS": 0,
+        "STORES": 0,
+    }
     reasons = (f"{slabs} slabs a block as one stretch, {lanes} threads a column",)
     return LaunchPlan((launch,), tuple(defines.items()), reasons=reasons)
 

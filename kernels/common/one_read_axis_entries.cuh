@@ -1,6 +1,7 @@
 // The entries of softmax's and log-softmax's one_read_axis.cu: one form of tile, or small slabs, for each type.
 //   FORM    Softmax or LogSoftmax;  ENTRY(name)  names an entry
 //   LAYOUT  of common/axis_tiles.cuh, or 3: small slabs; 4: of SIZE elements, INNER columns, SLABS of a thread
+//   ITEM_BYTES  of the types that are compiled
 //   THREADS, BLOCKS  of a multiprocessor, from which the compiler takes its registers
 #pragma once
 #if LAYOUT == 4
@@ -42,17 +43,17 @@
     staged_rows<FORM, SIZE, SLABS, THREADS, STORES, false, INNER>(x, y, slabs);                                      \
   }
 
-#if LAYOUT == 4 && ITEM_BYTES == 2  // SLABS is right for one size
-DEFINE_STAGED(staged_f16, __half)
-DEFINE_STAGED(staged_bf16, __nv_bfloat16)
-#elif LAYOUT == 4
-DEFINE_STAGED(staged_f32, float)
+#if LAYOUT == 4  // SLABS is right for one size
+#define DEFINE(name, T) DEFINE_STAGED(staged_##name, T)
 #elif LAYOUT == 3
-DEFINE_SMALL(small_f32, float)
-DEFINE_SMALL(small_f16, __half)
-DEFINE_SMALL(small_bf16, __nv_bfloat16)
+#define DEFINE(name, T) DEFINE_SMALL(small_##name, T)
 #else
-DEFINE_TILE(f32, float)
-DEFINE_TILE(f16, __half)
-DEFINE_TILE(bf16, __nv_bfloat16)
+#define DEFINE(name, T) DEFINE_TILE(name, T)
+#endif
+
+#if ITEM_BYTES == 2
+DEFINE(f16, __half)
+DEFINE(bf16, __nv_bfloat16)
+#else
+DEFINE(f32, float)
 #endif

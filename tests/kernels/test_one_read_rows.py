@@ -73,10 +73,11 @@ def test_rows_get_the_least_that_holds_them(h200, columns, itemsize, technique, 
 @pytest.mark.parametrize(
     ("columns", "lanes"),
     [
-        (65, 2),  # of which a thread would have too many registers
-        (100, 4),
-        (129, 4),
-        (193, 8),
+        (65, 4),  # of which a thread would have too many registers
+        (100, 8),
+        (129, 8),
+        (193, 16),
+        (300, 16),
     ],
 )
 def test_many_rows_of_halves_that_end_within_a_pack_are_taken_by_words(h200, columns, lanes):
@@ -135,9 +136,9 @@ def test_steps_from_rows_by_lanes(h200):
     choice = row_choices.choose(2**20, 129, 2, True, h200)
     assert Step().taken(choice, case, h200, True) == choice
     stepped = Step(threads=1, rows=2, block=64, hint=1).taken(choice, case, h200, True)
-    assert (stepped.lanes, stepped.words, stepped.rows, stepped.block, stepped.hint) == (8, 9, 2, 64, 1)
+    assert (stepped.lanes, stepped.words, stepped.rows, stepped.block, stepped.hint) == (16, 5, 2, 64, 1)
     assert stepped.group % 2 == 0
-    for step, reason in [(Step(blocks=1), "one block"), (Step(threads=-2, rows=2), "34 words a thread at most")]:
+    for step, reason in [(Step(blocks=1), "one block"), (Step(threads=-3, rows=2), "34 words a thread at most")]:
         with pytest.raises(Unsupported, match=reason):
             step.taken(choice, case, h200, True)
 
