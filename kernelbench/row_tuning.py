@@ -33,10 +33,10 @@ class Step:
         """The choice, changed. Unsupported where that is none for rows of this length."""
         choice = choice if self.hint is None else replace(choice, hint=self.hint)
         if isinstance(choice, StagedLanes):
-            return self._of_staged_lanes(choice, case.shape[-1])
+            return self._of_staged_lanes(choice, case.outer_dim_inner[1])
         if not isinstance(choice, Held):
             return self._of_others(choice)
-        packs = most_packs(case.shape[-1], dtypes.itemsize(case.dtype))
+        packs = most_packs(case.outer_dim_inner[1], dtypes.itemsize(case.dtype))
         words = 8 if keeps_powers and dtypes.itemsize(case.dtype) < 4 and not choice.recompute else 4
         found = self._in_warp(choice, packs) if choice.warps == 1 else self._of_warps(choice, packs, device)
         if (found.packs, found.rows, found.block) == (choice.packs, choice.rows, choice.block):
@@ -101,7 +101,7 @@ def _resident(threads: int, more_registers: int, block: int) -> int:
 
 
 def layout(case: Case) -> str:
-    return f"{case.shape[-1]} columns"
+    return f"{case.outer_dim_inner[1]} columns"
 
 
 def tunable(operation: str) -> Tunable:

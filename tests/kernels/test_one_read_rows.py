@@ -148,6 +148,14 @@ def test_few_long_rows_are_split_over_the_gpu(h200):
     assert isinstance(row_choices.choose(1, 4096, 4, True, h200), Held)
 
 
+@pytest.mark.parametrize("operation", ["softmax", "log_softmax"])
+def test_an_axis_before_extents_of_one_is_the_last(h200, operation):
+    plan = CATALOG.implementations[operation][NAME].plan
+    for shape in [(1024, 32000), (2**20, 129), (64, 512)]:
+        last, before = Case(operation, shape, -1, "bfloat16"), Case(operation, (*shape, 1, 1), 1, "bfloat16")
+        assert plan(before, h200) == plan(last, h200)
+
+
 def test_what_softmax_refuses(h200):
     plan = CATALOG.implementations["softmax"][NAME].plan
     with pytest.raises(Unsupported, match="scale must be 1, got 2"):
