@@ -17,6 +17,7 @@ BOUND, CUT_BOUND, LARGE_BOUND = (1024, 1), (768, 1), (320, 2)
 # Bytes of a slab that threads side by side are to move at once, by a pack's elements: a line; of half types, whose
 # lanes' exchanges cost more than loads, a sector (262144 slabs of 16 by 4: 0.89 of a copy, 0.63 by lines).
 LINE = {4: 128, 8: 32}
+CHUNK = 4  # pairs that a lane joins at once, as axis_join.cuh has it
 OWNED_PACKS = 8  # of a column that is one thread's, at most
 OWNED_PACKED = 6  # packs of a row from which threads are better given columns of their own, where dim is short
 
@@ -88,10 +89,20 @@ class Tile:
         return self.segment if self.layout == "whole" and is_power(self.segment) and self.segment < WARP else 0
 
     @property
+    def sheet_rows(self) -> int:
+        """Rows that a block's threads write what they know of their columns in: one a warp where lanes were joined."""
+        return self.threads // WARP if self.lanes else self.at_once
+
+    @property
     def ways(self) -> int:
-        """Lanes that join a column's rows."""
+        """Lanes that join a column's rows, each a chunk of them at least."""
+        copies = self.segment * self.per_pack // self.width if self.layout == "ragged" else 1
         ways = WARP
-        while ways > 1 and (ways * self.width > self.threads or (self.slabs > 1 and self.threads % ways)):
+        while ways > 1 and (
+            ways * self.width > self.threads
+            or ways * CHUNK > self.sheet_rows * copies
+            or (self.slabs > 1 and self.threads % ways)
+        ):
             ways //= 2
         return ways
 
@@ -100,7 +111,7 @@ class Tile:
         """As Sheets of one_read_axis.cuh are laid out."""
         if self.group:
             return 0
-        rows = self.threads // WARP if self.lanes else self.at_once
+        rows = self.sheet_rows
         labels, padded = self.segment * self.per_pack, -(-self.width // 4) * 4
         wide = max(self.threads, padded)
         pairs = {"tickets": wide, "gang": wide, "cluster": self.parts * padded}.get(self.exchange, 0)
