@@ -69,7 +69,8 @@ def tune(operation: str, out: Path | None, **options: Any) -> int:
       kernelbench tune permute --implementation swizzled --suite peers_permute --budget 2m
       kernelbench tune bias_add --out tuned.yaml
     """
-    from kernelbench import screen, tuned, tuning
+    from kernelbench import screen
+    from kernelbench.tune import tuned, tuning
 
     given = {name: value for name, value in options.items() if value is not None}
     request = tuning.TuneRequest(operation, **given)

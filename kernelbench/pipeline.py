@@ -28,7 +28,7 @@ from kernelbench.resuming import earlier_session, resumed, unfinished
 from kernelbench.rows import rows_of, samples_of
 from kernelbench.runs import expected_text, folder_to_itself, new_folder
 from kernelbench.stopwatch import BUILDING, LIMITS, OTHER, REPORTING, STARTING, Stopwatch
-from kernelbench.tuned import Tables, tables_for
+from kernelbench.tune.tuned import Tables, tables_for
 from kernelbench.twins import twins_text, with_twins
 from kernelbench.worker import PATIENCE_S, open_bench
 

@@ -26,11 +26,11 @@ from kernelbench.records import (
     Status,
     Suite,
 )
-from kernelbench.tuned import warn
+from kernelbench.tune.tuned import warn
 
 if TYPE_CHECKING:
     from kernelbench.catalog import Catalog
-    from kernelbench.tuned import Choice, Tables
+    from kernelbench.tune.tuned import Choice, Tables
 
 
 @dataclass(frozen=True)

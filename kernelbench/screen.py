@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from kernelbench.answers import Answer
-    from kernelbench.candidates import Tuned
     from kernelbench.changes import Changes
     from kernelbench.doctor import Finding
     from kernelbench.explaining import Explained
     from kernelbench.explanations import CaseExplanation
     from kernelbench.listing import Listing
     from kernelbench.new_kernel import Written
+    from kernelbench.tune.candidates import Tuned
 
 WIDTH = 100
 Found = Sequence[tuple[Suite, Sequence[CasePlan]]]

@@ -1,8 +1,8 @@
 """Launch plan of one_read_axis.cu: along an axis that is not the last, tiles held in registers."""
 
-from kernelbench.axis_plans import axis_plan
-from kernelbench.axis_tuning import TileStep, tunable
 from kernelbench.records import Case, DeviceProperties, Implementation, LaunchPlan, Origin
+from kernelbench.softmax_plans.axis_plans import axis_plan
+from kernelbench.softmax_plans.axis_tuning import TileStep, tunable
 
 
 def plan(

@@ -2,8 +2,8 @@
 
 from kernelbench.peers import refuse_scale_and_mask
 from kernelbench.records import Case, DeviceProperties, Implementation, LaunchPlan, Origin
-from kernelbench.row_plans import one_read_rows_plan
-from kernelbench.row_tuning import Step, tunable
+from kernelbench.softmax_plans.row_plans import one_read_rows_plan
+from kernelbench.softmax_plans.row_tuning import Step, tunable
 
 
 def plan(

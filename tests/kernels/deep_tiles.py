@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from kernelbench.axis_plans import tile_plan
-from kernelbench.axis_tiles import Tile, deep_tile, pack_columns, tile_of, view_of
 from kernelbench.records import Case, DeviceProperties, LaunchPlan
+from kernelbench.softmax_plans.axis_plans import tile_plan
+from kernelbench.softmax_plans.axis_tiles import Tile, deep_tile, pack_columns, tile_of, view_of
 
 PARTS = 3  # of dim, where blocks share it
 PACKS, SLOTS = 2, 3  # of a thread

@@ -12,10 +12,10 @@ import pytest
 from numpy.typing import NDArray
 
 from kernelbench import distributions, dtypes
-from kernelbench.axis_choices import tile_for
 from kernelbench.catalog import load_catalog
 from kernelbench.devices.known import KNOWN
 from kernelbench.records import ArraySpec, Case, LaunchPlan
+from kernelbench.softmax_plans.axis_choices import tile_for
 from tests.gpu import accuracy
 from tests.kernels import deep_tiles
 from tests.kernels.simulated import Build, Fill, run_and_check

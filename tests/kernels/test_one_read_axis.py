@@ -7,14 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kernelbench import row_choices
-from kernelbench.axis_choices import resident, tile_for
-from kernelbench.axis_plans import grid_of, lead_of, turns
-from kernelbench.axis_tiles import view_of
 from kernelbench.catalog import load_catalog
 from kernelbench.devices.known import KNOWN
 from kernelbench.errors import Unsupported
 from kernelbench.records import Case
+from kernelbench.softmax_plans import row_choices
+from kernelbench.softmax_plans.axis_choices import resident, tile_for
+from kernelbench.softmax_plans.axis_plans import grid_of, lead_of, turns
+from kernelbench.softmax_plans.axis_tiles import view_of
 from tests.kernels.simulated import run_and_check
 
 CATALOG = load_catalog()

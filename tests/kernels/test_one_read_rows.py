@@ -10,12 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kernelbench import dtypes, row_choices, row_plans
+from kernelbench import dtypes
 from kernelbench.catalog import load_catalog
 from kernelbench.errors import Unsupported
 from kernelbench.records import Case
-from kernelbench.row_choices import Held, Split, Staged, StagedLanes
-from kernelbench.row_tuning import Step
+from kernelbench.softmax_plans import row_choices, row_plans
+from kernelbench.softmax_plans.row_choices import Held, Split, Staged, StagedLanes
+from kernelbench.softmax_plans.row_tuning import Step
 from tests.kernels.simulated import run_and_check
 from tests.simt.harness import Kernels
 

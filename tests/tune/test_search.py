@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
-from kernelbench import candidate_search, places, tuned, worker
+from kernelbench import places, worker
 from kernelbench.errors import DeviceError
 from kernelbench.records import Arrays
+from kernelbench.tune import candidate_search, tuned
 from kernelbench.worker import Worker
 from tests.conftest import Project, softmax
-from tests.tuning.candidate_device import device
+from tests.tune.candidate_device import device
 
 pytest.importorskip("kernel_tuner", reason="needs kernelbench[tune]")
 Command = Callable[..., tuple[int, str, str]]

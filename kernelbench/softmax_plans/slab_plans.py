@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from kernelbench import dtypes
-from kernelbench.axis_tiles import pack_columns
 from kernelbench.errors import Unsupported
 from kernelbench.records import Case, DeviceProperties, Launch, LaunchPlan, Scalar
-from kernelbench.row_choices import resident_blocks, staged
+from kernelbench.softmax_plans.axis_tiles import pack_columns
+from kernelbench.softmax_plans.row_choices import resident_blocks, staged
 
 SMALL_BYTES = 1024  # of a slab, below which a block takes many, if their lanes do not find their columns by themselves
 SMALL_TILE_BYTES = 16 * 1024

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from kernelbench import dtypes
-from kernelbench.axis_choices import clusters, resident, several, tile_for
-from kernelbench.axis_tiles import Tile, View, view_of
-from kernelbench.axis_tuning import TileStep
 from kernelbench.errors import Unsupported
 from kernelbench.records import Case, DeviceProperties, Launch, LaunchPlan, Scalar
-from kernelbench.slab_plans import slab_plan
+from kernelbench.softmax_plans.axis_choices import clusters, resident, several, tile_for
+from kernelbench.softmax_plans.axis_tiles import Tile, View, view_of
+from kernelbench.softmax_plans.axis_tuning import TileStep
+from kernelbench.softmax_plans.slab_plans import slab_plan
 
 USUAL_CLOCK_HZ = 1.5e9  # where a GPU's is not known
 UNITS = 1 << 18  # as tickets.cuh has them

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kernelbench.records import Status
-from kernelbench.tuned import Entry
+from kernelbench.tune.tuned import Entry
 
 # `left out`: the time was up before its turn.
 CandidateStatus = Literal["ok", "wrong", "failed", "unsupported", "skipped", "left out"]

@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 
-from kernelbench import places, tuned
+from kernelbench import places
 from kernelbench.catalog import load_catalog
 from kernelbench.devices.known import KNOWN
 from kernelbench.errors import InputError, RunWarning
 from kernelbench.planning import Planned, plan_case
 from kernelbench.records import Case
-from kernelbench.tuned import Entry, Tables
+from kernelbench.tune import tuned
+from kernelbench.tune.tuned import Entry, Tables
 
 GPU = KNOWN["h200"]
 CATALOG = load_catalog()

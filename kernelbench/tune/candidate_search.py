@@ -16,16 +16,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import kernelbench
-from kernelbench import dtypes, environment, tuner
+from kernelbench import dtypes, environment
 from kernelbench.bench import Bench
 from kernelbench.building import built
-from kernelbench.candidates import Candidate, Tuned
 from kernelbench.planning import CasePlan, Planned, plan_case
 from kernelbench.progress import Advance
 from kernelbench.records import Case, Implementation, LaunchPlan, Measurement, Operation, Result
 from kernelbench.statistics import paired_ratio_interval
 from kernelbench.tunable import values_text
-from kernelbench.tuned import Entry, source_hash
+from kernelbench.tune import tuner
+from kernelbench.tune.candidates import Candidate, Tuned
+from kernelbench.tune.tuned import Entry, source_hash
 
 if TYPE_CHECKING:
     from kernelbench.build import Compiler

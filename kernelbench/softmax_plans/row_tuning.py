@@ -8,7 +8,7 @@ from kernelbench import dtypes
 from kernelbench.errors import Unsupported
 from kernelbench.plans import max_cluster
 from kernelbench.records import FLOATS, Case, DeviceProperties, Tunable
-from kernelbench.row_choices import WARP, Choice, Held, StagedLanes, in_staged_lanes, most_packs
+from kernelbench.softmax_plans.row_choices import WARP, Choice, Held, StagedLanes, in_staged_lanes, most_packs
 
 MAX_PACKS = 16  # of a thread in registers
 MAX_WORDS = 34  # of a thread, of rows in shared memory, with twice as many floats

@@ -5,8 +5,8 @@ from __future__ import annotations
 from kernelbench import dtypes
 from kernelbench.errors import Unsupported
 from kernelbench.records import Case, DeviceProperties, Launch, LaunchPlan, Scalar
-from kernelbench.row_choices import PACK_BYTES, WARP, Choice, Held, Split, Staged, StagedLanes, choose
-from kernelbench.row_tuning import Step
+from kernelbench.softmax_plans.row_choices import PACK_BYTES, WARP, Choice, Held, Split, Staged, StagedLanes, choose
+from kernelbench.softmax_plans.row_tuning import Step
 
 MAX_COLUMNS = 2**30  # of held rows: the kernels' int indices go up to a block past the row's end
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from math import gcd
 
 from kernelbench import dtypes
-from kernelbench.axis_tiles import BOUND, CUT_BOUND, LARGE_BOUND, Tile, View, deep_tile, tile_of, view_of
 from kernelbench.plans import max_cluster
 from kernelbench.records import Case, DeviceProperties
-from kernelbench.slab_plans import is_small
+from kernelbench.softmax_plans.axis_tiles import BOUND, CUT_BOUND, LARGE_BOUND, Tile, View, deep_tile, tile_of, view_of
+from kernelbench.softmax_plans.slab_plans import is_small
 
 # Of a tile that registers alone hold, at most, as long as clusters are left to halve it. Of a copy on an H200, 512
 # slabs of 896 by 48 bfloat16 reach 0.93 by blocks of 43 KB of which half is in slots, 0.91 by 21 KB in registers; 2048

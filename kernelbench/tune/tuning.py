@@ -9,16 +9,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kernelbench import dtypes, tuner
+from kernelbench import dtypes
 from kernelbench.bench import Bench
-from kernelbench.candidate_search import Search
-from kernelbench.candidates import Tuned
 from kernelbench.catalog import Catalog, load_catalog
 from kernelbench.errors import InputError, NoDevice, Unsupported
 from kernelbench.pipeline import DEFAULT_SEED, Request, opened, read_suites
 from kernelbench.progress import Progress
 from kernelbench.records import Case, Implementation, Suite
 from kernelbench.tunable import Tunable
+from kernelbench.tune import tuner
+from kernelbench.tune.candidate_search import Search
+from kernelbench.tune.candidates import Tuned
 from kernelbench.worker import PATIENCE_S
 
 if TYPE_CHECKING:
