@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE, KERNELS, SPECIMENS = ROOT / "kernelbench", ROOT / "kernels", ROOT / "tests" / "specimens"
 
 ROOMS = {"suite", "build", "devices", "simt", "measure", "compare", "report", "explain"}
-# Floors above the rooms, upwards, of modules by their path in the package; all other modules of the package are the ground that rooms stand on.
+# Floors above the rooms, upwards; all other modules of the package are the ground that rooms stand on.
 ABOVE = {
     "answers": 2,
     "bench": 2,
