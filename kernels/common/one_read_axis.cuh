@@ -1,7 +1,7 @@
-// Softmax and log-softmax along any axis of a view [outer, dim, inner], from a tile that registers hold.
+// Softmax and log-softmax along any axis of a view [outer, dim, inner], from a tile that registers hold, and shared memory.
 //   tile    all rows of dim, or one of `parts` shares of them, by all of inner or a strip of it: see common/axis_tiles.cuh
-//   order   a thread has the same columns in each of its packs; maxima first, then sums relative to them: within threads,
-//           lanes, the block, and at last the blocks that share a column
+//   order   a thread has the same columns in each of its packs: with its lanes it finds their maxima, then sums relative to
+//           them; pairs of both are joined within the block, and at last by the blocks that share a column
 //   sums    joined in an order fixed by thread and block numbers: the same on every run
 //   PACKS    of a thread, in registers; SLOTS: further ones in shared memory
 //   GANG     1 where the blocks that share columns are a gang, see common/tickets.cuh; else 0

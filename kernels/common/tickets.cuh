@@ -1,9 +1,11 @@
-// Two reads of an array in one launch, of which the second comes from the L2: every block takes a ticket, in the order in which
-// blocks start, sums up the tile of that number, and gives the results of one that was summed up a while before.
-//   unit    tiles that share columns, numbered one after another. A block in between joins them
-//   order   a block waits for tickets before its own only, whose blocks have started: it need not be resident with others
+// What blocks tell each other through memory: every block takes a ticket, in the order in which blocks start, and sums up the
+// tile of that number. Then it gives the results of one that was summed up a while before, which it reads again, from the L2;
+// or of its own, when all others of its unit are summed up: they are a gang.
+//   unit    tiles that share columns, numbered one after another. Where they are read again, a block in between joins them
+//   order   a block waits for tickets before its own only, whose blocks have started: it need not be resident with others. A
+//           gang's blocks wait for each other: of the first that is not done all have started, or will when blocks before end
 //   states  all 0 before a launch, and again after it; one launch at a time
-//   TICKETS 1 where they are taken; 2: the numbers of blocks serve as tickets, as long as a GPU starts them in order; else 0
+//   TICKETS 1 where blocks read twice; GANG: 1 where they read once and wait for each other; else 0
 //   UNITS   of a launch, at most
 #pragma once
 #include "common/axis_join.cuh"
@@ -17,7 +19,6 @@ __device__ unsigned states[UNITS];
 
 // ranges [0, tickets); 0 comes next once all are taken.
 __device__ __forceinline__ unsigned take_ticket(unsigned tickets) {
-  if (TICKETS == 2) return blockIdx.x;
   __shared__ unsigned ticket;
   if ((threadIdx.x | threadIdx.y) == 0) ticket = atomicInc(&next_ticket, tickets - 1);
   __syncthreads();
