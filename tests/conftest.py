@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gc
 import shutil
+import signal
 import stat
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -49,6 +50,12 @@ axes: {{columns: {columns}}}
 implementations: [{names}]
 baseline: good
 """
+
+
+def pytest_configure() -> None:
+    """A shell has its jobs in the background ignore Ctrl-C, and so all that they start: tests send it."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection() -> None:
