@@ -101,9 +101,11 @@ def tile_plan(
         )
     elif tile.exchange == "gang":
         scratch = (("partials", 8 * view.outer * strips * tile.parts * tile.width),)
-        shared = f"{tile.parts} blocks share dim, and wait for each other"
+        shared = f"a gang of {tile.parts} blocks shares dim"
+    elif tile.parts > 1:
+        shared = f"a cluster of {tile.parts} blocks shares dim"
     else:
-        shared = f"{tile.parts} blocks share dim" if tile.parts > 1 else f"{tile.slabs} slabs a block"
+        shared = f"{tile.slabs} slabs a block" if tile.slabs > 1 else "all of dim in a block"
     in_turn = turns(tile, device) if tile.exchange != "tickets" else ()
     values = (Scalar("int64", view.outer), Scalar("int32", view.dim), Scalar("int64", view.inner))
     sizes = (Scalar("int32", extent) for extent in extents)
@@ -115,7 +117,8 @@ def tile_plan(
         shared_bytes=tile.shared_bytes,
         gang=tile.parts if tile.exchange == "gang" else 1,
     )
-    reason = f"{tile.rows} rows of {tile.width} columns a block, {tile.packs} packs a thread"
+    slots = f" and {tile.slots} in shared memory" if tile.slots else ""
+    reason = f"{tile.rows} rows of {tile.width} columns a block, {tile.packs} packs a thread{slots}"
     return LaunchPlan((launch,), defines_of(tile, view, options), scratch, (reason, shared))
 
 
