@@ -64,7 +64,7 @@ def defines_of(tile: Tile, view: View, options: dict[str, int]) -> tuple[tuple[s
         "WIDE": tile.segment,
         "HIGH": tile.at_once,
         "WAYS": tile.ways,
-        "EXACT": int(view.dim == tile.rows * tile.parts and tile.rows == tile.at_once * (tile.packs + tile.slots)),
+        "EXACT": int(tile.is_exact(view)),
         "CLUSTER": tile.parts if tile.exchange == "cluster" else 1,
         "TICKETS": int(tile.exchange == "tickets"),
         "GANG": int(tile.exchange == "gang"),
@@ -89,10 +89,8 @@ def tile_plan(
     extents = [tile.width, strips, tile.rows, tile.parts]
     scratch: tuple[tuple[str, int], ...] = ()
     lead = 0
-    grid = grid_of(tile, view, device)
     if tile.exchange == "tickets":
         lead = lead_of(tile, view, device.l2_bytes // AHEAD_SHARE if ahead is None else ahead)
-        grid = grid_of(tile, view, device, lead)
         extents += [lead, (tile.parts + lead) // 2]  # what was summed up is joined halfway to its results
         scratch = (("partials", 8 * view.outer * strips * (tile.parts + 1) * tile.width),)
         shared = (
@@ -111,7 +109,7 @@ def tile_plan(
     sizes = (Scalar("int32", extent) for extent in extents)
     launch = Launch(
         entry=f"{name}_{dtypes.suffix(case.dtype)}",
-        grid=grid,
+        grid=grid_of(tile, view, device, lead),
         block=(tile.segment, tile.at_once, tile.slabs),
         arguments=("x", "y", *(one for one, _ in scratch), *values, *sizes, *in_turn),
         shared_bytes=tile.shared_bytes,

@@ -125,6 +125,11 @@ class Tile:
     def strips(self, view: View) -> int:
         return -(-view.inner // self.width)
 
+    def is_exact(self, view: View) -> bool:
+        """Whether whole tiles have neither more packs than rows nor fewer rows at the end of dim."""
+        filled = self.rows == self.at_once * (self.packs + self.slots)
+        return self.layout == "whole" and filled and view.dim == self.rows * self.parts
+
 
 def is_power(number: int) -> bool:
     return number & (number - 1) == 0

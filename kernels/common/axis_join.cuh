@@ -39,15 +39,6 @@ __device__ __forceinline__ float2 join_pairs(const float2 (&pairs)[Count]) {
   return {max, sum};
 }
 
-// A sum of powers, rid of their excess.
-template <typename T>
-__device__ __forceinline__ float2 corrected(float2 pair) {
-  const float base = base_of(pair.x);
-  const Powers<false, T> powers(base);
-  if (sizeof(T) == 4) return pair;
-  return {pair.x, pair.y == powers.of(base) ? 1.0f : pair.y * powers.correction(base)};  // 1 exactly: its logarithm is 0
-}
-
 template <typename T>
 __device__ __forceinline__ unsigned larger_word(unsigned a, unsigned b) {
   if constexpr (sizeof(T) == 4) return __float_as_uint(fmaxf(__uint_as_float(a), __uint_as_float(b)));

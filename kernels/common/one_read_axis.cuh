@@ -1,4 +1,4 @@
-// Softmax and log-softmax along any axis of a view [outer, dim, inner], from a tile that registers hold, and shared memory.
+// Softmax and log-softmax along any axis of a view [outer, dim, inner], from a tile in registers and shared memory.
 //   tile    all rows of dim, or one of `parts` shares of them, by all of inner or a strip of it: see common/axis_tiles.cuh
 //   order   a thread has the same columns in each of its packs: with its lanes it finds their maxima, then sums relative to
 //           them; pairs of both are joined within the block, and at last by the blocks that share a column
@@ -47,8 +47,8 @@ struct Softmax {
 // The end of a column, of its maximum and its sum.
 template <typename Result, typename T>
 __device__ __forceinline__ float end_of(float2 pair) {
-  const float2 known = corrected<T>(pair);
-  return Result::template end_of<T>(known.x, known.y);
+  const float base = base_of(pair.x);
+  return Result::template end_of<T>(pair.x, Powers<false, T>(base).corrected(pair.y, base));
 }
 
 // ---- The tile ----
@@ -143,25 +143,40 @@ __device__ __forceinline__ void join_columns(const T* x, const AxisView& view, T
   __syncthreads();  // the results are written
 }
 
+#if TICKETS || GANG
+// As place_of, by the number of a tile among those of all units.
+__device__ __forceinline__ TilePlace place_of_tile(const AxisView& view, unsigned tile) {
+  const unsigned unit = tile / view.parts;
+  return {unit / view.strips, static_cast<int>(unit % view.strips), static_cast<int>(tile % view.parts)};
+}
+
+// What the block has summed up, to pairs[part, column] of its unit, and counted.
+template <int Form, typename T>
+__device__ __forceinline__ void give_columns(const T* x, float2* pairs, const AxisView& view, TilePlace place, unsigned unit,
+                                             const Sheets<T>& sheets) {
+  const int phase = phase_of_tile<Form>(x, view, place);
+  for_columns(view.width, [&](int column, int way, unsigned lanes) {
+    const float2 pair = pair_of<Form>(column, way, lanes, phase, sheets, view);
+    if (way == 0) __stcg(pairs + place.part * view.width + column, pair);
+  });
+  count_tile(unit);
+}
+#endif
+
 #if GANG
 // As place_of, by the order in which blocks start.
 __device__ __forceinline__ TilePlace place_in_gang(const AxisView& view) {
-  const unsigned tile = take_ticket(static_cast<unsigned>(view.outer) * view.strips * view.parts), unit = tile / view.parts;
-  return {unit / view.strips, static_cast<int>(unit % view.strips), static_cast<int>(tile % view.parts)};
+  return place_of_tile(view, take_ticket(static_cast<unsigned>(view.outer) * view.strips * view.parts));
 }
 
 // As join_columns, by all blocks of a gang.
 template <typename Result, int Form, typename T>
 __device__ __forceinline__ void join_gang(const T* x, float2* partials, const AxisView& view, TilePlace place,
                                           const Sheets<T>& sheets) {
-  const int thread = threadIdx.y * wide() + threadIdx.x, phase = phase_of_tile<Form>(x, view, place);
+  const int thread = threadIdx.y * wide() + threadIdx.x;
   const unsigned unit = static_cast<unsigned>(place.slab) * view.strips + place.strip;
   float2* pairs = partials + static_cast<long long>(unit) * view.parts * view.width;
-  for_columns(view.width, [&](int column, int way, unsigned lanes) {
-    const float2 pair = pair_of<Form>(column, way, lanes, phase, sheets, view);
-    if (way == 0) __stcg(pairs + place.part * view.width + column, pair);
-  });
-  count_tile(unit);
+  give_columns<Form>(x, pairs, view, place, unit, sheets);
   if (thread == 0) await_state(unit, view.parts);
   __syncthreads();  // all blocks of the gang have written
   join_parts<T>(pairs, view.parts, view.width, sheets.parts, [&](int column, float2 pair) {
@@ -240,8 +255,8 @@ __device__ __forceinline__ void take_turn(Turns turns) {
 // shared    16 bytes, slots, and for each slab of the block what Sheets says; none for groups
 // partials  of gangs: [units, parts, width]
 template <typename Result, int Form, typename T>
-__device__ __forceinline__ void one_read_axis(const T* __restrict__ x, T* __restrict__ y, float2* partials, const AxisView& view,
-                                              Turns turns) {
+__device__ __forceinline__ void one_read_axis(const T* __restrict__ x, T* __restrict__ y, float2* partials,
+                                              const AxisView& view, Turns turns) {
   if constexpr (CLUSTER > 1) open_mailbox(own_mailbox());
   const TilePlace place = GANG ? place_in_gang(view) : place_of(view);
   if constexpr (GROUP == 0) take_turn(turns);

@@ -24,13 +24,13 @@
 #define DEFINE_TILE(name, T)                                                                                         \
   extern "C" __global__ void BOUNDED                                                                                 \
       ENTRY(name)(const T* x, T* y, float2* partials, VIEW_PARAMETERS, int first, float cycles) {                    \
-    one_read_axis<FORM, LAYOUT>(x, y, partials, VIEW, {first, cycles});                                         \
+    one_read_axis<FORM, LAYOUT>(x, y, partials, VIEW, {first, cycles});                                              \
   }
 #else
 #define DEFINE_TILE(name, T)                                                                                         \
   extern "C" __global__ void ONE_READ_AXIS_CLUSTER BOUNDED                                                           \
       ENTRY(name)(const T* x, T* y, VIEW_PARAMETERS, int first, float cycles) {                                      \
-    one_read_axis<FORM, LAYOUT>(x, y, nullptr, VIEW, {first, cycles});                                          \
+    one_read_axis<FORM, LAYOUT>(x, y, nullptr, VIEW, {first, cycles});                                               \
   }
 #endif
 #define DEFINE_SMALL(name, T)                                                                                        \

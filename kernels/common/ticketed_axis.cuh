@@ -7,11 +7,6 @@
 #include "common/tickets.cuh"
 
 #if TICKETS
-__device__ __forceinline__ TilePlace place_of_tile(const AxisView& view, unsigned tile) {
-  const unsigned unit = tile / view.parts;
-  return {unit / view.strips, static_cast<int>(unit % view.strips), static_cast<int>(tile % view.parts)};
-}
-
 template <int Form, typename T>
 __device__ __forceinline__ void sum_up_tile(const T* __restrict__ x, float2* partials, const AxisView& view, unsigned tile) {
   const TilePlace place = place_of_tile(view, tile);
@@ -25,13 +20,7 @@ __device__ __forceinline__ void sum_up_tile(const T* __restrict__ x, float2* par
   put_sums(sums, sheets);
 
   const unsigned unit = tile / view.parts;
-  const int phase = phase_of_tile<Form>(x, view, place);
-  float2* pairs = partials + static_cast<long long>(unit) * (view.parts + 1) * view.width;
-  for_columns(view.width, [&](int column, int way, unsigned lanes) {
-    const float2 pair = pair_of<Form>(column, way, lanes, phase, sheets, view);
-    if (way == 0) __stcg(pairs + place.part * view.width + column, pair);
-  });
-  count_tile(unit);
+  give_columns<Form>(x, partials + static_cast<long long>(unit) * (view.parts + 1) * view.width, view, place, unit, sheets);
 }
 
 template <typename Result, int Form, typename T>

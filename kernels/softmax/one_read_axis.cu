@@ -1,11 +1,12 @@
-// Softmax along an axis that is not the last, each element read once and held in registers.
+// Softmax along an axis that is not the last, each element read once and held in registers and shared memory.
 //   x         T [outer, dim, inner], row-major; read once (by tickets twice, the second time from the L2); any alignment
 //   y         T [outer, dim, inner]; must not overlap x; written once
-//   partials  (maximum, sum) [units, parts + 1, width], where blocks take tickets
+//   partials  (maximum, sum), of gangs (GANG) [units, parts, width], by tickets (TICKETS) [units, parts + 1, width]
 //   T         float, __half, __nv_bfloat16, kept as they are; arithmetic in float
 //   needs     inner >= 2; see common/one_read_axis.cuh
 //   launch    block (packs side by side, rows at once, slabs); grid parts * strips, slabs, or all along x, in clusters of CLUSTER
-//             along x; tiles + lead by tickets (TICKETS), see common/tickets.cuh; dynamic shared memory for the exchange
+//             along x; tiles of gangs along x, or tiles + lead by tickets, see common/tickets.cuh; dynamic shared memory for
+//             slots and the exchange
 //   moves     D in, D out; by tickets 2 D in where the L2 does not hold what is read again
 //   entries   a form of tile (LAYOUT), or small slabs: many slabs a block, in shared memory, block (threads), grid
 //             ceil(outer / slabs); smaller ones whole in a thread (staged), as common/staged_rows.cuh has rows
