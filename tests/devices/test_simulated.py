@@ -103,10 +103,9 @@ TWICE = Operation(
 )  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def binary(tmp_path_factory: pytest.TempPathFactory) -> Binary:
-    folder = tmp_path_factory.mktemp("kernels")
-    (folder / "k.cu").write_text(SOURCE)
+def compiled(source: str, folder: Path) -> Binary:
+    """The binary of this source; without a compiler the test is skipped."""
+    (folder / "k.cu").write_text(source)
     try:
         compiler = find_compiler()
     except NoCompiler as error:
@@ -115,6 +114,11 @@ def binary(tmp_path_factory: pytest.TempPathFactory) -> Binary:
     made = build({request}, compiler, folder / "cache")[request]
     assert isinstance(made, Binary), made
     return made
+
+
+@pytest.fixture(scope="module")
+def binary(tmp_path_factory: pytest.TempPathFactory) -> Binary:
+    return compiled(SOURCE, tmp_path_factory.mktemp("kernels"))
 
 
 def plan_of(case: Case, *entries: str) -> LaunchPlan:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kernelbench.build import BuildRequest, build, find_compiler
 from kernelbench.devices import simulated_plan
-from kernelbench.errors import NoCompiler
 from kernelbench.records import Binary, Launch, LaunchPlan, Scalar
-from tests.devices.test_simulated import BLOCK, run_plan
+from tests.devices.test_simulated import BLOCK, compiled, run_plan
 
 pytestmark = pytest.mark.nvcc
 
@@ -56,16 +54,7 @@ extern "C" __global__ void follows(const float* x, float* y, float* t, int lead)
 
 @pytest.fixture(scope="module")
 def binary(tmp_path_factory: pytest.TempPathFactory) -> Binary:
-    folder = tmp_path_factory.mktemp("gangs")
-    (folder / "k.cu").write_text(SOURCE)
-    try:
-        compiler = find_compiler()
-    except NoCompiler as error:
-        pytest.skip(str(error).splitlines()[0])
-    request = BuildRequest(folder / "k.cu", (), "sm_90")
-    made = build({request}, compiler, folder / "cache")[request]
-    assert isinstance(made, Binary), made
-    return made
+    return compiled(SOURCE, tmp_path_factory.mktemp("gangs"))
 
 
 def plan_of(entry: str, blocks: int, other: int, gang: int = 1) -> LaunchPlan:
