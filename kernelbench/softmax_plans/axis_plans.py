@@ -94,7 +94,7 @@ def tile_plan(
         extents += [lead, (tile.parts + lead) // 2]  # what was summed up is joined halfway to its results
         scratch = (("partials", 8 * view.outer * strips * (tile.parts + 1) * tile.width),)
         shared = (
-            f"{tile.parts} blocks share dim, more than a cluster: by tickets tiles are read again from the L2,"
+            f"{tile.parts} blocks share dim, more than a gang: by tickets tiles are read again from the L2,"
             f" {lead} tiles ({lead * tile.held_bytes / 1e6:.1f} MB) after they were summed up"
         )
     elif tile.exchange == "gang":
