@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
+from kernelbench.columns import METHODS
 from kernelbench.counted import SECTOR_BYTES, Counted, counted_of_run
 from kernelbench.errors import ResultsError
 from kernelbench.parts import Part, Step
@@ -14,7 +15,6 @@ from kernelbench.results import ENVIRONMENT_FILE, Run
 
 UNFUSED, FUSED = SIDES = ("unfused", "fused")
 CACHE = "cold"  # a part's arrays come from DRAM; in a step, some are still in the L2
-METHODS = ("graph", "events")  # preferred first: graphs carry no event overhead
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ import numpy as np
 
 from kernelbench import statistics
 from kernelbench.changes import Verdict
+from kernelbench.columns import METHODS
 from kernelbench.compare import noise
 from kernelbench.compare.counts import NO_TIMES
 from kernelbench.compare.deciding import more_samples, verdict_of
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     import pandas
 
 CACHES = ("cold", "warm")
-METHODS = ("graph", "events")  # preferred first: graphs carry no event overhead
 
 # Half the noise band of two medians of one run: the precision that sampling aims at for each of them, to which a step
 # of the clock is added.

@@ -1,5 +1,6 @@
 """Our own kernels beside the libraries, for a run whose baseline is one of these: who is ahead, by how much, and how
-near to the copy. Cold, each by the method that the run's tables show.
+near to the copy. Cold; two times are held against each other by the best method that both have: one peer that cannot
+be captured in a graph leaves the others their times by graphs.
 
 Ours are the kernels whose origin is here; of several the fastest counts, case by case. So it does of the peers.
 """
@@ -12,6 +13,7 @@ from itertools import pairwise
 from math import exp, log
 from typing import TYPE_CHECKING, Any
 
+from kernelbench.columns import METHODS
 from kernelbench.report import view
 from kernelbench.report.lists import new_table
 from kernelbench.report.sweeps import Curve
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 HERE = "written here"  # the origin of our own
 POINTS = 5  # sizes of a curve, at least
 MANY = 25  # sizes, beyond which their curve is a sweep: next to one another they should not leap
+Timed = dict[str, Mapping[str, Any]]  # rows of an implementation on a case, by method
 _SHAPE = ("shape", "axis")  # words of a case that its size determines
 FAST = "~"  # mark of fast arithmetic
 CASE_HEADERS = ("case", "ours", "time", "error", "best peer", "its time", "its error", "ahead", "of the copy")
@@ -37,34 +40,28 @@ MEANING = (
 
 @dataclass(frozen=True)
 class Side:
-    """One implementation's row of a case."""
+    """One implementation on a case."""
 
     name: str
     seconds: float
+    ratio: float  # its time / that of ours, by one method
     error: float | None  # largest, absolute
     fast: bool
 
 
 @dataclass(frozen=True)
 class Pair:
-    """A case: ours, the peers that have a time, and the copy's seconds, if it has any."""
+    """A case: ours, by the method of the best peer; that and the other peers; the copy's time / ours, if it has one."""
 
     case: str
     ours: Side
+    best: Side
     peers: Sequence[Side]
-    copy: float | None
-
-    @property
-    def best(self) -> Side:
-        return min(self.peers, key=lambda side: side.seconds)
+    share: float | None
 
     @property
     def ahead(self) -> float:
-        return self.best.seconds / self.ours.seconds
-
-    @property
-    def share(self) -> float | None:
-        return self.copy / self.ours.seconds if self.copy else None
+        return self.best.ratio
 
 
 def ours(run: Run) -> list[str]:
@@ -79,20 +76,40 @@ def ours(run: Run) -> list[str]:
 
 def pairs(run: Run) -> list[Pair]:
     """One for each case in which ours and a peer have a time."""
-    own = ours(run)
-    rows = view.shown_rows(run.rows, view.shown_methods(run.rows))
-    cases: dict[str, list[Mapping[str, Any]]] = {}
-    for row in view.records(rows[rows["cache"] == "cold"]) if own else ():
-        cases.setdefault(row["case"], []).append(row)
-    found = []
-    for case, group in cases.items():
-        mine = [_side(row) for row in group if row["implementation"] in own]
-        theirs = [_side(row) for row in group if row["role"] == "peer"]
-        copies = [row["median_s"] for row in group if row["role"] == "yardstick"]
-        if mine and theirs:
-            fastest = min(mine, key=lambda side: side.seconds)
-            found.append(Pair(case, fastest, theirs, min(copies, default=None)))
-    return found
+    own, rows = ours(run), run.rows[(run.rows["status"] == "ok") & (run.rows["cache"] == "cold")]
+    cases: dict[str, dict[str, Timed]] = {}
+    for row in view.records(rows) if own else ():
+        cases.setdefault(row["case"], {}).setdefault(row["implementation"], {})[row["method"]] = row
+    found = [_pair(case, timed, own) for case, timed in cases.items()]
+    return [pair for pair in found if pair is not None]
+
+
+def _pair(case: str, timed: Mapping[str, Timed], own: Sequence[str]) -> Pair | None:
+    kernels = [timed[name] for name in own if name in timed]
+    if (known := _shared(kernels)) is None:
+        return None
+    _, fastest = min((methods[known]["median_s"], place) for place, methods in enumerate(kernels))
+    mine = kernels[fastest]
+    held: dict[str, list[tuple[Side, str]]] = {}  # with the method that both have, by role
+    for methods in timed.values():
+        if both := _shared([methods, mine]):
+            held.setdefault(methods[both]["role"], []).append((_side(methods, mine, both), both))
+    if "peer" not in held:
+        return None
+    best, method = min(held["peer"], key=lambda side: side[0].ratio)
+    share = min((side.ratio for side, _ in held.get("yardstick", ())), default=None)
+    return Pair(case, _side(mine, mine, method), best, [side for side, _ in held["peer"]], share)
+
+
+def _shared(sides: Sequence[Timed]) -> str | None:
+    """The best method that all have."""
+    return next((method for method in METHODS if sides and all(method in methods for methods in sides)), None)
+
+
+def _side(methods: Timed, mine: Timed, method: str) -> Side:
+    row = methods[method]
+    ratio = row["median_s"] / mine[method]["median_s"]
+    return Side(row["implementation"], row["median_s"], ratio, row["max_absolute_error"], row["arithmetic"] == "fast")
 
 
 def curves(run: Run) -> dict[str, list[Curve]]:
@@ -122,10 +139,6 @@ def falls(found: Sequence[Pair], drawn: Iterable[Curve]) -> list[tuple[float, st
             low, high = sorted(two, key=lambda case: shares[case])
             steps.append((1 - shares[low] / shares[high], low))
     return steps
-
-
-def _side(row: Mapping[str, Any]) -> Side:
-    return Side(row["implementation"], row["median_s"], row["max_absolute_error"], row["arithmetic"] == "fast")
 
 
 def sentences(run: Run, found: Sequence[Pair], labels: Mapping[str, str]) -> list[str]:
@@ -167,7 +180,7 @@ def peer_lines(found: Sequence[Pair]) -> list[tuple[str, ...]]:
         for side in (pair.ours, *pair.peers):
             errors.setdefault(side.name, []).append(side)
             if side is not pair.ours:
-                ratios.setdefault(side.name, []).append(side.seconds / pair.ours.seconds)
+                ratios.setdefault(side.name, []).append(side.ratio)
     own = [name for name in errors if name not in ratios]
     lines: list[tuple[str, ...]] = [(name, str(len(errors[name])), "", "", "", _largest(errors[name])) for name in own]
     for name in sorted(ratios, key=lambda name: _mean(ratios[name])):

@@ -19,6 +19,7 @@ import kernelbench
 from kernelbench import dtypes, environment
 from kernelbench.bench import Bench
 from kernelbench.building import built
+from kernelbench.columns import METHODS
 from kernelbench.planning import CasePlan, Planned, plan_case
 from kernelbench.progress import Advance
 from kernelbench.records import Case, Implementation, LaunchPlan, Measurement, Operation, Result
@@ -36,7 +37,6 @@ BATCH = 16  # candidates measured side by side, the rule with them
 FINAL_S = 2.0  # that measuring again takes, about
 FINALISTS = 3  # that are measured again: the best of many is in part the luckiest
 MARGIN = 0.01  # of the rule's time, by which a candidate must be faster than it
-METHODS = ("graph", "events")  # preferred first, as in comparisons
 Key = tuple[tuple[str, int], ...]  # of a candidate: its values
 
 

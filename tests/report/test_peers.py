@@ -55,6 +55,28 @@ def test_the_fastest_of_ours_is_held_against_the_fastest_peer(make):
     assert pair.share == pytest.approx(0.9)
 
 
+def test_two_sides_are_held_against_each_other_by_the_best_method_that_both_have(make):
+    def with_graphs(run: Run, *names: str, of: float = 0.5) -> Run:
+        graphs = run.rows[run.rows["implementation"].isin(names)].assign(method="graph")
+        graphs["median_s"] *= of
+        return dataclasses.replace(run, rows=pd.concat([run.rows, graphs], ignore_index=True))
+
+    every = with_graphs(make(sizes=(1,)), *SECONDS)
+    (pair,) = peers.pairs(with_graphs(make(sizes=(1,)), *(name for name in SECONDS if name != "torch")))
+    assert (pair.ours.seconds, pair.best.name) == (1e-5, "cudnn"), "torch holds nobody back"
+    assert pair.best.seconds == pytest.approx(1.5e-5)
+    assert {side.name: side.ratio for side in pair.peers} == pytest.approx({"torch": 2.0, "cudnn": 1.5})
+    (pair,) = peers.pairs(with_graphs(make(sizes=(1,)), "ours", "ours_too", "torch", "copy", of=0.25))
+    assert (pair.ours.seconds, pair.best.name) == (2e-5, "cudnn"), "ours by the method of the best"
+    assert pair.share == pytest.approx(0.9)
+    (pair,) = peers.pairs(with_graphs(make(sizes=(1,)), "ours_too", "cudnn", of=0.1))
+    assert (pair.ours.name, pair.ours.seconds, pair.ahead) == ("ours", 2e-5, pytest.approx(1.5)), "one has no graph"
+    (pair,) = peers.pairs(every)
+    assert pair.share == pytest.approx(0.9)
+    ours, graph = (every.rows[name] == value for name, value in (("implementation", "ours"), ("method", "graph")))
+    assert peers.pairs(dataclasses.replace(every, rows=every.rows[~(graph ^ ours)])) == [], "nothing that ours have"
+
+
 def test_a_run_whose_baseline_is_no_peer_has_no_such_table(make, synthetic_run):
     assert peers.ours(make()) == ["ours", "ours_too"], "not what is somebody's"
     assert peers.pairs(make(baseline="theirs")) == []
