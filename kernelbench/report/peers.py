@@ -33,8 +33,9 @@ FAST = "~"  # mark of fast arithmetic
 CASE_HEADERS = ("case", "ours", "time", "error", "best peer", "its time", "its error", "ahead", "of the copy")
 PEER_HEADERS = ("peer", "cases", "best of the peers", "its time / ours", "least", "largest error")
 MEANING = (
-    "Ahead: time of the best peer / time of ours. Of the copy: time of the copy / time of ours. Error: the largest "
-    f"|got - expected| over all elements. {FAST}: fast arithmetic, else accurate. Means are geometric."
+    "Ahead: time of the best peer / time of ours. Of the copy: time of the copy / time of ours. Both times by graphs "
+    "where both sides have them, else by events. Error: the largest |got - expected| over all elements. "
+    f"{FAST}: fast arithmetic, else accurate. Means are geometric."
 )
 
 
