@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-METHODS = ("graph", "events")  # of timing, preferred first: graphs carry no event overhead
-
 
 @dataclass(frozen=True)
 class Column:

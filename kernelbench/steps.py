@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
-from kernelbench.columns import METHODS
 from kernelbench.counted import SECTOR_BYTES, Counted, counted_of_run
 from kernelbench.errors import ResultsError
+from kernelbench.methods import METHODS
 from kernelbench.parts import Part, Step
 from kernelbench.results import ENVIRONMENT_FILE, Run
 

@@ -12,11 +12,11 @@ import numpy as np
 
 from kernelbench import statistics
 from kernelbench.changes import Verdict
-from kernelbench.columns import METHODS
 from kernelbench.compare import noise
 from kernelbench.compare.counts import NO_TIMES
 from kernelbench.compare.deciding import more_samples, verdict_of
 from kernelbench.counted import Counted
+from kernelbench.methods import METHODS, shared_method
 from kernelbench.results import Run
 
 if TYPE_CHECKING:
@@ -191,7 +191,7 @@ class Measured:
     def speedup(self, case: str, cache: str, baseline: str, name: str) -> Ratio | None:
         """`name` against `baseline` by the same method on both sides; None where they share none."""
         left, right = self.times(case, baseline, cache), self.times(case, name, cache)
-        method = next((method for method in METHODS if method in left and method in right), None)
+        method = shared_method(left, right)
         return speedup(left[method], right[method]) if method else None
 
     def status(self, case: str, name: str) -> tuple[str, str]:

@@ -1,6 +1,6 @@
 """Our own kernels beside the libraries, for a run whose baseline is one of these: who is ahead, by how much, and how
-near to the copy. Cold; two times are held against each other by the best method that both have: one peer that cannot
-be captured in a graph leaves the others their times by graphs.
+near to the copy. Cold; two times are held against each other by the best method that both have: a peer without times
+by graphs leaves the others theirs.
 
 Ours are the kernels whose origin is here; of several the fastest counts, case by case. So it does of the peers.
 """
@@ -13,7 +13,7 @@ from itertools import pairwise
 from math import exp, log
 from typing import TYPE_CHECKING, Any
 
-from kernelbench.columns import METHODS
+from kernelbench.methods import shared_method
 from kernelbench.report import view
 from kernelbench.report.lists import new_table
 from kernelbench.report.sweeps import Curve
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 HERE = "written here"  # the origin of our own
 POINTS = 5  # sizes of a curve, at least
 MANY = 25  # sizes, beyond which their curve is a sweep: next to one another they should not leap
-Timed = dict[str, Mapping[str, Any]]  # rows of an implementation on a case, by method
+ByMethod = dict[str, Mapping[str, Any]]  # rows of an implementation on a case, by method
 _SHAPE = ("shape", "axis")  # words of a case that its size determines
 FAST = "~"  # mark of fast arithmetic
 CASE_HEADERS = ("case", "ours", "time", "error", "best peer", "its time", "its error", "ahead", "of the copy")
@@ -78,22 +78,23 @@ def ours(run: Run) -> list[str]:
 def pairs(run: Run) -> list[Pair]:
     """One for each case in which ours and a peer have a time."""
     own, rows = ours(run), run.rows[(run.rows["status"] == "ok") & (run.rows["cache"] == "cold")]
-    cases: dict[str, dict[str, Timed]] = {}
+    cases: dict[str, dict[str, ByMethod]] = {}
     for row in view.records(rows) if own else ():
         cases.setdefault(row["case"], {}).setdefault(row["implementation"], {})[row["method"]] = row
     found = [_pair(case, timed, own) for case, timed in cases.items()]
     return [pair for pair in found if pair is not None]
 
 
-def _pair(case: str, timed: Mapping[str, Timed], own: Sequence[str]) -> Pair | None:
+def _pair(case: str, timed: Mapping[str, ByMethod], own: Sequence[str]) -> Pair | None:
     kernels = [timed[name] for name in own if name in timed]
-    if (known := _shared(kernels)) is None:
+    known = shared_method(*kernels) if kernels else None
+    if known is None:
         return None
     _, fastest = min((methods[known]["median_s"], place) for place, methods in enumerate(kernels))
     mine = kernels[fastest]
     held: dict[str, list[tuple[Side, str]]] = {}  # with the method that both have, by role
     for methods in timed.values():
-        if both := _shared([methods, mine]):
+        if both := shared_method(methods, mine):
             held.setdefault(methods[both]["role"], []).append((_side(methods, mine, both), both))
     if "peer" not in held:
         return None
@@ -102,12 +103,7 @@ def _pair(case: str, timed: Mapping[str, Timed], own: Sequence[str]) -> Pair | N
     return Pair(case, _side(mine, mine, method), best, [side for side, _ in held["peer"]], share)
 
 
-def _shared(sides: Sequence[Timed]) -> str | None:
-    """The best method that all have."""
-    return next((method for method in METHODS if sides and all(method in methods for methods in sides)), None)
-
-
-def _side(methods: Timed, mine: Timed, method: str) -> Side:
+def _side(methods: ByMethod, mine: ByMethod, method: str) -> Side:
     row = methods[method]
     ratio = row["median_s"] / mine[method]["median_s"]
     return Side(row["implementation"], row["median_s"], ratio, row["max_absolute_error"], row["arithmetic"] == "fast")

@@ -108,7 +108,7 @@ class Tile:
 
     @property
     def shared_bytes(self) -> int:
-        """As Sheets of one_read_axis.cuh are laid out."""
+        """As Sheets of common/axis_join.cuh are laid out, behind slots."""
         if self.group:
             return 0
         rows = self.sheet_rows

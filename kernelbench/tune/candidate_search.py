@@ -19,7 +19,7 @@ import kernelbench
 from kernelbench import dtypes, environment
 from kernelbench.bench import Bench
 from kernelbench.building import built
-from kernelbench.columns import METHODS
+from kernelbench.methods import METHODS, shared_method
 from kernelbench.planning import CasePlan, Planned, plan_case
 from kernelbench.progress import Advance
 from kernelbench.records import Case, Implementation, LaunchPlan, Measurement, Operation, Result
@@ -224,10 +224,9 @@ def _final_precision() -> Precision:
 def _candidate(values: Mapping[str, int], result: Result, rule: Result, final: bool) -> Candidate:
     if result.status != "ok":
         return Candidate(values, result.status, result.reason)
-    both = {one.method for one in result.measurements} & {one.method for one in rule.measurements}
-    if not both:
+    method = shared_method(*({one.method for one in each.measurements} for each in (result, rule)))
+    if method is None:
         return Candidate(values, "failed", result.reason or "it is too short to be timed")
-    method = next(one for one in METHODS if one in both)
     own, other = (next(one for one in each.measurements if one.method == method) for each in (result, rule))
     _, *shared = np.intersect1d(own.rounds, other.rounds, return_indices=True)
     samples = np.asarray(own.samples_s), np.asarray(other.samples_s)

@@ -1,4 +1,4 @@
-"""Launch plan of one_read_axis.cu: along an axis that is not the last, tiles held in registers."""
+"""Launch plan of one_read_axis.cu: along an axis that is not the last, tiles held in registers and shared memory."""
 
 from kernelbench.peers import refuse_scale_and_mask
 from kernelbench.records import Case, DeviceProperties, Implementation, LaunchPlan, Origin
