@@ -31,7 +31,7 @@ SHIFTED_TILE_BYTES = 16 * 1024
 MANY_PARTS, HIGH_PACKS, HIGH_THREADS = 8, 16, 96
 # Of rows shorter than a pack: 65536 slabs of 256 by 2 bfloat16 reach 0.94 so, 0.70 by 8, whose registers are too many.
 FOLDED_PACKS = 4
-GANG_PACKS, GANG_THREADS = 18, 256
+GANG_PACKS, GANG_THREADS = 20, 256
 GANG_SHARE = 2  # of the blocks that a GPU holds at once, which a gang is at most: others load while it waits
 # Packs and threads of a block that takes tickets, of which a multiprocessor holds several.
 TICKET_PACKS, TICKET_THREADS = 8, 256

@@ -143,6 +143,13 @@ __device__ __forceinline__ void join_columns(const T* x, const AxisView& view, T
   __syncthreads();  // the results are written
 }
 
+// The first blocks on a GPU would load all at once, then all wait, then all store. They begin one after another instead, at
+// the rate at which memory serves them; the blocks of gangs, which wait longest, when others have loaded.
+struct Turns {
+  int first;     // blocks; of gangs, those that load at once
+  float cycles;  // from one to the next
+};
+
 #if TICKETS || GANG
 // As place_of, by the number of a tile among those of all units.
 __device__ __forceinline__ TilePlace place_of_tile(const AxisView& view, unsigned tile) {
@@ -164,9 +171,16 @@ __device__ __forceinline__ void give_columns(const T* x, float2* pairs, const Ax
 #endif
 
 #if GANG
-// As place_of, by the order in which blocks start.
-__device__ __forceinline__ TilePlace place_in_gang(const AxisView& view) {
-  return place_of_tile(view, take_ticket(static_cast<unsigned>(view.outer) * view.strips * view.parts));
+__device__ __forceinline__ unsigned tiles_of(const AxisView& view) {
+  return static_cast<unsigned>(view.outer) * view.strips * view.parts;
+}
+
+// As place_of, by the order in which blocks start; once the tile may be loaded.
+__device__ __forceinline__ TilePlace place_in_gang(const AxisView& view, Turns turns) {
+  const unsigned ticket = take_ticket(tiles_of(view));
+  if ((threadIdx.x | threadIdx.y) == 0) await_loads(ticket, turns.first);
+  __syncthreads();  // the turn has come
+  return place_of_tile(view, ticket);
 }
 
 // As join_columns, by all blocks of a gang.
@@ -176,6 +190,7 @@ __device__ __forceinline__ void join_gang(const T* x, float2* partials, const Ax
   const int thread = threadIdx.y * wide() + threadIdx.x;
   const unsigned unit = static_cast<unsigned>(place.slab) * view.strips + place.strip;
   float2* pairs = partials + static_cast<long long>(unit) * view.parts * view.width;
+  if (thread == 0) count_load(tiles_of(view));
   give_columns<Form>(x, pairs, view, place, unit, sheets);
   if (thread == 0) await_state(unit, view.parts);
   __syncthreads();  // all blocks of the gang have written
@@ -186,7 +201,7 @@ __device__ __forceinline__ void join_gang(const T* x, float2* partials, const Ax
   if (thread == 0) leave_unit(unit, 2 * view.parts - 1);
 }
 #else
-__device__ __forceinline__ TilePlace place_in_gang(const AxisView&) { return {}; }
+__device__ __forceinline__ TilePlace place_in_gang(const AxisView&, Turns) { return {}; }
 template <typename Result, int Form, typename T>
 __device__ __forceinline__ void join_gang(const T*, float2*, const AxisView&, TilePlace, const Sheets<T>&) {}
 #endif
@@ -233,13 +248,6 @@ __device__ __forceinline__ TilePlace place_of(const AxisView& view) {
   return {static_cast<long long>(across) * blockDim.z + threadIdx.z, 0, part};
 }
 
-// The first blocks on a GPU would load all at once, then all wait, then all store. They begin one after another instead, at
-// the rate at which memory serves them.
-struct Turns {
-  int first;     // blocks
-  float cycles;  // from one to the next
-};
-
 __device__ __forceinline__ void take_turn(Turns turns) {
   constexpr int Nap = 20, MostNaps = 500;  // nanoseconds; so that a slow clock does no harm
   const unsigned block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
@@ -258,8 +266,8 @@ template <typename Result, int Form, typename T>
 __device__ __forceinline__ void one_read_axis(const T* __restrict__ x, T* __restrict__ y, float2* partials,
                                               const AxisView& view, Turns turns) {
   if constexpr (CLUSTER > 1) open_mailbox(own_mailbox());
-  const TilePlace place = GANG ? place_in_gang(view) : place_of(view);
-  if constexpr (GROUP == 0) take_turn(turns);
+  const TilePlace place = GANG ? place_in_gang(view, turns) : place_of(view);
+  if constexpr (GROUP == 0 && !GANG) take_turn(turns);
   const Share<Form> share = share_of<Form>(x, view, place);
   const bool even = is_even<Form, T>(view, place, phase_of(x) | phase_of(y));
   const Slots slots = own_slots();

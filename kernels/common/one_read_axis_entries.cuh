@@ -23,8 +23,8 @@
 #elif GANG
 #define DEFINE_TILE(name, T)                                                                                         \
   extern "C" __global__ void BOUNDED                                                                                 \
-      ENTRY(name)(const T* x, T* y, float2* partials, VIEW_PARAMETERS, int first, float cycles) {                    \
-    one_read_axis<FORM, LAYOUT>(x, y, partials, VIEW, {first, cycles});                                              \
+      ENTRY(name)(const T* x, T* y, float2* partials, VIEW_PARAMETERS, int loading) {                                \
+    one_read_axis<FORM, LAYOUT>(x, y, partials, VIEW, {loading, 0.0f});                                              \
   }
 #else
 #define DEFINE_TILE(name, T)                                                                                         \

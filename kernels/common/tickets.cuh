@@ -14,6 +14,8 @@ constexpr unsigned UNITS = 1 << 18;
 
 #if TICKETS || GANG
 __device__ unsigned next_ticket;
+// Tiles of which all elements have come; 0 again once all tiles have.
+__device__ unsigned tiles_loaded;
 // Of a unit: tiles that were summed up; one more once they are joined; one more for each tile that has read what was joined.
 __device__ unsigned states[UNITS];
 
@@ -24,6 +26,20 @@ __device__ __forceinline__ unsigned take_ticket(unsigned tickets) {
   __syncthreads();
   return ticket;
 }
+
+// Called by one thread. Until fewer than `loading` of the tiles before this one are still to come: if those of all blocks came
+// at once, all would then wait for each other at once.
+__device__ __forceinline__ void await_loads(unsigned ticket, unsigned loading) {
+  while (true) {
+    unsigned loaded;
+    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(loaded) : "l"(&tiles_loaded) : "memory");
+    if (loaded + loading > ticket) return;
+    __nanosleep(20);
+  }
+}
+
+// By one thread of a block whose tile has come, of so many.
+__device__ __forceinline__ void count_load(unsigned tiles) { atomicInc(&tiles_loaded, tiles - 1); }
 
 // Counts a tile of the unit. What the threads of the block have written is seen by those who wait for it. The last thread
 // counts, and waits for what was written, while the first ones already wait for another unit.

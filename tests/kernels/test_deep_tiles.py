@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from kernelbench import dtypes
 from kernelbench.catalog import load_catalog
 from kernelbench.devices.known import KNOWN
-from kernelbench.records import ArraySpec, Case, DeviceProperties, LaunchPlan
+from kernelbench.records import ArraySpec, Case, DeviceProperties, LaunchPlan, Scalar
 from tests.kernels.deep_tiles import FORMS, case_of, planned, tile_for
 from tests.kernels.simulated import Build, Fill, random_input, run_and_check
 
@@ -71,13 +71,16 @@ def checked(
     fill: Fill = random_input,
     seeds: tuple[int, ...] = (7,),
     less: int = 0,
+    loading: int = 0,
 ) -> None:
-    """`less`: bytes of shared memory that are kept from the launch."""
+    """`less`: bytes of shared memory that are kept from the launch. `loading`: blocks of gangs that load at once, if not 0."""
 
     def plan(this: Case, device: DeviceProperties) -> LaunchPlan:
         made = planned(technique.form, technique.exchange)(this, device)
         (launch,) = made.launches
-        return replace(made, launches=(replace(launch, shared_bytes=launch.shared_bytes - less),))
+        arguments = launch.arguments if not loading else (*launch.arguments[:-1], Scalar("int32", loading))
+        launch = replace(launch, shared_bytes=launch.shared_bytes - less, arguments=arguments)
+        return replace(made, launches=(launch,))
 
     implementation = replace(CATALOG.implementations[case.operation]["one_read_axis"], plan=plan)
     operation = CATALOG.operations[case.operation]
@@ -134,6 +137,12 @@ def test_slots_may_have_no_element(binaries: Build, technique: Technique) -> Non
     rows = tile_for(technique.form, technique.exchange, case_for(technique)).rows
     lacks = rows // 2 if technique.exchange == "block" else rows - 1
     checked(binaries, technique, case_for(technique, lacks=lacks))
+
+
+@of([Technique("slabs", "gang", "float32")])
+def test_blocks_of_a_gang_may_load_one_by_one(binaries: Build, technique: Technique) -> None:
+    """And what counts them begins again at the next launch."""
+    checked(binaries, technique, case_for(technique), seeds=(7, 8, 7), loading=1)
 
 
 @of(ALONE)
