@@ -73,7 +73,7 @@ def checked(
     less: int = 0,
     loading: int = 0,
 ) -> None:
-    """`less`: bytes of shared memory that are kept from the launch. `loading`: blocks of gangs that load at once, if not 0."""
+    """`less`: bytes of shared memory kept from the launch. `loading`: blocks of a gang that load at once, if not 0."""
 
     def plan(this: Case, device: DeviceProperties) -> LaunchPlan:
         made = planned(technique.form, technique.exchange)(this, device)
