@@ -7,13 +7,26 @@ strip of it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import gcd
 
 from kernelbench import dtypes
 from kernelbench.plans import max_cluster
 from kernelbench.records import Case, DeviceProperties
-from kernelbench.softmax_plans.axis_tiles import BOUND, CUT_BOUND, LARGE_BOUND, Tile, View, deep_tile, tile_of, view_of
+from kernelbench.softmax_plans.axis_tiles import (
+    BOUND,
+    CUT_BOUND,
+    LARGE_BOUND,
+    PACK,
+    WORD,
+    WORDS,
+    Cut,
+    Tile,
+    View,
+    deep_tile,
+    tile_of,
+    view_of,
+)
 from kernelbench.softmax_plans.slab_plans import is_small
 
 # Of a tile that registers alone hold, at most, as long as clusters are left to halve it. Of a copy on an H200, 512
@@ -22,16 +35,15 @@ from kernelbench.softmax_plans.slab_plans import is_small
 TILE_BYTES = {4: 32 * 1024, 2: 16 * 1024}
 KEPT = 8  # packs that a thread keeps in registers where the rest is in slots
 # Of such a tile, at most. 1310 slabs of 256 by 100 bfloat16, as a stretch, reach 0.91 by 25 KB, 0.86 by 50.
-DEEP_BYTES, DEEP_THREADS = {"whole": 50 * 1024, "ragged": 32 * 1024, "shifted": 50 * 1024}, 256
-# Of tiles whose rows begin within packs: 64 slabs of 1000 by 513 floats reach 0.75 by few threads and slots, 0.66
-# without.
-SHIFTED_TILE_BYTES = 16 * 1024
+DEEP_BYTES, DEEP_THREADS = {"whole": 50 * 1024, "ragged": 32 * 1024}, 256
+# Of tiles of words, as long as clusters are left to halve it; and where none of eight is.
+WORD_TILE_BYTES, MOST_WORD_BYTES = 20 * 1024, 56 * 1024
 # Parts from which few threads hold many packs in registers: float slabs of 172 KB reach 0.97 so by clusters of eight,
 # 0.92 by 8 packs.
 MANY_PARTS, HIGH_PACKS, HIGH_THREADS = 8, 16, 96
 # Of rows shorter than a pack: 65536 slabs of 256 by 2 bfloat16 reach 0.94 so, 0.70 by 8, whose registers are too many.
 FOLDED_PACKS = 4
-GANG_PACKS, GANG_THREADS = 20, 256
+GANG_PACKS, GANG_WORDS, GANG_THREADS = 20, 64, 256
 GANG_SHARE = 2  # of the blocks that a GPU holds at once, which a gang is at most: others load while it waits
 # Packs and threads of a block that takes tickets, of which a multiprocessor holds several.
 TICKET_PACKS, TICKET_THREADS = 8, 256
@@ -42,22 +54,13 @@ DOUBLED_DIM = range(129, 513)
 # Rows that are not cut into strips where a cluster holds dim of them: short ones, and longer ones that are no whole
 # lines. 1310 slabs of 256 by 100 floats reach 0.97 of a copy whole, 0.62 by strips.
 CONTIGUOUS_BYTES, UNEVEN_BYTES = 256, 1024
-SHIFTED_BYTES = 256  # of a row segment that begins within a pack, and so has one more: 0.68 where 128 have 0.58
+SHIFTED_BYTES = 512  # of a row segment that begins anywhere
 MAX_UNIT = 512  # packs side by side of a contiguous tile, at most
 WIDENED_BYTES = 16 * 1024  # of a strip of few rows, which is wider in their place
-WIDEST, WIDEST_SHIFTED = 256, 64  # packs of a strip's row, at most
+WIDEST, WIDEST_WORDS = 256, 256  # packs of a strip's row, at most
 # Threads of a block that covers several slabs; fewer where rows are no whole packs: one slab of 48 threads reaches 0.88
 # of a copy, five together 0.85.
 SMALL_BLOCK, SMALL_CUT_BLOCK = 256, 64
-
-
-@dataclass(frozen=True)
-class Cut:
-    """A way to lay tiles over a view, before rows and threads are chosen."""
-
-    layout: str
-    segment: int  # packs side by side
-    width: int  # columns
 
 
 def tile_for(case: Case, device: DeviceProperties) -> Tile | None:
@@ -73,29 +76,29 @@ def tile_for(case: Case, device: DeviceProperties) -> Tile | None:
 
 def one_read_tile(view: View, itemsize: int, device: DeviceProperties) -> Tile | None:
     """The tile of a single block or cluster that holds all of dim; None where none does."""
-    per_pack = 16 // itemsize
-    for cut in cuts(view, per_pack):
+    for cut in cuts(view, itemsize):
         for parts in clusters(device):
-            tile = held_tile(view, cut, per_pack, parts)
+            tile = held_tile(view, cut, itemsize, parts)
             if tile is not None and tile.shared_bytes <= device.shared_per_block_optin:
                 return several(tile, view)
     return None
 
 
-def held_tile(view: View, cut: Cut, per_pack: int, parts: int) -> Tile | None:
+def held_tile(view: View, cut: Cut, itemsize: int, parts: int) -> Tile | None:
     """The tile of one of `parts` blocks, in registers or in slots as well; None where there should be more of them."""
-    rows, shifted = -(-view.dim // parts), cut.layout == "shifted"
-    tile = tile_of(view, cut.layout, cut.segment, cut.width, rows, per_pack)
+    rows, whole, many = -(-view.dim // parts), cut.layout == "whole", parts >= MANY_PARTS
+    tile = tile_of(view, cut, rows)
     if tile is not None and view.fold and tile.packs > FOLDED_PACKS:
-        folded = tile_of(view, cut.layout, cut.segment, cut.width, rows, per_pack, FOLDED_PACKS)
+        folded = tile_of(view, cut, rows, FOLDED_PACKS)
         tile = folded if folded is not None and folded.group else tile
-    if tile is not None and tile.held_bytes > (SHIFTED_TILE_BYTES if shifted else TILE_BYTES[16 // per_pack]):
+    most = TILE_BYTES[itemsize] if cut.layout != "shifted" else MOST_WORD_BYTES if many else WORD_TILE_BYTES
+    if tile is not None and tile.held_bytes > most:
         tile = None
-    if tile is not None and parts >= MANY_PARTS and cut.layout == "whole":
-        high = deep_tile(view, cut.layout, cut.segment, cut.width, rows, per_pack, HIGH_THREADS, HIGH_PACKS)
+    if tile is not None and many and whole:
+        high = deep_tile(view, cut, rows, HIGH_THREADS, HIGH_PACKS)
         tile = tile if high is None else replace(high, bound=LARGE_BOUND)
-    if tile is None and (per_pack == 8 or parts >= MANY_PARTS or shifted):
-        tile = deep_tile(view, cut.layout, cut.segment, cut.width, rows, per_pack, DEEP_THREADS, KEPT)
+    if tile is None and cut.layout != "shifted" and (itemsize == 2 or many):
+        tile = deep_tile(view, cut, rows, DEEP_THREADS, KEPT)
         tile = None if tile is None or tile.held_bytes > DEEP_BYTES[cut.layout] else roomy(tile)
     return None if tile is None else replace(tile, parts=parts, exchange="cluster" if parts > 1 else "block")
 
@@ -133,15 +136,14 @@ def several(tile: Tile, view: View) -> Tile:
 
 def gang_tile(view: View, itemsize: int, device: DeviceProperties) -> Tile | None:
     """The tile of a block whose gang holds all of dim; None where a GPU has no room for it beside others."""
-    per_pack = 16 // itemsize
-    for cut in long_cuts(view, per_pack):
-        rows = GANG_THREADS // cut.segment * GANG_PACKS
+    for cut in long_cuts(view, itemsize):
+        packs, kept = (GANG_PACKS, KEPT) if cut.layout != "shifted" else (GANG_WORDS, WORDS)
+        rows = GANG_THREADS // cut.segment * packs
         if cut.layout == "ragged":
-            rows = (rows * cut.segment * per_pack - per_pack) // cut.width
+            rows = (rows * cut.segment * cut.per_pack - cut.per_pack) // cut.width
         if rows < 1:
             continue
-        rows = min(rows, view.dim)
-        tile = deep_tile(view, cut.layout, cut.segment, cut.width, rows, per_pack, GANG_THREADS, KEPT, GANG_PACKS)
+        tile = deep_tile(view, cut, min(rows, view.dim), GANG_THREADS, kept, packs)
         if tile is None:
             continue
         tile = replace(roomy(tile), parts=-(-view.dim // tile.rows), exchange="gang")
@@ -152,11 +154,10 @@ def gang_tile(view: View, itemsize: int, device: DeviceProperties) -> Tile | Non
 
 def ticket_tile(view: View, itemsize: int, device: DeviceProperties) -> Tile:
     """The tile of a block that sums up its share of dim, or reads it once more from the L2."""
-    per_pack = 16 // itemsize
     tiles = [
         replace(tile, parts=-(-view.dim // tile.rows), exchange="tickets")
-        for cut in long_cuts(view, per_pack)
-        if (tile := full_tile(view, cut, per_pack, TICKET_PACKS, TICKET_THREADS)) is not None
+        for cut in long_cuts(view, itemsize)
+        if (tile := full_tile(view, cut, TICKET_THREADS)) is not None
     ]
     return next((tile for tile in tiles if unit_bytes(tile) <= device.l2_bytes // UNIT_SHARE), tiles[0])
 
@@ -166,13 +167,14 @@ def unit_bytes(tile: Tile) -> int:
     return tile.parts * tile.held_bytes
 
 
-def full_tile(view: View, cut: Cut, per_pack: int, packs: int, threads: int) -> Tile | None:
+def full_tile(view: View, cut: Cut, threads: int) -> Tile | None:
     """The tile of as many rows as so many threads hold."""
+    packs = TICKET_PACKS if cut.layout != "shifted" else WORDS
     rows = threads // cut.segment * packs
     if cut.layout == "ragged":
-        rows = (rows * cut.segment * per_pack - per_pack) // cut.width
+        rows = (rows * cut.segment * cut.per_pack - cut.per_pack) // cut.width
     while rows >= 1:
-        tile = tile_of(view, cut.layout, cut.segment, cut.width, min(rows, view.dim), per_pack, packs)
+        tile = tile_of(view, cut, min(rows, view.dim), packs)
         if tile is not None and tile.threads <= threads:
             most = (BOUND if tile.layout == "whole" else CUT_BOUND)[0]
             return replace(tile, bound=(threads, max(1, most // threads)))
@@ -193,44 +195,42 @@ def clusters(device: DeviceProperties) -> tuple[int, ...]:
     return tuple(blocks for blocks in (1, 2, 4, 8, 16) if blocks <= max_cluster(device))
 
 
-def cuts(view: View, per_pack: int) -> Iterator[Cut]:
+def cuts(view: View, itemsize: int) -> Iterator[Cut]:
     """From the one that memory serves best; each is right for any dim."""
-    itemsize = 16 // per_pack
-    row = view.inner * itemsize
-    if row % 16 == 0:
+    per_pack, row = PACK // itemsize, view.inner * itemsize
+    if row % PACK == 0:
         if row <= CONTIGUOUS_BYTES or (row % STRIP_BYTES and row <= UNEVEN_BYTES):
-            yield Cut("whole", view.inner // per_pack, view.inner)
+            yield Cut("whole", view.inner // per_pack, view.inner, per_pack)
         if row < CONTIGUOUS_BYTES:
             return
-        packs = STRIP_BYTES // 16 * (2 if view.dim in DOUBLED_DIM else 1)
-        while view.dim * packs * 16 < WIDENED_BYTES and 2 * packs * per_pack <= view.inner and packs < WIDEST:
+        packs = STRIP_BYTES // PACK * (2 if view.dim in DOUBLED_DIM else 1)
+        while view.dim * packs * PACK < WIDENED_BYTES and 2 * packs * per_pack <= view.inner and packs < WIDEST:
             packs *= 2
         segment = evenly(view.inner // per_pack, packs)
-        yield Cut("whole", segment, segment * per_pack)
+        yield Cut("whole", segment, segment * per_pack, per_pack)
         return
     unit = view.inner // gcd(view.inner, per_pack)
     if unit <= MAX_UNIT:
-        yield Cut("ragged", unit, view.inner)
+        yield Cut("ragged", unit, view.inner, per_pack)
         return
-    yield shifted_cut(view, per_pack)
+    yield shifted_cut(view, itemsize)
 
 
-def long_cuts(view: View, per_pack: int) -> Iterator[Cut]:
-    """As cuts, and strips of rows that are no whole packs, where a slab is too much."""
-    row = view.inner * 16 // per_pack
-    yield from cuts(view, per_pack)
-    if row % 16 and row > SHIFTED_BYTES:
-        yield shifted_cut(view, per_pack)
+def long_cuts(view: View, itemsize: int) -> Iterator[Cut]:
+    """As cuts, and narrow strips of rows that are no whole packs, where a slab is too much."""
+    row = view.inner * itemsize
+    yield from cuts(view, itemsize)
+    if row % PACK and row > CONTIGUOUS_BYTES:
+        yield shifted_cut(view, itemsize, CONTIGUOUS_BYTES)
 
 
-def shifted_cut(view: View, per_pack: int) -> Cut:
-    """Strips of rows that are no whole packs."""
-    itemsize = 16 // per_pack
-    most = SHIFTED_BYTES // itemsize
-    while view.dim * most * itemsize < WIDENED_BYTES and 2 * most <= view.inner and most < WIDEST_SHIFTED * per_pack:
+def shifted_cut(view: View, itemsize: int, strip: int = SHIFTED_BYTES) -> Cut:
+    """Strips of rows that are no whole packs, of so many bytes, or more where there are few rows."""
+    per_word, most = WORD // itemsize, strip // itemsize
+    while view.dim * most * itemsize < WIDENED_BYTES and 2 * most <= view.inner and most < WIDEST_WORDS * per_word:
         most *= 2
     width = evenly(view.inner, most)
-    return Cut("shifted", -(-(width + per_pack - 1) // per_pack), width)
+    return Cut("shifted", -(-(width + per_word - 1) // per_word), width, per_word)
 
 
 def evenly(count: int, most: int) -> int:

@@ -65,7 +65,7 @@ def turns(tile: Tile, device: DeviceProperties) -> tuple[Scalar, ...]:
 def defines_of(tile: Tile, view: View, options: dict[str, int]) -> tuple[tuple[str, str | int], ...]:
     defines: dict[str, str | int] = {
         "LAYOUT": tile.number,
-        "ITEM_BYTES": 16 // tile.per_pack,
+        "ITEM_BYTES": tile.itemsize,
         "PACKS": tile.packs,
         "SLOTS": tile.slots,
         "SEGMENT": tile.lanes,

@@ -1,8 +1,10 @@
-"""What a block of common/one_read_axis.cuh holds of a view [outer, dim, inner]: packs, threads, shared memory."""
+"""What a block of common/one_read_axis.cuh holds of a view [outer, dim, inner]: packs, threads, shared memory.
+
+A pack is 16 bytes; a word of 4 where rows begin anywhere."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import gcd
 
 from kernelbench import dtypes
@@ -10,6 +12,7 @@ from kernelbench.records import Case
 
 LAYOUTS = ("whole", "ragged", "shifted")  # as axis_tiles.cuh numbers them
 WARP = 32
+PACK, WORD = 16, 4  # bytes
 BUSY = 0.9  # share of a tile's places for packs that is enough to look no further
 PACKS = (8, 4, 6, 7, 5, 3, 2, 1)  # of a thread, the best first
 # Threads of a block, and blocks of a multiprocessor, that leave registers: 64, 80 where rows are no whole packs, 96.
@@ -19,6 +22,10 @@ BOUND, CUT_BOUND, LARGE_BOUND = (1024, 1), (768, 1), (320, 2)
 LINE = {4: 128, 8: 32}
 CHUNK = 4  # pairs that a lane joins at once, as axis_join.cuh has it
 OWNED_PACKS = 8  # of a column that is one thread's, at most
+WORDS, WORD_THREADS = 32, 544  # of a thread, and of a block, at most, where rows begin anywhere
+LEAST_THREADS = 128  # of such a block, where there are rows for them
+WORD_REGISTERS = 40  # of a thread, beside its words
+REGISTERS = 65536  # of a multiprocessor
 OWNED_PACKED = 6  # packs of a row from which threads are better given columns of their own, where dim is short
 
 
@@ -46,6 +53,16 @@ def view_of(case: Case) -> View:
 
 
 @dataclass(frozen=True)
+class Cut:
+    """A way to lay tiles over a view, before rows and threads are chosen."""
+
+    layout: str
+    segment: int  # packs side by side
+    width: int  # columns
+    per_pack: int  # elements
+
+
+@dataclass(frozen=True)
 class Tile:
     """What a block holds, and whom it shares columns with."""
 
@@ -62,6 +79,18 @@ class Tile:
     exchange: str = "block"  # "cluster", "gang" or "tickets", where parts are several
     slabs: int = 1  # of a block
     slots: int = 0  # further packs of a thread, in shared memory
+
+    @property
+    def cut(self) -> Cut:
+        return Cut(self.layout, self.segment, self.width, self.per_pack)
+
+    @property
+    def pack_bytes(self) -> int:
+        return WORD if self.layout == "shifted" else PACK
+
+    @property
+    def itemsize(self) -> int:
+        return self.pack_bytes // self.per_pack
 
     @property
     def number(self) -> int:
@@ -115,12 +144,14 @@ class Tile:
         labels, padded = self.segment * self.per_pack, -(-self.width // 4) * 4
         wide = max(self.threads, padded)
         pairs = {"tickets": wide, "gang": wide, "cluster": self.parts * padded}.get(self.exchange, 0)
-        floats = rows * labels + 2 * padded + 2 * pairs
-        return 16 * (1 + self.threads * self.slots + self.slabs * (rows * self.segment + -(-floats // 4)))
+        floats = -(-rows * labels // 4) * 4 + 2 * padded + 2 * pairs
+        slots = -(-self.threads * self.slots * self.pack_bytes // PACK)
+        maxima = -(-rows * self.segment * self.pack_bytes // PACK)
+        return PACK * (1 + slots + self.slabs * (maxima + -(-floats // 4)))
 
     @property
     def held_bytes(self) -> int:
-        return 16 * self.threads * (self.packs + self.slots)
+        return self.pack_bytes * self.threads * (self.packs + self.slots)
 
     def strips(self, view: View) -> int:
         return -(-view.inner // self.width)
@@ -135,76 +166,90 @@ def is_power(number: int) -> bool:
     return number & (number - 1) == 0
 
 
-def tile_of(
-    view: View, layout: str, segment: int, width: int, rows: int, per_pack: int, only: int | None = None
-) -> Tile | None:
+def tile_of(view: View, cut: Cut, rows: int, only: int | None = None) -> Tile | None:
     """The tile of so many rows: packs and threads that leave few places empty; None if no block holds it.
 
     `only`: packs of a thread, instead of those that fit best.
     """
+    if cut.layout == "shifted":
+        return word_tile(cut, rows, only)
     best, most = None, 0.0
-    bound = LARGE_BOUND if only is not None and only > max(PACKS) else BOUND if layout == "whole" else CUT_BOUND
-    high, rows = packs_below(view, layout, segment, width, rows, per_pack)
+    bound = LARGE_BOUND if only is not None and only > max(PACKS) else BOUND if cut.layout == "whole" else CUT_BOUND
+    high, rows = packs_below(view, cut, rows)
     for packs in PACKS if only is None else (only,):
-        filled = max(1, min(high, high * segment * 16 // LINE[per_pack]))
-        if packs > filled and only is None and not owned(layout, high, segment):
+        filled = max(1, min(high, high * cut.segment * PACK // LINE[cut.per_pack]))
+        if packs > filled and only is None and not owned(cut, high):
             continue
         at_once = -(-high // packs)
-        if layout == "shifted":
-            at_once = -(-at_once // per_pack) * per_pack
-        if layout == "whole" and is_power(segment) and segment < WARP and at_once > 1:
-            at_once = aligned(at_once, segment)
-        if only is None and owned(layout, high, segment) and (packs, at_once) != (high, 1):
+        if cut.layout == "whole" and is_power(cut.segment) and cut.segment < WARP and at_once > 1:
+            at_once = aligned(at_once, cut.segment)
+        if only is None and owned(cut, high) and (packs, at_once) != (high, 1):
             continue
-        if segment * at_once > bound[0]:
+        if cut.segment * at_once > bound[0]:
             continue
         busy = high / (at_once * packs)
         if busy > most + 0.02:
-            tile = Tile(layout, per_pack, segment, width, rows, packs, at_once, bound, view.fold)
+            tile = Tile(cut.layout, cut.per_pack, cut.segment, cut.width, rows, packs, at_once, bound, view.fold)
             best, most = tile, busy
         if busy >= BUSY:
             break
     return best
 
 
-def deep_tile(
-    view: View, layout: str, segment: int, width: int, rows: int, per_pack: int, threads: int, kept: int, most: int = 16
-) -> Tile | None:
+def word_tile(cut: Cut, rows: int, only: int | None) -> Tile | None:
+    """The tile of so many rows that begin anywhere, by few threads of many words; None if no block holds it.
+
+    `only`: words of a thread, at most; else some are fewer, for a block to have threads enough.
+    """
+    at_once = -(-rows // (only or WORDS))
+    if only is None:
+        at_once = max(at_once, min(rows, LEAST_THREADS // cut.segment))
+    at_once = -(-at_once // cut.per_pack) * cut.per_pack
+    threads = -(-cut.segment * at_once // WARP) * WARP
+    if threads > WORD_THREADS:
+        return None
+    packs = -(-rows // at_once)
+    bound = (threads, REGISTERS // (threads * (WORD_REGISTERS + packs)))
+    return Tile(cut.layout, cut.per_pack, cut.segment, cut.width, rows, packs, at_once, bound)
+
+
+def deep_tile(view: View, cut: Cut, rows: int, threads: int, kept: int, most: int = 16) -> Tile | None:
     """The tile of so many rows by few threads of many packs: half, at most `kept`, in registers, others in slots.
 
     `threads`: at most. `most`: packs of a thread. None if no block holds it.
     """
-    high, rows = packs_below(view, layout, segment, width, rows, per_pack)
+    high, rows = packs_below(view, cut, rows)
     at_once = -(-high // most)
-    step = WARP // gcd(segment, WARP)
-    if segment > WARP:
-        at_once = max(at_once, threads // segment)
-    elif high > step and -(-at_once // step) * step * segment <= threads:
+    step = WARP // gcd(cut.segment, WARP)
+    if cut.segment > WARP:
+        at_once = max(at_once, threads // cut.segment)
+    elif high > step and -(-at_once // step) * step * cut.segment <= threads:
         at_once = -(-at_once // step) * step  # whole warps
-    if layout == "shifted":
-        at_once = -(-at_once // per_pack) * per_pack
-    if segment * at_once > threads:
+    if cut.layout == "shifted":
+        at_once = -(-at_once // cut.per_pack) * cut.per_pack
+    if cut.segment * at_once > threads:
         return None
     packs = -(-high // at_once)
     registers = packs if packs <= kept else min(-(-packs // 2), kept)
-    bound = (-(-segment * at_once // WARP) * WARP, 1)
-    return Tile(layout, per_pack, segment, width, rows, registers, at_once, bound, view.fold, slots=packs - registers)
+    bound = (-(-cut.segment * at_once // WARP) * WARP, 1)
+    tile = Tile(cut.layout, cut.per_pack, cut.segment, cut.width, rows, registers, at_once, bound, view.fold)
+    return replace(tile, slots=packs - registers)
 
 
-def packs_below(view: View, layout: str, segment: int, width: int, rows: int, per_pack: int) -> tuple[int, int]:
+def packs_below(view: View, cut: Cut, rows: int) -> tuple[int, int]:
     """Rows of packs that hold so many rows, and rows, which are some more where tiles are whole packs so."""
-    if layout != "ragged":
+    if cut.layout != "ragged":
         return rows, rows
-    cut = per_pack - 1  # elements of the first and last pack beyond the tile
-    if view.dim * width % per_pack == 0:
-        step = per_pack // gcd(width, per_pack)
-        rows, cut = -(-rows // step) * step, 0
-    return -(-(rows * width + cut) // (segment * per_pack)), rows
+    beyond = cut.per_pack - 1  # elements of the first and last pack beyond the tile
+    if view.dim * cut.width % cut.per_pack == 0:
+        step = cut.per_pack // gcd(cut.width, cut.per_pack)
+        rows, beyond = -(-rows // step) * step, 0
+    return -(-(rows * cut.width + beyond) // (cut.segment * cut.per_pack)), rows
 
 
-def owned(layout: str, high: int, segment: int) -> bool:
+def owned(cut: Cut, high: int) -> bool:
     """Whether threads are better given columns of their own."""
-    return layout == "whole" and high <= OWNED_PACKS and segment >= OWNED_PACKED
+    return cut.layout == "whole" and high <= OWNED_PACKS and cut.segment >= OWNED_PACKED
 
 
 def aligned(at_once: int, segment: int) -> int:

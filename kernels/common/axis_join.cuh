@@ -50,6 +50,11 @@ __device__ __forceinline__ uint4 larger_pack(uint4 a, uint4 b) {
   return make_uint4(larger_word<T>(a.x, b.x), larger_word<T>(a.y, b.y), larger_word<T>(a.z, b.z), larger_word<T>(a.w, b.w));
 }
 
+template <typename T>
+__device__ __forceinline__ unsigned larger_pack(unsigned a, unsigned b) {
+  return larger_word<T>(a, b);
+}
+
 // Of a pack that repeats its first `Bytes`.
 template <int Bytes>
 __device__ __forceinline__ uint4 from_lane(uint4 pack, int offset) {
@@ -78,42 +83,44 @@ __device__ __forceinline__ uint4 folded_max(uint4 most) {
 }
 
 template <typename T>
-__device__ __forceinline__ void fold_sums(float (&sums)[PER_PACK<T>]) {
+__device__ __forceinline__ void fold_sums(float (&sums)[IN_PACK<T>]) {
 #pragma unroll
-  for (int period = PER_PACK<T> / 2; FOLD > 0 && period >= FOLD; period /= 2)
+  for (int period = IN_PACK<T> / 2; FOLD > 0 && period >= FOLD; period /= 2)
 #pragma unroll
     for (int i = 0; i < period; ++i) sums[i] = sums[i + period] = sums[i] + sums[i + period];
 }
 
 // By lanes SEGMENT apart. Packs of several rows are folded before: then fewer of their words are exchanged.
-template <typename T>
-__device__ __forceinline__ uint4 max_of_lanes(uint4 most) {
-  most = folded_max<T>(most);
-  constexpr int Bytes = FOLD > 0 ? FOLD * static_cast<int>(sizeof(T)) : 16;
+template <typename T, typename P>
+__device__ __forceinline__ P max_of_lanes(P most) {
+  if constexpr (SEGMENT > 0 || FOLD > 0) {
+    most = folded_max<T>(most);
+    constexpr int Bytes = FOLD > 0 ? FOLD * static_cast<int>(sizeof(T)) : 16;
 #pragma unroll
-  for (int offset = SEGMENT; SEGMENT > 0 && offset < SHARING; offset *= 2)
-    most = larger_pack<T>(most, from_lane<Bytes>(most, offset));
+    for (int offset = SEGMENT; SEGMENT > 0 && offset < SHARING; offset *= 2)
+      most = larger_pack<T>(most, from_lane<Bytes>(most, offset));
+  }
   return most;
 }
 
 template <typename T>
-__device__ __forceinline__ void add_lanes(float (&sums)[PER_PACK<T>]) {
-  constexpr int Columns = FOLD > 0 ? FOLD : PER_PACK<T>;
+__device__ __forceinline__ void add_lanes(float (&sums)[IN_PACK<T>]) {
+  constexpr int Columns = FOLD > 0 ? FOLD : IN_PACK<T>;
   fold_sums<T>(sums);
 #pragma unroll
   for (int offset = SEGMENT; SEGMENT > 0 && offset < SHARING; offset *= 2)
 #pragma unroll
     for (int i = 0; i < Columns; ++i) sums[i] += __shfl_xor_sync(ALL_LANES, sums[i], offset);
 #pragma unroll
-  for (int i = Columns; i < PER_PACK<T>; ++i) sums[i] = sums[i % Columns];
+  for (int i = Columns; i < IN_PACK<T>; ++i) sums[i] = sums[i % Columns];
 }
 
 // ---- The threads of a slab, through shared memory ----
 
-// By labels, which are blockDim.x * PER_PACK. Rows: one for each warp where lanes were joined, else one for each thread row.
+// By labels, which are blockDim.x * IN_PACK. Rows: one for each warp where lanes were joined, else one for each thread row.
 template <typename T>
 struct Sheets {
-  uint4* most;    // [rows, packs side by side]
+  Pack* most;     // [rows, packs side by side]
   float* sums;    // [rows, labels], relative to those maxima
   float2* parts;  // [CLUSTER, width], or as tickets need it
   float* max;     // [width], of columns
@@ -138,14 +145,16 @@ __device__ __forceinline__ Sheets<T> sheets_of(int width) {
   Sheets<T> sheets;
   const int segment = wide(), padded = (width + 3) / 4 * 4;
   sheets.rows = SEGMENT > 0 ? segment * high() / WARP_SIZE : high();
-  sheets.labels = segment * PER_PACK<T>;
+  sheets.labels = segment * IN_PACK<T>;
+  const auto packs_of = [](int bytes) { return (bytes + 15) / 16; };
   const int pairs = TICKETS || GANG ? max(segment * high(), padded) : CLUSTER > 1 ? CLUSTER * padded : 0;
-  const int floats = sheets.rows * sheets.labels + 2 * padded + 2 * pairs;
-  const int slots = SLOTS * segment * high();
-  uint4* own = shared_packs + 1 + slots + threadIdx.z * (sheets.rows * segment + (floats + 3) / 4);
-  sheets.most = own;
-  sheets.sums = reinterpret_cast<float*>(own + sheets.rows * segment);
-  sheets.max = sheets.sums + sheets.rows * sheets.labels;
+  const int sums = (sheets.rows * sheets.labels + 3) / 4 * 4, floats = sums + 2 * padded + 2 * pairs;
+  const int size = static_cast<int>(sizeof(Pack)), slots = packs_of(SLOTS * segment * high() * size);
+  const int maxima = packs_of(sheets.rows * segment * size);
+  uint4* own = shared_packs + 1 + slots + threadIdx.z * (maxima + (floats + 3) / 4);
+  sheets.most = reinterpret_cast<Pack*>(own);
+  sheets.sums = reinterpret_cast<float*>(own + maxima);
+  sheets.max = sheets.sums + sums;
   sheets.end = sheets.max + padded;
   sheets.parts = reinterpret_cast<float2*>(sheets.end + padded);
   sheets.box = own_mailbox();
@@ -199,21 +208,26 @@ __device__ __forceinline__ float2 join_ways(Get get, int count, int way, unsigne
 
 // Writes what a thread's lanes know of their columns: maxima as soon as they are known, they are in nobody's way then.
 template <typename T>
-__device__ __forceinline__ void put_maxima(const uint4& most, const Sheets<T>& sheets) {
+__device__ __forceinline__ void put_maxima(const Pack& most, const Sheets<T>& sheets) {
   bool writes;
   const int row = sheet_row(writes);
   if (writes) sheets.most[row * wide() + threadIdx.x] = most;
 }
 
 template <typename T>
-__device__ __forceinline__ void put_sums(const float (&sums)[PER_PACK<T>], const Sheets<T>& sheets) {
+__device__ __forceinline__ void put_sums(const float (&sums)[IN_PACK<T>], const Sheets<T>& sheets) {
+  constexpr int V = IN_PACK<T>;
   bool writes;
   const int row = sheet_row(writes);
+  float* place = sheets.sums + row * sheets.labels + threadIdx.x * V;
   if (writes) {
+    if constexpr (V < 4) {
+      for (int i = 0; i < V; ++i) place[i] = sums[i];
+    } else {
 #pragma unroll
-    for (int i = 0; i < PER_PACK<T>; i += 4)
-      *reinterpret_cast<float4*>(sheets.sums + row * sheets.labels + threadIdx.x * PER_PACK<T> + i) =
-          make_float4(sums[i], sums[i + 1], sums[i + 2], sums[i + 3]);
+      for (int i = 0; i < V; i += 4)
+        *reinterpret_cast<float4*>(place + i) = make_float4(sums[i], sums[i + 1], sums[i + 2], sums[i + 3]);
+    }
   }
   __syncthreads();  // all rows are written
 }
@@ -222,7 +236,7 @@ __device__ __forceinline__ void put_sums(const float (&sums)[PER_PACK<T>], const
 template <int Form, typename T>
 __device__ __forceinline__ float2 pair_of(int column, int way, unsigned lanes, int phase, const Sheets<T>& sheets,
                                           const AxisView& view) {
-  constexpr int V = PER_PACK<T>;
+  constexpr int V = IN_PACK<T>;
   if constexpr (Form == WHOLE) {
     return join_ways<T>([&](int row) { return sheets.pair(row, column); }, sheets.rows, way, lanes);
   } else if constexpr (Form == RAGGED) {

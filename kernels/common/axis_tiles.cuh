@@ -1,16 +1,16 @@
-// Tiles of a view [outer, dim, inner] as packs of 16 bytes that the threads of a block hold: where they are, and how they are
-// loaded and stored.
+// Tiles of a view [outer, dim, inner] as packs that the threads of a block hold: where they are, and how they are loaded and
+// stored.
 //   block    (packs side by side, rows at once, slabs); a thread has PACKS + SLOTS packs below each other
 //   WHOLE    a tile of row segments, each of whole packs
 //   RAGGED   a contiguous tile, whose packs are those of memory: blockDim.x of them hold whole rows, the first and the last
 //            reach beyond the tile
-//   SHIFTED  a tile of row segments whose packs are those of memory: each begins some elements into its first. blockDim.y
-//            is a multiple of a pack's elements, so that all rows of a thread begin alike
+//   SHIFTED  a tile of row segments that begin anywhere, of words. blockDim.y is a multiple of a word's elements, so that all
+//            rows of a thread begin alike
 //   EXACT    1 where whole tiles have neither more packs than rows nor fewer rows at the end of dim; else 0
 //   WIDE, HIGH  packs side by side and rows at once, where the compiler is to know them; else 0
-//   labels   of a block, blockDim.x * PER_PACK: where the columns are that a thread has in all its packs
+//   labels   of a block, blockDim.x * IN_PACK: where the columns are that a thread has in all its packs
 #pragma once
-#include "common/row_packs.cuh"
+#include "common/axis_packs.cuh"
 
 #ifndef WIDE
 #define WIDE 0
@@ -19,8 +19,6 @@
 
 __device__ __forceinline__ int wide() { return WIDE > 0 ? WIDE : static_cast<int>(blockDim.x); }
 __device__ __forceinline__ int high() { return HIGH > 0 ? HIGH : static_cast<int>(blockDim.y); }
-
-enum Layout { WHOLE = 0, RAGGED = 1, SHIFTED = 2 };
 
 struct AxisView {
   long long outer;
@@ -39,7 +37,7 @@ struct TilePlace {
 
 template <typename T>
 __device__ __forceinline__ int phase_of(const T* place) {
-  return static_cast<int>(reinterpret_cast<unsigned long long>(place) / sizeof(T) % PER_PACK<T>);
+  return static_cast<int>(reinterpret_cast<unsigned long long>(place) / sizeof(T) % IN_PACK<T>);
 }
 
 // A thread's packs of a tile. Elements [begin_of(k), end_of(k)) of pack k belong to the tile.
@@ -66,7 +64,7 @@ __device__ __forceinline__ long long start_of(const AxisView& view, TilePlace pl
 // Whether tiles are whole packs although rows are not: then they are taken to begin with one.
 template <typename T>
 __device__ __forceinline__ bool are_even(const AxisView& view) {
-  return view.dim * view.inner % PER_PACK<T> == 0 && view.rows * view.inner % PER_PACK<T> == 0;
+  return view.dim * view.inner % IN_PACK<T> == 0 && view.rows * view.inner % IN_PACK<T> == 0;
 }
 
 // Elements of the tile's first pack before the tile.
@@ -77,7 +75,7 @@ __device__ __forceinline__ int phase_of_tile(const T* x, const AxisView& view, T
 
 template <int Form, typename T>
 __device__ __forceinline__ Share<Form> share_of(const T* x, const AxisView& view, TilePlace place) {
-  constexpr int V = PER_PACK<T>;
+  constexpr int V = IN_PACK<T>;
   int x_thread = threadIdx.x, y_thread = threadIdx.y;
   const int segment = wide(), rows_at_once = high();
   asm volatile("" : "+r"(x_thread), "+r"(y_thread));  // found again by a second call, not kept
@@ -114,7 +112,7 @@ __device__ __forceinline__ bool is_even(const AxisView& view, TilePlace place, i
   if constexpr (Form == WHOLE) return slabs && columns && phase == 0;
   const bool rows = (place.part + 1ll) * view.rows <= view.dim;
   const int packs = high() * (PACKS + SLOTS) * wide();
-  return slabs && rows && phase == 0 && are_even<T>(view) && view.rows * view.width == packs * PER_PACK<T>;
+  return slabs && rows && phase == 0 && are_even<T>(view) && view.rows * view.width == packs * IN_PACK<T>;
 }
 
 // Whether a block that is even has pack k.
@@ -123,30 +121,70 @@ __device__ __forceinline__ bool has(const Share<Form>& share, int k) {
   return Form != WHOLE || EXACT || share.at + k * share.step < share.limit;
 }
 
-// All bits of a pack's elements [begin, end).
+// Words of a thread, whose rows begin alike; with neighbours of the tile's elements, as long as they are in the array.
 template <typename T>
-__device__ __forceinline__ uint4 bits_of(int begin, int end) {
-  constexpr int Bits = 8 * sizeof(T);
-  const auto word = [=](int at) {
-    return __funnelshift_lc(0u, ~0u, max(begin * Bits - 32 * at, 0)) & __funnelshift_rc(~0u, 0u, max(32 * (at + 1) - end * Bits, 0));
-  };
-  return make_uint4(word(0), word(1), word(2), word(3));
+__device__ __forceinline__ void load_words(Pack (&held)[PACKS], const T* __restrict__ x, const Share<SHIFTED>& share) {
+  constexpr int V = IN_PACK<T>;
+  const unsigned fill = nothing<T>().x;
+  int rows = share.begin < V && share.end > 0 ? share.limit : 0, skipped = -1;
+  if (V > 1 && rows > 0) {  // the array's first word, or its last one, may reach beyond it
+    const int last = rows - 1;
+    if (share.first < 0) skipped = share.at;
+    else if (share.first + (last - share.at) * (share.stride / share.step) + V > share.size) skipped = rows = last;
+  }
+  const T* from = x + share.first;
+  int at = share.at;
+#pragma unroll
+  for (int k = 0; k < PACKS; ++k, at += share.step, from += share.stride)
+    word_at(held[k], 0) = at < rows && (k > 0 || at != skipped) ? *reinterpret_cast<const unsigned*>(from) : fill;
+  if constexpr (V > 1) {
+    const Pack bits = bits_of<T>(share.begin, share.end);
+#pragma unroll
+    for (int k = 0; k < PACKS; ++k) held[k] = only<T>(held[k], bits);
+    if (skipped < share.at || (skipped - share.at) % share.step != 0) return;
+    const long long row = (skipped - share.at) / share.step * share.stride;
+    const Pack word = load_within(x + share.first + row, share.begin, share.end);
+#pragma unroll
+    for (int k = 0; k < PACKS; ++k)
+      if (share.at + k * share.step == skipped) held[k] = word;
+  }
 }
 
 template <typename T>
-__device__ __forceinline__ uint4 only(const uint4& pack, const uint4& bits) {
-  const unsigned fill = nothing<T>().x;
-  const auto word = [=](unsigned own, unsigned keep) { return (own & keep) | (fill & ~keep); };
-  return make_uint4(word(pack.x, bits.x), word(pack.y, bits.y), word(pack.z, bits.z), word(pack.w, bits.w));
+__device__ __forceinline__ void store_words(T* __restrict__ y, const Pack (&held)[PACKS], const Share<SHIFTED>& share) {
+  constexpr int V = IN_PACK<T>;
+  T* to = y + share.first;
+  const bool one = share.begin <= 0 && share.end > 0, other = share.begin <= 1 && share.end > 1, packed = phase_of(to) == 0;
+  const int whole = one && (V == 1 || other) ? share.limit : 0;  // rows before this; of the others:
+  const int single = one != other ? share.limit : 0;             // one element
+  int at = share.at;
+  if (V == 1 || packed) {
+#pragma unroll
+    for (int k = 0; k < PACKS; ++k, at += share.step, to += share.stride) {
+      if (at < whole) store_whole(reinterpret_cast<Pack*>(to), held[k]);
+      if (V > 1 && at < single) store_element(to + other, held[k], other);
+    }
+  } else {
+#pragma unroll
+    for (int k = 0; k < PACKS; ++k, at += share.step, to += share.stride) {
+      if (one && at < share.limit) store_element(to, held[k], 0);
+      if (other && at < share.limit) store_element(to + 1, held[k], 1);
+    }
+  }
 }
 
 template <int Form, typename T>
-__device__ __forceinline__ void load_tile(uint4 (&held)[PACKS], const T* __restrict__ x, const Share<Form>& share, bool even) {
-  constexpr int V = PER_PACK<T>;
+__device__ __forceinline__ void load_tile(Pack (&held)[PACKS], const T* __restrict__ x, const Share<Form>& share, bool even) {
+  constexpr int V = IN_PACK<T>;
+  if constexpr (Form == SHIFTED) {
+    load_words(held, x, share);
+    return;
+  }
   if (even) {
     const T* from = x + share.first;
 #pragma unroll
-    for (int k = 0; k < PACKS; ++k) held[k] = has(share, k) ? load_once<LOADS>(from + k * share.stride) : nothing<T>();
+    for (int k = 0; k < PACKS; ++k)
+      held[k] = has(share, k) ? load_whole(reinterpret_cast<const Pack*>(from + k * share.stride)) : filled(nothing<T>().x);
     return;
   }
   const bool packed = phase_of(x + share.first) == 0;  // of all packs, as their distances are whole packs
@@ -155,54 +193,30 @@ __device__ __forceinline__ void load_tile(uint4 (&held)[PACKS], const T* __restr
   for (int k = 0; k < PACKS; ++k, first += share.stride) {
     const int begin = share.begin_of(k), end = share.end_of(k);
     const bool inside = Form == WHOLE || (first >= 0 && first + V <= share.size);
-    if (end <= 0 || begin >= V) held[k] = nothing<T>();
-    else if (packed && inside && (Form != WHOLE || (begin <= 0 && end >= V))) held[k] = load_once<LOADS>(x + first);
-    else held[k] = load_part(x + first + begin, -begin, end - begin);
+    if (end <= 0 || begin >= V) held[k] = filled(nothing<T>().x);
+    else if (packed && inside && (Form != WHOLE || (begin <= 0 && end >= V)))
+      held[k] = load_whole(reinterpret_cast<const Pack*>(x + first));
+    else held[k] = load_within(x + first, begin, end);
   }
   // Of packs that were read beyond the tile; not before all of them are under way.
-  const uint4 bits = bits_of<T>(share.begin, share.end);
 #pragma unroll
-  for (int k = 0; k < PACKS; ++k) {
+  for (int k = 0; k < PACKS && Form == RAGGED; ++k) {
     const int begin = share.begin_of(k), end = share.end_of(k);
-    if (Form == SHIFTED) held[k] = only<T>(held[k], bits);
-    else if (Form == RAGGED && (begin > 0 || end < V)) held[k] = only<T>(held[k], bits_of<T>(begin, end));
-  }
-}
-
-// Element i of a pack, as it is.
-template <typename T>
-__device__ __forceinline__ void store_element(T* place, const uint4& pack, int i) {
-  const unsigned words[4] = {pack.x, pack.y, pack.z, pack.w};
-  if constexpr (sizeof(T) == 4) *reinterpret_cast<unsigned*>(place) = words[i];
-  else *reinterpret_cast<unsigned short*>(place) = static_cast<unsigned short>(words[i / 2] >> i % 2 * 16);
-}
-
-// Elements [begin, end) of a pack; `packed`: to a multiple of 16 bytes.
-template <typename T>
-__device__ __forceinline__ void store_within(T* to, const uint4& pack, int begin, int end, bool packed) {
-  constexpr int V = PER_PACK<T>;
-  if (packed && begin <= 0 && end >= V) {
-    store_whole<STORES>(to, pack);
-  } else if (end <= 0 || begin >= V) {
-    return;
-  } else if (packed && end >= V) {
-    store_last(to, pack, V - begin);
-  } else if (packed && begin <= 0) {
-    store_first(to, pack, end);
-  } else {
-#pragma unroll
-    for (int i = 0; i < V; ++i)
-      if (i >= begin && i < end) store_element(to + i, pack, i);
+    if (begin > 0 || end < V) held[k] = only<T>(held[k], bits_of<T>(begin, end));
   }
 }
 
 template <int Form, typename T>
-__device__ __forceinline__ void store_tile(T* __restrict__ y, const uint4 (&held)[PACKS], const Share<Form>& share, bool even) {
+__device__ __forceinline__ void store_tile(T* __restrict__ y, const Pack (&held)[PACKS], const Share<Form>& share, bool even) {
+  if constexpr (Form == SHIFTED) {
+    store_words(y, held, share);
+    return;
+  }
   T* to = y + share.first;
   if (even) {
 #pragma unroll
     for (int k = 0; k < PACKS; ++k)
-      if (has(share, k)) store_whole<STORES>(to + k * share.stride, held[k]);
+      if (has(share, k)) store_whole(reinterpret_cast<Pack*>(to + k * share.stride), held[k]);
     return;
   }
   const bool packed = phase_of(to) == 0;

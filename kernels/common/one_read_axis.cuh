@@ -19,7 +19,7 @@
 #define ONE_READ_AXIS_CLUSTER
 #endif
 
-static_assert(PACKS >= 1 && PACKS <= 16, "a thread holds at most 16 packs in registers");
+static_assert(PACKS >= 1 && PACKS * PACK_WORDS <= 64, "a thread holds at most 64 words in registers");
 static_assert(CLUSTER >= 1 && CLUSTER <= 16, "a cluster has at most 16 blocks");
 
 // ---- Arithmetic ----
@@ -54,9 +54,9 @@ __device__ __forceinline__ float end_of(float2 pair) {
 // ---- The tile ----
 
 template <typename T>
-__device__ __forceinline__ void sum_powers(float (&sums)[PER_PACK<T>], const uint4 (&held)[PACKS], uint4 most) {
+__device__ __forceinline__ void sum_powers(float (&sums)[IN_PACK<T>], const Pack (&held)[PACKS], Pack most) {
 #pragma unroll
-  for (int i = 0; i < PER_PACK<T>; ++i) {
+  for (int i = 0; i < IN_PACK<T>; ++i) {
     const Powers<true, T> powers(base_of(element_of<T>(most, i)));
     sums[i] = 0.0f;
 #pragma unroll
@@ -67,21 +67,20 @@ __device__ __forceinline__ void sum_powers(float (&sums)[PER_PACK<T>], const uin
 
 // Results in place of packs; `max_of` and `end_of` give those of element i.
 template <typename Result, typename T, typename Max, typename End>
-__device__ __forceinline__ void apply_to(uint4 (&held)[PACKS], Max max_of, End end_of) {
+__device__ __forceinline__ void apply_to(Pack (&held)[PACKS], Max max_of, End end_of) {
+  constexpr int Each = sizeof(unsigned) / sizeof(T);  // elements of a word
 #pragma unroll
-  for (int i = 0; i < PER_PACK<T>; i += 2) {
-    const float maxima[2] = {max_of(i), max_of(i + 1)}, ends[2] = {end_of(i), end_of(i + 1)};
+  for (int word = 0; word < PACK_WORDS; ++word) {
+    float maxima[Each], ends[Each];
+#pragma unroll
+    for (int j = 0; j < Each; ++j) maxima[j] = max_of(word * Each + j), ends[j] = end_of(word * Each + j);
 #pragma unroll
     for (int k = 0; k < PACKS; ++k) {
-      float results[2];
+      float results[Each];
 #pragma unroll
-      for (int j = 0; j < 2; ++j) results[j] = Result::template apply<T>(element_of<T>(held[k], i + j), maxima[j], ends[j]);
-      if constexpr (sizeof(T) == 4) {
-        (i == 0 ? held[k].x : held[k].z) = __float_as_uint(results[0]);
-        (i == 0 ? held[k].y : held[k].w) = __float_as_uint(results[1]);
-      } else {
-        (i == 0 ? held[k].x : i == 2 ? held[k].y : i == 4 ? held[k].z : held[k].w) = word_of<T>(results[0], results[1]);
-      }
+      for (int j = 0; j < Each; ++j)
+        results[j] = Result::template apply<T>(element_of<T>(held[k], word * Each + j), maxima[j], ends[j]);
+      word_at(held[k], word) = word_from<T>(results);
     }
     if (sizeof(T) == 2) asm volatile("" : : : "memory");  // else more columns are unpacked than registers hold
   }
@@ -89,8 +88,8 @@ __device__ __forceinline__ void apply_to(uint4 (&held)[PACKS], Max max_of, End e
 
 // The maximum of each of a thread's columns, over those of its lanes that have them, too.
 template <typename T>
-__device__ __forceinline__ uint4 max_of_packs(const uint4 (&held)[PACKS], const Slots& slots) {
-  uint4 most = held[0];
+__device__ __forceinline__ Pack max_of_packs(const Pack (&held)[PACKS], const Slots& slots) {
+  Pack most = held[0];
 #pragma unroll
   for (int k = 1; k < PACKS; ++k) most = larger_pack<T>(most, held[k]);
 #pragma unroll 4
@@ -100,14 +99,14 @@ __device__ __forceinline__ uint4 max_of_packs(const uint4 (&held)[PACKS], const 
 
 // Sums of powers relative to that, over the same lanes.
 template <typename T>
-__device__ __forceinline__ void sum_packs(float (&sums)[PER_PACK<T>], const uint4 (&held)[PACKS], const Slots& slots,
-                                          const uint4& most) {
+__device__ __forceinline__ void sum_packs(float (&sums)[IN_PACK<T>], const Pack (&held)[PACKS], const Slots& slots,
+                                          const Pack& most) {
   sum_powers<T>(sums, held, most);
 #pragma unroll 2
   for (int k = 0; k < SLOTS; ++k) {
-    const uint4 pack = slots[k];
+    const Pack pack = slots[k];
 #pragma unroll
-    for (int i = 0; i < PER_PACK<T>; ++i)
+    for (int i = 0; i < IN_PACK<T>; ++i)
       sums[i] += Powers<true, T>(base_of(element_of<T>(most, i))).of(element_of<T>(pack, i));
   }
   add_lanes<T>(sums);
@@ -218,11 +217,11 @@ __device__ __forceinline__ void columns_of(int (&columns)[V], int label, const A
 
 // Results in place of packs, of columns that `sheets` knows.
 template <typename Result, int Form, typename T>
-__device__ __forceinline__ void apply_columns(uint4 (&held)[PACKS], const Share<Form>& share, const Sheets<T>& sheets,
+__device__ __forceinline__ void apply_columns(Pack (&held)[PACKS], const Share<Form>& share, const Sheets<T>& sheets,
                                               const AxisView& view) {
 #pragma unroll
   for (int k = 0; k < PACKS; ++k) stay_packed(held[k]);
-  int columns[PER_PACK<T>];
+  int columns[IN_PACK<T>];
   columns_of<Form>(columns, share.label, view);
   apply_to<Result, T>(held, [&](int i) { return sheets.max[columns[i]]; }, [&](int i) { return sheets.end[columns[i]]; });
 }
@@ -231,7 +230,7 @@ __device__ __forceinline__ void apply_columns(uint4 (&held)[PACKS], const Share<
 template <typename Result, int Form, typename T>
 __device__ __forceinline__ void finish_slots(T* __restrict__ y, const Slots& slots, const Share<Form>& share,
                                              const Sheets<T>& sheets, const AxisView& view, bool even) {
-  constexpr int V = PER_PACK<T>;
+  constexpr int V = IN_PACK<T>;
   int columns[V];
   columns_of<Form>(columns, share.label, view);
   float maxima[V], ends[V];
@@ -272,12 +271,12 @@ __device__ __forceinline__ void one_read_axis(const T* __restrict__ x, T* __rest
   const bool even = is_even<Form, T>(view, place, phase_of(x) | phase_of(y));
   const Slots slots = own_slots();
   if constexpr (SLOTS > 0) load_slots(slots, x, below_registers(share), even);
-  uint4 held[PACKS];
+  Pack held[PACKS];
   load_tile<Form>(held, x, share, even);
   if constexpr (SLOTS > 0) await_slots<Form, T>(slots, below_registers(share), even);
-  const uint4 most = max_of_packs<T>(held, slots);
+  const Pack most = max_of_packs<T>(held, slots);
   if constexpr (GROUP == 0) put_maxima(most, sheets_of<T>(view.width));
-  float sums[PER_PACK<T>];
+  float sums[IN_PACK<T>];
   sum_packs<T>(sums, held, slots, most);
 
   if constexpr (GROUP > 0) {

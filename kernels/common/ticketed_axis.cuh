@@ -10,12 +10,12 @@
 template <int Form, typename T>
 __device__ __forceinline__ void sum_up_tile(const T* __restrict__ x, float2* partials, const AxisView& view, unsigned tile) {
   const TilePlace place = place_of_tile(view, tile);
-  uint4 held[PACKS];
+  Pack held[PACKS];
   load_tile<Form>(held, x, share_of<Form>(x, view, place), is_even<Form, T>(view, place, phase_of(x)));
   const Sheets<T> sheets = sheets_of<T>(view.width);
-  const uint4 most = max_of_packs<T>(held, own_slots());
+  const Pack most = max_of_packs<T>(held, own_slots());
   put_maxima(most, sheets);
-  float sums[PER_PACK<T>];
+  float sums[IN_PACK<T>];
   sum_packs<T>(sums, held, own_slots(), most);
   put_sums(sums, sheets);
 
@@ -39,7 +39,7 @@ __device__ __forceinline__ void finish_tile(const T* __restrict__ x, T* __restri
                                             const AxisView& view, unsigned tile) {
   const TilePlace place = place_of_tile(view, tile);
   const Share<Form> share = share_of<Form>(x, view, place);
-  uint4 held[PACKS];
+  Pack held[PACKS];
   load_tile<Form>(held, x, share, is_even<Form, T>(view, place, phase_of(x)));
 
   const unsigned unit = tile / view.parts;

@@ -6,9 +6,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from kernelbench import dtypes
 from kernelbench.records import Case, DeviceProperties, LaunchPlan
 from kernelbench.softmax_plans.axis_plans import tile_plan
-from kernelbench.softmax_plans.axis_tiles import Tile, deep_tile, pack_columns, tile_of, view_of
+from kernelbench.softmax_plans.axis_tiles import WORD, Cut, Tile, deep_tile, pack_columns, tile_of, view_of
 
 PARTS = 3  # of dim, where blocks share it
 PACKS, SLOTS = 2, 3  # of a thread
@@ -32,7 +33,7 @@ FORMS = {
     "slabs": Form("whole", 3, 5, {4: 12, 8: 24}),  # none do; odd rows of an odd number of packs, as of the next two
     "ragged": Form("ragged", 7, 3, {4: 7, 8: 7}),
     "even": Form("ragged", 7, 3, {4: 7, 8: 7}, lacks=0, exact=True),
-    "shifted": Form("shifted", 3, 8, {4: 21, 8: 23}, {4: 9, 8: 10}),
+    "shifted": Form("shifted", 9, 4, {4: 21, 8: 23}, {4: 9, 8: 16}),
     "folded": Form("whole", 1, 32, {4: 2, 8: 4}, {4: 4, 8: 8}, lacks=0),  # several short rows a pack
 }
 
@@ -63,10 +64,11 @@ def tile_for(form: str, exchange: str, case: Case) -> Tile:
     this, per_pack, packs = FORMS[form], pack_columns(case.dtype), packs_of(exchange)
     rows, width = rows_of(this, per_pack, exchange), (this.widths or this.inner)[per_pack]
     view, threads = view_of(case), this.segment * this.at_once
-    if exchange == "tickets":
-        found = tile_of(view, this.layout, this.segment, width, rows, per_pack, PACKS)
-    else:
-        found = deep_tile(view, this.layout, this.segment, width, rows, per_pack, threads, PACKS, packs)
+    in_pack = WORD // dtypes.itemsize(case.dtype) if this.layout == "shifted" else per_pack
+    cut = Cut(this.layout, this.segment, width, in_pack)
+    found = (
+        tile_of(view, cut, rows, PACKS) if exchange == "tickets" else deep_tile(view, cut, rows, threads, PACKS, packs)
+    )
     assert found is not None
     tile = replace(found, parts=-(-view.dim // rows), exchange=exchange)
     assert (tile.rows, tile.packs, tile.slots, tile.at_once) == (rows, PACKS, packs - PACKS, this.at_once)

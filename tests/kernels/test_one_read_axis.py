@@ -146,7 +146,7 @@ def test_rows_are_cut_to_strips_that_the_l2_holds(h200):
 
 def test_long_rows_of_no_whole_packs_are_cut_to_strips(h200):
     tile = tile_for(case((64, 256, 1025)), h200)
-    assert (tile.layout, tile.width, tile.segment) == ("shifted", 61, 16), "whole lines, wherever a row begins"
+    assert (tile.layout, tile.width, tile.segment) == ("shifted", 114, 114), "four lines, in shares as equal as may be"
 
 
 def test_a_launch_has_so_many_units_at_most(h200):

@@ -1,0 +1,120 @@
+// What tiles off the last axis are made of: packs of 16 bytes; words of 4 where rows begin anywhere, as a pack of which a part
+// is stored takes several stores.
+//   LAYOUT  of common/axis_tiles.cuh
+//   LOADS, STORES  hints of common/row_packs.cuh, for packs of 16 bytes
+#pragma once
+#include "common/row_packs.cuh"
+
+enum Layout { WHOLE = 0, RAGGED = 1, SHIFTED = 2 };
+
+using Pack = cuda::std::conditional_t<LAYOUT == SHIFTED, unsigned, uint4>;
+
+template <typename T>
+constexpr int IN_PACK = sizeof(Pack) / sizeof(T);
+constexpr int PACK_WORDS = sizeof(Pack) / sizeof(unsigned);
+
+__device__ __forceinline__ unsigned& word_at(unsigned& pack, int) { return pack; }
+__device__ __forceinline__ unsigned& word_at(uint4& pack, int i) {
+  return i == 0 ? pack.x : i == 1 ? pack.y : i == 2 ? pack.z : pack.w;
+}
+
+// Of an element of float, or two of a half type.
+template <typename T>
+__device__ __forceinline__ unsigned word_from(const float* values) {
+  if constexpr (sizeof(T) == 4) return __float_as_uint(values[0]);
+  else return word_of<T>(values[0], values[1]);
+}
+
+template <typename T>
+__device__ __forceinline__ float element_of(const unsigned& word, int i) {
+  return element_at<T>(&word, i);
+}
+
+__device__ __forceinline__ void stay_packed(unsigned& word) { asm volatile("" : "+r"(word)); }
+
+// A pack of such words.
+template <typename P = Pack>
+__device__ __forceinline__ P filled(unsigned word) {
+  if constexpr (sizeof(P) == 4) return word;
+  else return make_uint4(word, word, word, word);
+}
+
+// ---- Memory ----
+
+__device__ __forceinline__ uint4 load_whole(const uint4* place) { return load_once<LOADS>(place); }
+__device__ __forceinline__ unsigned load_whole(const unsigned* place) { return *place; }
+
+__device__ __forceinline__ void store_whole(uint4* place, const uint4& pack) { store_whole<STORES>(place, pack); }
+__device__ __forceinline__ void store_whole(unsigned* place, unsigned word) { *place = word; }
+
+// Into shared memory, as common/row_packs.cuh has it for packs.
+__device__ __forceinline__ void copy_ahead(unsigned* shared, const void* place) {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(static_cast<unsigned>(__cvta_generic_to_shared(shared))),
+               "l"(__cvta_generic_to_global(place))
+               : "memory");
+#else
+  *shared = *static_cast<const unsigned*>(place);
+#endif
+}
+
+// ---- Elements [begin, end) of a pack, which are the tile's ----
+
+// All their bits.
+template <typename T>
+__device__ __forceinline__ Pack bits_of(int begin, int end) {
+  constexpr int Bits = 8 * sizeof(T);
+  Pack bits;
+#pragma unroll
+  for (int i = 0; i < PACK_WORDS; ++i)
+    word_at(bits, i) = __funnelshift_lc(0u, ~0u, max(begin * Bits - 32 * i, 0)) &
+                       __funnelshift_rc(~0u, 0u, max(32 * (i + 1) - end * Bits, 0));
+  return bits;
+}
+
+// Those bits of a pack, and nothing in place of the others.
+template <typename T>
+__device__ __forceinline__ Pack only(Pack pack, Pack bits) {
+  const unsigned fill = nothing<T>().x;
+#pragma unroll
+  for (int i = 0; i < PACK_WORDS; ++i)
+    word_at(pack, i) = (word_at(pack, i) & word_at(bits, i)) | (fill & ~word_at(bits, i));
+  return pack;
+}
+
+// A pack of them, one by one. `place`: of element 0.
+template <typename T>
+__device__ __forceinline__ Pack load_within(const T* place, int begin, int end) {
+  float values[IN_PACK<T>];
+#pragma unroll
+  for (int i = 0; i < IN_PACK<T>; ++i) values[i] = i >= begin && i < end ? to_float(place[i]) : -CUDART_INF_F;
+  Pack pack;
+#pragma unroll
+  for (int i = 0; i < PACK_WORDS; ++i) word_at(pack, i) = word_from<T>(values + i * 4 / sizeof(T));
+  return pack;
+}
+
+// Element i of a pack, as it is.
+template <typename T>
+__device__ __forceinline__ void store_element(T* place, Pack pack, int i) {
+  if constexpr (sizeof(T) == 4) *reinterpret_cast<unsigned*>(place) = word_at(pack, i);
+  else *reinterpret_cast<unsigned short*>(place) = static_cast<unsigned short>(word_at(pack, i / 2) >> i % 2 * 16);
+}
+
+// `place`: of element 0; `packed`: it is where a pack may be stored whole.
+template <typename T>
+__device__ __forceinline__ void store_within(T* place, const Pack& pack, int begin, int end, bool packed) {
+  constexpr int V = IN_PACK<T>;
+  if (packed && begin <= 0 && end >= V) {
+    store_whole(reinterpret_cast<Pack*>(place), pack);
+    return;
+  }
+  if (end <= 0 || begin >= V) return;
+  if constexpr (V > 2) {
+    if (packed && end >= V) return store_last(place, pack, V - begin);
+    if (packed && begin <= 0) return store_first(place, pack, end);
+  }
+#pragma unroll
+  for (int i = 0; i < V; ++i)
+    if (i >= begin && i < end) store_element(place + i, pack, i);
+}
