@@ -36,14 +36,18 @@ TILE_BYTES = {4: 32 * 1024, 2: 16 * 1024}
 KEPT = 8  # packs that a thread keeps in registers where the rest is in slots
 # Of such a tile, at most. 1310 slabs of 256 by 100 bfloat16, as a stretch, reach 0.91 by 25 KB, 0.86 by 50.
 DEEP_BYTES, DEEP_THREADS = {"whole": 50 * 1024, "ragged": 32 * 1024}, 256
-# Of tiles of words, as long as clusters are left to halve it; and where none of eight is.
-WORD_TILE_BYTES, MOST_WORD_BYTES = 20 * 1024, 56 * 1024
+# Of tiles of words, as long as clusters are left to halve it: 63 slabs of 256 by 1025 bfloat16 reach 0.75 by 26 KB,
+# 0.65 by 13. And by clusters of more than MANY_PARTS, which are for narrow strips alone: 8 slabs of 2000 by 1026 floats
+# reach 0.73 by 28 KB, 0.65 by gangs.
+WORD_TILE_BYTES, MOST_WORD_BYTES = {4: 20 * 1024, 2: 30 * 1024}, 56 * 1024
 # Parts from which few threads hold many packs in registers: float slabs of 172 KB reach 0.97 so by clusters of eight,
 # 0.92 by 8 packs.
 MANY_PARTS, HIGH_PACKS, HIGH_THREADS = 8, 16, 96
 # Of rows shorter than a pack: 65536 slabs of 256 by 2 bfloat16 reach 0.94 so, 0.70 by 8, whose registers are too many.
 FOLDED_PACKS = 4
-GANG_PACKS, GANG_WORDS, GANG_THREADS = 20, 64, 256
+# Of a gang's blocks. Of a copy on an H200, 34 by 20000 by 48 bfloat16 reach 0.76 by 192 threads of 24 packs, 0.72 by
+# 252 of 20; 16 by 100000 by 20 floats 0.77 by 255 of 20, 0.74 by 190.
+GANG_PACKS, GANG_WORDS, GANG_THREADS = {4: 20, 2: 24}, 64, {4: 256, 2: 192}
 GANG_SHARE = 2  # of the blocks that a GPU holds at once, which a gang is at most: others load while it waits
 # Packs and threads of a block that takes tickets, of which a multiprocessor holds several.
 TICKET_PACKS, TICKET_THREADS = 8, 256
@@ -54,7 +58,7 @@ DOUBLED_DIM = range(129, 513)
 # Rows that are not cut into strips where a cluster holds dim of them: short ones, and longer ones that are no whole
 # lines. 1310 slabs of 256 by 100 floats reach 0.97 of a copy whole, 0.62 by strips.
 CONTIGUOUS_BYTES, UNEVEN_BYTES = 256, 1024
-SHIFTED_BYTES = 512  # of a row segment that begins anywhere
+SHIFTED_BYTES, NARROW_BYTES = {4: 512, 2: 384}, 256  # of a row segment that begins anywhere; where dim is long
 MAX_UNIT = 512  # packs side by side of a contiguous tile, at most
 WIDENED_BYTES = 16 * 1024  # of a strip of few rows, which is wider in their place
 WIDEST, WIDEST_WORDS = 256, 256  # packs of a strip's row, at most
@@ -88,19 +92,30 @@ def held_tile(view: View, cut: Cut, itemsize: int, parts: int) -> Tile | None:
     """The tile of one of `parts` blocks, in registers or in slots as well; None where there should be more of them."""
     rows, whole, many = -(-view.dim // parts), cut.layout == "whole", parts >= MANY_PARTS
     tile = tile_of(view, cut, rows)
+    if cut.layout == "shifted":
+        return cluster_of(parts, tile) if tile and tile.held_bytes <= most_word_bytes(cut, itemsize, parts) else None
     if tile is not None and view.fold and tile.packs > FOLDED_PACKS:
         folded = tile_of(view, cut, rows, FOLDED_PACKS)
         tile = folded if folded is not None and folded.group else tile
-    most = TILE_BYTES[itemsize] if cut.layout != "shifted" else MOST_WORD_BYTES if many else WORD_TILE_BYTES
-    if tile is not None and tile.held_bytes > most:
+    if tile is not None and tile.held_bytes > TILE_BYTES[itemsize]:
         tile = None
     if tile is not None and many and whole:
         high = deep_tile(view, cut, rows, HIGH_THREADS, HIGH_PACKS)
         tile = tile if high is None else replace(high, bound=LARGE_BOUND)
-    if tile is None and cut.layout != "shifted" and (itemsize == 2 or many):
+    if tile is None and (itemsize == 2 or many):
         tile = deep_tile(view, cut, rows, DEEP_THREADS, KEPT)
         tile = None if tile is None or tile.held_bytes > DEEP_BYTES[cut.layout] else roomy(tile)
-    return None if tile is None else replace(tile, parts=parts, exchange="cluster" if parts > 1 else "block")
+    return cluster_of(parts, tile) if tile else None
+
+
+def cluster_of(parts: int, tile: Tile) -> Tile:
+    return replace(tile, parts=parts, exchange="cluster" if parts > 1 else "block")
+
+
+def most_word_bytes(cut: Cut, itemsize: int, parts: int) -> int:
+    if parts <= MANY_PARTS:
+        return WORD_TILE_BYTES[itemsize]
+    return MOST_WORD_BYTES if cut.width * itemsize <= NARROW_BYTES else 0
 
 
 def roomy(tile: Tile) -> Tile:
@@ -136,14 +151,15 @@ def several(tile: Tile, view: View) -> Tile:
 
 def gang_tile(view: View, itemsize: int, device: DeviceProperties) -> Tile | None:
     """The tile of a block whose gang holds all of dim; None where a GPU has no room for it beside others."""
+    threads = GANG_THREADS[itemsize]
     for cut in long_cuts(view, itemsize):
-        packs, kept = (GANG_PACKS, KEPT) if cut.layout != "shifted" else (GANG_WORDS, WORDS)
-        rows = GANG_THREADS // cut.segment * packs
+        packs, kept = (GANG_PACKS[itemsize], KEPT) if cut.layout != "shifted" else (GANG_WORDS, WORDS)
+        rows = threads // cut.segment * packs
         if cut.layout == "ragged":
             rows = (rows * cut.segment * cut.per_pack - cut.per_pack) // cut.width
         if rows < 1:
             continue
-        tile = deep_tile(view, cut, min(rows, view.dim), GANG_THREADS, kept, packs)
+        tile = deep_tile(view, cut, min(rows, view.dim), threads, kept, packs)
         if tile is None:
             continue
         tile = replace(roomy(tile), parts=-(-view.dim // tile.rows), exchange="gang")
@@ -213,19 +229,20 @@ def cuts(view: View, itemsize: int) -> Iterator[Cut]:
     if unit <= MAX_UNIT:
         yield Cut("ragged", unit, view.inner, per_pack)
         return
-    yield shifted_cut(view, itemsize)
+    yield shifted_cut(view, itemsize, SHIFTED_BYTES[itemsize])
+    yield shifted_cut(view, itemsize, NARROW_BYTES)
 
 
 def long_cuts(view: View, itemsize: int) -> Iterator[Cut]:
     """As cuts, and narrow strips of rows that are no whole packs, where a slab is too much."""
     row = view.inner * itemsize
     yield from cuts(view, itemsize)
-    if row % PACK and row > CONTIGUOUS_BYTES:
-        yield shifted_cut(view, itemsize, CONTIGUOUS_BYTES)
+    if row % PACK and row > NARROW_BYTES:
+        yield shifted_cut(view, itemsize, NARROW_BYTES)
 
 
-def shifted_cut(view: View, itemsize: int, strip: int = SHIFTED_BYTES) -> Cut:
-    """Strips of rows that are no whole packs, of so many bytes, or more where there are few rows."""
+def shifted_cut(view: View, itemsize: int, strip: int) -> Cut:
+    """Strips of rows that begin anywhere, of so many bytes, or more where there are few rows."""
     per_word, most = WORD // itemsize, strip // itemsize
     while view.dim * most * itemsize < WIDENED_BYTES and 2 * most <= view.inner and most < WIDEST_WORDS * per_word:
         most *= 2

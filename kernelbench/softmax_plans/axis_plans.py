@@ -18,7 +18,7 @@ AHEAD_SHARE = 3
 
 # Of the blocks of gangs that a GPU holds, those that load at once. Of a copy on an H200, 34 by 20000 by 48 floats reach
 # 0.79 so, 0.74 by all of them, 0.75 by a third.
-LOADING_SHARE = 2 / 3
+LOADING_SHARE = 0.6
 
 
 def lead_of(tile: Tile, view: View, ahead: int) -> int:
