@@ -43,7 +43,7 @@ def forced(operation, choice):
         (1, 4, Staged, 0, 0, 0),  # less than a pack
         (65, 4, Staged, 0, 0, 0),
         (73, 4, Held, 8, 1, 1),  # too long for a thread
-        (48, 4, Held, 16, 1, 1),
+        (48, 4, Held, 8, 1, 1),
         (72, 4, Held, 8, 1, 1),  # 16 lanes would have nearly half their packs idle
         (104, 2, Held, 8, 1, 1),  # whole packs
         (263, 2, Held, 8, 1, 1),
@@ -69,6 +69,15 @@ def test_rows_get_the_least_that_holds_them(h200, columns, itemsize, technique, 
     assert isinstance(choice, technique)
     if isinstance(choice, Held):
         assert (choice.lanes, choice.warps, choice.blocks) == (lanes, warps, blocks)
+
+
+def test_rows_that_the_l2_holds_have_more_at_once_by_smaller_blocks(h200):
+    def form(rows, columns, itemsize):
+        choice = row_choices.choose(rows, columns, itemsize, True, h200)
+        return choice.lanes, choice.packs, choice.rows, choice.block
+
+    assert [form(rows, 64, 4) for rows in (10**5, 10**6)] == [(8, 2, 4, 32), (16, 1, 2, 128)]
+    assert [form(rows, 32, 2) for rows in (10**5, 10**6)] == [(4, 1, 2, 64), (4, 1, 1, 128)]
 
 
 @pytest.mark.parametrize(
