@@ -18,6 +18,7 @@ from kernelbench.softmax_plans.axis_tiles import (
     CUT_BOUND,
     LARGE_BOUND,
     PACK,
+    WARP,
     WORD,
     WORDS,
     Cut,
@@ -36,6 +37,10 @@ TILE_BYTES = {4: 32 * 1024, 2: 16 * 1024}
 KEPT = 8  # packs that a thread keeps in registers where the rest is in slots
 # Of such a tile, at most. 1310 slabs of 256 by 100 bfloat16, as a stretch, reach 0.91 by 25 KB, 0.86 by 50.
 DEEP_BYTES, DEEP_THREADS = {"whole": 50 * 1024, "ragged": 32 * 1024}, 256
+# Threads, packs in registers and packs at most, before a cluster has sixteen blocks: of half types and of long rows, in
+# one piece. 64 slabs of 1000 by 196 floats reach 0.87 so, 0.79 by sixteen; 64 of 900 by 304 bfloat16 0.69 and 0.53; but
+# 85 of 2048 by 96 floats 0.84 and 0.92, strips of 4096 by 512 bfloat16 0.75 and 0.91.
+DEEPER = {4: (256, 10, 30), 2: (192, 8, 24)}
 # Of tiles of words, as long as clusters are left to halve it: 63 slabs of 256 by 1025 bfloat16 reach 0.75 by 26 KB,
 # 0.65 by 13. And by clusters of more than MANY_PARTS, which are for narrow strips alone: 8 slabs of 2000 by 1026 floats
 # reach 0.73 by 28 KB, 0.65 by gangs.
@@ -45,9 +50,9 @@ WORD_TILE_BYTES, MOST_WORD_BYTES = {4: 20 * 1024, 2: 30 * 1024}, 56 * 1024
 MANY_PARTS, HIGH_PACKS, HIGH_THREADS = 8, 16, 96
 # Of rows shorter than a pack: 65536 slabs of 256 by 2 bfloat16 reach 0.94 so, 0.70 by 8, whose registers are too many.
 FOLDED_PACKS = 4
-# Of a gang's blocks. Of a copy on an H200, 34 by 20000 by 48 bfloat16 reach 0.76 by 192 threads of 24 packs, 0.72 by
-# 252 of 20; 16 by 100000 by 20 floats 0.77 by 255 of 20, 0.74 by 190.
-GANG_PACKS, GANG_WORDS, GANG_THREADS = {4: 20, 2: 24}, 64, {4: 256, 2: 192}
+# Of a gang's blocks: threads, packs in registers and packs at most. 34 slabs of 20000 by 48 bfloat16 reach 0.76 by 192
+# threads of 24 packs, 0.72 by 252 of 20; 16 of 100000 by 20 floats 0.77 by 255 of 20, 0.74 by 190.
+GANG, WORD_GANG = {4: (256, KEPT, 20), 2: (192, KEPT, 24)}, (256, WORDS, 2 * WORDS)
 GANG_SHARE = 2  # of the blocks that a GPU holds at once, which a gang is at most: others load while it waits
 # Packs and threads of a block that takes tickets, of which a multiprocessor holds several.
 TICKET_PACKS, TICKET_THREADS = 8, 256
@@ -105,6 +110,10 @@ def held_tile(view: View, cut: Cut, itemsize: int, parts: int) -> Tile | None:
     if tile is None and (itemsize == 2 or many):
         tile = deep_tile(view, cut, rows, DEEP_THREADS, KEPT)
         tile = None if tile is None or tile.held_bytes > DEEP_BYTES[cut.layout] else roomy(tile)
+    in_one_piece = whole and cut.width == view.inner
+    if tile is None and in_one_piece and parts == MANY_PARTS and (itemsize == 2 or cut.segment > WARP):
+        tile = deep_tile(view, cut, rows, *DEEPER[itemsize])
+        tile = roomy(tile) if tile else None
     return cluster_of(parts, tile) if tile else None
 
 
@@ -151,10 +160,10 @@ def several(tile: Tile, view: View) -> Tile:
 
 def gang_tile(view: View, itemsize: int, device: DeviceProperties) -> Tile | None:
     """The tile of a block whose gang holds all of dim; None where a GPU has no room for it beside others."""
-    threads = GANG_THREADS[itemsize]
     for cut in long_cuts(view, itemsize):
-        packs, kept = (GANG_PACKS[itemsize], KEPT) if cut.layout != "shifted" else (GANG_WORDS, WORDS)
-        rows = threads // cut.segment * packs
+        threads, kept, packs = GANG[itemsize] if cut.layout != "shifted" else WORD_GANG
+        at_once = threads // cut.segment
+        rows = packs * (at_once - at_once % cut.per_pack if cut.layout == "shifted" else at_once)
         if cut.layout == "ragged":
             rows = (rows * cut.segment * cut.per_pack - cut.per_pack) // cut.width
         if rows < 1:
@@ -236,7 +245,7 @@ def cuts(view: View, itemsize: int) -> Iterator[Cut]:
 def long_cuts(view: View, itemsize: int) -> Iterator[Cut]:
     """As cuts, and narrow strips of rows that are no whole packs, where a slab is too much."""
     row = view.inner * itemsize
-    yield from cuts(view, itemsize)
+    yield from (cut for cut in cuts(view, itemsize) if cut.layout != "shifted")
     if row % PACK and row > NARROW_BYTES:
         yield shifted_cut(view, itemsize, NARROW_BYTES)
 
