@@ -146,11 +146,10 @@ __device__ __forceinline__ Sheets<T> sheets_of(int width) {
   const int segment = wide(), padded = (width + 3) / 4 * 4;
   sheets.rows = SEGMENT > 0 ? segment * high() / WARP_SIZE : high();
   sheets.labels = segment * IN_PACK<T>;
-  const auto packs_of = [](int bytes) { return (bytes + 15) / 16; };
+  const auto whole = [](int words) { return PACK_WORDS == 1 ? (words + 3) / 4 * 4 : words; };  // packs of 16 bytes
   const int pairs = TICKETS || GANG ? max(segment * high(), padded) : CLUSTER > 1 ? CLUSTER * padded : 0;
-  const int sums = (sheets.rows * sheets.labels + 3) / 4 * 4, floats = sums + 2 * padded + 2 * pairs;
-  const int size = static_cast<int>(sizeof(Pack)), slots = packs_of(SLOTS * segment * high() * size);
-  const int maxima = packs_of(sheets.rows * segment * size);
+  const int slots = whole(SLOTS * segment * high() * PACK_WORDS) / 4, maxima = whole(sheets.rows * segment * PACK_WORDS) / 4;
+  const int sums = whole(sheets.rows * sheets.labels), floats = sums + 2 * padded + 2 * pairs;
   uint4* own = shared_packs + 1 + slots + threadIdx.z * (maxima + (floats + 3) / 4);
   sheets.most = reinterpret_cast<Pack*>(own);
   sheets.sums = reinterpret_cast<float*>(own + maxima);

@@ -84,14 +84,14 @@ __device__ __forceinline__ Pack only(Pack pack, Pack bits) {
 
 // A pack of them, one by one. `place`: of element 0.
 template <typename T>
-__device__ __forceinline__ Pack load_within(const T* place, int begin, int end) {
-  float values[IN_PACK<T>];
-#pragma unroll
-  for (int i = 0; i < IN_PACK<T>; ++i) values[i] = i >= begin && i < end ? to_float(place[i]) : -CUDART_INF_F;
-  Pack pack;
-#pragma unroll
-  for (int i = 0; i < PACK_WORDS; ++i) word_at(pack, i) = word_from<T>(values + i * 4 / sizeof(T));
-  return pack;
+__device__ __forceinline__ auto load_within(const T* place, int begin, int end) {
+  if constexpr (IN_PACK<T> > 2) {
+    return load_part(place + begin, -begin, end - begin);
+  } else {
+    const float one = begin <= 0 && end > 0 ? to_float(place[0]) : -CUDART_INF_F;
+    const float values[2] = {one, IN_PACK<T> > 1 && begin <= 1 && end > 1 ? to_float(place[1]) : -CUDART_INF_F};
+    return word_from<T>(values);
+  }
 }
 
 // Element i of a pack, as it is.

@@ -68,19 +68,19 @@ __device__ __forceinline__ void sum_powers(float (&sums)[IN_PACK<T>], const Pack
 // Results in place of packs; `max_of` and `end_of` give those of element i.
 template <typename Result, typename T, typename Max, typename End>
 __device__ __forceinline__ void apply_to(Pack (&held)[PACKS], Max max_of, End end_of) {
-  constexpr int Each = sizeof(unsigned) / sizeof(T);  // elements of a word
+  constexpr int V = IN_PACK<T>, Each = V < 2 ? V : 2;
 #pragma unroll
-  for (int word = 0; word < PACK_WORDS; ++word) {
+  for (int i = 0; i < V; i += Each) {
     float maxima[Each], ends[Each];
 #pragma unroll
-    for (int j = 0; j < Each; ++j) maxima[j] = max_of(word * Each + j), ends[j] = end_of(word * Each + j);
+    for (int j = 0; j < Each; ++j) maxima[j] = max_of(i + j), ends[j] = end_of(i + j);
 #pragma unroll
     for (int k = 0; k < PACKS; ++k) {
       float results[Each];
 #pragma unroll
-      for (int j = 0; j < Each; ++j)
-        results[j] = Result::template apply<T>(element_of<T>(held[k], word * Each + j), maxima[j], ends[j]);
-      word_at(held[k], word) = word_from<T>(results);
+      for (int j = 0; j < Each; ++j) results[j] = Result::template apply<T>(element_of<T>(held[k], i + j), maxima[j], ends[j]);
+#pragma unroll
+      for (int j = 0; j < Each; j += 4 / sizeof(T)) word_at(held[k], (i + j) * sizeof(T) / 4) = word_from<T>(results + j);
     }
     if (sizeof(T) == 2) asm volatile("" : : : "memory");  // else more columns are unpacked than registers hold
   }
