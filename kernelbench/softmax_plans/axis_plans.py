@@ -127,7 +127,8 @@ def tile_plan(
         gang=tile.parts if tile.exchange == "gang" else 1,
     )
     slots = f" and {tile.slots} in shared memory" if tile.slots else ""
-    reason = f"{tile.rows} rows of {tile.width} columns a block, {tile.packs} packs a thread{slots}"
+    kind = "words" if tile.layout == "shifted" else "packs"
+    reason = f"{tile.rows} rows of {tile.width} columns a block, {tile.packs} {kind} a thread{slots}"
     return LaunchPlan((launch,), defines_of(tile, view, options), scratch, (reason, shared))
 
 

@@ -8,7 +8,7 @@ from kernelbench.errors import Unsupported
 from kernelbench.records import FLOATS, Case, Tunable
 from kernelbench.softmax_plans.axis_tiles import Tile, View, tile_of, view_of
 
-# By whole strips, by a cluster, contiguous slabs, rows that begin within packs.
+# By whole strips, by a cluster, contiguous slabs, strips of words.
 SHAPES = (((1, 128, 32768), 1), ((512, 896, 48), 1), ((64, 1000, 196), 1), ((8, 21, 262144), 1), ((256, 256, 1025), 1))
 
 
