@@ -146,7 +146,7 @@ __device__ __forceinline__ Sheets<T> sheets_of(int width) {
   const int segment = wide(), padded = (width + 3) / 4 * 4;
   sheets.rows = SEGMENT > 0 ? segment * high() / WARP_SIZE : high();
   sheets.labels = segment * IN_PACK<T>;
-  const auto whole = [](int words) { return PACK_WORDS == 1 ? (words + 3) / 4 * 4 : words; };  // packs of 16 bytes
+  const auto whole = [](int words) { return PACK_WORDS == 1 ? (words + 3) / 4 * 4 : words; };  // what follows is aligned
   const int pairs = TICKETS || GANG ? max(segment * high(), padded) : CLUSTER > 1 ? CLUSTER * padded : 0;
   const int slots = whole(SLOTS * segment * high() * PACK_WORDS) / 4, maxima = whole(sheets.rows * segment * PACK_WORDS) / 4;
   const int sums = whole(sheets.rows * sheets.labels), floats = sums + 2 * padded + 2 * pairs;
@@ -221,6 +221,7 @@ __device__ __forceinline__ void put_sums(const float (&sums)[IN_PACK<T>], const 
   float* place = sheets.sums + row * sheets.labels + threadIdx.x * V;
   if (writes) {
     if constexpr (V < 4) {
+#pragma unroll
       for (int i = 0; i < V; ++i) place[i] = sums[i];
     } else {
 #pragma unroll
