@@ -47,17 +47,6 @@ __device__ __forceinline__ unsigned load_whole(const unsigned* place) { return *
 __device__ __forceinline__ void store_whole(uint4* place, const uint4& pack) { store_whole<STORES>(place, pack); }
 __device__ __forceinline__ void store_whole(unsigned* place, unsigned word) { *place = word; }
 
-// Into shared memory, as common/row_packs.cuh has it for packs.
-__device__ __forceinline__ void copy_ahead(unsigned* shared, const void* place) {
-#if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(static_cast<unsigned>(__cvta_generic_to_shared(shared))),
-               "l"(__cvta_generic_to_global(place))
-               : "memory");
-#else
-  *shared = *static_cast<const unsigned*>(place);
-#endif
-}
-
 // ---- Elements [begin, end) of a pack, which are the tile's ----
 
 // All their bits.

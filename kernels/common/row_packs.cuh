@@ -254,14 +254,16 @@ __device__ __forceinline__ void store_pack(T* row, int column, int columns, bool
   else store_once<Hint>(row + column, pack);
 }
 
-// 16 bytes into shared memory, in flight until they are waited for; both places at multiples of 16 bytes.
-__device__ __forceinline__ void copy_ahead(uint4* shared, const void* place) {
+// A pack, or a word of 4 bytes, into shared memory, in flight until it is waited for; both places at multiples of its size.
+template <typename P>
+__device__ __forceinline__ void copy_ahead(P* shared, const void* place) {
 #if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(static_cast<unsigned>(__cvta_generic_to_shared(shared))),
-               "l"(__cvta_generic_to_global(place))
-               : "memory");
+  const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(shared));
+  const auto from = __cvta_generic_to_global(place);
+  if constexpr (sizeof(P) == 16) asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
+  else asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(to), "l"(from) : "memory");
 #else
-  *shared = *static_cast<const uint4*>(place);
+  *shared = *static_cast<const P*>(place);
 #endif
 }
 
