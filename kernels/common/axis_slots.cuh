@@ -50,7 +50,7 @@ __device__ __forceinline__ void load_slots(const Slots& slots, const T* __restri
 template <int Form, typename T>
 __device__ __forceinline__ void await_slots(const Slots& slots, const Share<Form>& share, bool even) {
   await_copies();
-  if constexpr (Form != WHOLE) {
+  if constexpr (Form == RAGGED) {
 #pragma unroll 1
     for (int k = 0; k < SLOTS && !even; ++k) {  // of packs that were read beyond the tile
       const int begin = share.begin_of(k), end = share.end_of(k);

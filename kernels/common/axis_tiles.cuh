@@ -121,33 +121,25 @@ __device__ __forceinline__ bool has(const Share<Form>& share, int k) {
   return Form != WHOLE || EXACT || share.at + k * share.step < share.limit;
 }
 
-// Words of a thread, whose rows begin alike; with neighbours of the tile's elements, as long as they are in the array.
+// Words of a thread, whose rows begin alike; with neighbours of the tile's elements, whose columns nobody asks for. What is
+// before the array's first element is in the same word, and may be read; what is behind its last one may not.
 template <typename T>
 __device__ __forceinline__ void load_words(Pack (&held)[PACKS], const T* __restrict__ x, const Share<SHIFTED>& share) {
   constexpr int V = IN_PACK<T>;
   const unsigned fill = nothing<T>().x;
-  int rows = share.begin < V && share.end > 0 ? share.limit : 0, skipped = -1;
-  if (V > 1 && rows > 0) {  // the array's first word, or its last one, may reach beyond it
-    const int last = rows - 1;
-    if (share.first < 0) skipped = share.at;
-    else if (share.first + (last - share.at) * (share.stride / share.step) + V > share.size) skipped = rows = last;
-  }
+  int rows = share.begin < V && share.end > 0 ? share.limit : 0, cut = -1;  // row whose word reaches beyond the array
+  const long long inner = share.stride / share.step;
+  if (V > 1 && rows > 0 && share.first + (rows - 1 - share.at) * inner + V > share.size) cut = --rows;
   const T* from = x + share.first;
   int at = share.at;
 #pragma unroll
   for (int k = 0; k < PACKS; ++k, at += share.step, from += share.stride)
-    word_at(held[k], 0) = at < rows && (k > 0 || at != skipped) ? *reinterpret_cast<const unsigned*>(from) : fill;
-  if constexpr (V > 1) {
-    const Pack bits = bits_of<T>(share.begin, share.end);
+    word_at(held[k], 0) = at < rows ? *reinterpret_cast<const unsigned*>(from) : fill;
+  if (cut < 0) return;
+  const Pack word = load_within(x + share.first + (cut - share.at) * inner, share.begin, share.end);
 #pragma unroll
-    for (int k = 0; k < PACKS; ++k) held[k] = only<T>(held[k], bits);
-    if (skipped < share.at || (skipped - share.at) % share.step != 0) return;
-    const long long row = (skipped - share.at) / share.step * share.stride;
-    const Pack word = load_within(x + share.first + row, share.begin, share.end);
-#pragma unroll
-    for (int k = 0; k < PACKS; ++k)
-      if (share.at + k * share.step == skipped) held[k] = word;
-  }
+  for (int k = 0; k < PACKS; ++k)
+    if (share.at + k * share.step == cut) held[k] = word;
 }
 
 template <typename T>
