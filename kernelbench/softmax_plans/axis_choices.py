@@ -11,7 +11,6 @@ from dataclasses import replace
 from math import gcd
 
 from kernelbench import dtypes
-from kernelbench.plans import max_cluster
 from kernelbench.records import Case, DeviceProperties
 from kernelbench.softmax_plans.axis_tiles import (
     BOUND,
@@ -19,16 +18,21 @@ from kernelbench.softmax_plans.axis_tiles import (
     LARGE_BOUND,
     PACK,
     WARP,
-    WORD,
+    WIDENED_BYTES,
     WORDS,
     Cut,
     Tile,
     View,
+    cluster_of,
+    clusters,
     deep_tile,
+    evenly,
+    resident,
     tile_of,
     view_of,
 )
 from kernelbench.softmax_plans.slab_plans import is_small
+from kernelbench.softmax_plans.word_choices import NARROW_BYTES, narrow_cut, word_tile_for
 
 # Of a tile that registers alone hold, at most, as long as clusters are left to halve it. Of a copy on an H200, 512
 # slabs of 896 by 48 bfloat16 reach 0.93 by blocks of 43 KB of which half is in slots, 0.91 by 21 KB in registers; 2048
@@ -41,10 +45,12 @@ DEEP_BYTES, DEEP_THREADS = {"whole": 50 * 1024, "ragged": 32 * 1024}, 256
 # one piece. 64 slabs of 1000 by 196 floats reach 0.87 so, 0.79 by sixteen; 64 of 900 by 304 bfloat16 0.69 and 0.53; but
 # 85 of 2048 by 96 floats 0.84 and 0.92, strips of 4096 by 512 bfloat16 0.75 and 0.91.
 DEEPER = {4: (256, 10, 30), 2: (192, 8, 24)}
-# Of tiles of words, as long as clusters are left to halve it: 63 slabs of 256 by 1025 bfloat16 reach 0.75 by 26 KB,
-# 0.65 by 13. And by clusters of more than MANY_PARTS, which are for narrow strips alone: 8 slabs of 2000 by 1026 floats
-# reach 0.73 by 28 KB, 0.65 by gangs.
-WORD_TILE_BYTES, MOST_WORD_BYTES = {4: 20 * 1024, 2: 30 * 1024}, 56 * 1024
+# Parts of slabs as a stretch of packs, at most, where rows are not whole packs; others are better held by words. 3971
+# slabs of 256 by 33 floats reach 0.93 of a copy by two, by words 0.98; 20000 of 21 by 77, by one, 0.91 and 0.98. Words
+# of halves are two columns: 400 slabs of 5000 by 9 reach 0.70 by packs, 0.59 by words; 2000 of 256 by 31 0.92 and 0.80;
+# but 127 of 1009 by 31, by two, 0.71 and 0.75, and 3971 of 256 by 33, by one, 0.63 and 0.80.
+RAGGED_UNIT, RAGGED_PARTS = 32, {4: 1, 2: 2}
+SECTOR = 32  # bytes of a row that is held so in any number of parts, of halves
 # Parts from which few threads hold many packs in registers: float slabs of 172 KB reach 0.97 so by clusters of eight,
 # 0.92 by 8 packs.
 MANY_PARTS, HIGH_PACKS, HIGH_THREADS = 8, 16, 96
@@ -63,10 +69,8 @@ DOUBLED_DIM = range(129, 513)
 # Rows that are not cut into strips where a cluster holds dim of them: short ones, and longer ones that are no whole
 # lines. 1310 slabs of 256 by 100 floats reach 0.97 of a copy whole, 0.62 by strips.
 CONTIGUOUS_BYTES, UNEVEN_BYTES = 256, 1024
-SHIFTED_BYTES, NARROW_BYTES = {4: 512, 2: 384}, 256  # of a row segment that begins anywhere; where dim is long
 MAX_UNIT = 512  # packs side by side of a contiguous tile, at most
-WIDENED_BYTES = 16 * 1024  # of a strip of few rows, which is wider in their place
-WIDEST, WIDEST_WORDS = 256, 256  # packs of a strip's row, at most
+WIDEST = 256  # packs of a strip's row, at most
 # Threads of a block that covers several slabs; fewer where rows are no whole packs: one slab of 48 threads reaches 0.88
 # of a copy, five together 0.85.
 SMALL_BLOCK, SMALL_CUT_BLOCK = 256, 64
@@ -87,18 +91,24 @@ def one_read_tile(view: View, itemsize: int, device: DeviceProperties) -> Tile |
     """The tile of a single block or cluster that holds all of dim; None where none does."""
     for cut in cuts(view, itemsize):
         for parts in clusters(device):
+            if cut.layout == "ragged" and parts > ragged_parts(cut, itemsize):
+                break
             tile = held_tile(view, cut, itemsize, parts)
             if tile is not None and tile.shared_bytes <= device.shared_per_block_optin:
                 return several(tile, view)
-    return None
+    return word_tile_for(view, itemsize, device)
+
+
+def ragged_parts(cut: Cut, itemsize: int) -> int:
+    if itemsize < 4 and cut.width * itemsize <= SECTOR:
+        return 16
+    return RAGGED_PARTS[itemsize] if cut.segment <= RAGGED_UNIT else 0
 
 
 def held_tile(view: View, cut: Cut, itemsize: int, parts: int) -> Tile | None:
     """The tile of one of `parts` blocks, in registers or in slots as well; None where there should be more of them."""
     rows, whole, many = -(-view.dim // parts), cut.layout == "whole", parts >= MANY_PARTS
     tile = tile_of(view, cut, rows)
-    if cut.layout == "shifted":
-        return cluster_of(parts, tile) if tile and tile.held_bytes <= most_word_bytes(cut, itemsize, parts) else None
     if tile is not None and view.fold and tile.packs > FOLDED_PACKS:
         folded = tile_of(view, cut, rows, FOLDED_PACKS)
         tile = folded if folded is not None and folded.group else tile
@@ -115,16 +125,6 @@ def held_tile(view: View, cut: Cut, itemsize: int, parts: int) -> Tile | None:
         tile = deep_tile(view, cut, rows, *DEEPER[itemsize])
         tile = roomy(tile) if tile else None
     return cluster_of(parts, tile) if tile else None
-
-
-def cluster_of(parts: int, tile: Tile) -> Tile:
-    return replace(tile, parts=parts, exchange="cluster" if parts > 1 else "block")
-
-
-def most_word_bytes(cut: Cut, itemsize: int, parts: int) -> int:
-    if parts <= MANY_PARTS:
-        return WORD_TILE_BYTES[itemsize]
-    return MOST_WORD_BYTES if cut.width * itemsize <= NARROW_BYTES else 0
 
 
 def roomy(tile: Tile) -> Tile:
@@ -207,21 +207,8 @@ def full_tile(view: View, cut: Cut, threads: int) -> Tile | None:
     return None
 
 
-def resident(tile: Tile, device: DeviceProperties) -> int:
-    """Blocks that a GPU holds at once, by the registers that the compiler allows for."""
-    threads = -(-tile.threads * tile.slabs // 32) * 32
-    bound, blocks = tile.bound
-    registers = min(255, device.registers_per_multiprocessor // (max(bound, 32) * blocks) // 8 * 8)
-    return device.multiprocessors * device.resident_blocks(threads, registers, tile.shared_bytes)
-
-
-def clusters(device: DeviceProperties) -> tuple[int, ...]:
-    """Blocks; the fewest first."""
-    return tuple(blocks for blocks in (1, 2, 4, 8, 16) if blocks <= max_cluster(device))
-
-
 def cuts(view: View, itemsize: int) -> Iterator[Cut]:
-    """From the one that memory serves best; each is right for any dim."""
+    """Of packs, from the one that memory serves best; none where rows that are no whole packs are long."""
     per_pack, row = PACK // itemsize, view.inner * itemsize
     if row % PACK == 0:
         if row <= CONTIGUOUS_BYTES or (row % STRIP_BYTES and row <= UNEVEN_BYTES):
@@ -237,28 +224,11 @@ def cuts(view: View, itemsize: int) -> Iterator[Cut]:
     unit = view.inner // gcd(view.inner, per_pack)
     if unit <= MAX_UNIT:
         yield Cut("ragged", unit, view.inner, per_pack)
-        return
-    yield shifted_cut(view, itemsize, SHIFTED_BYTES[itemsize])
-    yield shifted_cut(view, itemsize, NARROW_BYTES)
 
 
 def long_cuts(view: View, itemsize: int) -> Iterator[Cut]:
     """As cuts, and narrow strips of rows that are no whole packs, where a slab is too much."""
     row = view.inner * itemsize
-    yield from (cut for cut in cuts(view, itemsize) if cut.layout != "shifted")
+    yield from cuts(view, itemsize)
     if row % PACK and row > NARROW_BYTES:
-        yield shifted_cut(view, itemsize, NARROW_BYTES)
-
-
-def shifted_cut(view: View, itemsize: int, strip: int) -> Cut:
-    """Strips of rows that begin anywhere, of so many bytes, or more where there are few rows."""
-    per_word, most = WORD // itemsize, strip // itemsize
-    while view.dim * most * itemsize < WIDENED_BYTES and 2 * most <= view.inner and most < WIDEST_WORDS * per_word:
-        most *= 2
-    width = evenly(view.inner, most)
-    return Cut("shifted", -(-(width + per_word - 1) // per_word), width, per_word)
-
-
-def evenly(count: int, most: int) -> int:
-    """A share of at most `most`, of as few and equal shares as there are."""
-    return -(-count // -(-count // most))
+        yield narrow_cut(view, itemsize)

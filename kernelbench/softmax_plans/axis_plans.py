@@ -5,8 +5,8 @@ from __future__ import annotations
 from kernelbench import dtypes
 from kernelbench.errors import Unsupported
 from kernelbench.records import Case, DeviceProperties, Launch, LaunchPlan, Scalar
-from kernelbench.softmax_plans.axis_choices import MANY_PARTS, clusters, resident, several, tile_for
-from kernelbench.softmax_plans.axis_tiles import Tile, View, view_of
+from kernelbench.softmax_plans.axis_choices import MANY_PARTS, several, tile_for
+from kernelbench.softmax_plans.axis_tiles import Tile, View, clusters, resident, view_of
 from kernelbench.softmax_plans.axis_tuning import TileStep
 from kernelbench.softmax_plans.slab_plans import slab_plan
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from math import gcd
 
 from kernelbench import dtypes
-from kernelbench.records import Case
+from kernelbench.plans import max_cluster
+from kernelbench.records import Case, DeviceProperties
 
 LAYOUTS = ("whole", "ragged", "shifted")  # as axis_tiles.cuh numbers them
 WARP = 32
@@ -23,9 +24,10 @@ LINE = {4: 128, 8: 32}
 CHUNK = 4  # pairs that a lane joins at once, as axis_join.cuh has it
 OWNED_PACKS = 8  # of a column that is one thread's, at most
 WORDS, WORD_THREADS = 32, 544  # of a thread, and of a block, at most, where rows begin anywhere
-LEAST_THREADS = 128  # of such a block, where there are rows for them
+LEAST_THREADS = 64  # of such a block, where there are rows for them
 WORD_REGISTERS = 40  # of a thread, beside its words
 REGISTERS = 65536  # of a multiprocessor
+WIDENED_BYTES = 16 * 1024  # of a strip of few rows, which is wider in their place
 OWNED_PACKED = 6  # packs of a row from which threads are better given columns of their own, where dim is short
 
 
@@ -259,3 +261,26 @@ def aligned(at_once: int, segment: int) -> int:
         return -(-threads // WARP) * WARP // segment
     power = 1 << (threads - 1).bit_length()
     return max(1, power // segment)
+
+
+def clusters(device: DeviceProperties) -> tuple[int, ...]:
+    """Blocks; the fewest first."""
+    return tuple(blocks for blocks in (1, 2, 4, 8, 16) if blocks <= max_cluster(device))
+
+
+def cluster_of(parts: int, tile: Tile) -> Tile:
+    return replace(tile, parts=parts, exchange="cluster" if parts > 1 else "block")
+
+
+def resident(tile: Tile, device: DeviceProperties) -> int:
+    """Blocks that a GPU holds at once, by the registers that the compiler allows for."""
+    threads = -(-tile.threads * tile.slabs // WARP) * WARP
+    bound, blocks = tile.bound
+    warps = -(-max(bound, WARP) * blocks // (4 * WARP)) * 4  # as many on each of the four schedulers
+    registers = min(255, device.registers_per_multiprocessor // (warps * WARP) // 8 * 8)
+    return device.multiprocessors * device.resident_blocks(threads, registers, tile.shared_bytes)
+
+
+def evenly(count: int, most: int) -> int:
+    """A share of at most `most`, of as few and equal shares as there are."""
+    return -(-count // -(-count // most))

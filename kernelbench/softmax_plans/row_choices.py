@@ -123,9 +123,25 @@ THREAD_PACKS = 8  # of registers: 32 words
 MAX_WARPS = 32
 RESERVED_BYTES = 4096  # of shared memory a block: the system's and the warps' parts
 CLUSTER_WARPS = 8  # of a block
-# Blocks, and packs a thread at most, from the one to be taken first. Of a copy, on an H200: 65536 float32 by eight
-# packs in eight blocks 0.99, in four 0.96; 262144 by 16 packs in 16 blocks 0.94, by shared memory in eight 0.92.
-CLUSTERS = ((2, 4), (4, 4), (8, 4), (8, 8), (16, 8), (16, 16))
+# Of rows that begin with a pack, and of masked ones: blocks, and packs a thread at most, from the one to be taken
+# first. Of a copy, on an H200: 24576 float32 by six packs in four blocks 1.02, by three in eight 1.00; 147456 bfloat16
+# by nine in eight 1.02, by five in sixteen 1.00; 45055 float32, masked, by six in eight 1.00, by twelve in four 0.66.
+CLUSTERS = {False: ((2, 4), (4, 8), (8, 12), (16, 16)), True: ((2, 4), (4, 8), (8, 9), (16, 9))}
+# Likewise: packs a thread at most, and blocks that registers leave room for. 163840 float32 by ten packs 1.01 with four
+# blocks, 0.88 with two; 98304 by six 1.02 with five, 0.98 with four.
+CLUSTER_RESIDENT = {False: ((5, 6), (7, 5), (12, 4), (16, 3)), True: ((5, 6), (6, 5), (9, 4))}
+# Of longer rows: warps, packs in registers, blocks that they leave room for, and packs at most, of which others are in
+# shared memory. 393216 float32 by 14 and 10 packs 0.93, by eight of 24 warps 0.72; 524288 by 24 and eight 0.88, by 14
+# and 18 0.83.
+# Of masked ones by no more than eight in registers, as many threads as have room: 524287 bfloat16 0.91, by 13 0.86;
+# 1048575 by 16 warps 0.85, by eight of 24 packs 0.70; 786431 float32 by 32 warps 0.69, by eight of 24 packs 0.62.
+LONG_ROWS = {
+    False: ((8, 14, 3, 29), (8, 24, 2, 51), (16, 24, 1, 51)),
+    True: ((8, 8, 4, 19), (16, 8, 2, 21), (32, 8, 1, 21)),
+}
+# Blocks from which powers are not kept but computed again, of whole packs: 262144 float32 0.99 so, 0.96 by two blocks
+# that keep them, 0.86 by three.
+RECOMPUTE_RESIDENT = 3
 
 
 def choose(rows: int, columns: int, itemsize: int, keeps_powers: bool, device: DeviceProperties) -> Choice:
@@ -162,16 +178,17 @@ def _technique(rows: int, columns: int, itemsize: int, keeps_powers: bool, devic
     # 4096 float32 by 4 warps 0.98 of a copy, by 8 0.97; 16384 by 16 warps 0.97, by 32 0.91. Of halves as many spill.
     if packs <= (alone if itemsize == 4 or most_blocks == 1 else alone // 2):
         return many_warps(packs, 1, THREAD_PACKS, masked, recompute)
-    found = clustered(packs, masked, recompute, most_blocks) if most_blocks > 1 else None
-    if rows * (found.blocks if found else most_blocks) * 2 <= device.multiprocessors:
+    if most_blocks == 1:
+        shared_bytes = device.shared_per_block_optin - RESERVED_BYTES
+        slots = shared_bytes // (PACK_BYTES * WARP * MAX_WARPS)  # of a thread in shared memory
+        if rows * 2 <= device.multiprocessors or packs > MAX_WARPS * WARP * (THREAD_PACKS + slots):
+            return Split()
+        return many_warps(packs, 1, THREAD_PACKS, masked, recompute)
+    found = clustered(packs, masked, most_blocks) or stretched(packs, masked, most_blocks, device)
+    if found is None or rows * found.blocks * 2 <= device.multiprocessors:
         return Split()
-    if found is not None:
-        return found
-    shared_bytes = device.shared_per_block_optin - RESERVED_BYTES
-    slots = shared_bytes // (PACK_BYTES * WARP * MAX_WARPS)  # of a thread in shared memory
-    if packs > most_blocks * MAX_WARPS * WARP * (THREAD_PACKS + slots):
-        return Split()
-    return many_warps(packs, most_blocks, THREAD_PACKS, masked, recompute)
+    again = found.resident == RECOMPUTE_RESIDENT and not masked
+    return replace(found, recompute=keeps_powers and (itemsize < 4 or again))
 
 
 def most_packs(columns: int, itemsize: int) -> int:
@@ -225,17 +242,26 @@ def resident_blocks(registers: int, block: int) -> int:
     return max(1, min(32, threads // block))
 
 
-def clustered(packs: int, masked: bool, recompute: bool, most_blocks: int) -> Held | None:
+def clustered(packs: int, masked: bool, most_blocks: int) -> Held | None:
     """Blocks of eight warps with so little of a row that several are resident, and load while others exchange.
 
-    None where registers and shared memory of a cluster do not hold the row.
+    None where registers of a cluster do not hold the row.
     """
-    for blocks, per_thread in CLUSTERS:
+    for blocks, per_thread in CLUSTERS[masked]:
         own = -(-packs // (WARP * CLUSTER_WARPS * blocks))
         if blocks <= most_blocks and own <= per_thread:
-            resident = 6 if own <= 4 else 4 if own <= 8 else 2
-            block = WARP * CLUSTER_WARPS
-            return Held(WARP, CLUSTER_WARPS, blocks, own, 0, 1, masked, block, resident, recompute=recompute)
+            resident = next(count for most, count in CLUSTER_RESIDENT[masked] if own <= most)
+            return Held(WARP, CLUSTER_WARPS, blocks, own, 0, 1, masked, WARP * CLUSTER_WARPS, resident)
+    return None
+
+
+def stretched(packs: int, masked: bool, blocks: int, device: DeviceProperties) -> Held | None:
+    """The largest cluster, with a part of the row in shared memory; None where that does not hold it, either."""
+    for warps, kept, resident, most in LONG_ROWS[masked]:
+        own, block = -(-packs // (WARP * warps * blocks)), WARP * warps
+        slots = max(0, own - kept)
+        if own <= most and slots * block * PACK_BYTES + RESERVED_BYTES <= device.shared_per_block_optin:
+            return Held(WARP, warps, blocks, own - slots, slots, 1, masked, block, resident)
     return None
 
 

@@ -37,6 +37,15 @@ extern "C" __global__ void shares(float* y, int n) {
   __syncthreads();
   if (threadIdx.x == 0) y[0] = held[n - 1];
 }
+extern "C" __global__ void shares_more(float* y, int n) {
+  __shared__ float last[256];  // beside what the launch gives
+  extern __shared__ float held[];
+  for (int i = threadIdx.x; i < n; i += blockDim.x) held[i] = i;
+  __syncthreads();
+  last[threadIdx.x] = held[n - 256 + threadIdx.x];
+  __syncthreads();
+  if (threadIdx.x == 0) y[0] = last[255];
+}
 extern "C" __global__ void scratches(float* first, float* second, float* y) {
   first[0] = 1.0f;
   second[0] = 2.0f;
@@ -292,6 +301,16 @@ def test_shared_memory_beyond_48_kb_is_opted_into(device: Any, compiled: Compile
     plan = LaunchPlan((Launch("shares", (1, 1, 1), (256, 1, 1), ("y", Scalar("int32", most // 4)), most),))
     launched(device, compiled(COPY), plan, arrays)
     assert arrays["y"].get()[0] == most // 4 - 1
+
+
+def test_shared_memory_of_a_launch_and_of_the_kernel_itself_may_be_more_than_the_default(
+    device: Any, compiled: Compiled
+) -> None:
+    default, arrays = device.properties.shared_per_block, device.allocate(specs())
+    for given in (default - 512, default):
+        plan = LaunchPlan((Launch("shares_more", (1, 1, 1), (256, 1, 1), ("y", Scalar("int32", given // 4)), given),))
+        launched(device, compiled(COPY), plan, arrays)
+        assert arrays["y"].get()[0] == given // 4 - 1
 
 
 def waits(blocks: int) -> LaunchPlan:

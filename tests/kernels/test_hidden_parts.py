@@ -63,7 +63,7 @@ def case_of(shape: tuple[int, ...], dtype: str, operation: str = "log_softmax") 
         ("h200", (3, 200, 24), "whole", "block", 0),
         ("h200", (2, 101, 31), "ragged", "block", {"y": 1}),
         ("h200", (1, 1100, 48), "whole", "cluster", 0),
-        ("h200", (1, 2001, 31), "ragged", "cluster", 1),
+        ("h200", (1, 2001, 31), "shifted", "cluster", 1),
         ("h200", (1, 500, 1025), "shifted", "cluster", 0),
         ("a100", (1, 3001, 31), "ragged", "gang", 0),
     ],
@@ -76,6 +76,14 @@ def test_parts_that_are_hidden_have_no_weight(
     assert tile is not None
     assert (tile.layout, tile.exchange) == (layout, exchange)
     checked(binaries, this, gpu, "hidden", shift)
+
+
+def test_hidden_parts_of_narrow_rows_of_halves(binaries: Build) -> None:
+    this = case_of((1, 4001, 15), "bfloat16")
+    tile = tile_for(this, KNOWN["h200"])
+    assert tile is not None
+    assert (tile.layout, tile.exchange) == ("ragged", "cluster")
+    checked(binaries, this, "h200", "hidden", 1)
 
 
 @pytest.mark.parametrize("exchange", ["block", "cluster", "gang", "tickets"])

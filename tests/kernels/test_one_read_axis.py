@@ -47,6 +47,13 @@ def checked(operation, this, device, binaries, shift=0):
         ((8, 50000, 48), "float32", "whole", 48, 420, 120, "gang"),
         ((1, 1000000, 1024), "float32", "whole", 32, 256, 3907, "tickets"),  # more than a GPU holds
         ((64, 101, 31), "float32", "ragged", 31, 101, 1, "block"),
+        ((400, 5000, 9), "bfloat16", "ragged", 9, 1256, 4, "cluster"),  # of narrow rows words hold two columns only
+        ((500, 512, 65), "float32", "shifted", 65, 128, 4, "cluster"),  # whole rows of words
+        ((3000, 50, 257), "float32", "shifted", 257, 25, 2, "cluster"),
+        ((64, 500, 333), "float32", "shifted", 111, 63, 8, "cluster"),  # strips of them
+        ((127, 1009, 63), "bfloat16", "shifted", 63, 127, 8, "cluster"),
+        ((4000, 100, 49), "bfloat16", "shifted", 49, 100, 1, "block"),  # too little for two blocks
+        ((20, 8192, 65), "float32", "ragged", 65, 240, 35, "gang"),
     ],
 )
 def test_tiles(h200, shape, dtype, layout, width, rows, parts, exchange):
@@ -212,7 +219,7 @@ def test_softmax_is_right(h200, binaries, what, dtype):
     ("gpu", "shape", "exchange", "dtype", "shift"),
     [
         ("h200", (1, 1100, 48), "cluster", "float32", 0),
-        ("h200", (1, 2001, 31), "cluster", "bfloat16", 1),  # ragged
+        ("h200", (1, 4001, 15), "cluster", "bfloat16", 1),  # ragged
         ("h200", (1, 500, 1025), "cluster", "float32", 0),  # shifted
         ("a100", (2, 1501, 48), "gang", "float32", 1),
         ("a100", (1, 3001, 31), "gang", "bfloat16", 0),

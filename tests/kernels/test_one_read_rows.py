@@ -60,8 +60,12 @@ def forced(operation, choice):
         (65536, 4, Held, 32, 8, 8),
         (262144, 2, Held, 32, 8, 16),
         (262144, 4, Held, 32, 8, 16),
-        (1376256, 4, Held, 32, 32, 16),  # the most that registers and shared memory of sixteen blocks hold
-        (1376260, 4, Split, 0, 0, 0),
+        (262145, 4, Held, 32, 8, 16),  # a part of it in shared memory
+        (524287, 4, Held, 32, 16, 16),  # masked, in shared memory of more warps
+        (1671168, 4, Held, 32, 16, 16),  # the most that registers and shared memory of sixteen blocks hold
+        (1671172, 4, Split, 0, 0, 0),
+        (1376253, 4, Held, 32, 32, 16),  # of masked rows
+        (1376255, 4, Split, 0, 0, 0),
     ],
 )
 def test_rows_get_the_least_that_holds_them(h200, columns, itemsize, technique, lanes, warps, blocks):
@@ -195,6 +199,9 @@ RUNS = [
     ("softmax", (2, 5001), "float32", Held(32, 4, 1, 4, 6, 1, True, 128, 1)),  # shared memory beside registers
     ("softmax", (2, 5001), "float32", row_choices.many_warps(1252, 2, 8, True, False)),  # clusters
     ("softmax", (2, 8000), "bfloat16", row_choices.many_warps(1000, 8, 2, False, True)),
+    ("softmax", (3, 5000), "float32", Held(32, 2, 4, 3, 2, 1, False, 64, 1, recompute=True)),  # and shared memory
+    ("softmax", (2, 9999), "bfloat16", Held(32, 2, 4, 3, 2, 1, True, 64, 1, recompute=True)),
+    ("log_softmax", (2, 5001), "float32", Held(32, 2, 4, 3, 2, 1, True, 64, 1)),
 ]
 
 
