@@ -47,10 +47,12 @@ DEEP_BYTES, DEEP_THREADS = {"whole": 50 * 1024, "ragged": 32 * 1024}, 256
 DEEPER = {4: (256, 10, 30), 2: (192, 8, 24)}
 # Parts of slabs as a stretch of packs, at most, where rows are not whole packs; others are better held by words. 3971
 # slabs of 256 by 33 floats reach 0.93 of a copy by two, by words 0.98; 20000 of 21 by 77, by one, 0.91 and 0.98. Words
-# of halves are two columns: 400 slabs of 5000 by 9 reach 0.70 by packs, 0.59 by words; 2000 of 256 by 31 0.92 and 0.80;
-# but 127 of 1009 by 31, by two, 0.71 and 0.75, and 3971 of 256 by 33, by one, 0.63 and 0.80.
+# of halves are two columns: 2000 slabs of 256 by 31 reach 0.92 by packs, 0.80 by words; but 127 of 1009 by 31, by two,
+# 0.71 and 0.75, and 3971 of 256 by 33, by one, 0.63 and 0.80.
 RAGGED_UNIT, RAGGED_PARTS = 32, {4: 1, 2: 2}
-SECTOR = 32  # bytes of a row that is held so in any number of parts, of halves
+# Columns of halves that are held so in any number of parts: 200 slabs of 5000 by 17 reach 0.69 so, by words 0.60; but
+# 400 of 2000 by 18 0.68 and 0.78.
+NARROW_HALVES = 17
 # Parts from which few threads hold many packs in registers: float slabs of 172 KB reach 0.97 so by clusters of eight,
 # 0.92 by 8 packs.
 MANY_PARTS, HIGH_PACKS, HIGH_THREADS = 8, 16, 96
@@ -100,7 +102,7 @@ def one_read_tile(view: View, itemsize: int, device: DeviceProperties) -> Tile |
 
 
 def ragged_parts(cut: Cut, itemsize: int) -> int:
-    if itemsize < 4 and cut.width * itemsize <= SECTOR:
+    if itemsize < 4 and cut.width <= NARROW_HALVES:
         return 16
     return RAGGED_PARTS[itemsize] if cut.segment <= RAGGED_UNIT else 0
 
