@@ -65,13 +65,9 @@ class Cut:
 
 
 @dataclass(frozen=True)
-class Tile:
-    """What a block holds, and whom it shares columns with."""
+class Tile(Cut):
+    """What a block holds of a cut, and whom it shares columns with."""
 
-    layout: str
-    per_pack: int  # elements
-    segment: int  # packs side by side
-    width: int  # columns
     rows: int  # of a part
     packs: int  # of a thread
     at_once: int  # rows of packs of which a thread has every so many
@@ -81,10 +77,6 @@ class Tile:
     exchange: str = "block"  # "cluster", "gang" or "tickets", where parts are several
     slabs: int = 1  # of a block
     slots: int = 0  # further packs of a thread, in shared memory
-
-    @property
-    def cut(self) -> Cut:
-        return Cut(self.layout, self.segment, self.width, self.per_pack)
 
     @property
     def pack_bytes(self) -> int:
@@ -191,7 +183,7 @@ def tile_of(view: View, cut: Cut, rows: int, only: int | None = None) -> Tile | 
             continue
         busy = high / (at_once * packs)
         if busy > most + 0.02:
-            tile = Tile(cut.layout, cut.per_pack, cut.segment, cut.width, rows, packs, at_once, bound, view.fold)
+            tile = Tile(cut.layout, cut.segment, cut.width, cut.per_pack, rows, packs, at_once, bound, view.fold)
             best, most = tile, busy
         if busy >= BUSY:
             break
@@ -212,7 +204,7 @@ def word_tile(cut: Cut, rows: int, only: int | None) -> Tile | None:
         return None
     packs = -(-rows // at_once)
     bound = (threads, REGISTERS // (threads * (WORD_REGISTERS + packs)))
-    return Tile(cut.layout, cut.per_pack, cut.segment, cut.width, rows, packs, at_once, bound)
+    return Tile(cut.layout, cut.segment, cut.width, cut.per_pack, rows, packs, at_once, bound)
 
 
 def deep_tile(view: View, cut: Cut, rows: int, threads: int, kept: int, most: int = 16) -> Tile | None:
@@ -234,7 +226,7 @@ def deep_tile(view: View, cut: Cut, rows: int, threads: int, kept: int, most: in
     packs = -(-high // at_once)
     registers = packs if packs <= kept else min(-(-packs // 2), kept)
     bound = (-(-cut.segment * at_once // WARP) * WARP, 1)
-    tile = Tile(cut.layout, cut.per_pack, cut.segment, cut.width, rows, registers, at_once, bound, view.fold)
+    tile = Tile(cut.layout, cut.segment, cut.width, cut.per_pack, rows, registers, at_once, bound, view.fold)
     return replace(tile, slots=packs - registers)
 
 

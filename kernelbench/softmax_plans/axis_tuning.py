@@ -43,7 +43,7 @@ class TileStep:
             if not 1 <= parts <= most_blocks:
                 raise Unsupported(f"blocks of a cluster must be at least 1 and at most {most_blocks}, got {parts}")
         rows = -(-view.dim // parts) if self.blocks else tile.rows
-        found = tile_of(view, tile.cut, rows, self.packs or tile.packs)
+        found = tile_of(view, tile, rows, self.packs or tile.packs)
         if found is None or (parts > 1 and found.rows * (parts - 1) >= view.dim):
             raise Unsupported(f"no {parts} blocks hold {view.dim} rows by {self.packs or tile.packs} packs a thread")
         exchange = tile.exchange if not self.blocks else "cluster" if parts > 1 else "block"
