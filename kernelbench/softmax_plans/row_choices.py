@@ -170,20 +170,20 @@ def _technique(rows: int, columns: int, itemsize: int, keeps_powers: bool, devic
         return found
     recompute = keeps_powers and itemsize < 4
     if packs <= WARP * WARP_PACKS:
-        return many_warps(packs, 1, WARP_PACKS * 4 // words, masked, False, words)
+        return many_warps(packs, WARP_PACKS * 4 // words, masked, False, words)
     most_blocks = max_cluster(device)
     alone = BLOCK_PACKS if most_blocks == 1 else ALONE_PACKS
     if packs <= FEW_PACKS or (itemsize < 4 and packs <= alone // 2):
-        return many_warps(packs, 1, WARP_PACKS, masked, False, words)
+        return many_warps(packs, WARP_PACKS, masked, False, words)
     # 4096 float32 by 4 warps 0.98 of a copy, by 8 0.97; 16384 by 16 warps 0.97, by 32 0.91. Of halves as many spill.
     if packs <= (alone if itemsize == 4 or most_blocks == 1 else alone // 2):
-        return many_warps(packs, 1, THREAD_PACKS, masked, recompute)
+        return many_warps(packs, THREAD_PACKS, masked, recompute)
     if most_blocks == 1:
         shared_bytes = device.shared_per_block_optin - RESERVED_BYTES
         slots = shared_bytes // (PACK_BYTES * WARP * MAX_WARPS)  # of a thread in shared memory
         if rows * 2 <= device.multiprocessors or packs > MAX_WARPS * WARP * (THREAD_PACKS + slots):
             return Split()
-        return many_warps(packs, 1, THREAD_PACKS, masked, recompute)
+        return many_warps(packs, THREAD_PACKS, masked, recompute)
     found = clustered(packs, masked, most_blocks) or stretched(packs, masked, most_blocks, device)
     if found is None or rows * found.blocks * 2 <= device.multiprocessors:
         return Split()
@@ -265,24 +265,23 @@ def stretched(packs: int, masked: bool, blocks: int, device: DeviceProperties) -
     return None
 
 
-def many_warps(packs: int, blocks: int, per_thread: int, masked: bool, recompute: bool, pack_words: int = 4) -> Held:
-    """As few warps as hold the row with so many packs of registers a thread, and shared memory for the rest.
+def many_warps(packs: int, per_thread: int, masked: bool, recompute: bool, pack_words: int = 4) -> Held:
+    """As few warps of a block as hold the row with so many packs of registers a thread, and shared memory for the rest.
 
     `pack_words`: registers that a pack takes: 8 where eight elements are kept as powers.
     """
     # A masked row's last pack is one more of a thread, not a further warp: 2047 bfloat16 0.95 of a copy, not 0.92.
     more = int(masked and per_thread < THREAD_PACKS)
-    warps = min(max(2, -(-(packs - more) // (blocks * WARP * per_thread))), MAX_WARPS)
-    own = -(-packs // (blocks * WARP * warps))  # packs of a thread
+    warps = min(max(2, -(-(packs - more) // (WARP * per_thread))), MAX_WARPS)
+    own = -(-packs // (WARP * warps))  # packs of a thread
     in_registers = min(own, per_thread + more)
     words = in_registers * pack_words
     # Threads of a multiprocessor, of so many registers and 24 to 32 more. 40 do with 64 where no more are allowed:
     # 8191 bfloat16 by 24 warps of a multiprocessor 0.91 of a copy, 4097 by 32 1.00 (H200).
     threads = next(most for up_to, most in ((8, 2048), (16, 1536), (40, 1024), (inf, 896)) if words <= up_to)
     resident = max(1, min(32, threads // (WARP * warps)))
-    return Held(
-        WARP, warps, blocks, in_registers, own - in_registers, 1, masked, WARP * warps, resident, recompute=recompute
-    )
+    slots = own - in_registers
+    return Held(WARP, warps, 1, in_registers, slots, 1, masked, WARP * warps, resident, recompute=recompute)
 
 
 def staged(columns: int, itemsize: int) -> Staged:
