@@ -14,6 +14,7 @@ from kernelbench import dtypes
 from kernelbench.records import Case, DeviceProperties
 from kernelbench.softmax_plans.axis_tiles import (
     BOUND,
+    CLUSTERS,
     CUT_BOUND,
     LARGE_BOUND,
     PACK,
@@ -46,7 +47,7 @@ DEEP_BYTES, DEEP_THREADS = {"whole": 50 * 1024, "ragged": 32 * 1024}, 256
 # 85 of 2048 by 96 floats 0.84 and 0.92, strips of 4096 by 512 bfloat16 0.75 and 0.91.
 DEEPER = {4: (256, 10, 30), 2: (192, 8, 24)}
 # Parts of slabs as a stretch of packs, at most, where rows are not whole packs; others are better held by words. 3971
-# slabs of 256 by 33 floats reach 0.93 of a copy by two, by words 0.98; 20000 of 21 by 77, by one, 0.91 and 0.98. Words
+# slabs of 256 by 33 floats reach 0.93 of a copy by two, by words 0.98; 20000 of 21 by 77, by one, 0.91 and 0.97. Words
 # of halves are two columns: 2000 slabs of 256 by 31 reach 0.92 by packs, 0.80 by words; but 127 of 1009 by 31, by two,
 # 0.71 and 0.75, and 3971 of 256 by 33, by one, 0.63 and 0.80.
 RAGGED_UNIT, RAGGED_PARTS = 32, {4: 1, 2: 2}
@@ -103,7 +104,7 @@ def one_read_tile(view: View, itemsize: int, device: DeviceProperties) -> Tile |
 
 def ragged_parts(cut: Cut, itemsize: int) -> int:
     if itemsize < 4 and cut.width <= NARROW_HALVES:
-        return 16
+        return CLUSTERS[-1]
     return RAGGED_PARTS[itemsize] if cut.segment <= RAGGED_UNIT else 0
 
 

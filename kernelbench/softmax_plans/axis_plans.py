@@ -15,7 +15,6 @@ UNITS = 1 << 18  # as tickets.cuh has them
 # Of the L2: what is summed up while the columns of a strip are joined, before it is read again. Of a copy on an H200,
 # 8 by 50000 by 48 bfloat16 reach 0.66 by a third of the L2, 0.60 by a fifth, 0.57 by a fifteenth.
 AHEAD_SHARE = 3
-
 # Of the blocks of gangs that a GPU holds, those that load at once. Of a copy on an H200, 34 by 20000 by 48 floats reach
 # 0.79 so, 0.74 by all of them, 0.75 by a third.
 LOADING_SHARE = 0.6

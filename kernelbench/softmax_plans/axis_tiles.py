@@ -1,6 +1,7 @@
 """What a block of common/one_read_axis.cuh holds of a view [outer, dim, inner]: packs, threads, shared memory.
 
-A pack is 16 bytes; a word of 4 where rows begin anywhere."""
+A pack is 16 bytes; a word of 4 where rows begin anywhere.
+"""
 
 from __future__ import annotations
 
@@ -28,6 +29,7 @@ LEAST_THREADS = 64  # of such a block, where there are rows for them
 WORD_REGISTERS = 40  # of a thread, beside its words
 REGISTERS = 65536  # of a multiprocessor
 WIDENED_BYTES = 16 * 1024  # of a strip of few rows, which is wider in their place
+CLUSTERS = (1, 2, 4, 8, 16)  # blocks of a cluster
 OWNED_PACKED = 6  # packs of a row from which threads are better given columns of their own, where dim is short
 
 
@@ -257,7 +259,7 @@ def aligned(at_once: int, segment: int) -> int:
 
 def clusters(device: DeviceProperties) -> tuple[int, ...]:
     """Blocks; the fewest first."""
-    return tuple(blocks for blocks in (1, 2, 4, 8, 16) if blocks <= max_cluster(device))
+    return tuple(blocks for blocks in CLUSTERS if blocks <= max_cluster(device))
 
 
 def cluster_of(parts: int, tile: Tile) -> Tile:

@@ -134,13 +134,13 @@ CLUSTER_RESIDENT = {False: ((5, 6), (7, 5), (12, 4), (16, 3)), True: ((5, 6), (6
 # shared memory. 393216 float32 by 14 and 10 packs 0.93, by eight of 24 warps 0.72; 524288 by 24 and eight 0.88, by 14
 # and 18 0.83.
 # Of masked ones by no more than eight in registers, as many threads as have room: 524287 bfloat16 0.91, by 13 0.86;
-# 1048575 by 16 warps 0.85, by eight of 24 packs 0.70; 786431 float32 by 32 warps 0.69, by eight of 24 packs 0.62.
+# 1048575 by 16 warps 0.85, by eight of 24 packs 0.69; 786431 float32 by 32 warps 0.69, by eight of 24 packs 0.62.
 LONG_ROWS = {
     False: ((8, 14, 3, 29), (8, 24, 2, 51), (16, 24, 1, 51)),
     True: ((8, 8, 4, 19), (16, 8, 2, 21), (32, 8, 1, 21)),
 }
-# Blocks from which powers are not kept but computed again, of whole packs: 262144 float32 0.99 so, 0.96 by two blocks
-# that keep them, 0.86 by three.
+# Blocks by which powers of floats are not kept but computed again: 262144 float32 0.99 so, 0.96 by two blocks that keep
+# them, 0.86 by three.
 RECOMPUTE_RESIDENT = 3
 
 
@@ -187,8 +187,7 @@ def _technique(rows: int, columns: int, itemsize: int, keeps_powers: bool, devic
     found = clustered(packs, masked, most_blocks) or stretched(packs, masked, most_blocks, device)
     if found is None or rows * found.blocks * 2 <= device.multiprocessors:
         return Split()
-    again = found.resident == RECOMPUTE_RESIDENT and not masked
-    return replace(found, recompute=keeps_powers and (itemsize < 4 or again))
+    return replace(found, recompute=keeps_powers and (itemsize < 4 or found.resident == RECOMPUTE_RESIDENT))
 
 
 def most_packs(columns: int, itemsize: int) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from kernelbench.records import DeviceProperties
 from kernelbench.softmax_plans.axis_tiles import (
+    CLUSTERS,
     PACK,
     WIDENED_BYTES,
     WORD,
@@ -68,7 +69,9 @@ def cuts(view: View, itemsize: int) -> dict[Cut, int]:
     """From the one that memory serves best, with the most blocks of a cluster that it is worth."""
     row = view.inner * itemsize
     whole = {strips(view, itemsize, row): WHOLE_PARTS} if row <= WHOLE_BYTES else {}
-    return whole | {strips(view, itemsize, WIDE_BYTES[itemsize]): WIDE_PARTS} | {narrow_cut(view, itemsize): 16}
+    return (
+        whole | {strips(view, itemsize, WIDE_BYTES[itemsize]): WIDE_PARTS} | {narrow_cut(view, itemsize): CLUSTERS[-1]}
+    )
 
 
 def narrow_cut(view: View, itemsize: int) -> Cut:

@@ -50,7 +50,10 @@ def checked(operation, this, device, binaries, shift=0):
         ((400, 5000, 9), "bfloat16", "ragged", 9, 1256, 4, "cluster"),  # of narrow rows words hold two columns only
         ((500, 512, 65), "float32", "shifted", 65, 128, 4, "cluster"),  # whole rows of words
         ((3000, 50, 257), "float32", "shifted", 257, 25, 2, "cluster"),
+        ((5000, 50, 130), "float32", "shifted", 130, 25, 2, "cluster"),  # as much by one block, of two rows at once
         ((64, 500, 333), "float32", "shifted", 111, 63, 8, "cluster"),  # strips of them
+        ((64, 256, 197), "float32", "shifted", 99, 64, 4, "cluster"),  # not whole by eight blocks
+        ((64, 1000, 513), "float32", "shifted", 57, 63, 16, "cluster"),  # not 103 by eight blocks, of 51 KB
         ((127, 1009, 63), "bfloat16", "shifted", 63, 127, 8, "cluster"),
         ((4000, 100, 49), "bfloat16", "shifted", 49, 100, 1, "block"),  # too little for two blocks
         ((20, 8192, 65), "float32", "ragged", 65, 240, 35, "gang"),
@@ -61,6 +64,22 @@ def test_tiles(h200, shape, dtype, layout, width, rows, parts, exchange):
     assert tile is not None
     found = (tile.layout, tile.width, tile.rows, tile.parts, tile.exchange)
     assert found == (layout, width, rows, parts, exchange)
+
+
+def test_rows_of_whole_packs_are_never_words(h200):
+    shape = (8, 264, 32)  # a little more than a block's packs hold, not more than its words do
+    assert tile_for(case(shape), KNOWN["a100"]).layout == "whole"
+
+
+def test_few_rows_of_words_are_taken_by_few_threads(h200):
+    tile = tile_for(case((40000, 12, 49)), h200)
+    assert (tile.layout, tile.at_once, tile.packs) == ("shifted", 1, 12)
+
+
+def test_registers_are_given_to_as_many_warps_on_each_scheduler(h200):
+    tile = tile_for(case((3971, 256, 33), 1, "bfloat16"), h200)
+    assert tile.bound == (160, 5), "25 warps of 80 registers would not do, nor would the compiler take more than 72"
+    assert resident(tile, h200) == 5 * h200.multiprocessors
 
 
 @pytest.mark.parametrize("inner", [2, 3, 4, 5, 8, 48, 63, 64, 65, 100, 196, 1000, 1023, 1025, 4096])

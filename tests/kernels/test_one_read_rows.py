@@ -12,6 +12,7 @@ import pytest
 
 from kernelbench import dtypes
 from kernelbench.catalog import load_catalog
+from kernelbench.devices.known import KNOWN
 from kernelbench.errors import Unsupported
 from kernelbench.records import Case
 from kernelbench.softmax_plans import row_choices, row_plans
@@ -73,6 +74,42 @@ def test_rows_get_the_least_that_holds_them(h200, columns, itemsize, technique, 
     assert isinstance(choice, technique)
     if isinstance(choice, Held):
         assert (choice.lanes, choice.warps, choice.blocks) == (lanes, warps, blocks)
+
+
+@pytest.mark.parametrize(
+    ("columns", "itemsize", "blocks", "packs", "shared_packs", "resident", "recompute"),
+    [
+        (24576, 4, 4, 6, 0, 5, False),
+        (40960, 4, 8, 5, 0, 6, False),
+        (98304, 4, 8, 12, 0, 4, False),
+        (147456, 4, 16, 9, 0, 4, False),
+        (147456, 2, 8, 9, 0, 4, True),
+        (262144, 4, 16, 16, 0, 3, True),  # three that keep powers would spill
+        (300000, 4, 16, 14, 5, 3, True),
+        (524288, 4, 16, 24, 8, 2, False),
+        (36863, 4, 8, 5, 0, 6, False),  # masked from here on
+        (98303, 4, 16, 7, 0, 4, False),
+        (262143, 4, 16, 8, 9, 4, False),
+        (524287, 2, 16, 8, 9, 4, True),
+    ],
+)
+def test_rows_of_clusters_leave_room_for_others(
+    h200, columns, itemsize, blocks, packs, shared_packs, resident, recompute
+):
+    choice = row_choices.choose(2048, columns, itemsize, True, h200)
+    assert (choice.blocks, choice.packs, choice.shared_packs) == (blocks, packs, shared_packs)
+    assert (choice.resident, choice.recompute) == (resident, recompute)
+    assert not row_choices.choose(2048, columns, itemsize, False, h200).recompute, "there is no power to be kept"
+
+
+@pytest.mark.parametrize("gpu", ["h200", "rtx5090"])
+def test_blocks_of_rows_have_no_more_shared_memory_than_there_is(gpu):
+    device = KNOWN[gpu]
+    for columns in range(50_000, 1_700_000, 9_999):
+        choice = row_choices.choose(2048, columns, 4, True, device)
+        if isinstance(choice, Held):
+            assert choice.capacity >= row_choices.most_packs(columns, 4)
+            assert choice.shared_packs * choice.block * 16 + 2048 <= device.shared_per_block_optin
 
 
 def test_rows_that_the_l2_holds_have_more_at_once_by_smaller_blocks(h200):
