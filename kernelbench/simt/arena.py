@@ -54,9 +54,10 @@ class Allocation:
     """`nbytes` of device memory at `address`.
 
     `role`: "input" and "variable" hold values from the start; any other ("output", "scratch") is undefined where
-    no kernel and no `define` wrote. `read`, `written`: a byte a sector; 1 in `read` during a launch; `written` is 0
-    where no kernel ever wrote. `states`: a byte a byte, or None until `track`: SOUND where a kernel wrote what a
-    whole run would have written, UNSOUND where it depends on blocks that did not run.
+    no kernel and no `define` wrote. `read_only`: a kernel that writes to it commits a fault, and nothing is written.
+    `read`, `written`: a byte a sector; 1 in `read` during a launch; `written` is 0 where no kernel ever wrote.
+    `states`: a byte a byte, or None until `track`: SOUND where a kernel wrote what a whole run would have written,
+    UNSOUND where it depends on blocks that did not run.
     """
 
     def __init__(self, name: str, memory: Bytes, address: int, role: str, generator: Generator | None) -> None:
@@ -64,6 +65,7 @@ class Allocation:
         self.address = address
         self.nbytes = memory.size
         self.role = role
+        self.read_only = False
         self.generator = generator
         self._memory = memory
         self.defined = role in ("input", "variable")
@@ -125,6 +127,7 @@ class Allocation:
             states=None if self.states is None else self.states.ctypes.data,
             chunks=None if self._chunks is None else self._chunks.ctypes.data,
             defined=self.defined,
+            read_only=self.read_only,
             generator=native.Generator() if self.generator is None else self.generator.mirror(),
         )
 

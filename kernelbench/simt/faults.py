@@ -35,6 +35,7 @@ KINDS = (
     "mbarrier_elsewhere",
     "mbarrier_deadlock",
     "bulk_size",
+    "input_write",
 )
 # Without one of these a launch ran to its end.
 ENDING = frozenset(("endless", "deadlock", "mbarrier_deadlock"))
@@ -59,6 +60,7 @@ TEXTS = {
     "mbarrier_count": "more arrivals or bytes than the mbarrier expects or can hold: {place}",
     "mbarrier_elsewhere": "the mbarrier is in the shared memory of another block than it must be: {place}",
     "mbarrier_deadlock": "all that is left waits, and nobody will complete the phase of this mbarrier: {missing}",
+    "input_write": "write to an input: {place}",
     "bulk_size": "a bulk copy of {number} bytes, which is no multiple of 16",
 }
 BULK_UNIT = 16  # bytes

@@ -76,7 +76,7 @@ class Allocation(ctypes.Structure):
         ("end", u64),
         *((name, ctypes.c_void_p) for name in ("read", "written", "states", "chunks")),
         ("defined", u32),
-        ("reserved", u32),
+        ("read_only", u32),
         ("generator", Generator),
     )
 

@@ -33,6 +33,11 @@ Allocation* locate(Worker& worker, u32 position, u64 address, u64 bytes) {
     return hint = found;
 }
 
+// Inputs stay as they were made: every implementation of a case is checked against the same ones.
+bool forbidden(const Allocation& allocation, Purpose purpose) {
+    return purpose != Purpose::read && allocation.read_only;
+}
+
 void mark(Allocation& allocation, u64 address, u64 bytes, Purpose purpose) {
     const u64 first = (address - allocation.begin) >> SECTOR_SHIFT;
     const u64 last = (address + bytes - 1 - allocation.begin) >> SECTOR_SHIFT;
@@ -103,7 +108,7 @@ bool access_regular(Warp& warp, u32 bytes, Purpose purpose, Access& access, Coun
     }
     const u64 span = access.shape == Shape::uniform ? bytes : u64(bytes) * LANES;
     Allocation* allocation = locate(*warp.state->worker, warp.state->position, first, span);
-    if (!allocation || allocation->states) {
+    if (!allocation || allocation->states || forbidden(*allocation, purpose)) {
         return false;
     }
     counters.sectors += ((first + span - 1) >> SECTOR_SHIFT) - (first >> SECTOR_SHIFT) + 1;
@@ -144,6 +149,10 @@ u8* access_global_bytes(Warp& warp, const Instruction& instruction, u32 lane, u6
               begins ? around->end : address);
         return nullptr;
     }
+    if (forbidden(*allocation, purpose)) {
+        fault(warp, instruction, FaultKind::input_write, lane, address);
+        return nullptr;
+    }
     if (bytes) {
         mark(*allocation, address, bytes, purpose);
         Tracker(warp, instruction).touch(*allocation, address, bytes, lane, purpose);
@@ -174,6 +183,11 @@ void access_global(Warp& warp, const Instruction& instruction, u32 bytes, Purpos
             const bool read = purpose == Purpose::read;
             fault(warp, instruction, read ? FaultKind::out_of_bounds_read : FaultKind::out_of_bounds_write, lane,
                   access.at[lane]);
+            good &= ~(1u << lane);
+            return;
+        }
+        if (forbidden(*allocation, purpose)) {
+            fault(warp, instruction, FaultKind::input_write, lane, access.at[lane]);
             good &= ~(1u << lane);
             return;
         }

@@ -52,7 +52,7 @@ struct Allocation {
     u8* states;         // a byte a byte, ByteState; null unless bytes are tracked
     u8* chunks;         // a byte a chunk, 2: generated; null without a generator
     u32 defined;        // 1: bytes that no kernel wrote hold a value (an input, or memory set by the host)
-    u32 reserved;
+    u32 read_only;      // 1: a write is a fault (an input)
     Generator generator;
 };
 

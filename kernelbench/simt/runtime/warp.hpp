@@ -31,6 +31,7 @@ enum class FaultKind : u32 {
     mbarrier_elsewhere,  // in the shared memory of another block than it must be
     mbarrier_deadlock,   // a deadlock, seen from who waits for an mbarrier
     bulk_size,         // no multiple of 16 bytes
+    input_write,       // to an array that the launch may only read
     count_of_kinds
 };
 
