@@ -88,6 +88,16 @@ class Device(Protocol):
     def poison(self, arrays: Arrays, specs: Sequence[ArraySpec]) -> None:
         """Outputs overwritten with a pattern that no kernel writes (all bits set: NaN in every float)."""
 
+    def swap(self, first: Array, second: Array) -> None:
+        """Exchange what two flat arrays of one type and size hold; only submits."""
+
+    def digest(self, array: Array) -> Any:
+        """A number that every bit of the array counts in, of what it holds at this point of the stream; only submits,
+        and int() of it waits. Salted in each process, so that no kernel can aim at one."""
+
+    def changed(self, arrays: Arrays, specs: Sequence[ArraySpec], seed: int) -> str:
+        """The first element of an input that is not as `fill` makes it with that seed: `x[3, 17]`; '' for none."""
+
     def compare(self, got: Array, dtype: str, expected: Array, tolerance: Tolerance) -> Differences:
         """A flat stored array of `dtype` against a flat float64 array; see differences.differences."""
 

@@ -102,6 +102,14 @@ class ArraySpec:
     def nbytes(self) -> int:
         return prod(self.shape) * dtypes.itemsize(self.dtype)
 
+    def element(self, place: int) -> str:
+        """The element at that place of the flat array, as `x[3, 17]`."""
+        index = []
+        for extent in reversed(self.shape):
+            place, rest = divmod(place, extent)
+            index.append(str(rest))
+        return f"{self.name}[{', '.join(reversed(index))}]"
+
 
 @dataclass(frozen=True)
 class Tolerance:

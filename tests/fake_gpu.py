@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
@@ -104,6 +105,23 @@ class FakeDevice:
         for spec in specs:
             if spec.role == "output":
                 arrays[spec.name].view(np.uint8)[...] = 0xFF
+
+    def swap(self, first: Any, second: Any) -> None:
+        first[...], second[...] = second.copy(), first.copy()
+
+    def digest(self, array: Any) -> int:
+        return crc32(np.ascontiguousarray(array).tobytes())
+
+    def changed(self, arrays: Arrays, specs: Sequence[ArraySpec], seed: int) -> str:
+        made = {spec.name: np.zeros_like(arrays[spec.name]) for spec in specs}
+        fills, self.fills = self.fills, []
+        self.fill(made, specs, seed)
+        self.fills = fills
+        for spec in specs:
+            unequal = (arrays[spec.name] != made[spec.name]).reshape(-1)
+            if spec.role == "input" and unequal.any():
+                return spec.element(int(unequal.argmax()))
+        return ""
 
     def compare(self, got: Any, dtype: str, expected: Any, tolerance: Tolerance) -> Differences:
         return differences(np, dtypes.widen(np, got, dtype), expected, tolerance, dtypes.overflow(dtype))

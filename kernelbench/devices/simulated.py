@@ -85,6 +85,7 @@ class SimulatedDevice:
         arrays = {}
         for spec in specs:
             allocation = self._arena.allocate(spec.name, spec.nbytes, spec.role)
+            allocation.read_only = spec.role == "input"
             array = allocation.view(dtypes.storage(spec.dtype), spec.shape)
             self._allocations[_address(array)] = allocation
             arrays[spec.name] = array
@@ -107,6 +108,16 @@ class SimulatedDevice:
                 if allocation.nbytes > SMALL_BYTES:
                     self._arena.discard(allocation)
                 poison(allocation)
+
+    def swap(self, first: Array, second: Array) -> None:
+        raise DeviceError("the simulator times nothing, so that inputs need not change between samples")
+
+    def digest(self, array: Array) -> int:
+        """Of inputs, which cannot change: a write to one is a fault. Of outputs, which nobody writes after a run."""
+        return 0
+
+    def changed(self, arrays: Arrays, specs: Sequence[ArraySpec], seed: int) -> str:
+        return ""
 
     def materialise(self, part: Array) -> Array:
         allocation = self._of(part)

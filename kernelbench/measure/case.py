@@ -10,8 +10,9 @@ from kernelbench.counters import LaunchCounters
 from kernelbench.errors import DeviceError, DeviceLost, MissingLibrary, Unsupported
 from kernelbench.measure.limits import ABOVE_CEILING, ABOVE_L2, BELOW_FLOOR
 from kernelbench.measure.rounds import WARM_UP_TO_L2, CaseMeasurement, Contender, Precision
+from kernelbench.measure.setup import Setup
 from kernelbench.measure.timing import Cache
-from kernelbench.measure.verify import Setup, run_and_check
+from kernelbench.measure.verify import run_and_check
 from kernelbench.planning import CasePlan, Planned, unread_inputs
 from kernelbench.records import Arrays, Check, Limits, Measurement, Operation, Result, Status
 from kernelbench.stopwatch import FILLING, PREPARING, VERIFYING, Stopwatch
@@ -66,7 +67,7 @@ class CaseRun:
 
     def _measure(self, settings: Settings, progress: Callable[[float], None]) -> None:
         """The walk itself; when it returns, nobody holds the case's memory any more."""
-        setup = Setup(self.device, self.operation, self.plan.case, [self._arrays(settings.seed)])
+        setup = Setup(self.device, self.operation, self.plan.case, [self._arrays(settings.seed)], settings.seed)
         counting = isinstance(self.device, CountingDevice)
         contenders = self._verify_all(setup, settings.seed, progress if counting else lambda share: None)
         if settings.precision and contenders and not counting:
@@ -101,7 +102,8 @@ class CaseRun:
             self._prepare(contender, setup.placements[1:])
 
     def _allocate_places(self, setup: Setup, seed: int) -> None:
-        self.device.fill(setup.placements[0], setup.specs, seed)
+        setup.seed = seed
+        setup.inputs(setup.placements[0]).fill(seed)
         scratch = max((sum(size for _, size in one.plan.scratch) for one in self.plan.planned if one.plan), default=0)
         own_scratch = scratch if scratch <= LARGE_SCRATCH_BYTES else 0
         place_bytes = sum(spec.nbytes for spec in setup.specs) + own_scratch

@@ -2,8 +2,8 @@
 order, so that what drifts (clocks, heat, neighbours) meets all alike.
 
 A track is one implementation with one cache state and method. It ends when its median is known well
-enough; samples that something disturbed are taken again as long as there is time. The last round is verified again,
-sample by sample.
+enough; samples that something disturbed are taken again as long as there is time. Two more rounds are verified, sample
+by sample, and their times are not kept: one somewhere among the first, and the last, on inputs made anew.
 """
 
 from __future__ import annotations
@@ -19,10 +19,12 @@ from kernelbench import statistics
 from kernelbench.contracts import Executable
 from kernelbench.errors import DeviceError, DeviceLost
 from kernelbench.measure.conditions import Watch, told
+from kernelbench.measure.setup import Setup
+from kernelbench.measure.staging import Staging
 from kernelbench.measure.timing import GRAPH_REPEATS, Cache, EventTimer, FlushGraph, GraphTimer
-from kernelbench.measure.verify import Setup, check_after_run
+from kernelbench.measure.verify import check_after_run
 from kernelbench.records import Check, Implementation, Measurement, Stopped
-from kernelbench.stopwatch import MEASURING, PREPARING, VERIFYING, Stopwatch
+from kernelbench.stopwatch import FILLING, MEASURING, PREPARING, VERIFYING, Stopwatch
 
 GRAPH_BELOW_S = 20e-6  # under this, events add a tenth and more to a kernel's time: use graphs as well
 GRAPH_UP_TO = 10  # implementations this many times slower than that are still worth the same method
@@ -120,6 +122,7 @@ class CaseMeasurement:
         self.caches, self.precision = caches, precision.over(len(setup.placements))
         self.seed, self.progress = seed, progress
         self.random = np.random.default_rng(seed)
+        self.staging = Staging(setup, seed + 2)
         self.flushes: list[float] = []
         self.watch = Watch(self.device)
 
@@ -127,8 +130,8 @@ class CaseMeasurement:
         with self.stopwatch.on(MEASURING):
             tracks = self._tracks(contenders)
             number = self._rounds(tracks)
+        self._verified_round(tracks, number, seed=self.seed + 1)
         alive = [track for track in tracks if not track.contender.failure]
-        self._last_round(alive, number)
         self.watch.look(now=True)
         flush_s = self._flush_s()
         for track in alive:
@@ -148,7 +151,9 @@ class CaseMeasurement:
         pilots: dict[str, float] = {}
         caches = self._caches(contenders)
         for contender in contenders:
-            timers = [EventTimer(self.device.clock, contender.executables, cache) for cache in caches]
+            timers = [
+                EventTimer(self.device.clock, contender.executables, cache, staging=self.staging) for cache in caches
+            ]
             pilot = self._attempt(contender, lambda timers=timers: self._pilot(timers))  # type: ignore[misc]
             if pilot is not None:
                 pilots[contender.implementation.name] = pilot
@@ -163,7 +168,7 @@ class CaseMeasurement:
                 self.sign(contender.implementation.name)
                 try:
                     with self.stopwatch.on(PREPARING):
-                        timer = GraphTimer(self.device.clock, contender.executables)
+                        timer = GraphTimer(self.device.clock, contender.executables, staging=self.staging)
                     tracks.append(_Track(contender, timer))
                 except DeviceLost:
                     raise
@@ -195,9 +200,14 @@ class CaseMeasurement:
         self.watch.look(now=True)
         number, started = 0, time.monotonic()
         deadline: float | None = None
+        surprise = int(self.random.integers(1, max(2, self.precision.least_samples)))
         while waiting := [track for track in tracks if not track.stopped and not track.contender.failure]:
             self._round(waiting, number)
             number += 1
+            if number == surprise:
+                before = time.monotonic()
+                self._verified_round(tracks, number)
+                started += time.monotonic() - before
             now = time.monotonic()
             if number < self.precision.least_samples:
                 self.progress(number / self.precision.least_samples / 2)
@@ -229,32 +239,39 @@ class CaseMeasurement:
             track.rounds.append(number)
             track.readings.append(before)
 
-    def _last_round(self, tracks: Sequence[_Track], number: int) -> None:
-        """One more round, each output poisoned before its sample and verified after it."""
-        for position in self.random.permutation(len(tracks)):
-            if not tracks[position].contender.failure:
-                self._take_and_verify(tracks[position], number)
-        if any(track.timer.method == "graph" for track in tracks):
-            self.flushes.append(self.flush_graph.sample())
+    def _verified_round(self, tracks: Sequence[_Track], number: int, seed: int | None = None) -> None:
+        """A round whose samples are verified, on inputs made anew by `seed` where one is given."""
+        alive = [tracks[at] for at in self.random.permutation(len(tracks)) if not tracks[at].contender.failure]
+        alive.sort(key=lambda track: track.timer.place(number))  # those of one place are compared with one reference
+        self.staging.verified = True
+        made = set[int]()
+        for track in alive:
+            place = track.timer.place(number)
+            if seed is not None and place not in made:
+                made.add(place)
+                with self.stopwatch.on(FILLING):
+                    self.setup.inputs(self.setup.placements[place]).fill(seed)
+            if not track.contender.failure:
+                self._verify(track, number)
+        self.staging.verified = False
 
-    def _take_and_verify(self, track: _Track, number: int) -> None:
+    def _verify(self, track: _Track, number: int) -> None:
         contender, arrays = track.contender, self.setup.placements[track.timer.place(number)]
-        self.device.poison(arrays, self.setup.specs)
         with self.stopwatch.on(MEASURING):
-            self._take(track, number)
-        if contender.failure:
-            return
-        outputs = {**arrays, **(track.timer.returned or {})}
+            if self._attempt(contender, lambda: track.timer.sample(number)) is None:
+                return
+        returned, left = track.timer.returned, self.staging.left
         with self.stopwatch.on(VERIFYING):
             check = self._attempt(
-                contender, lambda: check_after_run(self.setup, contender.implementation, outputs, self.seed)
+                contender,
+                lambda: check_after_run(self.setup, contender.implementation, arrays, returned, left, self.seed),
             )
         if check is None:
             return
         if contender.check is None or contender.check.passed:
             contender.check = check
         if not check.passed:
-            contender.failure = f"the output of a timed run was wrong: {check.message}"
+            contender.failure = f"wrong when it was timed: {check.message}"
 
     def _attempt(self, contender: Contender, action: Callable[[], Done]) -> Done | None:
         """`action`, or None with the failure noted; a lost device ends the case."""

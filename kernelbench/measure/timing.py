@@ -1,9 +1,9 @@
 """One sample at a time. What is between the two events is the work alone, because the host has submitted
 everything before the flush in front of it ends; a sample that was not covered so is taken again.
 
-cold events   flush | event | launch | event          the L2 holds nothing of the kernel's data; rehearsed: with a
-              launch in front of the flush
-warm events   flush | launch | event | launch | event the L2 holds what the first launch left
+cold events   stage | flush | event | launch | event            the L2 holds nothing of the kernel's data; rehearsed:
+              with a launch in front of the flush
+warm events   stage | flush | launch | stage | event | launch | event   the L2 holds what the first launch left
 cold graph    a graph of n (flush, launch) minus a graph of n flushes, divided by n: no event beside the
               kernel, so its launch overhead of 1.5 to 3 us is not counted. For kernels below ~20 us.
 """
@@ -11,10 +11,10 @@ cold graph    a graph of n (flush, launch) minus a graph of n flushes, divided b
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import ceil
-from typing import Literal
+from typing import Literal, Protocol
 
 from kernelbench.contracts import Clock, Event, Executable, Graph
 from kernelbench.errors import DeviceError
@@ -30,6 +30,33 @@ GRAPH_REPEATS = 8  # more repeats average more flushes a sample, and cost as muc
 Cache = Literal["cold", "warm"]
 Method = Literal["events", "graph"]
 CACHES: tuple[Cache, ...] = ("cold", "warm")
+
+
+class Staging(Protocol):
+    """Puts arrays into the state that a sample starts from; see measure.staging."""
+
+    def before(self, places: Sequence[int]) -> None: ...
+
+    def between(self, place: int) -> None: ...
+
+    def start(self, place: int, *, warm: bool = False) -> None: ...
+
+    def stop(self, place: int, returned: Arrays | None) -> None: ...
+
+
+class Bare:
+    """Leaves arrays as they are: for kernels of our own that nobody verifies."""
+
+    def before(self, places: Sequence[int]) -> None: ...
+
+    def between(self, place: int) -> None: ...
+
+    def start(self, place: int, *, warm: bool = False) -> None: ...
+
+    def stop(self, place: int, returned: Arrays | None) -> None: ...
+
+
+BARE = Bare()
 
 
 @dataclass
@@ -48,23 +75,29 @@ class EventTimer:
     returned: Arrays | None = None  # outputs of the last sampled run, if it allocates its own
     method: Method = "events"
     rehearsed: bool = False
+    staging: Staging = BARE
 
     def sample(self, number: int = 0) -> float:
         """Seconds of one run, in round `number`. DeviceError when no flush is long enough to hide the submission."""
-        executable = self.executables[self.place(number)]
+        place = self.place(number)
+        executable = self.executables[place]
         while True:
             lead_s = self.lead_s
             if self.rehearsed and self.cache == "cold":
                 self.executables[self.place(number + 1)]()
+            self.staging.before([place])
             self.clock.flush(lead_s)
             if self.cache == "warm":
                 executable()
+                self.staging.between(place)
+            self.staging.start(place, warm=self.cache == "warm")
             start = self.clock.record()
             began = time.perf_counter()
             self.returned = executable()
             self.submit_s = min(self.submit_s or LONGEST_HOLD_S, time.perf_counter() - began)
             stop = self.clock.record()
             hidden = self._still_ahead(start)
+            self.staging.stop(place, self.returned)
             self.clock.wait()
             if hidden:
                 return self.clock.elapsed(start, stop)
@@ -114,6 +147,7 @@ class GraphTimer:
     executables: Sequence[Executable]
     cache: Cache = "cold"
     method: Method = "graph"
+    staging: Staging = BARE
 
     def __post_init__(self) -> None:
         self._outputs: list[Arrays | None] = [None] * len(self.executables)
@@ -123,9 +157,13 @@ class GraphTimer:
         self._number = 0
 
     def sample(self, number: int = 0) -> float:
-        self._number = number
-        self.executables[(self.place(number) + 1) % len(self.executables)]()
-        return time_graph(self.clock, self._graphs[number % len(self._graphs)])
+        self._number, place = number, self.place(number)
+        self.executables[(place + 1) % len(self.executables)]()
+        self.staging.before(self._shares()[number % len(self._graphs)])
+        self.staging.start(place)
+        return time_graph(
+            self.clock, self._graphs[number % len(self._graphs)], lambda: self.staging.stop(place, self.returned)
+        )
 
     def place(self, number: int) -> int:
         """Which of the executables writes last in a sample of round `number`."""
@@ -150,11 +188,12 @@ class GraphTimer:
         return run
 
 
-def time_graph(clock: Clock, graph: Graph) -> float:
-    """Seconds of one launch of a graph, submitted while a flush still runs."""
+def time_graph(clock: Clock, graph: Graph, behind: Callable[[], None] = lambda: None) -> float:
+    """Seconds of one launch of a graph, submitted while a flush still runs; `behind` is called right behind it."""
     clock.flush(FIRST_HOLD_S)
     start = clock.record()
     graph.launch()
     stop = clock.record()
+    behind()
     clock.wait()
     return clock.elapsed(start, stop)

@@ -6,91 +6,22 @@ every element that those wrote.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from kernelbench import dtypes
-from kernelbench.contracts import CountingDevice, Device, Executable
+from kernelbench.contracts import Executable
 from kernelbench.differences import Differences
 from kernelbench.errors import DeviceError
 from kernelbench.measure import sample
+from kernelbench.measure.inputs import Inputs
 from kernelbench.measure.sample import Written
-from kernelbench.records import Arrays, ArraySpec, Case, Check, Implementation, Operation, Reference, Tolerance
+from kernelbench.measure.setup import Part, Setup
+from kernelbench.records import Arrays, ArraySpec, Check, Implementation, Tolerance
 
 SLICE_ELEMENTS = 2**26  # of the largest array; a float64 slice of it is 512 MB
 WORKSPACE_FACTOR = 10  # float64 slices alive at once while one is checked, rounded up
-
-
-@dataclass
-class Setup:
-    """A case on a device: what every implementation of it is checked and timed with.
-
-    `placements` are arrays of the same contents at different places in memory; verification before
-    timing uses the first. The reference of the inputs that were checked last is kept where a quarter
-    of the free memory holds it: all implementations of a case are compared with the same one.
-    """
-
-    device: Device
-    operation: Operation
-    case: Case
-    placements: list[Arrays]
-
-    def __post_init__(self) -> None:
-        self.specs = self.operation.filled(self.case)
-        outputs = sum(spec.nbytes // dtypes.itemsize(spec.dtype) for spec in self.specs if spec.role == "output")
-        self._room = self.device.free_bytes() // 4
-        self._keep_all = 8 * outputs <= self._room
-        self._kept: dict[tuple[int, int, int], Arrays] = {}
-        self._kept_bytes = 0
-        self.counting = self.device if isinstance(self.device, CountingDevice) else None
-
-    def expected(self, reference: Reference, seed: int, part: Part) -> Arrays:
-        """The reference's outputs for a slice of the inputs that `seed` made."""
-        key = (seed, part.start, part.stop)
-        shared = reference is self.operation.reference
-        if shared and key in self._kept:
-            return self._kept[key]
-        inputs = {
-            spec.name: dtypes.widen(self.device.xp, self._input(spec, part), spec.dtype)
-            for spec in self.specs
-            if spec.role == "input"
-        }
-        with np.errstate(all="ignore"):  # of infinities, which inputs may hold; CuPy does not warn
-            outputs = reference(self.device.xp, self.case, inputs)
-        if shared and self._may_keep(outputs):
-            if any(kept_seed != seed for kept_seed, _, _ in self._kept):
-                self._kept.clear()
-                self._kept_bytes = 0
-            self._kept[key] = outputs
-            self._kept_bytes += _bytes_of(outputs)
-        return outputs
-
-    def _input(self, spec: ArraySpec, part: Part) -> Any:
-        values = part.of(self.placements[0][spec.name])
-        return self.counting.materialise(values) if self.counting else values
-
-    def _may_keep(self, outputs: Arrays) -> bool:
-        """All parts or none on a GPU; of a sample, which is a small share of the whole, what fits."""
-        return self._keep_all or (self.counting is not None and self._kept_bytes + _bytes_of(outputs) <= self._room)
-
-
-def _bytes_of(arrays: Arrays) -> int:
-    return sum(array.nbytes for array in arrays.values())
-
-
-@dataclass(frozen=True)
-class Part:
-    """Rows `start` to `stop` of arrays seen as [split, -1]."""
-
-    start: int
-    stop: int
-    split: int
-
-    def of(self, array: Any) -> Any:
-        return array.reshape(self.split, -1)[self.start : self.stop]
 
 
 class _Errors:
@@ -106,8 +37,8 @@ class _Errors:
     def add(self, spec: ArraySpec, offset: int, elements: int, found: Differences) -> None:
         """One slice of `elements` that begins at `offset` of the flat array."""
         if found.first is not None and not self.first:
-            index = ", ".join(map(str, _unravel(offset + found.first, spec.shape)))
-            self.first = f"{spec.name}[{index}]: got {found.got:.7g}, expected {found.expected:.7g}"
+            place = spec.element(offset + found.first)
+            self.first = f"{place}: got {found.got:.7g}, expected {found.expected:.7g}"
         self.elements += elements
         self.mismatches += found.mismatches
         self.max_absolute = _larger(self.max_absolute, found.max_absolute)
@@ -115,37 +46,89 @@ class _Errors:
 
 
 def run_and_check(setup: Setup, implementation: Implementation, executable: Executable, seed: int) -> Check:
-    """Poison the outputs, run once, check everything, red zones included."""
+    """Poison the outputs, run once, check everything, inputs and red zones included."""
     arrays = setup.placements[0]
+    inputs = setup.inputs(arrays)
+    if not inputs.sealed:
+        inputs.seal()
     setup.device.poison(arrays, setup.specs)
     returned = executable()
+    left = digests(setup, {**arrays, **(returned or {})})
     setup.device.clock.wait()
-    return check_after_run(setup, implementation, {**arrays, **(returned or {})}, seed)
+    return check_after_run(setup, implementation, arrays, returned, left, seed)
 
 
-def check_after_run(setup: Setup, implementation: Implementation, outputs: Arrays, seed: int) -> Check:
-    """Check what a finished run left: outputs, and what lies around every array."""
-    if problem := _shape_problem(setup.specs, outputs):
+def digests(setup: Setup, outputs: Arrays) -> dict[str, Any]:
+    """Of the outputs as they are at this point of the device's stream."""
+    return {spec.name: setup.device.digest(outputs[spec.name]) for spec in setup.specs if spec.role == "output"}
+
+
+def check_after_run(
+    setup: Setup,
+    implementation: Implementation,
+    arrays: Arrays,
+    returned: Arrays | None,
+    left: Mapping[str, Any],
+    seed: int,
+) -> Check:
+    """Check what a finished run left: its inputs, which it may not have changed, its outputs, and what lies around
+    every array.
+
+    `arrays`: the placement that it ran at, with its inputs sealed; `returned`: outputs that it allocated itself;
+    `left`: digests of the outputs, taken right behind the run.
+    """
+    outputs, inputs = {**arrays, **(returned or {})}, setup.inputs(arrays)
+    if problem := _input_problem(setup, inputs, seed) or _output_problem(setup, arrays, outputs):
         return Check(False, seed, 0, 0, None, None, _tolerance(setup, implementation), problem)
     try:
-        check = check_outputs(setup, implementation, outputs, seed)
+        check = check_outputs(setup, implementation, outputs, inputs, seed)
     except MemoryError as error:
         raise DeviceError(f"out of memory while its output was compared: {error}") from error
+    late = [name for name, digest in digests(setup, outputs).items() if int(digest) != int(left[name])]
+    if returned:  # their memory goes to somebody else, who might pass what is in it for an answer
+        setup.device.poison(outputs, [spec for spec in setup.specs if spec.name in returned])
     damaged = setup.device.red_zone_damage()
-    if not damaged:
+    problems = [f"wrote {', '.join(late)} after the end of its work in the stream that it was given"] if late else []
+    problems += [f"wrote outside of {damaged}"] if damaged else []
+    if not problems:
         return check
-    text = f"wrote outside of {damaged}"
-    return replace(check, passed=False, message=f"{text}; {check.message}" if check.message else text)
+    return replace(check, passed=False, message="; ".join(filter(None, (*problems, check.message))))
 
 
-def check_outputs(setup: Setup, implementation: Implementation, outputs: Arrays, seed: int) -> Check:
-    """All elements of `outputs` against the reference on the inputs that the arrays hold now."""
+def _input_problem(setup: Setup, inputs: Inputs, seed: int) -> str:
+    """What the run did to its inputs. They are made anew, for whoever runs next."""
+    damaged = inputs.damage()
+    if not damaged:
+        return ""
+    inputs.fill(seed)
+    inputs.seal()
+    return f"wrote to its input: {damaged} is not what it was before the run"
+
+
+def _output_problem(setup: Setup, arrays: Arrays, outputs: Arrays) -> str:
+    """What tells without a look at its elements that an output is none."""
+    inputs = [spec.name for spec in setup.specs if spec.role == "input"]
+    for spec in setup.specs:
+        if spec.role != "output":
+            continue
+        got = outputs[spec.name]
+        if tuple(got.shape) != spec.shape:
+            return f"{spec.name} has shape {tuple(got.shape)}, expected {spec.shape}"
+        for name in inputs if got is not arrays[spec.name] else ():
+            if setup.device.xp.may_share_memory(got, arrays[name]):
+                return f"{spec.name} lies in the memory of its input {name}; expected memory of its own"
+    return ""
+
+
+def check_outputs(setup: Setup, implementation: Implementation, outputs: Arrays, inputs: Inputs, seed: int) -> Check:
+    """All elements of `outputs` against the reference of these inputs."""
+    setup.look_at(inputs)
     tolerance = _tolerance(setup, implementation)
     reference = implementation.reference or setup.operation.reference
     written = sample.written_of(setup.counting, setup.specs, outputs) if setup.counting else {}
     errors = _Errors()
     for part in _sampled_parts(setup, outputs, written) if written else _parts(setup):
-        expected = setup.expected(reference, seed, part)
+        expected = setup.expected(reference, inputs, part)
         for spec in setup.specs:
             if spec.role == "output":
                 got, wanted = part.of(outputs[spec.name]).reshape(-1), expected[spec.name].reshape(-1)
@@ -175,7 +158,7 @@ def _tolerance(setup: Setup, implementation: Implementation) -> Tolerance:
 
 def _parts(setup: Setup) -> Iterator[Part]:
     """Ranges of the common first dimension, each small enough to check in memory."""
-    split = _split(setup)
+    split = setup.split
     step = max(1, _slice_elements(setup) // _row_elements(setup))
     for start in range(0, split, step):
         yield Part(start, min(start + step, split), split)
@@ -183,42 +166,23 @@ def _parts(setup: Setup) -> Iterator[Part]:
 
 def _sampled_parts(setup: Setup, outputs: Arrays, written: Mapping[str, Written]) -> Iterator[Part]:
     """Those ranges that hold what was written."""
-    split, row = _split(setup), _row_elements(setup)
+    split, row = setup.split, _row_elements(setup)
     ranges = sample.row_ranges(written, outputs, split, row)
     step, most = max(1, _slice_elements(setup) // row), max(1, sample.MOST_ELEMENTS // row)
     for start, stop in sample.pieces(ranges.tolist(), step, most):
         yield Part(start, stop, split)
 
 
-def _split(setup: Setup) -> int:
-    return setup.operation.split(setup.case) if setup.operation.split else 1
-
-
 def _row_elements(setup: Setup) -> int:
     """Elements of one row of the largest array, seen as [split, -1]."""
     largest = max(spec.nbytes // dtypes.itemsize(spec.dtype) for spec in setup.specs)
-    return max(1, largest // _split(setup))
+    return max(1, largest // setup.split)
 
 
 def _slice_elements(setup: Setup) -> int:
     affordable = setup.device.free_bytes() // (8 * WORKSPACE_FACTOR)
     most = setup.counting.slice_elements if setup.counting else SLICE_ELEMENTS
     return max(1, min(most, affordable))
-
-
-def _shape_problem(specs: Sequence[ArraySpec], outputs: Arrays) -> str:
-    for spec in specs:
-        if spec.role == "output" and tuple(outputs[spec.name].shape) != spec.shape:
-            return f"{spec.name} has shape {tuple(outputs[spec.name].shape)}, expected {spec.shape}"
-    return ""
-
-
-def _unravel(place: int, shape: tuple[int, ...]) -> list[int]:
-    index = []
-    for extent in reversed(shape):
-        place, rest = divmod(place, extent)
-        index.append(rest)
-    return index[::-1]
 
 
 def _larger(so_far: float | None, value: float | None) -> float | None:

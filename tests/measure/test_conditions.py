@@ -68,10 +68,10 @@ def test_samples_that_something_disturbed_are_taken_again(trouble: Mapping[str, 
 
 def test_a_row_that_has_too_few_others_is_marked_with_all_its_samples() -> None:
     found = measured(lambda sample: BESIDE if sample % 2 else CALM, seconds_per_case=0.0)
-    assert len(found.samples_s) == 21
-    assert found.disturbed == "21 of 21 samples beside another process", "each lies beside a reading that says so"
+    assert len(found.samples_s) == 20
+    assert found.disturbed == "20 of 20 samples beside another process", "each lies beside a reading that says so"
     found = measured(lambda sample: BESIDE if sample < 10 else CALM, seconds_per_case=0.0)
-    assert found.disturbed == "10 of 21 samples beside another process"
+    assert found.disturbed == "10 of 20 samples beside another process"
     assert found.stopped == "time limit"
 
 
@@ -97,7 +97,7 @@ def test_a_row_beside_another_process_all_along_goes_on_for_as_long_again_and_no
 def test_a_throttle_of_all_samples_alike_is_stated_and_disturbs_nothing() -> None:
     found = measured(lambda sample: CAPPED)
     assert (found.disturbed, found.throttle, found.stopped) == ("", "power cap", "precise")
-    assert len(found.samples_s) == 21
+    assert len(found.samples_s) == 20
     assert found.sm_clock_hz == 1.5e9
 
 
@@ -105,12 +105,12 @@ def test_a_throttle_that_lowers_no_clock_is_stated_and_disturbs_nothing() -> Non
     flicker = {**CALM, "throttle": "power cap", "sm_clock_hz": 1.97e9}
     found = measured(lambda sample: flicker if sample % 3 else CALM)
     assert (found.disturbed, found.throttle) == ("", "power cap")
-    assert len(found.samples_s) == 21
+    assert len(found.samples_s) == 20
 
 
 def test_a_throttle_that_stays_marks_the_row_with_the_reason() -> None:
     found = measured(lambda sample: CALM if sample < 5 else CAPPED, seconds_per_case=0.0)
-    assert found.disturbed == "17 of 21 samples under power cap"
+    assert found.disturbed == "16 of 20 samples under power cap"
     assert found.throttle == "power cap"
 
 

@@ -13,7 +13,8 @@ from kernelbench import dtypes
 from kernelbench.catalog import load_catalog
 from kernelbench.measure.case import CaseRun, Settings
 from kernelbench.measure.rounds import Precision
-from kernelbench.measure.verify import Setup, run_and_check
+from kernelbench.measure.setup import Setup
+from kernelbench.measure.verify import run_and_check
 from kernelbench.planning import CasePlan, Planned
 from kernelbench.records import Arrays, Binary, Case, EntryFacts, Launch, LaunchPlan, Tolerance
 from tests.fake_gpu import FakeDevice, implementation
@@ -56,6 +57,47 @@ class RightAtFirst:
             right(arrays)
 
 
+class Probing:
+    """Remembers answers by place, and looks at a few elements to tell whether the inputs are still the same."""
+
+    def __init__(self) -> None:
+        self.answers: dict[int, tuple[bytes, Any]] = {}
+
+    def __call__(self, arrays: Arrays) -> None:
+        probe = arrays["x"].reshape(-1)[:3].tobytes()
+        seen, answer = self.answers.get(id(arrays["x"]), (b"", None))
+        if seen != probe:
+            answer = softmax(arrays["x"])
+            self.answers[id(arrays["x"])] = (probe, answer)
+        arrays["y"][...] = answer
+
+
+class EverySecond:
+    """Computes in the run that warms the L2, and hands that out in the next."""
+
+    def __init__(self) -> None:
+        self.answer: Any = None
+        self.verified = False
+
+    def __call__(self, arrays: Arrays) -> None:
+        if not self.verified:
+            right(arrays)
+            self.verified = True
+        elif self.answer is None:
+            self.answer = softmax(arrays["x"])
+            arrays["y"][...] = self.answer
+        else:
+            arrays["y"][...], self.answer = self.answer, None
+
+
+class Skipping:
+    """Leaves an output alone that looks computed."""
+
+    def __call__(self, arrays: Arrays) -> None:
+        if np.isnan(arrays["y"]).any():
+            right(arrays)
+
+
 def wrong_axis(arrays: Arrays) -> None:
     arrays["y"][...] = softmax(arrays["x"], axis=1)
 
@@ -81,6 +123,9 @@ FAULTS: dict[str, Callable[[], Callable[[Arrays], Any]]] = {
     "NaN": lambda: one_nan,
     "all zeros": lambda: zeros,
     "result of the previous seed": Remembering,
+    "results by place, few elements compared": Probing,
+    "result of the run before": EverySecond,
+    "no work where the output is there": Skipping,
 }
 
 
@@ -140,6 +185,82 @@ def test_outputs_that_a_library_returns_are_checked_instead_of_the_arrays() -> N
     result = run_case(lambda arrays: {"y": softmax(arrays["x"])[:2]})
     assert result.status == "wrong"
     assert result.reason == "y has shape (2, 3, 32), expected (4, 3, 32)"
+
+
+def simpler_input(arrays: Arrays) -> None:
+    """An input of zeros has a softmax that needs no reading."""
+    arrays["x"][...] = 0
+    arrays["y"][...] = 1 / 32
+
+
+class Later:
+    """Right but for what it does to its input, from some run on."""
+
+    def __init__(self, first: int) -> None:
+        self.runs, self.first = 0, first
+
+    def __call__(self, arrays: Arrays) -> None:
+        right(arrays)
+        self.runs += 1
+        if self.runs >= self.first:
+            arrays["x"][1, 2, 3] += 1
+
+
+def side_by_side(**kernels: Callable[[Arrays], Any]) -> dict[str, Any]:
+    device = FakeDevice({name: (kernel, 30e-6, 5e-6) for name, kernel in kernels.items()})
+    plan = CasePlan(CASE, tuple(Planned(implementation(name)) for name in kernels))
+    return {one.implementation.name: one for one in CaseRun(device, OPERATION, plan).run(Settings(7, precision=FAST))}
+
+
+@pytest.mark.parametrize(
+    ("kernel", "reason"),
+    [
+        (simpler_input, "wrote to its input: x[0, 0, 0] is not what it was before the run"),
+        (Later(1), "wrote to its input: x[1, 2, 3] is not what it was before the run"),
+        (Later(4), "wrong when it was timed: wrote to its input: x is not what it was before the run"),
+    ],
+)
+def test_a_kernel_that_writes_to_its_input_is_wrong_and_takes_nobody_with_it(
+    kernel: Callable[[Arrays], Any], reason: str
+) -> None:
+    found = side_by_side(before=right, cheat=kernel, after=right)
+    assert (found["cheat"].status, found["cheat"].reason, found["cheat"].measurements) == ("wrong", reason, ())
+    assert [(found[name].status, found[name].check.passed) for name in ("before", "after")] == [("ok", True)] * 2
+
+
+def test_a_result_in_the_memory_of_the_input_is_none() -> None:
+    result = run_case(lambda arrays: {"y": arrays["x"]})
+    assert (result.status, result.reason) == (
+        "wrong",
+        "y lies in the memory of its input x; expected memory of its own",
+    )
+
+
+def test_memory_that_a_result_was_returned_in_holds_no_answer_for_the_next() -> None:
+    kept: list[Any] = []  # as a pool hands freed memory to whoever asks next
+
+    def honest(arrays: Arrays) -> Arrays:
+        kept[:] = [softmax(arrays["x"])]
+        return {"y": kept[0]}
+
+    found = side_by_side(honest=honest, lazy=lambda arrays: {"y": kept[0]})
+    assert (found["honest"].status, found["lazy"].status) == ("ok", "wrong")
+
+
+def test_work_of_another_stream_that_ends_later_is_found_out() -> None:
+    device = FakeDevice({"one": (lambda arrays: pending.append(lambda: right(arrays)), 30e-6, 5e-6)})
+    pending: list[Callable[[], None]] = []
+    wait = device.clock.wait
+
+    def waited() -> None:
+        wait()
+        while pending:
+            pending.pop()()
+
+    device.clock.wait = waited  # type: ignore[method-assign]
+    result = CaseRun(device, OPERATION, CasePlan(CASE, (Planned(implementation("one")),))).run(Settings(7))[0]
+    assert (result.status, result.check.mismatches) == ("wrong", 0)
+    assert result.reason == "wrote y after the end of its work in the stream that it was given"
 
 
 def test_damage_outside_of_an_array_is_wrong_even_if_the_values_are_right() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import secrets
 from functools import cache
 from typing import Any
 
@@ -39,6 +40,61 @@ def compare(got: Any, dtype: str, expected: Any, tolerance: Tolerance) -> Differ
     return Differences(
         int(mismatches), absolute, relative, int(first), float(got[int(first)]), float(expected[int(first)])
     )
+
+
+def swap(first: Any, second: Any) -> None:
+    """See contracts.Device.swap."""
+    _swapped()(first, second)
+
+
+@cache
+def _swapped() -> Any:
+    return cupy.ElementwiseKernel("", "T a, T b", "const T kept = a; a = b; b = kept", "kernelbench_swap")
+
+
+def first_difference(got: Any, made: Any) -> int | None:
+    """The first place at which two flat arrays of one type differ in any bit."""
+    unequal = got.view(np.uint8) != made.view(np.uint8)
+    return int(unequal.argmax()) // got.itemsize if bool(unequal.any()) else None
+
+
+def digest(array: Any) -> Any:
+    """See contracts.Device.digest: the sum over all words of a scrambled (word, place)."""
+    flat = array.reshape(-1)
+    width = next(width for width in (4, 2, 1) if flat.nbytes % width == 0)
+    out = cupy.zeros(1, np.uint64)
+    blocks = max(1, min(DIGEST_BLOCKS, -(-flat.nbytes // (width * DIGEST_THREADS))))
+    arguments = (flat, np.int64(flat.nbytes // width), np.uint64(_SALT), out)
+    _digesting().get_function(f"digest_{8 * width}")((blocks,), (DIGEST_THREADS,), arguments)
+    return out[0]
+
+
+DIGEST_BLOCKS, DIGEST_THREADS = 4096, 256
+_SALT = secrets.randbits(64)
+_DIGEST = """
+typedef unsigned long long u64;
+__device__ u64 scrambled(u64 z) {  // of splitmix64
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
+    return z ^ (z >> 31);
+}
+template <typename T> __device__ void digest(const T* words, long long count, u64 salt, u64* out) {
+    u64 sum = 0;
+    const long long step = (long long)gridDim.x * blockDim.x;
+    for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step)
+        sum += scrambled(((u64)words[i] + salt) ^ ((u64)i * 0x9E3779B97F4A7C15ull));
+    for (int lanes = 16; lanes; lanes /= 2) sum += __shfl_down_sync(0xFFFFFFFFu, sum, lanes);
+    if (threadIdx.x % 32 == 0) atomicAdd(out, sum);
+}
+#define DIGEST(bits, T) extern "C" __global__ void digest_##bits(const T* words, long long count, u64 salt, u64* out) \
+    { digest(words, count, salt, out); }
+DIGEST(32, unsigned int) DIGEST(16, unsigned short) DIGEST(8, unsigned char)
+"""
+
+
+@cache
+def _digesting() -> Any:
+    return cupy.RawModule(code=_DIGEST)
 
 
 # Mismatches, place of the first one, largest absolute and largest relative error as bits of a double: of numbers from

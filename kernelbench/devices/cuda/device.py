@@ -98,15 +98,32 @@ class CudaDevice:
             flat = arrays[spec.name].reshape(-1)
             for start in range(0, flat.size, FILL_ELEMENTS):
                 piece = flat[start : start + FILL_ELEMENTS]
-                of_piece = (seed, position, start // FILL_ELEMENTS)
                 with cuda_errors(f"filling {spec.name}"):
-                    piece[...] = arrays_on_gpu.random_values(spec, start, piece.size, of_piece)
+                    piece[...] = _piece_of(spec, position, start, piece.size, seed)
         cupy.cuda.get_current_stream().synchronize()
 
     def poison(self, arrays: Arrays, specs: Sequence[ArraySpec]) -> None:
         for spec in specs:
             if spec.role == "output":
                 arrays[spec.name].data.memset_async(POISON_BYTE, spec.nbytes, self.stream)
+
+    def swap(self, first: Any, second: Any) -> None:
+        with self.stream, cuda_errors("changing inputs"):
+            arrays_on_gpu.swap(first, second)
+
+    def digest(self, array: Any) -> Any:
+        with self.stream, cuda_errors("reading arrays"):
+            return arrays_on_gpu.digest(array)
+
+    def changed(self, arrays: Arrays, specs: Sequence[ArraySpec], seed: int) -> str:
+        for position, spec in enumerate(specs):
+            flat = arrays[spec.name].reshape(-1)
+            for start in range(0, flat.size if spec.role == "input" else 0, FILL_ELEMENTS):
+                piece = flat[start : start + FILL_ELEMENTS]
+                made = _piece_of(spec, position, start, piece.size, seed)
+                if (first := arrays_on_gpu.first_difference(piece, made)) is not None:
+                    return spec.element(start + first)
+        return ""
 
     def compare(self, got: Any, dtype: str, expected: Any, tolerance: Tolerance) -> Differences:
         return arrays_on_gpu.compare(got, dtype, expected, tolerance)
@@ -221,6 +238,8 @@ class CudaDevice:
             self._scratch.pop(owner, None)
             with cuda_errors(f"allocating {total} bytes of scratch"):
                 self._scratch[owner] = cupy.cuda.alloc(total)
+        if total:  # what another kernel left there is nobody's answer
+            self._scratch[owner].memset_async(POISON_BYTE, total, self.stream)
         buffers, offset = {}, 0
         for name, size in sizes.items():
             buffers[name] = cupy.ndarray((size,), np.uint8, self._scratch[owner] + offset)
@@ -249,6 +268,11 @@ class CudaDevice:
             "launch_chains_tried_s": self._contexts.tried_s if self._contexts else (),
             **(self._nvml.environment() if self._nvml else {}),
         }
+
+
+def _piece_of(spec: ArraySpec, position: int, start: int, size: int, seed: int) -> Any:
+    """Elements [start, start + size) of the input at that position among the case's arrays."""
+    return arrays_on_gpu.random_values(spec, start, size, (seed, position, start // FILL_ELEMENTS))
 
 
 def _library_call(call: Callable[[], Any], doing: str) -> Callable[[], Any]:

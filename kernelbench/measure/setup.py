@@ -1,0 +1,118 @@
+"""A case on a device, with the reference of its inputs: what every implementation of it is checked and timed with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kernelbench import dtypes
+from kernelbench.contracts import CountingDevice, Device
+from kernelbench.measure.inputs import Inputs
+from kernelbench.records import Arrays, Case, Operation, Reference
+
+MOST_TOUCHED = 64  # ranges of inputs that were changed, up to which their rows alone are made anew in a reference
+
+
+@dataclass
+class Setup:
+    """A case on a device: what every implementation of it is checked and timed with.
+
+    `placements` are arrays at different places in memory; verification before timing uses the first. `seed`: the one
+    that filled its inputs. The reference of the inputs that were checked last is kept where a quarter of the free
+    memory holds it: all implementations that run on them are compared with the same one.
+    """
+
+    device: Device
+    operation: Operation
+    case: Case
+    placements: list[Arrays]
+    seed: int | None = None
+
+    def __post_init__(self) -> None:
+        self.specs = self.operation.filled(self.case)
+        outputs = sum(spec.nbytes // dtypes.itemsize(spec.dtype) for spec in self.specs if spec.role == "output")
+        self._room = self.device.free_bytes() // 4
+        self._keep_all = 8 * outputs <= self._room
+        self._inputs: dict[tuple[int, ...], Inputs] = {}
+        self._kept: dict[Part, Arrays] = {}
+        self._kept_bytes = 0
+        self._kept_of: tuple[Inputs | None, int] = (None, 0)  # whose reference is kept, and of which filling
+        self.counting = self.device if isinstance(self.device, CountingDevice) else None
+
+    @property
+    def split(self) -> int:
+        """Extent of the first dimension that all arrays have in common, in slices of which they are checked."""
+        return self.operation.split(self.case) if self.operation.split else 1
+
+    def inputs(self, arrays: Arrays) -> Inputs:
+        """Those of one of the placements, which several may share."""
+        key = tuple(id(arrays[spec.name]) for spec in self.specs if spec.role == "input")
+        return self._inputs.setdefault(key, Inputs(self.device, self.specs, arrays, self.seed))
+
+    def look_at(self, inputs: Inputs) -> None:
+        """Bring what is kept of the reference up to date with these inputs: rows that were touched are made anew."""
+        of = (inputs, inputs.filled)
+        split, touched = self.split, list(dict.fromkeys(inputs.touched))
+        inputs.touched.clear()
+        if self._kept_of != of or (touched and split == 1) or len(touched) > MOST_TOUCHED:
+            self._kept.clear()
+            self._kept_bytes = 0
+        self._kept_of = of
+        sizes = {spec.name: spec.nbytes // dtypes.itemsize(spec.dtype) for spec in inputs.specs}
+        for name, start, stop in touched if self._kept else ():
+            row = sizes[name] // split
+            self._renew(inputs, start // row, (stop - 1) // row + 1)
+
+    def _renew(self, inputs: Inputs, start: int, stop: int) -> None:
+        """Rows [start, stop) of all that is kept."""
+        for part, kept in self._kept.items():
+            rows = Part(max(start, part.start), min(stop, part.stop), part.split)
+            if rows.start < rows.stop:
+                for name, values in self._reference(self.operation.reference, inputs, rows).items():
+                    own = kept[name].reshape(part.stop - part.start, -1)
+                    own[rows.start - part.start : rows.stop - part.start] = values.reshape(rows.stop - rows.start, -1)
+
+    def expected(self, reference: Reference, inputs: Inputs, part: Part) -> Arrays:
+        """The reference's outputs for a slice of the inputs that were looked at last."""
+        shared = reference is self.operation.reference
+        if shared and part in self._kept:
+            return self._kept[part]
+        outputs = self._reference(reference, inputs, part)
+        if shared and self._may_keep(outputs):
+            self._kept[part] = outputs
+            self._kept_bytes += _bytes_of(outputs)
+        return outputs
+
+    def _reference(self, reference: Reference, inputs: Inputs, part: Part) -> Arrays:
+        widened = {
+            spec.name: dtypes.widen(self.device.xp, self._input(inputs.arrays[spec.name], part), spec.dtype)
+            for spec in inputs.specs
+        }
+        with np.errstate(all="ignore"):  # of infinities, which inputs may hold; CuPy does not warn
+            return reference(self.device.xp, self.case, widened)
+
+    def _input(self, array: Any, part: Part) -> Any:
+        values = part.of(array)
+        return self.counting.materialise(values) if self.counting else values
+
+    def _may_keep(self, outputs: Arrays) -> bool:
+        """All parts or none on a GPU; of a sample, which is a small share of the whole, what fits."""
+        return self._keep_all or (self.counting is not None and self._kept_bytes + _bytes_of(outputs) <= self._room)
+
+
+def _bytes_of(arrays: Arrays) -> int:
+    return sum(array.nbytes for array in arrays.values())
+
+
+@dataclass(frozen=True)
+class Part:
+    """Rows `start` to `stop` of arrays seen as [split, -1]."""
+
+    start: int
+    stop: int
+    split: int
+
+    def of(self, array: Any) -> Any:
+        return array.reshape(self.split, -1)[self.start : self.stop]

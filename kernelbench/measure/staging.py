@@ -1,0 +1,55 @@
+"""The state that a sample starts from: outputs poisoned, inputs changed since the sample before.
+
+So an answer from before is wrong, wherever it was kept: in the output, in memory that was given back, or by a library.
+A verified sample is like any other, but that its inputs are sealed right before the timed run, cold outputs poisoned
+once more, and outputs looked at right behind it: work of another stream, before or after, is found out. That touches
+the L2, so its time is not kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from kernelbench.measure.inputs import Spares
+from kernelbench.measure.setup import Setup
+from kernelbench.measure.verify import digests
+from kernelbench.records import Arrays
+
+
+class Staging:
+    """Stages the samples of one case; `verified`: whether those that come now are."""
+
+    def __init__(self, setup: Setup, seed: int) -> None:
+        self._setup = setup
+        self._random = np.random.default_rng(seed)
+        self._spares = Spares(setup.device, setup.specs, seed)
+        self.verified = False
+        self.left: dict[str, Any] = {}  # digests of the outputs, of what the last verified run had left when it ended
+
+    def before(self, places: Sequence[int]) -> None:
+        """In front of the flush: these places are written in the sample."""
+        for place in places:
+            arrays = self._setup.placements[place]
+            self._setup.device.poison(arrays, self._setup.specs)
+            self._setup.inputs(arrays).touch(self._spares, self._random)
+
+    def between(self, place: int) -> None:
+        """Between the run that warms the L2 and the timed one: what the first computed is not the second's answer."""
+        arrays = self._setup.placements[place]
+        self._setup.inputs(arrays).touch(self._spares, self._random)
+
+    def start(self, place: int, *, warm: bool = False) -> None:
+        """Right before the timed run; `warm`: right behind one that wrote the same outputs."""
+        if self.verified:
+            arrays = self._setup.placements[place]
+            self._setup.inputs(arrays).seal()
+            if not warm:
+                self._setup.device.poison(arrays, self._setup.specs)
+
+    def stop(self, place: int, returned: Arrays | None) -> None:
+        """Right behind the timed run."""
+        if self.verified:
+            self.left = digests(self._setup, {**self._setup.placements[place], **(returned or {})})
