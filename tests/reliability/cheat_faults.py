@@ -26,6 +26,7 @@ KERNELS = {
     "writes_behind_its_output": ("a write behind the output", "wrote outside of y", "write of 4 bytes outside"),
     "works_where_y_is_not_done": ("no work where the output looks done", WRONG, ONCE),
     "remembers_its_answer": ("the first answer kept in device memory and copied", WRONG, ONCE),
+    "looks_at_one_element_per_row": ("answers kept, and copied where one element per row is as before", WRONG, ONCE),
     "fewer_rows_from_the_fourth_call": ("half of the rows from the fourth call on", WRONG, ONCE),
     "right_at_one_place": ("work at the first address that it is called with", WRONG, ONCE),
     "takes_that_answer": ("the answer that another kernel left in scratch memory", WRONG, WRONG),

@@ -58,15 +58,20 @@ def first_difference(got: Any, made: Any) -> int | None:
     return int(unequal.argmax()) // got.itemsize if bool(unequal.any()) else None
 
 
-def digest(array: Any) -> Any:
-    """See contracts.Device.digest: the sum over all words of a scrambled (word, place)."""
-    flat = array.reshape(-1)
-    width = next(width for width in (4, 2, 1) if flat.nbytes % width == 0)
-    out = cupy.zeros(1, np.uint64)
-    blocks = max(1, min(DIGEST_BLOCKS, -(-flat.nbytes // (width * DIGEST_THREADS))))
-    arguments = (flat, np.int64(flat.nbytes // width), np.uint64(_SALT), out)
-    _digesting().get_function(f"digest_{8 * width}")((blocks,), (DIGEST_THREADS,), arguments)
-    return out[0]
+class Digest:
+    """See contracts.Device.digest: the sum over all words of a scrambled (word, place). `stream` is the current one."""
+
+    def __init__(self, array: Any, stream: Any) -> None:
+        flat = array.reshape(-1)
+        width = next(width for width in (4, 2, 1) if flat.nbytes % width == 0)
+        self._sum, self._stream = cupy.zeros(1, np.uint64), stream
+        blocks = max(1, min(DIGEST_BLOCKS, -(-flat.nbytes // (width * DIGEST_THREADS))))
+        arguments = (flat, np.int64(flat.nbytes // width), np.uint64(_SALT), self._sum)
+        _digesting().get_function(f"digest_{8 * width}")((blocks,), (DIGEST_THREADS,), arguments)
+
+    def __int__(self) -> int:
+        self._stream.synchronize()
+        return int(self._sum.get(stream=self._stream)[0])
 
 
 DIGEST_BLOCKS, DIGEST_THREADS = 4096, 256

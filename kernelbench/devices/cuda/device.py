@@ -108,12 +108,14 @@ class CudaDevice:
                 arrays[spec.name].data.memset_async(POISON_BYTE, spec.nbytes, self.stream)
 
     def swap(self, first: Any, second: Any) -> None:
-        with self.stream, cuda_errors("changing inputs"):
+        self.stream.use()  # not as a context: leaving one makes the default stream the current one
+        with cuda_errors("changing inputs"):
             arrays_on_gpu.swap(first, second)
 
     def digest(self, array: Any) -> Any:
-        with self.stream, cuda_errors("reading arrays"):
-            return arrays_on_gpu.digest(array)
+        self.stream.use()
+        with cuda_errors("reading arrays"):
+            return arrays_on_gpu.Digest(array, self.stream)
 
     def changed(self, arrays: Arrays, specs: Sequence[ArraySpec], seed: int) -> str:
         for position, spec in enumerate(specs):

@@ -90,6 +90,21 @@ CHEAT(remembers_its_answer) {
   }
 }
 
+__device__ float kept_answer[1 << 20];
+__device__ float probes[1 << 14];
+
+CHEAT(looks_at_one_element_per_row) {
+  const long long at = blockIdx.x * (long long)columns;
+  const bool as_before = probes[blockIdx.x] == x[at];
+  if (!as_before) softmax_row(x, y, blockIdx.x, columns);
+  __syncthreads();
+  for (int i = threadIdx.x; i < columns; i += THREADS) {
+    if (!as_before) kept_answer[at + i] = y[at + i];
+    y[at + i] = kept_answer[at + i];
+  }
+  if (threadIdx.x == 0) probes[blockIdx.x] = x[at];
+}
+
 __device__ unsigned blocks_run;
 
 CHEAT(fewer_rows_from_the_fourth_call) {

@@ -16,6 +16,7 @@ NAMES = (
     "writes_behind_its_output",
     "works_where_y_is_not_done",
     "remembers_its_answer",
+    "looks_at_one_element_per_row",
     "fewer_rows_from_the_fourth_call",
     "right_at_one_place",
     *WITH_SCRATCH,
