@@ -81,7 +81,8 @@ class Setup:
             return self._kept[part]
         outputs = self._reference(reference, inputs, part)
         if shared and self._may_keep(outputs):
-            self._kept[part] = outputs
+            outputs = {name: self.device.xp.ascontiguousarray(values) for name, values in outputs.items()}
+            self._kept[part] = outputs  # in order, for rows of them are replaced
             self._kept_bytes += _bytes_of(outputs)
         return outputs
 
