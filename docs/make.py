@@ -227,6 +227,7 @@ def pages(run: Path = RECORDED, results: Path = places.RECORDED) -> Mapping[Path
         "trust": measured_blocks.self_test_block(),
         "sanitizer": measured_blocks.sanitizer_block(),
     }
+    security, cheats = ROOT / "docs" / "security.md", {"cheats": measured_blocks.cheats_block()}
     reliability, faults = ROOT / "docs" / "reliability.md", {"faults": measured_blocks.faults_block()}
     simulation = {"hardware": measured_blocks.hardware_block(), "speed": measured_blocks.speed_block()}
     return {
@@ -236,6 +237,7 @@ def pages(run: Path = RECORDED, results: Path = places.RECORDED) -> Mapping[Path
         measuring: with_blocks(measuring.read_text(encoding="utf-8"), measurement),
         explaining: with_blocks(explaining.read_text(encoding="utf-8"), explanation),
         reliability: with_blocks(reliability.read_text(encoding="utf-8"), faults),
+        security: with_blocks(security.read_text(encoding="utf-8"), cheats),
         simulator: with_blocks(simulator.read_text(encoding="utf-8"), simulation),
         kernels: with_blocks(kernels.read_text(encoding="utf-8"), own),
         inputs: with_blocks(inputs.read_text(encoding="utf-8"), inputs_blocks.inputs_blocks()),

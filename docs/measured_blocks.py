@@ -14,6 +14,11 @@ SPEED = ROOT / "docs" / "recorded" / "simulator_speed.json"  # from tests/simt/b
 NVBENCH = ROOT / "results" / "h200" / "nvbench.json"  # kept by tests/gpu/test_nvbench.py
 WALL = NVBENCH.with_name("nvbench_wall.json")  # from the same call
 LONG_S = 20e-6
+CHEAT = "cheat: "  # what the title of such a fault begins with
+UNTOLD = {  # reasons of the simulator that refuse nothing
+    "not timed: simulated": "runs once, and is right in it",
+    "there is no PTX of it to run": "a library call, which has no PTX",
+}
 FAULTS = ROOT / "results" / "reliability"  # from tests/reliability/record.py
 SELF_TEST = NVBENCH.with_name("self_test.json")  # from tests/gpu/self_test_figures.py
 SANITIZER = ROOT / "results" / "h200" / "sanitizer.json"  # kept by tests/gpu/test_sanitizer.py
@@ -159,7 +164,7 @@ def faults_block() -> str:
     recorded = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(FAULTS.glob("*.json"))]
     if not recorded:
         return ""
-    faults = [(one, found["gpu"]) for found in recorded for one in found["faults"]]
+    faults = [(one, found["gpu"]) for found in recorded for one in found["faults"] if CHEAT not in one["fault"]]
     lines = ["| fault | what the user sees | exit code | kept | lost | on |", "|---|---|--:|--:|--:|---|"]
     for title in dict.fromkeys(one["fault"] for one, _ in faults):
         for number, (one, gpu) in enumerate((one, gpu) for one, gpu in faults if one["fault"] == title):
@@ -167,6 +172,28 @@ def faults_block() -> str:
     lost = sum(one.get("lost", 0) for one, _ in faults)
     dates = " and ".join(dict.fromkeys(found["date"] for found in recorded))
     return "\n".join([*lines, "", f"{len(faults)} faults played on {dates}: {lost} finished rows lost."])
+
+
+def cheats_block() -> str:
+    """What refused each way to cheat, on the simulator and on a GPU."""
+    recorded = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(FAULTS.glob("*.json"))]
+    found = [(one, part["gpu"]) for part in recorded for one in part["faults"] if CHEAT in one["fault"]]
+    gpus = sorted({gpu for _, gpu in found if gpu})
+    lines = [f"| cheat | on the simulator | {f'on an {gpus[0]}' if gpus else 'on a GPU'} |", "|---|---|---|"]
+    for title in dict.fromkeys(one["fault"] for one, _ in found):
+        seen = {bool(gpu): _refusal(one) for one, gpu in found if one["fault"] == title}
+        lines.append(f"| {title.removeprefix(CHEAT)} | {seen.get(False, '')} | {seen.get(True, '')} |")
+    lost = sum(one.get("lost", 0) for one, _ in found)
+    return "\n".join([*lines, "", f"Honest kernels beside them that lost a time: {lost}."]) if found else ""
+
+
+def _refusal(one: Mapping[str, Any]) -> str:
+    if "failed" in one:
+        return "does not hold"
+    for words, text in UNTOLD.items():
+        if words in one["seen"]:
+            return text
+    return f"`{one['seen'].replace('|', chr(92) + '|')}`"
 
 
 def _outcome_cells(one: Mapping[str, Any]) -> str:
