@@ -54,16 +54,15 @@ class Setup:
     def look_at(self, inputs: Inputs) -> None:
         """Bring what is kept of the reference up to date with these inputs: rows that were touched are made anew."""
         of = (inputs, inputs.filled)
-        split, touched = self.split, list(dict.fromkeys(inputs.touched))
+        sizes = {spec.name: spec.nbytes // dtypes.itemsize(spec.dtype) // self.split for spec in inputs.specs}
+        touched = {(start // sizes[name], (stop - 1) // sizes[name] + 1) for name, start, stop in inputs.touched}
         inputs.touched.clear()
-        if self._kept_of != of or (touched and split == 1) or len(touched) > MOST_TOUCHED:
+        if self._kept_of != of or len(touched) > MOST_TOUCHED:
             self._kept.clear()
             self._kept_bytes = 0
         self._kept_of = of
-        sizes = {spec.name: spec.nbytes // dtypes.itemsize(spec.dtype) for spec in inputs.specs}
-        for name, start, stop in touched if self._kept else ():
-            row = sizes[name] // split
-            self._renew(inputs, start // row, (stop - 1) // row + 1)
+        for start, stop in touched:
+            self._renew(inputs, start, stop)
 
     def _renew(self, inputs: Inputs, start: int, stop: int) -> None:
         """Rows [start, stop) of all that is kept."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from kernelbench.errors import DeviceError
@@ -14,6 +16,7 @@ from kernelbench.measure.timing import (
     FlushGraph,
     GraphTimer,
 )
+from kernelbench.records import Arrays
 from tests.fake_gpu import EVENT_S, FLUSH_S, FakeClock
 
 
@@ -91,3 +94,42 @@ def test_samples_by_events_go_through_the_places_in_turn() -> None:
     for number in range(4):
         timer.sample(number)
     assert log == [0, 1, 2, 0]
+
+
+class Spy:
+    """Notes in the clock's log when it is called, and for which places."""
+
+    def __init__(self, clock: FakeClock) -> None:
+        self.log = clock.log
+
+    def before(self, places: Sequence[int]) -> None:
+        self.log.append(f"before {list(places)}")
+
+    def between(self, place: int) -> None:
+        self.log.append(f"between {place}")
+
+    def start(self, place: int, *, warm: bool = False) -> None:
+        self.log.append(f"start {place}")
+
+    def stop(self, place: int, returned: Arrays | None) -> None:
+        self.log.append(f"stop {place}")
+
+
+def test_samples_are_staged_before_the_flush_and_round_the_timed_run() -> None:
+    clock = FakeClock()
+    executables = [kernel(clock, 8e-6), kernel(clock, 8e-6)]
+    EventTimer(clock, executables, "cold", staging=Spy(clock), rehearsed=True).sample(1)
+    timed = ["event", "kernel", "event"]
+    assert clock.log == ["kernel", "before [1]", "flush", "start 1", *timed, "stop 1", "wait"]
+    clock.log.clear()
+    EventTimer(clock, executables, "warm", staging=Spy(clock)).sample(1)
+    assert clock.log == ["before [1]", "flush", "kernel", "between 1", "start 1", *timed, "stop 1", "wait"]
+
+
+def test_all_places_of_a_graph_are_staged() -> None:
+    clock = FakeClock()
+    timer = GraphTimer(clock, [kernel(clock, 3e-6), kernel(clock, 3e-6)], staging=Spy(clock))
+    clock.log.clear()
+    timer.sample()
+    assert clock.log[:6] == ["kernel", "before [0, 1]", "start 1", "flush", "event", "graph"]
+    assert clock.log[-3:] == ["event", "stop 1", "wait"]

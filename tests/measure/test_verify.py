@@ -206,10 +206,11 @@ class Later:
             arrays["x"][1, 2, 3] += 1
 
 
-def side_by_side(**kernels: Callable[[Arrays], Any]) -> dict[str, Any]:
+def side_by_side(precision: Precision | None = FAST, /, **kernels: Callable[[Arrays], Any]) -> dict[str, Any]:
     device = FakeDevice({name: (kernel, 30e-6, 5e-6) for name, kernel in kernels.items()})
     plan = CasePlan(CASE, tuple(Planned(implementation(name)) for name in kernels))
-    return {one.implementation.name: one for one in CaseRun(device, OPERATION, plan).run(Settings(7, precision=FAST))}
+    results = CaseRun(device, OPERATION, plan).run(Settings(7, precision=precision))
+    return {one.implementation.name: one for one in results}
 
 
 @pytest.mark.parametrize(
@@ -243,8 +244,34 @@ def test_memory_that_a_result_was_returned_in_holds_no_answer_for_the_next() -> 
         kept[:] = [softmax(arrays["x"])]
         return {"y": kept[0]}
 
-    found = side_by_side(honest=honest, lazy=lambda arrays: {"y": kept[0]})
-    assert (found["honest"].status, found["lazy"].status) == ("ok", "wrong")
+    for precision in (FAST, None):
+        found = side_by_side(precision, honest=honest, lazy=lambda arrays: {"y": kept[0]})
+        assert (found["honest"].status, found["lazy"].status) == ("ok", "wrong")
+
+
+def test_a_kernel_that_is_right_whenever_inputs_are_new_is_caught_in_between() -> None:
+    device = FakeDevice({})
+
+    class Lazy:
+        """Right when it is verified before and after the timing, and idle in between."""
+
+        def __call__(self, arrays: Arrays) -> None:
+            if len(device.fills) != 3:
+                right(arrays)
+
+    device.kernels["one"] = (Lazy(), 30e-6, 5e-6)
+    plan = CasePlan(CASE, (Planned(implementation("one")),))
+    result = CaseRun(device, OPERATION, plan).run(Settings(7, precision=FAST))[0]
+    assert result.status == "wrong"
+
+
+def test_a_reference_that_is_a_view_of_its_input_follows_what_is_touched() -> None:
+    operation = load_catalog().operations["permute"]
+    case = Case("permute", (6, 5, 8), -1, "float32", parameters=(("permutation", "021"),))
+    device = FakeDevice({"one": (lambda arrays: arrays["y"].__setitem__(..., arrays["x"].transpose(0, 2, 1)), 9e-6, 0)})
+    plan = CasePlan(case, (Planned(implementation("one")),))
+    result = CaseRun(device, operation, plan).run(Settings(7, precision=FAST))[0]
+    assert (result.status, result.reason) == ("ok", "")
 
 
 def test_work_of_another_stream_that_ends_later_is_found_out() -> None:
