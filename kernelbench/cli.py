@@ -26,10 +26,13 @@ from kernelbench.options import (
     KERNELS,
     NO_WAIT,
     NVCC,
+    OUT_FILE,
+    OUT_FOLDER,
     OWN_FOLDER,
     RUN,
     SEED,
     SUITES,
+    TEXT,
     TIMEOUT,
 )
 
@@ -71,7 +74,7 @@ def cli() -> None:
     help="Measure each implementation beside a twin of itself: what this machine tells apart, and what it cannot.",
 )
 @click.option("--resume", is_flag=True, help="Go on with the newest run of the suite (or that in --out).")
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Folder of the run; one suite only.")
+@click.option("--out", type=OUT_FOLDER, help="Folder of the run; one suite only.")
 @click.option("--no-report", is_flag=True, help="Do not write charts and the HTML page.")
 @FULL
 @TIMEOUT
@@ -112,12 +115,8 @@ cli.add_command(compare)
 
 @cli.command()
 @RUN
-@click.option("--baseline", metavar="NAME", help="Whom speed-ups divide by.  [default: the suite's]")
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="The HTML file.  [default: report.html in the run's folder]",
-)
+@click.option("--baseline", type=TEXT, metavar="NAME", help="Whom speed-ups divide by.  [default: the suite's]")
+@click.option("--out", type=OUT_FILE, help="The HTML file.  [default: report.html in the run's folder]")
 def report(run_name: str | None, baseline: str | None, out: Path | None) -> None:
     """Write a run as one HTML page, with charts as PNG and SVG files beside it. No GPU needed.
 
@@ -135,7 +134,7 @@ def report(run_name: str | None, baseline: str | None, out: Path | None) -> None
 
 @cli.command()
 @SUITES
-@click.option("--gpu", metavar="NAME", help="Plan, and state bounds, for this GPU.  [default: h200]")
+@click.option("--gpu", type=TEXT, metavar="NAME", help="Plan, and state bounds, for this GPU.  [default: h200]")
 @CHOICE
 @click.option("--lines", is_flag=True, help="Show the source lines that cost something, with their counters.")
 @FORM
@@ -259,7 +258,7 @@ def list_(what: str | None, kernels: tuple[Path, ...]) -> None:
 
 @cli.command()
 @click.argument("name", metavar="OPERATION/NAME")
-@click.option("--from", "start", metavar="NAME", help="The kernel to start from.  [default: the shortest]")
+@click.option("--from", "start", type=TEXT, metavar="NAME", help="The kernel to start from.  [default: the shortest]")
 @OWN_FOLDER
 def new(name: str, start: str | None, kernels: Path) -> None:
     """Write the two files of a kernel of your own, as a copy of one that is right; change it from there.

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from kernelbench.errors import InputError
-from kernelbench.options import ONLY, SHOWN_CACHE
+from kernelbench.options import ONLY, OUT_FOLDER, SHOWN_CACHE, TEXT
 
 REGRESSION = 3  # exit code
 
@@ -27,19 +27,16 @@ def _share(ctx: click.Context, parameter: click.Parameter, value: str | None) ->
 
 
 @click.command()
-@click.argument("runs", nargs=-1, metavar="[RUN] [RUN]")
+@click.argument("runs", type=TEXT, nargs=-1, metavar="[RUN] [RUN]")
 @click.option(
     "--baseline",
+    type=TEXT,
     metavar="NAME",
     help="Whom speed-ups divide by: an implementation, or published.  [default: the suite's]",
 )
 @SHOWN_CACHE
 @ONLY
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Where comparison.csv goes.  [default: the run's folder]",
-)
+@click.option("--out", type=OUT_FOLDER, help="Where comparison.csv goes.  [default: the run's folder]")
 @click.option(
     "--fail-on",
     callback=_share,

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from kernelbench.errors import InputError
-from kernelbench.options import DEVICE, FILTER, IN_PROCESS, KERNELS, NO_WAIT, NVCC, SEED, TIMEOUT, names
+from kernelbench.options import DEVICE, FILTER, IN_PROCESS, KERNELS, NO_WAIT, NVCC, OUT_FILE, SEED, TEXT, TIMEOUT, names
 
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 _TIME = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(s|min|m|h|)\s*")
@@ -35,7 +35,9 @@ def _seconds(ctx: click.Context, parameter: click.Parameter, value: str | None) 
     metavar="NAME,..",
     help="Only these kernels.  [default: all of the operation that say what can be tuned]",
 )
-@click.option("--suite", metavar="SUITE", help="Tune for the cases of this suite.  [default: those that kernels name]")
+@click.option(
+    "--suite", type=TEXT, metavar="SUITE", help="Tune for the cases of this suite.  [default: those that kernels name]"
+)
 @FILTER
 @click.option(
     "--budget",
@@ -46,7 +48,7 @@ def _seconds(ctx: click.Context, parameter: click.Parameter, value: str | None) 
 )
 @click.option(
     "--out",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=OUT_FILE,
     help="The table to write or add to.  [default: yours of this GPU, which plans read]",
 )
 @DEVICE

@@ -10,10 +10,54 @@ from typing import Any
 import click
 
 from kernelbench.errors import InputError
+from kernelbench.outputs import require_file_place, require_folder_place
+
+STANDARD_OUTPUT = "-"  # as other programs have it
+
+
+def _require_text(parameter: click.Parameter | None, value: Any) -> None:
+    """InputError for '', which is mostly a shell's variable that holds nothing; as a path it would be the folder '.'"""
+    if value == "" and parameter is not None:
+        raise InputError(f"{parameter.opts[0]} '': is empty; name something or leave it out")
+
+
+class _Text(click.types.StringParamType):
+    """A text that is not empty."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        _require_text(param, value)
+        return super().convert(value, param, ctx)
+
+
+class _Place(click.Path):
+    """A path that is not empty."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        _require_text(param, value)
+        return super().convert(value, param, ctx)
+
+
+class _Output(_Place):
+    """Where something is written, looked at before anything is done: a folder, or a file."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == STANDARD_OUTPUT:
+            raise InputError("--out -: files are written, not standard output; name one")
+        path = super().convert(value, param, ctx)
+        (require_folder_place if self.dir_okay else require_file_place)(path)
+        return path
+
+
+TEXT = _Text()
+OUT_FILE = _Output(path_type=Path, dir_okay=False)
+OUT_FOLDER = _Output(path_type=Path, file_okay=False)
 
 
 def names(ctx: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...]:
-    return tuple(part.strip() for part in value.split(",") if part.strip()) if value else ()
+    found = tuple(part.strip() for part in value.split(",") if part.strip()) if value is not None else ()
+    if value is not None and not found:
+        raise InputError(f"{parameter.opts[0]} '{value}': names nothing; leave the option out for all")
+    return found
 
 
 def cache_states(ctx: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...]:
@@ -24,7 +68,7 @@ def cache_states(ctx: click.Context, parameter: click.Parameter, value: str | No
     return caches
 
 
-SUITES = click.argument("suites", nargs=-1, required=True, metavar="SUITE...")
+SUITES = click.argument("suites", type=TEXT, nargs=-1, required=True, metavar="SUITE...")
 ONLY = click.option("--only", callback=names, metavar="NAME,..", help="Only these implementations.")
 FILTER = click.option(
     "--filter",
@@ -37,11 +81,11 @@ SPECIMENS = click.option("--specimens", is_flag=True, help="Add the kernels that
 KERNELS = click.option(
     "--kernels",
     multiple=True,
-    type=click.Path(path_type=Path),
+    type=_Place(path_type=Path),
     metavar="DIR",
     help="A folder of your own kernels, DIR/OPERATION/NAME.py; runs its Python.",
 )
-NVCC = click.option("--nvcc", type=click.Path(path_type=Path), help="The CUDA compiler to use.")
+NVCC = click.option("--nvcc", type=_Place(path_type=Path), help="The CUDA compiler to use.")
 DEVICE = click.option(
     "--device", default="auto", show_default=True, help="auto, cuda, cuda:N, simulated or simulated:GPU."
 )
@@ -75,13 +119,14 @@ SEED = click.option(
 )
 GPU = click.option(
     "--gpu",
+    type=TEXT,
     metavar="NAME",
     help="Plan for this GPU: v100, t4, a100, l4, h100, h200.  [default: the GPU here, else h200]",
 )
 FORM = click.option(
     "--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True, help="How it is told."
 )
-RUN = click.argument("run_name", required=False, metavar="[RUN]")
+RUN = click.argument("run_name", type=TEXT, required=False, metavar="[RUN]")
 CACHE = click.option(
     "--cache",
     "caches",
@@ -98,7 +143,7 @@ SHOWN_CACHE = click.option(
 )
 OWN_FOLDER = click.option(
     "--kernels",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=_Place(path_type=Path, file_okay=False),
     metavar="DIR",
     default="kernels",
     show_default=True,

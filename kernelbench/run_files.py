@@ -5,6 +5,7 @@ What comes through here holds the types that later rooms count on, and no charac
 
 from __future__ import annotations
 
+import errno
 import gzip
 import json
 import math
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from kernelbench.errors import ResultsError
+from kernelbench.outputs import kind_of
 from kernelbench.texts import one_line, printable
 
 MAX_RESULTS_BYTES = 2**25  # a recorded run has 0.3 MB
@@ -221,8 +223,11 @@ _HOLDERS = (
 def write_whole(path: Path, data: bytes | str) -> Path:
     """Write a file in one step: whoever reads it, and whenever this is killed, it is the old one or the new one.
 
-    It is on disk when this returns. A link of that name is replaced, not followed. Raises OSError.
+    It is on disk when this returns. A link of that name is replaced, not followed. Raises OSError, also where a device
+    or a pipe lies there, which others may count on.
     """
+    if (there := kind_of(path)) not in ("", "a file", "a link", "a folder"):
+        raise OSError(errno.EEXIST, f"{there} lies there", str(path))
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     temporary.unlink(missing_ok=True)
     try:

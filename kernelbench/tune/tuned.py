@@ -21,6 +21,7 @@ from typing import Any
 from kernelbench import dtypes, places
 from kernelbench.errors import InputError, RunWarning
 from kernelbench.records import Case, Implementation
+from kernelbench.run_files import write_whole
 from kernelbench.tunable import values_text
 from kernelbench.units import bytes_text
 
@@ -209,9 +210,7 @@ def write_table(path: Path, gpu: str, entries: Sequence[Entry]) -> None:
     text = yaml.safe_dump(document, sort_keys=False, default_flow_style=None, width=120, allow_unicode=True)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_name(f"{path.name}.new")
-        partial.write_text(_HEADER + text, encoding="utf-8")
-        partial.replace(path)  # whoever reads meanwhile sees the old one or the new one
+        write_whole(path, _HEADER + text)
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({error.strerror}); name another file by --out") from error
 
