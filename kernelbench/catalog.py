@@ -87,16 +87,22 @@ class _Reader:
         if own and not found:
             text = "no kernels here; expected <operation>/<name>.py, as `kernelbench new softmax/my_kernel` writes it"
             self._problem(folder, text)
+        # Before any file is run: a folder that holds something else is not one of kernels.
+        if strangers := [one for one in found if not self._is_operation(one)]:
+            for one in strangers:
+                text = f"missing; '{one.name}' has implementations, so expected OPERATION = Operation(...) here"
+                self._problem(one / _OPERATION_FILE, text)
+            return
         for operation_folder in found:
             self.read(operation_folder)
+
+    def _is_operation(self, folder: Path) -> bool:
+        return folder.name in self._definitions or (folder / _OPERATION_FILE).is_file()
 
     def read(self, folder: Path) -> None:
         operation_file = folder / _OPERATION_FILE
         if operation_file.is_file():
             self._read_operation(operation_file)
-        elif folder.name not in self._definitions:
-            text = f"missing; '{folder.name}' has implementations, so expected OPERATION = Operation(...) here"
-            self._problem(operation_file, text)
         for path in _modules(folder):
             if path.name != _OPERATION_FILE:
                 self._read_implementations(path)

@@ -157,3 +157,17 @@ def test_specimens_come_only_when_asked_for():
 
     assert "specimen" not in roles()
     assert "specimen" in roles(specimens=True)
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_a_folder_of_something_else_is_refused_before_any_of_it_is_run(folder, tmp_path, own):
+    """As `--kernels .` may name one: each subfolder with a .py in it looks like an operation."""
+    strange = tmp_path / "strange"
+    for name in ("scan", "tools"):
+        (strange / name).mkdir(parents=True)
+        (strange / name / "script.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
+    with pytest.raises(ProblemsError) as found:
+        load_catalog([folder], own=[strange]) if own else load_catalog([folder, strange])
+    (problem,) = found.value.problems
+    assert str(problem).startswith(f"{strange}/tools/operation.py: missing; 'tools' has implementations")
+    assert not (tmp_path / "ran").exists()
