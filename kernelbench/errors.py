@@ -100,6 +100,14 @@ class DeviceLost(DeviceError):
     """The device context is unusable (illegal address, launch failure, ...)."""
 
 
+def words_of(error: BaseException) -> str:
+    """What an error says; '' where even that fails, as of a class of somebody's own."""
+    try:
+        return str(error)
+    except Exception:
+        return ""
+
+
 def raised_at(error: BaseException, path: Path) -> int:
     """The line of the Python file `path` that an error left from; 0 if it has none."""
     file = str(path.absolute())  # as Python names the files of modules

@@ -7,22 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import prod
 from typing import TYPE_CHECKING
 
-from kernelbench.argument_checks import define_problem, extent_problem, scalar_problem
-from kernelbench.errors import DeviceError, InputError, MissingLibrary, Unsupported
+from kernelbench.errors import DeviceError, InputError, MissingLibrary, Unsupported, words_of
+from kernelbench.plan_checks import plan_problem
 from kernelbench.records import (
     Binary,
     Case,
     DeviceProperties,
     EntryFacts,
-    HostCall,
     Implementation,
     Launch,
     LaunchPlan,
     Operation,
-    Scalar,
     Status,
     Suite,
 )
@@ -64,11 +61,9 @@ def plan_suite(
 
 def _plan_all(suite: Suite, case: Case, catalog: Catalog, device: DeviceProperties, tables: Tables | None) -> CasePlan:
     operation, implementations = catalog.operations[case.operation], catalog.implementations[case.operation]
-    return CasePlan(
-        case,
-        tuple(plan_case(case, operation, implementations[name], device, tables) for name in suite.names_for(case)),
-        tuple(spec.name for spec in operation.arrays(case) if spec.role == "input"),
-    )
+    inputs = tuple(spec.name for spec in operation.arrays(case) if spec.role == "input")
+    planned = [plan_case(case, operation, implementations[name], device, tables) for name in suite.names_for(case)]
+    return CasePlan(case, tuple(planned), inputs)
 
 
 def plan_case(
@@ -78,7 +73,16 @@ def plan_case(
     device: DeviceProperties,
     tables: Tables | None = None,
 ) -> Planned:
-    """Ask for the plan and check it against the device's limits."""
+    """Ask for the plan and check it against the device's limits. Whatever it raises or returns costs this alone."""
+    try:
+        return _plan_case(case, operation, implementation, device, tables)
+    except BaseException as error:
+        return _refused(implementation, error)
+
+
+def _plan_case(
+    case: Case, operation: Operation, implementation: Implementation, device: DeviceProperties, tables: Tables | None
+) -> Planned:
     if reason := implementation.deviation(case.inputs):
         return Planned(implementation, status="unsupported", reason=f"{case.inputs} inputs: {reason}")
     if tables is None or implementation.tunable is None:
@@ -112,23 +116,29 @@ def _plan_with(
     try:
         names = [spec.name for spec in operation.arrays(case)]
         plan = implementation.plan(case, device, **values) if implementation.plan else None
-    except Unsupported as error:
-        return Planned(implementation, status="unsupported", reason=str(error))
-    except MissingLibrary as error:
-        return Planned(implementation, status="skipped", reason=str(error))
-    except DeviceError as error:  # what a user's own folder raised, with its place
-        return Planned(implementation, status="failed", reason=str(error))
-    except Exception as error:  # a kernel folder's own code: whatever it raises costs its row, not the run
-        reason = f"its plan raised {type(error).__name__}: {error}"
-        return Planned(implementation, status="failed", reason=reason)
+    except BaseException as error:
+        return _refused(implementation, error)
     try:
         problem = plan_problem(plan, names, device) if implementation.plan else ""
-        hash(plan)  # as all that is made of tuples has one
-    except Exception as error:  # of a value that is not of the type that the record says
-        problem = f"its plan cannot be read: {type(error).__name__}: {error}; expected tuples, names and numbers"
+    except Exception as error:  # of a record whose fields somebody took away
+        problem = f"its plan cannot be read: {type(error).__name__}: {words_of(error)}"
     if problem:  # and nobody is given a plan that may not even be one
         return Planned(implementation, status="failed", reason=problem)
     return Planned(implementation, plan)
+
+
+def _refused(implementation: Implementation, error: BaseException) -> Planned:
+    """What a plan's error, SystemExit and its like among them, means for its row; Ctrl-C is no error of a plan."""
+    if isinstance(error, KeyboardInterrupt):
+        raise error
+    text = words_of(error)
+    if isinstance(error, Unsupported):
+        return Planned(implementation, status="unsupported", reason=text or "its plan does not say why")
+    if isinstance(error, MissingLibrary):
+        return Planned(implementation, status="skipped", reason=text)
+    if isinstance(error, DeviceError):  # what a user's own folder raised, with its place
+        return Planned(implementation, status="failed", reason=text)
+    return Planned(implementation, status="failed", reason=f"its plan raised {type(error).__name__}: {text}")
 
 
 def tuned_text(plans: Iterable[CasePlan]) -> dict[str, dict[str, dict[str, int]]]:
@@ -139,55 +149,6 @@ def tuned_text(plans: Iterable[CasePlan]) -> dict[str, dict[str, dict[str, int]]
             if one.tuned:
                 found.setdefault(one.implementation.name, {})[plan.case.key] = dict(one.tuned)
     return found
-
-
-def plan_problem(plan: object, arrays: Sequence[str], device: DeviceProperties) -> str:
-    """What is wrong with what a plan returned, or ''."""
-    if not isinstance(plan, LaunchPlan):
-        return f"its plan returned {type(plan).__name__}, expected LaunchPlan((Launch(..),)) or LaunchPlan(host=..)"
-    if problem := define_problem(plan.defines):
-        return f"its plan cannot be built: {problem}"
-    known = {*arrays, *(name for name, _ in plan.scratch)}
-    if plan.host is not None:
-        if plan.launches:
-            return "its plan has launches beside a call of host code"
-        unknown = _unknown(plan.host, known)
-        return f"its plan cannot be launched: {plan.host.entry}: {unknown}" if unknown else ""
-    if not plan.launches:
-        return "its plan has no launch"
-    for launch in plan.launches:
-        if problem := _launch_problem(launch, known, device):
-            return f"its plan cannot be launched: {launch.entry}: {problem}"
-    return ""
-
-
-def _launch_problem(launch: Launch, known: set[str], device: DeviceProperties) -> str:
-    if unknown := _unknown(launch, known):
-        return unknown
-    if problem := extent_problem("grid", launch.grid) or extent_problem("block", launch.block):
-        return problem
-    if min(launch.grid + launch.block) < 1:
-        return f"grid {launch.grid} and block {launch.block} must be at least 1"
-    if any(extent > limit for extent, limit in zip(launch.grid, device.max_grid, strict=True)):
-        return f"grid {launch.grid} is over the limit {device.max_grid}"
-    if launch.threads > device.max_threads_per_block:
-        return f"block {launch.block} has {launch.threads} threads, the limit is {device.max_threads_per_block}"
-    if launch.gang < 1 or prod(launch.grid) % launch.gang:
-        return f"grid {launch.grid} has {prod(launch.grid)} blocks, expected a multiple of its gang of {launch.gang}"
-    if launch.shared_bytes > device.shared_per_block_optin:
-        return f"{launch.shared_bytes} bytes of shared memory are over the limit {device.shared_per_block_optin}"
-    return ""
-
-
-def _unknown(call: Launch | HostCall, known: set[str]) -> str:
-    """What is wrong with the arguments of a call, or ''."""
-    for one in call.arguments:
-        if isinstance(one, Scalar) and (problem := scalar_problem(one)):
-            return problem
-    unknown = [name for name in call.arguments if not isinstance(name, Scalar) and name not in known]
-    if not unknown:
-        return ""
-    return f"argument '{unknown[0]}' is neither an array nor scratch; there are {', '.join(sorted(known))}"
 
 
 def launches_text(plan: LaunchPlan) -> list[str]:

@@ -1,0 +1,324 @@
+"""Bad values of plans, each beside a kernel that is right: the bad one costs its own row, with a reason that says
+what was expected; see tests/reliability/plan_faults.py for some of them through a whole run."""
+
+from __future__ import annotations
+
+import pickle
+from collections import namedtuple
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import IntEnum
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kernelbench.catalog import Catalog, load_catalog
+from kernelbench.devices.known import KNOWN
+from kernelbench.errors import DeviceError, InputError, MissingLibrary, NoDevice, Unsupported
+from kernelbench.planning import Planned, launches_text, plan_suite
+from kernelbench.records import Case, HostCall, Implementation, Launch, LaunchPlan, Origin, Scalar, Suite, Tunable
+from kernelbench.tune.tuned import Tables
+
+OPERATION = load_catalog().operations["softmax"]
+CASE = Case("softmax", (4, 3, 32), -1, "float32")
+H200 = KNOWN["h200"]
+GOOD = Launch("k", (1, 1, 1), (32, 1, 1), ("x", "y", Scalar("int64", 12)))
+HUGE = 10**5000  # which Python refuses to show
+
+
+class Word(str):
+    pass
+
+
+class Size(IntEnum):
+    WARP = 32
+
+
+class Bare:
+    def __repr__(self) -> str:
+        raise RuntimeError("no words")
+
+
+@dataclass(frozen=True)
+class Raising(LaunchPlan):
+    @property
+    def launches(self) -> Any:  # type: ignore[override]
+        raise RuntimeError("no launches")
+
+    def __init__(self) -> None:
+        pass
+
+
+Extent = namedtuple("Extent", "x y z")
+
+
+def planned(*plans: Callable[..., Any], tables: Tables | None = None, **options: Any) -> list[Planned]:
+    """What becomes of implementations with these plans, and of one that is right, which is always."""
+    kernels = {
+        f"bad{number}": Implementation(f"bad{number}", "", Origin("test"), plan=plan, **options)
+        for number, plan in enumerate(plans)
+    }
+    kernels["good"] = Implementation("good", "", Origin("test"), plan=lambda case, device: LaunchPlan((GOOD,)))
+    suite = Suite("s", Path("s.yaml"), "", "softmax", (CASE,), tuple(kernels))
+    (found,) = plan_suite(suite, Catalog({"softmax": OPERATION}, {"softmax": kernels}), H200, tables)
+    *bad, good = found.planned
+    assert (good.status, good.plan) == ("ok", LaunchPlan((GOOD,)))
+    assert all(one.plan is None for one in bad if one.status != "ok")
+    return bad
+
+
+def with_plan(**fields: Any) -> LaunchPlan:
+    return LaunchPlan(**{"launches": (GOOD,), **fields})
+
+
+def with_launch(**fields: Any) -> LaunchPlan:
+    own = {"entry": "k", "grid": (1, 1, 1), "block": (32, 1, 1), "arguments": ("x", "y")}
+    return LaunchPlan((Launch(**{**own, **fields}),))
+
+
+def with_scalar(dtype: Any, value: Any) -> LaunchPlan:
+    return with_launch(arguments=("x", "y", Scalar(dtype, value)))
+
+
+READ = "its plan cannot be read: "
+LAUNCHED = "its plan cannot be launched: "
+BUILT = "its plan cannot be built: "
+PAIRS = "expected a tuple of pairs"
+THREE = "expected a tuple of three ints, got"
+IDENTIFIER = ": expected a C identifier, each one once"
+INTEGER = ": expected an integer of 64 bits, or letters, digits, '_' and '.'"
+BYTES = ": expected an int of bytes, from 1 on, got"
+FREE = ": expected the name of no array and of no other scratch"
+BAD: list[tuple[Any, str]] = [
+    # The plan itself
+    (None, "its plan returned NoneType, expected LaunchPlan((Launch(..),)) or LaunchPlan(host=..)"),
+    (GOOD, "its plan returned Launch, expected LaunchPlan("),
+    ((GOOD,), "its plan returned tuple, expected LaunchPlan("),
+    (LaunchPlan, "its plan returned type, expected LaunchPlan("),
+    (Raising(), "its plan returned Raising, expected LaunchPlan("),
+    (LaunchPlan(), "its plan has no launch"),
+    # Launches
+    (with_plan(launches=[GOOD]), f"{READ}launches: expected a tuple of Launch, got list [Launch("),
+    (with_plan(launches=(one for one in (GOOD,))), f"{READ}launches: expected a tuple of Launch, got generator"),
+    (with_plan(launches=(GOOD, None)), f"{READ}launches: expected a tuple of Launch, got tuple"),
+    (with_plan(launches=GOOD), f"{READ}launches: expected a tuple of Launch, got Launch"),
+    (with_plan(launches=None), f"{READ}launches: expected a tuple of Launch, got None"),
+    (with_plan(launches=Bare()), f"{READ}launches: expected a tuple of Launch, got Bare that cannot be shown"),
+    (with_launch(entry=None), f"{READ}launches[0].entry: expected the name of a function, got None"),
+    (with_launch(entry=7), f"{READ}launches[0].entry: expected the name of a function, got int 7"),
+    (with_launch(entry=""), f"{READ}launches[0].entry: expected the name of a function, got ''"),
+    (with_launch(entry="k\n"), f"{READ}launches[0].entry: expected the name of a function, got 'k\\n'"),
+    (with_launch(entry=Word("k")), f"{READ}launches[0].entry: expected the name of a function, got Word 'k'"),
+    (with_launch(grid=1), f"{READ}launches[0].grid: {THREE} int 1"),
+    (with_launch(grid=[1, 1, 1]), f"{READ}launches[0].grid: {THREE} list [1, 1, 1]"),
+    (with_launch(grid=(1, 1.0, 1)), f"{READ}launches[0].grid: {THREE} tuple (1, 1.0, 1)"),
+    (with_launch(grid=Extent(1, 1, 1)), f"{READ}launches[0].grid: {THREE} Extent"),
+    (with_launch(block=(32, 1)), f"{READ}launches[0].block: {THREE} tuple (32, 1)"),
+    (with_launch(block=(32, 1, 1, 1)), f"{READ}launches[0].block: {THREE} tuple (32, 1, 1, 1)"),
+    (with_launch(block=(np.int64(32), 1, 1)), f"{READ}launches[0].block: {THREE} tuple ("),
+    (with_launch(block=(True, True, True)), f"{READ}launches[0].block: {THREE} tuple (True, True, True)"),
+    (with_launch(block=(Size.WARP, 1, 1)), f"{READ}launches[0].block: {THREE} tuple (<Size.WARP: 32>, 1, 1)"),
+    (with_launch(block=("32", 1, 1)), f"{READ}launches[0].block: {THREE} tuple ('32', 1, 1)"),
+    (with_launch(block=None), f"{READ}launches[0].block: {THREE} None"),
+    (with_launch(grid=(HUGE, 1, 1)), f"{READ}launches[0].grid: {THREE} tuple that cannot be shown"),
+    (with_launch(grid=(0, 1, 1)), f"{LAUNCHED}k: grid (0, 1, 1) and block (32, 1, 1) must be at least 1"),
+    (with_launch(grid=(2**31, 1, 1)), f"{LAUNCHED}k: grid (2147483648, 1, 1) is over the limit"),
+    (with_launch(block=(-1, -32, 1)), f"{LAUNCHED}k: grid (1, 1, 1) and block (-1, -32, 1) must be at least 1"),
+    (with_launch(shared_bytes=1.5), f"{READ}launches[0].shared_bytes: expected an int from 0 on, got float 1.5"),
+    (with_launch(shared_bytes="1k"), f"{READ}launches[0].shared_bytes: expected an int from 0 on, got '1k'"),
+    (with_launch(shared_bytes=-1), f"{READ}launches[0].shared_bytes: expected an int from 0 on, got int -1"),
+    (with_launch(shared_bytes=True), f"{READ}launches[0].shared_bytes: expected an int from 0 on, got True"),
+    (with_launch(shared_bytes=float("nan")), f"{READ}launches[0].shared_bytes: expected an int from 0 on, got float"),
+    (with_launch(shared_bytes=HUGE), f"{READ}launches[0].shared_bytes: expected an int from 0 on, got int that"),
+    (with_launch(cooperative="yes"), f"{READ}launches[0].cooperative: expected True or False, got 'yes'"),
+    (with_launch(cooperative=1), f"{READ}launches[0].cooperative: expected True or False, got int 1"),
+    (with_launch(gang=1.5), f"{READ}launches[0].gang: expected an int, got float 1.5"),
+    (with_launch(gang=None), f"{READ}launches[0].gang: expected an int, got None"),
+    (with_launch(gang=-1), f"{LAUNCHED}k: grid (1, 1, 1) has 1 blocks, expected a multiple of its gang of -1"),
+    (with_launch(gang=HUGE), f"{READ}launches[0].gang: expected an int, got int that cannot be shown"),
+    (with_launch(arguments=None), f"{READ}launches[0].arguments: expected a tuple of names and Scalars, got None"),
+    (with_launch(arguments="xy"), f"{READ}launches[0].arguments: expected a tuple of names and Scalars, got 'xy'"),
+    (with_launch(arguments=("x", 3)), f"{READ}launches[0].arguments: expected a tuple of names and Scalars, got tuple"),
+    (with_launch(arguments=(Word("x"),)), f"{READ}launches[0].arguments: expected a tuple of names and Scalars, got"),
+    (with_launch(arguments=("x", "\x1b")), f"{LAUNCHED}k: argument '\\x1b' is neither an array nor scratch"),
+    # Scalars
+    (with_scalar("float32", 1e40), f"{LAUNCHED}k: Scalar('float32', float 1e+40): more than float32 holds"),
+    (with_scalar("float32", -(10**400)), f"{LAUNCHED}k: Scalar('float32', int -1"),
+    (with_scalar("float16", 65520.0), f"{LAUNCHED}k: Scalar('float16', float 65520.0): more than float16 holds"),
+    (with_scalar("float64", 2**1024), f"{LAUNCHED}k: Scalar('float64', int 1"),
+    (with_scalar("float32", "1"), f"{LAUNCHED}k: Scalar('float32', '1'): expected a number, an int or a float"),
+    (with_scalar("float32", True), f"{LAUNCHED}k: Scalar('float32', True): expected a number, an int or a float"),
+    (with_scalar("float32", np.float32(1)), f"{LAUNCHED}k: Scalar('float32', float32 "),
+    (with_scalar("float32", 1j), f"{LAUNCHED}k: Scalar('float32', complex 1j): expected a number, an int or a float"),
+    (with_scalar("bfloat16", -1.5), f"{LAUNCHED}k: Scalar('bfloat16', float -1.5): expected a type of float64"),
+    (with_scalar("bfloat16", 1.5), f"{LAUNCHED}k: Scalar('bfloat16', float 1.5): expected a type of float64, float32"),
+    (with_scalar("int", 1), f"{LAUNCHED}k: Scalar('int', int 1): expected a type of float64, float32"),
+    (with_scalar(np.int32, 1), f"{LAUNCHED}k: Scalar(type <class 'numpy.int32'>, int 1): expected a type of"),
+    (with_scalar(["int32"], 1), f"{LAUNCHED}k: Scalar(list ['int32'], int 1): expected a type of"),
+    (with_scalar("int32", 2**31), f"{LAUNCHED}k: Scalar('int32', int 2147483648): expected -2147483648 to 2147483647"),
+    (with_scalar("int32", 1.0), f"{LAUNCHED}k: Scalar('int32', float 1.0): expected -2147483648 to 2147483647"),
+    (with_scalar("uint8", -1), f"{LAUNCHED}k: Scalar('uint8', int -1): expected 0 to 255"),
+    (with_scalar("int64", HUGE), f"{LAUNCHED}k: Scalar('int64', int that cannot be shown): expected -"),
+    # Defines
+    (with_plan(defines=None), f"{READ}defines: {PAIRS} (name, value), got None"),
+    (with_plan(defines={"N": 1}), f"{READ}defines: {PAIRS} (name, value), got dict"),
+    (with_plan(defines=(1, 2)), f"{READ}defines: {PAIRS} (name, value), got tuple (1, 2)"),
+    (with_plan(defines=("N", 1)), f"{READ}defines: {PAIRS} (name, value), got tuple ('N', 1)"),
+    (with_plan(defines=(("N",),)), f"{READ}defines: {PAIRS} (name, value), got tuple (('N',),)"),
+    (with_plan(defines=(("N", 1, 2),)), f"{READ}defines: {PAIRS} (name, value), got tuple"),
+    (with_plan(defines=((5, 1),)), f"{BUILT}define int 5{IDENTIFIER}"),
+    (with_plan(defines=((None, 1),)), f"{BUILT}define None{IDENTIFIER}"),
+    (with_plan(defines=(("N", 1), ("N", 2))), f"{BUILT}define 'N'{IDENTIFIER}"),
+    (with_plan(defines=(("-I/", 1),)), f"{BUILT}define '-I/'{IDENTIFIER}"),
+    (with_plan(defines=((["N"], 1),)), f"{BUILT}define list ['N']{IDENTIFIER}"),
+    (with_plan(defines=(("N", 1.5),)), f"{BUILT}define N=float 1.5{INTEGER}"),
+    (with_plan(defines=(("N", None),)), f"{BUILT}define N=None{INTEGER}"),
+    (with_plan(defines=(("N", HUGE),)), f"{BUILT}define N=int that cannot be shown{INTEGER}"),
+    (with_plan(defines=(("N", 2**64),)), f"{BUILT}define N=int 18446744073709551616{INTEGER}"),
+    (with_plan(defines=(("N", "a b"),)), f"{BUILT}define N='a b'{INTEGER}"),
+    (with_plan(defines=(("N", ""),)), f"{BUILT}define N=''{INTEGER}"),
+    # Scratch
+    (with_plan(scratch=(("t", 1.5),)), f"{LAUNCHED}scratch 't'{BYTES} float 1.5"),
+    (with_plan(scratch=(("t", -4),)), f"{LAUNCHED}scratch 't'{BYTES} int -4"),
+    (with_plan(scratch=(("t", 0),)), f"{LAUNCHED}scratch 't'{BYTES} int 0"),
+    (with_plan(scratch=(("t", True),)), f"{LAUNCHED}scratch 't'{BYTES} True"),
+    (with_plan(scratch=(("t", "64"),)), f"{LAUNCHED}scratch 't'{BYTES} '64'"),
+    (with_plan(scratch=(("t", np.int64(64)),)), f"{LAUNCHED}scratch 't'{BYTES} int64"),
+    (with_plan(scratch=(("t", HUGE),)), f"{LAUNCHED}scratch 't'{BYTES} int that cannot"),
+    (with_plan(scratch=(("t", 2**38), ("u", 1))), f"{LAUNCHED}its scratch is more than 274877906944 bytes"),
+    (with_plan(scratch=(("t", 64), ("t", 64))), f"{LAUNCHED}scratch 't'{FREE}"),
+    (with_plan(scratch=(("x", 64),)), f"{LAUNCHED}scratch 'x'{FREE}"),
+    (with_plan(scratch=((3, 64),)), f"{LAUNCHED}scratch int 3{FREE}"),
+    (with_plan(scratch=(("a b", 64),)), f"{LAUNCHED}scratch 'a b'{FREE}"),
+    (with_plan(scratch=(("t", 64, 4),)), f"{READ}scratch: {PAIRS} (name, bytes), got tuple"),
+    (with_plan(scratch=(64,)), f"{READ}scratch: {PAIRS} (name, bytes), got tuple (64,)"),
+    (with_plan(scratch=None), f"{READ}scratch: {PAIRS} (name, bytes), got None"),
+    # The rest
+    (with_plan(reasons=(5,)), f"{READ}reasons: expected a tuple of texts, got tuple (5,)"),
+    (with_plan(reasons=5), f"{READ}reasons: expected a tuple of texts, got int 5"),
+    (with_plan(reasons="why"), f"{READ}reasons: expected a tuple of texts, got 'why'"),
+    (with_plan(reasons=("why", None)), f"{READ}reasons: expected a tuple of texts, got tuple ('why', None)"),
+    (with_plan(debug="no"), f"{READ}debug: expected True or False, got 'no'"),
+    (with_plan(debug=0), f"{READ}debug: expected True or False, got int 0"),
+    (with_plan(alignment=0), f"{READ}alignment: expected an int from 1 on, of bytes, got int 0"),
+    (with_plan(alignment=-16), f"{READ}alignment: expected an int from 1 on, of bytes, got int -16"),
+    (with_plan(alignment=16.0), f"{READ}alignment: expected an int from 1 on, of bytes, got float 16.0"),
+    (with_plan(alignment=None), f"{READ}alignment: expected an int from 1 on, of bytes, got None"),
+    (LaunchPlan(host="f"), f"{READ}host: expected a HostCall or None, got 'f'"),  # type: ignore[arg-type]
+    (LaunchPlan(host=GOOD), f"{READ}host: expected a HostCall or None, got Launch"),  # type: ignore[arg-type]
+    (LaunchPlan(host=HostCall(5, ())), f"{READ}host.entry: expected the name of a function, got int 5"),  # type: ignore[arg-type]
+    (LaunchPlan(host=HostCall("f", None)), f"{READ}host.arguments: expected a tuple of names and Scalars, got None"),  # type: ignore[arg-type]
+    (LaunchPlan(host=HostCall("f", ("z",))), f"{LAUNCHED}f: argument 'z' is neither an array nor scratch"),
+    (with_plan(host=HostCall("f", ("x",))), "its plan has launches beside a call of host code"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("plan", "reason"), BAD, ids=range(len(BAD)))
+def test_a_bad_value_costs_its_own_row(plan: Any, reason: str) -> None:
+    (bad,) = planned(lambda case, device: plan)
+    assert (bad.status, bad.reason[: len(reason)]) == ("failed", reason)
+
+
+class Wordless(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
+class Silent(Unsupported):
+    def __str__(self) -> str:
+        return 5  # type: ignore[return-value]  # noqa: PLE0307
+
+
+def endless(case: Case, device: Any) -> LaunchPlan:
+    return endless(case, device)
+
+
+def greedy(case: Case, device: Any) -> LaunchPlan:
+    raise MemoryError
+
+
+def raising(error: BaseException) -> Callable[..., Any]:
+    def plan(case: Case, device: Any) -> LaunchPlan:
+        raise error
+
+    return plan
+
+
+def yielding(case: Case, device: Any) -> Iterator[LaunchPlan]:
+    yield LaunchPlan((GOOD,))
+
+
+def fieldless(case: Case, device: Any) -> LaunchPlan:
+    plan = with_launch()
+    object.__delattr__(plan.launches[0], "entry")
+    return plan
+
+
+ERRORS: list[tuple[Any, str, str]] = [
+    (raising(Unsupported()), "unsupported", "its plan does not say why"),
+    (raising(Unsupported(5)), "unsupported", "5"),
+    (raising(Silent()), "unsupported", "its plan does not say why"),
+    (raising(MissingLibrary("install it")), "skipped", "install it"),
+    (raising(DeviceError("out of order")), "failed", "out of order"),
+    (raising(InputError("mine")), "failed", "its plan raised InputError: mine"),
+    (raising(NoDevice("none")), "failed", "its plan raised NoDevice: none"),
+    (raising(Wordless()), "failed", "its plan raised Wordless: "),
+    (raising(SystemExit(0)), "failed", "its plan raised SystemExit: 0"),
+    (raising(GeneratorExit()), "failed", "its plan raised GeneratorExit: "),
+    (raising(BaseException("base")), "failed", "its plan raised BaseException: base"),
+    (greedy, "failed", "its plan raised MemoryError: "),
+    (endless, "failed", "its plan raised RecursionError: maximum recursion depth exceeded"),
+    (yielding, "failed", "its plan returned generator, expected LaunchPlan"),
+    (fieldless, "failed", "its plan cannot be read: "),
+    (lambda case: LaunchPlan((GOOD,)), "failed", "its plan raised TypeError: "),
+    (5, "failed", "its plan raised TypeError: 'int' object is not callable"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("plan", "status", "reason"), ERRORS, ids=range(len(ERRORS)))
+def test_whatever_a_plan_raises_costs_its_own_row(plan: Any, status: str, reason: str) -> None:
+    (bad,) = planned(plan)
+    assert (bad.status, bad.reason[: len(reason)]) == (status, reason)
+
+
+def test_a_layout_that_raises_costs_its_own_row() -> None:
+    def layout(case: Case) -> str:
+        raise KeyError("layout")
+
+    def plan(case: Case, device: Any, block: int = 32) -> LaunchPlan:
+        return LaunchPlan((GOOD,))
+
+    tunable = Tunable({"block": (32, 64)}, layout=layout)
+    (bad,) = planned(plan, tables=Tables("NVIDIA H200"), tunable=tunable)
+    assert (bad.status, bad.reason) == ("failed", "its plan raised KeyError: 'layout'")
+
+
+def test_a_plan_that_changes_each_time_is_asked_once() -> None:
+    grids = iter(range(1, 100))
+    found = planned(*[lambda case, device: with_launch(grid=(next(grids), 1, 1))] * 3)
+    assert [one.plan.launches[0].grid[0] for one in found if one.plan] == [1, 2, 3]
+
+
+def test_what_is_kept_can_be_shown_hashed_and_sent() -> None:
+    values = (-(2**63), 2**64 - 1, True, "half", "1.5f")
+    scalars = (
+        Scalar("float32", float("-inf")),
+        Scalar("float64", 1e300),
+        Scalar("float16", 65504),
+        Scalar("int8", -128),
+    )
+    plan = LaunchPlan(
+        (Launch("k", (2**31 - 1, 65535, 65535), (1024, 1, 1), ("x", "t", *scalars), 1, True),),
+        defines=tuple((f"N{number}", value) for number, value in enumerate(values)),
+        scratch=(("t", 1), ("u", 2**38 - 1)),
+        reasons=("", "why\n"),
+        debug=True,
+        alignment=256,
+    )
+    (one,) = planned(lambda case, device: plan)
+    assert (one.status, one.reason) == ("ok", "")
+    assert pickle.loads(pickle.dumps(one.plan)) == one.plan
+    assert hash(one.plan) == hash(plan)
+    assert launches_text(plan)[0].endswith("cooperative")
