@@ -14,10 +14,13 @@ from math import ceil, floor, prod
 import numpy as np
 import numpy.typing as npt
 
+from kernelbench.errors import DeviceError
+
 GROUPS = 8
 UNEVEN = 4.0  # times what a block of the middle group costs, beyond which one group does the work of others
 UNEVEN_WORK = 32  # times the work of a sample, up to which such a grid is run whole
 UNEVEN_SHARE = 1 / 64  # of the grid: where a sample may be no more than that, the arrays are too large to be run whole
+MOST_BLOCKS = 2**25  # numbered at once, 256 MB; a grid may have 2^63
 Blocks = npt.NDArray[np.int64]  # linear block numbers, x fastest
 Spans = tuple[tuple[Fraction, Fraction], ...]  # of each group: from, to, as shares of the grid
 # run(blocks) -> warp instructions that these blocks took
@@ -43,13 +46,23 @@ class Grid:
         return prod(self.extents) // self.slices
 
     def blocks(self, slices: Sequence[tuple[int, int]]) -> Blocks:
-        """The blocks of ranges of slices, in the grid's order, each once."""
+        """The blocks of ranges of slices, in the grid's order, each once. DeviceError for too many of them."""
+        require_room(self.slice_blocks * sum(stop - start for start, stop in slices))
         chosen = np.unique(np.concatenate([np.arange(start, stop, dtype=np.int64) for start, stop in slices]))
         if self.slice_blocks == 1:
             return chosen
         x, y, z = (chosen if axis == self.axis else np.arange(n) for axis, n in enumerate(self.extents))
         linear = x[None, None, :] + self.extents[0] * (y[None, :, None] + self.extents[1] * z[:, None, None])
         return linear.reshape(-1)
+
+
+def require_room(blocks: int) -> None:
+    """DeviceError for more blocks than the simulator can number at once."""
+    if blocks > MOST_BLOCKS:
+        raise DeviceError(
+            f"{blocks} blocks would have to be run, the simulator runs {MOST_BLOCKS} at most; choose smaller cases "
+            "with --filter, or let it sample the blocks, without --full and --strict"
+        )
 
 
 def sample(
@@ -98,6 +111,8 @@ def _prices(grid: Grid, ranges: Sequence[tuple[int, int]], run: Run) -> list[tup
 
 def _all_but(done: Blocks, blocks: int, work: int, run: Run) -> bool:
     """Run the other blocks of a grid, a share of them at a time while there is work left; True where all were run."""
+    if blocks > MOST_BLOCKS:
+        return False
     rest = np.setdiff1d(np.arange(blocks), done, assume_unique=True)
     for part in np.array_split(rest, min(rest.size, 4 * GROUPS)):
         if work <= 0:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kernelbench.counters import LaunchCounters
-from kernelbench.devices.blocks import GROUPS, Blocks, Spans, prefix, sample
+from kernelbench.devices.blocks import GROUPS, MOST_BLOCKS, Blocks, Spans, prefix, require_room, sample
 from kernelbench.devices.written import SECTOR_BYTES, Integers, marked
 from kernelbench.errors import DeviceError
 from kernelbench.records import Launch
@@ -61,7 +61,8 @@ class PlanRun:
     def __call__(self) -> None:
         """A sample, where that can be verified or would be too much work otherwise; else all of it."""
         self._go_through(self._full)
-        if self.sampled and not self._verifiable() and _instructions(self.counters) <= WHOLE_WORK:
+        few = all(prod(step.launch.grid) <= MOST_BLOCKS for step in self._steps)
+        if self.sampled and few and not self._verifiable() and _instructions(self.counters) <= WHOLE_WORK:
             for allocation in self._temporary:
                 allocation.forget()
                 poison(allocation)
@@ -102,6 +103,7 @@ class PlanRun:
         """What later launches may rely on; None for everything."""
         grid = run.step.launch.grid
         if full or run.step.launch.cooperative or (within is None and prod(grid) <= GROUPS * self._least):
+            require_room(prod(grid))
             run(None)
             return None
         if run.in_order:

@@ -56,7 +56,9 @@ class Machine:
         self._runtime = native.runtime(sanitize)
         self._prepared: dict[int, Prepared] = {}  # by identity of the program, which Prepared keeps alive
         self._variables: dict[int, tuple[ir.Variable, Allocation]] = {}  # the same
-        self._initial: list[tuple[Allocation, npt.NDArray[np.uint8]]] = []  # contents of the variables
+        self._initial: list[
+            tuple[Allocation, npt.NDArray[np.uint8]]
+        ] = []  # of variables, without the zeros at their end
 
     def launch(
         self,
@@ -128,7 +130,8 @@ class Machine:
         fresh = [one for one in variables.values() if id(one) not in self._variables]
         addresses = {name: self.variable(one).address for name, one in variables.items()}
         for one in fresh:
-            contents = self.variable(one).view()
+            initialised = max([len(one.image), *(place.offset + place.bytes for place in one.relocations)])
+            contents = self.variable(one).view()[:initialised]
             for place in one.relocations:
                 value = (addresses[place.symbol] + place.addend) & ((1 << (8 * place.bytes)) - 1)
                 contents[place.offset : place.offset + place.bytes] = np.frombuffer(
@@ -141,7 +144,8 @@ class Machine:
         """Variables of modules hold what they held before the first launch."""
         for place, contents in self._initial:
             place.define()
-            place.view()[:] = contents
+            self.arena.discard(place)  # zeros: a large one takes memory only where it is touched
+            place.view()[: contents.size] = contents
 
     def _check_gang(self, prepared: Prepared, extent: Extent, together: int) -> None:
         warps = -(-prod(extent.block) // 32)

@@ -8,7 +8,8 @@ from math import prod
 import numpy as np
 import pytest
 
-from kernelbench.devices.blocks import GROUPS, Grid, prefix, sample
+from kernelbench.devices.blocks import GROUPS, MOST_BLOCKS, Grid, prefix, require_room, sample
+from kernelbench.errors import DeviceError
 
 
 class Launch:
@@ -127,3 +128,13 @@ def test_blocks_that_wait_for_earlier_ones_are_run_in_order_from_the_first() -> 
         launch = Launch(10)
         assert not prefix((990, 1, 1) if gang < 64 else (1024, 1, 1), work, launch, gang)
         assert launch.order == list(range(done)), gang
+
+
+def test_blocks_that_are_too_many_to_be_numbered_are_not() -> None:
+    launch = Launch(1)
+    uneven = lambda blocks: 10**6 if blocks[0] == 0 else launch(blocks)  # noqa: E731 - one block has all the work
+    assert sample((2**31 - 1, 1, 1), 4_000_000, 1.0, None, uneven, 1) is not None
+    assert len(launch.order) == GROUPS - 1
+    with pytest.raises(DeviceError, match=r"34358689800 blocks would have to be run, the simulator runs 33554432"):
+        sample((2**31 - 1, 65535, 65535), 4_000_000, 1.0, None, launch, 1)
+    require_room(MOST_BLOCKS)
