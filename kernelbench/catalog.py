@@ -20,8 +20,10 @@ from pathlib import Path
 from types import ModuleType
 
 from kernelbench import places
+from kernelbench.argument_checks import shown
 from kernelbench.errors import InputError, Problem, ProblemsError, raised_at
 from kernelbench.guarded import guarded_implementation, guarded_operation
+from kernelbench.record_checks import implementation_problem, operation_problem
 from kernelbench.records import Implementation, Operation
 from kernelbench.texts import printable
 
@@ -120,6 +122,8 @@ class _Reader:
         operation = getattr(module, "OPERATION", None)
         if not isinstance(operation, Operation):
             self._problem(path, f"expected OPERATION = Operation(...), got {_shown(operation)}")
+        elif text := operation_problem(operation):
+            self._problem(path, f"OPERATION.{text}")
         elif operation.name != name:
             text = f"OPERATION is named '{operation.name}', expected '{name}', the name of its folder"
             self._problem(path, text)
@@ -143,7 +147,9 @@ class _Reader:
     def _add(self, path: Path, implementation: Implementation) -> None:
         operation, name = path.parent.name, implementation.name
         source = path.with_suffix(".cu")
-        if not _NAME.fullmatch(name):
+        if text := implementation_problem(implementation):
+            self._problem(path, f"implementation {shown(name)}: {text}")
+        elif not _NAME.fullmatch(name):
             self._problem(path, _bad_name("implementation", name))
         elif (earlier := self._modules.get((operation, name))) is not None:
             other = "twice here" if earlier == path else f"in {earlier} too"

@@ -1,45 +1,81 @@
-"""Functions of a user's kernel folder: what they raise becomes one line that names their file.
+"""Functions of a user's kernel folder: what they raise, and what an operation's return that it may not, becomes one
+line that names their file.
 
-kernelbench's own kernels are tested; a mistake in them may show its traceback.
+kernelbench's own operations are tested; a mistake in them may show its traceback.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import Any
 
-from kernelbench.errors import DeviceError, InputError, KernelbenchError, Problem, raised_at
+from kernelbench.errors import (
+    DeviceError,
+    InputError,
+    KernelbenchError,
+    MissingLibrary,
+    Problem,
+    Unsupported,
+    raised_at,
+    words_of,
+)
+from kernelbench.record_checks import RESULTS
 from kernelbench.records import Implementation, Operation
+
+_OF_A_ROW = (Unsupported, MissingLibrary, DeviceError)
 
 
 def guarded_operation(operation: Operation, path: Path) -> Operation:
     """The operation with all of its functions guarded; without them no case can be run, so they raise InputError."""
-    names = ("arrays", "reference", "bytes_moved", "flops", "tolerance", "split", "large")
-    return replace(operation, **_guarded(operation, names, path, InputError))
+    for name, problem in RESULTS.items():  # the arrays first, which others are held against
+        if function := getattr(operation, name):
+            passed = (KernelbenchError, MemoryError) if name == "reference" else (KernelbenchError,)
+            call = _guard(function, name, path, InputError, passed)
+            change: dict[str, Any] = {name: _checked(call, name, path, partial(problem, operation))}
+            operation = replace(operation, **change)
+    return operation
 
 
 def guarded_implementation(implementation: Implementation, path: Path) -> Implementation:
     """The implementation with its functions guarded; they raise DeviceError, which costs its own rows."""
-    return replace(implementation, **_guarded(implementation, ("plan", "prepare", "reference"), path, DeviceError))
+    found = {name: getattr(implementation, name) for name in ("plan", "prepare", "reference")}
+    guards: dict[str, Any] = {
+        name: _guard(one, name, path, DeviceError, _OF_A_ROW) for name, one in found.items() if one is not None
+    }
+    return replace(implementation, **guards)
 
 
-def _guarded(record: Any, names: tuple[str, ...], path: Path, kind: type[KernelbenchError]) -> dict[str, Any]:
-    found = {name: getattr(record, name) for name in names}
-    return {name: _guard(function, name, path, kind) for name, function in found.items() if function is not None}
+def _guard(
+    function: Callable[..., Any],
+    name: str,
+    path: Path,
+    kind: type[KernelbenchError],
+    passed: tuple[type[Exception], ...],
+) -> Callable[..., Any]:
+    """Errors of the types `passed` go on as they are, and so does Ctrl-C; all others are one of `kind`."""
 
-
-def _guard(function: Callable[..., Any], name: str, path: Path, kind: type[KernelbenchError]) -> Callable[..., Any]:
     @wraps(function, assigned=())
     def call(*arguments: Any, **options: Any) -> Any:
         try:
             return function(*arguments, **options)
-        except KernelbenchError:
-            raise
-        except (Exception, SystemExit) as error:
-            text = f"its {name} raised {type(error).__name__}: {error}"
+        except BaseException as error:
+            if isinstance(error, (KeyboardInterrupt, *passed)):
+                raise
+            text = f"its {name} raised {type(error).__name__}: {words_of(error)}"
             raise kind(str(Problem(path, raised_at(error, path), text))) from error
+
+    return call
+
+
+def _checked(function: Callable[..., Any], name: str, path: Path, problem_of: Callable[..., str]) -> Callable[..., Any]:
+    @wraps(function, assigned=())
+    def call(*arguments: Any) -> Any:
+        found = function(*arguments)
+        if problem := problem_of(found, *arguments):
+            raise InputError(str(Problem(path, 0, f"its {name}: {problem}")))
+        return found
 
     return call

@@ -61,6 +61,8 @@ def plan_suite(
 
 def _plan_all(suite: Suite, case: Case, catalog: Catalog, device: DeviceProperties, tables: Tables | None) -> CasePlan:
     operation, implementations = catalog.operations[case.operation], catalog.implementations[case.operation]
+    for needed in (operation.bytes_moved, operation.flops, operation.tolerance):
+        needed(case)  # of a user's operation: what it cannot say is told before anything is measured
     inputs = tuple(spec.name for spec in operation.arrays(case) if spec.role == "input")
     planned = [plan_case(case, operation, implementations[name], device, tables) for name in suite.names_for(case)]
     return CasePlan(case, tuple(planned), inputs)

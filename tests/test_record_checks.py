@@ -1,0 +1,236 @@
+"""Fields of implementations and operations, and what an operation's functions return: what is wrong is one message
+with the file, before anything is measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kernelbench.catalog import Catalog, load_catalog
+from kernelbench.devices.known import KNOWN
+from kernelbench.errors import DeviceError, InputError, ProblemsError, Unsupported
+from kernelbench.planning import plan_suite
+from kernelbench.records import Case, Suite
+
+CASE = Case("scan", (4, 8), -1, "float32")
+OPERATION = """\
+from kernelbench.records import Operation, Tolerance, ArraySpec, x_to_y
+fields = dict(name="scan", summary="", arrays=x_to_y, reference=lambda xp, case, inputs: {{"y": inputs["x"] * 1.0}},
+              bytes_moved=lambda case: 1, flops=lambda case: 1, tolerance=lambda case: Tolerance(0, 0.5),
+              split=lambda case: 4, large=lambda case: 2.0)
+OPERATION = Operation(**{{**fields, {changes}}})
+"""
+KERNEL = """\
+from kernelbench.records import Case, Deviation, Implementation, LaunchPlan, Origin, Tolerance, Tunable
+class Word(str): pass
+def plan(case, device, block=32): raise NotImplementedError("later")
+fields = dict(name="mine", summary="", origin=Origin("test"), plan=plan)
+IMPLEMENTATIONS = (Implementation(**{{**fields, {changes}}}),)
+"""
+
+
+def catalog(folder: Path, operation: str = "", kernel: str = "") -> Catalog:
+    (folder / "scan").mkdir()
+    (folder / "scan" / "operation.py").write_text(OPERATION.format(changes=operation))
+    (folder / "scan" / "mine.py").write_text(KERNEL.format(changes=kernel))
+    (folder / "scan" / "mine.cu").write_text("")
+    return load_catalog([], own=[folder])
+
+
+def plans(found: Catalog) -> Any:
+    return plan_suite(Suite("s", Path("s.yaml"), "", "scan", (CASE,), ("mine",)), found, KNOWN["h200"])
+
+
+def test_what_is_right_is_left_alone(tmp_path: Path) -> None:
+    kernel = """'deviations': (Deviation('masked', 'no'),), 'extra_tolerance': Tolerance(0, 1e-6), 'role': 'peer',
+             'tunable': Tunable({'block': (32, 64)}, ('block < 64',), cases=(Case('scan', (1,), 0, 'int8'),))"""
+    found = catalog(tmp_path, "'parameters': {'scale': 1.5}, 'split': None, 'large': None", kernel)
+    ((one,),) = (plan.planned for plan in plans(found))
+    assert one.reason.endswith("mine.py:3: its plan raised NotImplementedError: later")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("'name': 5", "implementation int 5: name: expected a text, got int 5"),
+        ("'name': Word('mine')", "implementation Word 'mine': name: expected a text, got Word 'mine'"),
+        ("'name': None", "implementation None: name: expected a text, got None"),
+        ("'summary': 5", "implementation 'mine': summary: expected a text, got int 5"),
+        ("'origin': None", "origin: expected an Origin of texts, got None"),
+        ("'origin': Origin(5)", "origin: expected an Origin of texts, got Origin Origin(project=5"),
+        ("'origin': Origin('a', url=None)", "origin: expected an Origin of texts, got Origin"),
+        ("'plan': 5", "plan: expected a function or None, got int 5"),
+        ("'plan': None, 'prepare': 'torch'", "prepare: expected a function or None, got 'torch'"),
+        ("'arithmetic': 'sloppy'", "arithmetic: expected one of accurate, fast, got 'sloppy'"),
+        ("'arithmetic': None", "arithmetic: expected one of accurate, fast, got None"),
+        ("'role': 'king'", "role: expected one of kernel, peer, yardstick, specimen, got 'king'"),
+        ("'role': ['kernel']", "role: expected one of kernel, peer, yardstick, specimen, got list"),
+        ("'extra_tolerance': 1e-3", "extra_tolerance: expected a Tolerance of numbers from 0 on, or None, got float"),
+        ("'extra_tolerance': Tolerance('1', 0)", "extra_tolerance: expected a Tolerance of numbers from 0 on, or None"),
+        ("'extra_tolerance': Tolerance(float('nan'), 0)", "extra_tolerance: expected a Tolerance of numbers from 0 on"),
+        ("'extra_tolerance': Tolerance(float('inf'), 0)", "extra_tolerance: expected a Tolerance of numbers from 0 on"),
+        ("'reference': 5", "reference: expected a function or None, got int 5"),
+        ("'deviations': []", "deviations: expected a tuple of Deviation(inputs, reason), got list []"),
+        ("'deviations': ('masked',)", "deviations: expected a tuple of Deviation(inputs, reason), got tuple"),
+        ("'deviations': (Deviation(5, 'no'),)", "deviations: expected a tuple of Deviation(inputs, reason), got tuple"),
+        ("'tunable': {'block': (32,)}", "tunable: expected a Tunable, its values tuples of ints by name, or None, got"),
+        ("'tunable': Tunable(None)", "tunable: expected a Tunable, its values tuples of ints by name, or None, got"),
+        (
+            "'tunable': Tunable({'block': 32})",
+            "tunable: expected a Tunable, its values tuples of ints by name, or None",
+        ),
+        ("'tunable': Tunable({'block': (32.0,)})", "tunable: expected a Tunable, its values tuples of ints by name"),
+        ("'tunable': Tunable({'block': (32,)}, layout=1)", "tunable: expected a Tunable, its values tuples of ints by"),
+    ],
+)
+def test_a_wrong_field_of_an_implementation_is_named(change: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(ProblemsError) as raised:
+        catalog(tmp_path, kernel=change)
+    (problem,) = raised.value.problems
+    assert problem.path == tmp_path / "scan" / "mine.py"
+    assert said in problem.text
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("'summary': None", "OPERATION.summary: expected a text, got None"),
+        ("'name': 5", "OPERATION.name: expected a text, got int 5"),
+        ("'arrays': ()", "OPERATION.arrays: expected a function, got tuple ()"),
+        ("'reference': None", "OPERATION.reference: expected a function, got None"),
+        ("'bytes_moved': 5", "OPERATION.bytes_moved: expected a function, got int 5"),
+        ("'flops': 'many'", "OPERATION.flops: expected a function, got 'many'"),
+        ("'tolerance': 1e-3", "OPERATION.tolerance: expected a function, got float 0.001"),
+        ("'tolerance': None", "OPERATION.tolerance: expected a function, got None"),
+        ("'split': 4", "OPERATION.split: expected a function or None, got int 4"),
+        ("'large': 4.0", "OPERATION.large: expected a function or None, got float 4.0"),
+        ("'parameters': ['scale']", "OPERATION.parameters: expected a mapping of names to a number, True, False or a"),
+        ("'parameters': {'scale': None}", "OPERATION.parameters: expected a mapping of names to a number, True, False"),
+        ("'refused': ('masked',)", "OPERATION.refused: expected a mapping of distributions to reasons, got tuple"),
+        ("'special': 'none'", "OPERATION.special: expected SpecialValues or None, got 'none'"),
+    ],
+)
+def test_a_wrong_field_of_an_operation_is_named(change: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(ProblemsError) as raised:
+        catalog(tmp_path, change)
+    (problem,) = raised.value.problems
+    assert problem.path == tmp_path / "scan" / "operation.py"
+    assert problem.text.startswith(said)
+
+
+SPEC = "ArraySpec('{}', {}, '{}', '{}')"
+Y = SPEC.format("y", "(4, 8)", "float32", "output")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("'arrays': lambda case: None", "its arrays: expected a tuple of ArraySpec, got None"),
+        ("'arrays': lambda case: ()", "its arrays: expected a tuple of ArraySpec, got tuple ()"),
+        ("'arrays': lambda case: ('x', 'y')", "its arrays: expected a tuple of ArraySpec, got tuple ('x', 'y')"),
+        (f"'arrays': lambda case: (one for one in ({Y},))", "its arrays: expected a tuple of ArraySpec, got generator"),
+        (f"'arrays': lambda case: ({SPEC.format('y', '(4.0, 8)', 'float32', 'output')},)",
+         "its arrays: [0].shape: expected a tuple of ints from 1 on, got tuple (4.0, 8)"),
+        (f"'arrays': lambda case: ({SPEC.format('y', '(4, 0)', 'float32', 'output')},)",
+         "its arrays: [0].shape: expected a tuple of ints from 1 on, got tuple (4, 0)"),
+        (f"'arrays': lambda case: ({SPEC.format('y', '[4]', 'float32', 'output')},)",
+         "its arrays: [0].shape: expected a tuple of ints from 1 on, got list [4]"),
+        (f"'arrays': lambda case: ({SPEC.format('y', '(4,)', 'float31', 'output')},)",
+         "its arrays: [0].dtype: expected one of float64, float32"),
+        (f"'arrays': lambda case: ({SPEC.format('y', '(4,)', 'float32', 'inout')},)",
+         "its arrays: [0].role: expected one of input, output, got 'inout'"),
+        (f"'arrays': lambda case: ({SPEC.format('a b', '(4,)', 'float32', 'output')},)",
+         "its arrays: [0].name: expected a name of C, got 'a b'"),
+        (f"'arrays': lambda case: ({SPEC.format('x', '(4,)', 'float32', 'input')},)",
+         "its arrays: expected names that differ and an output, got x"),
+        (f"'arrays': lambda case: ({Y}, {Y})", "its arrays: expected names that differ and an output, got y, y"),
+        ("'arrays': lambda case: 1 / 0", "its arrays raised ZeroDivisionError: division by zero"),
+        ("'bytes_moved': lambda case: -1", "its bytes_moved: expected an int from 1 on, got int -1"),
+        ("'bytes_moved': lambda case: '1k'", "its bytes_moved: expected an int from 1 on, got '1k'"),
+        ("'bytes_moved': lambda case: None", "its bytes_moved: expected an int from 1 on, got None"),
+        ("'bytes_moved': lambda case: 10**5000", "its bytes_moved: expected an int from 1 on, got int that cannot be"),
+        ("'flops': lambda case: 0.5", "its flops: expected an int from 0 on, got float 0.5"),
+        ("'tolerance': lambda case: None", "its tolerance: expected a Tolerance of numbers from 0 on, got None"),
+        ("'tolerance': lambda case: 0.1", "its tolerance: expected a Tolerance of numbers from 0 on, got float 0.1"),
+        ("'tolerance': lambda case: Tolerance(-1, 0)", "its tolerance: expected a Tolerance of numbers from 0 on"),
+        ("'tolerance': lambda case: exit(3)", "its tolerance raised SystemExit: 3"),
+        ("'tolerance': lambda: 0", "its tolerance raised TypeError: "),
+    ],
+)  # fmt: skip
+def test_garbage_of_an_operation_is_one_message_before_anything_is_measured(
+    change: str, said: str, tmp_path: Path
+) -> None:
+    found = catalog(tmp_path, change)
+    with pytest.raises(InputError) as raised:
+        plans(found)
+    text = str(raised.value)
+    assert text.startswith(f"{tmp_path}/scan/operation.py")
+    assert said in text
+    assert len(text.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("lambda xp, case, inputs: None", "its reference: expected outputs by name, got None"),
+        ("lambda xp, case, inputs: inputs['x']", "its reference: expected outputs by name, got ndarray"),
+        ("lambda xp, case, inputs: {}", "its reference: expected 16 elements of float64 as 'y', got None"),
+        ("lambda xp, case, inputs: {'y': 0.5}", "expected 16 elements of float64 as 'y', got float 0.5"),
+        ("lambda xp, case, inputs: {'y': inputs['x'][:, 1:]}", "16 elements of float64 as 'y', got 14 of float64"),
+        ("lambda xp, case, inputs: {'y': inputs['x'] > 0}", "expected 16 elements of float64 as 'y', got 16 of bool"),
+        ("lambda xp, case, inputs: {'y': inputs['x'] + 1j}", "16 elements of float64 as 'y', got 16 of complex128"),
+        ("lambda xp, case, inputs: inputs['z']", "its reference raised KeyError: 'z'"),
+    ],
+)
+def test_garbage_of_a_reference_is_one_message(change: str, said: str, tmp_path: Path) -> None:
+    operation = catalog(tmp_path, f"'reference': {change}").operations["scan"]
+    with pytest.raises(InputError) as raised:
+        operation.reference(np, CASE, {"x": np.ones((2, 8))})  # half of the rows
+    assert said in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("function", "change", "said"),
+    [
+        ("split", "lambda case: 0", "its split: expected an int from 1 on, got int 0"),
+        ("split", "lambda case: 4.0", "its split: expected an int from 1 on, got float 4.0"),
+        ("split", "lambda case: 5", "its split: expected a divisor of the elements of x, got 5"),
+        ("large", "lambda case: 0", "its large: expected a number above 0, got int 0"),
+        ("large", "lambda case: float('inf')", "its large: expected a number above 0, got float inf"),
+        ("large", "lambda case: 'much'", "its large: expected a number above 0, got 'much'"),
+    ],
+)
+def test_garbage_that_only_some_cases_ask_for_is_one_message(
+    function: str, change: str, said: str, tmp_path: Path
+) -> None:
+    operation = catalog(tmp_path, f"'{function}': {change}").operations["scan"]
+    with pytest.raises(InputError) as raised:
+        getattr(operation, function)(CASE)
+    assert said in str(raised.value)
+
+
+def test_a_reference_without_memory_costs_its_case_and_not_the_run(tmp_path: Path) -> None:
+    operation = catalog(tmp_path, "'reference': lambda xp, case, inputs: xp.empty(2**50)").operations["scan"]
+    with pytest.raises(MemoryError):
+        operation.reference(np, CASE, {"x": np.ones((4, 8))})
+
+
+def test_an_error_for_everybody_is_not_for_an_implementation_to_raise(tmp_path: Path) -> None:
+    text = "'plan': None, 'prepare': lambda case, arrays, stream: {}"
+    kernel = "(_ for _ in ()).throw(__import__('kernelbench.errors').errors.{}('no'))"
+    one = catalog(tmp_path, kernel=text.format(kernel.format("InputError"))).implementations["scan"]["mine"]
+    assert one.prepare is not None
+    with pytest.raises(DeviceError, match=r"mine.py:\d: its prepare raised InputError: no"):
+        one.prepare(CASE, {}, 0)
+
+
+def test_a_refusal_of_an_implementation_stays_one(tmp_path: Path) -> None:
+    text = "'plan': None, 'prepare': lambda case, arrays, stream: (_ for _ in ()).throw({}('no'))"
+    one = catalog(tmp_path, kernel=text.format("__import__('kernelbench.errors').errors.Unsupported"))
+    call = one.implementations["scan"]["mine"].prepare
+    assert call is not None
+    with pytest.raises(Unsupported, match="no"):
+        call(CASE, {}, 0)
