@@ -79,6 +79,10 @@ class MissingLibrary(KernelbenchError):
     """Raised by a peer whose library cannot be imported; the text says how to install it."""
 
 
+# Of the operation and of the simulator, whichever implementation asked first: without them nobody can be measured.
+EVERYBODYS = (InputError, NoCompiler)
+
+
 class BuildError(KernelbenchError):
     """nvcc or ptxas failed. `command` repeats it; `log` is all that the compiler said."""
 
@@ -106,6 +110,14 @@ def words_of(error: BaseException) -> str:
         return str(error)
     except Exception:
         return ""
+
+
+def reason_of(error: BaseException) -> str:
+    """What a row says of an error: its words, with its type where it is none of kernelbench's."""
+    if isinstance(error, KernelbenchError):
+        return words_of(error)
+    kind = "out of memory" if isinstance(error, MemoryError) else type(error).__name__
+    return f"{kind}: {words_of(error)}"
 
 
 def raised_at(error: BaseException, path: Path) -> int:

@@ -17,7 +17,7 @@ from kernelbench.catalog import load_catalog
 from kernelbench.contracts import CountingDevice
 from kernelbench.counted import Counted, LaunchShape
 from kernelbench.counters import LaunchCounters, total
-from kernelbench.errors import DeviceError, MissingLibrary, Unsupported
+from kernelbench.errors import EVERYBODYS, reason_of
 from kernelbench.explanations import CaseExplanation
 from kernelbench.pipeline import Request
 from kernelbench.planning import CasePlan, Planned, plan_suite
@@ -103,8 +103,10 @@ class Counting:
             executable()
             self.device.clock.wait()
             launches = self.device.counts(executable)
-        except (Unsupported, MissingLibrary, DeviceError) as error:
-            self.missing[name] = str(error)
+        except EVERYBODYS:
+            raise
+        except Exception as error:  # whatever it is, others go on
+            self.missing[name] = reason_of(error)
             return
         self.counted[name] = counted_of(
             self.plan.case, planned, launches, self.specs, self.operation.bytes_moved(self.plan.case),

@@ -45,6 +45,8 @@ def guarded_implementation(implementation: Implementation, path: Path) -> Implem
     guards: dict[str, Any] = {
         name: _guard(one, name, path, DeviceError, _OF_A_ROW) for name, one in found.items() if one is not None
     }
+    if (tunable := implementation.tunable) is not None:
+        guards["tunable"] = replace(tunable, layout=_guard(tunable.layout, "layout", path, DeviceError, _OF_A_ROW))
     return replace(implementation, **guards)
 
 

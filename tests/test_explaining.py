@@ -52,16 +52,24 @@ def test_every_case_is_counted_and_explained(project: Project, simulator: FakeSi
     assert last.missing["compiled"] == "columns must be at most 16, got 32"
 
 
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (DeviceError("k.cu:12: read outside every array"), "k.cu:12: read outside every array"),
+        (MemoryError("16 GiB"), "out of memory: 16 GiB"),
+        (ValueError("bad"), "ValueError: bad"),
+    ],
+)
 def test_what_fails_is_named_and_the_rest_goes_on(
-    project: Project, simulator: FakeSimulator, monkeypatch: pytest.MonkeyPatch
+    error: Exception, reason: str, project: Project, simulator: FakeSimulator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(executable: Any) -> None:
-        raise DeviceError("k.cu:12: read outside every array")
+        raise error
 
     monkeypatch.setattr(simulator, "counts", refuse)
     found = explain(project.suite("compiled, good"))
     assert len(found) == 3
-    assert found[0].explanation.missing["compiled"] == "k.cu:12: read outside every array"
+    assert found[0].explanation.missing["compiled"] == reason
 
 
 def test_samples_say_so_and_full_runs_all(project: Project, simulator: FakeSimulator) -> None:

@@ -7,16 +7,7 @@ from dataclasses import dataclass
 
 from kernelbench.contracts import LARGE_SCRATCH_BYTES, CountingDevice, Device, Executable
 from kernelbench.counters import LaunchCounters
-from kernelbench.errors import (
-    DeviceError,
-    DeviceLost,
-    InputError,
-    KernelbenchError,
-    MissingLibrary,
-    NoCompiler,
-    Unsupported,
-    words_of,
-)
+from kernelbench.errors import EVERYBODYS, DeviceError, DeviceLost, MissingLibrary, Unsupported, reason_of
 from kernelbench.measure.limits import ABOVE_CEILING, ABOVE_L2, BELOW_FLOOR
 from kernelbench.measure.rounds import WARM_UP_TO_L2, CaseMeasurement, Contender, Precision
 from kernelbench.measure.setup import Setup
@@ -27,7 +18,6 @@ from kernelbench.records import Arrays, Check, Limits, Measurement, Operation, R
 from kernelbench.stopwatch import FILLING, PREPARING, VERIFYING, Stopwatch
 from kernelbench.units import rate_text, time_text
 
-EVERYBODYS = (InputError, NoCompiler)  # of the operation and the simulator: without them nobody can be measured
 NOT_TIMED = "not timed: simulated"  # the reason of a row that has counts instead of times
 
 # Where arrays lie in memory, and how far from one another, moves a kernel's time by 5 % and more, for as long as they
@@ -70,7 +60,7 @@ class CaseRun:
             self._give_up(f"the GPU's context was lost in this case: {error}")
             raise  # a lost context has no memory to give back
         except (DeviceError, MemoryError) as error:
-            self._give_up(_reason_of(error))
+            self._give_up(reason_of(error))
         with self.stopwatch.on(FILLING):
             self.device.release()
         return self.ordered()
@@ -143,7 +133,7 @@ class CaseRun:
         except (DeviceLost, *EVERYBODYS):
             raise
         except Exception as error:
-            contender.failure = _reason_of(error)
+            contender.failure = reason_of(error)
 
     def _executable(self, planned: Planned, arrays: Arrays) -> Executable:
         with self.stopwatch.on(PREPARING):
@@ -180,7 +170,7 @@ class CaseRun:
         except EVERYBODYS:
             raise
         except Exception as error:  # whatever it is, others go on
-            self._keep(planned, _status_of(error), _reason_of(error))
+            self._keep(planned, _status_of(error), reason_of(error))
             if isinstance(error, DeviceLost):
                 raise
             return None
@@ -281,13 +271,6 @@ def mixed(sets: Sequence[Arrays], outputs: Sequence[str]) -> list[Arrays]:
     count = len(sets)
     pairs = [(first, (first + step) % count) for step in range(count) for first in range(count)]
     return [{**sets[first], **{name: sets[other][name] for name in outputs}} for first, other in pairs[:PLACEMENTS]]
-
-
-def _reason_of(error: Exception) -> str:
-    if isinstance(error, KernelbenchError):
-        return words_of(error)
-    kind = "out of memory" if isinstance(error, MemoryError) else type(error).__name__
-    return f"{kind}: {words_of(error)}"
 
 
 def _status_of(error: Exception) -> Status:
