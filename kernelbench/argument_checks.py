@@ -21,12 +21,12 @@ _SCALARS = tuple(name for name in dtypes.NAMES if name != "bfloat16")  # of whic
 
 
 def shown(value: object) -> str:
-    """A value of anybody's with its type, short: `float 1.5`, `'yes'`, `None`."""
+    """A value of anybody's with its type, short: `'yes'`, `1.5`, `list [1]`."""
     try:
         text = f"{value!r:.60}"
     except Exception:  # of an integer of 5,000 digits, or of somebody's own class
-        text = "that cannot be shown"
-    return text if value is None or type(value) in (str, bool) else f"{type(value).__name__} {text}"
+        return f"{type(value).__name__} that cannot be shown"
+    return text if value is None or type(value) in (str, bool, int, float) else f"{type(value).__name__} {text}"
 
 
 def define_problem(defines: Sequence[tuple[str, str | int]]) -> str:

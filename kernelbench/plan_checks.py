@@ -35,11 +35,11 @@ def tuple_of(*types: type) -> Callable[[Any], bool]:
 
 
 def fields_problem(record: Any, known: Known) -> str:
-    """`grid: expected .., got ..` of the first field that does not hold what it must, or ''."""
+    """`grid must be .., got ..` of the first field that does not hold what it must, or ''."""
     for name, (holds, expected) in known.items():
         value = getattr(record, name)
         if not holds(value):
-            return f"{name}: expected {expected}, got {shown(value)}"
+            return f"{name} must be {expected}, got {shown(value)}"
     return ""
 
 
@@ -61,8 +61,8 @@ _CALL: Known = {
 }
 _LAUNCH: Known = {
     **_CALL,
-    "grid": (_three, "a tuple of three ints"),
-    "block": (_three, "a tuple of three ints"),
+    "grid": (_three, "three whole numbers in a tuple"),
+    "block": (_three, "three whole numbers in a tuple"),
     "shared_bytes": (lambda value: is_whole(value) and value >= 0, "an int from 0 on"),
     "cooperative": (is_flag, "True or False"),
     "gang": (is_whole, "an int"),

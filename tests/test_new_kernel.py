@@ -188,7 +188,7 @@ def test_a_folder_that_is_none_of_kernels_is_refused(folder: str, command: Comma
         ("return case.colums", "softmax/mine.py:4: its plan raised AttributeError: "),
         ("raise SystemExit(3)", "softmax/mine.py:4: its plan raised SystemExit: 3"),
         ("return None", "its plan returned NoneType, expected LaunchPlan"),
-        ('return LaunchPlan((Launch("k", 1, 32, ("x", "y")),))', "grid must be three whole numbers, got 1"),
+        ('return LaunchPlan((Launch("k", 1, 32, ("x", "y")),))', "grid must be three whole numbers in a tuple, got 1"),
         ('return LaunchPlan((Launch("k", (1, 1, 1), (16.0, 1, 1), ("x",)),))', "block must be three whole numbers"),
         (
             'return LaunchPlan((Launch("k", (1, 1, 1), (32, 1, 1), ("x", Scalar("int32", 2**31))),))',

@@ -129,7 +129,7 @@ def test_a_plan_that_cannot_be_launched_is_told_why(plan: LaunchPlan, said: str)
 def test_a_plan_of_other_types_costs_its_row(plan: LaunchPlan) -> None:
     planned = plan_case(CASE, OPERATION, kernel(lambda case, device: plan), H200)
     assert (planned.status, planned.plan) == ("failed", None)
-    assert re.fullmatch(r"its plan cannot be read: [a-z0-9_.\[\]]+: expected .+, got .+", planned.reason)
+    assert re.fullmatch(r"its plan cannot be read: [a-z0-9_.\[\]]+ must be .+, got .+", planned.reason)
 
 
 def test_the_limits_themselves_will_do() -> None:
