@@ -17,7 +17,7 @@ import numpy as np
 
 from kernelbench import statistics
 from kernelbench.contracts import Executable
-from kernelbench.errors import DeviceError, DeviceLost
+from kernelbench.errors import EVERYBODYS, DeviceLost, reason_of
 from kernelbench.measure.conditions import Watch, told
 from kernelbench.measure.setup import Setup
 from kernelbench.measure.staging import Staging
@@ -170,10 +170,10 @@ class CaseMeasurement:
                     with self.stopwatch.on(PREPARING):
                         timer = GraphTimer(self.device.clock, contender.executables, staging=self.staging)
                     tracks.append(_Track(contender, timer))
-                except DeviceLost:
+                except (DeviceLost, *EVERYBODYS):
                     raise
-                except DeviceError as error:
-                    contender.notes.append(f"no graph timing: {error}")
+                except Exception as error:
+                    contender.notes.append(f"no graph timing: {reason_of(error)}")
         return tracks
 
     def _caches(self, contenders: Sequence[Contender]) -> list[Cache]:
@@ -281,8 +281,10 @@ class CaseMeasurement:
         except DeviceLost:
             contender.failure = "the GPU's context was lost while measuring it"
             raise
-        except DeviceError as error:
-            contender.failure = str(error)
+        except EVERYBODYS:
+            raise
+        except Exception as error:
+            contender.failure = reason_of(error)
             return None
 
     # ---- Results ----

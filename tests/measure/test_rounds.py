@@ -181,6 +181,22 @@ def test_a_kernel_that_fails_while_timed_costs_only_its_own_row() -> None:
     assert results["good"].status == "ok"
 
 
+@pytest.mark.parametrize("after", [3, 9])
+def test_whatever_a_kernel_raises_while_timed_costs_only_its_own_row(after: int) -> None:
+    device = FakeDevice({"good": (softmax, 15e-6, 5e-6), "bad": (softmax, 15e-6, 5e-6)})
+    runs = itertools.count()
+
+    def raising(arrays: Arrays) -> None:
+        if next(runs) >= after:
+            raise ZeroDivisionError("by itself")
+        softmax(arrays)
+
+    device.kernels["bad"] = (raising, 15e-6, 5e-6)
+    results = run(device, ["bad", "good"], Settings(1, ("cold",), Precision()))
+    assert (results["bad"].status, results["bad"].reason) == ("failed", "ZeroDivisionError: by itself")
+    assert results["good"].status == "ok"
+
+
 def test_a_lost_context_ends_the_case_and_says_so_in_every_row_left() -> None:
     device = FakeDevice({"good": (softmax, 50e-6, 5e-6), "bad": (softmax, 50e-6, 5e-6)})
 
