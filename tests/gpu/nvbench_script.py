@@ -22,8 +22,8 @@ from kernelbench.catalog import load_catalog
 from kernelbench.devices import open_device
 from kernelbench.measure.case import PLACEMENTS
 from kernelbench.measure.rounds import CaseMeasurement, Contender, Precision
+from kernelbench.measure.setup import Setup
 from kernelbench.measure.timing import EventTimer
-from kernelbench.measure.verify import Setup
 from kernelbench.planning import plan_case
 from kernelbench.records import Binary, Case
 

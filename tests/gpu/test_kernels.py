@@ -262,7 +262,8 @@ def test_a_row_of_minus_infinity_and_huge_values_come_out_as_the_reference(
     device: Any, catalog: Any, plans: Callable[..., tuple[CasePlan, ...]]
 ) -> None:
     """Extreme rows are not among random inputs: they are written into x here, and then everybody is checked."""
-    from kernelbench.measure.verify import Setup, run_and_check
+    from kernelbench.measure.setup import Setup
+    from kernelbench.measure.verify import run_and_check
 
     case = Case("softmax", (2, 3, 96, 96), -1, "float32")
     (plan,) = plans([case], ["naive", "tree_shuffle", "tree_modulo", "four_kernels", "five_kernels", "oneflow_warp"])
