@@ -27,10 +27,6 @@ def reasons(run: Run) -> dict[str, set[str]]:
     return {name: set(rows["reason"]) for name, rows in table.groupby("implementation")}
 
 
-def computed(path: Path) -> None:
-    path.write_text("#define WHICH <vector>\n#include WHICH\n")
-
-
 def no_text(path: Path) -> None:
     path.write_bytes(b"// \xff\xfe REFUSE\n")
 
@@ -48,7 +44,6 @@ def pipe(path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (computed, "broken.cu:2: #include WHICH: expected a header's name"),
         (no_text, "broken.cu:7: error: identifier"),
         (folder, "broken.cu: not a file; expected CUDA source here"),
         (pipe, "broken.cu: not a file; expected CUDA source here"),

@@ -8,25 +8,29 @@ import re
 import shlex
 import signal
 import subprocess
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 
-from kernelbench.build.cache import CUBIN, LIBRARY, PTX, Cache, Entry, cache_key
+from kernelbench.build.cache import CUBIN, LIBRARY, PTX, Cache, Entry, request_key
 from kernelbench.build.compiler import Compiler
+from kernelbench.build.dependencies import Dependencies, Files
 from kernelbench.build.facts import entry_facts
-from kernelbench.build.request import BuildRequest, require_plain, shown_path
+from kernelbench.build.limits import advice, kept_output, limit
+from kernelbench.build.request import BuildRequest, content, require_plain, rule_of, shown_path
 from kernelbench.build.sass import cross_check_all, disassemble
 from kernelbench.errors import BuildError, InputError
-from kernelbench.records import Binary
+from kernelbench.records import Binary, EntryFacts
 
 # on_done(request, result, done, total), called in the caller's thread as each request is finished
 OnDone = Callable[[BuildRequest, "Binary | BuildError", int, int], None]
 
 TIMEOUT_S = 300.0
-_ENDING_S = 5.0  # for what an ended compiler printed to come
+_TRIES = 3  # for a source that is written while it is compiled
+_LINE = 2000  # characters of an error that are shown
+_OUTPUT = "output.txt"  # of the workspace: what a compiler prints
 
 # `x.cu(12): error: ...` of nvcc's own front end, `x.cu:12:3: fatal error: ...` of the host compiler
 _ERROR_AT = re.compile(
@@ -58,12 +62,14 @@ def build(
     cache = Cache(cache_folder)
     wanted = list(dict.fromkeys(requests))
     results: dict[BuildRequest, Binary | BuildError] = {}
-    processes = _Processes(timeout_s)
+    processes, files = _Processes(timeout_s), Files()
     for workers in (jobs or _cpus(), 1):
         left = [request for request in wanted if request not in results]
         with ThreadPoolExecutor(workers, thread_name_prefix="nvcc") as pool:
             try:
-                futures = {pool.submit(_build_one, request, compiler, cache, processes): request for request in left}
+                futures = {
+                    pool.submit(_build_one, request, compiler, cache, processes, files): request for request in left
+                }
                 for future in as_completed(futures):
                     request, result = futures[future], future.result()
                     if isinstance(result, _Killed) and workers > 1:
@@ -82,18 +88,22 @@ class _Killed(BuildError):
     """Something ended the compiler, or one of its parts: mostly the system, for want of memory."""
 
 
-def _build_one(request: BuildRequest, compiler: Compiler, cache: Cache, processes: _Processes) -> Binary | BuildError:
+def _build_one(
+    request: BuildRequest, compiler: Compiler, cache: Cache, processes: _Processes, files: Files
+) -> Binary | BuildError:
     try:
-        key = cache_key(request, compiler)
-        entry, cached = cache.find(key), True
+        source = files.hash(str(request.source.absolute()))
+        if not source:
+            content(request.source.absolute())  # raises why not
+        entry, cached = cache.find(request_key(request, compiler, source), request, files), True
         if entry is None:
-            entry, cached = _compile(request, key, compiler, cache, processes), False
+            entry, cached = _compile(request, compiler, cache, processes), False
     except BuildError as error:
         return error
-    except InputError as error:  # of the source, a header or the cache: compiling again would not help
+    except InputError as error:  # of the source or the cache: compiling again would not help
         return BuildError(str(error), request.shown_command(compiler), "")
     return Binary(
-        key=key,
+        key=entry.folder.name,
         path=entry.folder / (LIBRARY if request.host_code else CUBIN),
         ptx_path=entry.folder / PTX,
         architecture=request.architecture,
@@ -103,23 +113,42 @@ def _build_one(request: BuildRequest, compiler: Compiler, cache: Cache, processe
     )
 
 
-def _compile(request: BuildRequest, key: str, compiler: Compiler, cache: Cache, processes: _Processes) -> Entry:
+def _compile(request: BuildRequest, compiler: Compiler, cache: Cache, processes: _Processes) -> Entry:
+    """Compiled until what was read is what lies there now: nobody wrote it meanwhile."""
+    command, before = request.shown_command(compiler), None
+    for _ in range(_TRIES):
+        with cache.workspace() as workspace:
+            began = workspace.stat().st_ctime_ns
+            facts = _made(request, compiler, workspace, processes)
+            try:
+                found = Dependencies.read(rule_of(workspace / (LIBRARY if request.host_code else PTX)), request)
+            except OSError as error:
+                raise _failure(f"nvcc did not list what it read: {error.strerror}", command, "") from error
+            if found == before or not found.changed_since(began, request):
+                key = request_key(request, compiler, found.source)
+                return cache.publish(workspace, key, found, facts, shlex.join(command))
+            before = found
+    raise _failure("its source or a header was written each time it was compiled; build again", command, "")
+
+
+def _made(
+    request: BuildRequest, compiler: Compiler, workspace: Path, processes: _Processes
+) -> Mapping[str, EntryFacts]:
+    """Compile in the workspace; the facts of what came out."""
     command = request.shown_command(compiler)
-    with cache.workspace() as workspace:
-        if request.host_code:
-            processes.run(request.host_command(compiler, workspace / LIBRARY), workspace, command)
-            return cache.publish(workspace, key, {}, shlex.join(command))
-        ptx, cubin = workspace / PTX, workspace / CUBIN
-        processes.run(request.ptx_command(compiler, ptx), workspace, command)
-        log = processes.run(request.cubin_command(compiler, ptx, cubin), workspace, command)
-        try:
-            text = ptx.read_text()
-            facts = entry_facts(text, log)
-            checks = cross_check_all(text, facts, disassemble(cubin, compiler))
-        except (OSError, ValueError, LookupError) as error:
-            raise _failure(f"nvcc left nothing usable: {error}", command, log) from error
-        facts = {entry: replace(one, machine_code=checks[entry].note) for entry, one in facts.items()}
-        return cache.publish(workspace, key, facts, shlex.join(command))
+    if request.host_code:
+        processes.run(request.host_command(compiler, workspace / LIBRARY), workspace, command)
+        return {}
+    ptx, cubin = workspace / PTX, workspace / CUBIN
+    processes.run(request.ptx_command(compiler, ptx), workspace, command)
+    log = processes.run(request.cubin_command(compiler, ptx, cubin), workspace, command)
+    try:
+        text = ptx.read_text()
+        facts = entry_facts(text, log)
+        checks = cross_check_all(text, facts, disassemble(cubin, compiler))
+    except (OSError, ValueError, LookupError) as error:
+        raise _failure(f"nvcc left nothing usable: {error}", command, log) from error
+    return {entry: replace(one, machine_code=checks[entry].note) for entry, one in facts.items()}
 
 
 class _Processes:
@@ -128,46 +157,48 @@ class _Processes:
     def __init__(self, timeout_s: float) -> None:
         self._timeout_s = timeout_s
         self._lock = Lock()
-        self._running: set[subprocess.Popen[str]] = set()
+        self._running: set[subprocess.Popen[bytes]] = set()
         self._stopped = False
 
     def run(self, command: Sequence[str], workspace: Path, shown: Sequence[str]) -> str:
         """All that the command printed. BuildError, with `shown` as the command, if it fails."""
         # TMPDIR: what a killed nvcc leaves behind goes with the workspace. LC_ALL: errors are read below.
         environment = {**os.environ, "TMPDIR": str(workspace), "LC_ALL": "C"}
+        output = workspace / _OUTPUT
         with self._lock:
             if self._stopped:
                 raise _failure("not compiled: the build was ended", shown, "")
             try:
-                process = subprocess.Popen(
-                    command,
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.STDOUT,
-                    text=True,
-                    errors="replace",
-                    env=environment,
-                    start_new_session=True,  # Ctrl-C comes to us alone, and nvcc ends with all its children
-                )
+                with output.open("wb") as file:  # a file: whoever still holds it delays nobody, and it has a limit
+                    process = subprocess.Popen(
+                        command,
+                        stdin=subprocess.DEVNULL,
+                        stdout=file,
+                        stderr=subprocess.STDOUT,
+                        env=environment,
+                        start_new_session=True,  # Ctrl-C comes to us alone, and nvcc ends with all its children
+                    )
             except OSError as error:
                 raise _failure(f"nvcc cannot be started: {error}", shown, "") from error
+            limit(process.pid)
             self._running.add(process)
         try:
-            log, _ = process.communicate(timeout=self._timeout_s)
+            process.wait(timeout=self._timeout_s)
         except subprocess.TimeoutExpired as expired:
             _kill(process)
-            raise _failure(
-                f"nvcc did not finish within {self._timeout_s:g} s and was ended", shown, _last_words(process)
-            ) from expired
+            process.wait()
+            text = f"nvcc did not finish within {self._timeout_s:g} s and was ended"
+            raise _failure(text, shown, kept_output(output)) from expired
         finally:
             with self._lock:
                 self._running.discard(process)
+        log = kept_output(output)
         if process.returncode != 0:
             text = first_error(log, process.returncode)
             if _KILLED.search(text):
-                advice = "memory may have run out: end other programs, or give the container more"
-                raise _failure(f"{text}; {advice}", shown, log, _Killed)
-            raise _failure(f"{text}{_disk_advice(log)}", shown, log)
+                more = "memory may have run out: end other programs, or give the container more"
+                raise _failure(f"{text}; {more}", shown, log, _Killed)
+            raise _failure(f"{text}{advice(log)}{_disk_advice(log)}", shown, log)
         return log
 
     def stop(self) -> None:
@@ -177,20 +208,12 @@ class _Processes:
                 _kill(process)
 
 
-def _kill(process: subprocess.Popen[str]) -> None:
+def _kill(process: subprocess.Popen[bytes]) -> None:
     with contextlib.suppress(ProcessLookupError):
         if os.name == "posix":
             os.killpg(process.pid, signal.SIGKILL)
         else:
             process.kill()
-
-
-def _last_words(process: subprocess.Popen[str]) -> str:
-    """What an ended compiler had printed, as far as it comes: a process of its own may still hold the pipe."""
-    try:
-        return process.communicate(timeout=_ENDING_S)[0]
-    except subprocess.TimeoutExpired:
-        return ""
 
 
 def _failure(text: str, command: Sequence[str], log: str, kind: type[BuildError] = BuildError) -> BuildError:
@@ -204,7 +227,7 @@ def _disk_advice(log: str) -> str:
 
 def first_error(log: str, returncode: int) -> str:
     """The first error of a compiler's output, as `file:line: error: ...` where it has a place."""
-    lines = [line.strip() for line in log.splitlines() if line.strip()]
+    lines = [line.strip()[:_LINE] for line in log.splitlines() if line.strip()]
     for match in filter(None, map(_ERROR_AT.match, lines)):
         return f"{shown_path(Path(match['file']))}:{match['line'] or match['gcc_line']}: {match['text']}"
     for line in filter(_ERROR.search, lines):

@@ -1,9 +1,9 @@
 """Compiled kernels on disk, found again by what went into them.
 
-An entry is a folder named by its key: source.ptx, binary.cubin, facts.json, command.txt, and
-manifest.json with size and hash of each. It is made in a workspace beside the entries and renamed
-in one step, so an entry is there whole or not at all; one that was damaged later does not match
-its manifest, or cannot be read, and is made again.
+An entry is a folder REQUEST/KEY: source.ptx, binary.cubin, facts.json, dependencies.json, command.txt, and
+manifest.json with size and hash of each. Entries of one request differ in what the compiler read; the one whose files
+are the same now is found. It is made in a workspace beside the entries and renamed in one step, so an entry is there
+whole or not at all; one that was damaged later does not match its manifest, or cannot be read, and is made again.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from kernelbench.build.compiler import Compiler
+from kernelbench.build.dependencies import Dependencies, Files
 from kernelbench.build.request import BuildRequest
 from kernelbench.build.sass import has_disassembler
 from kernelbench.errors import InputError
@@ -24,26 +25,27 @@ from kernelbench.records import EntryFacts
 from kernelbench.workspaces import put_away, sweep, workspace
 
 PTX, CUBIN, FACTS, COMMAND, MANIFEST = "source.ptx", "binary.cubin", "facts.json", "command.txt", "manifest.json"
-LIBRARY = "library.so"
-_KERNELS, _HOST_CODE = (PTX, CUBIN, FACTS, COMMAND), (LIBRARY, FACTS, COMMAND)  # the files of an entry, of either kind
-_FORMAT = 4  # to be raised whenever an entry's files or the meaning of its facts change
+LIBRARY, DEPENDENCIES = "library.so", "dependencies.json"
+_BESIDE = (FACTS, DEPENDENCIES, COMMAND)
+_KERNELS, _HOST_CODE = (PTX, CUBIN, *_BESIDE), (LIBRARY, *_BESIDE)  # the files of an entry, of either kind
+_FORMAT = 5  # to be raised whenever an entry's files or the meaning of its facts change
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A whole, undamaged entry."""
+    """A whole, undamaged entry; its folder's name is the binary's key."""
 
     folder: Path
     facts: Mapping[str, EntryFacts]
 
 
-def cache_key(request: BuildRequest, compiler: Compiler) -> str:
-    """Hash of all that decides what comes out. Places are not in it: a moved checkout finds its entries."""
+def request_key(request: BuildRequest, compiler: Compiler, source: str) -> str:
+    """Hash of all that is asked for; `source` is that of the source's content. Places are not in it: a moved checkout
+    finds its entries."""
     parts = [
         _FORMAT,
         [compiler.version, compiler.environment, has_disassembler(compiler)],
-        [request.architecture, request.flags, request.host_code, request.define_options],
-        [(spelled, sha256(text).hexdigest()) for spelled, text in request.texts()],
+        [request.architecture, request.flags, request.host_code, request.define_options, source],
     ]
     return sha256(json.dumps(parts).encode()).hexdigest()
 
@@ -60,18 +62,16 @@ class Cache:
             folder.mkdir(parents=True, exist_ok=True)
         sweep(folder)
 
-    def find(self, key: str) -> Entry | None:
-        """The entry, or None where there is none or it is damaged."""
-        folder = self.folder / key
+    def find(self, key: str, request: BuildRequest, files: Files) -> Entry | None:
+        """The entry of that request key whose files are the same now; None where there is none, or it is damaged."""
         try:
-            manifest = json.loads((folder / MANIFEST).read_text())
-            contents = {name: (folder / name).read_bytes() for name in _files(folder)}
-            if manifest != _manifest(contents):
-                return None
-            facts = json.loads(contents[FACTS])
-            return Entry(folder, {entry: _facts(values) for entry, values in facts.items()})
-        except (OSError, ValueError, TypeError, AttributeError, RecursionError):
+            folders = sorted((self.folder / key).iterdir())
+        except OSError:
             return None
+        for folder in folders:
+            if _current(folder, request, files) and (entry := _whole(folder)) is not None:
+                return entry
+        return None
 
     @contextmanager
     def workspace(self) -> Iterator[Path]:
@@ -81,10 +81,13 @@ class Cache:
                 folder = stack.enter_context(workspace(self.folder))
             yield folder
 
-    def publish(self, workspace: Path, key: str, facts: Mapping[str, EntryFacts], command: str) -> Entry:
+    def publish(
+        self, workspace: Path, key: str, found: Dependencies, facts: Mapping[str, EntryFacts], command: str
+    ) -> Entry:
         """Make an entry of a workspace that holds source.ptx and binary.cubin, or library.so."""
         with self._writing():
             (workspace / FACTS).write_text(json.dumps({entry: asdict(each) for entry, each in facts.items()}, indent=1))
+            (workspace / DEPENDENCIES).write_text(found.text())
             (workspace / COMMAND).write_text(command + "\n")
             contents = {name: (workspace / name).read_bytes() for name in _files(workspace)}
             (workspace / MANIFEST).write_text(json.dumps(_manifest(contents), indent=1))
@@ -92,22 +95,8 @@ class Cache:
                 if path.name not in (*contents, MANIFEST):
                     path.unlink()
             workspace.chmod(self.folder.stat().st_mode & 0o777)  # whoever may read the cache may read the entry
-            return self._rename(workspace, key, facts)
-
-    def _rename(self, workspace: Path, key: str, facts: Mapping[str, EntryFacts]) -> Entry:
-        target = self.folder / key
-        while True:
-            try:
-                os.rename(workspace, target)
-                return Entry(target, facts)
-            except OSError:
-                if not os.path.lexists(target):
-                    raise
-            # Somebody else was faster, which is as good; or a damaged entry is in the way.
-            if (entry := self.find(key)) is not None:
-                return entry
-            with suppress(FileNotFoundError):  # another process has put it away already
-                put_away(target)
+            made = contents[LIBRARY if LIBRARY in contents else PTX]
+            return _rename(workspace, self.folder / key / found.key(key, made), facts)
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
@@ -119,6 +108,47 @@ class Cache:
                 f"{self.folder}: cannot write compiled kernels here ({reason}); "
                 f"make it writable or free room, or name another folder in KERNELBENCH_CACHE"
             ) from error
+
+
+def _rename(workspace: Path, target: Path, facts: Mapping[str, EntryFacts]) -> Entry:
+    while True:
+        try:
+            target.parent.mkdir(mode=target.parent.parent.stat().st_mode & 0o777, exist_ok=True)
+            os.rename(workspace, target)
+            return Entry(target, facts)
+        except OSError:
+            in_the_way = target if os.path.lexists(target) else target.parent
+            if in_the_way != target and (not os.path.lexists(in_the_way) or _usable(in_the_way)):
+                raise
+        # Somebody else was faster, which is as good; or something damaged is in the way.
+        if (entry := _whole(target)) is not None:
+            return entry
+        with suppress(FileNotFoundError):  # another process has put it away already
+            put_away(in_the_way)
+
+
+def _usable(folder: Path) -> bool:
+    return folder.is_dir() and os.access(folder, os.R_OK | os.W_OK | os.X_OK)
+
+
+def _current(folder: Path, request: BuildRequest, files: Files) -> bool:
+    try:
+        return Dependencies.of_text((folder / DEPENDENCIES).read_bytes()).current(request, files)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return False
+
+
+def _whole(folder: Path) -> Entry | None:
+    """The entry, or None where there is none or it is damaged."""
+    try:
+        manifest = json.loads((folder / MANIFEST).read_text())
+        contents = {name: (folder / name).read_bytes() for name in _files(folder)}
+        if manifest != _manifest(contents):
+            return None
+        facts = json.loads(contents[FACTS])
+        return Entry(folder, {entry: _facts(values) for entry, values in facts.items()})
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError):
+        return None
 
 
 def _files(folder: Path) -> tuple[str, ...]:

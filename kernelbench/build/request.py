@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,14 +14,14 @@ from kernelbench.argument_checks import define_problem
 from kernelbench.build.compiler import Compiler
 from kernelbench.errors import InputError
 from kernelbench.launching import LaunchPlan
-from kernelbench.texts import one_line
 
 FLAGS = ("-O3", "-std=c++17", "-lineinfo")
 
 _ARCHITECTURE = re.compile(r"sm_\d+[af]?")
 # nvcc hands its command line on to a shell, within double quotes, and takes a list apart at its commas.
 _NOT_PLAIN = re.compile(r"""[$`"\\,\x00-\x1f\x7f]""")
-_INCLUDE = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*(?:\"([^\"\n]+)\"|<([^>\n]+)>|([^\n]*))", re.MULTILINE)
+_INCLUDE = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*(?:\"([^\"\n]+)\"|<([^>\n]+)>)", re.MULTILINE)
+MOST_BYTES = 64 * 2**20  # of a source; the largest header of the toolkit has 1 MB
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,7 @@ class BuildRequest:
         return [f"-D{name}={int(value) if isinstance(value, int) else value}" for name, value in self.defines]
 
     def ptx_command(self, compiler: Compiler, output: Path) -> list[str]:
+        """Writes beside the output which files it read: a make rule, in `rule_of(output)`."""
         includes = [f"-I{folder}" for folder in self.include_folders]
         # An absolute path never starts with '-', so it cannot be taken for an option.
         files = ["-o", str(output), str(self.source.absolute())]
@@ -71,6 +73,7 @@ class BuildRequest:
             *self.flags,
             *includes,
             *self.define_options,
+            *_list_options(output),
             *files,
         ]
 
@@ -81,7 +84,8 @@ class BuildRequest:
     def host_command(self, compiler: Compiler, output: Path) -> list[str]:
         includes = [f"-I{folder}" for folder in self.include_folders]
         options = ["-shared", "-Xcompiler", "-fPIC", f"-arch={self.architecture}", *self.flags, *includes]
-        return [str(compiler.path), *options, *self.define_options, "-o", str(output), str(self.source.absolute())]
+        options += [*self.define_options, *_list_options(output)]
+        return [str(compiler.path), *options, "-o", str(output), str(self.source.absolute())]
 
     def shown_command(self, compiler: Compiler) -> tuple[str, ...]:
         """Both steps as one command to copy, from the current folder: it leaves a cubin there."""
@@ -95,10 +99,10 @@ class BuildRequest:
         return (compiler.name, "-cubin", *options, *files)
 
     def texts(self) -> Iterator[tuple[str, bytes]]:
-        """The source, then every header that it includes from its own folder or the include folders, however
-        deep, as spelled in its #include. The toolkit's own headers are left to the compiler's version.
+        """The source, then the headers that it includes by name from its own folder or the include folders, however
+        deep, as spelled there: what a person reads of it. What a compiler reads, the compiler lists.
 
-        InputError for a file that cannot be read, and for an #include that does not say which file it means.
+        InputError for a file that cannot be read.
         """
         waiting: list[tuple[str, Path]] = [("source", self.source.absolute())]
         seen: set[Path] = set()
@@ -107,28 +111,39 @@ class BuildRequest:
             if path in seen:
                 continue
             seen.add(path)
-            text = _content(path)
+            text = content(path)
             yield spelled, text
-            for found in _INCLUDE.finditer(text):
-                quoted, angled, other = found.groups()
-                if other is not None:
-                    line = text.count(b"\n", 0, found.start()) + 1
-                    raise InputError(
-                        f"{path}:{line}: #include {one_line(os.fsdecode(other))[:80]}: expected a header's name in "
-                        "quotes or <>; a binary is known by all that it includes, and a macro does not tell"
-                    )
+            for quoted, angled in _INCLUDE.findall(text):
                 name = os.fsdecode(quoted or angled)
                 folders = [path.parent, *self.include_folders] if quoted else self.include_folders
                 waiting += [(name, header) for header in _first_file(folders, name)]
 
 
-def _content(path: Path) -> bytes:
+def content(path: Path) -> bytes:
+    """Of a source or header; InputError for what is no regular file, or larger than any source is."""
     try:
-        if path.exists() and not path.is_file():
-            raise InputError(f"{path}: not a file; expected CUDA source here")
-        return path.read_bytes()
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # a pipe is not waited for
+        try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise InputError(f"{path}: not a file; expected CUDA source here")
+            with open(descriptor, "rb", closefd=False) as file:
+                text = file.read(MOST_BYTES + 1)
+        finally:
+            os.close(descriptor)
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}); expected CUDA source here") from error
+    if len(text) > MOST_BYTES:
+        raise InputError(f"{path}: larger than {MOST_BYTES >> 20} MB; expected CUDA source here")
+    return text
+
+
+def rule_of(output: Path) -> Path:
+    """Where nvcc writes which files it read to make `output`."""
+    return output.with_suffix(".d")
+
+
+def _list_options(output: Path) -> list[str]:
+    return ["-MD", "-MF", str(rule_of(output))]
 
 
 def _first_file(folders: Iterable[Path], name: str) -> list[Path]:

@@ -16,15 +16,30 @@ from kernelbench.records import Binary
 # Writes PTX and a "cubin", reports them as ptxas does, and adds a line to calls.log. A source with the
 # word REFUSE does not compile, one with SLEEP takes a minute, DAEMON leaves a process that holds its output for ten
 # seconds, too. KILLED is ended by a signal, CICC has a part of it ended so; with ONCE that happens the first time only.
-# FULL finds no room on the disk, GONE removes the cache while it compiles.
+# FULL finds no room on the disk, GONE removes the cache while it compiles. READS names a file that it says it read,
+# UNLISTED makes it say nothing. WRITES adds a line to the source, CHATTY prints 5 MB before it fails.
 FAKE_NVCC = """\
 #!/bin/sh
 case "$1" in --version) echo "Cuda compilation tools, release 13.0, V13.0.88"; exit 0;; esac
 echo "$@" >> "{log}"
 while [ $# -gt 0 ]; do
-  case "$1" in -o) output="$2"; shift;; -*) ;; *) input="$1";; esac
+  case "$1" in -o) output="$2"; shift;; -MF) rule="$2"; shift;; -*) ;; *) input="$1";; esac
   shift
 done
+if [ -n "$rule" ] && ! grep -q UNLISTED "$input"; then
+  printf '%s : %s \\\\\\n' "$output" "$input" > "$rule"
+  sed -n 's|^// READS \\(.*\\)|    \\1 \\\\|p' "$input" >> "$rule"
+fi
+if grep -q WRITES "$input" && ! {{ grep -q ONCE "$input" && [ -e "$input.once" ]; }}; then
+  : > "$input.once"
+  echo "// more" >> "$input"
+fi
+if grep -q CHATTY "$input"; then
+  head -c 5000000 /dev/zero | tr '\0' 'x'
+  echo
+  echo "$input(9): error: the end"
+  exit 1
+fi
 grep -q SLEEP "$input" && sleep 60
 grep -q DAEMON "$input" && {{ setsid sleep 10 & sleep 60; }}
 if grep -q KILLED "$input" && ! {{ grep -q ONCE "$input" && [ -e "$input.once" ]; }}; then

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -19,7 +20,8 @@ import pytest
 
 from kernelbench import places, workspaces
 from kernelbench.build import BuildRequest, build, cache
-from kernelbench.build.cache import COMMAND, CUBIN, FACTS, MANIFEST, PTX, Cache, cache_key
+from kernelbench.build.cache import COMMAND, CUBIN, DEPENDENCIES, FACTS, MANIFEST, PTX, Cache
+from kernelbench.build.dependencies import Dependencies
 from kernelbench.errors import BuildError, InputError
 from kernelbench.records import Binary
 from tests.build.conftest import FakeNvcc, only
@@ -27,43 +29,63 @@ from tests.build.conftest import FakeNvcc, only
 Kernel = Callable[..., BuildRequest]
 
 
-@pytest.mark.parametrize(
-    "change",
-    ["source", "header", "header of header", "define", "architecture", "version", "environment"],
-)
-def test_whatever_decides_the_outcome_changes_the_key(fake_nvcc, kernel, tmp_path, change):
-    header, deeper = tmp_path / "kernels" / "common" / "a.cuh", tmp_path / "kernels" / "softmax" / "b.cuh"
+def entries(folder: Path) -> set[str]:
+    """Keys of all there are; nothing else may lie there."""
+    return {path.name for request in folder.iterdir() for path in request.iterdir()}
+
+
+def made(request: BuildRequest, fake_nvcc: FakeNvcc, tmp_path: Path) -> Binary:
+    return only(build([request], fake_nvcc.compiler, tmp_path / "cache"))
+
+
+@pytest.mark.parametrize("change", ["source", "header", "toolkit", "define", "architecture", "version", "environment"])
+def test_whatever_decides_the_outcome_changes_the_key(
+    fake_nvcc: FakeNvcc, kernel: Kernel, tmp_path: Path, change: str
+) -> None:
+    header, toolkit = tmp_path / "kernels" / "common" / "a.cuh", tmp_path / "toolkit" / "b.h"
     header.parent.mkdir()
-    header.write_text('#include "../softmax/b.cuh"\n')
-    deeper.write_text("// b\n")
-    request, compiler = kernel('  #  include "common/a.cuh"\n'), fake_nvcc.compiler
-    before = cache_key(request, compiler)
-    assert cache_key(request, compiler) == before
+    header.write_text("// a\n")
+    toolkit.write_text("// b\n")
+    request = kernel(f"// READS {header}\n// READS {toolkit}\n")
+    before = made(request, fake_nvcc, tmp_path)
+    again = made(request, fake_nvcc, tmp_path)
+    assert (again.key, again.cached) == (before.key, True)
 
     if change == "source":
         request.source.write_text(request.source.read_text() + "// more\n")
     elif change == "header":
-        header.write_text(header.read_text() + "// more\n")
-    elif change == "header of header":
-        deeper.write_text("// other\n")
+        header.write_text("// other\n")
+    elif change == "toolkit":
+        toolkit.write_text("// other\n")
     elif change == "define":
         request = replace(request, defines=(("N", 1),))
     elif change == "architecture":
         request = replace(request, architecture="sm_80")
     elif change == "version":
-        compiler = replace(compiler, version="13.1.0")
+        fake_nvcc = replace(fake_nvcc, compiler=replace(fake_nvcc.compiler, version="13.1.0"))
     else:
-        compiler = replace(compiler, environment=(("NVCC_APPEND_FLAGS", "-G"),))
-    assert cache_key(request, compiler) != before
+        fake_nvcc = replace(fake_nvcc, compiler=replace(fake_nvcc.compiler, environment=(("NVCC_APPEND_FLAGS", "-G"),)))
+    after = made(request, fake_nvcc, tmp_path)
+    assert after.key != before.key
+    assert not after.cached
+    assert before.path.is_file(), "another run may still be using it"
 
 
-def test_a_moved_source_keeps_its_key(fake_nvcc, kernel):
-    assert cache_key(kernel(name="here"), fake_nvcc.compiler) == cache_key(kernel(name="there"), fake_nvcc.compiler)
+def test_a_header_as_it_was_finds_its_entry_again(fake_nvcc: FakeNvcc, kernel: Kernel, tmp_path: Path) -> None:
+    header = tmp_path / "kernels" / "a.cuh"
+    keys = []
+    for text, cached in (("// 1\n", False), ("// 2\n", False), ("// 1\n", True)):
+        header.write_text(text)
+        binary = made(kernel(f"// READS {header}\n"), fake_nvcc, tmp_path)
+        assert binary.cached == cached
+        keys.append(binary.key)
+    assert keys[0] == keys[2] != keys[1]
 
 
-def test_headers_that_include_each_other_end(fake_nvcc, kernel, tmp_path):
-    (tmp_path / "kernels" / "softmax" / "a.cuh").write_text('#include "a.cuh"\n#include "naive.cu"\n')
-    assert cache_key(kernel('#include "a.cuh"\n'), fake_nvcc.compiler)
+def test_a_moved_source_keeps_its_key(fake_nvcc: FakeNvcc, kernel: Kernel, tmp_path: Path) -> None:
+    here = made(kernel(name="here"), fake_nvcc, tmp_path)
+    there = made(kernel(name="there"), fake_nvcc, tmp_path)
+    assert (there.key, there.cached) == (here.key, True)
 
 
 def test_manifest_names_sizes_and_hashes(fake_nvcc, kernel, tmp_path):
@@ -73,7 +95,7 @@ def test_manifest_names_sizes_and_hashes(fake_nvcc, kernel, tmp_path):
     assert sorted(path.name for path in binary.path.parent.iterdir()) == sorted([*manifest, MANIFEST])
 
 
-@pytest.mark.parametrize("file", [PTX, CUBIN, FACTS, MANIFEST])
+@pytest.mark.parametrize("file", [PTX, CUBIN, FACTS, DEPENDENCIES, MANIFEST])
 @pytest.mark.parametrize("damage", ["truncated", "changed", "deleted"])
 def test_a_damaged_entry_is_made_again(fake_nvcc, kernel, tmp_path, file, damage):
     request = kernel("// long enough to be damaged\n")
@@ -88,21 +110,22 @@ def test_a_damaged_entry_is_made_again(fake_nvcc, kernel, tmp_path, file, damage
     assert not again.cached
     assert path.read_bytes() == whole
     assert only(build([request], fake_nvcc.compiler, tmp_path / "cache")).cached
-    assert [entry.name for entry in (tmp_path / "cache").iterdir()] == [again.key]
+    assert entries(tmp_path / "cache") == {again.key}
 
 
 def test_two_processes_may_build_the_same(fake_nvcc, kernel, tmp_path):
     request, kept = kernel(), Cache(tmp_path / "cache")
-    key = cache_key(request, fake_nvcc.compiler)
     with kept.workspace() as slower:
         (slower / PTX).write_text("// slower\n")
         (slower / CUBIN).write_text("slower")
         faster = only(build([request], fake_nvcc.compiler, tmp_path / "cache"))
-        entry = kept.publish(slower, key, faster.facts, "nvcc")
+        key = faster.path.parent.parent.name
+        found = Dependencies.of_text((faster.path.parent / DEPENDENCIES).read_bytes())
+        entry = kept.publish(slower, key, found, faster.facts, "nvcc")
     assert entry.folder == faster.path.parent
     assert entry.facts == faster.facts
     assert "slower" not in faster.path.read_text()
-    assert [path.name for path in (tmp_path / "cache").iterdir()] == [key]
+    assert entries(tmp_path / "cache") == {faster.key}
 
 
 def test_many_threads_may_build_the_same(fake_nvcc, kernel, tmp_path):
@@ -168,12 +191,14 @@ IN_THE_WAY: dict[str, Callable[[Path], object]] = {
 def test_what_lies_in_an_entrys_place_is_put_away(
     fake_nvcc: FakeNvcc, kernel: Kernel, tmp_path: Path, put: Callable[[Path], object]
 ) -> None:
-    folder, key = tmp_path / "cache", cache_key(kernel(), fake_nvcc.compiler)
-    folder.mkdir()
-    put(folder / key)
-    assert not only(build([kernel()], fake_nvcc.compiler, folder)).cached
-    assert only(build([kernel()], fake_nvcc.compiler, folder)).cached
-    assert [path.name for path in folder.iterdir()] == [key]
+    folder = tmp_path / "cache"
+    place = only(build([kernel()], fake_nvcc.compiler, folder)).path.parent
+    for taken in (place, place.parent):
+        shutil.rmtree(taken)
+        put(taken)
+        assert not only(build([kernel()], fake_nvcc.compiler, folder)).cached
+        assert only(build([kernel()], fake_nvcc.compiler, folder)).cached
+        assert entries(folder) - {MANIFEST} == {place.name}, "a folder of requests may hold something else"
 
 
 def test_whoever_may_read_the_cache_may_read_its_entries(fake_nvcc: FakeNvcc, kernel: Kernel, tmp_path: Path) -> None:
@@ -290,4 +315,4 @@ def test_processes_share_a_cache_and_one_of_them_may_be_killed(
         os.utime(left, (0, 0))
     results = build(requests, fake_nvcc.compiler, folder)
     assert all(isinstance(one, Binary) and one.cached for one in results.values())
-    assert {path.name for path in folder.iterdir()} == {one.key for one in results.values()}  # type: ignore[union-attr]
+    assert entries(folder) == {one.key for one in results.values()}  # type: ignore[union-attr]

@@ -1,0 +1,46 @@
+"""What one compiler may take of memory and disk, so that an endless header costs its own kernel alone."""
+
+from __future__ import annotations
+
+import os
+import resource
+from contextlib import suppress
+from pathlib import Path
+
+# Of each process of a compiler. CUTLASS's largest kernels take 3 to 5 GB; `#include "/dev/zero"` takes all there is.
+MEMORY_BYTES = 8 * 2**30
+FILE_BYTES = 256 * 2**20  # of each file that it writes, its output too; preprocessed kernels have 1 to 30 MB
+KEPT_BYTES = 2**20  # of its output, from the beginning and from the end
+
+_ADVICE = {
+    "out of memory allocating": f"a compiler may take {MEMORY_BYTES >> 30} GB; does it include an endless file?",
+    "File size limit exceeded": f"a compiler's file may have {FILE_BYTES >> 20} MB; does it include an endless file?",
+}
+
+
+def limit(process: int) -> None:
+    """Set both limits on a compiler that has just begun, and so on all that it starts. Lower ones are left."""
+    for which, most in ((resource.RLIMIT_DATA, MEMORY_BYTES), (resource.RLIMIT_FSIZE, FILE_BYTES)):
+        with suppress(OSError):  # it has ended already
+            soft, hard = resource.prlimit(process, which)
+            if soft == resource.RLIM_INFINITY or soft > most:
+                resource.prlimit(process, which, (most, hard))
+
+
+def advice(log: str) -> str:
+    """What to say of a compiler that met a limit; '' for one that did not."""
+    return next((f"; {text}" for said, text in _ADVICE.items() if said in log), "")
+
+
+def kept_output(path: Path) -> str:
+    """What a compiler wrote there; of more than twice KEPT_BYTES the beginning and the end."""
+    try:
+        with path.open("rb") as file:
+            text = file.read(2 * KEPT_BYTES)
+            left_out = path.stat().st_size - 2 * KEPT_BYTES
+            if left_out > 0:
+                file.seek(-KEPT_BYTES, os.SEEK_END)
+                text = text[:KEPT_BYTES] + f"\n.. {left_out} bytes left out ..\n".encode() + file.read(KEPT_BYTES)
+    except OSError:  # its folder is gone, and with it what was compiled
+        return ""
+    return text.decode(errors="replace")
