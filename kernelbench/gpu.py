@@ -45,10 +45,28 @@ class DeviceProperties:
         if threads > self.max_threads_per_block or shared_bytes > self.shared_per_block_optin:
             return 0
         by_warps = self.max_threads_per_multiprocessor // self.warp_size // warps
-        registers_per_warp = -(-registers * self.warp_size // 256) * 256
+        registers_per_warp = self._registers_per_warp(registers)
         # Each of a multiprocessor's four partitions gives registers to whole warps of its own.
         warps_by_registers = 4 * (self.registers_per_multiprocessor // 4 // max(registers_per_warp, 1))
         unit = 128 if self.compute_capability >= (8, 0) else 256
         shared = -(-(shared_bytes + self.shared_reserved_per_block) // unit) * unit
         by_shared = self.shared_per_multiprocessor // shared if shared else self.max_blocks_per_multiprocessor
         return min(self.max_blocks_per_multiprocessor, by_warps, warps_by_registers // warps, by_shared)
+
+    def refusal(self, threads: int, registers: int, shared_bytes: int) -> str:
+        """Why the driver refuses to launch such a block, of which a multiprocessor has no room for one; '' where it
+        has. What is given is that of `resident_blocks`."""
+        if self.resident_blocks(threads, registers, shared_bytes):
+            return ""
+        if threads > self.max_threads_per_block:
+            return f"{threads:,} threads are over the {self.max_threads_per_block:,} of a block"
+        if shared_bytes > self.shared_per_block_optin:
+            limit = self.shared_per_block_optin
+            return f"{shared_bytes:,} bytes of shared memory, static and dynamic, are over the {limit:,} of a block"
+        warps = -(-threads // self.warp_size // 4) * 4  # as many in each of the four partitions
+        taken = warps * self._registers_per_warp(registers)
+        room = self.registers_per_multiprocessor
+        return f"{registers} registers x {threads:,} threads take {taken:,} registers, over the {room:,} of a block"
+
+    def _registers_per_warp(self, registers: int) -> int:
+        return -(-registers * self.warp_size // 256) * 256

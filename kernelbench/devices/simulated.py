@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from kernelbench.devices.simulated_plan import SMALL_BYTES, PlanRun, Step, poiso
 from kernelbench.devices.written import ranges
 from kernelbench.differences import Differences, differences
 from kernelbench.errors import DeviceError, MissingLibrary, PtxError, Unsupported
+from kernelbench.plans import max_cluster
 from kernelbench.records import (
     Array,
     Arrays,
@@ -191,9 +193,15 @@ class SimulatedDevice:
         )
         written = tuple(name for name in outputs if name in launch.arguments)
         program = self._program(binary, launch.entry)
+        facts, gpu = binary.facts[launch.entry], self.properties
+        needs = launch.threads, facts.registers, facts.shared_bytes + launch.shared_bytes
+        if problem := gpu.refusal(*needs):
+            raise DeviceError(f"{launch.entry}: too many resources requested for launch: {problem}")
+        if prod(program.cluster) > (most := max_cluster(gpu)):
+            text = f"clusters of {prod(program.cluster)} blocks are over the {most} of this GPU"
+            raise DeviceError(f"{launch.entry}: {text}")
         if launch.together > 1:
-            facts, gpu = binary.facts[launch.entry], self.properties
-            each = gpu.resident_blocks(launch.threads, facts.registers, facts.shared_bytes + launch.shared_bytes)
+            each = gpu.resident_blocks(*needs)
             launch.check_resident(each * gpu.multiprocessors)
         return Step(launch, program, arguments, written)
 

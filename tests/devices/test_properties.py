@@ -60,6 +60,24 @@ def test_resident_blocks(gpu: str, threads: int, registers: int, shared: int, bl
     assert KNOWN[gpu].resident_blocks(threads, registers, shared) == blocks
 
 
+@pytest.mark.parametrize(
+    ("gpu", "needs", "said"),
+    [
+        ("h200", (1024, 64, 0), ""),
+        ("h200", (1024, 65, 0), "65 registers x 1,024 threads take 73,728 registers, over the 65,536 of a block"),
+        ("h200", (1024, 127, 0), "127 registers x 1,024 threads take 131,072 registers, over the 65,536 of a block"),
+        ("h200", (512, 128, 227 * KB), ""),
+        # 64,000 of them, but each quarter of a multiprocessor holds 6 warps of them, and 25 warps are no 24.
+        ("h200", (800, 80, 0), "80 registers x 800 threads take 71,680 registers, over the 65,536 of a block"),
+        ("h200", (768, 80, 0), ""),
+        ("h200", (1025, 16, 0), "1,025 threads are over the 1,024 of a block"),
+        ("t4", (32, 16, 65537), "65,537 bytes of shared memory, static and dynamic, are over the 65,536 of a block"),
+    ],
+)  # fmt: skip
+def test_a_block_that_fits_nowhere_is_refused_with_the_reason(gpu: str, needs: tuple[int, int, int], said: str) -> None:
+    assert KNOWN[gpu].refusal(*needs) == said
+
+
 @pytest.mark.parametrize("gpu", KNOWN)
 def test_a_larger_need_never_fits_more_often(gpu: str) -> None:
     own = KNOWN[gpu]

@@ -4,6 +4,7 @@ arrays larger than memory. Small: a few blocks each, but for one grid that must 
 from __future__ import annotations
 
 import resource
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -156,6 +157,28 @@ def test_a_whole_run_verifies_every_element_and_counts_exactly(binary: Binary) -
     assert (launch.blocks, launch.blocks_run) == (15, 15)
     assert launch.counters.global_load_requests == launch.counters.global_store_requests == -(-37 * 101 // 32)
     assert launch.counters.read_once_bytes == launch.counters.written_once_bytes == 32 * -(-37 * 101 // 8)
+
+
+@pytest.mark.parametrize(
+    ("block", "facts", "dynamic", "said"),
+    [
+        (1024, {"registers": 64}, 0, ""),
+        (1024, {"registers": 127}, 0, "127 registers x 1,024 threads take 131,072 registers, over the 65,536"),
+        (256, {"shared_bytes": 48 * 1024}, 179 * 1024, ""),
+        (256, {"shared_bytes": 48 * 1024}, 180 * 1024, "233,472 bytes of shared memory, static and dynamic, are over"),
+    ],
+)  # fmt: skip
+def test_a_launch_that_a_gpu_refuses_for_want_of_resources_is_refused(
+    binary: Binary, block: int, facts: dict[str, int], dynamic: int, said: str
+) -> None:
+    """Its own needs are small: what ptxas reports stands for them."""
+    needy = replace(binary, facts={"twice": replace(binary.facts["twice"], **facts)})
+    size = Scalar("int64", 1024)
+    launch = Launch("twice", (4, 1, 1), (block, 1, 1), ("x", "y", size), shared_bytes=dynamic)
+    result = run_plan(needy, (1024,), LaunchPlan((launch,)))
+    assert result.status == ("failed" if said else "ok"), result.reason
+    if said:
+        assert result.reason.startswith(f"twice: too many resources requested for launch: {said}")
 
 
 def test_a_large_grid_is_sampled_and_counts_are_those_of_the_whole(binary: Binary) -> None:
