@@ -68,7 +68,9 @@ def test_other_paths_are_one_word_each(folder: str, tmp_path: Path) -> None:
     command = request.ptx_command(Compiler(Path("/nvcc"), "13.0.88"), tmp_path / "out.ptx")
     assert f"-I{tmp_path / folder}" in command
     assert command[-1] == str(request.source)
-    assert all(word.startswith(("/", "-I/", "-arch=", "-O3", "-std", "-line", "-ptx", "-MD", "-MF", "-o")) for word in command)
+    assert all(
+        word.startswith(("/", "-I/", "-arch=", "-O3", "-std", "-line", "-ptx", "-MD", "-MF", "-o")) for word in command
+    )
 
 
 @pytest.mark.parametrize("architecture", ["sm_90 -run", "sm_90,sm_80", "compute_90", "--help", "sm_90\n", ""])

@@ -11,9 +11,10 @@ from __future__ import annotations
 import ctypes
 import os
 import platform
+import shlex
 import shutil
-import struct
 import subprocess
+import warnings
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
@@ -23,7 +24,7 @@ from pathlib import Path
 import numpy as np
 
 from kernelbench import places
-from kernelbench.errors import BuildError, InputError, NoCompiler
+from kernelbench.errors import BuildError, InputError, NoCompiler, RunWarning
 from kernelbench.workspaces import one_at_a_time, sweep, workspace
 
 RUNTIME = Path(__file__).parent / "runtime"
@@ -132,29 +133,39 @@ def operation(lib: ctypes.CDLL, name: str) -> int:
     return address
 
 
-def _compiler() -> str:
-    name = os.environ.get("CXX", "g++")
-    found = shutil.which(name)
+def _compiler() -> list[str]:
+    """CXX, a path or words as make has them ("ccache g++"), where it is found; g++ where it has none."""
+    said = os.environ.get("CXX", "")
+    try:
+        words = [said] if shutil.which(said) else shlex.split(said) or ["g++"]
+    except ValueError as error:
+        raise NoCompiler(f"CXX={said!r:.200}: {error}; expected a compiler and its options") from error
+    found = shutil.which(words[0])
     if found is None:
         raise NoCompiler(
-            f"{name} not found: the simulator is C++ that is built once on this machine; "
+            f"{words[0]} not found: the simulator is C++ that is built once on this machine; "
             "install g++ 11 or newer (Debian, Ubuntu: apt install g++) or name a compiler in CXX"
         )
-    return found
+    return [found, *words[1:]]
 
 
 def compiler_text() -> str:
     """Name and version of the compiler that builds the runtime: `g++ 12.2.0`. NoCompiler where there is none."""
     compiler = _compiler()
     said = _said(compiler, "-dumpfullversion", "-dumpversion")
-    return f"{Path(compiler).name} {said.split()[0] if said else ''}".rstrip()
+    name = " ".join((Path(compiler[0]).name, *compiler[1:]))
+    return f"{name} {said.split()[0] if said else ''}".rstrip()
 
 
-def _said(compiler: str, *options: str) -> str:
+def _said(compiler: Sequence[str], *options: str) -> str:
     try:
-        done = subprocess.run([compiler, *options], capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(
+            [*compiler, *options], capture_output=True, text=True, errors="replace", timeout=60, check=False
+        )
     except (OSError, subprocess.SubprocessError) as error:
-        raise NoCompiler(f"{compiler} cannot be run: {error}; install g++ 11 or newer, or name one in CXX") from error
+        raise NoCompiler(
+            f"{compiler[0]} cannot be run: {error}; install g++ 11 or newer, or name one in CXX"
+        ) from error
     return done.stdout
 
 
@@ -164,7 +175,7 @@ def built(sanitize: bool = False) -> Path:
     flags = (*FLAGS, *(SANITIZE if sanitize else ()))
     version = _said(compiler, "--version")
     headers = [path.read_bytes() for path in sorted(RUNTIME.glob("*.hpp"))]
-    common = _digest(repr((flags, version, _processor())).encode(), *headers)
+    common = _digest(repr((compiler[1:], flags, version, _processor())).encode(), *headers)
     folder = places.cache() / "simulator"
     objects = {
         path: folder / f"{path.stem}-{_digest(common.encode(), path.read_bytes())}.o"
@@ -179,11 +190,13 @@ def built(sanitize: bool = False) -> Path:
             if _whole(target):  # another process made it meanwhile
                 return target
             sweep(folder)
+            if target.exists():
+                warnings.warn(f"{target}: does not match its hash; it is built anew", RunWarning, stacklevel=2)
             missing = [(path, made) for path, made in objects.items() if not _whole(made)]
             missing.sort(key=lambda pair: -pair[0].stat().st_size)
             with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-                list(pool.map(lambda pair: _make([compiler, *flags, "-c", str(pair[0])], pair[1]), missing))
-            _make([compiler, *flags, "-shared", *map(str, objects.values())], target)
+                list(pool.map(lambda pair: _make([*compiler, *flags, "-c", str(pair[0])], pair[1]), missing))
+            _make([*compiler, *flags, "-shared", *map(str, objects.values())], target)
     except OSError as error:
         raise InputError(
             f"{folder}: cannot keep the simulator here ({error.strerror or error}); "
@@ -193,17 +206,15 @@ def built(sanitize: bool = False) -> Path:
 
 
 def _whole(path: Path) -> bool:
-    """Whether it is an ELF file that was not cut off: its table of sections stands at its end."""
+    """Whether it is what was made: its hash lies beside it. A damaged library could end the process, or count wrong."""
     try:
-        with path.open("rb") as file:
-            header = file.read(64)
-            size = os.fstat(file.fileno()).st_size
-    except OSError:
+        return _hash_file(path).read_text() == sha256(path.read_bytes()).hexdigest()
+    except (OSError, ValueError):
         return False
-    if len(header) < 64 or not header.startswith(b"\x7fELF"):
-        return False
-    (table,), (each, count) = struct.unpack_from("<Q", header, 40), struct.unpack_from("<HH", header, 58)
-    return bool(table + each * count <= size)
+
+
+def _hash_file(path: Path) -> Path:
+    return path.with_name(f"{path.name}.sha256")
 
 
 def _digest(*parts: bytes) -> str:
@@ -238,7 +249,10 @@ def _make(command: Sequence[str], target: Path) -> None:
             ended = f"{command[0]} ended with status {done.returncode} and said nothing of an error"
             first = next((line for line in done.stderr.splitlines() if "error" in line), ended)
             raise BuildError(f"the simulator cannot be built: {first}", command, done.stderr)
+        made_hash = _hash_file(made)
+        made_hash.write_text(sha256(made.read_bytes()).hexdigest())
         os.replace(made, target)
+        os.replace(made_hash, _hash_file(target))
 
 
 def _check(found: ctypes.CDLL) -> None:

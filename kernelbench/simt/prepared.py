@@ -108,8 +108,9 @@ def configuration(
     limits = [LARGEST_THREADS, *([prod(program.max_threads)] if program.max_threads else [])]
     if threads > min(limits):
         raise DeviceError(f"kernel {program.name}: {threads} threads a block, at most {min(limits)}")
-    if program.required_threads and threads != prod(program.required_threads):
-        raise DeviceError(f"kernel {program.name}: {threads} threads a block, exactly {prod(program.required_threads)}")
+    required = (*program.required_threads, 1, 1, 1)[:3]
+    if program.required_threads and found.block != required:  # a GPU compares axis by axis
+        raise DeviceError(f"kernel {program.name}: block {found.block}, exactly {required}")
     if not 0 <= found.shared_bytes <= LARGEST_SHARED or shared_bytes < 0:
         raise DeviceError(f"kernel {program.name}: {found.shared_bytes} bytes of shared memory, 0 to {LARGEST_SHARED}")
     uneven = [axis for axis in range(3) if found.grid[axis] % found.cluster[axis]]

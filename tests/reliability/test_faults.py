@@ -10,7 +10,8 @@ import pytest
 from kernelbench import places
 from kernelbench.build import find_compiler
 from kernelbench.errors import NoCompiler
-from tests.reliability import cheat_faults as cheat_faults  # noqa: PLC0414 - adds its faults
+from tests.reliability import build_faults as build_faults  # noqa: PLC0414 - adds its faults
+from tests.reliability import cheat_faults as cheat_faults  # noqa: PLC0414
 from tests.reliability import kernel_faults as kernel_faults  # noqa: PLC0414
 from tests.reliability import plan_faults as plan_faults  # noqa: PLC0414
 from tests.reliability.faults import FAULTS

@@ -8,9 +8,10 @@ import stat
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from kernelbench.errors import BuildError, InputError, NoCompiler
+from kernelbench.errors import BuildError, InputError, NoCompiler, RunWarning
 from kernelbench.simt import native
 
 
@@ -28,7 +29,11 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def made(folder: Path) -> set[str]:
-    return {path.name for path in (folder.parent / "cache" / "simulator").iterdir()}
+    """What lies there, each with its hash beside it, which is left out."""
+    names = {path.name for path in (folder.parent / "cache" / "simulator").iterdir()}
+    found = {name for name in names if not name.endswith(".sha256")}
+    assert names - found == {f"{name}.sha256" for name in found}
+    return found
 
 
 def test_what_is_built_is_found_again(small: Path) -> None:
@@ -76,9 +81,77 @@ def test_what_was_cut_off_is_built_anew(small: Path, damage: bytes | None) -> No
     target = native.built()
     folder = target.parent
     for path in folder.iterdir():
-        path.write_bytes(path.read_bytes()[:-100] if damage is None else damage)
-    assert native.built() == target
+        path.write_bytes(path.read_bytes()[:-10] if damage is None else damage)
+    with pytest.warns(RunWarning, match=rf"{target}: does not match its hash; it is built anew"):
+        assert native.built() == target
     assert ctypes.CDLL(str(target)).op_one() == 1
+
+
+def test_a_library_with_a_few_bytes_changed_is_built_anew_wherever_they_lie(small: Path) -> None:
+    """Loaded, such a library crashes, hangs, or counts wrong without a word."""
+    target = native.built()
+    whole = target.read_bytes()
+    random = np.random.default_rng(7)
+    for _ in range(200):
+        damaged = np.frombuffer(whole, np.uint8).copy()
+        damaged[random.integers(0, len(whole), 12)] ^= random.integers(1, 256, 12, np.uint8)
+        target.write_bytes(damaged.tobytes())
+        assert not native._whole(target)
+    with pytest.warns(RunWarning):
+        assert native.built() == target
+    assert native._whole(target)
+    assert ctypes.CDLL(str(target)).op_two() == 2
+
+
+@pytest.mark.parametrize("hash_", [None, b"", b"\xff", b"0" * 64])
+def test_a_library_without_its_hash_is_built_anew(small: Path, hash_: bytes | None) -> None:
+    target = native.built()
+    beside = target.with_name(f"{target.name}.sha256")
+    if hash_ is None:
+        beside.unlink()
+    else:
+        beside.write_bytes(hash_)
+    with pytest.warns(RunWarning, match="built anew"):
+        native.built()
+    assert native._whole(target)
+
+
+@pytest.mark.parametrize("text", ["", "  "])
+def test_an_empty_name_is_none(small: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setenv("CXX", text)
+    assert native.compiler_text().startswith("g++ ")
+
+
+def test_a_compiler_may_have_words_and_blanks(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = small / "my tools" / "g++"
+    other.parent.mkdir()
+    other.write_text('#!/bin/sh\nexec g++ "$@"\n')
+    other.chmod(0o755)
+    monkeypatch.setenv("CXX", "g++ -DMINE=1")
+    (small / "one.cpp").write_text('extern "C" int op_one() { return MINE; }')
+    plain = native.built()
+    assert ctypes.CDLL(str(plain)).op_one() == 1
+    assert native.compiler_text().startswith("g++ -DMINE=1 ")
+    monkeypatch.setenv("CXX", f"'{other}' -DMINE=2")
+    assert ctypes.CDLL(str(native.built())).op_one() == 2
+    monkeypatch.setenv("CXX", str(other))
+    assert native.compiler_text().startswith("g++ ")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("/nowhere/g++", r"^/nowhere/g\+\+ not found: "),
+        ("no-such-compiler -m32", "^no-such-compiler not found: "),
+        ("g++ 'open", r"^CXX=\"g\+\+ 'open\": No closing quotation; expected a compiler and its options"),
+    ],
+)
+def test_a_compiler_that_is_not_there_is_named(
+    small: Path, monkeypatch: pytest.MonkeyPatch, text: str, said: str
+) -> None:
+    monkeypatch.setenv("CXX", text)
+    with pytest.raises(NoCompiler, match=said):
+        native.built()
 
 
 def test_a_library_that_cannot_be_loaded_is_named(small: Path) -> None:
