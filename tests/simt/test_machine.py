@@ -5,6 +5,7 @@ from __future__ import annotations
 import _thread
 import threading
 import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -354,3 +355,12 @@ def test_code_that_leaves_the_kernel_is_refused(machine: Machine) -> None:
     build.branch(12345)
     with pytest.raises(PtxError, match="leaves the kernel"):
         machine.launch(build.build(), (1,), (32,), [])
+
+
+@pytest.mark.parametrize("block", [(256,), (128,), (2, 128)])
+def test_a_required_block_is_compared_axis_by_axis(machine: Machine, block: tuple[int, ...]) -> None:
+    """As on an H200, which refuses each of these with cudaErrorInvalidValue."""
+    program = replace(Builder().build(), required_threads=(128, 2))
+    machine.launch(program, (1,), (128, 2), [])
+    with pytest.raises(DeviceError, match=r"block \(\d+, \d+, 1\), exactly \(128, 2, 1\)"):
+        machine.launch(program, (1,), block, [])
