@@ -115,6 +115,13 @@ RESULTS = (
     *COUNTERS,
 )
 LATER = frozenset({"disturbed", *(column.name for column in COUNTERS)})  # of RESULTS; runs from before have none
+TEXTS = (
+    "suite", "case", "operation", "shape", "axes", "dtype", "implementation", "role", "arithmetic", "status",
+    "reason", "cache", "method", "stopped", "floor_limited", "check", "launches", "input_loads", "binary", "throttle",
+    "disturbed", "sampled",
+)  # fmt: skip
+# Numbers of RESULTS that may be infinite: an output of infinity is infinitely far from what was expected.
+INFINITE = frozenset({"max_absolute_error", "max_relative_error", "relative_tolerance", "absolute_tolerance"})
 
 # samples.csv.gz: one row a sample.
 SAMPLES = (

@@ -48,10 +48,10 @@ def implementations_text(implementations: Iterable[Implementation]) -> Mapping[s
     several = len({one.operation for one in found}) > 1
     return {
         f"{one.operation}/{one.name}" if several else one.name: {
-            "summary": one.summary,
-            "arithmetic": one.arithmetic,
-            "role": one.role,
-            "origin": asdict(one.origin),
+            "summary": str(one.summary),
+            "arithmetic": str(one.arithmetic),
+            "role": str(one.role),
+            "origin": {name: str(value) for name, value in asdict(one.origin).items()},
         }
         for one in found
     }

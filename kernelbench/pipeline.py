@@ -177,8 +177,9 @@ def _state(
 
 
 def _append(store: Store, suite: Suite, operation: Operation, results: Sequence[Result], limits: Limits | None) -> None:
-    rows = [row for result in results for row in rows_of(suite.name, operation, result, limits)]
-    store.append(rows, [line for result in results for line in samples_of(result)])
+    rows = [rows_of(suite.name, operation, result, limits) for result in results]
+    samples = [line for result, own in zip(results, rows, strict=True) for line in samples_of(result, own)]
+    store.append([row for own in rows for row in own], samples)
 
 
 def tables_of(bench: Bench) -> Tables | None:

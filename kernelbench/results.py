@@ -13,7 +13,6 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-import json
 import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,18 +23,14 @@ from typing import TYPE_CHECKING, Any
 
 from kernelbench import columns, run_files
 from kernelbench.errors import ResultsError, RunWarning
-from kernelbench.row_checks import check_rows, read_cells, read_rows, refused
-from kernelbench.texts import cell
+from kernelbench.row_checks import check_rows, numbers, read_cells, read_rows, written
 
 if TYPE_CHECKING:
     import pandas
 
 RESULTS_FILE, SAMPLES_FILE, ENVIRONMENT_FILE = "results.csv", "samples.csv.gz", "environment.json"
-_TEXT_COLUMNS = (
-    "suite", "case", "operation", "shape", "axes", "dtype", "implementation", "role", "arithmetic", "status",
-    "reason", "cache", "method", "stopped", "floor_limited", "check", "launches", "input_loads", "binary", "throttle",
-    "disturbed", "sampled",
-)  # fmt: skip
+_MOST_BYTES = run_files.MAX_RESULTS_BYTES
+_MOST_SAMPLE_BYTES = run_files.MAX_SAMPLES_BYTES - 100  # its header aside
 
 
 @dataclass(frozen=True)
@@ -84,6 +79,8 @@ class Run:
             )
             seconds = pandas.to_numeric(table["seconds"])
             table = table.assign(seconds=seconds.where(seconds > 0).astype(float))
+            # Earlier versions kept differences of two graphs that are no time.
+            table = table[~((table["method"] == "graph") & (seconds <= 0))]
         except (ValueError, OverflowError) as error:
             raise ResultsError(f"{path}: cannot be read ({error}); delete it to go on without raw samples") from error
         if not numpy.isfinite(table["seconds"]).all():
@@ -109,8 +106,8 @@ def read_run(folder: Path) -> Run:
             rows[column] = ""  # of a run from before there was such a column
         if column not in rows:
             raise ResultsError(f"{results}: column '{column}' is missing; this file was not written by this version")
-        if column not in _TEXT_COLUMNS:
-            rows[column] = _numbers(rows[column], results)
+        if column not in columns.TEXTS:
+            rows[column] = numbers(results, rows[column])
     check_rows(results, rows)
     return Run(folder, _environment(folder / ENVIRONMENT_FILE, rows), rows)
 
@@ -134,19 +131,6 @@ def _environment(path: Path, rows: pandas.DataFrame) -> Mapping[str, Any]:
 
 def _warn(text: str) -> None:
     warnings.warn(text, RunWarning, stacklevel=2)
-
-
-def _numbers(cells: pandas.Series, path: Path) -> pandas.Series:
-    """Cells as numbers, NaN where they are empty; ResultsError names the first that is anything else."""
-    import numpy
-    import pandas
-
-    numbers = pandas.to_numeric(cells, errors="coerce")
-    wrong = ~numpy.isfinite(numbers) & (cells.astype(str) != "")
-    if wrong.any():
-        place = int(wrong.to_numpy().argmax())
-        raise refused(path, place + 2, f"'{cells.name}' must be a number or empty, got '{cells.iloc[place]}'")
-    return numbers
 
 
 class Store:
@@ -179,29 +163,53 @@ class Store:
                 own[name] = own.get(name, "") + _csv_text([row])
         if os.path.lexists(samples):
             data, _ = run_files.read_unpacked(samples)
-            self._samples = _members(list(csv.reader(io.StringIO(data.decode())))[1:])
+            try:
+                self._samples = _members(list(csv.reader(io.StringIO(data.decode())))[1:])
+            except (UnicodeDecodeError, csv.Error, IndexError) as error:
+                raise ResultsError(
+                    f"{samples}: cannot be read ({error}); delete it to go on without raw samples"
+                ) from error
         return whole
 
     def append(self, rows: Sequence[Mapping[str, Any]], samples: Iterable[Sequence[Any]]) -> None:
         """Add whole rows of results.csv (by column name) and their samples, in the place of those that the same cases
         and implementations had before."""
-        mine = list(dict.fromkeys((_cell(row["case"]), _cell(row["implementation"])) for row in rows))
-        earlier = [self._rows.get(case, {}).pop(name, None) for case, name in mine]
-        had_samples = [self._samples.pop(key, None) for key in mine]
-        new_samples = _members(samples)
+        lines: dict[tuple[str, str], str] = {}
+        for row in rows:
+            key = written(row["case"]), written(row["implementation"])
+            lines[key] = lines.get(key, "") + _csv_text([[written(row.get(name)) for name in self._names]])
+        self._require_room(lines)
+        earlier = [self._rows.get(case, {}).pop(name, None) for case, name in lines]
+        had_samples = [self._samples.pop(key, None) for key in lines]
+        new_samples = self._that_fit(_members(samples))
         try:
             if any(earlier):
                 self._write_rows()  # so that no row ever stands beside samples that are not its own
             if new_samples or any(had_samples):
                 self._samples |= new_samples
                 self._write_samples()
-            for row in rows:
-                own = self._rows.setdefault(_cell(row["case"]), {})
-                line = _csv_text([[_cell(row.get(name)) for name in self._names]])
-                own[_cell(row["implementation"])] = own.get(_cell(row["implementation"]), "") + line
+            for (case, name), line in lines.items():
+                self._rows.setdefault(case, {})[name] = line
             self._write_rows()
         except OSError as error:
             raise self._cannot_write(error) from error
+
+    def _require_room(self, lines: Mapping[tuple[str, str], str]) -> None:
+        """ResultsError, before anything is written, where results.csv would be too large to be read."""
+        rest = (line for case, own in self._rows.items() for name, line in own.items() if (case, name) not in lines)
+        if sum(len(line.encode()) for line in (_csv_text([self._names]), *rest, *lines.values())) > _MOST_BYTES:
+            raise ResultsError(
+                f"{self.folder / RESULTS_FILE}: with the next case it has more than {_MOST_BYTES} bytes, the limit of "
+                "this file; rows written so far are kept; measure the other cases with --filter into another --out"
+            )
+
+    def _that_fit(self, members: dict[tuple[str, str], bytes]) -> dict[tuple[str, str], bytes]:
+        """All of these samples, or none where samples.csv.gz would be too large to be read: rows do without them."""
+        if sum(map(_unpacked_bytes, (*self._samples.values(), *members.values()))) <= _MOST_SAMPLE_BYTES:
+            return members
+        path = self.folder / SAMPLES_FILE
+        _warn(f"{path}: is full, {_MOST_SAMPLE_BYTES} bytes unpacked; further raw samples are left out")
+        return {}
 
     def _write_rows(self) -> None:
         lines = [line for own in self._rows.values() for line in own.values()]
@@ -224,7 +232,7 @@ class Store:
     def write_environment(self, environment: Mapping[str, Any]) -> None:
         path = self.folder / ENVIRONMENT_FILE
         try:
-            run_files.write_whole(path, json.dumps(environment, indent=2, sort_keys=False) + "\n")
+            run_files.write_whole(path, run_files.environment_text(environment))
         except OSError as error:
             raise self._cannot_write(error) from error
 
@@ -241,11 +249,9 @@ def _packed(lines: Iterable[Sequence[Any]]) -> bytes:
     return gzip.compress(_csv_text(lines).encode(), mtime=0)
 
 
-def _cell(value: Any) -> str:
-    """Floats with 9 significant digits (a nanosecond in a second); None, and NaN, as an empty cell."""
-    if value is None or value != value:  # noqa: PLR0124 - NaN
-        return ""
-    return f"{value:.9g}" if isinstance(value, float) else cell(str(value))
+def _unpacked_bytes(member: bytes) -> int:
+    """As its last four bytes say; the format has no more for it."""
+    return int.from_bytes(member[-4:], "little")
 
 
 def _csv_text(lines: Iterable[Sequence[Any]]) -> str:

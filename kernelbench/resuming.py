@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kernelbench.errors import ResultsError
-from kernelbench.planning import CasePlan, Planned, launches_text
+from kernelbench.planning import CasePlan, Planned
 from kernelbench.progress import Progress
 from kernelbench.results import ENVIRONMENT_FILE, RESULTS_FILE, Run, read_run
+from kernelbench.rows import launches_cell
 
 if TYPE_CHECKING:
     import pandas
@@ -118,6 +119,6 @@ def _binary_reasons(one: Planned, rows: pandas.DataFrame) -> Iterator[str]:
     now, name = one.binary.short_key, one.implementation.name
     for then in sorted(set(rows["binary"]) - {now}):
         yield f"{name} is another binary now, {now} instead of {then}" if then else f"{name} had no binary, now it has"
-    launches = "; ".join(launches_text(one.plan)) if one.plan else ""
+    launches = launches_cell(one.plan) if one.plan else ""
     for then in sorted(set(rows["launches"]) - {launches, ""}):  # as another table of tuned values may say
         yield f"{name} is launched as {launches} now, instead of {then}"

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import csv
+import io
 import re
 from collections.abc import Iterator, Mapping
+from math import inf, isfinite, nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-from kernelbench import dtypes
+from kernelbench import columns, dtypes
 from kernelbench.errors import ResultsError
 from kernelbench.records import Status
-from kernelbench.texts import from_cell, one_line, printable
+from kernelbench.run_files import MAX_RESULTS_BYTES
+from kernelbench.texts import MAX_TEXT, cell, from_cell, kept, one_line
 
 if TYPE_CHECKING:
     import pandas
 
-_MAX_CELL = 20_000  # characters; a reason may hold a compiler's command
+_CUT = ("reason", "launches", "input_loads")  # texts that earlier versions wrote at any length
+# What a CSV reader takes for the end of a line or refuses, and earlier versions wrote as it came.
+_RAW = re.compile("\r(?!\n)|\0")
 _MAX_EXTENT = 2**63 - 1
 _MAX_RANK = 8
 _WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
@@ -30,20 +35,21 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "method": ("", "events", "graph"),
     "check": ("", "passed", "failed"),
 }
-_BELOW_ZERO = ("axis", "temperature_c")
+_BELOW_ZERO = ("axis", "temperature_c", "min_s", "p5_s")  # two graphs' difference may be; earlier versions kept it
 
 
 def read_cells(path: Path, text: str) -> tuple[list[list[str]], bool]:
     """The cells of a CSV file as they stand there, its header first, and whether its last row is whole: one that was
     cut off is left out. ResultsError where it is no CSV."""
-    lines = text.splitlines(keepends=True)
-    reader = csv.reader(lines, strict=True)
+    csv.field_size_limit(MAX_RESULTS_BYTES)
+    text = _RAW.sub(lambda found: ascii(found[0])[1:-1], text)
+    reader = csv.reader(io.StringIO(text, newline="\n"), strict=True)
     cells: list[list[str]] = []
     whole = text.endswith("\n")
     try:
         cells.extend(reader)
     except csv.Error as error:
-        if whole or reader.line_num < len(lines):
+        if whole or reader.line_num <= text.count("\n"):
             raise ResultsError(f"{path}: cannot be read ({error})") from error
         return cells, False  # cut within quotes, so that the last row never came
     return (cells, True) if whole else (cells[:-1], False)
@@ -62,9 +68,10 @@ def read_rows(path: Path, cells: list[list[str]]) -> pandas.DataFrame:
     for number, line in enumerate(cells[1:], start=2):
         if len(line) != len(header):
             raise refused(path, number, f"cannot be read: {len(line)} cells, but there are {len(header)} columns")
-        if max(map(len, line)) > _MAX_CELL:
-            raise refused(path, number, f"a cell of {max(map(len, line))} characters; the limit is {_MAX_CELL}")
-    table = [[printable(from_cell(one)) for one in line] for line in cells[1:]]
+        longest = max(len(one) for name, one in zip(header, line, strict=True) if name not in _CUT)
+        if longest > MAX_TEXT:
+            raise refused(path, number, f"a cell of {longest} characters; the limit is {MAX_TEXT}")
+    table = [[kept(from_cell(one)) for one in line] for line in cells[1:]]
     return pandas.DataFrame(table, columns=[one_line(name) for name in header], dtype=str)
 
 
@@ -73,11 +80,55 @@ def refused(path: Path, number: int, problem: str) -> ResultsError:
     return ResultsError(f"{path}:{number}: {problem}; without that line the others are read, and --resume measures it")
 
 
+def numbers(path: Path, cells: pandas.Series) -> pandas.Series:
+    """A column of text as numbers, NaN where it is empty; ResultsError names the first cell that is anything else."""
+    import numpy
+    import pandas
+
+    found = pandas.to_numeric(cells, errors="coerce")
+    wrong = numpy.isnan(found) if cells.name in columns.INFINITE else ~numpy.isfinite(found)
+    wrong &= cells.astype(str) != ""
+    if wrong.any():
+        place = int(wrong.to_numpy().argmax())
+        raise refused(path, place + 2, _no_number(str(cells.name), cells.iloc[place]))
+    return found
+
+
 def check_rows(path: Path, rows: pandas.DataFrame) -> None:
     """ResultsError for the first row that no run could have written."""
     for number, row in enumerate(rows.to_dict("records"), start=2):
         for problem in _problems(row):
             raise refused(path, number, problem)
+
+
+def written(value: Any) -> str:
+    """A value as a cell: floats with 9 significant digits (a nanosecond in a second), None and NaN empty, texts as a
+    run keeps them."""
+    if value is None or value != value:  # noqa: PLR0124 - NaN
+        return ""
+    return f"{value:.9g}" if isinstance(value, float) else cell(kept(str(value)))
+
+
+def row_problem(row: Mapping[str, Any]) -> str:
+    """Why the reader would refuse this row of results.csv, given by column name, once it is written; '' if it would
+    not."""
+    read: dict[str, Any] = {}
+    for name in columns.names(columns.RESULTS):
+        text = kept(from_cell(written(row.get(name))))
+        if name in columns.TEXTS:
+            read[name] = text
+            continue
+        try:
+            read[name] = float(text) if text else nan
+        except ValueError:
+            return _no_number(name, text)
+        if text and not (isfinite(read[name]) or (read[name] == inf and name in columns.INFINITE)):
+            return _no_number(name, text)
+    return next(_problems(read), "")
+
+
+def _no_number(name: str, text: str) -> str:
+    return f"'{name}' must be a number or empty, got '{text:.80}'"
 
 
 def _problems(row: Mapping[Any, Any]) -> Iterator[str]:
@@ -109,7 +160,11 @@ def _shape_problems(row: Mapping[Any, Any]) -> Iterator[str]:
     if not (axis == axis and axis == int(axis) and -rank <= axis < rank):  # noqa: PLR0124 - NaN
         yield f"'axis' must be a whole number from {-rank} to {rank - 1}, got {axis:g}"
         return
-    words = dict(word.split("=", 1) for word in row["case"].split() if "=" in word)
+    words: dict[str, str] = {}
+    for word in row["case"].split():
+        name, equals, value = word.partition("=")
+        if equals:
+            words.setdefault(name, value)  # the first: a parameter behind it may have the same name
     if "\n" in row["case"] or not row["case"].strip():
         yield f"'case' must be the key of a case, got {row['case']!r:.80}"
     for name, value in (("shape", row["shape"]), ("axis", str(int(axis))), ("dtype", row["dtype"])):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,22 +11,34 @@ import numpy as np
 from kernelbench import columns
 from kernelbench.counters import LaunchCounters, total
 from kernelbench.planning import input_loads, launches_text
-from kernelbench.records import Limits, Measurement, Operation, Result
+from kernelbench.records import LaunchPlan, Limits, Measurement, Operation, Result
+from kernelbench.row_checks import row_problem
+from kernelbench.texts import kept
 
+_MOST_TEXT = 4_000  # characters of a reason: ten lines of a compiler, in each of a suite's rows
 FLOOR_LIMITED = 3.0  # times an empty kernel: below this a time says as much of the launch as of the kernel
 
 
 def rows_of(suite: str, operation: Operation, result: Result, limits: Limits | None) -> list[Mapping[str, Any]]:
-    """One row for each measurement; one row without times where there is none. `limits` None: nothing is timed."""
-    common = {**_case_cells(suite, operation, result), **_check_cells(result), **_build_cells(operation, result)}
-    if not result.measurements or limits is None:
-        return [{**common, **_counter_cells(result.counters)}]
-    return [{**common, **_time_cells(operation, result, measured, limits)} for measured in result.measurements]
+    """One row for each measurement; one row without times where there is none. `limits` None: nothing is timed.
+
+    Every row can be read back: where a value of a user's kernel makes one that cannot, there is one failed row instead.
+    """
+    try:
+        rows = _rows(suite, operation, _with_times_only(result), limits)
+        problem = next((found for row in rows if (found := row_problem(row))), "")
+    except (ArithmeticError, TypeError, ValueError) as error:  # of a number that is none
+        problem = f"{type(error).__name__}: {error}"
+    return [_failed_row(suite, result, problem)] if problem else rows
 
 
-def samples_of(result: Result) -> Iterator[tuple[str, str, str, str, int, str]]:
-    """Lines of samples.csv.gz; picoseconds are the last digits kept, far below any clock's step."""
-    for measured in result.measurements:
+def samples_of(result: Result, rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str, str, str, int, str]]:
+    """Lines of samples.csv.gz for those of its `rows` that have times; picoseconds are the last digits kept, far below
+    any clock's step."""
+    timed = {(row.get("cache"), row.get("method")) for row in rows}
+    for measured in _with_times_only(result).measurements:
+        if (measured.cache, measured.method) not in timed:
+            continue
         for number, seconds in zip(measured.rounds, measured.samples_s, strict=True):
             yield (
                 result.case.key,
@@ -37,7 +50,46 @@ def samples_of(result: Result) -> Iterator[tuple[str, str, str, str, int, str]]:
             )
 
 
-def _case_cells(suite: str, operation: Operation, result: Result) -> dict[str, Any]:
+def launches_cell(plan: LaunchPlan) -> str:
+    """All launches of a plan as results.csv keeps them."""
+    return kept("; ".join(launches_text(plan)), _MOST_TEXT)
+
+
+def _with_times_only(result: Result) -> Result:
+    """The result without times that are not above 0, as a difference of two graphs may be, and with a note of it. A
+    measurement whose interval begins there says nothing and is left out whole."""
+    measurements, notes = [], []
+    for one in result.measurements:
+        good = [number for number, seconds in enumerate(one.samples_s) if seconds > 0]
+        if one.low_s <= 0:
+            notes.append(f"no {one.method} timing: too short to be told from the flushes")
+            continue
+        if left_out := len(one.samples_s) - len(good):
+            notes.append(f"by {one.method}, {left_out} of {len(one.samples_s)} samples were not above 0 s: left out")
+        samples = tuple(one.samples_s[number] for number in good)
+        measurements.append(replace(one, samples_s=samples, rounds=tuple(one.rounds[number] for number in good)))
+    reason = "; ".join(filter(None, (str(result.reason), *notes)))
+    return replace(result, measurements=tuple(measurements), reason=reason) if notes else result
+
+
+def _rows(suite: str, operation: Operation, result: Result, limits: Limits | None) -> list[Mapping[str, Any]]:
+    common = {
+        **_case_cells(suite, result),
+        "bytes_moved": operation.bytes_moved(result.case),
+        **_check_cells(result),
+        **_build_cells(operation, result),
+    }
+    if not result.measurements or limits is None:
+        return [{**common, **_counter_cells(result.counters)}]
+    return [{**common, **_time_cells(operation, result, measured, limits)} for measured in result.measurements]
+
+
+def _failed_row(suite: str, result: Result, problem: str) -> Mapping[str, Any]:
+    reason = kept(f"its row cannot be kept: {problem}", _MOST_TEXT)
+    return {**_case_cells(suite, result), "role": "", "arithmetic": "", "status": "failed", "reason": reason}
+
+
+def _case_cells(suite: str, result: Result) -> dict[str, Any]:
     case, implementation = result.case, result.implementation
     return {
         "suite": suite,
@@ -51,8 +103,7 @@ def _case_cells(suite: str, operation: Operation, result: Result) -> dict[str, A
         "role": implementation.role,
         "arithmetic": implementation.arithmetic,
         "status": result.status,
-        "reason": result.reason,
-        "bytes_moved": operation.bytes_moved(case),
+        "reason": kept(str(result.reason), _MOST_TEXT),
     }
 
 
@@ -72,7 +123,7 @@ def _check_cells(result: Result) -> dict[str, Any]:
 def _build_cells(operation: Operation, result: Result) -> dict[str, Any]:
     if result.plan is None:
         return {}
-    cells: dict[str, Any] = {"launches": "; ".join(launches_text(result.plan))}
+    cells: dict[str, Any] = {"launches": launches_cell(result.plan)}
     if result.binary is None:
         return cells
     facts = [result.binary.facts[launch.entry] for launch in result.plan.launches]

@@ -19,12 +19,12 @@ from typing import Any, NoReturn
 
 from kernelbench.errors import ResultsError
 from kernelbench.outputs import kind_of
-from kernelbench.texts import one_line, printable
+from kernelbench.texts import kept, one_line, printable
 
 MAX_RESULTS_BYTES = 2**25  # a recorded run has 0.3 MB
 MAX_ENVIRONMENT_BYTES = 2**24
 MAX_SAMPLES_BYTES = 2**28  # unpacked; a recorded run has 20 MB
-_MAX_DEPTH = 20
+_MAX_DEPTH, _MAX_INTEGER = 20, 2**63
 
 Check = Callable[[Any], bool]
 
@@ -114,7 +114,7 @@ def _plain(path: Path, value: Any, depth: int) -> Any:
         return printable(value)
     if isinstance(value, float) and not math.isfinite(value):
         raise ResultsError(f"{path}: a number is too large")
-    if isinstance(value, int) and abs(value) > 2**63:
+    if isinstance(value, int) and abs(value) > _MAX_INTEGER:
         raise ResultsError(f"{path}: a number is too large: {value!r:.40}")
     if isinstance(value, dict | list) and not depth:
         raise ResultsError(f"{path}: nested more than {_MAX_DEPTH} deep")
@@ -212,12 +212,42 @@ _HOLDERS = (
     "implementations",
     "builds",
     "code",
+    "contents",
     "step",
     "self_test",
-)  # never null
+)  # fmt: skip - never null
 
 
 # ---- Writing -------------------------------------------------------------------------------------
+
+
+def environment_text(environment: Mapping[str, Any]) -> str:
+    """environment.json so that `read_environment` takes it: texts as a run keeps them, null for a number that JSON does
+    not have. What the reader would refuse is left out; of a file that would be too large the largest entries are."""
+    plain = {
+        name: value
+        for name, value in _written(environment, _MAX_DEPTH).items()
+        if name not in _KNOWN or value is None or _KNOWN[name][0](value)
+    }
+    while len(text := json.dumps(plain, indent=2) + "\n") > MAX_ENVIRONMENT_BYTES:
+        del plain[max(plain, key=lambda name: len(json.dumps(plain[name])))]
+    return text
+
+
+def _written(value: Any, depth: int) -> Any:
+    if isinstance(value, Mapping | list | tuple) and not depth:
+        return "..."
+    if isinstance(value, Mapping):
+        return {kept(one_line(str(name))): _written(one, depth - 1) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_written(one, depth - 1) for one in value]
+    if isinstance(value, int | float):
+        return value if _is_kept(value) else None
+    return None if value is None else kept(str(value))
+
+
+def _is_kept(number: float) -> bool:
+    return math.isfinite(number) if isinstance(number, float) else abs(number) <= _MAX_INTEGER
 
 
 def write_whole(path: Path, data: bytes | str) -> Path:

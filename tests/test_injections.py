@@ -245,7 +245,7 @@ IN_ROWS = {
     "an unknown cache": {"cache": "../x"},
     "an unknown method": {"method": "<b>"},
     "an unknown type": {"dtype": "object"},
-    "a long cell": {"reason": "x" * 30_000},
+    "a long cell": {"axes": "x" * 30_000},
 }
 
 

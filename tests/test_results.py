@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kernelbench import columns, results, run_files
+from kernelbench import columns, run_files
 from kernelbench.errors import ResultsError, RunWarning
 from kernelbench.results import ENVIRONMENT_FILE, RESULTS_FILE, SAMPLES_FILE, Run, Store, read_run
 
@@ -202,9 +202,9 @@ def test_a_run_of_no_rows_and_no_samples_can_be_read(tmp_path: Path) -> None:
 
 
 def test_columns_that_are_read_as_texts_are_those_without_numbers() -> None:
-    assert set(results._TEXT_COLUMNS) <= set(columns.names(columns.RESULTS))
+    assert set(columns.TEXTS) <= set(columns.names(columns.RESULTS))
     units = {column.name for column in columns.RESULTS if column.unit}
-    assert not units & set(results._TEXT_COLUMNS)
+    assert not units & set(columns.TEXTS)
 
 
 def cut_in_the_middle(text: str) -> str:

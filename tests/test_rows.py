@@ -158,12 +158,13 @@ def test_a_kernel_that_did_not_compile_keeps_its_launches() -> None:
 
 
 def test_samples_keep_their_round_and_picoseconds() -> None:
-    lines = list(samples_of(result(measurements=(measured(), measured("warm", median=1.23456789e-3)))))
+    timed = result(measurements=(measured(), measured("warm", median=1.23456789e-3)))
+    lines = list(samples_of(timed, rows_of("s", OPERATION, timed, LIMITS)))
     assert len(lines) == 42
     assert lines[0] == (CASE.key, "two_kernels", "cold", "events", 0, "1.99e-05")
     assert lines[20][4:] == (20, "2.01e-05")
     assert lines[31] == (CASE.key, "two_kernels", "warm", "events", 10, "0.00123457")
-    assert list(samples_of(result(measurements=()))) == []
+    assert list(samples_of(timed, rows_of("s", OPERATION, timed, LIMITS)[:1])) == lines[:21], "as there are rows"
 
 
 def test_the_ceiling_is_that_of_work_with_as_many_reads() -> None:
