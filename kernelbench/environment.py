@@ -16,6 +16,7 @@ from typing import Any
 import kernelbench
 from kernelbench import places
 from kernelbench.records import Implementation, Limits, Suite
+from kernelbench.suite_contents import contents_of
 from kernelbench.twins import AGAIN
 
 PACKAGES = ("numpy", "scipy", "pandas", "cupy-cuda12x", "cupy-cuda13x", "torch", "triton", "nvidia-ml-py")
@@ -32,6 +33,7 @@ def start_environment(suite: Suite, seed: int, arguments: Sequence[str]) -> dict
         "baseline": suite.baseline,
         "claims": list(suite.claims),
         **({"step": asdict(suite.step)} if suite.step else {}),
+        "contents": contents_of(suite),
         "started": now(),
         "finished": None,
         "command": command_text(arguments),

@@ -237,7 +237,8 @@ def read_suites(request: Request, catalog: Catalog) -> list[Suite]:
     suites = []
     for name in request.suites:
         path = find_suite(name, places.SUITES)
-        suite = read_suite(path, catalog.operations, catalog.implementations, claims)
+        whole = read_suite(path, catalog.operations, catalog.implementations, claims)
+        suite = replace(whole, whole=whole)
         if suite.step is None:  # a step has no place for a kernel that is wrong, nor for two that do the same
             there = catalog.implementations[suite.operation]
             added = list(catalog.own.get(suite.operation, ()))

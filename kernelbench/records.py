@@ -53,6 +53,7 @@ class Suite:
     description: str = ""
     caches: tuple[str, ...] = ("cold", "warm")
     step: Step | None = None
+    whole: Suite | None = None  # as its file has it, where --only, --filter or kernels of a user changed it
 
     def names_for(self, case: Case) -> tuple[str, ...]:
         """Who runs this case: every implementation, but of a step those of the case's part."""

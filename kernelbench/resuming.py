@@ -13,6 +13,7 @@ from kernelbench.planning import CasePlan, Planned
 from kernelbench.progress import Progress
 from kernelbench.results import ENVIRONMENT_FILE, RESULTS_FILE, Run, read_run
 from kernelbench.rows import launches_cell
+from kernelbench.suite_contents import contradictions, differences
 
 if TYPE_CHECKING:
     import pandas
@@ -35,7 +36,7 @@ def earlier_session(folder: Path, state: Mapping[str, Any], *, resume: bool) -> 
     if not len(earlier.rows):
         return None
     for problem in _differences(earlier, state):
-        raise ResultsError(f"{folder}: --resume: {problem}; start a new run")
+        raise ResultsError(f"{folder}: --resume: {problem}; start a new run without --resume")
     return earlier
 
 
@@ -45,6 +46,7 @@ def _differences(earlier: Run, state: Mapping[str, Any]) -> Iterator[str]:
     for name in _SAME_TO_RESUME:
         if earlier.environment.get(name) != state.get(name):
             yield f"its {name} is {earlier.environment.get(name)!r}, now it is {state.get(name)!r}"
+    yield from _other_suite(earlier, state["contents"])
     if bool(earlier.environment.get("self_test")) != bool(state.get("self_test")):
         yield "one of both is a self-test, the other is none"
     now = state["device"]
@@ -53,6 +55,13 @@ def _differences(earlier: Run, state: Mapping[str, Any]) -> Iterator[str]:
     then = earlier.environment["device"].get("uuid")
     if then and now.get("uuid", then) != then:
         yield f"it was measured on another {earlier.device}, {then}; this is {now['uuid']}"
+
+
+def _other_suite(earlier: Run, now: Mapping[str, Any]) -> Iterator[str]:
+    then = earlier.environment.get("contents")
+    found = list(differences(then, now) if then else contradictions(earlier.rows, now))
+    if found:
+        yield f"its suite '{earlier.suite}' is another one now: {'; '.join(found)}"
 
 
 def resumed(earlier: Run, state: Mapping[str, Any]) -> dict[str, Any]:

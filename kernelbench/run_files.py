@@ -174,6 +174,12 @@ _STEP: Check = lambda value: (  # noqa: E731
     and isinstance(value.get("parts"), list)
     and all(map(_PART, value["parts"]))
 )
+_CONTENTS: Check = lambda value: (  # noqa: E731
+    isinstance(value, dict)
+    and _mapping_of(_text)(value.get("cases"))
+    and _texts(value.get("implementations"))
+    and _text(value.get("baseline") or "")
+)
 _COUNT: Check = lambda value: type(value) is int and value >= 0  # noqa: E731
 _LENGTH = _record(
     from_s=_number, rows=_COUNT, to_s=lambda one: _number(one) and one > 0, within=_number, detectable=_number
@@ -200,22 +206,14 @@ _KNOWN: Mapping[str, tuple[Check, str]] = {
     "implementations": (_mapping_of(_IMPLEMENTATION), "a mapping of names to summary, role, arithmetic, origin"),
     "builds": (_record(), "a mapping"),
     "self_test": (_SELF_TEST, "a mapping: twins of names to names, counts, shares, and lengths with theirs"),
+    "contents": (_CONTENTS, "a mapping with cases, implementations and baseline of the suite"),
     "step": (_STEP, "a mapping with leaves_out and a list of parts"),
     "code": (_mapping_of(_mapping_of(_ENTRY)), "a mapping of binaries to entries to hash and instructions"),
 }
-_HOLDERS = (
-    "claims",
-    "resumed",
-    "versions",
-    "device",
-    "limits",
-    "implementations",
-    "builds",
-    "code",
-    "contents",
-    "step",
+_HOLDERS = (  # never null
+    "claims", "resumed", "versions", "device", "limits", "implementations", "builds", "code", "contents", "step",
     "self_test",
-)  # fmt: skip - never null
+)  # fmt: skip
 
 
 # ---- Writing -------------------------------------------------------------------------------------

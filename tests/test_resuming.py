@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kernelbench.errors import ResultsError
+from kernelbench.parts import Part, Step
 from kernelbench.planning import CasePlan, Planned
-from kernelbench.records import Binary, Case
+from kernelbench.records import Binary, Case, Suite
 from kernelbench.results import ENVIRONMENT_FILE, RESULTS_FILE, Store
 from kernelbench.resuming import earlier_session, resumed, unfinished
+from kernelbench.suite_contents import contents_of
 from tests.fake_gpu import implementation
 from tests.test_runs import Said
 
 CASES = [Case("softmax", (4, columns), -1, "float32", (("columns", columns),)) for columns in (8, 16)]
+MORE = replace(CASES[0], shape=(4, 32), axes=(("columns", 32),))
+SUITE = Suite("softmax", Path("softmax.yaml"), "", "softmax", tuple(CASES), ("naive",), "naive")
 BINARY = Binary("a" * 64, Path("a.cubin"), Path("a.ptx"), "sm_90", (), {}, cached=True)
 STATE: dict[str, Any] = {
     "suite": "softmax",
@@ -24,6 +29,7 @@ STATE: dict[str, Any] = {
     "started": "now",
     "device": {"name": "NVIDIA H200", "uuid": "GPU-1"},
     "implementations": {"naive": {"summary": "now"}},
+    "contents": contents_of(SUITE),
 }
 
 
@@ -101,7 +107,71 @@ def test_rows_of_another_kind_are_not_gone_on_with(tmp_path: Path, change: dict[
     folder = make(tmp_path)
     with pytest.raises(ResultsError) as caught:
         earlier_session(folder, {**STATE, **change}, resume=True)
-    assert str(caught.value) == f"{folder}: --resume: {said}; start a new run"
+    assert str(caught.value) == f"{folder}: --resume: {said}; start a new run without --resume"
+
+
+STEP = Step((Part("one", "softmax", CASES[0].key, 4, "naive", "ft"),), "much")
+OTHERS: dict[str, tuple[dict[str, Any], str]] = {
+    "an operation": (
+        {"cases": tuple(replace(case, operation="relu") for case in CASES)},
+        "its operation was softmax, now it is relu",
+    ),
+    "the operation of one case": (
+        {"cases": (CASES[0], replace(CASES[1], operation="relu"))},
+        f"case '{CASES[1].key}' was of softmax, now it is of relu",
+    ),
+    "a case more": ({"cases": (*CASES, MORE)}, f"case '{MORE.key}' was added"),
+    "a case fewer": ({"cases": (CASES[0],)}, f"case '{CASES[1].key}' is not in it any more"),
+    "other inputs": (
+        {"cases": tuple(replace(case, inputs="zeros") for case in CASES)},
+        f"case '{CASES[0].key} inputs=zeros' was added, as well as 1 more; "
+        f"case '{CASES[0].key}' is not in it any more, as well as 1 more",
+    ),
+    "an implementation more": ({"implementations": ("naive", "ft")}, "implementation 'ft' was added"),
+    "an implementation fewer": ({"implementations": ()}, "implementation 'naive' is not in it any more"),
+    "a baseline": ({"baseline": None}, "its baseline was naive, now it is nobody"),
+    "calls of a step": ({"step": STEP}, "the parts of its step have other calls, or others compute them"),
+}
+
+
+@pytest.mark.parametrize(("change", "said"), OTHERS.values(), ids=OTHERS.keys())
+def test_rows_of_another_suite_of_that_name_are_not_gone_on_with(
+    tmp_path: Path, change: dict[str, Any], said: str
+) -> None:
+    folder = make(tmp_path)
+    with pytest.raises(ResultsError) as caught:
+        earlier_session(folder, {**STATE, "contents": contents_of(replace(SUITE, **change))}, resume=True)
+    assert str(caught.value) == (
+        f"{folder}: --resume: its suite 'softmax' is another one now: {said}; start a new run without --resume"
+    )
+
+
+def test_a_part_of_the_same_suite_is_gone_on_with(tmp_path: Path) -> None:
+    part = replace(SUITE, cases=SUITE.cases[:1], implementations=("naive", "mine"), whole=SUITE)
+    assert contents_of(part) == contents_of(SUITE)
+    assert earlier_session(make(tmp_path), {**STATE, "contents": contents_of(part)}, resume=True)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (OTHERS["an operation"][0], "its operation was softmax, now it is relu"),
+        ({"cases": (CASES[1], MORE)}, f"case '{CASES[0].key}' is not in it"),
+        ({"cases": (*CASES, MORE)}, ""),
+        ({"implementations": ("ft",)}, ""),
+    ],
+)
+def test_a_run_that_does_not_hold_its_suite_is_judged_by_its_rows(
+    tmp_path: Path, change: dict[str, Any], said: str
+) -> None:
+    folder = make(tmp_path, contents=None)
+    state = {**STATE, "contents": contents_of(replace(SUITE, **change))}
+    if not said:
+        assert earlier_session(folder, state, resume=True)
+        return
+    with pytest.raises(ResultsError, match="is another one now: ") as caught:
+        earlier_session(folder, state, resume=True)
+    assert said in str(caught.value)
 
 
 def test_a_gpu_that_is_known_by_name_only_is_taken_by_its_name(tmp_path: Path) -> None:

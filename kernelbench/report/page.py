@@ -195,7 +195,7 @@ def _error(value: float | None) -> str:
 
 def environment(run: Run) -> list[tuple[str, str]]:
     """The run's environment as lines of name and value; what has a section of its own is left out."""
-    left_out = {"implementations", "limits", "title", "claims", "command", "step", "self_test"}
+    left_out = {"implementations", "limits", "title", "claims", "command", "contents", "step", "self_test"}
     return list(_flat({key: value for key, value in run.environment.items() if key not in left_out}))
 
 
