@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -17,11 +16,13 @@ from kernelbench.errors import ResultsError
 from kernelbench.progress import Progress
 from kernelbench.records import Suite
 from kernelbench.results import ENVIRONMENT_FILE, RESULTS_FILE
+from kernelbench.run_files import read_environment
 from kernelbench.units import duration_text
 
 RECORDED_GPU = "h200"  # folder of the recorded runs that claims are judged on, and durations known from
 DEFAULT_SUITE = "softmax"  # of the shipped run that is shown when nobody has measured anything yet
-_STAMP = "%Y%m%d-%H%M%S"
+_STAMP, _STAMP_LENGTH = "%Y%m%d-%H%M%S", 15
+_TRIES = 100  # of names for a new folder, while other runs take them
 
 
 def new_folder(suite: Suite, device: str, progress: Progress, *, resume: bool) -> Path:
@@ -36,26 +37,41 @@ def new_folder(suite: Suite, device: str, progress: Progress, *, resume: bool) -
             return mine[0]
         progress.say(f"--resume: no run of suite '{suite.name}' in {places.runs()} yet; starting one")
     slug = re.sub(r"[^a-z0-9]+", "-", device.lower()).strip("-")
-    while True:
-        folder = places.runs() / f"{_next_stamp():{_STAMP}}-{slug}-{suite.name}"
-        try:
-            folder.mkdir(parents=True)
-        except FileExistsError:
-            continue  # another run took that second
-        except OSError as error:
-            raise ResultsError(
-                f"{folder}: cannot write a run here ({error.strerror}); choose another place with --out"
-            ) from error
-        return folder
+    with _told_where_unwritable(places.runs()):
+        places.runs().mkdir(parents=True, exist_ok=True)
+        for _ in range(_TRIES):
+            folder = places.runs() / f"{_next_stamp():{_STAMP}}-{slug}-{suite.name}"
+            with suppress(FileExistsError):  # another run took that second
+                folder.mkdir()
+                return folder
+    raise ResultsError(
+        f"{places.runs()}: other runs took the names of {_TRIES} new ones; choose another place with --out"
+    )
+
+
+@contextmanager
+def _told_where_unwritable(folder: Path) -> Iterator[None]:
+    """ResultsError for an OSError; it names a link on the way that leads nowhere, as to a disk that is not mounted."""
+    try:
+        yield
+    except OSError as error:
+        lost = [path for path in (folder, *folder.parents) if os.path.islink(path) and not os.path.exists(path)]
+        why = f"{lost[0]} is a link to {os.readlink(lost[0])}, which is not there" if lost else error.strerror
+        raise ResultsError(f"{folder}: cannot write a run here ({why}); choose another place with --out") from error
 
 
 def _next_stamp() -> datetime:
     """Now, or a second after the newest folder of runs."""
-    stamps = [datetime.now()]
-    for path in places.runs().glob("2*-*"):
+    newest = datetime.min
+    for path in places.runs().iterdir():
         with suppress(ValueError):  # a name of somebody's own
-            stamps.append(datetime.strptime("-".join(path.name.split("-")[:2]), _STAMP) + timedelta(seconds=1))
-    return max(stamps)
+            newest = max(newest, datetime.strptime(path.name[:_STAMP_LENGTH], _STAMP))
+    try:
+        return max(datetime.now(), newest + timedelta(seconds=1))
+    except OverflowError:
+        raise ResultsError(
+            f"{places.runs()}: no run can be newer than that of {newest:{_STAMP}}; rename or delete that folder"
+        ) from None
 
 
 @contextmanager
@@ -65,13 +81,9 @@ def folder_to_itself(folder: Path) -> Iterator[None]:
     ResultsError where another process does. The lock is the operating system's, on the folder itself: it leaves
     nothing behind, and ends with the process, however that ends. A file system that has no locks goes without.
     """
-    try:
+    with _told_where_unwritable(folder):
         folder.mkdir(parents=True, exist_ok=True)
         opened = os.open(folder, os.O_RDONLY)
-    except OSError as error:
-        raise ResultsError(
-            f"{folder}: cannot write a run here ({error.strerror}); choose another place with --out"
-        ) from error
     try:
         _lock(opened, folder)
         yield
@@ -93,7 +105,12 @@ def _lock(opened: int, folder: Path) -> None:
 def user_runs() -> list[Path]:
     """The user's runs, newest first."""
     folder = places.runs()
-    found = [path for path in folder.iterdir() if is_run(path)] if folder.is_dir() else []
+    try:
+        found = [path for path in folder.iterdir() if is_run(path)]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        raise ResultsError(f"{folder}: cannot be read ({error.strerror})") from error
     return sorted(found, key=lambda path: path.name, reverse=True)
 
 
@@ -112,8 +129,8 @@ def recorded_seconds(suite: str) -> float | None:
     """How long `kernelbench run` took for a suite on the recorded GPU; None where no such run is shipped."""
     recorded = places.RECORDED / RECORDED_GPU
     for path in (recorded / suite / ENVIRONMENT_FILE, *sorted(recorded.glob(f"*/{suite}/{ENVIRONMENT_FILE}"))):
-        with suppress(OSError, ValueError, KeyError, TypeError):
-            return float(json.loads(path.read_text())["wall_s"])
+        with suppress(ResultsError, KeyError):
+            return float(read_environment(path)["wall_s"])
     return None
 
 
@@ -135,7 +152,7 @@ def output_folder(run: Path) -> Path:
 
 
 def is_run(folder: Path) -> bool:
-    return (folder / RESULTS_FILE).is_file()
+    return os.path.isfile(folder / RESULTS_FILE)  # unlike Path.is_file, False also where nobody may look
 
 
 def find_run(name: str | None) -> tuple[Path, str]:
@@ -172,6 +189,6 @@ def _newest(mine: list[Path], shipped: list[Path]) -> tuple[Path, str]:
 def _suite_of(folder: Path) -> str:
     """The suite that a run is of; '' where its environment cannot be read."""
     try:
-        return str(json.loads((folder / ENVIRONMENT_FILE).read_text())["suite"])
-    except (OSError, ValueError, KeyError, TypeError):
+        return str(read_environment(folder / ENVIRONMENT_FILE).get("suite") or "")
+    except ResultsError:
         return ""

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from kernelbench import places, runs
+from kernelbench import listing, places, runs
 from kernelbench.errors import ResultsError
 from kernelbench.records import Suite
 from kernelbench.results import Store
@@ -78,6 +80,37 @@ def test_the_newest_run_is_the_last_by_name_also_where_the_clock_was_set_back(ho
     assert runs.user_runs() == [folder, earlier]
     assert new(resume=True) == folder
     assert runs.find_run(None)[0] == folder
+
+
+def test_a_folder_of_the_far_future_is_followed_as_long_as_there_is_a_later_time(home: Path) -> None:
+    for stamp in ("29991231-235959", "30000101-000000"):
+        (home / "runs" / f"{stamp}-x-softmax").mkdir(parents=True)
+    folders = [new(), new()]
+    assert [folder.name for folder in folders] == ["30000101-000001-x-softmax", "30000101-000002-x-softmax"]
+    (home / "runs" / "99991231-235959-mine").mkdir()
+    with pytest.raises(ResultsError) as caught:
+        new()
+    assert str(caught.value) == (
+        f"{home}/runs: no run can be newer than that of 99991231-235959; rename or delete that folder"
+    )
+
+
+def test_a_link_that_leads_nowhere_is_told(home: Path) -> None:
+    """As results/ is where its disk is not mounted."""
+    home.symlink_to("/not/mounted")
+    for make_folder in (new, lambda: runs.folder_to_itself(home / "runs" / "mine").__enter__()):
+        with pytest.raises(ResultsError) as caught:
+            make_folder()
+        assert f"cannot write a run here ({home} is a link to /not/mounted, which is not there)" in str(caught.value)
+    assert runs.user_runs() == []
+
+
+def test_names_that_others_take_at_every_turn_are_told(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    new()
+    monkeypatch.setattr(runs, "_next_stamp", lambda: datetime(2026, 1, 1))
+    new()
+    with pytest.raises(ResultsError, match=r"runs: other runs took the names of 100 new ones; choose .* --out"):
+        new()
 
 
 def test_a_place_that_takes_no_folder_is_told(home: Path) -> None:
@@ -176,6 +209,51 @@ def test_a_folder_without_rows_is_no_run(home: Path) -> None:
     assert runs.user_runs() == []
     with pytest.raises(ResultsError):
         runs.find_run("a")
+
+
+BAD: dict[str, Callable[[Path], Any]] = {
+    "a pipe": os.mkfifo,
+    "a link to an endless file": lambda path: path.symlink_to("/dev/zero"),
+    "a link to nothing": lambda path: path.symlink_to("nothing"),
+    "a folder": lambda path: path.mkdir(),
+    "too deep": lambda path: path.write_text("[" * 200_000),
+    "too large": lambda path: (path.touch(), os.truncate(path, 3 * 2**30)),
+    "no JSON": lambda path: path.write_bytes(b"\xff\xfe"),
+}
+
+
+@pytest.mark.parametrize("spoil", BAD.values(), ids=BAD.keys())
+def test_a_bad_folder_stands_in_nobody_elses_way(spoil: Callable[[Path], Any], home: Path) -> None:
+    mine = make(home / "runs" / "20260101-000000-x-softmax")
+    bad = make(home / "runs" / "20260301-000000-x-bad")
+    for path in (bad / "environment.json", home / runs.RECORDED_GPU / "softmax" / "environment.json"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)
+        spoil(path)
+    assert new(resume=True) == mine
+    assert runs.find_run("softmax") == (mine, f"your newest run, {mine.name}")
+    assert runs.expected_text(["softmax"]) == "", "nor a recorded one"
+    listed = {row[0]: row for row in listing.all_runs().rows}
+    assert listed[mine.name][1] == "NVIDIA H200"
+    assert listed[bad.name][4].startswith("cannot be read: ")
+
+
+@pytest.mark.parametrize("spoil", ["a pipe", "a link to an endless file", "a link to nothing", "a folder", "too large"])
+def test_rows_that_are_no_file_stand_in_nobody_elses_way(spoil: str, home: Path) -> None:
+    mine = make(home / "runs" / "20260101-000000-x-softmax")
+    bad = make(home / "runs" / "20260301-000000-x-softmax") / "results.csv"
+    bad.unlink()
+    BAD[spoil](bad)
+    found = runs.find_run(None)[0]
+    assert found == (bad.parent if spoil == "too large" else mine)
+    listed = {row[0]: row for row in listing.all_runs().rows}
+    assert listed[mine.name][1] == "NVIDIA H200"
+    assert bad.parent.name not in listed or listed[bad.parent.name][4].startswith("cannot be read: ")
+
+
+def test_a_name_too_long_for_a_file_is_no_run(home: Path) -> None:
+    with pytest.raises(ResultsError, match="neither a run's folder nor the name of a run or suite"):
+        runs.find_run("x" * 5000)
 
 
 def test_users_runs_are_not_among_the_shipped(home: Path) -> None:
