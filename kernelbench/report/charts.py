@@ -3,13 +3,14 @@ what the kinds of its claims call for; of a run of the simulator: what it counte
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernelbench.counted import Counted
-from kernelbench.errors import ResultsError
+from kernelbench.errors import ResultsError, RunWarning
 from kernelbench.records import Claim
 from kernelbench.report import counts, ladders, peers, settings, shares, step, sweeps, view
 from kernelbench.report.bars import speedup_figure
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
     from kernelbench.results import Run
 
+# What charts take seconds to draw and people can still read; recorded runs have up to 22, 110 and 440.
+MOST_NAMES, MOST_CASES, MOST_ROWS = 200, 300, 2_000
+
 
 def all_charts(
     run: Run,
@@ -37,6 +41,9 @@ def all_charts(
 
     `published` is the ledger, `counted` what the simulator counted of these cases, by case and implementation.
     """
+    if problem := _too_many(run):
+        warnings.warn(f"{run.folder}: no charts: {problem}", RunWarning, stacklevel=2)
+        return []
     if summed := sum_of(run):  # its parts have nothing to be held against but their sum
         caption = "All calls of each operation, added up."
         return [Chart("step", step.title(summed), caption, partial(step.figure, summed))]
@@ -69,6 +76,18 @@ def all_charts(
         drawn |= _named(Chart("ceiling", "Share of the ceiling", caption, partial(ceiling_figure, run, comparison)))
     found = list(drawn.values())
     return found + [Chart(shown.name, shown.title, shown.caption, figure) for shown, figure in counts.charts(run)]
+
+
+def _too_many(run: Run) -> str:
+    """Why charts of it would take minutes and gigabytes, or ''."""
+    counts = (
+        ("implementations", run.rows["implementation"].nunique(), MOST_NAMES),
+        ("cases", run.rows["case"].nunique(), MOST_CASES),
+        ("rows", len(run.rows), MOST_ROWS),
+    )
+    return next(
+        (f"it has {count} {what}, charts show at most {most}" for what, count, most in counts if count > most), ""
+    )
 
 
 def _share_charts(run: Run, comparison: pandas.DataFrame) -> list[Chart]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import re
 import xml.etree.ElementTree as ET
@@ -10,6 +11,7 @@ import pandas as pd
 import pytest
 
 from kernelbench import columns
+from kernelbench.errors import RunWarning
 from kernelbench.report import charts, lines, style
 from kernelbench.results import Run
 
@@ -99,3 +101,21 @@ def test_callers_matplotlib_settings_are_left_alone(example):
     with style.settings():
         assert matplotlib.rcParams["font.size"] != before
     assert matplotlib.rcParams["font.size"] == before
+
+
+@pytest.mark.parametrize(
+    ("column", "count", "said"),
+    [
+        ("implementation", 201, "it has 201 implementations, charts show at most 200"),
+        ("case", 301, "it has 301 cases, charts show at most 300"),
+        ("axes", 2001, "it has 2001 rows, charts show at most 2000"),
+    ],
+)
+def test_a_run_of_very_many_has_no_charts_and_that_is_told(example, column: str, count: int, said: str) -> None:
+    """5,000 implementations took two minutes and 2.4 GB."""
+    rows = example.run.rows.iloc[[0] * count].assign(**{column: [f"n{number}" for number in range(count)]})
+    run = dataclasses.replace(example.run, rows=rows)
+    with pytest.warns(RunWarning, match=f"no charts: {said}"):
+        assert charts.all_charts(run, example.comparison) == []
+    few = dataclasses.replace(run, rows=rows[:10])
+    assert charts.all_charts(few, example.comparison)
