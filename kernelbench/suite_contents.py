@@ -25,7 +25,9 @@ def contents_of(suite: Suite) -> dict[str, Any]:
 
 def differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
     """In what two suites differ, a few words each; both are `contents_of` a suite."""
-    yield from _other_operation(then["cases"], now["cases"])
+    if other := list(_other_operation(then["cases"], now["cases"])):
+        yield from other  # from which all else follows
+        return
     for what in ("case", "implementation"):
         before, after = then[f"{what}s"], now[f"{what}s"]
         known, there = set(before), set(after)
