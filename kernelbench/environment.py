@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import platform
 import shlex
 import subprocess
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import datetime, timezone
+from hashlib import sha256
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -57,6 +60,17 @@ def implementations_text(implementations: Iterable[Implementation]) -> Mapping[s
         }
         for one in found
     }
+
+
+def calls_text(implementations: Iterable[Implementation], own: Mapping[str, Collection[str]]) -> dict[str, str]:
+    """A hash of the file of each library call of a user's folder, as there is no binary to know its rows by."""
+    found: dict[str, str] = {}
+    for one in implementations:
+        if one.prepare is not None and one.name in own.get(one.operation, ()):
+            with suppress(OSError, TypeError):  # no function of a file
+                path = inspect.getsourcefile(inspect.unwrap(one.prepare))
+                found[f"{one.operation}/{one.name}"] = sha256(Path(path or "").read_bytes()).hexdigest()[:16]
+    return found
 
 
 def limits_text(limits: Limits) -> Mapping[str, Any]:

@@ -7,7 +7,7 @@ is given, results come back as records.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -119,7 +119,7 @@ def run_suite(
     started = time.monotonic()
     plans = plan_suite(suite, catalog, bench.properties, tables_of(bench))
     plans = tuple(with_twins(plan) for plan in plans) if request.self_test else plans
-    state = _state(suite, request, bench, limits, plans)
+    state = _state(suite, request, bench, limits, plans, catalog.own)
     earlier = earlier_session(folder, state, resume=request.resume)
     state = resumed(earlier, state) if earlier else state
     store = Store(folder)
@@ -162,15 +162,21 @@ def run_suite(
 
 
 def _state(
-    suite: Suite, request: Request, bench: Bench, limits: Limits | None, plans: Sequence[CasePlan]
+    suite: Suite,
+    request: Request,
+    bench: Bench,
+    limits: Limits | None,
+    plans: Sequence[CasePlan],
+    own: Mapping[str, Sequence[str]],
 ) -> dict[str, Any]:
     """environment.json as far as it is known before anything is built."""
-    names = (one.implementation for plan in plans for one in plan.planned)
+    names = [one.implementation for plan in plans for one in plan.planned]
     return {
         **environment.start_environment(suite, request.seed, request.arguments),
         "device": dict(bench.environment()),
         "limits": environment.limits_text(limits) if limits else {},
         "implementations": environment.implementations_text(names),
+        **({"calls": calls} if (calls := environment.calls_text(names, own)) else {}),
         **({"self_test": {"twins": twins_text(plans)}} if request.self_test else {}),
         **({"tuned": tuned} if (tuned := tuned_text(plans)) else {}),
     }

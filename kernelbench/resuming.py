@@ -47,6 +47,9 @@ def _differences(earlier: Run, state: Mapping[str, Any]) -> Iterator[str]:
         if earlier.environment.get(name) != state.get(name):
             yield f"its {name} is {earlier.environment.get(name)!r}, now it is {state.get(name)!r}"
     yield from _other_suite(earlier, state["contents"])
+    for name, file in state.get("calls", {}).items():
+        if earlier.environment.get("calls", {}).get(name, file) != file:
+            yield f"the file of {name} is another one now, and nothing else tells a library call's rows apart"
     if bool(earlier.environment.get("self_test")) != bool(state.get("self_test")):
         yield "one of both is a self-test, the other is none"
     now = state["device"]
@@ -72,6 +75,7 @@ def resumed(earlier: Run, state: Mapping[str, Any]) -> dict[str, Any]:
         "started": began.get("started"),
         "resumed": [*began.get("resumed", []), state["started"]],
         "implementations": {**began.get("implementations", {}), **state["implementations"]},
+        "calls": {**began.get("calls", {}), **state.get("calls", {})},
         "code": began.get("code", {}),
     }
 

@@ -206,13 +206,14 @@ _KNOWN: Mapping[str, tuple[Check, str]] = {
     "implementations": (_mapping_of(_IMPLEMENTATION), "a mapping of names to summary, role, arithmetic, origin"),
     "builds": (_record(), "a mapping"),
     "self_test": (_SELF_TEST, "a mapping: twins of names to names, counts, shares, and lengths with theirs"),
+    "calls": (_mapping_of(_text), "a mapping of names to hashes of their files"),
     "contents": (_CONTENTS, "a mapping with cases, implementations and baseline of the suite"),
     "step": (_STEP, "a mapping with leaves_out and a list of parts"),
     "code": (_mapping_of(_mapping_of(_ENTRY)), "a mapping of binaries to entries to hash and instructions"),
 }
 _HOLDERS = (  # never null
-    "claims", "resumed", "versions", "device", "limits", "implementations", "builds", "code", "contents", "step",
-    "self_test",
+    "claims", "resumed", "versions", "device", "limits", "implementations", "builds", "calls", "code", "contents",
+    "step", "self_test",
 )  # fmt: skip
 
 

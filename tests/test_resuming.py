@@ -8,18 +8,29 @@ from typing import Any
 
 import pytest
 
+from kernelbench.catalog import load_catalog
+from kernelbench.environment import calls_text
 from kernelbench.errors import ResultsError
 from kernelbench.parts import Part, Step
 from kernelbench.planning import CasePlan, Planned
-from kernelbench.records import Binary, Case, Suite
+from kernelbench.records import Binary, Case, Launch, LaunchPlan, Suite
 from kernelbench.results import ENVIRONMENT_FILE, RESULTS_FILE, Store
 from kernelbench.resuming import earlier_session, resumed, unfinished
+from kernelbench.rows import launches_cell
 from kernelbench.suite_contents import contents_of
 from tests.fake_gpu import implementation
 from tests.test_runs import Said
 
 CASES = [Case("softmax", (4, columns), -1, "float32", (("columns", columns),)) for columns in (8, 16)]
 MORE = replace(CASES[0], shape=(4, 32), axes=(("columns", 32),))
+CALL = """\
+from kernelbench.records import Implementation, Origin
+
+def prepare(case, arrays, stream):
+    return lambda: None
+
+IMPLEMENTATIONS = (Implementation("mine", "a call", Origin("test"), prepare=prepare),)
+"""
 SUITE = Suite("softmax", Path("softmax.yaml"), "", "softmax", tuple(CASES), ("naive",), "naive")
 BINARY = Binary("a" * 64, Path("a.cubin"), Path("a.ptx"), "sm_90", (), {}, cached=True)
 STATE: dict[str, Any] = {
@@ -190,6 +201,24 @@ def test_rows_of_nobody_knows_which_gpu_are_not_gone_on_with(tmp_path: Path) -> 
         earlier_session(folder, STATE, resume=True)
 
 
+def test_rows_of_a_users_call_whose_file_is_another_one_are_not_gone_on_with(tmp_path: Path) -> None:
+    own, found = tmp_path / "own" / "softmax" / "mine.py", []
+    own.parent.mkdir(parents=True)
+    for text in (CALL, CALL, CALL + "# changed\n"):
+        own.write_text(text)
+        catalog = load_catalog(own=[tmp_path / "own"])
+        found.append(calls_text(catalog.implementations["softmax"].values(), catalog.own))
+    assert found[0] == found[1] != found[2]
+    assert list(found[0]) == ["softmax/mine"], "no call of kernelbench's own"
+    folder = make(tmp_path / "run", calls=found[0])
+    assert earlier_session(folder, {**STATE, "calls": found[1]}, resume=True)
+    earlier = earlier_session(folder, STATE, resume=True)
+    assert earlier is not None
+    assert resumed(earlier, STATE)["calls"] == found[0], "and is kept where it is not asked for"
+    with pytest.raises(ResultsError, match="the file of softmax/mine is another one now"):
+        earlier_session(folder, {**STATE, "calls": found[2]}, resume=True)
+
+
 def test_the_environment_keeps_what_the_earlier_session_began_with(tmp_path: Path) -> None:
     code = {"a": {"k": {"hash": "h", "instructions": 3}}}
     folder = make(tmp_path, code=code, implementations={"ft": {"summary": "then"}, "naive": {"summary": "then"}})
@@ -221,6 +250,14 @@ def again(found: Any) -> Any:
 def test_rows_of_another_binary_are_measured_again(tmp_path: Path) -> None:
     folder = make(tmp_path, row(CASES[0]), row(CASES[1], binary="b" * 16))
     assert again(left(folder)) == ([1], [f"naive is another binary now, {'a' * 16} instead of {'b' * 16}"])
+
+
+def test_launches_too_long_to_be_kept_whole_are_known_again(tmp_path: Path) -> None:
+    plan = LaunchPlan(tuple(Launch(f"an_entry_{number}", (1, 1, 1), (32, 1, 1), ("x",)) for number in range(1000)))
+    folder = make(tmp_path, *(row(case, launches=launches_cell(plan)) for case in CASES))
+    planned = (Planned(implementation("naive"), plan, BINARY),)
+    earlier = earlier_session(folder, STATE, resume=True)
+    assert unfinished(earlier, [CasePlan(case, planned) for case in CASES], ("cold",), Said()) == ()
 
 
 def test_a_kernel_that_could_not_be_built_then_is_measured_now(tmp_path: Path) -> None:
