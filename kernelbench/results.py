@@ -204,7 +204,7 @@ class Store:
             )
 
     def _that_fit(self, members: dict[tuple[str, str], bytes]) -> dict[tuple[str, str], bytes]:
-        """All of these samples, or none where samples.csv.gz would be too large to be read: rows do without them."""
+        """These samples, or none where samples.csv.gz would be too large to be read; rows do without samples."""
         if sum(map(_unpacked_bytes, (*self._samples.values(), *members.values()))) <= _MOST_SAMPLE_BYTES:
             return members
         path = self.folder / SAMPLES_FILE
@@ -250,7 +250,7 @@ def _packed(lines: Iterable[Sequence[Any]]) -> bytes:
 
 
 def _unpacked_bytes(member: bytes) -> int:
-    """As its last four bytes say; the format has no more for it."""
+    """The size that gzip keeps in a member's last four bytes."""
     return int.from_bytes(member[-4:], "little")
 
 

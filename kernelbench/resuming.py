@@ -49,7 +49,7 @@ def _differences(earlier: Run, state: Mapping[str, Any]) -> Iterator[str]:
     yield from _other_suite(earlier, state["contents"])
     for name, file in state.get("calls", {}).items():
         if earlier.environment.get("calls", {}).get(name, file) != file:
-            yield f"the file of {name} is another one now, and nothing else tells a library call's rows apart"
+            yield f"the file of {name} has changed, and a library call's rows have no binary to be told apart by"
     if bool(earlier.environment.get("self_test")) != bool(state.get("self_test")):
         yield "one of both is a self-test, the other is none"
     now = state["device"]

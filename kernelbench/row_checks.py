@@ -35,7 +35,7 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "method": ("", "events", "graph"),
     "check": ("", "passed", "failed"),
 }
-_BELOW_ZERO = ("axis", "temperature_c", "min_s", "p5_s")  # two graphs' difference may be; earlier versions kept it
+_BELOW_ZERO = ("axis", "temperature_c", "min_s", "p5_s")  # earlier versions kept differences of two graphs
 
 
 def read_cells(path: Path, text: str) -> tuple[list[list[str]], bool]:
@@ -110,8 +110,7 @@ def written(value: Any) -> str:
 
 
 def row_problem(row: Mapping[str, Any]) -> str:
-    """Why the reader would refuse this row of results.csv, given by column name, once it is written; '' if it would
-    not."""
+    """Why the reader would refuse this row once it is written, or ''. `row` holds values by column name."""
     read: dict[str, Any] = {}
     for name in columns.names(columns.RESULTS):
         text = kept(from_cell(written(row.get(name))))

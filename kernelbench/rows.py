@@ -27,7 +27,7 @@ def rows_of(suite: str, operation: Operation, result: Result, limits: Limits | N
     try:
         rows = _rows(suite, operation, _with_times_only(result), limits)
         problem = next((found for row in rows if (found := row_problem(row))), "")
-    except (ArithmeticError, TypeError, ValueError) as error:  # of a number that is none
+    except (ArithmeticError, TypeError, ValueError) as error:  # a value of a user's kernel that is no number
         problem = f"{type(error).__name__}: {error}"
     return [_failed_row(suite, result, problem)] if problem else rows
 
@@ -56,8 +56,8 @@ def launches_cell(plan: LaunchPlan) -> str:
 
 
 def _with_times_only(result: Result) -> Result:
-    """The result without times that are not above 0, as a difference of two graphs may be, and with a note of it. A
-    measurement whose interval begins there says nothing and is left out whole."""
+    """The result with its samples above 0 only, and a note of how many were left out: the difference of two graphs may
+    be 0 or below. A measurement is left out whole where its interval begins at or below 0."""
     measurements, notes = [], []
     for one in result.measurements:
         good = [number for number, seconds in enumerate(one.samples_s) if seconds > 0]

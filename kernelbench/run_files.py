@@ -221,8 +221,11 @@ _HOLDERS = (  # never null
 
 
 def environment_text(environment: Mapping[str, Any]) -> str:
-    """environment.json so that `read_environment` takes it: texts as a run keeps them, null for a number that JSON does
-    not have. What the reader would refuse is left out; of a file that would be too large the largest entries are."""
+    """environment.json in a form that `read_environment` takes.
+
+    Texts are those that a run keeps; NaN, infinity and integers beyond 2^63 become null. An entry that the reader would
+    refuse is left out, and so are the largest entries until the file is within its limit.
+    """
     plain = {
         name: value
         for name, value in _written(environment, _MAX_DEPTH).items()

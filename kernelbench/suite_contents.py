@@ -40,7 +40,7 @@ def differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str
 
 
 def contradictions(rows: pandas.DataFrame, now: Mapping[str, Any]) -> Iterator[str]:
-    """What rows say that cannot be of this suite, for runs that do not have its contents."""
+    """What shows that rows are of another suite, for a run whose environment.json has no contents."""
     then = dict(zip(rows["case"], rows["operation"], strict=True))
     yield from _other_operation(then, now["cases"])
     yield from _changed("case", "is not in it", [one for one in then if one not in now["cases"]])

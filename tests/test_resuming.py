@@ -215,7 +215,7 @@ def test_rows_of_a_users_call_whose_file_is_another_one_are_not_gone_on_with(tmp
     earlier = earlier_session(folder, STATE, resume=True)
     assert earlier is not None
     assert resumed(earlier, STATE)["calls"] == found[0], "and is kept where it is not asked for"
-    with pytest.raises(ResultsError, match="the file of softmax/mine is another one now"):
+    with pytest.raises(ResultsError, match="the file of softmax/mine has changed"):
         earlier_session(folder, {**STATE, "calls": found[2]}, resume=True)
 
 

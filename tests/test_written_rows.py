@@ -1,4 +1,4 @@
-"""Whatever a run writes it can read, and what version 0.1.0 wrote before that was so."""
+"""Whatever a run writes can be read, and so can what was written before rows were cleaned."""
 
 from __future__ import annotations
 

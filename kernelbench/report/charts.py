@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from kernelbench.results import Run
 
-# What charts take seconds to draw and people can still read; recorded runs have up to 22, 110 and 440.
+# More takes minutes to draw, and nobody can read it. Recorded runs have up to 22, 110 and 440.
 MOST_NAMES, MOST_CASES, MOST_ROWS = 200, 300, 2_000
 
 
