@@ -88,8 +88,8 @@ class Device(Protocol):
     def poison(self, arrays: Arrays, specs: Sequence[ArraySpec]) -> None:
         """Outputs overwritten with a pattern that no kernel writes (all bits set: NaN in every float)."""
 
-    def swap(self, first: Array, second: Array) -> None:
-        """Exchange what two flat arrays of one type and size hold; only submits."""
+    def swap(self, first: Array, second: Array, dtype: str) -> None:
+        """Exchange what two flat arrays of `dtype` and one size hold, where neither has -inf; only submits."""
 
     def digest(self, array: Array) -> Any:
         """A number that every bit of the array counts in, of what it holds at this point of the stream; only submits,

@@ -111,7 +111,7 @@ class SimulatedDevice:
                     self._arena.discard(allocation)
                 poison(allocation)
 
-    def swap(self, first: Array, second: Array) -> None:
+    def swap(self, first: Array, second: Array, dtype: str) -> None:
         raise DeviceError("the simulator times nothing, so that inputs need not change between samples")
 
     def digest(self, array: Array) -> int:

@@ -19,12 +19,18 @@ class Spares:
     """Values of each input's own distribution, that `Inputs.touch` exchanges elements with."""
 
     def __init__(self, device: Device, specs: Sequence[ArraySpec], seed: int) -> None:
-        own = [replace(spec, shape=(SPARES,)) for spec in specs if spec.role == "input"]
+        # What `masked` hides stays hidden, and nothing more: its elements are exchanged with ordinary ones.
+        own = [
+            replace(spec, shape=(SPARES,), fill="normal" if spec.fill == "masked" else spec.fill)
+            for spec in specs
+            if spec.role == "input"
+        ]
         self.arrays = device.allocate(own)
         device.fill(self.arrays, own, seed)
         for spec in own:  # twice: they stay, and the device has what it compiles at its first use
             for _ in range(2):
-                device.swap(self.arrays[spec.name][:TOUCHED], self.arrays[spec.name][TOUCHED : 2 * TOUCHED])
+                one = self.arrays[spec.name]
+                device.swap(one[:TOUCHED], one[TOUCHED : 2 * TOUCHED], spec.dtype)
 
 
 class Inputs:
@@ -57,7 +63,7 @@ class Inputs:
             flat, own = self.arrays[spec.name].reshape(-1), spares.arrays[spec.name]
             count = min(TOUCHED, flat.size)
             start, spare = int(random.integers(flat.size - count + 1)), int(random.integers(SPARES - count + 1))
-            self._device.swap(flat[start : start + count], own[spare : spare + count])
+            self._device.swap(flat[start : start + count], own[spare : spare + count], spec.dtype)
             self.touched.append((spec.name, start, start + count))
         self.seed = None
         self._sealed.clear()

@@ -12,7 +12,7 @@ import numpy as np
 
 from kernelbench import distributions, dtypes
 from kernelbench.differences import Differences
-from kernelbench.records import ArraySpec, Tolerance
+from kernelbench.records import FLOATS, ArraySpec, Tolerance
 
 
 def random_values(spec: ArraySpec, start: int, size: int, seed: tuple[int, int, int]) -> Any:
@@ -42,14 +42,20 @@ def compare(got: Any, dtype: str, expected: Any, tolerance: Tolerance) -> Differ
     )
 
 
-def swap(first: Any, second: Any) -> None:
+def swap(first: Any, second: Any, dtype: str) -> None:
     """See contracts.Device.swap."""
-    _swapped()(first, second)
+    hidden = dtypes.narrow(np, np.array([-np.inf], np.float32), dtype)[0] if dtype in FLOATS else first.dtype.type(0)
+    _swapped()(hidden, dtype in FLOATS, first, second)
 
 
 @cache
 def _swapped() -> Any:
-    return cupy.ElementwiseKernel("", "T a, T b", "const T kept = a; a = b; b = kept", "kernelbench_swap")
+    return cupy.ElementwiseKernel(
+        "T hidden, bool floats",
+        "T a, T b",
+        "if (!floats || (a != hidden && b != hidden)) { const T kept = a; a = b; b = kept; }",
+        "kernelbench_swap",
+    )
 
 
 def first_difference(got: Any, made: Any) -> int | None:

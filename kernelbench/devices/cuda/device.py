@@ -107,10 +107,10 @@ class CudaDevice:
             if spec.role == "output":
                 arrays[spec.name].data.memset_async(POISON_BYTE, spec.nbytes, self.stream)
 
-    def swap(self, first: Any, second: Any) -> None:
+    def swap(self, first: Any, second: Any, dtype: str) -> None:
         self.stream.use()  # not as a context: leaving one makes the default stream the current one
         with cuda_errors("changing inputs"):
-            arrays_on_gpu.swap(first, second)
+            arrays_on_gpu.swap(first, second, dtype)
 
     def digest(self, array: Any) -> Any:
         self.stream.use()
