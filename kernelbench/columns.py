@@ -101,7 +101,7 @@ RESULTS = (
     Column("static_shared_bytes", "B", "largest static shared memory a block among the launches"),
     Column("spill_bytes", "B", "largest spill stores plus loads a thread among the launches"),
     Column("input_loads", "", "global load instructions by input, as x=4; 0 means: never read"),
-    Column("binary", "", "hash of source, flags, architecture and compiler"),
+    Column("binary", "", "hash of source, all that it includes, flags, architecture and compiler"),
     Column("sm_clock_hz", "Hz", "SM clock round the row's samples"),
     Column("power_w", "W", "power draw round the row's samples"),
     Column("temperature_c", "C", "GPU temperature round the row's samples"),
