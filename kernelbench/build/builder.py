@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import shlex
-import signal
 import subprocess
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -14,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 
+from kernelbench import processes
 from kernelbench.build.cache import CUBIN, LIBRARY, PTX, Cache, Entry, request_key
 from kernelbench.build.compiler import Compiler
 from kernelbench.build.dependencies import Dependencies, Files
@@ -62,13 +61,13 @@ def build(
     cache = Cache(cache_folder)
     wanted = list(dict.fromkeys(requests))
     results: dict[BuildRequest, Binary | BuildError] = {}
-    processes, files = _Processes(timeout_s), Files()
+    compilers, files = _Compilers(timeout_s), Files()
     for workers in (jobs or _cpus(), 1):
         left = [request for request in wanted if request not in results]
         with ThreadPoolExecutor(workers, thread_name_prefix="nvcc") as pool:
             try:
                 futures = {
-                    pool.submit(_build_one, request, compiler, cache, processes, files): request for request in left
+                    pool.submit(_build_one, request, compiler, cache, compilers, files): request for request in left
                 }
                 for future in as_completed(futures):
                     request, result = futures[future], future.result()
@@ -78,7 +77,7 @@ def build(
                     if on_done is not None:
                         on_done(request, result, len(results), len(wanted))
             except BaseException:  # KeyboardInterrupt above all: nothing may go on behind the caller's back
-                processes.stop()
+                compilers.stop()
                 pool.shutdown(wait=True, cancel_futures=True)
                 raise
     return {request: results[request] for request in wanted}
@@ -89,7 +88,7 @@ class _Killed(BuildError):
 
 
 def _build_one(
-    request: BuildRequest, compiler: Compiler, cache: Cache, processes: _Processes, files: Files
+    request: BuildRequest, compiler: Compiler, cache: Cache, compilers: _Compilers, files: Files
 ) -> Binary | BuildError:
     try:
         source = files.hash(str(request.source.absolute()))
@@ -97,7 +96,7 @@ def _build_one(
             content(request.source.absolute())  # raises why not
         entry, cached = cache.find(request_key(request, compiler, source), request, files), True
         if entry is None:
-            entry, cached = _compile(request, compiler, cache, processes), False
+            entry, cached = _compile(request, compiler, cache, compilers), False
     except BuildError as error:
         return error
     except InputError as error:  # of the source or the cache: compiling again would not help
@@ -113,13 +112,13 @@ def _build_one(
     )
 
 
-def _compile(request: BuildRequest, compiler: Compiler, cache: Cache, processes: _Processes) -> Entry:
+def _compile(request: BuildRequest, compiler: Compiler, cache: Cache, compilers: _Compilers) -> Entry:
     """Compiled until what was read is what lies there now: nobody wrote it meanwhile."""
     command, before = request.shown_command(compiler), None
     for _ in range(_TRIES):
         with cache.workspace() as workspace:
             began = workspace.stat().st_ctime_ns
-            facts = _made(request, compiler, workspace, processes)
+            facts = _made(request, compiler, workspace, compilers)
             try:
                 found = Dependencies.read(rule_of(workspace / (LIBRARY if request.host_code else PTX)), request)
             except OSError as error:
@@ -132,16 +131,16 @@ def _compile(request: BuildRequest, compiler: Compiler, cache: Cache, processes:
 
 
 def _made(
-    request: BuildRequest, compiler: Compiler, workspace: Path, processes: _Processes
+    request: BuildRequest, compiler: Compiler, workspace: Path, compilers: _Compilers
 ) -> Mapping[str, EntryFacts]:
     """Compile in the workspace; the facts of what came out."""
     command = request.shown_command(compiler)
     if request.host_code:
-        processes.run(request.host_command(compiler, workspace / LIBRARY), workspace, command)
+        compilers.run(request.host_command(compiler, workspace / LIBRARY), workspace, command)
         return {}
     ptx, cubin = workspace / PTX, workspace / CUBIN
-    processes.run(request.ptx_command(compiler, ptx), workspace, command)
-    log = processes.run(request.cubin_command(compiler, ptx, cubin), workspace, command)
+    compilers.run(request.ptx_command(compiler, ptx), workspace, command)
+    log = compilers.run(request.cubin_command(compiler, ptx, cubin), workspace, command)
     try:
         text = ptx.read_text()
         facts = entry_facts(text, log)
@@ -151,7 +150,7 @@ def _made(
     return {entry: replace(one, machine_code=checks[entry].note) for entry, one in facts.items()}
 
 
-class _Processes:
+class _Compilers:
     """Runs compilers and knows which are running, so that all of them can be ended."""
 
     def __init__(self, timeout_s: float) -> None:
@@ -169,24 +168,14 @@ class _Processes:
             if self._stopped:
                 raise _failure("not compiled: the build was ended", shown, "")
             try:
-                with output.open("wb") as file:  # a file: whoever still holds it delays nobody, and it has a limit
-                    process = subprocess.Popen(
-                        command,
-                        stdin=subprocess.DEVNULL,
-                        stdout=file,
-                        stderr=subprocess.STDOUT,
-                        env=environment,
-                        start_new_session=True,  # Ctrl-C comes to us alone, and nvcc ends with all its children
-                    )
+                process = processes.start(command, environment, output)
             except OSError as error:
                 raise _failure(f"nvcc cannot be started: {error}", shown, "") from error
             limit(process.pid)
             self._running.add(process)
         try:
-            process.wait(timeout=self._timeout_s)
+            processes.wait(process, self._timeout_s)
         except subprocess.TimeoutExpired as expired:
-            _kill(process)
-            process.wait()
             text = f"nvcc did not finish within {self._timeout_s:g} s and was ended"
             raise _failure(text, shown, kept_output(output)) from expired
         finally:
@@ -205,15 +194,7 @@ class _Processes:
         with self._lock:
             self._stopped = True
             for process in self._running:
-                _kill(process)
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        if os.name == "posix":
-            os.killpg(process.pid, signal.SIGKILL)
-        else:
-            process.kill()
+                processes.end(process)
 
 
 def _failure(text: str, command: Sequence[str], log: str, kind: type[BuildError] = BuildError) -> BuildError:

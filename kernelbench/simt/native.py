@@ -23,7 +23,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kernelbench import places
+from kernelbench import places, processes
 from kernelbench.errors import BuildError, InputError, NoCompiler, RunWarning
 from kernelbench.workspaces import one_at_a_time, sweep, workspace
 
@@ -195,7 +195,12 @@ def built(sanitize: bool = False) -> Path:
             missing = [(path, made) for path, made in objects.items() if not _whole(made)]
             missing.sort(key=lambda pair: -pair[0].stat().st_size)
             with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-                list(pool.map(lambda pair: _make([*compiler, *flags, "-c", str(pair[0])], pair[1]), missing))
+                try:
+                    list(pool.map(lambda pair: _make([*compiler, *flags, "-c", str(pair[0])], pair[1]), missing))
+                except BaseException:  # Ctrl-C above all: g++ takes a minute
+                    pool.shutdown(wait=False, cancel_futures=True)
+                    processes.end_all()
+                    raise
             _make([*compiler, *flags, "-shared", *map(str, objects.values())], target)
     except OSError as error:
         raise InputError(
@@ -238,17 +243,17 @@ def _make(command: Sequence[str], target: Path) -> None:
     with workspace(target.parent) as folder:
         made = folder / target.name
         try:
-            done = subprocess.run(
-                [*command, "-o", str(made)], capture_output=True, text=True, errors="replace", timeout=TIMEOUT_S,
-                env={**os.environ, "TMPDIR": str(folder), "LC_ALL": "C"}, check=False,
-            )  # fmt: skip
+            environment = {**os.environ, "TMPDIR": str(folder), "LC_ALL": "C"}
+            process = processes.start([*command, "-o", str(made)], environment, folder / "output.txt")
+            processes.wait(process, TIMEOUT_S)
         except subprocess.TimeoutExpired as error:
             text = f"the simulator cannot be built: {command[0]} did not finish within {TIMEOUT_S:g} s and was ended"
             raise BuildError(text, command, "") from error
-        if done.returncode:
-            ended = f"{command[0]} ended with status {done.returncode} and said nothing of an error"
-            first = next((line for line in done.stderr.splitlines() if "error" in line), ended)
-            raise BuildError(f"the simulator cannot be built: {first}", command, done.stderr)
+        if process.returncode:
+            log = (folder / "output.txt").read_text(errors="replace")
+            ended = f"{command[0]} ended with status {process.returncode} and said nothing of an error"
+            first = next((line for line in log.splitlines() if "error" in line), ended)
+            raise BuildError(f"the simulator cannot be built: {first}", command, log)
         made_hash = _hash_file(made)
         made_hash.write_text(sha256(made.read_bytes()).hexdigest())
         os.replace(made, target)

@@ -15,7 +15,8 @@ from kernelbench.records import Binary
 
 # Writes PTX and a "cubin", reports them as ptxas does, and adds a line to calls.log. A source with the
 # word REFUSE does not compile, one with SLEEP takes a minute, DAEMON leaves a process that holds its output for ten
-# seconds, too. KILLED is ended by a signal, CICC has a part of it ended so; with ONCE that happens the first time only.
+# seconds, too; LEFT leaves one and compiles. KILLED is ended by a signal, CICC has a part of it ended so; with ONCE
+# that happens the first time only.
 # FULL finds no room on the disk, GONE removes the cache while it compiles. READS names a file that it says it read,
 # UNLISTED makes it say nothing. WRITES adds a line to the source, CHATTY prints 5 MB before it fails.
 FAKE_NVCC = """\
@@ -41,6 +42,7 @@ if grep -q CHATTY "$input"; then
   exit 1
 fi
 grep -q SLEEP "$input" && sleep 60
+grep -q LEFT "$input" && setsid sleep 10 &
 grep -q DAEMON "$input" && {{ setsid sleep 10 & sleep 60; }}
 if grep -q KILLED "$input" && ! {{ grep -q ONCE "$input" && [ -e "$input.once" ]; }}; then
   : > "$input.once"

@@ -87,6 +87,13 @@ def test_a_process_that_a_compiler_left_behind_is_not_waited_for(fake_nvcc, kern
     assert str(error).startswith("nvcc did not finish within 0.5 s")
 
 
+def test_a_compiler_that_ended_is_not_waited_for_because_a_child_holds_its_output(fake_nvcc, kernel, tmp_path):
+    start = time.monotonic()
+    (binary,) = build([kernel("LEFT\n")], fake_nvcc.compiler, tmp_path / "cache").values()
+    assert time.monotonic() - start < 8
+    assert isinstance(binary, Binary), "and is fine"
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
