@@ -209,18 +209,21 @@ class _Call:
     def run(self, library: ctypes.CDLL) -> None:
         """In a thread, so that the calling one can be interrupted: a signal sets the stop flag."""
         done = threading.Event()  # Thread.join, once interrupted, takes the thread for stopped
+        begun = threading.Lock()  # whoever takes it first decides whether the launch begins
 
         def execute() -> None:
-            library.simt_launch(ctypes.byref(self.launch))
-            done.set()
+            if begun.acquire(blocking=False):
+                library.simt_launch(ctypes.byref(self.launch))
+                done.set()
 
-        threading.Thread(target=execute, daemon=True).start()
-        try:
+        try:  # from before the start, which an interrupt may hit: the memory in use outlives this frame by nothing
+            threading.Thread(target=execute, daemon=True).start()
             while not done.wait(POLL_S):
                 pass
         except BaseException:
             self._stop.value = 1
-            done.wait()
+            if not begun.acquire(blocking=False):
+                done.wait()
             raise
 
 

@@ -304,6 +304,30 @@ def test_interrupt_ends_a_launch(machine: Machine) -> None:
     assert time.monotonic() - started < 3
 
 
+@pytest.mark.parametrize("started", [True, False])
+def test_an_interrupt_within_the_start_of_a_launch_leaves_nothing_running(
+    started: bool, machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What runs after the exception would write into memory that is given back."""
+    threads: list[threading.Thread] = []
+
+    class Interrupted(threading.Thread):
+        def start(self) -> None:
+            threads.append(self)
+            if started:
+                super().start()
+            raise KeyboardInterrupt
+
+    build = Builder()
+    build.branch(0)
+    monkeypatch.setattr(threading, "Thread", Interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        machine.launch(build.build(), (1,), (32,), [], budget=1 << 40)
+    if started:
+        threads[0].join(2)
+        assert not threads[0].is_alive()
+
+
 def test_blocks_of_a_cooperative_launch_wait_for_each_other(machine: Machine, out: Allocation) -> None:
     """Each block counts itself in, then spins until all have."""
     out.view()[:] = 0
