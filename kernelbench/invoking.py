@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TextIO
 
 import click
 
 from kernelbench.errors import InputError, KernelbenchError, RunWarning
 from kernelbench.stopping import stoppable
-from kernelbench.texts import printable
+from kernelbench.terminal import warn
 
 
 def invoke(group: click.Group, arguments: Sequence[str]) -> int:
@@ -19,25 +20,33 @@ def invoke(group: click.Group, arguments: Sequence[str]) -> int:
     kept = " Finished cases are kept; the same command with --resume goes on." if arguments[:1] == ["run"] else ""
     kept = " Entries of finished cases are kept." if arguments[:1] == ["tune"] else kept
     with stoppable(f"\nStopped at once.{kept}\n") as stop, _run_warnings_shown():
-        try:
-            with group.make_context("kernelbench", list(arguments)) as context:
-                return group.invoke(context) or 0
-        except click.exceptions.Exit as error:
-            return error.exit_code
-        except click.ClickException as error:
-            _say(f"{_usage(error)}Error: {error.format_message()}")
-            return InputError.exit_code
-        except KernelbenchError as error:
-            _say(f"{error}")
-            return error.exit_code
-        except (KeyboardInterrupt, click.Abort):
-            _say(f"\nStopped.{kept}")
-            return stop.exit_code
-        except BrokenPipeError:
-            raise
-        except OSError as error:  # of a disk, a terminal or a process, where no room knew more to say
-            _say(failed_call(error))
-            return InputError.exit_code
+        code = 0
+        with suppress(KeyboardInterrupt, click.Abort):
+            stop.begin()
+            code = _ended(group, arguments)
+            sys.stdout.flush()  # which may wait for its reader
+            stop.raising = False
+            if stop.signal is None:
+                return code
+        warn(f"\nStopped.{kept}")
+        return stop.exit_code
+
+
+def _ended(group: click.Group, arguments: Sequence[str]) -> int:
+    try:
+        with group.make_context("kernelbench", list(arguments)) as context:
+            return group.invoke(context) or 0
+    except click.exceptions.Exit as error:
+        return error.exit_code
+    except click.ClickException as error:
+        warn(f"{_usage(error)}Error: {error.format_message()}")
+        return InputError.exit_code
+    except KernelbenchError as error:
+        warn(f"{error}")
+        return error.exit_code
+    except OSError as error:  # of a disk, a terminal or a process, where no room knew more to say
+        warn(failed_call(error))
+        return InputError.exit_code
 
 
 def failed_call(error: OSError) -> str:
@@ -65,7 +74,7 @@ def _run_warnings_shown() -> Iterator[None]:
                 others(message, category, filename, lineno, file, line)
             elif str(message) not in shown:
                 shown.add(str(message))
-                _say(f"warning: {message}")
+                warn(f"warning: {message}")
 
         warnings.showwarning = show
         yield
@@ -77,8 +86,3 @@ def _usage(error: click.ClickException) -> str:
     if context is None:
         return ""
     return f"{context.get_usage()}\nTry '{context.command_path} {context.help_option_names[0]}' for help.\n\n"
-
-
-def _say(text: str) -> None:
-    """Messages repeat what files and options hold."""
-    click.echo(printable(text), err=True)

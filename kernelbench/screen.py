@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from kernelbench.planning import CasePlan, Planned, input_loads, launches_text
 from kernelbench.records import Binary, DeviceProperties, EntryFacts, Result, Suite
+from kernelbench.stopping import raise_again
+from kernelbench.terminal import WIDTH, console, say, warn
 from kernelbench.texts import printable
 from kernelbench.units import duration_text
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from kernelbench.answers import Answer
     from kernelbench.changes import Changes
     from kernelbench.doctor import Finding
@@ -28,34 +28,7 @@ if TYPE_CHECKING:
     from kernelbench.new_kernel import Written
     from kernelbench.tune.candidates import Tuned
 
-WIDTH = 100
 Found = Sequence[tuple[Suite, Sequence[CasePlan]]]
-
-
-def console(*, stderr: bool = False) -> Console:
-    """At most 100 columns wide, so that a table looks alike in every window, file and page.
-
-    What is printed may come from anybody: markup in it is text, and what a terminal would obey is escaped.
-    """
-    from rich.console import Console, ConsoleOptions, RenderableType
-    from rich.segment import Segment
-
-    class Ours(Console):
-        def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-            for part in super().render(renderable, options):
-                yield part if part.control else Segment(printable(part.text), part.style)
-
-        def on_broken_pipe(self) -> None:
-            raise BrokenPipeError  # left to the command line; rich would end the command with 1, a failed row
-
-    own = Console(stderr=stderr, highlight=False)
-    width = min(own.width, WIDTH) if own.is_terminal else WIDTH
-    return Ours(stderr=stderr, highlight=False, markup=False, emoji=False, width=width)
-
-
-def say(text: str) -> None:
-    """A plain line, folded by nobody."""
-    print(printable(text))
 
 
 class ConsoleProgress:
@@ -63,18 +36,19 @@ class ConsoleProgress:
 
     @contextmanager
     def stage(self, title: str, total: float) -> Iterator[Callable[[float, str], None]]:
+        raise_again()
         started = time.monotonic()
         if total <= 0:
             yield lambda amount, what: None
             return
         if not sys.stderr.isatty():
-            yield lambda amount, what: None
+            yield lambda amount, what: raise_again()
         else:
             yield from self._bar(title, total)
-        print(f"{printable(title)}: {duration_text(time.monotonic() - started)}", file=sys.stderr, flush=True)
+        warn(f"{title}: {duration_text(time.monotonic() - started)}")
 
     def say(self, text: str) -> None:
-        print(printable(text), file=sys.stderr, flush=True)
+        warn(text)
 
     def _bar(self, title: str, total: float) -> Iterator[Callable[[float, str], None]]:
         from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
@@ -88,7 +62,12 @@ class ConsoleProgress:
         )
         with Progress(*columns, console=console(stderr=True), transient=True) as bar:
             task = bar.add_task(title, total=total, what="")
-            yield lambda amount, what: bar.update(task, advance=amount, what=what[:40])
+
+            def advance(amount: float, what: str) -> None:
+                raise_again()
+                bar.update(task, advance=amount, what=what[:40])
+
+            yield advance
 
 
 # ---- run, compare, check -------------------------------------------------------------------------
@@ -147,7 +126,7 @@ def show_changes(changes: Changes, form: str, least: float | None) -> None:
         made = {"csv": changes_text.as_csv(changes), "json": changes_text.as_json(changes, least)}
         say(made[form] if form in made else changes_text.as_markdown(changes, least))
         if form in made and lines:
-            print(printable("\n".join(lines)), file=sys.stderr)
+            warn("\n".join(lines))
         return
     out = console()
     _told(

@@ -1,68 +1,143 @@
-"""Ctrl-C and SIGTERM: the first stops a command in order, the second ends it at once."""
+"""Ctrl-C, SIGTERM and SIGHUP: the first stops a command in order, the second ends it at once."""
 
 from __future__ import annotations
 
+import _thread
 import os
+import select
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from types import FrameType
-from typing import NoReturn
+from typing import Any
 
-STOPS = (signal.SIGINT, signal.SIGTERM)
+from kernelbench import processes
+
+STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+AGAIN_S = 0.02  # after which an exception that could not be raised, or was lost, is raised again
 _SHOW_CURSOR = b"\x1b[?25h"  # which a progress bar has hidden
+_IMPORTS = "<frozen importlib"  # files of Python's own import; an exception in there can leave its locks held
+_OVER = b"\0"  # for the listener: no signal has this number
+_end_process = os._exit  # also where a user's code is kept from it
 
 
 @dataclass
 class Stop:
-    """Which signal came, if any."""
+    """Which signal came, if any, and what became of its exception."""
 
-    signal: int = signal.SIGINT
+    signal: signal.Signals | None = None
+    raising: bool = False  # whether the command is ready for the exception
+    raised: bool = False
+    wanted_again: bool = False
 
     @property
     def exit_code(self) -> int:
-        return 128 + self.signal  # as shells count
+        return 128 + (self.signal or signal.SIGINT)  # as shells count
+
+    def begin(self) -> None:
+        """Raise KeyboardInterrupt from here on, and now if a signal came already."""
+        self.raising = True
+        self.check()
+
+    def check(self) -> None:
+        if self.signal is not None:
+            self.raised = True
+            raise KeyboardInterrupt
+
+    def handle(self, number: int, frame: FrameType | None) -> None:
+        if self.signal is None:
+            self.signal = signal.Signals(number)
+        if not self.raising or self.raised:
+            return
+        self.wanted_again = frame is not None and frame.f_code.co_filename.startswith(_IMPORTS)
+        if not self.wanted_again:
+            self.check()
+
+    def lost(self) -> None:
+        """The exception went nowhere."""
+        self.raised, self.wanted_again = False, True
+
+
+_stop = Stop()  # of the command that is running
+
+
+def raise_again() -> None:
+    """KeyboardInterrupt where a signal came: for the steps of a command, in case a library dropped the first one."""
+    _stop.check()
 
 
 @contextmanager
 def stoppable(last_words: str) -> Iterator[Stop]:
-    """The first of STOPS raises KeyboardInterrupt in the main thread. The second ends the process with `last_words`,
-    whatever it is doing: also where it waits in code that is not Python's, which lets no exception through."""
+    """From `begin` on the first of STOPS raises KeyboardInterrupt in the main thread. The second ends the process with
+    `last_words`, whatever it is doing: also where it waits in code that is not Python's, which lets no exception
+    through. A SIGHUP that was ignored, as under nohup, is ignored here too."""
+    global _stop  # noqa: PLW0603 - a process runs one command
     stop = Stop()
     if threading.current_thread() is not threading.main_thread():
         yield stop
         return
-
-    def handle(number: int, frame: FrameType | None) -> NoReturn:
-        for one in STOPS:
-            signal.signal(one, lambda number, frame: None)  # a second one is for the thread
-        stop.signal = number
-        raise KeyboardInterrupt
-
+    stops = [one for one in STOPS if one != signal.SIGHUP or signal.getsignal(one) != signal.SIG_IGN]
+    earlier_stop, _stop = _stop, stop
     heard, told = os.pipe()
     os.set_blocking(told, False)
-    earlier = {one: signal.signal(one, handle) for one in STOPS}
+    earlier = {one: signal.signal(one, stop.handle) for one in stops}
     earlier_told = signal.set_wakeup_fd(told, warn_on_full_buffer=False)
-    listener = threading.Thread(target=_end_at_second, args=(heard, last_words), daemon=True)
+    listener = threading.Thread(target=_listen, args=(heard, stop, last_words), daemon=True)
     listener.start()
     try:
-        yield stop
+        with _lost_ones_noticed(stop):
+            yield stop
     finally:
+        stop.raising = False
         signal.set_wakeup_fd(earlier_told)
         for one, handler in earlier.items():
             signal.signal(one, handler)
-        os.close(told)  # which ends the listener
+        os.write(told, _OVER)  # closing it would not do: a child that a user's code forked may hold it, too
         listener.join()
+        os.close(told)
         os.close(heard)
+        _stop = earlier_stop
 
 
-def _end_at_second(heard: int, last_words: str) -> None:
-    stops = 0
-    while number := os.read(heard, 1):
-        stops += number[0] in STOPS
+@contextmanager
+def _lost_ones_noticed(stop: Stop) -> Iterator[None]:
+    """Python drops an exception that is raised within a finaliser or a callback of its own."""
+    others = sys.unraisablehook
+
+    def hook(unraisable: Any) -> None:
+        if stop.raised and unraisable.exc_type is KeyboardInterrupt:
+            stop.lost()
+        else:
+            others(unraisable)
+
+    sys.unraisablehook = hook
+    try:
+        yield
+    finally:
+        sys.unraisablehook = others
+
+
+def _listen(heard: int, stop: Stop, last_words: str) -> None:
+    stops, own = 0, 0
+    while True:
+        if stops and not select.select([heard], [], [], AGAIN_S)[0]:
+            if stop.wanted_again and stop.signal is not None:
+                stop.wanted_again = False
+                own += 1
+                _thread.interrupt_main(stop.signal)  # which is heard here, too
+            continue
+        number = os.read(heard, 1)
+        if number == _OVER:
+            return
+        if own and number[0] == stop.signal:
+            own -= 1
+        else:
+            stops += number[0] in STOPS
         if stops == 2:
+            processes.end_all()
             with suppress(OSError):
                 os.write(2, (_SHOW_CURSOR if os.isatty(2) else b"") + last_words.encode())
-            os._exit(128 + number[0])
+            _end_process(128 + number[0])
