@@ -172,9 +172,14 @@ suite; left out, it is your newest run, else the recorded one that kernelbench s
 |---|---|
 | 0 | fine |
 | 1 | a row failed or was wrong; `doctor`: something is missing |
-| 2 | wrong suite, option or file; no device or compiler where one is needed |
+| 2 | wrong suite, option or file; no device or compiler where one is needed; output that cannot be written |
 | 3 | `compare --fail-on`: a regression |
-| 130, 143 | stopped with Ctrl-C, or by SIGTERM; finished cases are kept |
+| 129, 130, 143 | stopped by SIGHUP, with Ctrl-C, or by SIGTERM; finished cases are kept |
+| 141 | nobody reads the output any more, as with `\\| head -1` |
+
+Output never stops a measurement: `run`, `check`, `build` and `tune` go on to their end, and rows are written, before
+lost output decides the exit code. It then stands in for 1 and 3, which nobody could have read about. A standard output
+that was closed on purpose (`>&-`) changes no exit code, and neither does whatever becomes of standard error.
 """
 
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
-from kernelbench import __version__
+from kernelbench import __version__, places, streams
 from kernelbench.cli_compare import compare
 from kernelbench.cli_tune import tune
-from kernelbench.errors import InputError
-from kernelbench.invoking import failed_call, invoke
+from kernelbench.errors import InputError, ResultsError
+from kernelbench.invoking import invoke
 from kernelbench.options import (
     CACHE,
     CHOICE,
@@ -35,6 +34,7 @@ from kernelbench.options import (
     TEXT,
     TIMEOUT,
 )
+from kernelbench.terminal import say, warn
 
 
 class _Group(click.Group):
@@ -57,8 +57,9 @@ def cli() -> None:
       kernelbench report                           the same as one HTML page
       kernelbench run softmax --only ft,oneflow --filter 'seq>=128'
 
-    Exit codes: 0 fine, 1 a row failed or was wrong, 2 wrong suite or option, 3 a regression,
-    130 stopped by Ctrl-C, 143 by SIGTERM.
+    Exit codes: 0 fine, 1 a row failed or was wrong, 2 wrong suite or option, or output that cannot
+    be written, 3 a regression, 141 output that nobody reads; stopped: 130 by Ctrl-C, 143 by SIGTERM,
+    129 by SIGHUP.
     """
 
 
@@ -99,15 +100,20 @@ def run(suites: tuple[str, ...], no_report: bool, **options: Any) -> int:
     request = _request(suites, options)
     if request.out and len(suites) > 1:
         raise InputError(f"--out {request.out}: one folder holds one suite, but {len(suites)} were named")
-    failed = False
+    code = 0
     for answer in pipeline.run(request, screen.ConsoleProgress()):
-        page = None
+        page, problem = None, None
         try:
             page = None if no_report else answers.report(answer, answer.run.folder / "report.html")
-        finally:  # what was measured is shown also where no page can be written
-            screen.show_run(answer, page)
-        failed = failed or answers.has_failures(answer.run)
-    return 1 if failed else 0
+        except ResultsError as error:  # costs the page alone: what was measured is shown, and the next suite is run
+            problem = error
+        screen.show_run(answer, page)
+        if problem:
+            warn(str(problem))
+            code = problem.exit_code
+        elif answers.has_failures(answer.run):
+            code = code or 1
+    return code
 
 
 cli.add_command(compare)
@@ -125,11 +131,11 @@ def report(run_name: str | None, baseline: str | None, out: Path | None) -> None
       kernelbench report
       kernelbench report softmax --out softmax.html
     """
-    from kernelbench import answers, screen
+    from kernelbench import answers
 
     answer, which = answers.answer_of(run_name, baseline)
-    screen.say(f"Report of {which}")
-    screen.say(f"written to {answers.report(answer, out)}")
+    say(f"Report of {which}")
+    say(f"written to {answers.report(answer, out)}")
 
 
 @cli.command()
@@ -155,7 +161,7 @@ def explain(suites: tuple[str, ...], gpu: str | None, lines: bool, form: str, **
     from kernelbench import explaining, screen
 
     found = explaining.explain(_request(suites, options), gpu, screen.ConsoleProgress(), lines=lines)
-    screen.show_explanations(found, as_json=form == "json")
+    screen.show_explanations(streams.while_read(found), as_json=form == "json")
 
 
 @cli.command()
@@ -252,7 +258,7 @@ def list_(what: str | None, kernels: tuple[Path, ...]) -> None:
     """
     from kernelbench import listing, screen
 
-    for kind in [what] if what else list(listing.KINDS):
+    for kind in streams.while_read([what] if what else list(listing.KINDS)):
         screen.show_list(listing.listed(kind, kernels))
 
 
@@ -300,18 +306,10 @@ def _request(suites: tuple[str, ...], options: dict[str, Any]) -> Any:
 
 
 def main() -> None:
-    """Entry point."""
-    code = 0
-    try:
-        code = invoke(cli, sys.argv[1:])
-        sys.stdout.flush()
-    except BrokenPipeError:  # the reader of our output went away, as `| head` does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except OSError as error:  # what is left of it cannot be written
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        print(failed_call(error), file=sys.stderr)
-        code = InputError.exit_code
-    sys.exit(code)
+    """Run the command line and exit with its code."""
+    streams.prepare()
+    places.share_cache()
+    sys.exit(streams.exit_code(invoke(cli, sys.argv[1:])))
 
 
 if __name__ == "__main__":

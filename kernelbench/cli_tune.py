@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import click
 
 from kernelbench.errors import InputError
 from kernelbench.options import DEVICE, FILTER, IN_PROCESS, KERNELS, NO_WAIT, NVCC, OUT_FILE, SEED, TEXT, TIMEOUT, names
+from kernelbench.terminal import say
 
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 _TIME = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(s|min|m|h|)\s*")
@@ -21,7 +23,7 @@ def _seconds(ctx: click.Context, parameter: click.Parameter, value: str | None) 
         return None
     match = _TIME.fullmatch(value)
     seconds = float(match[1]) * _UNITS[match[2]] if match else 0.0
-    if not seconds:
+    if not 0 < seconds < math.inf:
         raise InputError(f"--budget {value}: expected a time, as in 90s, 5m or 1h")
     return seconds
 
@@ -85,5 +87,5 @@ def tune(operation: str, out: Path | None, **options: Any) -> int:
             tuned.write_table(path, found.gpu, [found.entry])
             written += 1
     entries = "1 entry" if written == 1 else f"{written} entries"
-    screen.say(f"{entries} written to {path}" if written else "Nothing was written: no search came to its end.")
+    say(f"{entries} written to {path}" if written else "Nothing was written: no search came to its end.")
     return 1 if failed else 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import reduce
 from pathlib import Path
@@ -68,6 +69,16 @@ def cache_states(ctx: click.Context, parameter: click.Parameter, value: str | No
     return caches
 
 
+class _Seconds(click.FloatRange):
+    """FloatRange lets a value pass that is no number: `nan` is not below its minimum."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        seconds = super().convert(value, param, ctx)
+        if math.isnan(seconds):
+            self.fail(f"{value!r} is not a number of seconds.", param, ctx)
+        return float(seconds)
+
+
 SUITES = click.argument("suites", type=TEXT, nargs=-1, required=True, metavar="SUITE...")
 ONLY = click.option("--only", callback=names, metavar="NAME,..", help="Only these implementations.")
 FILTER = click.option(
@@ -99,9 +110,9 @@ FULL = click.option("--full", is_flag=True, help="On the simulator: run every bl
 TIMEOUT = click.option(
     "--timeout",
     "patience_s",
-    type=click.FloatRange(min=1),
+    type=_Seconds(min=1),
     metavar="SECONDS",
-    help="End a kernel that gives no sign of life for so long; only its rows fail.  [default: 60]",
+    help="End a kernel that gives no sign of life for so long; only its rows fail; inf: never.  [default: 60]",
 )
 IN_PROCESS = click.option(
     "--in-process",

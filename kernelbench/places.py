@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 from kernelbench.errors import InputError
@@ -35,6 +36,13 @@ def cache() -> Path:
     except RuntimeError as error:  # a user that the system does not know, as containers may have
         raise InputError("no home folder to keep compiled kernels in; name a folder in KERNELBENCH_CACHE") from error
     return Path(base) / "kernelbench"
+
+
+def share_cache() -> None:
+    """Have libraries keep what they make in the same folder: a home folder may be read-only."""
+    with suppress(InputError):
+        for variable, name in (("CUPY_CACHE_DIR", "cupy"), ("MPLCONFIGDIR", "matplotlib")):
+            os.environ.setdefault(variable, str(cache() / name))
 
 
 def own_tuned() -> Path | None:

@@ -304,10 +304,11 @@ def test_a_gpu_without_nvcc_ends_before_anything_is_measured(
         ("list claims", "head -n 1"),
     ],
 )
-def test_a_reader_that_goes_away_is_no_error(arguments: str, reader: str) -> None:
+def test_a_reader_that_goes_away_is_told_by_the_exit_code_alone(arguments: str, reader: str) -> None:
     line = f"'{sys.executable}' -m kernelbench.cli {arguments} | {reader}; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, cwd=ROOT, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 141 or (done.returncode == 0 and reader != "true"), "head may take all that there is"
+    assert done.stderr == ""
 
 
 def tables(text: str) -> list[str]:
