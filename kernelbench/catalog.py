@@ -14,6 +14,7 @@ import importlib.util
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
@@ -22,6 +23,7 @@ from types import ModuleType
 from kernelbench import places
 from kernelbench.argument_checks import shown
 from kernelbench.errors import InputError, Problem, ProblemsError, raised_at
+from kernelbench.foreign import watched
 from kernelbench.guarded import guarded_implementation, guarded_operation
 from kernelbench.record_checks import implementation_problem, operation_problem
 from kernelbench.records import Implementation, Operation
@@ -177,8 +179,11 @@ class _Reader:
         module = importlib.util.module_from_spec(spec)
         sys.modules[name] = module  # dataclasses look their own module up there
         try:
-            spec.loader.exec_module(module)
-        except (Exception, SystemExit) as error:  # foreign code: whatever it raises is a mistake in that file
+            with watched() if self._in_own else nullcontext():
+                spec.loader.exec_module(module)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # foreign code: whatever it raises is a mistake in that file
             del sys.modules[name]
             self._problem(path, f"cannot be imported: {type(error).__name__}: {error}", raised_at(error, path))
             return None

@@ -22,10 +22,12 @@ from kernelbench.errors import (
     raised_at,
     words_of,
 )
+from kernelbench.foreign import LIMIT_S, watched
 from kernelbench.record_checks import RESULTS
 from kernelbench.records import Implementation, Operation
 
 _OF_A_ROW = (Unsupported, MissingLibrary, DeviceError)
+_LONG = ("prepare", "reference")  # which work on a case's arrays, and may take as long as these are large
 
 
 def guarded_operation(operation: Operation, path: Path) -> Operation:
@@ -62,7 +64,8 @@ def _guard(
     @wraps(function, assigned=())
     def call(*arguments: Any, **options: Any) -> Any:
         try:
-            return function(*arguments, **options)
+            with watched(None if name in _LONG else LIMIT_S):
+                return function(*arguments, **options)
         except BaseException as error:
             if isinstance(error, (KeyboardInterrupt, *passed)):
                 raise

@@ -20,10 +20,12 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kernelbench import streams
 from kernelbench.bench import Bench, CaseLost, Here
 from kernelbench.catalog import Catalog, load_catalog
 from kernelbench.contracts import Device
 from kernelbench.errors import DeviceError, KernelbenchError, NoDevice
+from kernelbench.foreign import end_process
 from kernelbench.planning import CasePlan, Planned
 from kernelbench.records import Binary, DeviceProperties, Limits, Result
 from kernelbench.stopwatch import STARTING
@@ -221,6 +223,7 @@ def open_bench(
 
 def serve(pipe: Connection, pulse: Any, opener: Callable[[], Device], own: Sequence[Path]) -> None:
     """The worker's life: answers requests until the pipe closes or the device is lost."""
+    streams.prepare()  # what a kernel or a library prints for a reader who is gone ends nothing here
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     names: list[str] = []
 
@@ -250,7 +253,7 @@ def serve(pipe: Connection, pulse: Any, opener: Callable[[], Device], own: Seque
             pipe.send(("answer", answer))
     except CaseLost as error:
         pipe.send(("lost", str(error)))
-        os._exit(1)  # what is left would be given back to a context that takes nothing any more
+        end_process(1)  # what is left would be given back to a context that takes nothing any more
     except KernelbenchError as error:
         pipe.send(("error", error))
     except (EOFError, BrokenPipeError):
@@ -274,4 +277,4 @@ def _end_with(parent: int) -> None:
     """End this process when its parent is gone, whatever it is doing."""
     while os.getppid() == parent:
         time.sleep(1)
-    os._exit(1)
+    end_process(1)

@@ -57,7 +57,7 @@ def test_the_license_and_the_command_are_there(wheel: Path) -> None:
     archive = zipfile.ZipFile(wheel)
     names = {Path(name).name: name for name in archive.namelist() if ".dist-info/" in name}
     assert "Apache License" in archive.read(names["LICENSE"]).decode()
-    assert "kernelbench = kernelbench.cli:main" in archive.read(names["entry_points.txt"]).decode()
+    assert "kernelbench = kernelbench.__main__:main" in archive.read(names["entry_points.txt"]).decode()
 
 
 def test_kernels_are_found_where_the_wheel_is_unpacked(wheel: Path, tmp_path: Path) -> None:

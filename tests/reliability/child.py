@@ -11,7 +11,8 @@ import shutil
 import signal
 import sys
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from typing import Any
 from kernelbench import answers, build, cli, devices, pipeline, places, worker
 from kernelbench.bench import Here
 from kernelbench.catalog import load_catalog
+from kernelbench.foreign import end_process
 from kernelbench.records import Arrays
 from tests.conftest import LIMITS, fake_compiler, softmax, write_kernels
 from tests.fake_gpu import FakeDevice
@@ -36,6 +38,7 @@ class Hooks:
     room: int | None = None  # bytes that still fit below `where`
     where: str = "run"
     error: int = 28  # the error where no more fit
+    streams: Mapping[int, str] = field(default_factory=dict)  # what became of 0, 1 or 2: "closed", "full", "unread"
     kill_at: int | None = None  # the write at which the process is killed, half of it done
 
 
@@ -43,7 +46,9 @@ def main(arguments: list[str], hooks: Hooks, files: tuple[Path, Path]) -> None:
     """Never returns."""
     for number, file in enumerate(files, start=1):
         os.dup2(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
-    sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
+    sys.stdout, sys.stderr = (os.fdopen(number, "w", closefd=False) for number in (1, 2))
+    for number, state in hooks.streams.items():
+        _spoil(number, state)
     sys.argv = ["kernelbench", *arguments]
     _fake(hooks)
     if hooks.room is not None or hooks.kill_at is not None:
@@ -52,13 +57,25 @@ def main(arguments: list[str], hooks: Hooks, files: tuple[Path, Path]) -> None:
         cli.main()
     except SystemExit as ended:
         sys.stdout.flush()
-        os._exit(int(ended.code or 0))
+        end_process(int(ended.code or 0))
     except BaseException:
         import traceback
 
         traceback.print_exc()
         sys.stderr.flush()
-        os._exit(70)
+        end_process(70)
+
+
+def _spoil(number: int, state: str) -> None:
+    """As a shell does it: with `>&-`, `>/dev/full`, or a reader that is gone."""
+    if state == "closed":
+        os.close(number)
+        setattr(sys, ("stdin", "stdout", "stderr")[number], None)  # as Python starts then
+        return
+    reader, writer = os.pipe()
+    os.dup2(os.open("/dev/full", os.O_WRONLY) if state == "full" else writer, number)
+    os.close(reader)
+    os.close(writer)
 
 
 def _fake(hooks: Hooks) -> None:

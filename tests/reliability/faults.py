@@ -156,7 +156,7 @@ def killed_in_every_write(stage: Stage) -> Outcome:
     return Outcome(f"nothing; {number - 1} times", -signal.SIGKILL, kept, gone + resumed(stage, rows(stage.out)))
 
 
-def _stopped(stage: Stage, *numbers: int, **how: Any) -> Outcome:
+def stopped(stage: Stage, *numbers: int, **how: Any) -> Outcome:
     process = begun(stage, least=2, **how)
     if "hooks" in how:
         until((stage.root / "stuck").exists)
@@ -174,7 +174,7 @@ def _stopped(stage: Stage, *numbers: int, **how: Any) -> Outcome:
 
 @fault("Ctrl-C (SIGINT)", FAKE, SIMULATOR)
 def interrupted(stage: Stage) -> Outcome:
-    found = _stopped(stage, signal.SIGINT)
+    found = stopped(stage, signal.SIGINT)
     assert found.exit_code == 130
     return found
 
@@ -182,7 +182,7 @@ def interrupted(stage: Stage) -> Outcome:
 @fault("Ctrl-C twice, the first one stuck in a library", FAKE, CUDA)
 def interrupted_twice(stage: Stage) -> Outcome:
     how = {"hooks": Hooks(slow_s=0.002, stuck=COLUMNS[2])} if stage.kind == FAKE else {}
-    found = _stopped(stage, signal.SIGINT, signal.SIGINT, **how)
+    found = stopped(stage, signal.SIGINT, signal.SIGINT, **how)
     assert found.exit_code == 130
     assert stage.kind != FAKE or "at once" in found.seen
     return found
@@ -190,7 +190,7 @@ def interrupted_twice(stage: Stage) -> Outcome:
 
 @fault("SIGTERM, as of a job scheduler", FAKE)
 def terminated(stage: Stage) -> Outcome:
-    found = _stopped(stage, signal.SIGTERM)
+    found = stopped(stage, signal.SIGTERM)
     assert found.exit_code == 143
     return found
 

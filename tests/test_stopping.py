@@ -1,0 +1,105 @@
+"""Signals: none is lost, each has its exit code, and no program that was started stays behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from kernelbench import places
+from tests.reliability.stage import ROOT, until
+
+LOST = """
+import os, signal, sys, time, weakref
+from kernelbench.stopping import stoppable
+with stoppable("") as stop:
+    try:
+        stop.begin()
+        {code}
+        end = time.monotonic() + 5
+        while time.monotonic() < end:
+            pass
+    except KeyboardInterrupt:
+        sys.exit(stop.exit_code)
+"""
+KILL = "os.kill(os.getpid(), signal.SIGTERM)"
+IN_CALLBACK = f"one = {{1}}; watch = weakref.ref(one, lambda gone: [{KILL}, time.sleep(0)]); del one"
+IN_IMPORT = f"exec(compile('{KILL}\\nfor _ in range(9): pass\\ndone = True', '<frozen importlib._bootstrap>', 'exec'))"
+NVCC = """\
+#!/bin/sh
+case "$1" in --version) echo "Cuda compilation tools, release 13.0, V13.0.88"; exit 0;; esac
+sleep 60 &
+echo $$ $! > "{pids}.part"; mv "{pids}.part" "{pids}"
+wait
+"""
+
+
+def python(code: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=False)
+
+
+@pytest.mark.parametrize("code", [IN_CALLBACK, IN_IMPORT])
+def test_a_signal_at_a_moment_when_no_exception_gets_through_is_not_lost(code: str) -> None:
+    began = time.monotonic()
+    done = python(LOST.format(code=code + "; assert done" * (code is IN_IMPORT)))
+    assert (done.returncode, done.stderr) == (143, "")
+    assert time.monotonic() - began < 4
+
+
+def test_a_signal_that_a_library_swallows_ends_the_command_at_its_next_step() -> None:
+    code = f"try: {KILL}; time.sleep(1)\n        except BaseException: pass\n        stopping.raise_again()"
+    done = python("from kernelbench import stopping\n" + LOST.format(code=code))
+    assert (done.returncode, done.stderr) == (143, "")
+
+
+def test_a_signal_within_an_exec_keeps_its_exit_code(tmp_path: Path) -> None:
+    """Python by itself ends by SIGINT then."""
+    (tmp_path / "softmax").mkdir()
+    text = (places.KERNELS / "softmax" / "torch.py").read_text()
+    (tmp_path / "softmax" / "mine.py").write_text(
+        f"import os, signal, time\nexec('{KILL}; time.sleep(1)')\n{text}"
+        if "from __future__" not in text
+        else f"{text}\nimport os, signal, time\nexec('{KILL}; time.sleep(1)')\n"
+    )
+    command = [sys.executable, "-m", "kernelbench", "list", "kernels", "--kernels", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+    assert (done.returncode, done.stderr) == (143, "\nStopped.\n")
+
+
+@pytest.mark.parametrize(
+    ("number", "times"), [(signal.SIGHUP, 1), (signal.SIGTERM, 1), (signal.SIGINT, 1), (signal.SIGTERM, 2)]
+)
+def test_compilers_end_with_the_command_and_so_do_their_children(number: int, times: int, tmp_path: Path) -> None:
+    nvcc, pids = tmp_path / "nvcc", tmp_path / "pids"
+    nvcc.write_text(NVCC.format(pids=pids))
+    nvcc.chmod(0o755)
+    command = [sys.executable, "-m", "kernelbench", "build", "softmax", "--filter", "seq=512", "--only", "naive"]
+    environment = {**os.environ, "KERNELBENCH_CACHE": str(tmp_path / "cache")}
+    with subprocess.Popen(
+        [*command, "--nvcc", str(nvcc)], cwd=ROOT, env=environment, stderr=subprocess.PIPE
+    ) as process:
+        until(pids.exists, 30)
+        for _ in range(times):
+            process.send_signal(number)
+        assert process.wait(20) == 128 + number
+    for pid in pids.read_text().split():
+        until(lambda pid=pid: not running(int(pid)), 5)  # type: ignore[misc]
+
+
+def running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_a_hang_up_that_is_ignored_stays_ignored() -> None:
+    """As under nohup."""
+    code = "import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
+    done = python(code + LOST.format(code="os.kill(os.getpid(), signal.SIGHUP); sys.exit(7)"))
+    assert (done.returncode, done.stderr) == (7, "")
