@@ -46,8 +46,11 @@ class Answer:
 def prepare() -> None:
     """Import what answers and their pages need, beside what goes on meanwhile: for a process that waits for another."""
 
+    from kernelbench.report.style import load_matplotlib
+
     def import_all() -> None:
-        with suppress(ImportError):  # whoever needs it says so
+        with suppress(Exception):  # whoever needs it says so
+            load_matplotlib()
             for name in NEEDED:
                 import_module(name)
 

@@ -35,8 +35,8 @@ def diagnose(nvcc: Path | None = None) -> list[Finding]:
         _finding("CuPy", _cupy, "times; without it run and check count on the simulator"),
         _finding("GPU", _gpu, "times; without it run and check count on the simulator"),
         _finding("simulator", _simulator, "run, check, explain without a GPU"),
-        _writable("build cache", places.cache()),
-        _writable("runs", places.runs()),
+        _writable("build cache", places.cache),
+        _writable("runs", places.runs),
     ]
 
 
@@ -95,9 +95,12 @@ def _simulator() -> str:
     return f"runs PTX on {len(os.sched_getaffinity(0))} CPU cores; {compiler_text()}"
 
 
-def _writable(what: str, folder: Path) -> Finding:
+def _writable(what: str, where: Callable[[], Path]) -> Finding:
     """Try to write a file in the folder, or in the nearest parent that exists."""
-    place = folder
+    try:
+        place = folder = where()
+    except KernelbenchError as error:
+        return Finding(what, False, str(error), "run, build")
     while not place.exists():
         place = place.parent
     try:

@@ -98,7 +98,13 @@ def _version(nvcc: Path) -> str:
         _require_all_wheels(nvcc.parent.parent)
     try:
         said = subprocess.run(
-            [str(nvcc), "--version"], capture_output=True, text=True, timeout=_ANSWER_S, check=True
+            [str(nvcc), "--version"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_ANSWER_S,
+            check=True,
         ).stdout
     except (OSError, subprocess.SubprocessError) as error:
         raise _Unusable(f"{nvcc} --version failed: {error}") from error

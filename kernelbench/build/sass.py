@@ -66,7 +66,12 @@ def disassemble(cubin: Path, compiler: Compiler | None = None) -> str | None:
     for tool, options in _disassemblers(compiler):
         try:
             done = subprocess.run(
-                [str(tool), *options, str(cubin)], capture_output=True, text=True, timeout=_TIMEOUT_S, check=True
+                [str(tool), *options, str(cubin)],
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=_TIMEOUT_S,
+                check=True,
             )
         except (OSError, subprocess.SubprocessError):
             continue  # of another version than the cubin, or not for this machine: perhaps the next one

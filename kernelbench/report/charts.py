@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from kernelbench.counted import Counted
 from kernelbench.errors import ResultsError, RunWarning
 from kernelbench.records import Claim
-from kernelbench.report import counts, ladders, peers, settings, shares, step, sweeps, view
+from kernelbench.report import counts, ladders, peers, settings, shares, step, style, sweeps, view
 from kernelbench.report.bars import speedup_figure
 from kernelbench.report.chart import Chart, draw_all
 from kernelbench.report.heat import ceiling_figure
@@ -44,6 +44,7 @@ def all_charts(
     if problem := _too_many(run):
         warnings.warn(f"{run.folder}: no charts: {problem}", RunWarning, stacklevel=2)
         return []
+    style.load_matplotlib()
     if summed := sum_of(run):  # its parts have nothing to be held against but their sum
         caption = "All calls of each operation, added up."
         return [Chart("step", step.title(summed), caption, partial(step.figure, summed))]

@@ -8,9 +8,13 @@ that one picture serves light and dark: each colour below stands for one variabl
 from __future__ import annotations
 
 import io
+import os
 import re
+import sys
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -24,6 +28,7 @@ MARKERS = "osD^vPX<>*h8pd"
 VARIABLES = {INK: "--ink", SOFT: "--soft", MUTED: "--muted", FAINT: "--line", PAPER: "--paper"} | {
     colour: f"--series-{number}" for number, colour in enumerate(SERIES)
 }
+_loading = threading.Lock()
 _SETTINGS: Any = {
     "svg.fonttype": "none",
     "svg.hashsalt": "kernelbench",
@@ -54,6 +59,24 @@ _SETTINGS: Any = {
     "hatch.linewidth": 0.8,
     "path.simplify": False,
 }
+
+
+def load_matplotlib() -> None:
+    """Import matplotlib without the user's settings: charts are files, and look alike everywhere.
+
+    MPLBACKEND may name a package that is not there, and a broken matplotlibrc, also one that happens to lie in the
+    current folder, would end the import.
+    """
+    with _loading:
+        if "matplotlib" in sys.modules:
+            return
+        os.environ.update(MPLBACKEND="agg", MATPLOTLIBRC=os.devnull)
+        exists = os.path.exists
+        os.path.exists = lambda path: path != "matplotlibrc" and exists(path)  # it looks in the current folder first
+        try:
+            import_module("matplotlib")
+        finally:
+            os.path.exists = exists
 
 
 @contextmanager

@@ -23,6 +23,7 @@ SECTOR = 32
 ALIGNMENT = 4096  # of the first byte; cudaMalloc gives at least 256
 RED_ZONE = 1 << 20  # bytes before and after an allocation that belong to nobody
 RESERVED = 1 << 42  # bytes of addresses asked for; less where the system refuses
+LEAST_RESERVED = 1 << 28  # with which small cases can be run
 CHUNK = 65536  # bytes of an input that are generated together
 UNTOUCHED, SOUND, UNSOUND = 0, 1, 2  # states of a byte
 
@@ -212,12 +213,22 @@ def _zeros(nbytes: int) -> Bytes:
 
 
 def _reserve() -> tuple[mmap.mmap, int]:
+    """Addresses, and how many. Where not all can be had there is a limit, and half of what fits is left to others:
+    to libraries, threads and compilers."""
     size = RESERVED
     flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0x4000)
     while True:
         try:
-            return mmap.mmap(-1, size, flags=flags), size
+            found = mmap.mmap(-1, size, flags=flags)
         except OSError:
             size //= 2
-            if size < 1 << 28:
-                raise DeviceError("the simulator cannot reserve addresses; is the limit `ulimit -v` low?") from None
+            if size < LEAST_RESERVED:
+                raise DeviceError(
+                    f"the simulator cannot reserve {LEAST_RESERVED >> 20} MiB of addresses; raise the limit on the "
+                    "memory of a process (`ulimit -v`)"
+                ) from None
+            continue
+        if size in (RESERVED, LEAST_RESERVED):
+            return found, size
+        found.close()
+        return mmap.mmap(-1, size // 2, flags=flags), size // 2

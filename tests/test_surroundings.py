@@ -1,0 +1,114 @@
+"""What the user's folders, variables and limits may be like."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kernelbench import doctor, places
+from kernelbench.errors import DeviceError, InputError
+from kernelbench.simt import arena, native
+from tests.reliability.stage import ROOT
+
+DRAWN = """
+from kernelbench.report import style
+style.load_matplotlib()
+import matplotlib
+from matplotlib.figure import Figure
+assert style.png(Figure()).startswith(b"\\x89PNG")
+print(matplotlib.get_backend(), matplotlib.rcParams["font.size"])
+"""
+
+
+def test_charts_are_drawn_whatever_matplotlib_is_told(tmp_path: Path) -> None:
+    """By the current folder, by the user's own folder, and by a notebook."""
+    (tmp_path / "own").mkdir()
+    for folder in (tmp_path, tmp_path / "own"):
+        (folder / "matplotlibrc").write_bytes(b"font.size: 30\n\xff\xfe\n")
+    told = {"MPLBACKEND": "module://nobody.backend", "MPLCONFIGDIR": str(tmp_path / "own")}
+    environment = {**os.environ, **told, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", DRAWN]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False)
+    assert (done.returncode, done.stdout.lower()) == (0, "agg 10.0\n"), done.stderr
+
+
+def test_libraries_keep_what_they_make_in_our_cache_unless_told_otherwise(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KERNELBENCH_CACHE", str(tmp_path))
+    monkeypatch.setenv("MPLCONFIGDIR", "/mine")
+    monkeypatch.setenv("CUPY_CACHE_DIR", "")
+    monkeypatch.delenv("CUPY_CACHE_DIR")
+    places.share_cache()
+    assert os.environ["CUPY_CACHE_DIR"] == str(tmp_path / "cupy")
+    assert os.environ["MPLCONFIGDIR"] == "/mine"
+
+
+@pytest.mark.parametrize("fits", [1 << 33, 1 << 31, 1 << 29])
+def test_the_simulator_leaves_addresses_to_others(fits: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As under `ulimit -v`: half of the largest power of two that fits."""
+    real, asked = mmap.mmap, []
+
+    def limited(number: int, size: int, **options: Any) -> mmap.mmap:
+        asked.append(size)
+        if size > fits:
+            raise OSError(12, "Cannot allocate memory")
+        return real(number, size, **options)
+
+    monkeypatch.setattr(arena.mmap, "mmap", limited)
+    _, size = arena._reserve()
+    assert size == asked[-1] == fits // 2
+
+
+def test_a_limit_that_is_too_low_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*arguments: Any, **options: Any) -> mmap.mmap:
+        raise OSError(12, "Cannot allocate memory")
+
+    monkeypatch.setattr(arena.mmap, "mmap", refused)
+    with pytest.raises(DeviceError, match=r"cannot reserve 256 MiB of addresses; .*ulimit -v"):
+        arena._reserve()
+
+
+def test_a_compiler_may_say_its_version_in_any_encoding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from kernelbench.build import find_compiler
+
+    for name, said in (("nvcc", "\\377 release 13.0, V13.0.88"), ("cxx", "12.2 \\377")):
+        (tmp_path / name).write_text(f"#!/bin/sh\nprintf '{said}\\n'\n")
+        (tmp_path / name).chmod(0o755)
+    assert find_compiler(tmp_path / "nvcc").version == "13.0.88"
+    monkeypatch.setenv("CXX", str(tmp_path / "cxx"))
+    assert native.compiler_text().startswith("cxx 12.2")
+
+
+def test_doctor_goes_on_where_there_is_no_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    def homeless() -> Path:
+        raise InputError("no home folder")
+
+    monkeypatch.setattr(places, "cache", homeless)
+    (found,) = [one for one in doctor.diagnose() if one.what == "build cache"]
+    assert (found.fine, found.text) == (False, "no home folder")
+
+
+def test_a_page_that_cannot_be_written_keeps_no_suite_from_being_run(
+    project: Any, command: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from kernelbench import answers
+    from kernelbench.errors import ResultsError
+
+    def full(*arguments: Any) -> Path:
+        raise ResultsError("page.html: cannot write (No space left on device)")
+
+    monkeypatch.setattr(answers, "report", full)
+    suites = [project.suite("good, other", name=name) for name in ("first", "second")]
+    code, out, err = command("run", *suites, "--device", "cuda", "--quick", "--filter", "columns=8")
+    assert code == 2
+    assert err.count("page.html: cannot write") == 2
+    assert [run.name.rpartition("-")[2] for run in project.runs] == ["first", "second"]
+    assert out.count("results.csv") == 2
