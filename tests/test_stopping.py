@@ -17,6 +17,7 @@ from tests.reliability.stage import ROOT, until
 LOST = """
 import os, signal, sys, time, weakref
 from kernelbench.stopping import stoppable
+finished = []
 with stoppable("") as stop:
     try:
         stop.begin()
@@ -25,11 +26,24 @@ with stoppable("") as stop:
         while time.monotonic() < end:
             pass
     except KeyboardInterrupt:
-        sys.exit(stop.exit_code)
+        sys.exit(stop.exit_code if finished else 99)
+"""
+STUCK = """
+import hashlib, os
+from kernelbench import processes
+from kernelbench.stopping import stoppable
+with stoppable("At once.\\n") as stop:
+    stop.begin()
+    print(processes.start(["sleep", "60"], os.environ).pid, flush=True)
+    hashlib.pbkdf2_hmac("sha256", b"", b"", 40_000_000)
 """
 KILL = "os.kill(os.getpid(), signal.SIGTERM)"
-IN_CALLBACK = f"one = {{1}}; watch = weakref.ref(one, lambda gone: [{KILL}, time.sleep(0)]); del one"
-IN_IMPORT = f"exec(compile('{KILL}\\nfor _ in range(9): pass\\ndone = True', '<frozen importlib._bootstrap>', 'exec'))"
+IN_CALLBACK = (
+    f"one = {{1}}; watch = weakref.ref(one, lambda gone: [{KILL}, time.sleep(0)]); del one; finished.append(1)"
+)
+IN_IMPORT = (
+    f"exec(compile('{KILL}\\nfor _ in range(9): pass\\nfinished.append(1)', '<frozen importlib._bootstrap>', 'exec'))"
+)
 NVCC = """\
 #!/bin/sh
 case "$1" in --version) echo "Cuda compilation tools, release 13.0, V13.0.88"; exit 0;; esac
@@ -46,13 +60,15 @@ def python(code: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize("code", [IN_CALLBACK, IN_IMPORT])
 def test_a_signal_at_a_moment_when_no_exception_gets_through_is_not_lost(code: str) -> None:
     began = time.monotonic()
-    done = python(LOST.format(code=code + "; assert done" * (code is IN_IMPORT)))
+    done = python(LOST.format(code=code))
     assert (done.returncode, done.stderr) == (143, "")
     assert time.monotonic() - began < 4
 
 
 def test_a_signal_that_a_library_swallows_ends_the_command_at_its_next_step() -> None:
-    code = f"try: {KILL}; time.sleep(1)\n        except BaseException: pass\n        stopping.raise_again()"
+    code = (
+        f"try: {KILL}; time.sleep(1)\n        except BaseException: finished.append(1)\n        stopping.raise_again()"
+    )
     done = python("from kernelbench import stopping\n" + LOST.format(code=code))
     assert (done.returncode, done.stderr) == (143, "")
 
@@ -71,10 +87,8 @@ def test_a_signal_within_an_exec_keeps_its_exit_code(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (143, "\nStopped.\n")
 
 
-@pytest.mark.parametrize(
-    ("number", "times"), [(signal.SIGHUP, 1), (signal.SIGTERM, 1), (signal.SIGINT, 1), (signal.SIGTERM, 2)]
-)
-def test_compilers_end_with_the_command_and_so_do_their_children(number: int, times: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM, signal.SIGINT])
+def test_compilers_end_with_the_command_and_so_do_their_children(number: int, tmp_path: Path) -> None:
     nvcc, pids = tmp_path / "nvcc", tmp_path / "pids"
     nvcc.write_text(NVCC.format(pids=pids))
     nvcc.chmod(0o755)
@@ -84,11 +98,22 @@ def test_compilers_end_with_the_command_and_so_do_their_children(number: int, ti
         [*command, "--nvcc", str(nvcc)], cwd=ROOT, env=environment, stderr=subprocess.PIPE
     ) as process:
         until(pids.exists, 30)
-        for _ in range(times):
-            process.send_signal(number)
+        process.send_signal(number)
         assert process.wait(20) == 128 + number
     for pid in pids.read_text().split():
         until(lambda pid=pid: not running(int(pid)), 5)  # type: ignore[misc]
+
+
+def test_a_command_that_is_ended_at_once_takes_its_compilers_with_it() -> None:
+    with subprocess.Popen([sys.executable, "-c", STUCK], cwd=ROOT, stdout=-1, stderr=-1, text=True) as process:
+        assert process.stdout is not None
+        pid = int(process.stdout.readline())
+        process.send_signal(signal.SIGTERM)
+        time.sleep(0.3)
+        process.send_signal(signal.SIGTERM)
+        assert process.communicate(timeout=20)[1] == "At once.\n"
+    assert process.returncode == 143
+    until(lambda: not running(pid), 5)
 
 
 def running(pid: int) -> bool:
