@@ -160,6 +160,7 @@ def stopped(stage: Stage, *numbers: int, **how: Any) -> Outcome:
     process = begun(stage, least=2, **how)
     if "hooks" in how:
         until((stage.root / "stuck").exists)
+        time.sleep(0.1)  # the library is entered a moment later
     for number in numbers:
         send(process, number)
         time.sleep(0.3 if stage.kind == FAKE else 0.05)
