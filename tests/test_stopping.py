@@ -30,11 +30,12 @@ with stoppable("") as stop:
 """
 STUCK = """
 import hashlib, os
+from pathlib import Path
 from kernelbench import processes
 from kernelbench.stopping import stoppable
 with stoppable("At once.\\n") as stop:
     stop.begin()
-    print(processes.start(["sleep", "60"], os.environ).pid, flush=True)
+    print(processes.start(["sleep", "60"], os.environ, Path(os.devnull)).pid, flush=True)
     hashlib.pbkdf2_hmac("sha256", b"", b"", 40_000_000)
 """
 KILL = "os.kill(os.getpid(), signal.SIGTERM)"

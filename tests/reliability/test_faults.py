@@ -10,13 +10,7 @@ import pytest
 from kernelbench import places
 from kernelbench.build import find_compiler
 from kernelbench.errors import NoCompiler
-from tests.reliability import build_faults as build_faults  # noqa: PLC0414 - adds its faults
-from tests.reliability import cheat_faults as cheat_faults  # noqa: PLC0414
-from tests.reliability import kernel_faults as kernel_faults  # noqa: PLC0414
-from tests.reliability import plan_faults as plan_faults  # noqa: PLC0414
-from tests.reliability import run_faults as run_faults  # noqa: PLC0414
-from tests.reliability import shell_faults as shell_faults  # noqa: PLC0414
-from tests.reliability.faults import FAULTS
+from tests.reliability.matrix import FAULTS
 from tests.reliability.stage import CUDA, FAKE, SIMULATOR, Stage
 
 MOMENTS = 6  # the recorded table has 20
