@@ -69,7 +69,7 @@ class Digest:
 
     def __init__(self, array: Any, stream: Any) -> None:
         flat = array.reshape(-1)
-        width = next(width for width in (4, 2, 1) if flat.nbytes % width == 0)
+        width = next(width for width in (4, 2, 1) if (flat.nbytes | flat.data.ptr) % width == 0)
         self._sum, self._stream = cupy.zeros(1, np.uint64), stream
         blocks = max(1, min(DIGEST_BLOCKS, -(-flat.nbytes // (width * DIGEST_THREADS))))
         arguments = (flat, np.int64(flat.nbytes // width), np.uint64(_SALT), self._sum)
