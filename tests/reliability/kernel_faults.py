@@ -47,7 +47,7 @@ def _broken(name: str, stage: Stage) -> Outcome:
     assert row["status"] == "failed", row
     others = [row for row in found if row["implementation"] in stage.names]
     return Outcome(
-        row["reason"].splitlines()[0].replace(f"{HERE.parent.parent}/", ""),
+        row["reason"].splitlines()[0],
         1,
         sum(row["status"] == "ok" for row in others),
         sum(row["status"] != "ok" for row in others),

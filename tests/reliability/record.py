@@ -35,7 +35,7 @@ def played(name: str, kind: str, moments: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         try:
             found: dict[str, Any] = asdict(FAULTS[name].play(Stage(kind, Path(folder), places.cache(), moments)))
-            found["seen"] = found["seen"].replace(folder, "..")
+            found["seen"] = found["seen"].replace(folder, "..").replace(f"{places.ROOT}/", "")
         except Exception as error:  # one fault is no reason not to play the others
             traceback.print_exc()
             found = {"failed": f"{type(error).__name__}: {str(error)[:2000]}"}
