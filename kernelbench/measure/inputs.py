@@ -48,6 +48,7 @@ class Inputs:
         self.filled = 0
         self.touched: list[tuple[str, int, int]] = []
         self._sealed: dict[str, Any] = {}
+        self._flat = {spec.name: arrays[spec.name].reshape(-1) for spec in self.specs}
 
     def fill(self, seed: int) -> None:
         """Make them anew."""
@@ -60,7 +61,7 @@ class Inputs:
     def touch(self, spares: Spares, random: np.random.Generator) -> None:
         """Change some elements of each, in the device's stream: no answer of an earlier run is right any more."""
         for spec in self.specs:
-            flat, own = self.arrays[spec.name].reshape(-1), spares.arrays[spec.name]
+            flat, own = self._flat[spec.name], spares.arrays[spec.name]
             count = min(TOUCHED, flat.size)
             start, spare = int(random.integers(flat.size - count + 1)), int(random.integers(SPARES - count + 1))
             self._device.swap(flat[start : start + count], own[spare : spare + count], spec.dtype)

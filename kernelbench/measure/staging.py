@@ -29,17 +29,18 @@ class Staging:
         self.verified = False
         self.left: dict[str, Any] = {}  # digests of the outputs, of what the last verified run had left when it ended
 
-    def before(self, places: Sequence[int]) -> None:
-        """In front of the flush: these places are written in the sample."""
+    def before(self, places: Sequence[int], last: int) -> None:
+        """In front of the flush: these places are written in the sample, and one of them last, which may be verified.
+
+        Its inputs alone are changed: eight changes would take a graph's sample as long as its runs.
+        """
         for place in places:
-            arrays = self._setup.placements[place]
-            self._setup.device.poison(arrays, self._setup.specs)
-            self._setup.inputs(arrays).touch(self._spares, self._random)
+            self._setup.device.poison(self._setup.placements[place], self._setup.specs)
+        self.between(last)
 
     def between(self, place: int) -> None:
         """Between the run that warms the L2 and the timed one: what the first computed is not the second's answer."""
-        arrays = self._setup.placements[place]
-        self._setup.inputs(arrays).touch(self._spares, self._random)
+        self._setup.inputs(self._setup.placements[place]).touch(self._spares, self._random)
 
     def start(self, place: int, *, warm: bool = False) -> None:
         """Right before the timed run; `warm`: right behind one that wrote the same outputs."""

@@ -35,7 +35,7 @@ CACHES: tuple[Cache, ...] = ("cold", "warm")
 class Staging(Protocol):
     """Puts arrays into the state that a sample starts from; see measure.staging."""
 
-    def before(self, places: Sequence[int]) -> None: ...
+    def before(self, places: Sequence[int], last: int) -> None: ...
 
     def between(self, place: int) -> None: ...
 
@@ -47,7 +47,7 @@ class Staging(Protocol):
 class Bare:
     """Leaves arrays as they are: for kernels of our own that nobody verifies."""
 
-    def before(self, places: Sequence[int]) -> None: ...
+    def before(self, places: Sequence[int], last: int) -> None: ...
 
     def between(self, place: int) -> None: ...
 
@@ -85,7 +85,7 @@ class EventTimer:
             lead_s = self.lead_s
             if self.rehearsed and self.cache == "cold":
                 self.executables[self.place(number + 1)]()
-            self.staging.before([place])
+            self.staging.before([place], place)
             self.clock.flush(lead_s)
             if self.cache == "warm":
                 executable()
@@ -159,7 +159,7 @@ class GraphTimer:
     def sample(self, number: int = 0) -> float:
         self._number, place = number, self.place(number)
         self.executables[(place + 1) % len(self.executables)]()
-        self.staging.before(self._shares()[number % len(self._graphs)])
+        self.staging.before(self._shares()[number % len(self._graphs)], place)
         self.staging.start(place)
         return time_graph(
             self.clock, self._graphs[number % len(self._graphs)], lambda: self.staging.stop(place, self.returned)

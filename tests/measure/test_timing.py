@@ -102,8 +102,8 @@ class Spy:
     def __init__(self, clock: FakeClock) -> None:
         self.log = clock.log
 
-    def before(self, places: Sequence[int]) -> None:
-        self.log.append(f"before {list(places)}")
+    def before(self, places: Sequence[int], last: int) -> None:
+        self.log.append(f"before {list(places)}, last {last}")
 
     def between(self, place: int) -> None:
         self.log.append(f"between {place}")
@@ -120,10 +120,10 @@ def test_samples_are_staged_before_the_flush_and_round_the_timed_run() -> None:
     executables = [kernel(clock, 8e-6), kernel(clock, 8e-6)]
     EventTimer(clock, executables, "cold", staging=Spy(clock), rehearsed=True).sample(1)
     timed = ["event", "kernel", "event"]
-    assert clock.log == ["kernel", "before [1]", "flush", "start 1", *timed, "stop 1", "wait"]
+    assert clock.log == ["kernel", "before [1], last 1", "flush", "start 1", *timed, "stop 1", "wait"]
     clock.log.clear()
     EventTimer(clock, executables, "warm", staging=Spy(clock)).sample(1)
-    assert clock.log == ["before [1]", "flush", "kernel", "between 1", "start 1", *timed, "stop 1", "wait"]
+    assert clock.log == ["before [1], last 1", "flush", "kernel", "between 1", "start 1", *timed, "stop 1", "wait"]
 
 
 def test_all_places_of_a_graph_are_staged() -> None:
@@ -131,5 +131,5 @@ def test_all_places_of_a_graph_are_staged() -> None:
     timer = GraphTimer(clock, [kernel(clock, 3e-6), kernel(clock, 3e-6)], staging=Spy(clock))
     clock.log.clear()
     timer.sample()
-    assert clock.log[:6] == ["kernel", "before [0, 1]", "start 1", "flush", "event", "graph"]
+    assert clock.log[:6] == ["kernel", "before [0, 1], last 1", "start 1", "flush", "event", "graph"]
     assert clock.log[-3:] == ["event", "stop 1", "wait"]
