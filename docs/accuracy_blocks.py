@@ -8,8 +8,8 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from kernelbench.catalog import load_catalog
-from kernelbench.operations import FLOATS
+from kernelbench.core.operations import FLOATS
+from kernelbench.planning.catalog import load_catalog
 
 ROOT = Path(__file__).resolve().parent.parent
 ACCURACY = ROOT / "results" / "h200" / "accuracy"  # from tests/gpu/accuracy.py

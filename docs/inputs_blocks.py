@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kernelbench.catalog import load_catalog
-from kernelbench.distributions import DISTRIBUTIONS
-from kernelbench.operations import FLOATS, Case, Operation
+from kernelbench.core.distributions import DISTRIBUTIONS
+from kernelbench.core.operations import FLOATS, Case, Operation
+from kernelbench.planning.catalog import load_catalog
 
 ELEMENTS = 2**20  # of the example for which `large` is told
 

@@ -36,15 +36,15 @@ import inputs_blocks
 import measured_blocks
 import peers_blocks
 
-from kernelbench import places
-from kernelbench.cli import cli
-from kernelbench.counted import METRICS
+from kernelbench.cli.commands import cli
+from kernelbench.core import places
+from kernelbench.core.units import rate_text, share_text, time_text
 from kernelbench.explain import RULES
-from kernelbench.standings import standings
-from kernelbench.units import rate_text, share_text, time_text
+from kernelbench.explain.counted import METRICS
+from kernelbench.walks.standings import standings
 
 if TYPE_CHECKING:
-    from kernelbench.answers import Answer
+    from kernelbench.walks.answers import Answer
 
 ROOT = Path(__file__).resolve().parent.parent
 RECORDED = ROOT / "results" / "h200" / "softmax"  # the run that README.md shows
@@ -63,8 +63,8 @@ def readme_blocks(run: Path) -> Mapping[str, str]:
     """Text of every block of README.md by name; each is empty while there is no such run."""
     if not run.is_dir():
         return dict.fromkeys(("chart", "times", "claims", "terminal"), "")
-    from kernelbench import answers
-    from kernelbench.results import read_run
+    from kernelbench.runs.results import read_run
+    from kernelbench.walks import answers
 
     answer = answers.answer(read_run(run), BASELINE)
     return {

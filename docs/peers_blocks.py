@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from kernelbench.core.units import time_text
 from kernelbench.report import peers, view
-from kernelbench.results import read_run
-from kernelbench.units import time_text
+from kernelbench.runs.results import read_run
 
 ROOT = Path(__file__).resolve().parent.parent
 PEERS = ROOT / "results" / "h200" / "peers"

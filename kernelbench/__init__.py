@@ -1,3 +1,38 @@
-"""kernelbench: does a published CUDA kernel comparison hold on this GPU, by how much, and why?"""
+"""kernelbench: does a published CUDA kernel comparison hold on this GPU, by how much, and why?
+
+The words that files of a kernels folder are written in are imported from here: `from kernelbench import Case, Launch`.
+They are loaded when they are asked for, so that the command line starts fast.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kernelbench.core import dtypes as dtypes
+    from kernelbench.core.errors import MissingLibrary as MissingLibrary
+    from kernelbench.core.errors import Unsupported as Unsupported
+    from kernelbench.core.records import *  # noqa: F403 - the same names as in _RECORDS
 
 __version__ = "0.1.0"
+
+_RECORDS = (
+    "FLOATS", "Array", "Arrays", "ArraySpec", "Case", "Deviation", "DeviceProperties", "HostCall", "Implementation",
+    "Launch", "LaunchPlan", "Operation", "Origin", "Reference", "Scalar", "SpecialValues", "Tolerance", "Tunable",
+    "by_element", "quarter_of_range", "root_of_range", "x_to_y",
+)  # fmt: skip
+_ERRORS = ("MissingLibrary", "Unsupported")
+
+
+def __getattr__(name: str) -> Any:
+    if name == "dtypes":
+        return import_module("kernelbench.core.dtypes")
+    for module, names in (("kernelbench.core.records", _RECORDS), ("kernelbench.core.errors", _ERRORS)):
+        if name in names:
+            return getattr(import_module(module), name)
+    raise AttributeError(f"module 'kernelbench' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted((*_RECORDS, *_ERRORS, "dtypes", "__version__"))

@@ -11,11 +11,12 @@ def main() -> None:
     crash. Python itself would turn 143 into 130 where the signal had come within an exec.
     """
     try:
-        from kernelbench import cli, foreign
+        from kernelbench.cli import commands
+        from kernelbench.planning import foreign
     except KeyboardInterrupt:  # before the command line is there to hear it
         sys.exit(130)
     try:
-        cli.main()
+        commands.main()
     except SystemExit as ended:
         atexit._run_exitfuncs()
         sys.stdout.flush()

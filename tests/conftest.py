@@ -15,25 +15,29 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kernelbench import build, devices, listing, pipeline, places, worker
-from kernelbench.bench import Here
+from kernelbench import build, devices
 from kernelbench.build import Compiler
-from kernelbench.catalog import load_catalog
-from kernelbench.records import Arrays, Limits
-from kernelbench.standings import Standing, standings
+from kernelbench.cli import listing
+from kernelbench.core import places
+from kernelbench.core.records import Arrays, Limits
+from kernelbench.measure import worker
+from kernelbench.measure.bench import Here
+from kernelbench.planning.catalog import load_catalog
+from kernelbench.walks import pipeline
+from kernelbench.walks.standings import Standing, standings
 from tests.build.conftest import FAKE_NVCC
 from tests.fake_gpu import FakeDevice
 
 LIMITS = Limits(floor_s=3e-6, graph_floor_s=1e-6, dram_bytes_per_s=4.2e12, dram_copy="copy_4")
 CALLS = """\
-from kernelbench.records import Implementation, Origin
+from kernelbench import Implementation, Origin
 IMPLEMENTATIONS = tuple(
     Implementation(name, "a call", Origin("test"), prepare=lambda case, arrays, stream: None, role="{role}")
     for name in {names})
 """
 KERNEL = """\
-from kernelbench.errors import Unsupported
-from kernelbench.records import Implementation, Launch, LaunchPlan, Origin
+from kernelbench import Unsupported
+from kernelbench import Implementation, Launch, LaunchPlan, Origin
 
 def plan(case, device):
     if case.shape[-1] > {most}:
@@ -168,13 +172,13 @@ def judged_once(judged: list[Standing], monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.fixture
 def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
     """command("list", "runs"): exit code, stdout and stderr of that command line."""
-    from kernelbench import cli
+    from kernelbench.cli import commands
 
     def run(*arguments: Any) -> tuple[int, str, str]:
         monkeypatch.setattr("sys.argv", ["kernelbench", *map(str, arguments)])
         capsys.readouterr()
         with pytest.raises(SystemExit) as ended:
-            cli.main()
+            commands.main()
         out, err = capsys.readouterr()
         return int(ended.value.code or 0), out, err
 

@@ -12,11 +12,11 @@ from zlib import crc32
 
 import numpy as np
 
-from kernelbench import distributions, dtypes
+from kernelbench.core import distributions, dtypes
+from kernelbench.core.differences import Differences, differences
+from kernelbench.core.errors import DeviceError
+from kernelbench.core.records import Arrays, ArraySpec, Binary, Case, Implementation, LaunchPlan, Origin, Tolerance
 from kernelbench.devices.known import KNOWN
-from kernelbench.differences import Differences, differences
-from kernelbench.errors import DeviceError
-from kernelbench.records import Arrays, ArraySpec, Binary, Case, Implementation, LaunchPlan, Origin, Tolerance
 
 FLUSH_S = 30e-6
 EVENT_S = 1e-6

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from kernelbench.counters import Counters, LaunchCounters
-from kernelbench.errors import MissingLibrary
+from kernelbench.core.counters import Counters, LaunchCounters
+from kernelbench.core.errors import MissingLibrary
 from tests.fake_gpu import FakeDevice, Kernel
 
 

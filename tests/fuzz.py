@@ -38,22 +38,24 @@ from rich.text import Text
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from kernelbench import answers, columns, compare, places
-from kernelbench.catalog import load_catalog
+from kernelbench import compare
+from kernelbench.cli.screen import console
 from kernelbench.compare import computed_flags, figures_table, judge, read_ledger
+from kernelbench.compare.counted_runs import counted_of_run
 from kernelbench.compare.runs import compare_runs
 from kernelbench.compare.self_test import self_test
-from kernelbench.counted import counted_of_run
-from kernelbench.errors import InputError, KernelbenchError
+from kernelbench.core import columns, places
+from kernelbench.core.errors import InputError, KernelbenchError
+from kernelbench.planning.catalog import load_catalog
 from kernelbench.report import changes_text
 from kernelbench.report import self_test as self_test_text
 from kernelbench.report.changes_table import changes_table
 from kernelbench.report.console import claims_table, comparison_table, limits_line, results_table
 from kernelbench.report.html import render
 from kernelbench.report.sources import Published
-from kernelbench.results import ENVIRONMENT_FILE, RESULTS_FILE, SAMPLES_FILE, Run, read_run
-from kernelbench.screen import console
+from kernelbench.runs.results import ENVIRONMENT_FILE, RESULTS_FILE, SAMPLES_FILE, Run, read_run
 from kernelbench.suite import read_suite, select_cases, select_implementations
+from kernelbench.walks import answers
 
 SLOWEST_S = 2.0  # of the processor, however busy the machine is
 DRAWN = 50  # of so many runs, one has its charts drawn

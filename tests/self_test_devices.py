@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from kernelbench.records import Arrays, Binary, Case, Implementation, LaunchPlan
-from kernelbench.twins import AGAIN
+from kernelbench.core.records import Arrays, Binary, Case, Implementation, LaunchPlan
+from kernelbench.planning.twins import AGAIN
 from tests.fake_gpu import FakeClock, FakeDevice, FakeEvent
 from tests.worker_devices import softmax
 

@@ -15,34 +15,21 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE, KERNELS, SPECIMENS = ROOT / "kernelbench", ROOT / "kernels", ROOT / "tests" / "specimens"
 
-ROOMS = {"suite", "build", "devices", "simt", "measure", "compare", "report", "explain"}
-# Floors above the rooms, upwards; all other modules of the package are the ground that rooms stand on.
-ABOVE = {
-    "answers": 2,
-    "bench": 2,
-    "building": 2,
-    "comparing": 2,
-    "doctor": 2,
-    "standings": 2,
-    "worker": 2,
-    "listing": 2,
-    "new_kernel": 2,
-    "tune.candidate_search": 2,
-    "pipeline": 3,
-    "tune.tuning": 3,
-    "explaining": 3,
-    "screen": 4,
-    "cli_compare": 5,
-    "cli_tune": 5,
-    "cli": 5,
-    "__main__": 6,
-}
-STANDS_ON = {("devices", "simt")}  # a room that may use another
+# Floors of the house, from the ground up: a room imports what lies on lower floors, and no other room on its own.
+FLOORS = (
+    ("core",),
+    ("build", "explain", "peers", "planning", "runs", "simt", "suite"),
+    ("compare", "devices", "softmax_plans"),
+    ("measure", "report"),
+    ("walks",),
+    ("cli",),
+)
+FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
+MAIN, FACE = "kernelbench.__main__", "kernelbench"  # the entry point, above all; and the words that kernels import
 HEAVY = {"pandas", "matplotlib", "scipy", "cupy", "cupyx", "rich", "jinja2", "torch", "kernel_tuner"}
-KERNELS_MAY_IMPORT = {"kernelbench.records", "kernelbench.errors", "kernelbench.dtypes", "numpy"}
-KERNELS_MAY_IMPORT |= {"__future__", "collections.abc", "dataclasses", "functools", "math", "typing"}
+KERNELS_MAY_IMPORT = {FACE, "numpy", "__future__", "collections.abc", "dataclasses", "functools", "math", "typing"}
 # What several operations share.
-KERNELS_MAY_IMPORT |= {"kernelbench.plans", "kernelbench.peers"}
+KERNELS_MAY_IMPORT |= {"kernelbench.planning.launch_helpers", "kernelbench.peers"}
 KERNELS_MAY_IMPORT |= {f"kernelbench.softmax_plans.{name}" for name in ("row_plans", "row_tuning")}
 KERNELS_MAY_IMPORT |= {f"kernelbench.softmax_plans.{name}" for name in ("axis_plans", "axis_tuning")}
 KERNELS_MAY_IMPORT |= {"kernelbench.peers.cudnn", "kernelbench.peers.torch_code"}
@@ -76,7 +63,7 @@ def _walk(node: ast.AST, lazy: bool, typing: bool) -> Iterator[Import]:
 
 
 def _from(node: ast.ImportFrom) -> list[str]:
-    """`from kernelbench import places` means kernelbench.places; other packages are not looked into."""
+    """`from kernelbench.core import places` means kernelbench.core.places; other packages are not looked into."""
     assert node.level == 0, f"line {node.lineno}: imports are absolute"
     module = node.module or ""
     if module.split(".")[0] != "kernelbench":
@@ -95,13 +82,9 @@ def module_name(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def part(name: str) -> str:
-    """`build` of kernelbench.build.cache, `cli` of kernelbench.cli, '' of kernelbench itself."""
-    return name.split(".")[1] if "." in name else ""
-
-
-def floor(name: str) -> int:
-    return 1 if part(name) in ROOMS else ABOVE.get(name.removeprefix("kernelbench."), 0)
+def room_of(name: str) -> str:
+    """`build` of kernelbench.build.cache; '' of kernelbench itself and of its entry point."""
+    return name.split(".")[1] if name not in (FACE, MAIN) else ""
 
 
 MODULES = sorted(PACKAGE.rglob("*.py"))
@@ -112,22 +95,42 @@ each_kernel = pytest.mark.parametrize("path", KERNEL_MODULES, ids=lambda path: s
 
 def test_files_were_found() -> None:
     names = {module_name(path) for path in MODULES}
-    assert {"kernelbench.records", "kernelbench.catalog", "kernelbench.build.builder"} <= names
-    assert {f"kernelbench.{name}" for name in ABOVE} <= names
+    assert {"kernelbench.core.records", "kernelbench.planning.catalog", "kernelbench.build.builder"} <= names
     assert {path.name for path in KERNEL_MODULES} >= {"operation.py", "naive.py"}
     assert any(imports(path) for path in MODULES)
+
+
+@each_module
+def test_every_module_lies_in_a_room(path: Path) -> None:
+    name = module_name(path)
+    assert name in (FACE, MAIN) or room_of(name) in FLOOR_OF, f"{name}: put it into a room of FLOORS"
+
+
+def test_the_house_in_the_readme_is_this_one() -> None:
+    house = (ROOT / "README.md").read_text().partition("## The house")[2].partition("## Read on")[0]
+    shown = [line.split("/")[0].strip() for line in house.splitlines() if line.startswith("  ")]
+    assert set(shown) == set(FLOOR_OF)
+    floors = [FLOOR_OF[room] for room in shown]
+    assert floors == sorted(floors, reverse=True), "from the top floor down"
+
+
+def test_the_house_is_as_small_as_it_is_meant_to_be() -> None:
+    folders = {path.name for path in PACKAGE.iterdir() if path.is_dir() and not path.name.startswith("_")}
+    assert folders == set(FLOOR_OF), "folders and FLOORS differ"
+    assert {path.name for path in PACKAGE.glob("*.py")} == {"__init__.py", "__main__.py"}
+    assert len(FLOORS) <= 6
 
 
 @each_module
 def test_imports_go_down(path: Path) -> None:
     name = module_name(path)
     for found in imports(path):
-        if found.module.split(".")[0] != "kernelbench":
+        if found.module.split(".")[0] != "kernelbench" or name == MAIN or found.module == FACE:
             continue
+        own, other = room_of(name), room_of(found.module)
         place = f"{path.relative_to(ROOT)}:{found.line}: {found.module}"
-        assert floor(found.module) <= floor(name), f"{place} is above {name}"
-        if floor(name) == floor(found.module) == 1 and part(name) != part(found.module):
-            assert (part(name), part(found.module)) in STANDS_ON, f"{place} is another room"
+        if own != other:
+            assert FLOOR_OF[other] < FLOOR_OF.get(own, 1), f"{place} is not below {name}"
 
 
 def test_no_module_imports_itself_by_a_detour() -> None:
@@ -181,7 +184,7 @@ def test_every_kernel_source_has_its_plan() -> None:
 
 
 def test_the_command_line_starts_without_heavy_libraries() -> None:
-    code = f"import sys, kernelbench.cli; print(*sorted({HEAVY} & set(sys.modules)))"
+    code = f"import sys, kernelbench.cli.commands; print(*sorted({HEAVY} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout == "\n", f"imported at start: {done.stdout}"

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from kernelbench import pipeline, screen
-from kernelbench.pipeline import Request
-from kernelbench.results import Run
+from kernelbench.cli import screen
+from kernelbench.runs.results import Run
+from kernelbench.walks import pipeline
+from kernelbench.walks.pipeline import Request
 from tests.conftest import Project
 
 

@@ -6,22 +6,22 @@ from pathlib import Path
 
 import pytest
 
-from kernelbench import places
-from kernelbench.catalog import load_catalog
-from kernelbench.errors import InputError, ProblemsError
+from kernelbench.core import places
+from kernelbench.core.errors import InputError, ProblemsError
+from kernelbench.planning.catalog import load_catalog
 
 OPERATION = """\
-from kernelbench.records import Operation, Tolerance
+from kernelbench import Operation, Tolerance
 OPERATION = Operation("{name}", "", lambda case: (), lambda xp, case, inputs: {{}}, lambda case: 1, lambda case: 1,
                       lambda case: Tolerance(0, 0))
 """
 KERNEL = """\
-from kernelbench.records import Implementation, LaunchPlan, Origin
+from kernelbench import Implementation, LaunchPlan, Origin
 IMPLEMENTATIONS = tuple(
     Implementation(name, "", Origin("written here"), plan=lambda case, device: LaunchPlan(())) for name in {names})
 """
 PEER = """\
-from kernelbench.records import Implementation, Origin
+from kernelbench import Implementation, Origin
 IMPLEMENTATIONS = [Implementation("{name}", "", Origin("a library"), prepare=lambda case, arrays, stream: None)]
 """
 

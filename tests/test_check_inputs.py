@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kernelbench import pipeline
-from kernelbench.distributions import DISTRIBUTIONS
-from kernelbench.records import Arrays, Result
+from kernelbench.core.distributions import DISTRIBUTIONS
+from kernelbench.core.records import Arrays, Result
+from kernelbench.walks import pipeline
 from tests.conftest import Project, softmax
 from tests.gpu.conftest import Silent
 
 DEVIATES = """\
-from kernelbench.records import Deviation, Implementation, Origin
+from kernelbench import Deviation, Implementation, Origin
 IMPLEMENTATIONS = (Implementation("stated", "a call", Origin("test"), prepare=lambda case, arrays, stream: None,
                                   deviations=(Deviation("masked", "a row of -inf gives 0, as published"),)),)
 """

@@ -16,8 +16,9 @@ from typing import Any
 import click
 import pytest
 
-from kernelbench import __version__, places
-from kernelbench.cli import cli
+from kernelbench import __version__
+from kernelbench.cli.commands import cli
+from kernelbench.core import places
 from kernelbench.devices import NO_DEVICE_ADVICE
 from tests.conftest import Project, move_places
 
@@ -40,7 +41,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def start(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """The command as a process of its own, from the project's folder; no GPU is visible to it."""
     return subprocess.run(
-        [sys.executable, "-m", "kernelbench.cli", *arguments],
+        [sys.executable, "-m", "kernelbench.cli.commands", *arguments],
         capture_output=True,
         text=True,
         cwd=ROOT,
@@ -265,9 +266,7 @@ def test_without_a_gpu_it_is_said_what_still_works(name: str) -> None:
 def test_without_nvcc_it_is_said_where_it_was_sought(tmp_path: Path, here: Path) -> None:
     (tmp_path / "empty").mkdir()
     clean = {"PATH": str(tmp_path / "empty"), "CUDA_HOME": "", "CUDA_PATH": "", "KERNELBENCH_CACHE": str(tmp_path)}
-    code = (
-        "import sys; sys.modules['nvidia'] = None; sys.argv[0] = 'kernelbench'; import kernelbench.cli as c; c.main()"
-    )
+    code = "import sys; sys.modules['nvidia'] = None; sys.argv[0] = 'kernelbench'; import kernelbench.cli.commands as c; c.main()"
     done = subprocess.run(
         [sys.executable, "-c", code, "build", "softmax"],
         capture_output=True, text=True, cwd=ROOT, env={**os.environ, **clean}, check=False,
@@ -282,7 +281,7 @@ def test_without_nvcc_it_is_said_where_it_was_sought(tmp_path: Path, here: Path)
 def test_a_gpu_without_nvcc_ends_before_anything_is_measured(
     project: Project, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from kernelbench.errors import NoCompiler
+    from kernelbench.core.errors import NoCompiler
 
     def missing(nvcc: Path | None = None) -> Any:
         raise NoCompiler("no CUDA compiler (nvcc); looked at ..")
@@ -305,7 +304,7 @@ def test_a_gpu_without_nvcc_ends_before_anything_is_measured(
     ],
 )
 def test_a_reader_that_goes_away_is_told_by_the_exit_code_alone(arguments: str, reader: str) -> None:
-    line = f"'{sys.executable}' -m kernelbench.cli {arguments} | {reader}; exit ${{PIPESTATUS[0]}}"
+    line = f"'{sys.executable}' -m kernelbench.cli.commands {arguments} | {reader}; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, cwd=ROOT, check=False)
     assert done.returncode == 141 or (done.returncode == 0 and reader != "true"), "head may take all that there is"
     assert done.stderr == ""
@@ -400,7 +399,7 @@ def test_help_comes_at_once() -> None:
 
 @pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["--version"]])
 def test_help_loads_nothing_heavy(arguments: list[str]) -> None:
-    code = "import sys, kernelbench.cli as c\ntry: c.main()\nfinally: print(*sys.modules, file=sys.stderr)"
+    code = "import sys, kernelbench.cli.commands as c\ntry: c.main()\nfinally: print(*sys.modules, file=sys.stderr)"
     done = subprocess.run(
         [sys.executable, "-c", code, *arguments], capture_output=True, text=True, cwd=ROOT, check=False
     )

@@ -9,8 +9,8 @@ import pytest
 
 from kernelbench.build import BuildRequest, Compiler, build, find_compiler
 from kernelbench.build.sass import NO_DISASSEMBLER
-from kernelbench.errors import NoCompiler
-from kernelbench.records import Binary, EntryFacts
+from kernelbench.core.errors import NoCompiler
+from kernelbench.core.records import Binary, EntryFacts
 
 pytestmark = pytest.mark.nvcc
 
@@ -61,7 +61,7 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) k(const float* x, float* y)
 """
 ARGUMENTS = 'Launch("k", (2, 1, 1), (32, 1, 1), ("x", "y"))'
 MODULE = """
-from kernelbench.records import Implementation, Launch, LaunchPlan, Origin
+from kernelbench import Implementation, Launch, LaunchPlan, Origin
 IMPLEMENTATIONS = (
     Implementation("{name}", "in clusters", Origin("test"), plan=lambda case, device: LaunchPlan(({arguments},))),
 )

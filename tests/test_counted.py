@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from kernelbench import columns
-from kernelbench.counted import METRICS, Counted, LaunchShape, counted_of_run
-from kernelbench.counters import Counters
+from kernelbench.compare.counted_runs import counted_of_run
+from kernelbench.core import columns
+from kernelbench.core.counters import Counters
 from kernelbench.devices.known import known_gpu
-from kernelbench.results import Store, read_run
+from kernelbench.explain.counted import METRICS, Counted, LaunchShape
+from kernelbench.runs.results import Store, read_run
 
 H200 = known_gpu("h200")
 COUNTERS = Counters(

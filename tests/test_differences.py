@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernelbench import dtypes
-from kernelbench.differences import Differences, differences
-from kernelbench.records import Tolerance
+from kernelbench.core import dtypes
+from kernelbench.core.differences import Differences, differences
+from kernelbench.core.records import Tolerance
 
 INF, NAN = float("inf"), float("nan")
 WIDE = Tolerance(relative=0.5, absolute=0.25)

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kernelbench import distributions, dtypes
-from kernelbench.catalog import load_catalog
+from kernelbench.core import distributions, dtypes
+from kernelbench.core.distributions import DISTRIBUTIONS
+from kernelbench.core.errors import Unsupported
+from kernelbench.core.operations import FLOATS, NORMAL
+from kernelbench.core.records import ArraySpec, Case, Operation
 from kernelbench.devices.simulated import SimulatedDevice
-from kernelbench.distributions import DISTRIBUTIONS
-from kernelbench.errors import Unsupported
-from kernelbench.operations import FLOATS, NORMAL
-from kernelbench.records import ArraySpec, Case, Operation
+from kernelbench.planning.catalog import load_catalog
 from tests.fake_gpu import FakeDevice
 
 CATALOG = load_catalog()

@@ -12,12 +12,14 @@ from typing import Any
 
 import pytest
 
-from kernelbench import doctor, environment, listing, places
-from kernelbench.catalog import load_catalog
+from kernelbench.cli import doctor, listing
+from kernelbench.core import places
+from kernelbench.core.errors import InputError, NoCompiler, NoDevice
+from kernelbench.core.records import Case, Suite
 from kernelbench.devices.known import KNOWN
-from kernelbench.errors import InputError, NoCompiler, NoDevice
-from kernelbench.records import Case, Suite
-from kernelbench.results import Store
+from kernelbench.planning.catalog import load_catalog
+from kernelbench.runs.results import Store
+from kernelbench.walks import environment
 from tests.conftest import LIMITS, Project, move_places
 
 Command = Callable[..., tuple[int, str, str]]

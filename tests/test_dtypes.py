@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernelbench import dtypes
+from kernelbench.core import dtypes
 
 # Widening a signalling NaN makes a quiet one of it, which processors note.
 pytestmark = pytest.mark.filterwarnings("ignore:invalid value encountered in cast")

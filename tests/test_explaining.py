@@ -10,13 +10,15 @@ from typing import Any
 
 import pytest
 
-from kernelbench import answers, devices, explaining, pipeline, places, screen
+from kernelbench import devices
+from kernelbench.cli import screen
 from kernelbench.compare import read_ledger
-from kernelbench.counters import Counters, LaunchCounters
-from kernelbench.errors import DeviceError
-from kernelbench.pipeline import Request
-from kernelbench.results import read_run
-from kernelbench.twins import without_twins
+from kernelbench.core import places
+from kernelbench.core.counters import Counters, LaunchCounters
+from kernelbench.core.errors import DeviceError
+from kernelbench.runs.results import read_run, without_twins
+from kernelbench.walks import answers, explaining, pipeline
+from kernelbench.walks.pipeline import Request
 from tests.conftest import Project, softmax
 from tests.fake_simulator import FakeSimulator
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kernelbench import places
+from kernelbench.core import places
 from tests.reliability.stage import ROOT
 
 ENDS = ["os._exit(0)", "os.execv('/bin/true', ['true'])", "raise Odd"]
@@ -24,7 +24,7 @@ IMPLEMENTATIONS = (dataclasses.replace(IMPLEMENTATIONS[0], plan=plan),)
 """
 COMMAND = """
 import sys
-from kernelbench import foreign, guarded
+from kernelbench.planning import foreign, guarded
 foreign.watched.__wrapped__.__defaults__ = (0.4,)
 guarded.LIMIT_S, foreign.GRACE_S = 0.4, 0.8
 sys.argv = ["kernelbench", *sys.argv[1:]]

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from kernelbench import places
-from kernelbench.errors import InputError
-from kernelbench.gpu_lock import gpu_to_itself
+from kernelbench.core import places
+from kernelbench.core.errors import InputError
+from kernelbench.devices.gpu_lock import gpu_to_itself
 
 GPU = {"name": "NVIDIA H200", "pci_bus_id": "0000:3B:00.0"}
 
@@ -72,7 +72,7 @@ def test_with_no_wait_a_second_run_ends_with_what_to_do() -> None:
 
 HOLDER = """
 import sys, time
-from kernelbench.gpu_lock import gpu_to_itself
+from kernelbench.devices.gpu_lock import gpu_to_itself
 with gpu_to_itself({"name": "NVIDIA H200", "pci_bus_id": "0000:3B:00.0"}, None):
     print("held", flush=True)
     time.sleep(60)

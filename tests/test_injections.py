@@ -15,15 +15,16 @@ from typing import Any
 
 import pytest
 
-from kernelbench import answers, places
-from kernelbench.argument_checks import define_problem
 from kernelbench.build import BuildRequest
-from kernelbench.catalog import load_catalog
 from kernelbench.compare import read_ledger
-from kernelbench.errors import InputError, KernelbenchError, ResultsError
-from kernelbench.results import ENVIRONMENT_FILE, RESULTS_FILE, SAMPLES_FILE, read_run
+from kernelbench.core import places
+from kernelbench.core.argument_checks import define_problem
+from kernelbench.core.errors import InputError, KernelbenchError, ResultsError
+from kernelbench.core.texts import cell, from_cell, one_line, printable
+from kernelbench.planning.catalog import load_catalog
+from kernelbench.runs.results import ENVIRONMENT_FILE, RESULTS_FILE, SAMPLES_FILE, read_run
 from kernelbench.suite import read_suite
-from kernelbench.texts import cell, from_cell, one_line, printable
+from kernelbench.walks import answers
 from tests.fuzz import KINDS, fuzz, make_run
 
 Command = Callable[..., tuple[int, str, str]]
@@ -296,12 +297,12 @@ def test_json_that_is_too_deep_or_no_object_is_refused(text: str, run: Path) -> 
 
 
 def test_samples_that_unpack_to_more_than_the_limit_are_refused(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from kernelbench import run_files
+    from kernelbench.runs import files
 
     data = gzip.compress(b"0" * 2**22)
     (run / SAMPLES_FILE).write_bytes(data)
     assert len(data) < 2**13
-    monkeypatch.setattr(run_files.read_unpacked, "__defaults__", (2**20,))
+    monkeypatch.setattr(files.read_unpacked, "__defaults__", (2**20,))
     with pytest.raises(ResultsError, match="more than 1048576 bytes when unpacked"):
         _ = read_run(run).samples
 

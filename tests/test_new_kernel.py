@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from kernelbench import places
-from kernelbench.catalog import load_catalog
+from kernelbench.cli.new_kernel import new_kernel
+from kernelbench.core import places
+from kernelbench.core.errors import InputError, Unsupported
+from kernelbench.core.records import Case, LaunchPlan
 from kernelbench.devices.known import known_gpu
-from kernelbench.errors import InputError, Unsupported
-from kernelbench.new_kernel import new_kernel
-from kernelbench.planning import plan_case
-from kernelbench.records import Case, LaunchPlan
+from kernelbench.planning.case_plans import plan_case
+from kernelbench.planning.catalog import load_catalog
 
 Command = Callable[..., tuple[int, str, str]]
 H200 = known_gpu("h200")
@@ -114,7 +114,7 @@ def test_a_file_that_is_there_is_never_overwritten(tmp_path: Path) -> None:
 # ---- --kernels -----------------------------------------------------------------------------------
 
 PLAN = """\
-from kernelbench.records import Implementation, Launch, LaunchPlan, Origin, Scalar
+from kernelbench import Implementation, Launch, LaunchPlan, Origin, Scalar
 
 def plan(case, device):
     {body}
@@ -216,7 +216,7 @@ def test_a_mistake_in_an_operation_of_ones_own_is_told_with_its_place(tmp_path: 
 
 
 def test_a_host_call_is_a_plan(tmp_path: Path) -> None:
-    body = 'from kernelbench.records import HostCall; return LaunchPlan(host=HostCall("f", ("x", "y")))'
+    body = 'from kernelbench import HostCall; return LaunchPlan(host=HostCall("f", ("x", "y")))'
     catalog = load_catalog(own=[own(tmp_path, body)])
     planned = plan_case(CASE, catalog.operations["softmax"], catalog.implementations["softmax"]["mine"], H200)
     assert (planned.status, planned.reason) == ("ok", "")

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from kernelbench.errors import InputError
-from kernelbench.outputs import require_file_place, require_folder_place
-from kernelbench.run_files import write_whole
+from kernelbench.cli.outputs import require_file_place, require_folder_place
+from kernelbench.core.errors import InputError
+from kernelbench.core.writing import write_whole
 from tests.conftest import Project
 
 Command = Callable[..., tuple[int, str, str]]

@@ -63,7 +63,8 @@ def test_the_license_and_the_command_are_there(wheel: Path) -> None:
 def test_kernels_are_found_where_the_wheel_is_unpacked(wheel: Path, tmp_path: Path) -> None:
     zipfile.ZipFile(wheel).extractall(tmp_path / "site")
     code = (
-        "from kernelbench import catalog, places; found = catalog.load_catalog(specimens=True).implementations;"
+        "from kernelbench.planning import catalog; from kernelbench.core import places; "
+        "found = catalog.load_catalog(specimens=True).implementations;"
         "print(places.ROOT, found['softmax']['naive'].source, places.SUITES.is_dir(), places.LEDGER.is_dir())"
     )
     environment = {**os.environ, "PYTHONPATH": str(tmp_path / "site")}

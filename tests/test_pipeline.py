@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
-from kernelbench import answers, pipeline, screen
-from kernelbench.errors import DeviceError, DeviceLost, MissingLibrary, ResultsError, Unsupported
-from kernelbench.pipeline import Request
-from kernelbench.records import Arrays
-from kernelbench.results import Run, read_run
+from kernelbench.cli import screen
+from kernelbench.core.errors import DeviceError, DeviceLost, MissingLibrary, ResultsError, Unsupported
+from kernelbench.core.records import Arrays
+from kernelbench.runs.results import Run, read_run
+from kernelbench.walks import answers, pipeline
+from kernelbench.walks.pipeline import Request
 from tests.conftest import LIMITS, Project, softmax
 
 Command = Callable[..., tuple[int, str, str]]
@@ -191,7 +192,7 @@ def test_the_real_compiler_refuses_a_kernel_and_the_run_goes_on(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from kernelbench.build import compiler
-    from kernelbench.errors import NoCompiler
+    from kernelbench.core.errors import NoCompiler
 
     try:
         nvcc = compiler.find_compiler()

@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kernelbench.catalog import Catalog, load_catalog
+from kernelbench.core.errors import DeviceError, InputError, MissingLibrary, NoDevice, Unsupported
+from kernelbench.core.launch_texts import launches_text
+from kernelbench.core.records import Case, HostCall, Implementation, Launch, LaunchPlan, Origin, Scalar, Suite, Tunable
 from kernelbench.devices.known import KNOWN
-from kernelbench.errors import DeviceError, InputError, MissingLibrary, NoDevice, Unsupported
-from kernelbench.planning import Planned, launches_text, plan_suite
-from kernelbench.records import Case, HostCall, Implementation, Launch, LaunchPlan, Origin, Scalar, Suite, Tunable
-from kernelbench.tune.tuned import Tables
+from kernelbench.planning.case_plans import Planned, plan_suite
+from kernelbench.planning.catalog import Catalog, load_catalog
+from kernelbench.planning.tuned import Tables
 
 OPERATION = load_catalog().operations["softmax"]
 CASE = Case("softmax", (4, 3, 32), -1, "float32")

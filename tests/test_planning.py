@@ -9,19 +9,22 @@ from typing import Any
 
 import pytest
 
-from kernelbench.catalog import Catalog, load_catalog
-from kernelbench.devices.known import KNOWN
-from kernelbench.errors import InputError, MissingLibrary, Unsupported
-from kernelbench.planning import (
-    input_loads,
-    launch_text,
-    launches_text,
-    plan_case,
-    plan_problem,
-    plan_suite,
-    unread_inputs,
+from kernelbench.core.errors import InputError, MissingLibrary, Unsupported
+from kernelbench.core.launch_texts import input_loads, launch_text, launches_text, unread_inputs
+from kernelbench.core.records import (
+    Case,
+    EntryFacts,
+    HostCall,
+    Implementation,
+    Launch,
+    LaunchPlan,
+    Origin,
+    Scalar,
+    Suite,
 )
-from kernelbench.records import Case, EntryFacts, HostCall, Implementation, Launch, LaunchPlan, Origin, Scalar, Suite
+from kernelbench.devices.known import KNOWN
+from kernelbench.planning.case_plans import plan_case, plan_problem, plan_suite
+from kernelbench.planning.catalog import Catalog, load_catalog
 
 OPERATION = load_catalog().operations["softmax"]
 CASE = Case("softmax", (4, 3, 32), -1, "float32")

@@ -9,22 +9,22 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kernelbench.catalog import Catalog, load_catalog
+from kernelbench.core.errors import DeviceError, InputError, ProblemsError, Unsupported
+from kernelbench.core.records import Case, Suite
 from kernelbench.devices.known import KNOWN
-from kernelbench.errors import DeviceError, InputError, ProblemsError, Unsupported
-from kernelbench.planning import plan_suite
-from kernelbench.records import Case, Suite
+from kernelbench.planning.case_plans import plan_suite
+from kernelbench.planning.catalog import Catalog, load_catalog
 
 CASE = Case("scan", (4, 8), -1, "float32")
 OPERATION = """\
-from kernelbench.records import Operation, Tolerance, ArraySpec, x_to_y
+from kernelbench import Operation, Tolerance, ArraySpec, x_to_y
 fields = dict(name="scan", summary="", arrays=x_to_y, reference=lambda xp, case, inputs: {{"y": inputs["x"] * 1.0}},
               bytes_moved=lambda case: 1, flops=lambda case: 1, tolerance=lambda case: Tolerance(0, 0.5),
               split=lambda case: 4, large=lambda case: 2.0)
 OPERATION = Operation(**{{**fields, {changes}}})
 """
 KERNEL = """\
-from kernelbench.records import Case, Deviation, Implementation, LaunchPlan, Origin, Tolerance, Tunable
+from kernelbench import Case, Deviation, Implementation, LaunchPlan, Origin, Tolerance, Tunable
 class Word(str): pass
 def plan(case, device, block=32): raise NotImplementedError("later")
 fields = dict(name="mine", summary="", origin=Origin("test"), plan=plan)
@@ -220,7 +220,7 @@ def test_a_reference_without_memory_costs_its_case_and_not_the_run(tmp_path: Pat
 
 def test_an_error_for_everybody_is_not_for_an_implementation_to_raise(tmp_path: Path) -> None:
     text = "'plan': None, 'prepare': lambda case, arrays, stream: {}"
-    kernel = "(_ for _ in ()).throw(__import__('kernelbench.errors').errors.{}('no'))"
+    kernel = "(_ for _ in ()).throw(__import__('kernelbench.core.errors').core.errors.{}('no'))"
     one = catalog(tmp_path, kernel=text.format(kernel.format("InputError"))).implementations["scan"]["mine"]
     assert one.prepare is not None
     with pytest.raises(DeviceError, match=r"mine.py:\d: its prepare raised InputError: no"):
@@ -229,7 +229,7 @@ def test_an_error_for_everybody_is_not_for_an_implementation_to_raise(tmp_path: 
 
 def test_a_refusal_of_an_implementation_stays_one(tmp_path: Path) -> None:
     text = "'plan': None, 'prepare': lambda case, arrays, stream: (_ for _ in ()).throw({}('no'))"
-    one = catalog(tmp_path, kernel=text.format("__import__('kernelbench.errors').errors.Unsupported"))
+    one = catalog(tmp_path, kernel=text.format("__import__('kernelbench.core.errors').core.errors.Unsupported"))
     call = one.implementations["scan"]["mine"].prepare
     assert call is not None
     with pytest.raises(Unsupported, match="no"):

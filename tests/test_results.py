@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kernelbench import columns, run_files
-from kernelbench.errors import ResultsError, RunWarning
-from kernelbench.results import ENVIRONMENT_FILE, RESULTS_FILE, SAMPLES_FILE, Run, Store, read_run
+from kernelbench.core import columns, writing
+from kernelbench.core.errors import ResultsError, RunWarning
+from kernelbench.runs.results import ENVIRONMENT_FILE, RESULTS_FILE, SAMPLES_FILE, Run, Store, read_run
 
 CASE = {"suite": "softmax", "case": "seq=16", "operation": "softmax", "shape": "4x16", "axis": -1, "dtype": "float32"}
 ROLE = {"role": "kernel", "arithmetic": "accurate"}
@@ -143,7 +143,7 @@ def test_a_case_that_is_measured_again_takes_the_place_of_its_rows(folder: Path)
 
 def test_rows_never_stand_beside_samples_of_another_session(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever write a process is killed at."""
-    write, seen = run_files.write_whole, []
+    write, seen = writing.write_whole, []
 
     def written(path: Path, data: Any) -> Path:
         found = write(path, data)
@@ -152,7 +152,7 @@ def test_rows_never_stand_beside_samples_of_another_session(folder: Path, monkey
         return found
 
     store = Store(folder)
-    monkeypatch.setattr(run_files, "write_whole", written)
+    monkeypatch.setattr(writing, "write_whole", written)
     store.append([{**ROW, "median_s": 1e-05}], [(*sample[:-1], "1e-05") for sample in SAMPLES])
     assert seen == [([], {26.43e-6}), ([], {1e-05}), ([1e-05], {1e-05})]
 
@@ -329,14 +329,14 @@ def test_a_full_disk_is_told_and_keeps_what_was_there(
     folder: Path, failing: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store, before = Store(folder), lines(folder)
-    write = run_files.write_whole
+    write = writing.write_whole
 
     def full(path: Path, data: Any) -> Path:
         if path.name == failing:
             raise OSError(28, "No space left on device")
         return write(path, data)
 
-    monkeypatch.setattr(run_files, "write_whole", full)
+    monkeypatch.setattr(writing, "write_whole", full)
     with pytest.raises(ResultsError) as caught:
         store.append([{**ROW, "case": "seq=32"}], [("seq=32", *sample[1:]) for sample in SAMPLES])
     assert str(caught.value) == (

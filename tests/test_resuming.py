@@ -8,23 +8,23 @@ from typing import Any
 
 import pytest
 
-from kernelbench.catalog import load_catalog
-from kernelbench.environment import calls_text
-from kernelbench.errors import ResultsError
-from kernelbench.parts import Part, Step
-from kernelbench.planning import CasePlan, Planned
-from kernelbench.records import Binary, Case, Launch, LaunchPlan, Suite
-from kernelbench.results import ENVIRONMENT_FILE, RESULTS_FILE, Store
-from kernelbench.resuming import earlier_session, resumed, unfinished
-from kernelbench.rows import launches_cell
-from kernelbench.suite_contents import contents_of
+from kernelbench.core.errors import ResultsError
+from kernelbench.core.parts import Part, Step
+from kernelbench.core.records import Binary, Case, Launch, LaunchPlan, Suite
+from kernelbench.planning.case_plans import CasePlan, Planned
+from kernelbench.planning.catalog import load_catalog
+from kernelbench.runs.results import ENVIRONMENT_FILE, RESULTS_FILE, Store
+from kernelbench.runs.rows import launches_cell
+from kernelbench.suite.contents import contents_of
+from kernelbench.walks.environment import calls_text
+from kernelbench.walks.resuming import earlier_session, resumed, unfinished
 from tests.fake_gpu import implementation
 from tests.test_runs import Said
 
 CASES = [Case("softmax", (4, columns), -1, "float32", (("columns", columns),)) for columns in (8, 16)]
 MORE = replace(CASES[0], shape=(4, 32), axes=(("columns", 32),))
 CALL = """\
-from kernelbench.records import Implementation, Origin
+from kernelbench import Implementation, Origin
 
 def prepare(case, arrays, stream):
     return lambda: None

@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from kernelbench import columns
-from kernelbench.catalog import load_catalog
-from kernelbench.counters import Counters, LaunchCounters
-from kernelbench.records import (
+from kernelbench.core import columns
+from kernelbench.core.counters import Counters, LaunchCounters
+from kernelbench.core.records import (
     Binary,
     Case,
     Check,
@@ -24,7 +23,8 @@ from kernelbench.records import (
     Result,
     Tolerance,
 )
-from kernelbench.rows import rows_of, samples_of
+from kernelbench.planning.catalog import load_catalog
+from kernelbench.runs.rows import rows_of, samples_of
 
 OPERATION = load_catalog().operations["softmax"]
 CASE = Case("softmax", (2, 4, 8, 8), -1, "float16", axes=(("seq", 8),), parameters=(("mask", True),))

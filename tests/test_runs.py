@@ -12,10 +12,12 @@ from typing import Any
 
 import pytest
 
-from kernelbench import listing, places, runs
-from kernelbench.errors import ResultsError
-from kernelbench.records import Suite
-from kernelbench.results import Store
+from kernelbench.cli import listing
+from kernelbench.core import places
+from kernelbench.core.errors import ResultsError
+from kernelbench.core.records import Suite
+from kernelbench.runs import folders
+from kernelbench.runs.results import Store
 
 SUITE = Suite("softmax", Path("softmax.yaml"), "", "softmax", (), ("naive",))
 STATE = {"suite": "softmax", "seed": 7, "kernelbench": "0.1.0", "device": {"name": "NVIDIA H200"}}
@@ -52,7 +54,7 @@ class Said:
 
 
 def new(device: str = "x", *, resume: bool = False) -> Path:
-    return runs.new_folder(SUITE, device, Said(), resume=resume)
+    return folders.new_folder(SUITE, device, Said(), resume=resume)
 
 
 # ---- new runs ------------------------------------------------------------------------------------
@@ -77,9 +79,9 @@ def test_the_newest_run_is_the_last_by_name_also_where_the_clock_was_set_back(ho
     (home / "runs" / "20991399-000000-x-softmax").mkdir()  # no date
     folder = make(new())
     assert folder.name == f"{later + timedelta(seconds=1):%Y%m%d-%H%M%S}-x-softmax"
-    assert runs.user_runs() == [folder, earlier]
+    assert folders.user_runs() == [folder, earlier]
     assert new(resume=True) == folder
-    assert runs.find_run(None)[0] == folder
+    assert folders.find_run(None)[0] == folder
 
 
 def test_a_folder_of_the_far_future_is_followed_as_long_as_there_is_a_later_time(home: Path) -> None:
@@ -98,16 +100,16 @@ def test_a_folder_of_the_far_future_is_followed_as_long_as_there_is_a_later_time
 def test_a_link_that_leads_nowhere_is_told(home: Path) -> None:
     """As results/ is where its disk is not mounted."""
     home.symlink_to("/not/mounted")
-    for make_folder in (new, lambda: runs.folder_to_itself(home / "runs" / "mine").__enter__()):
+    for make_folder in (new, lambda: folders.folder_to_itself(home / "runs" / "mine").__enter__()):
         with pytest.raises(ResultsError) as caught:
             make_folder()
         assert f"cannot write a run here ({home} is a link to /not/mounted, which is not there)" in str(caught.value)
-    assert runs.user_runs() == []
+    assert folders.user_runs() == []
 
 
 def test_names_that_others_take_at_every_turn_are_told(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     new()
-    monkeypatch.setattr(runs, "_next_stamp", lambda: datetime(2026, 1, 1))
+    monkeypatch.setattr(folders, "_next_stamp", lambda: datetime(2026, 1, 1))
     new()
     with pytest.raises(ResultsError, match=r"runs: other runs took the names of 100 new ones; choose .* --out"):
         new()
@@ -130,22 +132,22 @@ def test_resume_takes_the_newest_run_of_that_suite(home: Path) -> None:
 
 def test_resume_without_a_run_says_so_and_starts_one(home: Path) -> None:
     said = Said()
-    folder = runs.new_folder(SUITE, "x", said, resume=True)
+    folder = folders.new_folder(SUITE, "x", said, resume=True)
     assert folder.is_dir()
     assert said.lines == [f"--resume: no run of suite 'softmax' in {home}/runs yet; starting one"]
 
 
 def test_one_process_at_a_time_writes_into_a_folder(tmp_path: Path) -> None:
     folder = tmp_path / "deep" / "run"
-    with runs.folder_to_itself(folder):
-        with pytest.raises(ResultsError) as caught, runs.folder_to_itself(folder):
+    with folders.folder_to_itself(folder):
+        with pytest.raises(ResultsError) as caught, folders.folder_to_itself(folder):
             pass
         assert str(caught.value) == (
             f"{folder}: another kernelbench run is writing into it; wait for it to end, or choose another --out"
         )
-        with runs.folder_to_itself(tmp_path / "other"):
+        with folders.folder_to_itself(tmp_path / "other"):
             pass
-    with runs.folder_to_itself(folder):
+    with folders.folder_to_itself(folder):
         assert list(folder.iterdir()) == [], "no lock is left behind"
 
 
@@ -156,45 +158,45 @@ def test_a_run_is_found_by_folder_name_or_suite(home: Path) -> None:
     older, newer = make(home / "runs" / "20260101-a-softmax"), make(home / "runs" / "20260201-a-softmax")
     shipped = make(home / "h200" / "softmax_half")
     elsewhere = make(home.parent / "elsewhere")
-    assert runs.find_run(str(elsewhere)) == (elsewhere, f"run {elsewhere}")
-    assert runs.find_run("elsewhere")[0] == Path("elsewhere")
-    assert runs.find_run(older.name) == (older, f"run {older.name}")
-    assert runs.find_run(str(older)) == (older, f"run {older}")
-    assert runs.find_run("softmax") == (newer, f"your newest run, {newer.name}")
-    assert runs.find_run("suites/softmax.yaml")[0] == newer
+    assert folders.find_run(str(elsewhere)) == (elsewhere, f"run {elsewhere}")
+    assert folders.find_run("elsewhere")[0] == Path("elsewhere")
+    assert folders.find_run(older.name) == (older, f"run {older.name}")
+    assert folders.find_run(str(older)) == (older, f"run {older}")
+    assert folders.find_run("softmax") == (newer, f"your newest run, {newer.name}")
+    assert folders.find_run("suites/softmax.yaml")[0] == newer
     recorded = "the recorded run of softmax_half on an H200 that kernelbench ships"
-    assert runs.find_run("softmax_half") == (shipped, recorded)
-    assert runs.find_run("results/h200/softmax_half")[0] == Path("results/h200/softmax_half")
+    assert folders.find_run("softmax_half") == (shipped, recorded)
+    assert folders.find_run("results/h200/softmax_half")[0] == Path("results/h200/softmax_half")
 
 
 def test_recorded_runs_of_a_group_lie_in_a_folder_of_their_own(home: Path) -> None:
     grouped = make(home / "h200" / "peers" / "peers_softmax")
     make(home / "runs" / "a" / "b")
-    assert runs.shipped_runs() == [grouped]
+    assert folders.shipped_runs() == [grouped]
     said = "the recorded run of peers_softmax on an H200 that kernelbench ships"
-    assert runs.find_run("peers_softmax") == (grouped, said)
-    assert runs.output_folder(grouped) == home / "runs" / "h200-peers_softmax"
+    assert folders.find_run("peers_softmax") == (grouped, said)
+    assert folders.output_folder(grouped) == home / "runs" / "h200-peers_softmax"
     (grouped / "environment.json").write_text(json.dumps({"wall_s": 61.4}))
-    assert runs.expected_text(["peers_softmax"]) == "peers_softmax, which took 1 min 1 s on an H200"
+    assert folders.expected_text(["peers_softmax"]) == "peers_softmax, which took 1 min 1 s on an H200"
 
 
 def test_without_a_name_the_newest_is_meant_else_the_shipped_one(home: Path) -> None:
     with pytest.raises(ResultsError, match=r"there is no run yet; `kernelbench run suites/softmax\.yaml` makes one"):
-        runs.find_run(None)
+        folders.find_run(None)
     shipped = make(home / "h200" / "softmax")
     make(home / "h200" / "a_suite")
-    assert runs.find_run(None) == (shipped, "the recorded run of softmax on an H200 that kernelbench ships")
+    assert folders.find_run(None) == (shipped, "the recorded run of softmax on an H200 that kernelbench ships")
     make(home / "runs" / "20260101-a-softmax")
     newest = make(home / "runs" / "20260301-a-other")
-    assert runs.find_run(None) == (newest, f"your newest run, {newest.name}")
+    assert folders.find_run(None) == (newest, f"your newest run, {newest.name}")
 
 
 def test_an_unknown_run_has_its_neighbour_named(home: Path) -> None:
     with pytest.raises(ResultsError, match="`kernelbench list runs` shows what there is"):
-        runs.find_run("nothing")
+        folders.find_run("nothing")
     make(home / "h200" / "softmax_half")
     with pytest.raises(ResultsError) as caught:
-        runs.find_run("softmx_half")
+        folders.find_run("softmx_half")
     assert str(caught.value) == (
         "no run 'softmx_half': neither a run's folder nor the name of a run or suite; did you mean 'softmax_half'?"
     )
@@ -203,12 +205,12 @@ def test_an_unknown_run_has_its_neighbour_named(home: Path) -> None:
 def test_a_folder_without_rows_is_no_run(home: Path) -> None:
     folder = make(home / "runs" / "a")
     (folder / "environment.json").unlink()
-    assert runs.user_runs() == [folder], "a run that has lost its environment is one"
+    assert folders.user_runs() == [folder], "a run that has lost its environment is one"
     (folder / "results.csv").unlink()
-    assert not runs.is_run(folder)
-    assert runs.user_runs() == []
+    assert not folders.is_run(folder)
+    assert folders.user_runs() == []
     with pytest.raises(ResultsError):
-        runs.find_run("a")
+        folders.find_run("a")
 
 
 BAD: dict[str, Callable[[Path], Any]] = {
@@ -226,13 +228,13 @@ BAD: dict[str, Callable[[Path], Any]] = {
 def test_a_bad_folder_stands_in_nobody_elses_way(spoil: Callable[[Path], Any], home: Path) -> None:
     mine = make(home / "runs" / "20260101-000000-x-softmax")
     bad = make(home / "runs" / "20260301-000000-x-bad")
-    for path in (bad / "environment.json", home / runs.RECORDED_GPU / "softmax" / "environment.json"):
+    for path in (bad / "environment.json", home / folders.RECORDED_GPU / "softmax" / "environment.json"):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.unlink(missing_ok=True)
         spoil(path)
     assert new(resume=True) == mine
-    assert runs.find_run("softmax") == (mine, f"your newest run, {mine.name}")
-    assert runs.expected_text(["softmax"]) == "", "nor a recorded one"
+    assert folders.find_run("softmax") == (mine, f"your newest run, {mine.name}")
+    assert folders.expected_text(["softmax"]) == "", "nor a recorded one"
     listed = {row[0]: row for row in listing.all_runs().rows}
     assert listed[mine.name][1] == "NVIDIA H200"
     assert listed[bad.name][4].startswith("cannot be read: ")
@@ -244,7 +246,7 @@ def test_rows_that_are_no_file_stand_in_nobody_elses_way(spoil: str, home: Path)
     bad = make(home / "runs" / "20260301-000000-x-softmax") / "results.csv"
     bad.unlink()
     BAD[spoil](bad)
-    found = runs.find_run(None)[0]
+    found = folders.find_run(None)[0]
     assert found == (bad.parent if spoil == "too large" else mine)
     listed = {row[0]: row for row in listing.all_runs().rows}
     assert listed[mine.name][1] == "NVIDIA H200"
@@ -253,33 +255,33 @@ def test_rows_that_are_no_file_stand_in_nobody_elses_way(spoil: str, home: Path)
 
 def test_a_name_too_long_for_a_file_is_no_run(home: Path) -> None:
     with pytest.raises(ResultsError, match="neither a run's folder nor the name of a run or suite"):
-        runs.find_run("x" * 5000)
+        folders.find_run("x" * 5000)
 
 
 def test_users_runs_are_not_among_the_shipped(home: Path) -> None:
     mine, shipped = make(home / "runs" / "20260101-a-softmax"), make(home / "h200" / "softmax")
-    assert runs.user_runs() == [mine]
-    assert runs.shipped_runs() == [shipped]
+    assert folders.user_runs() == [mine]
+    assert folders.shipped_runs() == [shipped]
 
 
 def test_recorded_runs_are_left_as_they_are(home: Path) -> None:
     mine, shipped = make(home / "runs" / "a"), make(home / "h200" / "softmax")
-    assert runs.output_folder(mine) == mine
-    assert runs.output_folder(shipped) == home / "runs" / "h200-softmax"
-    assert runs.output_folder(Path("results/h200/softmax")) == home / "runs" / "h200-softmax", "as people type it"
-    assert runs.output_folder(Path("results/runs/a")) == Path("results/runs/a")
+    assert folders.output_folder(mine) == mine
+    assert folders.output_folder(shipped) == home / "runs" / "h200-softmax"
+    assert folders.output_folder(Path("results/h200/softmax")) == home / "runs" / "h200-softmax", "as people type it"
+    assert folders.output_folder(Path("results/runs/a")) == Path("results/runs/a")
 
 
 def test_how_long_a_suite_takes_is_known_from_the_recorded_runs(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     for suite, seconds in (("softmax", 61.4), ("reduce", 20)):
-        folder = tmp_path / runs.RECORDED_GPU / suite
+        folder = tmp_path / folders.RECORDED_GPU / suite
         folder.mkdir(parents=True)
         (folder / "environment.json").write_text(json.dumps({"wall_s": seconds}))
     monkeypatch.setattr(places, "RECORDED", tmp_path)
-    assert runs.expected_text(["softmax"]) == "softmax, which took 1 min 1 s on an H200"
-    assert runs.expected_text(["softmax", "reduce", "mine"]) == (
+    assert folders.expected_text(["softmax"]) == "softmax, which took 1 min 1 s on an H200"
+    assert folders.expected_text(["softmax", "reduce", "mine"]) == (
         "3 suites, which took 1 min 21 s on an H200; 1 of them not recorded"
     )
-    assert runs.expected_text(["mine"]) == ""
+    assert folders.expected_text(["mine"]) == ""

@@ -10,19 +10,21 @@ from typing import Any
 
 import pytest
 
-from kernelbench import answers, devices, pipeline, screen
-from kernelbench.catalog import load_catalog
+from kernelbench import devices
+from kernelbench.cli import screen
 from kernelbench.compare import noise
 from kernelbench.compare.pairing import side_of
-from kernelbench.errors import InputError, ResultsError
+from kernelbench.core.errors import InputError, ResultsError
+from kernelbench.core.records import Case
 from kernelbench.measure.case import Settings
 from kernelbench.measure.rounds import Precision
-from kernelbench.pipeline import Request
-from kernelbench.planning import CasePlan, Planned
-from kernelbench.records import Case
-from kernelbench.results import Run, read_run
-from kernelbench.twins import implementation, without_twins
-from kernelbench.worker import Worker
+from kernelbench.measure.worker import Worker
+from kernelbench.planning.case_plans import CasePlan, Planned
+from kernelbench.planning.catalog import load_catalog
+from kernelbench.planning.twins import implementation
+from kernelbench.runs.results import Run, read_run, without_twins
+from kernelbench.walks import answers, pipeline
+from kernelbench.walks.pipeline import Request
 from tests.conftest import CALLS, Project
 from tests.fake_simulator import FakeSimulator
 from tests.self_test_devices import SECONDS, NoisyDevice, noisy

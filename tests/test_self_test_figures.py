@@ -14,13 +14,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kernelbench import devices, pipeline, worker
-from kernelbench.bench import Here
+from kernelbench import devices
 from kernelbench.build import find_compiler
-from kernelbench.catalog import load_catalog
-from kernelbench.errors import NoCompiler
-from kernelbench.records import Arrays, Binary, Case, Implementation, LaunchPlan, Scalar
-from kernelbench.twins import AGAIN
+from kernelbench.core.errors import NoCompiler
+from kernelbench.core.records import Arrays, Binary, Case, Implementation, LaunchPlan, Scalar
+from kernelbench.measure import worker
+from kernelbench.measure.bench import Here
+from kernelbench.planning.catalog import load_catalog
+from kernelbench.planning.twins import AGAIN
+from kernelbench.walks import pipeline
 from tests.conftest import LIMITS, move_places
 from tests.fake_gpu import FakeDevice
 from tests.self_test_devices import NOISE, STEP_S, SteppedClock

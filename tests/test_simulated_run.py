@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kernelbench import devices, pipeline, screen
-from kernelbench.contracts import CountingDevice
-from kernelbench.errors import DeviceError, InputError
-from kernelbench.pipeline import Request
-from kernelbench.results import Run, read_run
+from kernelbench import devices
+from kernelbench.cli import screen
+from kernelbench.core.contracts import CountingDevice
+from kernelbench.core.errors import DeviceError, InputError
+from kernelbench.runs.results import Run, read_run
+from kernelbench.walks import pipeline
+from kernelbench.walks.pipeline import Request
 from tests.conftest import Project, softmax
 from tests.fake_simulator import FakeSimulator
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kernelbench import listing, places
-from kernelbench.standings import Standing, standings
+from kernelbench.cli import listing
+from kernelbench.core import places
+from kernelbench.walks.standings import Standing, standings
 
 # Ids of the five documents that the project reproduces.
 REPRODUCED = """

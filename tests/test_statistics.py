@@ -7,7 +7,7 @@ from math import comb
 import numpy as np
 import pytest
 
-from kernelbench.statistics import bootstrap_medians, median_interval, paired_ratio_interval, ratio_interval
+from kernelbench.core.statistics import bootstrap_medians, median_interval, paired_ratio_interval, ratio_interval
 
 
 @pytest.mark.parametrize(

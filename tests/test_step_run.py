@@ -10,12 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kernelbench import answers, devices, pipeline, places, screen, steps
-from kernelbench.answers import Answer
-from kernelbench.errors import ResultsError
-from kernelbench.pipeline import Request
-from kernelbench.records import Arrays
-from kernelbench.results import read_run
+from kernelbench import devices
+from kernelbench.cli import screen
+from kernelbench.compare import step_sums
+from kernelbench.core import places
+from kernelbench.core.errors import ResultsError
+from kernelbench.core.records import Arrays
+from kernelbench.runs.results import read_run
+from kernelbench.walks import answers, pipeline
+from kernelbench.walks.answers import Answer
+from kernelbench.walks.pipeline import Request
 from tests.conftest import CALLS, Project, softmax
 from tests.fake_simulator import FakeSimulator
 
@@ -77,7 +81,7 @@ def test_every_part_is_run_by_its_own_implementations(step: Path) -> None:
 
 def test_calls_times_medians_add_up_on_each_side(step: Path) -> None:
     answer = run(step)
-    summed = steps.sum_of(answer.run)
+    summed = step_sums.sum_of(answer.run)
     assert summed is not None
     rows = answer.run.rows.sort_values("method", ascending=False).drop_duplicates("implementation")  # graphs first
     medians = dict(zip(rows["implementation"], rows["median_s"], strict=True))
@@ -112,7 +116,7 @@ def test_a_step_that_is_not_of_these_rows_is_refused(step: Path, old: str, new: 
     assert text.count(old) == 1
     path.write_text(text.replace(old, new))
     with pytest.raises(ResultsError, match=said):
-        steps.sum_of(read_run(path.parent))
+        step_sums.sum_of(read_run(path.parent))
 
 
 @pytest.mark.parametrize(
@@ -126,11 +130,11 @@ def test_a_sum_is_whole_or_not_there(
     step: Path, options: dict[str, Any], sides: set[str], reason: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     answer = run(step, **options)
-    summed = steps.sum_of(answer.run)
+    summed = step_sums.sum_of(answer.run)
     assert summed is not None
-    assert {side for side in steps.SIDES if summed.total(side) is None} == sides
+    assert {side for side in step_sums.SIDES if summed.total(side) is None} == sides
     assert summed.ratio is None
-    assert reason in [text for side in steps.SIDES for text in summed.missing(side)]
+    assert reason in [text for side in step_sums.SIDES for text in summed.missing(side)]
     screen.show_run(answer, None)
     out = " ".join(capsys.readouterr().out.split())
     assert "no sum" in out
@@ -139,7 +143,7 @@ def test_a_sum_is_whole_or_not_there(
 
 def test_a_wrong_part_costs_the_sums_that_it_is_in(step: Path, project: Project) -> None:
     project.device.kernels["other"] = (lambda arrays: arrays["y"].fill(0), 10e-6, 5e-6)
-    summed = steps.sum_of(run(step).run)
+    summed = step_sums.sum_of(run(step).run)
     assert summed is not None
     assert summed.total("unfused") is not None
     assert summed.total("fused") is None
@@ -184,7 +188,7 @@ def test_the_simulator_adds_up_bytes(step: Path, monkeypatch: pytest.MonkeyPatch
     device = FakeSimulator({"good": (softmax, 0.0, 0.0), "other": (softmax, 0.0, 0.0), "plain": (relu, 0.0, 0.0)})
     monkeypatch.setattr(devices, "open_device", lambda name: device)
     answer = run(step)
-    summed = steps.sum_of(answer.run)
+    summed = step_sums.sum_of(answer.run)
     assert summed is not None
     assert summed.unit == "B"
     counted = answers.counts_of(answer.run)[0]

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from kernelbench import places
+from kernelbench.core import places
 from tests.reliability.stage import ROOT, until
 
 LOST = """
 import os, signal, sys, time, weakref
-from kernelbench.stopping import stoppable
+from kernelbench.cli.stopping import stoppable
 finished = []
 with stoppable("") as stop:
     try:
@@ -31,8 +31,8 @@ with stoppable("") as stop:
 STUCK = """
 import hashlib, os
 from pathlib import Path
-from kernelbench import processes
-from kernelbench.stopping import stoppable
+from kernelbench.core import processes
+from kernelbench.cli.stopping import stoppable
 with stoppable("At once.\\n") as stop:
     stop.begin()
     print(processes.start(["sleep", "60"], os.environ, Path(os.devnull)).pid, flush=True)
@@ -70,7 +70,7 @@ def test_a_signal_that_a_library_swallows_ends_the_command_at_its_next_step() ->
     code = (
         f"try: {KILL}; time.sleep(1)\n        except BaseException: finished.append(1)\n        stopping.raise_again()"
     )
-    done = python("from kernelbench import stopping\n" + LOST.format(code=code))
+    done = python("from kernelbench.cli import stopping\n" + LOST.format(code=code))
     assert (done.returncode, done.stderr) == (143, "")
 
 

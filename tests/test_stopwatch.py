@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kernelbench import stopwatch
-from kernelbench.stopwatch import BUILDING, MEASURING, OTHER, VERIFYING, Stopwatch
+from kernelbench.core import stopwatch
+from kernelbench.core.stopwatch import BUILDING, MEASURING, OTHER, VERIFYING, Stopwatch
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kernelbench import places
+from kernelbench.core import places
 from tests.reliability.child import Hooks
 from tests.reliability.stage import FAKE, ROOT, Stage
 
@@ -68,7 +68,7 @@ def test_other_commands_end_with_a_true_exit_code(
 
 def test_a_file_that_is_opened_does_not_take_the_place_of_a_closed_output(tmp_path: Path) -> None:
     script = (
-        "import os, sys\nfrom kernelbench import streams\nstreams.prepare()\n"
+        "import os, sys\nfrom kernelbench.core import streams\nstreams.prepare()\n"
         f"file = open({str(tmp_path / 'file')!r}, 'w')\nprint('printed'); assert os.system('echo shell') == 0\n"
         "print('more', file=sys.stderr)\nassert sys.stdin.read() == ''\n"
     )
@@ -80,7 +80,7 @@ def test_a_file_that_is_opened_does_not_take_the_place_of_a_closed_output(tmp_pa
 
 @pytest.mark.parametrize("name", ["ascii", "latin-1", "utf-8"])
 def test_characters_that_an_output_does_not_have_are_escaped(name: str) -> None:
-    script = "from kernelbench import streams; streams.prepare(); print('10 µs ─')"
+    script = "from kernelbench.core import streams; streams.prepare(); print('10 µs ─')"
     environment = {**os.environ, "PYTHONIOENCODING": name}
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, cwd=ROOT, env=environment, check=True)
     assert done.stdout.decode(name).strip() in (r"10 \xb5s \u2500", r"10 µs \u2500", "10 µs ─")

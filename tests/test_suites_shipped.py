@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from kernelbench import places, runs
-from kernelbench.catalog import load_catalog
-from kernelbench.errors import ProblemsError
+from kernelbench.core import places
+from kernelbench.core.errors import ProblemsError
+from kernelbench.planning.catalog import load_catalog
+from kernelbench.runs import folders
 from kernelbench.suite import find_suite, read_suite
 
 SUITES = sorted(path.stem for path in places.SUITES.glob("*.yaml"))
@@ -199,7 +200,9 @@ def test_the_examples_of_the_page_on_suites_are_as_it_says(tmp_path, monkeypatch
 
 def test_recorded_runs_lie_in_folders_of_their_suites_names():
     """By which they are found: `kernelbench compare relu` is not to read `peers_relu`."""
-    found = [(path.name, json.loads((path / "environment.json").read_text())["suite"]) for path in runs.shipped_runs()]
+    found = [
+        (path.name, json.loads((path / "environment.json").read_text())["suite"]) for path in folders.shipped_runs()
+    ]
     assert found
     assert [pair for pair in found if pair[0] != pair[1]] == []
 

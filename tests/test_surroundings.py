@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from kernelbench import doctor, places
-from kernelbench.errors import DeviceError, InputError
+from kernelbench.cli import doctor
+from kernelbench.core import places
+from kernelbench.core.errors import DeviceError, InputError
 from kernelbench.simt import arena, native
 from tests.reliability.stage import ROOT
 
@@ -99,8 +100,8 @@ def test_doctor_goes_on_where_there_is_no_home(monkeypatch: pytest.MonkeyPatch) 
 def test_a_page_that_cannot_be_written_keeps_no_suite_from_being_run(
     project: Any, command: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from kernelbench import answers
-    from kernelbench.errors import ResultsError
+    from kernelbench.core.errors import ResultsError
+    from kernelbench.walks import answers
 
     def full(*arguments: Any) -> Path:
         raise ResultsError("page.html: cannot write (No space left on device)")

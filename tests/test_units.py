@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kernelbench.units import bytes_text, digits, duration_text, rate_text, share_text, time_text
+from kernelbench.core.units import bytes_text, digits, duration_text, rate_text, share_text, time_text
 
 
 @pytest.mark.parametrize(

@@ -13,14 +13,14 @@ from typing import Any
 
 import pytest
 
-from kernelbench.catalog import Catalog, load_catalog
-from kernelbench.errors import DeviceError, NoDevice
+from kernelbench.core.errors import DeviceError, NoDevice
+from kernelbench.core.records import Case, Result
+from kernelbench.core.stopwatch import STARTING
 from kernelbench.measure.case import PLACEMENTS, Settings
 from kernelbench.measure.rounds import Precision
-from kernelbench.planning import CasePlan, Planned
-from kernelbench.records import Case, Result
-from kernelbench.stopwatch import STARTING
-from kernelbench.worker import Worker
+from kernelbench.measure.worker import Worker
+from kernelbench.planning.case_plans import CasePlan, Planned
+from kernelbench.planning.catalog import Catalog, load_catalog
 from tests import worker_devices
 from tests.conftest import CALLS
 
@@ -149,7 +149,7 @@ def test_a_worker_that_was_killed_between_cases_is_replaced(start: Callable[...,
 
 def test_a_worker_ends_with_its_parent() -> None:
     code = (
-        "from kernelbench.worker import Worker\nfrom tests import worker_devices\nimport os\n"
+        "from kernelbench.measure.worker import Worker\nfrom tests import worker_devices\nimport os\n"
         "if __name__ == '__main__':\n    worker = Worker(worker_devices.device, (), 60)\n"
         "    print(worker._process.pid, flush=True)\n    os.kill(os.getpid(), 9)\n"
     )
@@ -164,8 +164,8 @@ def test_a_worker_ends_with_its_parent() -> None:
 
 def test_ctrl_c_ends_both_at_once(own: Path) -> None:
     code = (
-        "import sys\nfrom pathlib import Path\nfrom kernelbench.catalog import load_catalog\n"
-        "from kernelbench.worker import Worker\nfrom tests import test_worker, worker_devices\n"
+        "import sys\nfrom pathlib import Path\nfrom kernelbench.planning.catalog import load_catalog\n"
+        "from kernelbench.measure.worker import Worker\nfrom tests import test_worker, worker_devices\n"
         "if __name__ == '__main__':\n    own = Path(sys.argv[1])\n"
         "    worker = Worker(worker_devices.device, [own], 60)\n    print(worker._process.pid, flush=True)\n"
         "    try:\n        test_worker.run(worker, load_catalog(own=[own]), 'hangs')\n"

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from kernelbench.workspaces import ABANDONED_S, PREFIX, put_away, sweep, workspace
+from kernelbench.core.workspaces import ABANDONED_S, PREFIX, put_away, sweep, workspace
 
 HOLDER = """
 import sys, time
 from pathlib import Path
-from kernelbench.workspaces import workspace
+from kernelbench.core.workspaces import workspace
 with workspace(Path(sys.argv[1])) as folder:
     print(folder, flush=True)
     time.sleep(60)

@@ -15,14 +15,15 @@ import pytest
 from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
-from kernelbench import columns, results, run_files
-from kernelbench.environment import implementations_text
-from kernelbench.errors import ResultsError, RunWarning
-from kernelbench.records import Check, Implementation, Launch, LaunchPlan, Origin, Result, Tolerance
-from kernelbench.results import ENVIRONMENT_FILE, RESULTS_FILE, SAMPLES_FILE, Store, read_run
-from kernelbench.row_checks import read_cells, written
-from kernelbench.rows import rows_of, samples_of
-from kernelbench.texts import MAX_TEXT, cell, from_cell, is_obeyed, kept
+from kernelbench.core import columns
+from kernelbench.core.errors import ResultsError, RunWarning
+from kernelbench.core.records import Check, Implementation, Launch, LaunchPlan, Origin, Result, Tolerance
+from kernelbench.core.texts import MAX_TEXT, cell, from_cell, is_obeyed, kept
+from kernelbench.runs import files, results
+from kernelbench.runs.results import ENVIRONMENT_FILE, RESULTS_FILE, SAMPLES_FILE, Store, read_run
+from kernelbench.runs.row_checks import read_cells, written
+from kernelbench.runs.rows import rows_of, samples_of
+from kernelbench.walks.environment import implementations_text
 from tests.test_results import ROW, SAMPLES
 from tests.test_rows import BINARY, CASE, COUNTED, LIMITS, OPERATION, measured, result
 
@@ -214,7 +215,7 @@ def test_samples_that_cannot_be_gone_on_with_are_named(tmp_path: Path, damage: b
 # ---- environment.json ----------------------------------------------------------------------------
 
 values = st.recursive(anything, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3))
-KNOWN = st.sampled_from((*run_files._KNOWN, "host", "tuned"))
+KNOWN = st.sampled_from((*files._KNOWN, "host", "tuned"))
 
 
 @given(st.dictionaries(KNOWN, values, max_size=6))
@@ -222,7 +223,7 @@ KNOWN = st.sampled_from((*run_files._KNOWN, "host", "tuned"))
 def test_every_environment_that_is_written_can_be_read(environment: dict[str, Any]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         Store(Path(folder)).write_environment(environment)
-        read = run_files.read_environment(Path(folder) / ENVIRONMENT_FILE)
+        read = files.read_environment(Path(folder) / ENVIRONMENT_FILE)
     for name in ("title", "command", "started"):
         if isinstance(environment.get(name), str):
             assert read[name] == kept(environment[name])
@@ -235,8 +236,8 @@ def test_an_environment_that_is_too_deep_or_too_large_or_no_json_is_mended(tmp_p
     large = {f"name{number}": {"a": "x" * 19_000} for number in range(2_000)}
     odd = {"nan": math.nan, "inf": -math.inf, "large": 2**64, "bytes": b"\xff", "half": "\ud800", 7: {None: 1}}
     Store(tmp_path).write_environment({"suite": "softmax", "seed": 7, "host": {"deep": deep, **odd}, "code": large})
-    assert (tmp_path / ENVIRONMENT_FILE).stat().st_size < run_files.MAX_ENVIRONMENT_BYTES
-    read = run_files.read_environment(tmp_path / ENVIRONMENT_FILE)
+    assert (tmp_path / ENVIRONMENT_FILE).stat().st_size < files.MAX_ENVIRONMENT_BYTES
+    read = files.read_environment(tmp_path / ENVIRONMENT_FILE)
     assert (read["suite"], read["seed"], "code" in read) == ("softmax", 7, False)
     host = {name: value for name, value in read["host"].items() if name != "deep"}
     none = dict.fromkeys(("nan", "inf", "large"))
@@ -246,7 +247,7 @@ def test_an_environment_that_is_too_deep_or_too_large_or_no_json_is_mended(tmp_p
 def test_who_a_users_kernel_says_it_is_can_be_read(tmp_path: Path) -> None:
     who = Implementation("mine", 5, Origin(7, url=None), plan=lambda case, device: None, role=3)  # type: ignore[arg-type]
     Store(tmp_path).write_environment({"implementations": implementations_text([who])})
-    read = run_files.read_environment(tmp_path / ENVIRONMENT_FILE)["implementations"]["mine"]
+    read = files.read_environment(tmp_path / ENVIRONMENT_FILE)["implementations"]["mine"]
     assert (read["summary"], read["role"], read["origin"]["project"]) == ("5", "3", "7")
 
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pandas
 
-from kernelbench import columns
-from kernelbench.results import RESULTS_FILE, SAMPLES_FILE, Run
+from kernelbench.core import columns
+from kernelbench.runs.results import RESULTS_FILE, SAMPLES_FILE, Run
 
 TIMES = ("median_s", "low_s", "high_s")
 STEP_S = 32e-9

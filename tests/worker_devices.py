@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from kernelbench.errors import DeviceError, DeviceLost, NoDevice
-from kernelbench.records import Arrays
+from kernelbench.core.errors import DeviceError, DeviceLost, NoDevice
+from kernelbench.core.records import Arrays
 from tests.fake_gpu import FakeDevice
 
 

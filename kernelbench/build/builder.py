@@ -12,7 +12,6 @@ from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 
-from kernelbench import processes
 from kernelbench.build.cache import CUBIN, LIBRARY, PTX, Cache, Entry, request_key
 from kernelbench.build.compiler import Compiler
 from kernelbench.build.dependencies import Dependencies, Files
@@ -20,8 +19,9 @@ from kernelbench.build.facts import entry_facts
 from kernelbench.build.limits import advice, kept_output, limit
 from kernelbench.build.request import BuildRequest, content, require_plain, rule_of, shown_path
 from kernelbench.build.sass import cross_check_all, disassemble
-from kernelbench.errors import BuildError, InputError
-from kernelbench.records import Binary, EntryFacts
+from kernelbench.core import processes
+from kernelbench.core.errors import BuildError, InputError
+from kernelbench.core.records import Binary, EntryFacts
 
 # on_done(request, result, done, total), called in the caller's thread as each request is finished
 OnDone = Callable[[BuildRequest, "Binary | BuildError", int, int], None]

@@ -20,9 +20,9 @@ from kernelbench.build.compiler import Compiler
 from kernelbench.build.dependencies import Dependencies, Files
 from kernelbench.build.request import BuildRequest
 from kernelbench.build.sass import has_disassembler
-from kernelbench.errors import InputError
-from kernelbench.records import EntryFacts
-from kernelbench.workspaces import put_away, sweep, workspace
+from kernelbench.core.errors import InputError
+from kernelbench.core.records import EntryFacts
+from kernelbench.core.workspaces import put_away, sweep, workspace
 
 PTX, CUBIN, FACTS, COMMAND, MANIFEST = "source.ptx", "binary.cubin", "facts.json", "command.txt", "manifest.json"
 LIBRARY, DEPENDENCIES = "library.so", "dependencies.json"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from importlib.metadata import distributions
 from pathlib import Path
 
-from kernelbench.errors import NoCompiler
+from kernelbench.core.errors import NoCompiler
 
 # Environment variables that change what nvcc makes of the same command.
 _VARIABLES = ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "NVCC_CCBIN")

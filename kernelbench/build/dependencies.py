@@ -16,7 +16,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from kernelbench.build.request import BuildRequest, content
-from kernelbench.errors import InputError
+from kernelbench.core.errors import InputError
 
 _ASKS = b"__has_include"
 _CONTINUED = re.compile(rb"\\[ \t\r\v\f]*\n")

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from kernelbench.build.ptx import accesses
-from kernelbench.records import EntryFacts
+from kernelbench.core.records import EntryFacts
 
 _COMPILING = re.compile(r"Compiling entry function '([^']+)'")
 _PROPERTIES = re.compile(r"Function properties for (\S+)")

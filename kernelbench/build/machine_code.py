@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from kernelbench.records import Binary
+from kernelbench.core.records import Binary
 
 INSTRUCTION_BYTES = 16  # since Volta
 _NOP = 0x918  # lowest 12 bits of what pads the code to a multiple of 128 bytes

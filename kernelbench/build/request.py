@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from kernelbench import places
-from kernelbench.argument_checks import define_problem
 from kernelbench.build.compiler import Compiler
-from kernelbench.errors import InputError
-from kernelbench.launching import LaunchPlan
+from kernelbench.core import places
+from kernelbench.core.argument_checks import define_problem
+from kernelbench.core.errors import InputError
+from kernelbench.core.launching import LaunchPlan
 
 FLAGS = ("-O3", "-std=c++17", "-lineinfo")
 

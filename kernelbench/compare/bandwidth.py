@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from kernelbench import units
 from kernelbench.compare import verdicts
 from kernelbench.compare.judging import CACHE, beyond_caches, missing, parameters, unmeasured
 from kernelbench.compare.ledger import Ledger
 from kernelbench.compare.measured import SAME, Measured, MeasuredCase
 from kernelbench.compare.verdicts import CaseVerdict, ClaimVerdict
-from kernelbench.records import Claim
+from kernelbench.core import units
+from kernelbench.core.records import Claim
 
 
 def under_ceiling(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:

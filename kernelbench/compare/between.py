@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from kernelbench.results import Run
+from kernelbench.runs.results import Run
 
 _ENTRY = re.compile(r"([\w$]+)<<<")  # as planning.launch_text writes a launch
 LIBRARIES = ("torch", "triton", "cupy-cuda12x", "cupy-cuda13x")

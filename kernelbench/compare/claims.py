@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kernelbench.compare.counted_runs import counted_of_run
 from kernelbench.compare.counts import NO_TIMES
 from kernelbench.compare.kinds import KINDS, WITHOUT_TIMES
 from kernelbench.compare.ledger import Ledger
@@ -16,12 +17,12 @@ from kernelbench.compare.measured import Measured
 from kernelbench.compare.schema import FIGURES_ONLY
 from kernelbench.compare.verdicts import ClaimVerdict
 from kernelbench.compare.why import why
-from kernelbench.counted import Counted, counted_of_run
-from kernelbench.errors import InputError, ResultsError
-from kernelbench.records import Claim
-from kernelbench.results import Run
-from kernelbench.run_files import write_whole
-from kernelbench.texts import cell
+from kernelbench.core.errors import InputError, ResultsError
+from kernelbench.core.records import Claim
+from kernelbench.core.texts import cell
+from kernelbench.core.writing import write_whole
+from kernelbench.explain.counted import Counted
+from kernelbench.runs.results import Run
 
 if TYPE_CHECKING:
     import pandas

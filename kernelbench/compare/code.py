@@ -14,7 +14,7 @@ from kernelbench.compare.judging import cases_of, label, parameters, unmeasured
 from kernelbench.compare.ledger import Ledger
 from kernelbench.compare.measured import Measured, MeasuredCase
 from kernelbench.compare.verdicts import CaseVerdict, ClaimVerdict
-from kernelbench.records import Claim
+from kernelbench.core.records import Claim
 
 _ENTRY = re.compile(r"([\w$]+)<<<")  # as planning.launch_text writes a launch
 

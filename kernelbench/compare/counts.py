@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kernelbench.counted import SECTOR_BYTES, Counted, moved_bytes
+from kernelbench.explain.counted import SECTOR_BYTES, Counted, moved_bytes
 
 NO_TIMES = "the simulator has no times"
 

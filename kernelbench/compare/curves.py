@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from kernelbench import units
 from kernelbench.compare.judging import CACHE, at_most, cases_of, interval, label, missing, verdict
 from kernelbench.compare.ledger import Ledger
 from kernelbench.compare.measured import SAME, Measured, MeasuredCase, Ratio, Timed, speedup
 from kernelbench.compare.schema import TRENDS
 from kernelbench.compare.verdicts import CaseVerdict, ClaimVerdict
-from kernelbench.records import Claim
+from kernelbench.core import units
+from kernelbench.core.records import Claim
 
 Band = tuple[float, float]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import ceil
 
-from kernelbench.changes import MOST_SAMPLES, Verdict
+from kernelbench.compare.changes import MOST_SAMPLES, Verdict
 
 
 def verdict_of(value: float, low: float, high: float, band: float) -> tuple[Verdict, float]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from kernelbench import evidence, units
 from kernelbench.compare import verdicts
 from kernelbench.compare.ledger import Ledger, figures, published_of
 from kernelbench.compare.measured import SAME, Measured, MeasuredCase, Ratio
 from kernelbench.compare.verdicts import CaseVerdict, ClaimVerdict
-from kernelbench.records import Claim
+from kernelbench.core import units
+from kernelbench.core.records import Claim
+from kernelbench.explain import evidence
 
 CACHE = "cold"  # the L2 is cleared before every sample
 CACHE_MULTIPLE = 4  # times the L2 from which on a case counts as memory-bound: it can keep a quarter at most

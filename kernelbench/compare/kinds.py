@@ -24,7 +24,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kernelbench import evidence, units
 from kernelbench.compare import verdicts
 from kernelbench.compare.bandwidth import under_ceiling
 from kernelbench.compare.code import longer_code, same_code
@@ -49,7 +48,9 @@ from kernelbench.compare.measured import SAME, Measured, MeasuredCase
 from kernelbench.compare.orders import launch, level, order
 from kernelbench.compare.step import step
 from kernelbench.compare.verdicts import CaseVerdict, ClaimVerdict
-from kernelbench.records import Claim
+from kernelbench.core import units
+from kernelbench.core.records import Claim
+from kernelbench.explain import evidence
 
 
 def faster(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:

@@ -13,12 +13,12 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kernelbench import evidence
 from kernelbench.compare import schema, yamlfile
 from kernelbench.compare.measured import MeasuredCase
-from kernelbench.errors import InputError, Problem, ProblemsError
-from kernelbench.operations import NORMAL
-from kernelbench.records import Claim
+from kernelbench.core.errors import InputError, Problem, ProblemsError
+from kernelbench.core.operations import NORMAL
+from kernelbench.core.records import Claim
+from kernelbench.explain import evidence
 
 if TYPE_CHECKING:
     import pandas

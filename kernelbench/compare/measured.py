@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kernelbench import statistics
-from kernelbench.changes import Verdict
 from kernelbench.compare import noise
+from kernelbench.compare.changes import Verdict
 from kernelbench.compare.counts import NO_TIMES
 from kernelbench.compare.deciding import more_samples, verdict_of
-from kernelbench.counted import Counted
-from kernelbench.methods import METHODS, shared_method
-from kernelbench.results import Run
+from kernelbench.core import statistics
+from kernelbench.core.methods import METHODS, shared_method
+from kernelbench.explain.counted import Counted
+from kernelbench.runs.results import Run
 
 if TYPE_CHECKING:
     import pandas

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kernelbench.results import Run
-from kernelbench.twins import twins_of
+from kernelbench.runs.results import Run, twins_of
 
 Key = tuple[str, str, str, str]  # case, implementation, cache, method
 Samples = Mapping[Key, np.ndarray]

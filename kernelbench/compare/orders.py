@@ -6,7 +6,6 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from kernelbench import units
 from kernelbench.compare import verdicts
 from kernelbench.compare.judging import (
     CACHE,
@@ -22,7 +21,8 @@ from kernelbench.compare.judging import (
 from kernelbench.compare.ledger import Ledger, published_of
 from kernelbench.compare.measured import Measured, MeasuredCase
 from kernelbench.compare.verdicts import CaseVerdict, ClaimVerdict
-from kernelbench.records import Claim
+from kernelbench.core import units
+from kernelbench.core.records import Claim
 
 _LAUNCH = re.compile(r"<<<([\dx]+), ([\dx]+)")  # grid and block, as planning.launch_text writes them
 

@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from kernelbench import columns, statistics
-from kernelbench.changes import Row
 from kernelbench.compare import noise
 from kernelbench.compare.between import code_state
-from kernelbench.results import Run
-from kernelbench.twins import without_twins
+from kernelbench.compare.changes import Row
+from kernelbench.core import columns, statistics
+from kernelbench.runs.results import Run, without_twins
 
 LONGEST_S = 1e9  # of a sample; a file may say more
 

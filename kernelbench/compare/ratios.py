@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kernelbench import columns, units
+from kernelbench.compare.counted_runs import counted_of_run
 from kernelbench.compare.counts import count_cells
 from kernelbench.compare.deciding import open_text
 from kernelbench.compare.ledger import Figure, Ledger, published_of
 from kernelbench.compare.measured import LEAST_SHARED, Measured, MeasuredCase, Ratio, Timed, speedup
-from kernelbench.counted import counted_of_run
-from kernelbench.errors import InputError
-from kernelbench.results import Run
-from kernelbench.steps import SIDES, step_of
+from kernelbench.compare.step_sums import SIDES, step_of
+from kernelbench.core import columns, units
+from kernelbench.core.errors import InputError
+from kernelbench.runs.results import Run
 
 if TYPE_CHECKING:
     import pandas

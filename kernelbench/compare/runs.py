@@ -7,13 +7,13 @@ from math import exp, isfinite, log, log1p
 
 import numpy as np
 
-from kernelbench.changes import Changes, Row
 from kernelbench.compare import noise
 from kernelbench.compare.between import differences, libraries_alike, title
+from kernelbench.compare.changes import Changes, Row
 from kernelbench.compare.deciding import more_samples, open_text, verdict_of
 from kernelbench.compare.pairing import Pair, Side, all_keys, empty, matched, number, side_of
-from kernelbench.errors import InputError
-from kernelbench.results import Run
+from kernelbench.core.errors import InputError
+from kernelbench.runs.results import Run
 
 CONTROLS = ("peer", "yardstick")  # roles whose code is not what a comparison of two runs is about
 LARGEST = 300.0  # ln; what lies beyond no run measured, but a file may say it

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any
 
-from kernelbench import dtypes, evidence
-from kernelbench.counted import METRICS
+from kernelbench.core import dtypes
+from kernelbench.explain import evidence
+from kernelbench.explain.counted import METRICS
 
 NOT_STATED = "not stated"  # written out wherever the source says nothing
 SEVERAL = "several"  # shape of a mean over shapes that `what` names

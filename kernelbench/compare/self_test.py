@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from kernelbench import twins
 from kernelbench.compare import noise
 from kernelbench.compare.measured import CACHES, Measured, Ratio, Timed, speedup
-from kernelbench.results import Run
+from kernelbench.runs import results
+from kernelbench.runs.results import Run
 
 LENGTHS_S = (0.0, 5e-6, 20e-6, 100e-6, 1e-3, inf)  # of kernels, between which noise differs in kind
 SHARE = 0.95
@@ -58,7 +58,7 @@ def self_test(run: Run) -> dict[str, Any]:
 
 def _rows(run: Run) -> Iterator[Row]:
     measured = Measured(run)
-    originals = {original: twin for twin, original in twins.twins_of(run).items()}
+    originals = {original: twin for twin, original in results.twins_of(run).items()}
     for case in measured.cases:
         for name, twin in originals.items():
             for cache in CACHES:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from kernelbench import steps, units
+from kernelbench.compare import step_sums
 from kernelbench.compare.judging import interval, is_faster, unmeasured
 from kernelbench.compare.ledger import Ledger
 from kernelbench.compare.measured import Measured, Ratio
 from kernelbench.compare.verdicts import CaseVerdict, ClaimVerdict, Outcome
-from kernelbench.records import Claim
+from kernelbench.core import units
+from kernelbench.core.records import Claim
 
 
 def step(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
     """A step takes less time with its parts fused than unfused; judged on the sums alone, never on a part of them."""
-    summed = steps.sum_of(measured.run)
+    summed = step_sums.sum_of(measured.run)
     if summed is None:
         return unmeasured(claim, "the run is not of a step")
-    missing = [text for side in steps.SIDES for text in summed.missing(side)]
-    unfused, fused, ratio = summed.total(steps.UNFUSED), summed.total(steps.FUSED), summed.ratio
+    missing = [text for side in step_sums.SIDES for text in summed.missing(side)]
+    unfused, fused, ratio = summed.total(step_sums.UNFUSED), summed.total(step_sums.FUSED), summed.ratio
     if unfused is None or fused is None or ratio is None:
         return unmeasured(claim, f"without all of its parts a step has no sum: {'; '.join(dict.fromkeys(missing))}")
     compared = Ratio(ratio.value, ratio.low, ratio.high, "sum", unfused.value, fused.value)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from kernelbench import units
+from kernelbench.core import units
 
 Outcome = Literal["holds", "does not hold", "holds in part", "not measured"]
 

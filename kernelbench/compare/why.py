@@ -21,14 +21,14 @@ from math import isfinite
 from numbers import Real
 from typing import Any
 
-from kernelbench import units
 from kernelbench.compare import verdicts
 from kernelbench.compare.code import code_of
 from kernelbench.compare.judging import CACHE
 from kernelbench.compare.measured import Measured, MeasuredCase
-from kernelbench.counted import METRICS
-from kernelbench.errors import InputError, ResultsError
-from kernelbench.records import Claim
+from kernelbench.core import units
+from kernelbench.core.errors import InputError, ResultsError
+from kernelbench.core.records import Claim
+from kernelbench.explain.counted import METRICS
 
 _TERM = r"\w+(?:/\w+)?\.\w+(?:@[^{}]+?)?"
 _PLACE = re.compile(rf"\{{({_TERM})(?: over ({_TERM}))?\}}")

@@ -11,8 +11,8 @@ from typing import Any
 
 import yaml
 
-from kernelbench.errors import Problem, ProblemsError
-from kernelbench.texts import is_obeyed
+from kernelbench.core.errors import Problem, ProblemsError
+from kernelbench.core.texts import is_obeyed
 
 MAX_BYTES = 64 * 1024  # the largest shipped entry has about 15 KB
 MAX_DEPTH = 20

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kernelbench.contracts import Device
-from kernelbench.errors import InputError, NoDevice
+from kernelbench.core.contracts import Device
+from kernelbench.core.errors import InputError, NoDevice
 
 NO_DEVICE_ADVICE = """\
 What works without a GPU:

@@ -14,7 +14,7 @@ from math import ceil, floor, prod
 import numpy as np
 import numpy.typing as npt
 
-from kernelbench.errors import DeviceError
+from kernelbench.core.errors import DeviceError
 
 GROUPS = 8
 UNEVEN = 4.0  # times what a block of the middle group costs, beyond which one group does the work of others

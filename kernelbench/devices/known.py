@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kernelbench.errors import InputError
-from kernelbench.records import DeviceProperties
+from kernelbench.core.errors import InputError
+from kernelbench.core.records import DeviceProperties
 
 MB, GB = 2**20, 10**9
 

@@ -11,15 +11,12 @@ from typing import Any
 import numpy as np
 
 import kernelbench
-from kernelbench import dtypes
-from kernelbench.counters import LaunchCounters
-from kernelbench.devices.known import known_gpu
-from kernelbench.devices.simulated_plan import SMALL_BYTES, PlanRun, Step, poison, poison_unwritten
-from kernelbench.devices.written import ranges
-from kernelbench.differences import Differences, differences
-from kernelbench.errors import DeviceError, MissingLibrary, PtxError, Unsupported
-from kernelbench.plans import max_cluster
-from kernelbench.records import (
+from kernelbench.core import dtypes
+from kernelbench.core.counters import LaunchCounters
+from kernelbench.core.differences import Differences, differences
+from kernelbench.core.errors import DeviceError, MissingLibrary, PtxError, Unsupported
+from kernelbench.core.gpu import max_cluster
+from kernelbench.core.records import (
     Array,
     Arrays,
     ArraySpec,
@@ -31,6 +28,10 @@ from kernelbench.records import (
     Scalar,
     Tolerance,
 )
+from kernelbench.core.units import bytes_text
+from kernelbench.devices.known import known_gpu
+from kernelbench.devices.simulated_plan import SMALL_BYTES, PlanRun, Step, poison, poison_unwritten
+from kernelbench.devices.written import ranges
 from kernelbench.simt import native
 from kernelbench.simt.arena import SOUND, Allocation, Arena, Generator
 from kernelbench.simt.inline import flatten
@@ -38,7 +39,6 @@ from kernelbench.simt.ir import Module
 from kernelbench.simt.lower import Program, lower
 from kernelbench.simt.machine import Machine
 from kernelbench.simt.parse import parse
-from kernelbench.units import bytes_text
 
 VERIFICATION_BYTES = 2 * 2**30  # that verification may count on, however much memory there is
 _KINDS = {"normal": "normal", "masked": "masked", "mask": "mask"}  # of the generator; all else is "uniform"

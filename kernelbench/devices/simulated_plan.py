@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kernelbench.counters import LaunchCounters
+from kernelbench.core.counters import LaunchCounters
+from kernelbench.core.errors import DeviceError
+from kernelbench.core.records import Launch
 from kernelbench.devices.blocks import GROUPS, MOST_BLOCKS, Blocks, Spans, prefix, require_room, sample
 from kernelbench.devices.written import SECTOR_BYTES, Integers, marked
-from kernelbench.errors import DeviceError
-from kernelbench.records import Launch
 from kernelbench.simt.arena import SOUND
 from kernelbench.simt.counters import launch_counters
 from kernelbench.simt.faults import Fault

@@ -14,10 +14,10 @@ clock and scheduler, is kept beside the bound but is no part of it.
 
 from __future__ import annotations
 
-from kernelbench.counted import SECTOR_BYTES, Counted, LaunchShape
-from kernelbench.counters import Counters
-from kernelbench.explanations import Bound
-from kernelbench.gpu import DeviceProperties
+from kernelbench.core.counters import Counters
+from kernelbench.core.gpu import DeviceProperties
+from kernelbench.explain.counted import SECTOR_BYTES, Counted, LaunchShape
+from kernelbench.explain.records import Bound
 
 _Part = tuple[Counters, LaunchShape | None]
 

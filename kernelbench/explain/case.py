@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from kernelbench import evidence
-from kernelbench.counted import METRICS, Counted
-from kernelbench.evidence import Evidence
+from kernelbench.core.gpu import DeviceProperties
+from kernelbench.core.records import Claim
+from kernelbench.explain import evidence
 from kernelbench.explain.bounds import bound
+from kernelbench.explain.counted import METRICS, Counted
+from kernelbench.explain.evidence import Evidence
+from kernelbench.explain.records import CaseExplanation, Link, Sentence
 from kernelbench.explain.rules import RULES, Facts
-from kernelbench.explanations import CaseExplanation, Link, Sentence
-from kernelbench.gpu import DeviceProperties
-from kernelbench.records import Claim
 
 APART = 1.05  # smallest ratio of the largest to the smallest value for which a metric has a column
 

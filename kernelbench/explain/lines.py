@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from kernelbench import places
-from kernelbench.counted import Counted
-from kernelbench.counters import Counters, total
-from kernelbench.explanations import Line, Listing
+from kernelbench.core import places
+from kernelbench.core.counters import Counters, total
+from kernelbench.explain.counted import Counted
+from kernelbench.explain.records import Line, Listing
 
 TOP = 3  # lines marked for each kind of work
 

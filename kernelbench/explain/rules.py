@@ -12,8 +12,8 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from kernelbench.counted import METRICS, Counted, resident_limit, resident_share
-from kernelbench.units import digits
+from kernelbench.core.units import digits
+from kernelbench.explain.counted import METRICS, Counted, resident_limit, resident_share
 
 CLEARLY = 1.1  # times the least from which on conflicts and traffic are worth a sentence
 

@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from kernelbench.contracts import LARGE_SCRATCH_BYTES, CountingDevice, Device, Executable
-from kernelbench.counters import LaunchCounters
-from kernelbench.errors import EVERYBODYS, DeviceError, DeviceLost, MissingLibrary, Unsupported, reason_of
+from kernelbench.core.contracts import LARGE_SCRATCH_BYTES, CountingDevice, Device, Executable
+from kernelbench.core.counters import LaunchCounters
+from kernelbench.core.errors import EVERYBODYS, DeviceError, DeviceLost, MissingLibrary, Unsupported, reason_of
+from kernelbench.core.launch_texts import unread_inputs
+from kernelbench.core.records import Arrays, Check, Limits, Measurement, Operation, Result, Status
+from kernelbench.core.stopwatch import FILLING, PREPARING, VERIFYING, Stopwatch
+from kernelbench.core.units import rate_text, time_text
 from kernelbench.measure.limits import ABOVE_CEILING, ABOVE_L2, BELOW_FLOOR
 from kernelbench.measure.rounds import WARM_UP_TO_L2, CaseMeasurement, Contender, Precision
 from kernelbench.measure.setup import Setup
 from kernelbench.measure.timing import Cache
 from kernelbench.measure.verify import run_and_check
-from kernelbench.planning import CasePlan, Planned, unread_inputs
-from kernelbench.records import Arrays, Check, Limits, Measurement, Operation, Result, Status
-from kernelbench.stopwatch import FILLING, PREPARING, VERIFYING, Stopwatch
-from kernelbench.units import rate_text, time_text
+from kernelbench.planning.case_plans import CasePlan, Planned
 
 NOT_TIMED = "not timed: simulated"  # the reason of a row that has counts instead of times
 

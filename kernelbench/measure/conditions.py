@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelbench.contracts import Device
+from kernelbench.core.contracts import Device
 
 EVERY_S = 0.05  # between two readings, at least
 READING_SHARE = 0.05  # of the time that readings may take

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from kernelbench.contracts import Device
-from kernelbench.records import Arrays, ArraySpec
+from kernelbench.core.contracts import Device
+from kernelbench.core.records import Arrays, ArraySpec
 
 TOUCHED = 64  # neighbouring elements of each input that change between two samples
 SPARES = 64 * TOUCHED  # values that touched elements are exchanged with

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kernelbench.contracts import Device, Executable
-from kernelbench.errors import DeviceError
-from kernelbench.measure.timing import GRAPH_REPEATS, EventTimer, FlushGraph, GraphTimer
-from kernelbench.records import (
+from kernelbench.core.contracts import Device, Executable
+from kernelbench.core.errors import DeviceError
+from kernelbench.core.records import (
     Arrays,
     ArraySpec,
     Binary,
@@ -27,6 +26,7 @@ from kernelbench.records import (
     Origin,
     Scalar,
 )
+from kernelbench.measure.timing import GRAPH_REPEATS, EventTimer, FlushGraph, GraphTimer
 
 COPY_BYTES = 4 * 2**30  # read and as many written: hundreds of times any L2, long enough for the start not to matter
 PACK_BYTES, BLOCK = 16, 256

@@ -15,16 +15,16 @@ from typing import TypeVar
 
 import numpy as np
 
-from kernelbench import statistics
-from kernelbench.contracts import Executable
-from kernelbench.errors import EVERYBODYS, DeviceLost, reason_of
+from kernelbench.core import statistics
+from kernelbench.core.contracts import Executable
+from kernelbench.core.errors import EVERYBODYS, DeviceLost, reason_of
+from kernelbench.core.records import Check, Implementation, Measurement, Stopped
+from kernelbench.core.stopwatch import FILLING, MEASURING, PREPARING, VERIFYING, Stopwatch
 from kernelbench.measure.conditions import Watch, told
 from kernelbench.measure.setup import Setup
 from kernelbench.measure.staging import Staging
 from kernelbench.measure.timing import GRAPH_REPEATS, Cache, EventTimer, FlushGraph, GraphTimer
 from kernelbench.measure.verify import check_after_run
-from kernelbench.records import Check, Implementation, Measurement, Stopped
-from kernelbench.stopwatch import FILLING, MEASURING, PREPARING, VERIFYING, Stopwatch
 
 GRAPH_BELOW_S = 20e-6  # under this, events add a tenth and more to a kernel's time: use graphs as well
 GRAPH_UP_TO = 10  # implementations this many times slower than that are still worth the same method

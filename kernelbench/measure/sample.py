@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kernelbench.contracts import CountingDevice
-from kernelbench.differences import Differences
-from kernelbench.records import Array, Arrays, ArraySpec
+from kernelbench.core.contracts import CountingDevice
+from kernelbench.core.differences import Differences
+from kernelbench.core.records import Array, Arrays, ArraySpec
 
 GAP_ELEMENTS = 2**16  # of the largest array; a gap up to that costs less than to begin with another range behind it
 MOST_ELEMENTS = 2**25  # of the largest array, verified for one implementation; rows beyond are left out evenly

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from kernelbench import dtypes
-from kernelbench.contracts import CountingDevice, Device
+from kernelbench.core import dtypes
+from kernelbench.core.contracts import CountingDevice, Device
+from kernelbench.core.records import Arrays, Case, Operation, Reference
 from kernelbench.measure.inputs import Inputs
-from kernelbench.records import Arrays, Case, Operation, Reference
 
 MOST_TOUCHED = 64  # ranges of inputs that were changed, up to which their rows alone are made anew in a reference
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from kernelbench.core.records import Arrays
 from kernelbench.measure.inputs import Spares
 from kernelbench.measure.setup import Setup
 from kernelbench.measure.verify import digests
-from kernelbench.records import Arrays
 
 
 class Staging:

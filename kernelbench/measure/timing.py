@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Literal, Protocol
 
-from kernelbench.contracts import Clock, Event, Executable, Graph
-from kernelbench.errors import DeviceError
-from kernelbench.records import Arrays
+from kernelbench.core.contracts import Clock, Event, Executable, Graph
+from kernelbench.core.errors import DeviceError
+from kernelbench.core.records import Arrays
 
 FIRST_HOLD_S = 60e-6  # hides the host's time to submit one launch through CuPy, about 10 us
 # The flush lasts this many times what submitting takes, so that the GPU has fetched all launches when it ends: behind

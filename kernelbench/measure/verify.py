@@ -10,15 +10,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from kernelbench import dtypes
-from kernelbench.contracts import Executable
-from kernelbench.differences import Differences
-from kernelbench.errors import DeviceError
+from kernelbench.core import dtypes
+from kernelbench.core.contracts import Executable
+from kernelbench.core.differences import Differences
+from kernelbench.core.errors import DeviceError
+from kernelbench.core.records import Arrays, ArraySpec, Check, Implementation, Tolerance
 from kernelbench.measure import sample
 from kernelbench.measure.inputs import Inputs
 from kernelbench.measure.sample import Written
 from kernelbench.measure.setup import Part, Setup
-from kernelbench.records import Arrays, ArraySpec, Check, Implementation, Tolerance
 
 SLICE_ELEMENTS = 2**26  # of the largest array; a float64 slice of it is 512 MB
 WORKSPACE_FACTOR = 10  # float64 slices alive at once while one is checked, rounded up

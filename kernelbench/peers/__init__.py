@@ -11,9 +11,9 @@ import os
 from importlib import import_module
 from typing import Any
 
-from kernelbench import places
-from kernelbench.errors import MissingLibrary, Unsupported
-from kernelbench.records import Array, Case
+from kernelbench.core import places
+from kernelbench.core.errors import MissingLibrary, Unsupported
+from kernelbench.core.records import Array, Case
 
 # What pip is asked for.
 INSTALL = {

@@ -9,8 +9,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from kernelbench.errors import MissingLibrary, Unsupported
-from kernelbench.records import Arrays, Case
+from kernelbench.core.errors import MissingLibrary, Unsupported
+from kernelbench.core.records import Arrays, Case
 
 # cudnn_ops.h and cudnn_graph.h of cuDNN 9
 _DATA = {"float32": 0, "float16": 2, "bfloat16": 9}

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from kernelbench.results import Run
+    from kernelbench.runs.results import Run
 
 BARS_PER_PANEL = 40  # bars beside one another that can still be told apart
 WIDE = 30  # the ratio from which on an axis is logarithmic

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from kernelbench.changes import VERDICTS, Changes, Row, is_broken
+from kernelbench.compare.changes import VERDICTS, Changes, Row, is_broken
+from kernelbench.core.units import digits, time_text
 from kernelbench.report import view
 from kernelbench.report.lists import STYLES, list_table, new_table
-from kernelbench.units import digits, time_text
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -8,8 +8,8 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from kernelbench import columns, texts
-from kernelbench.changes import VERDICTS, Changes, Row
+from kernelbench.compare.changes import VERDICTS, Changes, Row
+from kernelbench.core import columns, texts
 from kernelbench.report import view
 from kernelbench.report.changes_table import columns_of, counts_text, regression_lines
 

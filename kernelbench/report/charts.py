@@ -9,22 +9,22 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kernelbench.counted import Counted
-from kernelbench.errors import ResultsError, RunWarning
-from kernelbench.records import Claim
+from kernelbench.compare.step_sums import sum_of
+from kernelbench.core.errors import ResultsError, RunWarning
+from kernelbench.core.records import Claim
+from kernelbench.core.writing import write_whole
+from kernelbench.explain.counted import Counted
 from kernelbench.report import counts, ladders, peers, settings, shares, step, style, sweeps, view
 from kernelbench.report.bars import speedup_figure
 from kernelbench.report.chart import Chart, draw_all
 from kernelbench.report.heat import ceiling_figure
 from kernelbench.report.lines import time_figure
 from kernelbench.report.sources import Published
-from kernelbench.run_files import write_whole
-from kernelbench.steps import sum_of
 
 if TYPE_CHECKING:
     import pandas
 
-    from kernelbench.results import Run
+    from kernelbench.runs.results import Run
 
 # More takes minutes to draw, and nobody can read it. Recorded runs have up to 22, 110 and 440.
 MOST_NAMES, MOST_CASES, MOST_ROWS = 200, 300, 2_000

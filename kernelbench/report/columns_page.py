@@ -1,10 +1,10 @@
-"""The tables of docs/reading-a-report.md that list every column of every CSV file, out of `kernelbench.columns`."""
+"""Tables of docs/reading-a-report.md: every column of every CSV file, out of `kernelbench.core.columns`."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from kernelbench import columns
+from kernelbench.core import columns
 
 BEGIN, END = "<!-- columns: generated, do not edit -->", "<!-- end of columns -->"
 _FILES = (

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from kernelbench.compare.step_sums import sum_of
+from kernelbench.core.units import rate_text, share_text, time_text
 from kernelbench.report import counts, step, view
 from kernelbench.report.lists import (
     STYLES,
@@ -19,15 +21,13 @@ from kernelbench.report.lists import (
     new_table,
     plan_table,
 )
-from kernelbench.steps import sum_of
-from kernelbench.units import rate_text, share_text, time_text
 
 if TYPE_CHECKING:
     import pandas
     from rich.console import RenderableType
     from rich.table import Table
 
-    from kernelbench.results import Run
+    from kernelbench.runs.results import Run
 
 __all__ = [
     "BuildLine", "build_table", "check_table", "claims_table", "comparison_table", "limits_line", "list_table",

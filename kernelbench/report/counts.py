@@ -8,16 +8,17 @@ from functools import partial
 from math import log2
 from typing import TYPE_CHECKING, Any
 
-from kernelbench.counted import METRICS, SECTOR_BYTES, Counted, Metric, counted_of_run
+from kernelbench.compare.counted_runs import counted_of_run
+from kernelbench.core.units import bytes_text, count_text
+from kernelbench.explain.counted import METRICS, SECTOR_BYTES, Counted, Metric
 from kernelbench.report import heat, view
 from kernelbench.report.lists import WIDTH, new_table
-from kernelbench.units import bytes_text, count_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.table import Table
 
-    from kernelbench.results import Run
+    from kernelbench.runs.results import Run
 
 
 @dataclass(frozen=True)

@@ -7,19 +7,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from kernelbench import evidence
-from kernelbench.counted import METRICS, Counted
-from kernelbench.explanations import CaseExplanation, Line, Listing, Sentence
+from kernelbench.core.units import count_text, digits, time_text
+from kernelbench.explain import evidence
+from kernelbench.explain.counted import METRICS, Counted
+from kernelbench.explain.records import CaseExplanation, Line, Listing, Sentence
 from kernelbench.report import view
 from kernelbench.report.console import BETWEEN, panels
 from kernelbench.report.lists import STYLES, WIDTH, new_table
-from kernelbench.units import count_text, digits, time_text
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
-    from kernelbench.results import Run
+    from kernelbench.runs.results import Run
 
 NOTE = (
     "Counts of the simulator, of the PTX, over all launches. Bounds are what no run with a cleared L2 can be below; "

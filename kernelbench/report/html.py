@@ -13,18 +13,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from kernelbench.errors import ResultsError
+from kernelbench.compare.step_sums import sum_of
+from kernelbench.core.errors import ResultsError
+from kernelbench.core.writing import write_whole
 from kernelbench.report import counts, explanation, page, peers, self_test, sources, step, strips, style, view
 from kernelbench.report.explanation import Explained
 from kernelbench.report.sources import Published
-from kernelbench.run_files import write_whole
-from kernelbench.steps import sum_of
 
 if TYPE_CHECKING:
     import pandas
 
     from kernelbench.report.chart import Chart
-    from kernelbench.results import Run
+    from kernelbench.runs.results import Run
 
 MAX_BYTES = 3_000_000
 _HERE = Path(__file__).parent

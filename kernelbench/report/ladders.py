@@ -8,19 +8,19 @@ from math import ceil
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from kernelbench.evidence import has_parameters
-from kernelbench.records import Claim
+from kernelbench.core.records import Claim
+from kernelbench.core.units import time_text
+from kernelbench.explain.evidence import has_parameters
 from kernelbench.report import style, view
 from kernelbench.report.cases import number_text, word_text
 from kernelbench.report.style import FAINT, INK, MUTED, PAPER, SERIES, SOFT, WIDTH
-from kernelbench.units import time_text
 
 if TYPE_CHECKING:
     import pandas
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from kernelbench.results import Run
+    from kernelbench.runs.results import Run
 
 STEPS = 3  # of a ladder, at least
 CASES = 9  # shown of a ladder, at most

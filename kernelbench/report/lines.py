@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from kernelbench.results import Run
+    from kernelbench.runs.results import Run
 
 # Shares of a panel's width: what a character of a tick's label takes, and below what two ticks are one.
 LABEL_WIDTH = 0.0135

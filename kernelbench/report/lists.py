@@ -14,7 +14,7 @@ from kernelbench.report import view
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from kernelbench.records import Check
+    from kernelbench.core.records import Check
 
 WIDTH = 100  # characters, of every table
 NAME_WIDTH = 28  # columns of single words up to this length are not broken

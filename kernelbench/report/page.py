@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from kernelbench.core.units import bytes_text, duration_text, rate_text, time_text
 from kernelbench.report import strips, view
-from kernelbench.units import bytes_text, duration_text, rate_text, time_text
 
 if TYPE_CHECKING:
     import pandas
 
-    from kernelbench.results import Run
+    from kernelbench.runs.results import Run
 
 SYMBOLS = {"holds": "✓", "does not hold": "✗", "holds in part": "◐", "not measured": "○"}
 

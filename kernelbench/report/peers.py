@@ -13,16 +13,16 @@ from itertools import pairwise
 from math import exp, log
 from typing import TYPE_CHECKING, Any
 
-from kernelbench.methods import shared_method
+from kernelbench.core.methods import shared_method
+from kernelbench.core.units import share_text, time_text
 from kernelbench.report import view
 from kernelbench.report.lists import new_table
 from kernelbench.report.sweeps import Curve
-from kernelbench.units import share_text, time_text
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from kernelbench.results import Run
+    from kernelbench.runs.results import Run
 
 HERE = "written here"  # the origin of our own
 POINTS = 5  # sizes of a curve, at least

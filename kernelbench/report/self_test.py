@@ -11,7 +11,7 @@ from kernelbench.report.lists import new_table
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from kernelbench.results import Run
+    from kernelbench.runs.results import Run
 
 HEADERS = ("kernels of", "rows", "95 % within", "found from")
 MEANING = (

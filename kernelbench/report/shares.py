@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from kernelbench.results import Run
+    from kernelbench.runs.results import Run
 
 TOP = 1.15  # share, up to which a panel goes where anybody is above the copy
 

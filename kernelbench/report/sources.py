@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from kernelbench.compare.step_sums import step_of
+from kernelbench.core.units import bytes_text, rate_text, share_text, time_text
 from kernelbench.report import view
-from kernelbench.steps import step_of
-from kernelbench.units import bytes_text, rate_text, share_text, time_text
 
 if TYPE_CHECKING:
     import pandas
 
-    from kernelbench.records import Claim
-    from kernelbench.results import Run
+    from kernelbench.core.records import Claim
+    from kernelbench.runs.results import Run
 
 
 @dataclass(frozen=True)

@@ -146,7 +146,7 @@ def plain_time_axis(axis: Axes, which: str = "y") -> None:
     """A logarithmic axis of seconds with labels as `10 us`."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-    from kernelbench.units import time_text
+    from kernelbench.core.units import time_text
 
     (axis.set_yscale if which == "y" else axis.set_xscale)("log")
     target = axis.yaxis if which == "y" else axis.xaxis

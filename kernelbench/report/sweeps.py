@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from math import log2
 from typing import TYPE_CHECKING, Any
 
-from kernelbench.counted import METRICS, Counted
-from kernelbench.evidence import has_parameters, statements
-from kernelbench.records import Claim
+from kernelbench.core.records import Claim
+from kernelbench.explain.counted import METRICS, Counted
+from kernelbench.explain.evidence import has_parameters, statements
 from kernelbench.report import style, view
 from kernelbench.report.cases import CHARACTER, PANEL, number_text, word_text
 from kernelbench.report.style import INK, MARKERS, MUTED, PAPER, SOFT, WIDTH
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from kernelbench.results import Run
+    from kernelbench.runs.results import Run
 
 JUDGED = "cold"  # the cache state that claims are judged by
 POINTS = 3  # of a curve, at least

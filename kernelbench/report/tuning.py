@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from kernelbench.core.texts import printable
+from kernelbench.core.tunable import values_text
+from kernelbench.core.units import time_text
+from kernelbench.planning.candidates import Candidate, Tuned
 from kernelbench.report.lists import STYLES, new_table
-from kernelbench.texts import printable
-from kernelbench.tunable import values_text
-from kernelbench.tune.candidates import Candidate, Tuned
-from kernelbench.units import time_text
 
 if TYPE_CHECKING:
     from rich.table import Table

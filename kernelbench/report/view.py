@@ -11,13 +11,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from kernelbench.operations import NORMAL
-from kernelbench.units import digits
+from kernelbench.core.operations import NORMAL
+from kernelbench.core.units import digits
 
 if TYPE_CHECKING:
     import pandas
 
-    from kernelbench.results import Run
+    from kernelbench.runs.results import Run
 
 VERDICTS = ("holds", "holds in part", "does not hold", "not measured")
 REJECTED = "rejected"

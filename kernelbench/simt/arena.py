@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kernelbench.errors import DeviceError
+from kernelbench.core.errors import DeviceError
 from kernelbench.simt import native
 
 SECTOR = 32

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from kernelbench.errors import PtxError
+from kernelbench.core.errors import PtxError
 from kernelbench.simt.ir import Function, Instruction, Label
 from kernelbench.simt.usage import reads, writes
 

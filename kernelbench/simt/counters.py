@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-from kernelbench.counters import Counters, LaunchCounters
+from kernelbench.core.counters import Counters, LaunchCounters
 from kernelbench.simt import ir
 from kernelbench.simt.machine import LaunchReport
 
 SECTOR = 32
 WAYS_ABOVE = 64  # as in machine.hpp: the least ways of a conflict are kept as what they lack of it
-# Fields of kernelbench.counters.Counters, from fields of native.COUNTERS.
+# Fields of kernelbench.core.counters.Counters, from fields of native.COUNTERS.
 LOADS = {
     "global_load_requests": "requests",
     "global_load_sectors": "sectors",

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
-from kernelbench.errors import PtxError
+from kernelbench.core.errors import PtxError
 from kernelbench.simt.ir import (
     TYPE_BYTES,
     Address,

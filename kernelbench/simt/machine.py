@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kernelbench.errors import DeviceError, PtxError
+from kernelbench.core.errors import DeviceError, PtxError
 from kernelbench.simt import ir, native
 from kernelbench.simt.arena import Allocation, Arena
 from kernelbench.simt.faults import Fault, describe

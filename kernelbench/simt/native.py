@@ -23,9 +23,9 @@ from pathlib import Path
 
 import numpy as np
 
-from kernelbench import places, processes
-from kernelbench.errors import BuildError, InputError, NoCompiler, RunWarning
-from kernelbench.workspaces import one_at_a_time, sweep, workspace
+from kernelbench.core import places, processes
+from kernelbench.core.errors import BuildError, InputError, NoCompiler, RunWarning
+from kernelbench.core.workspaces import one_at_a_time, sweep, workspace
 
 RUNTIME = Path(__file__).parent / "runtime"
 # Contraction into fma and loose floating-point rules would change results of the kernels. That no comparison traps

@@ -11,7 +11,7 @@ import re
 from dataclasses import replace
 from typing import NoReturn
 
-from kernelbench.errors import PtxError
+from kernelbench.core.errors import PtxError
 from kernelbench.simt.ir import Function, Module, Variable
 from kernelbench.simt.ptx import declarations, initialisers
 from kernelbench.simt.ptx.body import LOCATION, BodyReader

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelbench.errors import DeviceError
+from kernelbench.core.errors import DeviceError
 from kernelbench.simt import ir, native
 from kernelbench.simt.arena import Allocation
 from kernelbench.simt.lower.program import LANES, Program

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from math import gcd
 
-from kernelbench import dtypes
-from kernelbench.records import Case, DeviceProperties
+from kernelbench.core import dtypes
+from kernelbench.core.records import Case, DeviceProperties
 from kernelbench.softmax_plans.axis_tiles import (
     BOUND,
     CLUSTERS,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from kernelbench import dtypes
-from kernelbench.errors import Unsupported
-from kernelbench.records import Case, DeviceProperties, Launch, LaunchPlan, Scalar
+from kernelbench.core import dtypes
+from kernelbench.core.errors import Unsupported
+from kernelbench.core.records import Case, DeviceProperties, Launch, LaunchPlan, Scalar
 from kernelbench.softmax_plans.axis_choices import MANY_PARTS, several, tile_for
 from kernelbench.softmax_plans.axis_tiles import Tile, View, clusters, resident, view_of
 from kernelbench.softmax_plans.axis_tuning import TileStep

@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import gcd
 
-from kernelbench import dtypes
-from kernelbench.plans import max_cluster
-from kernelbench.records import Case, DeviceProperties
+from kernelbench.core import dtypes
+from kernelbench.core.gpu import max_cluster
+from kernelbench.core.records import Case, DeviceProperties
 
 LAYOUTS = ("whole", "ragged", "shifted")  # as axis_tiles.cuh numbers them
 WARP = 32

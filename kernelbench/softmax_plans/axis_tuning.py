@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from kernelbench.errors import Unsupported
-from kernelbench.records import FLOATS, Case, Tunable
+from kernelbench.core.errors import Unsupported
+from kernelbench.core.records import FLOATS, Case, Tunable
 from kernelbench.softmax_plans.axis_tiles import Tile, View, tile_of, view_of
 
 # By whole strips, by a cluster, contiguous slabs, strips of words.

@@ -8,8 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import gcd, inf
 
-from kernelbench.plans import max_cluster, power_of_two_from
-from kernelbench.records import DeviceProperties
+from kernelbench.core.gpu import max_cluster
+from kernelbench.core.records import DeviceProperties
+from kernelbench.planning.launch_helpers import power_of_two_from
 
 WARP = 32
 PACK_BYTES = 16

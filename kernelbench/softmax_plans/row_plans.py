@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from kernelbench import dtypes
-from kernelbench.errors import Unsupported
-from kernelbench.records import Case, DeviceProperties, Launch, LaunchPlan, Scalar
+from kernelbench.core import dtypes
+from kernelbench.core.errors import Unsupported
+from kernelbench.core.records import Case, DeviceProperties, Launch, LaunchPlan, Scalar
 from kernelbench.softmax_plans.row_choices import PACK_BYTES, WARP, Choice, Held, Split, Staged, StagedLanes, choose
 from kernelbench.softmax_plans.row_tuning import Step
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from kernelbench import dtypes
-from kernelbench.errors import Unsupported
-from kernelbench.plans import max_cluster
-from kernelbench.records import FLOATS, Case, DeviceProperties, Tunable
+from kernelbench.core import dtypes
+from kernelbench.core.errors import Unsupported
+from kernelbench.core.gpu import max_cluster
+from kernelbench.core.records import FLOATS, Case, DeviceProperties, Tunable
 from kernelbench.softmax_plans.row_choices import WARP, Choice, Held, StagedLanes, in_staged_lanes, most_packs
 
 MAX_PACKS = 16  # of a thread in registers

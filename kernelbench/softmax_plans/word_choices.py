@@ -6,7 +6,7 @@ words as registers allow. Where that is about equal, wide rows are, which memory
 
 from __future__ import annotations
 
-from kernelbench.records import DeviceProperties
+from kernelbench.core.records import DeviceProperties
 from kernelbench.softmax_plans.axis_tiles import (
     CLUSTERS,
     PACK,

@@ -8,11 +8,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kernelbench import dtypes
-from kernelbench.distributions import DISTRIBUTIONS
-from kernelbench.errors import InputError
-from kernelbench.operations import NORMAL
-from kernelbench.records import Operation
+from kernelbench.core import dtypes
+from kernelbench.core.distributions import DISTRIBUTIONS
+from kernelbench.core.errors import InputError
+from kernelbench.core.operations import NORMAL
+from kernelbench.core.records import Operation
 from kernelbench.suite.document import Entries, Items, Node, Refused, Value, describe
 from kernelbench.suite.fields import Fields, as_integer, one_or_more
 from kernelbench.suite.problems import shown, suggest

@@ -15,9 +15,9 @@ from typing import Any, TypeAlias
 
 import yaml
 
-from kernelbench.errors import InputError
+from kernelbench.core.errors import InputError
+from kernelbench.core.texts import is_obeyed
 from kernelbench.suite.problems import Problems, shown
-from kernelbench.texts import is_obeyed
 
 MAX_BYTES = 64 * 1024  # the largest shipped suite has 3 KB; PyYAML takes a second for as much as this
 MAX_DEPTH = 20

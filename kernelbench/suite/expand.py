@@ -7,12 +7,12 @@ from itertools import product
 from math import prod
 from typing import Any
 
-from kernelbench import dtypes
-from kernelbench.errors import InputError, Unsupported
-from kernelbench.records import Case, Operation
+from kernelbench.core import dtypes
+from kernelbench.core.errors import InputError, Unsupported
+from kernelbench.core.records import Case, Operation
+from kernelbench.core.units import bytes_text
 from kernelbench.suite.blocks import Block
 from kernelbench.suite.problems import Problems
-from kernelbench.units import bytes_text
 
 MAX_CASES = 10_000
 MAX_ARRAY_BYTES = 2**37  # 128 GiB, the memory of the largest GPUs: no array of a case can be longer

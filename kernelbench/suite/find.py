@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from kernelbench.errors import InputError
+from kernelbench.core.errors import InputError
 from kernelbench.suite.problems import shown, suggest
 
 _SUFFIXES = (".yaml", ".yml")

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import NoReturn
 
-from kernelbench.errors import Problem, ProblemsError
+from kernelbench.core.errors import Problem, ProblemsError
 
 MAX_PROBLEMS = 100  # more are no help to a reader, and a hostile file could hold many thousands
 _MAX_SHOWN = 60  # characters of a value repeated in a message

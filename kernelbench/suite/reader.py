@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from kernelbench.records import Operation, Suite
+from kernelbench.core.records import Operation, Suite
 from kernelbench.suite.blocks import Block, Defaults, read_block, read_defaults
 from kernelbench.suite.document import Entries, Items, Refused, Value, read_document
 from kernelbench.suite.expand import expand

@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kernelbench.distributions import DISTRIBUTIONS
-from kernelbench.errors import InputError
-from kernelbench.operations import NORMAL
-from kernelbench.records import Case, Operation, Suite
+from kernelbench.core.distributions import DISTRIBUTIONS
+from kernelbench.core.errors import InputError
+from kernelbench.core.operations import NORMAL
+from kernelbench.core.records import Case, Operation, Suite
 from kernelbench.suite.problems import shown, suggest
 
 _OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from kernelbench.errors import InputError
+from kernelbench.core.errors import InputError
 from kernelbench.suite.problems import shown
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
-from kernelbench.errors import InputError
-from kernelbench.parts import PART, Part, Step
-from kernelbench.records import Case, Operation
+from kernelbench.core.errors import InputError
+from kernelbench.core.parts import PART, Part, Step
+from kernelbench.core.records import Case, Operation
 from kernelbench.suite.blocks import Defaults, read_block, read_defaults
 from kernelbench.suite.document import Entries, Items, Node, Refused, Value
 from kernelbench.suite.expand import expand

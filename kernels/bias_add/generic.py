@@ -1,8 +1,7 @@
 """Launch plan of generic.cu: a bias along any axis."""
 
-from kernelbench import dtypes
-from kernelbench.plans import ELEMENTWISE_BLOCK, index_name, waves_grid
-from kernelbench.records import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar
+from kernelbench import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar, dtypes
+from kernelbench.planning.launch_helpers import ELEMENTWISE_BLOCK, index_name, waves_grid
 
 ONEFLOW = Origin(
     "Oneflow-Inc/oneflow",

@@ -5,17 +5,7 @@ Infinities and NaN as in any sum: inf and -inf give NaN.
 
 from typing import Any
 
-from kernelbench import dtypes
-from kernelbench.records import (
-    FLOATS,
-    Arrays,
-    ArraySpec,
-    Case,
-    Operation,
-    SpecialValues,
-    Tolerance,
-    quarter_of_range,
-)
+from kernelbench import FLOATS, Arrays, ArraySpec, Case, Operation, SpecialValues, Tolerance, dtypes, quarter_of_range
 
 
 def arrays(case: Case) -> tuple[ArraySpec, ...]:

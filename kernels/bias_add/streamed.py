@@ -1,15 +1,24 @@
 """Launch plan of streamed.cu: a bias along any axis, a tile a block."""
 
-from kernelbench import dtypes
-from kernelbench.errors import Unsupported
-from kernelbench.plans import (
+from kernelbench import (
+    FLOATS,
+    Case,
+    DeviceProperties,
+    Implementation,
+    LaunchPlan,
+    Origin,
+    Scalar,
+    Tunable,
+    Unsupported,
+    dtypes,
+)
+from kernelbench.planning.launch_helpers import (
     ELEMENTWISE_PACK_BYTES,
     STREAMED_BLOCK,
     STREAMED_HINT,
     STREAMED_VALUES,
     streamed_plan,
 )
-from kernelbench.records import FLOATS, Case, DeviceProperties, Implementation, LaunchPlan, Origin, Scalar, Tunable
 
 # Of x, a thread. 512 MB of floats reach 0.99 of the best copy on an H200; with one pack 0.91, with four 0.98. Along the
 # first axis, 256 MB of float16 reach 0.97, with one pack 0.91, with four 0.93.

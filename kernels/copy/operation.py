@@ -5,7 +5,7 @@ Infinities stay, and so does a NaN.
 
 from typing import Any
 
-from kernelbench.records import Arrays, Case, Operation, SpecialValues, by_element, quarter_of_range, x_to_y
+from kernelbench import Arrays, Case, Operation, SpecialValues, by_element, quarter_of_range, x_to_y
 
 
 def reference(xp: Any, case: Case, inputs: Arrays) -> Arrays:

@@ -2,9 +2,8 @@
 
 from dataclasses import replace
 
-from kernelbench import dtypes
-from kernelbench.plans import packed_plan
-from kernelbench.records import Case, DeviceProperties, Implementation, LaunchPlan, Origin, Scalar
+from kernelbench import Case, DeviceProperties, Implementation, LaunchPlan, Origin, Scalar, dtypes
+from kernelbench.planning.launch_helpers import packed_plan
 
 ONEFLOW = Origin(
     "Oneflow-Inc/oneflow",

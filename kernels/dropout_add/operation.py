@@ -7,8 +7,7 @@ An infinity that is dropped gives NaN, as 0 times it does; a NaN stays one, drop
 
 from typing import Any
 
-from kernelbench import dtypes
-from kernelbench.records import (
+from kernelbench import (
     FLOATS,
     Arrays,
     ArraySpec,
@@ -17,6 +16,7 @@ from kernelbench.records import (
     SpecialValues,
     Tolerance,
     by_element,
+    dtypes,
     quarter_of_range,
 )
 

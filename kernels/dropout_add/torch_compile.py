@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from kernelbench import Case
 from kernelbench.peers.torch_code import compiled_peers
-from kernelbench.records import Case
 
 
 def expression(torch: Any, case: Case, x: Any, mask: Any, addend: Any) -> Any:

@@ -7,8 +7,7 @@ Infinities and NaN as in any product: inf times 0 is NaN; a NaN is not above 0 a
 
 from typing import Any
 
-from kernelbench import dtypes
-from kernelbench.records import FLOATS, Arrays, ArraySpec, Case, Operation, SpecialValues, Tolerance, root_of_range
+from kernelbench import FLOATS, Arrays, ArraySpec, Case, Operation, SpecialValues, Tolerance, dtypes, root_of_range
 
 
 def arrays(case: Case) -> tuple[ArraySpec, ...]:

@@ -2,8 +2,8 @@
 
 from functools import partial
 
-from kernelbench.plans import narrow_plan
-from kernelbench.records import Case, DeviceProperties, Implementation, LaunchPlan, Origin
+from kernelbench import Case, DeviceProperties, Implementation, LaunchPlan, Origin
+from kernelbench.planning.launch_helpers import narrow_plan
 
 ARTICLE = Origin(
     "Oneflow-Inc/oneflow, 100 days of open source: performance optimisation",

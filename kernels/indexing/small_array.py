@@ -3,8 +3,8 @@
 from dataclasses import replace
 from functools import partial
 
-from kernelbench.plans import narrow_plan
-from kernelbench.records import Case, DeviceProperties, Implementation, LaunchPlan, Origin, Scalar
+from kernelbench import Case, DeviceProperties, Implementation, LaunchPlan, Origin, Scalar
+from kernelbench.planning.launch_helpers import narrow_plan
 
 ARTICLE = Origin(
     "Oneflow-Inc/oneflow, 100 days of open source: performance optimisation",

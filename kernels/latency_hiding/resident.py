@@ -2,9 +2,7 @@
 
 from functools import partial
 
-from kernelbench import dtypes
-from kernelbench.errors import Unsupported
-from kernelbench.records import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar
+from kernelbench import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar, Unsupported, dtypes
 
 LANES = 32
 BLOCK_WARPS = 32  # the most that a block has

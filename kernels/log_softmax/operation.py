@@ -7,8 +7,7 @@ anywhere, as in PyTorch; a -inf beside numbers gives -inf.
 from math import log
 from typing import Any
 
-from kernelbench import dtypes
-from kernelbench.records import Arrays, Case, Operation, SpecialValues, Tolerance, x_to_y
+from kernelbench import Arrays, Case, Operation, SpecialValues, Tolerance, dtypes, x_to_y
 
 LARGE = 1e4  # differences up to 2e4 are still float16 numbers
 

@@ -8,9 +8,7 @@ description, its example and its figures fit a rule that gives a column several 
 from collections.abc import Callable
 from functools import partial
 
-from kernelbench import dtypes
-from kernelbench.errors import Unsupported
-from kernelbench.records import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar
+from kernelbench import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar, Unsupported, dtypes
 
 MAX_THREADS = 1024  # of a block
 SHARED_INNER = 64  # columns of a block up to which, and ..

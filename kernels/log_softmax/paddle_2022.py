@@ -1,9 +1,7 @@
 """Launch plan of paddle_2022.cu: the kernel that Paddle put in place of that of 2021, for softmax and log-softmax."""
 
-from kernelbench import dtypes
-from kernelbench.errors import Unsupported
-from kernelbench.plans import power_of_two_from
-from kernelbench.records import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar
+from kernelbench import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar, Unsupported, dtypes
+from kernelbench.planning.launch_helpers import power_of_two_from
 
 MAX_THREADS = 1024  # of a block
 WARP = 32

@@ -7,9 +7,7 @@ Infinities stay, and so does a NaN.
 
 from typing import Any
 
-from kernelbench import dtypes
-from kernelbench.errors import Unsupported
-from kernelbench.records import FLOATS, Arrays, ArraySpec, Case, Operation, SpecialValues, quarter_of_range
+from kernelbench import FLOATS, Arrays, ArraySpec, Case, Operation, SpecialValues, Unsupported, dtypes, quarter_of_range
 
 PARAMETERS = {"side": "load", "offset": 0, "stride": 1}
 

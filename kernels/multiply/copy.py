@@ -3,9 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
-from kernelbench import dtypes
-from kernelbench.plans import copy_plan
-from kernelbench.records import Arrays, Case, DeviceProperties, Implementation, LaunchPlan, Origin
+from kernelbench import Arrays, Case, DeviceProperties, Implementation, LaunchPlan, Origin, dtypes
+from kernelbench.planning.launch_helpers import copy_plan
 
 
 def plan(case: Case, device: DeviceProperties) -> LaunchPlan:

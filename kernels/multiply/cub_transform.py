@@ -1,7 +1,6 @@
 """Host call of cub_transform.cu: CUB's DeviceTransform, which chooses its own launch."""
 
-from kernelbench import dtypes
-from kernelbench.records import Case, DeviceProperties, HostCall, Implementation, LaunchPlan, Origin, Scalar
+from kernelbench import Case, DeviceProperties, HostCall, Implementation, LaunchPlan, Origin, Scalar, dtypes
 
 
 def plan(case: Case, device: DeviceProperties) -> LaunchPlan:

@@ -6,9 +6,8 @@ the library of that name is imported.
 
 from collections.abc import Callable
 
-from kernelbench.errors import Unsupported
+from kernelbench import Arrays, Case, Implementation, Origin, Unsupported
 from kernelbench.peers import library
-from kernelbench.records import Arrays, Case, Implementation, Origin
 
 
 def prepare(case: Case, arrays: Arrays, stream: int) -> Callable[[], None]:

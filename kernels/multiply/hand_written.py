@@ -2,9 +2,8 @@
 
 from functools import partial
 
-from kernelbench import dtypes
-from kernelbench.plans import packed_plan
-from kernelbench.records import Case, DeviceProperties, Implementation, LaunchPlan, Origin
+from kernelbench import Case, DeviceProperties, Implementation, LaunchPlan, Origin, dtypes
+from kernelbench.planning.launch_helpers import packed_plan
 
 PAGE = Origin(
     "CSDN blog, CUDA notes on element-wise kernels",

@@ -8,8 +8,7 @@ A product beyond what the type holds is infinite; infinities and NaN as in any p
 
 from typing import Any
 
-from kernelbench import dtypes
-from kernelbench.records import (
+from kernelbench import (
     FLOATS,
     Arrays,
     ArraySpec,
@@ -18,6 +17,7 @@ from kernelbench.records import (
     SpecialValues,
     Tolerance,
     by_element,
+    dtypes,
     root_of_range,
 )
 

@@ -3,10 +3,8 @@
 from functools import partial
 from math import prod
 
-from kernelbench import dtypes
-from kernelbench.errors import Unsupported
-from kernelbench.plans import ELEMENTWISE_BLOCK, index_name, merged_axes, permutation_of, waves_grid
-from kernelbench.records import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar
+from kernelbench import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar, Unsupported, dtypes
+from kernelbench.planning.launch_helpers import ELEMENTWISE_BLOCK, index_name, merged_axes, permutation_of, waves_grid
 
 MAX_RANK = 6
 

@@ -8,8 +8,8 @@ Infinities stay, and so does a NaN.
 from math import prod
 from typing import Any
 
-from kernelbench.plans import permutation_of
-from kernelbench.records import FLOATS, Arrays, ArraySpec, Case, Operation, SpecialValues, quarter_of_range
+from kernelbench import FLOATS, Arrays, ArraySpec, Case, Operation, SpecialValues, quarter_of_range
+from kernelbench.planning.launch_helpers import permutation_of
 
 
 def arrays(case: Case) -> tuple[ArraySpec, ...]:

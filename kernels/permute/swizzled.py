@@ -2,10 +2,7 @@
 
 from math import prod
 
-from kernelbench import dtypes
-from kernelbench.errors import Unsupported
-from kernelbench.plans import merged_axes, permutation_of
-from kernelbench.records import (
+from kernelbench import (
     FLOATS,
     Case,
     DeviceProperties,
@@ -15,7 +12,10 @@ from kernelbench.records import (
     Origin,
     Scalar,
     Tunable,
+    Unsupported,
+    dtypes,
 )
+from kernelbench.planning.launch_helpers import merged_axes, permutation_of
 
 DOWN = 16  # packs of a tile's column: 256 bytes
 RESIDENT = 0  # threads of a multiprocessor that registers must suffice for: 0 asks for nothing

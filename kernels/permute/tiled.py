@@ -2,10 +2,8 @@
 
 from functools import partial
 
-from kernelbench import dtypes
-from kernelbench.errors import Unsupported
-from kernelbench.plans import merged_axes, permutation_of
-from kernelbench.records import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar
+from kernelbench import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar, Unsupported, dtypes
+from kernelbench.planning.launch_helpers import merged_axes, permutation_of
 
 TILE = 32  # rows and columns
 TILE_ROWS = 8  # of a block

@@ -6,9 +6,9 @@ the library of that name is imported.
 
 from collections.abc import Callable
 
+from kernelbench import Arrays, Case, Implementation, Origin
 from kernelbench.peers import torch_tensor, torch_with_gpu
-from kernelbench.plans import permutation_of
-from kernelbench.records import Arrays, Case, Implementation, Origin
+from kernelbench.planning.launch_helpers import permutation_of
 
 
 def prepare(case: Case, arrays: Arrays, stream: int) -> Callable[[], None]:

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from kernelbench.plans import packed_plan
-from kernelbench.records import Arrays, Case, DeviceProperties, Implementation, LaunchPlan, Origin
+from kernelbench import Arrays, Case, DeviceProperties, Implementation, LaunchPlan, Origin
+from kernelbench.planning.launch_helpers import packed_plan
 
 
 def plan(case: Case, device: DeviceProperties) -> LaunchPlan:

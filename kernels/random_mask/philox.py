@@ -2,8 +2,8 @@
 
 from functools import partial
 
-from kernelbench.plans import ELEMENTWISE_BLOCK, waves_grid
-from kernelbench.records import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar
+from kernelbench import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar
+from kernelbench.planning.launch_helpers import ELEMENTWISE_BLOCK, waves_grid
 
 PER_CALL = 4  # words that the generator gives at once
 

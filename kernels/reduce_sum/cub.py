@@ -1,7 +1,6 @@
 """Host call of cub.cu: CUB's DeviceReduce, which chooses its own launches."""
 
-from kernelbench import dtypes
-from kernelbench.records import Case, DeviceProperties, HostCall, Implementation, LaunchPlan, Origin, Scalar
+from kernelbench import Case, DeviceProperties, HostCall, Implementation, LaunchPlan, Origin, Scalar, dtypes
 
 SCRATCH_BYTES = 2**20  # CUB asks for some bytes a block of one wave, tens of KB; cub.cu refuses to need more than this
 

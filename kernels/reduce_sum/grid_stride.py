@@ -2,8 +2,7 @@
 
 from functools import partial
 
-from kernelbench import dtypes
-from kernelbench.records import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar
+from kernelbench import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar, dtypes
 
 BLOCK = 256  # of the published kernels
 SINGLE_LOADS = 4  # that a thread has in flight; with 2048 threads a multiprocessor 32 KB of floats

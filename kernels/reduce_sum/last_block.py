@@ -2,10 +2,19 @@
 
 from functools import partial
 
-from kernelbench import dtypes
-from kernelbench.errors import Unsupported
-from kernelbench.plans import cases_of_bytes
-from kernelbench.records import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar, Tunable
+from kernelbench import (
+    Case,
+    DeviceProperties,
+    Implementation,
+    Launch,
+    LaunchPlan,
+    Origin,
+    Scalar,
+    Tunable,
+    Unsupported,
+    dtypes,
+)
+from kernelbench.planning.launch_helpers import cases_of_bytes
 
 BLOCK = 512
 PACKS = 8  # of 16 bytes a thread in flight: 64 KB a block, which is what a multiprocessor of an H200 needs

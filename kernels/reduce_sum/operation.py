@@ -7,7 +7,7 @@ signs make it NaN, and so does a NaN.
 from math import ceil, log2, sqrt
 from typing import Any
 
-from kernelbench.records import FLOATS, Arrays, ArraySpec, Case, Operation, SpecialValues, Tolerance
+from kernelbench import FLOATS, Arrays, ArraySpec, Case, Operation, SpecialValues, Tolerance
 
 SIGMAS = 8  # standard deviations of a sum's rounding error that are allowed
 CHAIN = 2**12  # elements that a kernel may add up one after the other; of larger arrays, the 2^18th part

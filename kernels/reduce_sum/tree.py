@@ -6,9 +6,7 @@ launch alone.
 
 from functools import partial
 
-from kernelbench import dtypes
-from kernelbench.errors import Unsupported
-from kernelbench.records import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar
+from kernelbench import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar, Unsupported, dtypes
 
 BLOCK = 256  # of the published kernels
 

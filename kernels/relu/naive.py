@@ -1,8 +1,7 @@
 """Launch plan of naive.cu: one element a thread."""
 
-from kernelbench import dtypes
-from kernelbench.plans import ELEMENTWISE_BLOCK, thread_each
-from kernelbench.records import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar
+from kernelbench import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar, dtypes
+from kernelbench.planning.launch_helpers import ELEMENTWISE_BLOCK, thread_each
 
 PAGE = Origin(
     "CSDN blog, CUDA notes on element-wise kernels",

@@ -1,8 +1,13 @@
 """Launch plan of streamed.cu: ReLU, a tile a block."""
 
-from kernelbench import dtypes
-from kernelbench.plans import STREAMED_BLOCK, STREAMED_HINT, STREAMED_PACKS, streamed_plan, streamed_tunable
-from kernelbench.records import Case, DeviceProperties, Implementation, LaunchPlan, Origin
+from kernelbench import Case, DeviceProperties, Implementation, LaunchPlan, Origin, dtypes
+from kernelbench.planning.launch_helpers import (
+    STREAMED_BLOCK,
+    STREAMED_HINT,
+    STREAMED_PACKS,
+    streamed_plan,
+    streamed_tunable,
+)
 
 
 def plan(

@@ -8,7 +8,7 @@ bit, where relu keeps it. An element is moved or it is not, so nothing is rounde
 from math import prod
 from typing import Any
 
-from kernelbench.records import FLOATS, Arrays, ArraySpec, Case, Operation, SpecialValues, quarter_of_range
+from kernelbench import FLOATS, Arrays, ArraySpec, Case, Operation, SpecialValues, quarter_of_range
 
 WORD = 32
 TILE = 2048  # elements whose bits stay together in every order

@@ -3,9 +3,8 @@
 from functools import partial
 from typing import Any
 
-from kernelbench import dtypes
-from kernelbench.plans import ELEMENTWISE_BLOCK, waves_grid
-from kernelbench.records import Arrays, Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar
+from kernelbench import Arrays, Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar, dtypes
+from kernelbench.planning.launch_helpers import ELEMENTWISE_BLOCK, waves_grid
 
 BYTE_TILE = 8 * ELEMENTWISE_BLOCK  # elements of a block that takes 8 a thread
 

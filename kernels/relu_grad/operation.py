@@ -9,7 +9,7 @@ A NaN in y is not above 0 and gives 0; one in dy, or an infinity, stays where y 
 from math import prod
 from typing import Any
 
-from kernelbench.records import FLOATS, Arrays, ArraySpec, Case, Operation, SpecialValues, quarter_of_range
+from kernelbench import FLOATS, Arrays, ArraySpec, Case, Operation, SpecialValues, quarter_of_range
 
 
 def arrays(case: Case) -> tuple[ArraySpec, ...]:

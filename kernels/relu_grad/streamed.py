@@ -2,9 +2,14 @@
 
 from typing import Any
 
-from kernelbench import dtypes
-from kernelbench.plans import STREAMED_BLOCK, STREAMED_HINT, STREAMED_PACKS, streamed_plan, streamed_tunable
-from kernelbench.records import Arrays, Case, DeviceProperties, Implementation, LaunchPlan, Origin
+from kernelbench import Arrays, Case, DeviceProperties, Implementation, LaunchPlan, Origin, dtypes
+from kernelbench.planning.launch_helpers import (
+    STREAMED_BLOCK,
+    STREAMED_HINT,
+    STREAMED_PACKS,
+    streamed_plan,
+    streamed_tunable,
+)
 
 
 def plan(

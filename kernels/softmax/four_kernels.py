@@ -1,7 +1,6 @@
 """Launch plan of four_kernels.cu: reduce_max, exp, reduce_sum and divide, a block of 256 a row in each."""
 
-from kernelbench import dtypes
-from kernelbench.records import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar
+from kernelbench import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar, dtypes
 
 BLOCK = 256
 MAX_COLUMNS = 2**30  # a column and a step beyond it still fit int32

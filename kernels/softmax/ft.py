@@ -8,9 +8,7 @@ is below the smallest normal float, where the absolute tolerance holds.
 
 from collections.abc import Callable
 
-from kernelbench import dtypes
-from kernelbench.errors import Unsupported
-from kernelbench.records import (
+from kernelbench import (
     Case,
     Deviation,
     DeviceProperties,
@@ -20,6 +18,8 @@ from kernelbench.records import (
     Origin,
     Scalar,
     Tolerance,
+    Unsupported,
+    dtypes,
 )
 
 V1_ABOVE = 120  # batch * heads above which the original gives a whole head to a block

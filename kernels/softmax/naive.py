@@ -1,7 +1,6 @@
 """Launch plan of naive.cu: a thread a row."""
 
-from kernelbench import dtypes
-from kernelbench.records import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar
+from kernelbench import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar, dtypes
 
 BLOCK = 256
 

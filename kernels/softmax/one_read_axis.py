@@ -1,7 +1,7 @@
 """Launch plan of one_read_axis.cu: along an axis that is not the last, tiles held in registers and shared memory."""
 
+from kernelbench import Case, DeviceProperties, Implementation, LaunchPlan, Origin
 from kernelbench.peers import refuse_scale_and_mask
-from kernelbench.records import Case, DeviceProperties, Implementation, LaunchPlan, Origin
 from kernelbench.softmax_plans.axis_plans import axis_plan
 from kernelbench.softmax_plans.axis_tuning import TileStep, tunable
 

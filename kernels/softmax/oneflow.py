@@ -7,17 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
-from kernelbench import dtypes
-from kernelbench.errors import Unsupported
-from kernelbench.records import (
-    Case,
-    DeviceProperties,
-    Implementation,
-    Launch,
-    LaunchPlan,
-    Origin,
-    Scalar,
-)
+from kernelbench import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar, Unsupported, dtypes
 
 WARP = 32
 WARP_COLUMNS = 1024  # most that the warp technique's registers hold; the dispatch leaves it one earlier

@@ -6,9 +6,7 @@ NaN, as in PyTorch; a -inf beside numbers gives 0.
 
 from math import frexp
 
-from kernelbench import dtypes
-from kernelbench.errors import Unsupported
-from kernelbench.records import FLOATS, Arrays, ArraySpec, Case, Operation, SpecialValues, Tolerance
+from kernelbench import FLOATS, Arrays, ArraySpec, Case, Operation, SpecialValues, Tolerance, Unsupported, dtypes
 
 MASKED = -10000.0  # what a masked element is lowered by, as attention kernels do it
 LARGE = 1e4  # exp of it passes every type; float16 has numbers 8 apart there

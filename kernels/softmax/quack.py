@@ -6,10 +6,8 @@ the library of that name is imported.
 
 from collections.abc import Callable
 
-from kernelbench import dtypes
-from kernelbench.errors import Unsupported
+from kernelbench import Arrays, Case, Implementation, Origin, Unsupported, dtypes
 from kernelbench.peers import library, refuse_scale_and_mask, torch_tensor, torch_with_gpu
-from kernelbench.records import Arrays, Case, Implementation, Origin
 
 PACK_BYTES = 16  # of each load; rows must hold whole ones
 

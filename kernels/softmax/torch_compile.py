@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from kernelbench import Case
 from kernelbench.peers import refuse_scale_and_mask
 from kernelbench.peers.torch_code import compiled_peers
-from kernelbench.records import Case
 
 
 def expression(torch: Any, case: Case, x: Any) -> Any:

@@ -7,8 +7,7 @@ element each, so that two trees of the same block can be compared with nothing e
 
 from functools import partial
 
-from kernelbench import dtypes
-from kernelbench.records import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar
+from kernelbench import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar, dtypes
 
 COLUMNS_A_STEP = 256  # threads of a block times columns that each folds
 MAX_COLUMNS = 2**30  # a column and a step beyond it still fit int32

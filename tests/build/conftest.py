@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from kernelbench.build import BuildRequest, Compiler, find_compiler
-from kernelbench.errors import BuildError, NoCompiler
-from kernelbench.records import Binary
+from kernelbench.core.errors import BuildError, NoCompiler
+from kernelbench.core.records import Binary
 
 # Writes PTX and a "cubin", reports them as ptxas does, and adds a line to calls.log. A source with the
 # word REFUSE does not compile, one with SLEEP takes a minute, DAEMON leaves a process that holds its output for ten

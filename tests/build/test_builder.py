@@ -11,8 +11,8 @@ import pytest
 
 from kernelbench.build import BuildRequest, build
 from kernelbench.build.builder import first_error
-from kernelbench.errors import BuildError, InputError
-from kernelbench.records import Binary
+from kernelbench.core.errors import BuildError, InputError
+from kernelbench.core.records import Binary
 from tests.build.conftest import only
 
 
@@ -213,7 +213,7 @@ def test_a_killed_compiler_is_named(log, status):
 
 def test_the_build_room_needs_no_heavy_library():
     heavy = {"pandas", "scipy", "matplotlib", "cupy", "rich", "jinja2"}
-    code = f"import sys, kernelbench.build, kernelbench.catalog; print(*{heavy} & set(sys.modules))"
+    code = f"import sys, kernelbench.build, kernelbench.planning.catalog; print(*{heavy} & set(sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "\n"
 
 

@@ -18,12 +18,12 @@ from pathlib import Path
 
 import pytest
 
-from kernelbench import places, workspaces
 from kernelbench.build import BuildRequest, build, cache
 from kernelbench.build.cache import COMMAND, CUBIN, DEPENDENCIES, FACTS, MANIFEST, PTX, Cache
 from kernelbench.build.dependencies import Dependencies
-from kernelbench.errors import BuildError, InputError
-from kernelbench.records import Binary
+from kernelbench.core import places, workspaces
+from kernelbench.core.errors import BuildError, InputError
+from kernelbench.core.records import Binary
 from tests.build.conftest import FakeNvcc, only
 
 Kernel = Callable[..., BuildRequest]

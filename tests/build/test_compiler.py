@@ -9,7 +9,7 @@ import pytest
 
 from kernelbench.build import compiler as compiler_module
 from kernelbench.build import find_compiler
-from kernelbench.errors import NoCompiler
+from kernelbench.core.errors import NoCompiler
 
 WHEELS = ("nvidia-cuda-nvcc", "nvidia-nvvm", "nvidia-cuda-crt", "nvidia-cuda-runtime", "nvidia-cuda-cccl")
 

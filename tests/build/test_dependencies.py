@@ -11,8 +11,8 @@ import pytest
 from kernelbench.build import BuildRequest, Compiler, build, limits
 from kernelbench.build.cache import DEPENDENCIES
 from kernelbench.build.dependencies import Dependencies, Files
-from kernelbench.errors import BuildError
-from kernelbench.records import Binary
+from kernelbench.core.errors import BuildError
+from kernelbench.core.records import Binary
 from tests.build.conftest import FakeNvcc, only
 
 Kernel = Callable[..., BuildRequest]

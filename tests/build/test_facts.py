@@ -6,9 +6,9 @@ import pytest
 
 from kernelbench.build.facts import Usage, entry_facts, ptxas_usage
 from kernelbench.build.ptx import accesses, functions
-from kernelbench.errors import InputError
-from kernelbench.planning import input_loads, unread_inputs
-from kernelbench.records import EntryFacts, Launch, LaunchPlan, Scalar
+from kernelbench.core.errors import InputError
+from kernelbench.core.launch_texts import input_loads, unread_inputs
+from kernelbench.core.records import EntryFacts, Launch, LaunchPlan, Scalar
 
 LOG = """\
 ptxas info    : 4 bytes gmem

@@ -8,8 +8,8 @@ import pytest
 
 from kernelbench.build import BuildRequest, build, find_compiler, machine_code_text
 from kernelbench.build.machine_code import machine_code
-from kernelbench.errors import NoCompiler
-from kernelbench.records import Binary
+from kernelbench.core.errors import NoCompiler
+from kernelbench.core.records import Binary
 
 KERNELS = """
 extern "C" __global__ void twice(float* x) {{ x[threadIdx.x] *= {factor}.0f; }}

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from kernelbench import places
 from kernelbench.build import BuildRequest, Compiler, build
-from kernelbench.catalog import load_catalog
+from kernelbench.core import places
+from kernelbench.core.errors import BuildError, Unsupported
+from kernelbench.core.launch_texts import input_loads, unread_inputs
+from kernelbench.core.records import Binary, Case, DeviceProperties, Implementation, LaunchPlan
 from kernelbench.devices.known import known_gpu
-from kernelbench.errors import BuildError, Unsupported
-from kernelbench.planning import input_loads, unread_inputs
-from kernelbench.records import Binary, Case, DeviceProperties, Implementation, LaunchPlan
+from kernelbench.planning.catalog import load_catalog
 
 pytestmark = pytest.mark.nvcc
 

@@ -10,8 +10,8 @@ import pytest
 
 from kernelbench.build import BuildRequest, build
 from kernelbench.build.request import MOST_BYTES
-from kernelbench.errors import BuildError
-from kernelbench.records import Binary
+from kernelbench.core.errors import BuildError
+from kernelbench.core.records import Binary
 from tests.build.conftest import FakeNvcc
 
 Kernel = Callable[..., BuildRequest]

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from kernelbench import places
 from kernelbench.build import BuildRequest, Compiler, build
 from kernelbench.build.sass import SassCheck, cross_check, disassemble, has_disassembler
-from kernelbench.records import Binary
+from kernelbench.core import places
+from kernelbench.core.records import Binary
 
 
 def ptx(*instructions: str, name: str = "k") -> str:

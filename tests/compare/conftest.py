@@ -12,10 +12,10 @@ from zlib import crc32
 import numpy as np
 import pytest
 
-from kernelbench import dtypes, places
 from kernelbench.compare import read_ledger
-from kernelbench.records import Case
-from kernelbench.results import Run, Store, read_run
+from kernelbench.core import dtypes, places
+from kernelbench.core.records import Case
+from kernelbench.runs.results import Run, Store, read_run
 
 SAMPLES = 25
 

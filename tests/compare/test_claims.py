@@ -5,7 +5,7 @@ import json
 import pytest
 
 from kernelbench.compare import compare_within, judge, write_comparison
-from kernelbench.errors import InputError
+from kernelbench.core.errors import InputError
 
 PUBLISHED_SIZES = (16, 32, 64, 128, 512)
 

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from kernelbench.compare import judge
-from kernelbench.records import Case
-from kernelbench.results import read_run
+from kernelbench.core.records import Case
+from kernelbench.runs.results import read_run
 
 WAYS = ("whole_packs", "cast_in_loop", "int4")
 

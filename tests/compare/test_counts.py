@@ -60,7 +60,7 @@ def test_a_run_from_before_the_simulator_is_read(build, ledger, published_case):
     path = folder / "results.csv"
     table = pd.read_csv(path, dtype=str, keep_default_na=False)
     table.drop(columns=table.columns[list(table.columns).index("sampled") :]).to_csv(path, index=False)
-    from kernelbench.results import Store, read_run
+    from kernelbench.runs.results import Store, read_run
 
     run = read_run(folder)
     assert not run.simulated

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from kernelbench import evidence
 from kernelbench.compare import judge, schema
-from kernelbench.counted import Counted
-from kernelbench.counters import Counters
-from kernelbench.records import Case
+from kernelbench.core.counters import Counters
+from kernelbench.core.records import Case
+from kernelbench.explain import evidence
+from kernelbench.explain.counted import Counted
 
 
 def point(warps, chain=0, n=1000):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from kernelbench import columns, evidence
 from kernelbench.compare import judge, schema, yamlfile
-from kernelbench.counted import Counted
-from kernelbench.counters import Counters
-from kernelbench.records import Claim
+from kernelbench.core import columns
+from kernelbench.core.counters import Counters
+from kernelbench.core.records import Claim
+from kernelbench.explain import evidence
+from kernelbench.explain.counted import Counted
 
 REQUESTS = 1000
 
@@ -216,7 +217,7 @@ def test_a_simulated_run_decides_by_its_own_counters(build, ledger, published_ca
 
 
 def test_every_statement_of_the_ledger_names_implementations_that_exist(ledger):
-    from kernelbench.catalog import load_catalog
+    from kernelbench.planning.catalog import load_catalog
 
     catalog = load_catalog(specimens=True)
     found = [one for claim in ledger.values() for one in evidence.statements(claim)]

@@ -6,10 +6,10 @@ from math import prod
 import pytest
 import yaml
 
-from kernelbench import dtypes, places
 from kernelbench.compare import FLAGS, computed_flags, figures, figures_table, read_ledger
 from kernelbench.compare.ledger import find
-from kernelbench.errors import InputError, ProblemsError
+from kernelbench.core import dtypes, places
+from kernelbench.core.errors import InputError, ProblemsError
 
 COMPUTED = {"above-peak", "metric-mismatch", "units-mislabelled"}
 CLAIMED = {

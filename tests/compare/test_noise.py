@@ -9,7 +9,7 @@ import pandas
 import pytest
 
 from kernelbench.compare import noise
-from kernelbench.results import Run
+from kernelbench.runs.results import Run
 
 RNG = np.random.default_rng(3)
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from kernelbench.compare import judge, schema
-from kernelbench.records import Case
+from kernelbench.core.records import Case
 
 STEPS = ("tree_modulo", "tree_strided", "tree_sequential", "tree_two_loads", "tree_unrolled")
 BOUNDS = ("paddle_occupancy", "paddle_bound_1", "paddle", "paddle_bound_4", "paddle_bound_8")

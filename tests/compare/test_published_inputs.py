@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from kernelbench import evidence
 from kernelbench.compare import compare_within, judge
 from kernelbench.compare.ledger import find
+from kernelbench.explain import evidence
 
 FLAGGED, OTHER = "softmax-ft-oneflow", "oneflow-pr4058"  # the first was published with a constant input
 
@@ -47,8 +47,8 @@ def test_explanations_leave_other_cases_out(ledger, counted_case):
 
 @pytest.fixture
 def counted_case():
-    from kernelbench.counted import Counted
-    from kernelbench.counters import Counters
+    from kernelbench.core.counters import Counters
+    from kernelbench.explain.counted import Counted
 
     def make(words):
         key = f"seq=512 shape=32x64x512x512 axis=-1 dtype=float32{words}"

@@ -3,10 +3,10 @@
 import pandas
 import pytest
 
-from kernelbench import columns
 from kernelbench.compare import compare_within
 from kernelbench.compare.claims import write_comparison
-from kernelbench.errors import InputError, ResultsError
+from kernelbench.core import columns
+from kernelbench.core.errors import InputError, ResultsError
 
 
 def cell(table, name, column, cache="cold", case=None):

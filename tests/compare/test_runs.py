@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kernelbench import columns, places
 from kernelbench.compare.deciding import verdict_of
 from kernelbench.compare.noise import LEAST
 from kernelbench.compare.runs import compare_runs
-from kernelbench.errors import InputError
-from kernelbench.results import Run, read_run
+from kernelbench.core import columns, places
+from kernelbench.core.errors import InputError
+from kernelbench.runs.results import Run, read_run
 from tests.compare.conftest import RunBuilder
 from tests.two_runs import World, slowed, synthetic, with_samples
 

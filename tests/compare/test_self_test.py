@@ -9,7 +9,7 @@ import pytest
 
 from kernelbench.compare.measured import Measured, speedup
 from kernelbench.compare.self_test import self_test
-from kernelbench.results import Run
+from kernelbench.runs.results import Run
 from tests.two_runs import World, slowed, synthetic, with_samples
 
 LENGTHS = np.geomspace(3e-6, 5e-3, 100)

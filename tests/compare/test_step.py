@@ -8,8 +8,8 @@ from dataclasses import asdict, replace
 import pytest
 
 from kernelbench.compare import judge
-from kernelbench.parts import Part
-from kernelbench.results import read_run
+from kernelbench.core.parts import Part
+from kernelbench.runs.results import read_run
 
 
 @pytest.fixture

@@ -5,10 +5,10 @@ import pytest
 from kernelbench.compare.measured import Measured
 from kernelbench.compare.schema import problems
 from kernelbench.compare.why import why
-from kernelbench.counted import Counted
-from kernelbench.counters import Counters
-from kernelbench.errors import InputError
-from kernelbench.records import Claim
+from kernelbench.core.counters import Counters
+from kernelbench.core.errors import InputError
+from kernelbench.core.records import Claim
+from kernelbench.explain.counted import Counted
 
 CODE = {
     "b1": {"narrow_f32": {"hash": "aa", "instructions": 30}},

@@ -8,8 +8,8 @@ from math import prod
 import numpy as np
 import pytest
 
+from kernelbench.core.errors import DeviceError
 from kernelbench.devices.blocks import GROUPS, MOST_BLOCKS, Grid, prefix, require_room, sample
-from kernelbench.errors import DeviceError
 
 
 class Launch:

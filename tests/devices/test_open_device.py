@@ -7,10 +7,10 @@ from types import ModuleType
 
 import pytest
 
-from kernelbench.contracts import CountingDevice
+from kernelbench.core.contracts import CountingDevice
+from kernelbench.core.errors import InputError, NoDevice
 from kernelbench.devices import NO_DEVICE_ADVICE, open_device
 from kernelbench.devices.known import KNOWN
-from kernelbench.errors import InputError, NoDevice
 
 CUDA = "kernelbench.devices.cuda"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from kernelbench.core.errors import InputError
 from kernelbench.devices.known import KNOWN, known_gpu
-from kernelbench.errors import InputError
 
 KB = 1024
 

@@ -12,15 +12,9 @@ import numpy as np
 import pytest
 
 from kernelbench.build import BuildRequest, build, find_compiler
-from kernelbench.counters import total
-from kernelbench.devices import simulated_plan
-from kernelbench.devices.known import known_gpu
-from kernelbench.devices.simulated import SimulatedDevice
-from kernelbench.errors import DeviceError, MissingLibrary, NoCompiler
-from kernelbench.measure.case import CaseRun, Settings
-from kernelbench.measure.rounds import Precision
-from kernelbench.planning import CasePlan, Planned
-from kernelbench.records import (
+from kernelbench.core.counters import total
+from kernelbench.core.errors import DeviceError, MissingLibrary, NoCompiler
+from kernelbench.core.records import (
     ArraySpec,
     Binary,
     Case,
@@ -33,6 +27,12 @@ from kernelbench.records import (
     Scalar,
     Tolerance,
 )
+from kernelbench.devices import simulated_plan
+from kernelbench.devices.known import known_gpu
+from kernelbench.devices.simulated import SimulatedDevice
+from kernelbench.measure.case import CaseRun, Settings
+from kernelbench.measure.rounds import Precision
+from kernelbench.planning.case_plans import CasePlan, Planned
 
 pytestmark = pytest.mark.nvcc
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from kernelbench.core.records import Binary, Launch, LaunchPlan, Scalar
 from kernelbench.devices import simulated_plan
-from kernelbench.records import Binary, Launch, LaunchPlan, Scalar
 from tests.devices.test_simulated import BLOCK, compiled, run_plan
 
 pytestmark = pytest.mark.nvcc

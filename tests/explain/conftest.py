@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from kernelbench.counted import Counted, LaunchShape
-from kernelbench.counters import Counters, LaunchCounters
+from kernelbench.core.counters import Counters, LaunchCounters
 from kernelbench.devices.known import known_gpu
+from kernelbench.explain.counted import Counted, LaunchShape
 
 CASE = "seq=512 shape=32x64x512x512 axis=-1 dtype=float32"
 REQUESTS = 1_000_000

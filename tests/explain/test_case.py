@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from kernelbench.counted import LaunchShape
-from kernelbench.counters import Counters
+from kernelbench.core.counters import Counters
+from kernelbench.core.records import Claim
 from kernelbench.devices.known import known_gpu
 from kernelbench.explain import bound, explain_case, listings
 from kernelbench.explain.case import differing
-from kernelbench.explanations import Link
-from kernelbench.records import Claim
+from kernelbench.explain.counted import LaunchShape
+from kernelbench.explain.records import Link
 
 M = 1_000_000
 H200 = known_gpu("h200")

@@ -9,11 +9,15 @@ from typing import Any
 
 import pytest
 
-from kernelbench import build, evidence, explaining, places, screen
+from kernelbench import build
+from kernelbench.cli import screen
 from kernelbench.compare import read_ledger
-from kernelbench.errors import NoCompiler
-from kernelbench.evidence import Evidence
-from kernelbench.pipeline import Request
+from kernelbench.core import places
+from kernelbench.core.errors import NoCompiler
+from kernelbench.explain import evidence
+from kernelbench.explain.evidence import Evidence
+from kernelbench.walks import explaining
+from kernelbench.walks.pipeline import Request
 
 pytestmark = pytest.mark.nvcc
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kernelbench.counted import METRICS, LaunchShape
 from kernelbench.explain import RULES
+from kernelbench.explain.counted import METRICS, LaunchShape
 from kernelbench.explain.rules import Facts
 
 M = 1_000_000

@@ -25,20 +25,11 @@ sys.path.insert(0, str(ROOT))  # to run as a program from anywhere
 
 import numpy as np  # noqa: E402
 
-from kernelbench import dtypes, places  # noqa: E402
 from kernelbench.build import BuildRequest, Compiler, build, find_compiler  # noqa: E402
-from kernelbench.catalog import Catalog, load_catalog  # noqa: E402
-from kernelbench.errors import DeviceError, DeviceLost, MissingLibrary, Unsupported  # noqa: E402
-from kernelbench.records import (  # noqa: E402
-    Arrays,
-    ArraySpec,
-    Binary,
-    Case,
-    Implementation,
-    LaunchPlan,
-    Operation,
-    Reference,
-)
+from kernelbench.core import dtypes, places  # noqa: E402
+from kernelbench.core.errors import DeviceError, DeviceLost, MissingLibrary, Unsupported  # noqa: E402
+from kernelbench.core.records import Arrays, ArraySpec, Binary, Case, Implementation, LaunchPlan, Operation, Reference  # noqa: E402
+from kernelbench.planning.catalog import Catalog, load_catalog  # noqa: E402
 from tests.gpu.shapes import DTYPES  # noqa: E402
 from tests.gpu.techniques import MOST_ELEMENTS, ROW_OPERATIONS, Technique, techniques  # noqa: E402
 from tests.gpu.ulp import Errors, errors, least_size  # noqa: E402

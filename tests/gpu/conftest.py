@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from kernelbench import places
 from kernelbench.build import BuildRequest, Compiler, build, find_compiler
-from kernelbench.building import built
-from kernelbench.catalog import Catalog, load_catalog
+from kernelbench.core import places
+from kernelbench.core.errors import NoCompiler, NoDevice
+from kernelbench.core.records import Binary, Case, Result
 from kernelbench.devices import open_device
-from kernelbench.errors import NoCompiler, NoDevice
 from kernelbench.measure.case import CaseRun, Settings
-from kernelbench.planning import CasePlan, Planned, plan_case
-from kernelbench.records import Binary, Case, Result
+from kernelbench.measure.ready import built
+from kernelbench.planning.case_plans import CasePlan, Planned, plan_case
+from kernelbench.planning.catalog import Catalog, load_catalog
 
 
 class Silent:

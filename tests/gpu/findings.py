@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kernelbench import dtypes
-from kernelbench.records import Case, Implementation, Tolerance
+from kernelbench.core import dtypes
+from kernelbench.core.records import Case, Implementation, Tolerance
 
 # By (operation, implementation): types to which a result is rounded once more on the way. On an H200 rows of more than
 # 512 bfloat16 are off by up to 0.00775 (PyTorch 2.11's cuDNN 9), two roundings being 0.00783; shorter ones are right.

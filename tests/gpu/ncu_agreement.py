@@ -27,9 +27,9 @@ sys.path.insert(0, str(ROOT))  # to run as a program from anywhere
 
 import numpy as np  # noqa: E402
 
-from kernelbench import dtypes, places  # noqa: E402
 from kernelbench.build import build, find_compiler  # noqa: E402
-from kernelbench.records import Binary, Scalar  # noqa: E402
+from kernelbench.core import dtypes, places  # noqa: E402
+from kernelbench.core.records import Binary, Scalar  # noqa: E402
 from tests.simt.hardware import agreement  # noqa: E402
 from tests.simt.hardware.trials import Trial, trials  # noqa: E402
 

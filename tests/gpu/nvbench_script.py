@@ -16,16 +16,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from kernelbench import places
 from kernelbench.build import BuildRequest, build, find_compiler
-from kernelbench.catalog import load_catalog
+from kernelbench.core import places
+from kernelbench.core.records import Binary, Case
 from kernelbench.devices import open_device
 from kernelbench.measure.case import PLACEMENTS
 from kernelbench.measure.rounds import CaseMeasurement, Contender, Precision
 from kernelbench.measure.setup import Setup
 from kernelbench.measure.timing import EventTimer
-from kernelbench.planning import plan_case
-from kernelbench.records import Binary, Case
+from kernelbench.planning.case_plans import plan_case
+from kernelbench.planning.catalog import load_catalog
 
 SAMPLES = 300  # of each; ours half before and half after NVBench's, so that a drift meets both alike
 SEED = 1

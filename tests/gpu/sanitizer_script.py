@@ -20,11 +20,9 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))  # to run as a program from anywhere
 
-from kernelbench import places  # noqa: E402
 from kernelbench.build import BuildRequest, build, find_compiler  # noqa: E402
-from kernelbench.catalog import load_catalog  # noqa: E402
-from kernelbench.planning import plan_case  # noqa: E402
-from kernelbench.records import (  # noqa: E402
+from kernelbench.core import places  # noqa: E402
+from kernelbench.core.records import (  # noqa: E402
     ArraySpec,
     Binary,
     Case,
@@ -34,6 +32,8 @@ from kernelbench.records import (  # noqa: E402
     LaunchPlan,
     Origin,
 )
+from kernelbench.planning.case_plans import plan_case  # noqa: E402
+from kernelbench.planning.catalog import load_catalog  # noqa: E402
 from tests.gpu import shapes  # noqa: E402
 from tests.gpu.techniques import techniques  # noqa: E402
 
@@ -116,7 +116,7 @@ def exact_device() -> Any:
     import cupy
     import numpy as np
 
-    from kernelbench import dtypes
+    from kernelbench.core import dtypes
     from kernelbench.devices.cuda import CudaDevice
     from kernelbench.devices.cuda.properties import properties_of
     from tests.kernels.simulated import random_input

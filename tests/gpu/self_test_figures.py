@@ -18,10 +18,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from kernelbench import places
 from kernelbench.compare import compare_within, read_ledger
-from kernelbench.results import Run, read_run
-from kernelbench.twins import AGAIN
+from kernelbench.core import places
+from kernelbench.planning.twins import AGAIN
+from kernelbench.runs.results import Run, read_run
 
 SLOWED = Path(__file__).parent / "slowed"
 SHORTEST_S, LONGEST_S = 3e-6, 5e-3  # of the rows that a self-test is to have 100 of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from kernelbench.records import Case
+from kernelbench.core.records import Case
 
 DTYPES = ("float32", "float16", "bfloat16")
 OVER_ELEMENTS = 2**31  # and so many bytes

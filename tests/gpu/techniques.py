@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
-from kernelbench.catalog import Catalog
-from kernelbench.planning import Planned, plan_case
-from kernelbench.records import Case, DeviceProperties, Implementation, LaunchPlan
+from kernelbench.core.records import Case, DeviceProperties, Implementation, LaunchPlan
+from kernelbench.planning.case_plans import Planned, plan_case
+from kernelbench.planning.catalog import Catalog
 from tests.gpu import shapes
 
 # Rows that fill part of a block, several blocks, and clusters to which several rows come, one after another.

@@ -16,13 +16,13 @@ import numpy as np
 import pytest
 
 from kernelbench.build import Compiler, find_compiler
-from kernelbench.building import built
-from kernelbench.catalog import Catalog, load_catalog
+from kernelbench.core.errors import NoCompiler
+from kernelbench.core.records import Case, DeviceProperties, LaunchPlan
 from kernelbench.devices.known import KNOWN
-from kernelbench.errors import NoCompiler
 from kernelbench.measure.case import CaseRun, Settings
-from kernelbench.planning import CasePlan, plan_case
-from kernelbench.records import Case, DeviceProperties, LaunchPlan
+from kernelbench.measure.ready import built
+from kernelbench.planning.case_plans import CasePlan, plan_case
+from kernelbench.planning.catalog import Catalog, load_catalog
 from tests.gpu import accuracy, ulp
 from tests.gpu.accuracy import Row
 from tests.gpu.conftest import Silent, alone

@@ -11,13 +11,23 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kernelbench import dtypes
+from kernelbench.core import dtypes
+from kernelbench.core.differences import Differences, differences
+from kernelbench.core.errors import DeviceError, DeviceLost, NoDevice
+from kernelbench.core.records import (
+    ArraySpec,
+    Binary,
+    Case,
+    Implementation,
+    Launch,
+    LaunchPlan,
+    Origin,
+    Scalar,
+    Tolerance,
+)
 from kernelbench.devices.known import KNOWN
-from kernelbench.differences import Differences, differences
-from kernelbench.errors import DeviceError, DeviceLost, NoDevice
 from kernelbench.measure.case import Settings
-from kernelbench.planning import CasePlan, Planned
-from kernelbench.records import ArraySpec, Binary, Case, Implementation, Launch, LaunchPlan, Origin, Scalar, Tolerance
+from kernelbench.planning.case_plans import CasePlan, Planned
 
 pytestmark = pytest.mark.gpu
 
@@ -389,8 +399,8 @@ def test_what_cannot_be_launched_is_told_and_the_gpu_goes_on(device: Any, compil
 
 LOSING = """
 from kernelbench.devices import open_device
-from kernelbench.errors import DeviceLost
-from kernelbench.records import ArraySpec
+from kernelbench import DeviceLost
+from kernelbench import ArraySpec
 import cupy
 device = open_device("auto")
 arrays = device.allocate([ArraySpec("y", (10,), "float32", "output")])

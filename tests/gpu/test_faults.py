@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from kernelbench.core.records import Arrays, Case, Implementation, Origin, Result
 from kernelbench.measure.case import Settings
 from kernelbench.measure.rounds import Precision
-from kernelbench.records import Arrays, Case, Implementation, Origin, Result
 from tests.gpu.conftest import planned_calls
 
 pytestmark = pytest.mark.gpu

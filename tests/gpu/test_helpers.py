@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kernelbench import dtypes
-from kernelbench.records import Arrays, ArraySpec
+from kernelbench.core import dtypes
+from kernelbench.core.records import Arrays, ArraySpec
 from tests.fake_gpu import FakeDevice
 from tests.gpu.unaligned import RED_ZONE_BYTE, Unaligned
 

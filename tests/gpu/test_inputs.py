@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kernelbench import distributions, dtypes
-from kernelbench.catalog import load_catalog
-from kernelbench.distributions import DISTRIBUTIONS
-from kernelbench.records import Arrays, ArraySpec, Case, Implementation, Result
+from kernelbench.core import distributions, dtypes
+from kernelbench.core.distributions import DISTRIBUTIONS
+from kernelbench.core.records import Arrays, ArraySpec, Case, Implementation, Result
+from kernelbench.planning.catalog import load_catalog
 from tests import test_distributions as anywhere
 from tests.gpu import shapes
 from tests.kernels import test_inputs as simulated

@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 
 from kernelbench.build import Compiler
-from kernelbench.catalog import Catalog, load_catalog
+from kernelbench.core.errors import DeviceLost
+from kernelbench.core.records import Case, DeviceProperties, Result
 from kernelbench.devices.known import KNOWN
-from kernelbench.errors import DeviceLost
 from kernelbench.measure.case import CaseRun, Settings
-from kernelbench.pipeline import built
-from kernelbench.planning import CasePlan, Planned, plan_case
-from kernelbench.records import Case, DeviceProperties, Result
+from kernelbench.planning.case_plans import CasePlan, Planned, plan_case
+from kernelbench.planning.catalog import Catalog, load_catalog
+from kernelbench.walks.pipeline import built
 from tests.gpu import shapes
 from tests.gpu.conftest import Silent, alone
 from tests.gpu.findings import ROUNDED_TWICE, SHOWN_BY, as_found

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from kernelbench import answers
-from kernelbench.results import Run, read_run
+from kernelbench.runs.results import Run, read_run
+from kernelbench.walks import answers
 
 pytestmark = [pytest.mark.gpu, pytest.mark.nvcc]
 

@@ -15,12 +15,12 @@ from typing import Any
 
 import pytest
 
-from kernelbench.catalog import load_catalog
+from kernelbench.core.records import Case
 from kernelbench.devices.known import KNOWN
 from kernelbench.measure.case import CaseRun, Settings
-from kernelbench.pipeline import built
-from kernelbench.planning import CasePlan, plan_case
-from kernelbench.records import Case
+from kernelbench.planning.case_plans import CasePlan, plan_case
+from kernelbench.planning.catalog import load_catalog
+from kernelbench.walks.pipeline import built
 from tests.gpu import sanitizer, sanitizer_script
 from tests.gpu.conftest import Silent
 from tests.gpu.techniques import signature, techniques

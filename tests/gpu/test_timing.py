@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kernelbench import places
 from kernelbench.build import BuildRequest, Compiler, build
-from kernelbench.building import LIMITS_SOURCE
-from kernelbench.errors import DeviceError
+from kernelbench.core import places
+from kernelbench.core.errors import DeviceError
+from kernelbench.core.records import Binary, Case, Result
 from kernelbench.measure.case import Settings
 from kernelbench.measure.limits import measure_limits
+from kernelbench.measure.ready import LIMITS_SOURCE
 from kernelbench.measure.rounds import Precision
 from kernelbench.measure.timing import FIRST_HOLD_S, GRAPH_REPEATS, LONGEST_HOLD_S, EventTimer, FlushGraph, GraphTimer
-from kernelbench.planning import CasePlan
-from kernelbench.records import Binary, Case, Result
+from kernelbench.planning.case_plans import CasePlan
 
 pytestmark = [pytest.mark.gpu, pytest.mark.nvcc]
 

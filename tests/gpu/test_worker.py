@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kernelbench.results import read_run
+from kernelbench.runs.results import read_run
 
 pytestmark = [pytest.mark.gpu, pytest.mark.nvcc]
 

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from kernelbench import dtypes
-from kernelbench.records import FLOATS, Arrays, Case
+from kernelbench.core import dtypes
+from kernelbench.core.records import FLOATS, Arrays, Case
 
 NORMAL_NUMBERS = 2.0**-126  # from here on float32 has them
 

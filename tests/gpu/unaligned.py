@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from kernelbench.contracts import Device
-from kernelbench.records import Arrays, ArraySpec
+from kernelbench.core.contracts import Device
+from kernelbench.core.records import Arrays, ArraySpec
 
 RED_ZONE_BYTE = 0xA5  # of devices/cuda, which fills what it allocates with it; the element before an array stays so
 

@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 
-from kernelbench import places
 from kernelbench.build import BuildRequest, build, find_compiler
-from kernelbench.catalog import load_catalog
-from kernelbench.errors import NoCompiler
-from kernelbench.records import Binary, DeviceProperties, Implementation, LaunchPlan, Scalar
+from kernelbench.core import places
+from kernelbench.core.errors import NoCompiler
+from kernelbench.core.records import Binary, DeviceProperties, Implementation, LaunchPlan, Scalar
+from kernelbench.planning.catalog import load_catalog
 
 OLDEST = "sm_75"  # that nvcc 13 knows; what asks for its architecture is compiled for others by tests/build
 _ENTRY = re.compile(r"\.entry\s+(\w+)\s*\((.*?)\)", re.DOTALL)

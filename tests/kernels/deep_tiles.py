@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from kernelbench import dtypes
-from kernelbench.records import Case, DeviceProperties, LaunchPlan
+from kernelbench.core import dtypes
+from kernelbench.core.records import Case, DeviceProperties, LaunchPlan
 from kernelbench.softmax_plans.axis_plans import tile_plan
 from kernelbench.softmax_plans.axis_tiles import WORD, Cut, Tile, deep_tile, pack_columns, tile_of, view_of
 

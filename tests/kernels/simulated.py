@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelbench import dtypes
-from kernelbench.counters import Counters
-from kernelbench.records import (
+from kernelbench.core import dtypes
+from kernelbench.core.counters import Counters
+from kernelbench.core.records import (
     Arrays,
     ArraySpec,
     Binary,

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from kernelbench.catalog import load_catalog
+from kernelbench.core.records import Case
 from kernelbench.devices.known import KNOWN
-from kernelbench.records import Case
+from kernelbench.planning.catalog import load_catalog
 from tests.kernels.simulated import Build
 
 pytestmark = pytest.mark.nvcc

@@ -8,9 +8,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from kernelbench.catalog import load_catalog
-from kernelbench.errors import Unsupported
-from kernelbench.records import Case, Scalar
+from kernelbench.core.errors import Unsupported
+from kernelbench.core.records import Case, Scalar
+from kernelbench.planning.catalog import load_catalog
 
 CATALOG = load_catalog()
 CUB = ("multiply", "relu", "copy")

@@ -7,10 +7,10 @@ from math import ceil
 import numpy as np
 import pytest
 
-from kernelbench import dtypes
 from kernelbench.build.sass import cross_check, disassemble
-from kernelbench.catalog import load_catalog
-from kernelbench.records import Case, Scalar
+from kernelbench.core import dtypes
+from kernelbench.core.records import Case, Scalar
+from kernelbench.planning.catalog import load_catalog
 from tests.kernels.simulated import run_and_check
 
 WORDS = (4, 8, 16)

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from kernelbench import dtypes
-from kernelbench.catalog import load_catalog
+from kernelbench.core import dtypes
+from kernelbench.core.records import ArraySpec, Case, DeviceProperties, LaunchPlan, Scalar
 from kernelbench.devices.known import KNOWN
-from kernelbench.records import ArraySpec, Case, DeviceProperties, LaunchPlan, Scalar
+from kernelbench.planning.catalog import load_catalog
 from tests.kernels.deep_tiles import FORMS, case_of, planned, tile_for
 from tests.kernels.simulated import Build, Fill, random_input, run_and_check
 

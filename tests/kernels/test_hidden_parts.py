@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from kernelbench import distributions, dtypes
-from kernelbench.catalog import load_catalog
+from kernelbench.core import distributions, dtypes
+from kernelbench.core.records import ArraySpec, Case, LaunchPlan
 from kernelbench.devices.known import KNOWN
-from kernelbench.records import ArraySpec, Case, LaunchPlan
+from kernelbench.planning.catalog import load_catalog
 from kernelbench.softmax_plans.axis_choices import tile_for
 from tests.gpu import accuracy
 from tests.kernels import deep_tiles

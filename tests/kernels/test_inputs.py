@@ -9,16 +9,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kernelbench import dtypes
 from kernelbench.build import find_compiler
-from kernelbench.building import built
-from kernelbench.catalog import load_catalog
+from kernelbench.core import dtypes
+from kernelbench.core.distributions import DISTRIBUTIONS
+from kernelbench.core.errors import NoCompiler
+from kernelbench.core.records import Arrays, ArraySpec, Case, Implementation, Result
 from kernelbench.devices.simulated import SimulatedDevice
-from kernelbench.distributions import DISTRIBUTIONS
-from kernelbench.errors import NoCompiler
 from kernelbench.measure.case import CaseRun, Settings
-from kernelbench.planning import CasePlan, plan_case
-from kernelbench.records import Arrays, ArraySpec, Case, Implementation, Result
+from kernelbench.measure.ready import built
+from kernelbench.planning.case_plans import CasePlan, plan_case
+from kernelbench.planning.catalog import load_catalog
 from tests.gpu import shapes
 from tests.gpu.conftest import Silent
 from tests.gpu.findings import as_found

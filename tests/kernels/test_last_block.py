@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kernelbench import dtypes
-from kernelbench.catalog import load_catalog
-from kernelbench.records import Case, Scalar
+from kernelbench.core import dtypes
+from kernelbench.core.records import Case, Scalar
+from kernelbench.planning.catalog import load_catalog
 from tests.kernels.simulated import run_and_check
 from tests.simt.harness import Kernels
 

@@ -10,11 +10,12 @@ from types import ModuleType, SimpleNamespace
 import numpy as np
 import pytest
 
-from kernelbench import peers, places
-from kernelbench.catalog import load_catalog
-from kernelbench.errors import MissingLibrary, Unsupported
+from kernelbench import peers
+from kernelbench.core import places
+from kernelbench.core.errors import MissingLibrary, Unsupported
+from kernelbench.core.records import Case
 from kernelbench.peers import library
-from kernelbench.records import Case
+from kernelbench.planning.catalog import load_catalog
 
 STREAM = 1234
 PEERS = {"quack": "quack.softmax", "liger": "liger_kernel.ops.softmax", "flashinfer": "flashinfer.sampling"}

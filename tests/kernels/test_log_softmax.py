@@ -7,9 +7,9 @@ from math import log, prod
 import numpy as np
 import pytest
 
-from kernelbench.catalog import load_catalog
-from kernelbench.errors import Unsupported
-from kernelbench.records import Case
+from kernelbench.core.errors import Unsupported
+from kernelbench.core.records import Case
+from kernelbench.planning.catalog import load_catalog
 
 KERNELS = ("generic", "paddle", "paddle_2022", "one_read", "copy", "paddle_as_published")
 SHAPES = [

@@ -7,9 +7,9 @@ from math import prod
 
 import pytest
 
-from kernelbench.catalog import load_catalog
-from kernelbench.errors import Unsupported
-from kernelbench.records import Case, Scalar
+from kernelbench.core.errors import Unsupported
+from kernelbench.core.records import Case, Scalar
+from kernelbench.planning.catalog import load_catalog
 
 FIRST = ((128, 128, 16, 16), 0)  # the published shapes with their axes
 SECOND = ((512, 896, 4, 12), 1)

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kernelbench import dtypes
-from kernelbench.catalog import load_catalog
-from kernelbench.errors import Unsupported
-from kernelbench.records import Case, Scalar
+from kernelbench.core import dtypes
+from kernelbench.core.errors import Unsupported
+from kernelbench.core.records import Case, Scalar
+from kernelbench.planning.catalog import load_catalog
 from tests.kernels.simulated import AROUND, run_and_check
 
 CATALOG = load_catalog()

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from kernelbench.build.machine_code import machine_code
-from kernelbench.catalog import load_catalog
-from kernelbench.errors import Unsupported
-from kernelbench.records import Case, Scalar
+from kernelbench.core.errors import Unsupported
+from kernelbench.core.records import Case, Scalar
+from kernelbench.planning.catalog import load_catalog
 from tests.kernels.simulated import run_and_check
 
 WAYS = {

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kernelbench.catalog import load_catalog
+from kernelbench.core.errors import Unsupported
+from kernelbench.core.records import Case
 from kernelbench.devices.known import KNOWN
-from kernelbench.errors import Unsupported
-from kernelbench.records import Case
+from kernelbench.planning.catalog import load_catalog
 from kernelbench.softmax_plans import row_choices
 from kernelbench.softmax_plans.axis_choices import resident, tile_for
 from kernelbench.softmax_plans.axis_plans import grid_of, lead_of, turns

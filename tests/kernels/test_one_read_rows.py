@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kernelbench import dtypes
-from kernelbench.catalog import load_catalog
+from kernelbench.core import dtypes
+from kernelbench.core.errors import Unsupported
+from kernelbench.core.records import Case
 from kernelbench.devices.known import KNOWN
-from kernelbench.errors import Unsupported
-from kernelbench.records import Case
+from kernelbench.planning.catalog import load_catalog
 from kernelbench.softmax_plans import row_choices, row_plans
 from kernelbench.softmax_plans.row_choices import Held, Split, Staged, StagedLanes
 from kernelbench.softmax_plans.row_tuning import Step

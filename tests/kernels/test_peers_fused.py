@@ -9,9 +9,9 @@ from types import ModuleType, SimpleNamespace
 import numpy as np
 import pytest
 
-from kernelbench.catalog import load_catalog
-from kernelbench.errors import MissingLibrary
-from kernelbench.records import Case
+from kernelbench.core.errors import MissingLibrary
+from kernelbench.core.records import Case
+from kernelbench.planning.catalog import load_catalog
 
 STREAM = 1234
 CATALOG = load_catalog()

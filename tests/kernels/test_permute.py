@@ -7,10 +7,10 @@ from itertools import pairwise, permutations
 import numpy as np
 import pytest
 
-from kernelbench.catalog import load_catalog
-from kernelbench.errors import Unsupported
-from kernelbench.plans import merged_axes
-from kernelbench.records import Case
+from kernelbench.core.errors import Unsupported
+from kernelbench.core.records import Case
+from kernelbench.planning.catalog import load_catalog
+from kernelbench.planning.launch_helpers import merged_axes
 from tests.kernels.simulated import run_and_check
 
 CATALOG = load_catalog()

@@ -8,9 +8,9 @@ from math import ceil
 import numpy as np
 import pytest
 
-from kernelbench.catalog import load_catalog
-from kernelbench.errors import Unsupported
-from kernelbench.records import Case, Scalar
+from kernelbench.core.errors import Unsupported
+from kernelbench.core.records import Case, Scalar
+from kernelbench.planning.catalog import load_catalog
 
 TREES = {
     "tree_modulo": ("Modulo", 1),

@@ -7,10 +7,10 @@ from math import ceil
 import numpy as np
 import pytest
 
-from kernelbench import places
-from kernelbench.catalog import load_catalog
 from kernelbench.compare import read_ledger
-from kernelbench.records import Case, Scalar
+from kernelbench.core import places
+from kernelbench.core.records import Case, Scalar
+from kernelbench.planning.catalog import load_catalog
 from tests.kernels.simulated import run_and_check
 from tests.simt.harness import Kernels
 

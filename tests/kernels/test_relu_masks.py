@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernelbench import dtypes
-from kernelbench.catalog import load_catalog
+from kernelbench.core import dtypes
+from kernelbench.core.records import ArraySpec, Case, Scalar
 from kernelbench.devices.simulated import SimulatedDevice
-from kernelbench.records import ArraySpec, Case, Scalar
+from kernelbench.planning.catalog import load_catalog
 from tests.kernels.simulated import run_and_check
 
 CATALOG = load_catalog()

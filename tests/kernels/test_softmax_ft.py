@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from kernelbench import dtypes
-from kernelbench.errors import Unsupported
-from kernelbench.planning import input_loads, unread_inputs
-from kernelbench.records import Case, Scalar
+from kernelbench.core import dtypes
+from kernelbench.core.errors import Unsupported
+from kernelbench.core.launch_texts import input_loads, unread_inputs
+from kernelbench.core.records import Case, Scalar
 
 NAMES = ("ft_v1", "ft_v2", "ft")
 DISPATCHED = ("ft", "ft_as_published")

@@ -8,9 +8,9 @@ from math import prod
 
 import pytest
 
-from kernelbench import dtypes
-from kernelbench.errors import Unsupported
-from kernelbench.records import Case, DeviceProperties, Scalar
+from kernelbench.core import dtypes
+from kernelbench.core.errors import Unsupported
+from kernelbench.core.records import Case, DeviceProperties, Scalar
 
 BLOCKS = (128, 256, 512, 1024)
 SHARED = ("oneflow_shared", *(f"oneflow_shared_{block}" for block in BLOCKS), "oneflow_shared_conflicted")

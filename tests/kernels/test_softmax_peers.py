@@ -9,8 +9,8 @@ from types import ModuleType, SimpleNamespace
 import numpy as np
 import pytest
 
-from kernelbench.errors import MissingLibrary, Unsupported
-from kernelbench.records import Case, Scalar
+from kernelbench.core.errors import MissingLibrary, Unsupported
+from kernelbench.core.records import Case, Scalar
 
 PEERS = ("torch", "cupy")
 STREAM = 1234

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kernelbench.errors import Unsupported
-from kernelbench.records import Case, Scalar
+from kernelbench.core.errors import Unsupported
+from kernelbench.core.records import Case, Scalar
 
 TREES = {
     "tree_modulo": ("Modulo", 256, 1),

@@ -7,9 +7,9 @@ from math import prod
 
 import pytest
 
-from kernelbench import dtypes
-from kernelbench.errors import Unsupported
-from kernelbench.records import Case
+from kernelbench.core import dtypes
+from kernelbench.core.errors import Unsupported
+from kernelbench.core.records import Case
 
 UNFUSED = ("five_kernels", "four_kernels", "four_kernels_as_published")
 

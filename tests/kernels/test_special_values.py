@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kernelbench.catalog import load_catalog
-from kernelbench.records import Case
+from kernelbench.core.records import Case
+from kernelbench.planning.catalog import load_catalog
 
 INF, NAN = float("inf"), float("nan")
 CATALOG = load_catalog()

@@ -6,10 +6,10 @@ from math import ceil
 
 import pytest
 
-from kernelbench import dtypes
-from kernelbench.catalog import load_catalog
-from kernelbench.errors import Unsupported
-from kernelbench.records import Case
+from kernelbench.core import dtypes
+from kernelbench.core.errors import Unsupported
+from kernelbench.core.records import Case
+from kernelbench.planning.catalog import load_catalog
 from tests.kernels.simulated import run_and_check
 
 CATALOG = load_catalog()

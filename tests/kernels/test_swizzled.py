@@ -7,9 +7,9 @@ from functools import partial
 
 import pytest
 
-from kernelbench.catalog import load_catalog
-from kernelbench.errors import Unsupported
-from kernelbench.records import Case
+from kernelbench.core.errors import Unsupported
+from kernelbench.core.records import Case
+from kernelbench.planning.catalog import load_catalog
 from tests.kernels.simulated import run_and_check
 
 CATALOG = load_catalog()

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kernelbench import dtypes
-from kernelbench.catalog import load_catalog
-from kernelbench.errors import Unsupported
-from kernelbench.records import Case, LaunchPlan, Scalar
+from kernelbench.core import dtypes
+from kernelbench.core.errors import Unsupported
+from kernelbench.core.records import Case, LaunchPlan, Scalar
+from kernelbench.planning.catalog import load_catalog
 from tests.kernels.simulated import run_and_check
 from tests.simt.harness import Kernels
 

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kernelbench.catalog import load_catalog
-from kernelbench.errors import DeviceError, InputError, KernelbenchError, NoCompiler, PtxError, Unsupported
+from kernelbench.core.errors import DeviceError, InputError, KernelbenchError, NoCompiler, PtxError, Unsupported
+from kernelbench.core.records import Case, Limits
 from kernelbench.measure.case import CaseRun, Settings
 from kernelbench.measure.rounds import QUICK
-from kernelbench.planning import CasePlan, Planned
-from kernelbench.records import Case, Limits
+from kernelbench.planning.case_plans import CasePlan, Planned
+from kernelbench.planning.catalog import load_catalog
 from tests.conftest import softmax
 from tests.fake_gpu import FakeDevice, implementation
 from tests.fake_simulator import FakeSimulator

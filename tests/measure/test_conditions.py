@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from kernelbench.core.records import Arrays, Measurement
 from kernelbench.measure import conditions
 from kernelbench.measure.case import Settings
 from kernelbench.measure.conditions import ANOTHER, Watch, told
 from kernelbench.measure.rounds import Precision
-from kernelbench.records import Arrays, Measurement
 from tests.fake_gpu import EVENT_S, FakeDevice
 from tests.measure.test_rounds import cold, run, softmax
 

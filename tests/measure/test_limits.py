@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from kernelbench.catalog import load_catalog
+from kernelbench.core.records import Binary, Case, Limits, Measurement, Result
+from kernelbench.core.units import time_text
 from kernelbench.measure.case import CaseRun, Settings
 from kernelbench.measure.limits import PACKS, measure_limits
 from kernelbench.measure.rounds import Contender
-from kernelbench.planning import CasePlan, Planned
-from kernelbench.records import Binary, Case, Limits, Measurement, Result
-from kernelbench.units import time_text
+from kernelbench.planning.case_plans import CasePlan, Planned
+from kernelbench.planning.catalog import load_catalog
 from tests.fake_gpu import EVENT_S, FakeDevice, implementation
 
 OPERATION = load_catalog().operations["softmax"]

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kernelbench.catalog import load_catalog
-from kernelbench.errors import DeviceError, DeviceLost
+from kernelbench.core.errors import DeviceError, DeviceLost
+from kernelbench.core.records import Arrays, Case, Result
 from kernelbench.measure import rounds
 from kernelbench.measure.case import PLACEMENTS, CaseRun, Settings
 from kernelbench.measure.rounds import MORE_SAMPLES, QUICK, Precision
-from kernelbench.planning import CasePlan, Planned
-from kernelbench.records import Arrays, Case, Result
+from kernelbench.planning.case_plans import CasePlan, Planned
+from kernelbench.planning.catalog import load_catalog
 from tests.fake_gpu import EVENT_S, FakeDevice, implementation
 
 OPERATION = load_catalog().operations["softmax"]

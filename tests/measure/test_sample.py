@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernelbench.differences import Differences
+from kernelbench.core.differences import Differences
 from kernelbench.measure.sample import GAP_ELEMENTS, Written, placed, row_ranges
 
 WRITTEN = Written(np.array([[2, 5], [7, 9], [12, 20]]))

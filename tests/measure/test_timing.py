@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from kernelbench.errors import DeviceError
+from kernelbench.core.errors import DeviceError
+from kernelbench.core.records import Arrays
 from kernelbench.measure.timing import (
     FIRST_HOLD_S,
     GRAPH_REPEATS,
@@ -16,7 +17,6 @@ from kernelbench.measure.timing import (
     FlushGraph,
     GraphTimer,
 )
-from kernelbench.records import Arrays
 from tests.fake_gpu import EVENT_S, FLUSH_S, FakeClock
 
 

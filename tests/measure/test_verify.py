@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kernelbench import dtypes
-from kernelbench.catalog import load_catalog
+from kernelbench.core import dtypes
+from kernelbench.core.records import Arrays, Binary, Case, EntryFacts, Launch, LaunchPlan, Tolerance
 from kernelbench.measure.case import CaseRun, Settings
 from kernelbench.measure.rounds import Precision
 from kernelbench.measure.setup import Setup
 from kernelbench.measure.verify import run_and_check
-from kernelbench.planning import CasePlan, Planned
-from kernelbench.records import Arrays, Binary, Case, EntryFacts, Launch, LaunchPlan, Tolerance
+from kernelbench.planning.case_plans import CasePlan, Planned
+from kernelbench.planning.catalog import load_catalog
 from tests.fake_gpu import FakeDevice, implementation
 
 OPERATION = load_catalog().operations["softmax"]

@@ -6,7 +6,7 @@ import csv
 from functools import partial
 from pathlib import Path
 
-from kernelbench.results import RESULTS_FILE
+from kernelbench.runs.results import RESULTS_FILE
 from tests.reliability.faults import FAULTS, Fault, Outcome
 from tests.reliability.stage import COLUMNS, CUDA, SIMULATOR, Stage
 

@@ -17,11 +17,15 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from kernelbench import answers, build, cli, devices, pipeline, places, worker
-from kernelbench.bench import Here
-from kernelbench.catalog import load_catalog
-from kernelbench.foreign import end_process
-from kernelbench.records import Arrays
+from kernelbench import build, devices
+from kernelbench.cli import commands
+from kernelbench.core import places
+from kernelbench.core.records import Arrays
+from kernelbench.measure import worker
+from kernelbench.measure.bench import Here
+from kernelbench.planning.catalog import load_catalog
+from kernelbench.planning.foreign import end_process
+from kernelbench.walks import answers, pipeline
 from tests.conftest import LIMITS, fake_compiler, softmax, write_kernels
 from tests.fake_gpu import FakeDevice
 
@@ -54,7 +58,7 @@ def main(arguments: list[str], hooks: Hooks, files: tuple[Path, Path]) -> None:
     if hooks.room is not None or hooks.kill_at is not None:
         _Disk(hooks).install()
     try:
-        cli.main()
+        commands.main()
     except SystemExit as ended:
         sys.stdout.flush()
         end_process(int(ended.code or 0))

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kernelbench.results import ENVIRONMENT_FILE, RESULTS_FILE, SAMPLES_FILE, read_run
+from kernelbench.runs.results import ENVIRONMENT_FILE, RESULTS_FILE, SAMPLES_FILE, read_run
 from tests.reliability.child import Hooks
 from tests.reliability.stage import (
     COLUMNS,

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from kernelbench.build import find_compiler
-from kernelbench.results import RESULTS_FILE
+from kernelbench.runs.results import RESULTS_FILE
 from tests.reliability.faults import FAULTS, Fault, Outcome, begun, fault, resumed, said
 from tests.reliability.stage import COLUMNS, CUDA, SIMULATOR, Stage, lost, rows, until
 

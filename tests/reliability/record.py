@@ -22,7 +22,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 
-from kernelbench import places
+from kernelbench.core import places
 from tests.reliability.matrix import FAULTS
 from tests.reliability.stage import CUDA, FAKE, SIMULATOR, Stage
 

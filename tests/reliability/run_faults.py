@@ -7,12 +7,12 @@ import os
 import shutil
 from pathlib import Path
 
-from kernelbench.results import ENVIRONMENT_FILE, RESULTS_FILE
+from kernelbench.runs.results import ENVIRONMENT_FILE, RESULTS_FILE
 from tests.reliability.faults import HALF, Outcome, fault, readable, resumed, said
 from tests.reliability.stage import COLUMNS, FAKE, SIMULATOR, SUITE, Stage, cases, lost, rows
 
 PLAN = """\
-from kernelbench.records import Implementation, Launch, LaunchPlan, Origin
+from kernelbench import Implementation, Launch, LaunchPlan, Origin
 
 def plan(case, device):
     {first}

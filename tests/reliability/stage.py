@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from kernelbench.results import RESULTS_FILE
-from kernelbench.row_checks import read_cells
+from kernelbench.runs.results import RESULTS_FILE
+from kernelbench.runs.row_checks import read_cells
 from tests.reliability import child
 
 ROOT = Path(__file__).resolve().parent.parent.parent

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from kernelbench import places
 from kernelbench.build import find_compiler
-from kernelbench.errors import NoCompiler
+from kernelbench.core import places
+from kernelbench.core.errors import NoCompiler
 from tests.reliability.matrix import FAULTS
 from tests.reliability.stage import CUDA, FAKE, SIMULATOR, Stage
 

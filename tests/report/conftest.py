@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kernelbench import columns
-from kernelbench.results import Run, Store, read_run
+from kernelbench.core import columns
+from kernelbench.runs.results import Run, Store, read_run
 
 IMPLEMENTATIONS = (
     "copy", "naive", "five_kernels", "four_kernels", "tree_modulo", "tree_strided", "tree_sequential",

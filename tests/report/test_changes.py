@@ -10,8 +10,8 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from kernelbench import columns
-from kernelbench.changes import Changes
+from kernelbench.compare.changes import Changes
+from kernelbench.core import columns
 from kernelbench.report import view
 from kernelbench.report.changes_table import changes_table, counts_text, percent, regression_lines
 from kernelbench.report.changes_text import as_csv, as_json, as_markdown

@@ -10,10 +10,10 @@ import xml.etree.ElementTree as ET
 import pandas as pd
 import pytest
 
-from kernelbench import columns
-from kernelbench.errors import RunWarning
+from kernelbench.core import columns
+from kernelbench.core.errors import RunWarning
 from kernelbench.report import charts, lines, style
-from kernelbench.results import Run
+from kernelbench.runs.results import Run
 
 EXPECTED = {"time-cold", "time-warm", "speedup-cold", "speedup-warm", "ceiling"}
 

@@ -1,4 +1,4 @@
-"""The column tables of docs/reading-a-report.md are those of kernelbench.columns."""
+"""The column tables of docs/reading-a-report.md are those of kernelbench.core.columns."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kernelbench import columns
+from kernelbench.core import columns
 from kernelbench.report import columns_page
 
 PAGE = Path(__file__).parents[2] / "docs" / "reading-a-report.md"

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
-from kernelbench import columns
-from kernelbench.records import Check, Tolerance
+from kernelbench.core import columns
+from kernelbench.core.records import Check, Tolerance
 from kernelbench.report import console, view
 
 

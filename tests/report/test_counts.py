@@ -11,7 +11,7 @@ from rich.console import Console
 from kernelbench.compare import compare_within
 from kernelbench.report import charts, console, counts
 from kernelbench.report.html import write_report
-from kernelbench.results import Run, Store, read_run
+from kernelbench.runs.results import Run, Store, read_run
 
 SIZES = (16, 64, 1024)
 NAMES = ("ft", "oneflow", "softmax_of_a_very_long_name")

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from kernelbench.counted import METRICS, Counted, LaunchShape
-from kernelbench.counters import Counters
-from kernelbench.evidence import Evidence, Statement
-from kernelbench.explanations import Bound, CaseExplanation, Line, Link, Listing, Sentence
+from kernelbench.core.counters import Counters
+from kernelbench.explain.counted import METRICS, Counted, LaunchShape
+from kernelbench.explain.evidence import Evidence, Statement
+from kernelbench.explain.records import Bound, CaseExplanation, Line, Link, Listing, Sentence
 from kernelbench.report import explanation, html
 from kernelbench.report.explanation import Explained
 from kernelbench.report.sources import Published

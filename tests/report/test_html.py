@@ -10,11 +10,11 @@ from html.parser import HTMLParser
 import pandas as pd
 import pytest
 
-from kernelbench import columns
-from kernelbench.records import Claim
+from kernelbench.core import columns
+from kernelbench.core.records import Claim
 from kernelbench.report import charts, console, html
 from kernelbench.report.page import _note
-from kernelbench.results import Run
+from kernelbench.runs.results import Run
 
 LOADING = {"src", "href", "xlink:href", "srcset", "data", "action", "poster", "background", "formaction"}
 
@@ -252,7 +252,7 @@ def test_links_are_http_only(url, expected):
 
 
 def test_unwritable_place_is_named(example, tmp_path):
-    from kernelbench.errors import ResultsError
+    from kernelbench.core.errors import ResultsError
 
     (tmp_path / "file").write_text("")
     with pytest.raises(ResultsError, match="choose another place with --out"):

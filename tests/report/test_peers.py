@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
-from kernelbench import columns
+from kernelbench.core import columns
 from kernelbench.report import charts, html, page, peers, shares, view
 from kernelbench.report.sources import Published
-from kernelbench.results import Run
+from kernelbench.runs.results import Run
 
 NO_COMPARISON = pd.DataFrame(columns=columns.names(columns.COMPARISON))
 ORIGINS = {"ours": "written here", "ours_too": "written here", "theirs": "somebody"}

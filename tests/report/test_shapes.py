@@ -7,13 +7,13 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from kernelbench import columns
-from kernelbench.counted import Counted
-from kernelbench.counters import Counters
-from kernelbench.records import Claim
+from kernelbench.core import columns
+from kernelbench.core.counters import Counters
+from kernelbench.core.records import Claim
+from kernelbench.explain.counted import Counted
 from kernelbench.report import charts, heat, ladders, settings, sweeps
 from kernelbench.report.sources import Published
-from kernelbench.results import Run
+from kernelbench.runs.results import Run
 from tests.report.conftest import Example
 
 CURVE = {

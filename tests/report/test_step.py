@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kernelbench.parts import Part
+from kernelbench.compare.step_sums import Amount, PartAmount, StepSum
+from kernelbench.core.parts import Part
 from kernelbench.report import step
-from kernelbench.steps import Amount, PartAmount, StepSum
 
 
 def amount(seconds: float) -> Amount:
@@ -66,7 +66,7 @@ def test_of_the_simulator_bytes_are_shown():
 
 
 def test_the_table_of_the_terminal_fits_its_width(capsys):
-    from kernelbench.screen import console
+    from kernelbench.cli.screen import console
 
     console().print(step.table(summed()))
     out = capsys.readouterr().out

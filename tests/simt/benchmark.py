@@ -21,12 +21,12 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))  # to run as a program from anywhere
 
-from kernelbench import places  # noqa: E402
 from kernelbench.build import build, find_compiler  # noqa: E402
-from kernelbench.catalog import load_catalog  # noqa: E402
+from kernelbench.core import places  # noqa: E402
+from kernelbench.core.records import Binary, Case  # noqa: E402
 from kernelbench.devices.known import known_gpu  # noqa: E402
-from kernelbench.planning import plan_case  # noqa: E402
-from kernelbench.records import Binary, Case  # noqa: E402
+from kernelbench.planning.case_plans import plan_case  # noqa: E402
+from kernelbench.planning.catalog import load_catalog  # noqa: E402
 from tests.simt.hardware.simulate import Simulation  # noqa: E402
 from tests.simt.hardware.trials import Trial, empty, floats, int32, trial, zeros  # noqa: E402
 

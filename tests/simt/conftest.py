@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kernelbench.build import FLAGS, find_compiler
-from kernelbench.errors import NoCompiler
+from kernelbench.core.errors import NoCompiler
 from tests.simt.harness import Kernels, Load
 
 KERNELS = Path(__file__).parent / "kernels"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kernelbench.errors import KernelbenchError
+from kernelbench.core.errors import KernelbenchError
 from kernelbench.simt import native
 from kernelbench.simt.inline import flatten
 from kernelbench.simt.lower import lower

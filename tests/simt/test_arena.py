@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kernelbench.errors import DeviceError
+from kernelbench.core.errors import DeviceError
 from kernelbench.simt.arena import CHUNK, RED_ZONE, Arena, Generator
 from kernelbench.simt.lower.program import Program
 from kernelbench.simt.machine import Machine

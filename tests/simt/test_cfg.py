@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kernelbench.errors import PtxError
+from kernelbench.core.errors import PtxError
 from kernelbench.simt.cfg import ControlFlow, control_flow
 from kernelbench.simt.inline import flatten
 from kernelbench.simt.ir import Function, Instruction

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernelbench.errors import DeviceError
+from kernelbench.core.errors import DeviceError
 from tests.simt.harness import Kernels, Load
 
 pytestmark = pytest.mark.nvcc

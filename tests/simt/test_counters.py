@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kernelbench.counters import Counters
+from kernelbench.core.counters import Counters
 from kernelbench.simt.counters import launch_counters
 from kernelbench.simt.lower.program import LANES, NONE
 from kernelbench.simt.machine import Machine

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kernelbench import places
 from kernelbench.build import build, find_compiler
-from kernelbench.counters import Counters
-from kernelbench.errors import NoCompiler
-from kernelbench.records import Binary
+from kernelbench.core import places
+from kernelbench.core.counters import Counters
+from kernelbench.core.errors import NoCompiler
+from kernelbench.core.records import Binary
 from tests.simt.hardware.simulate import Simulation
 from tests.simt.hardware.trials import Trial, empty, floats, int32, trial
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kernelbench import places
 from kernelbench.build import build, find_compiler
-from kernelbench.errors import NoCompiler
-from kernelbench.records import Binary
+from kernelbench.core import places
+from kernelbench.core.errors import NoCompiler
+from kernelbench.core.records import Binary
 from tests.simt.hardware import agreement
 from tests.simt.hardware.trials import trials
 

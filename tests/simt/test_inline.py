@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kernelbench.errors import PtxError
+from kernelbench.core.errors import PtxError
 from kernelbench.simt.inline import MOST_CALLS_DEEP, flatten
 from kernelbench.simt.ir import Address, Function, Guard, Instruction, Label, Not, Register, Symbol
 from kernelbench.simt.parse import parse

@@ -6,7 +6,7 @@ import struct
 
 import pytest
 
-from kernelbench.errors import PtxError
+from kernelbench.core.errors import PtxError
 from kernelbench.simt import lower as lowering
 from kernelbench.simt.inline import flatten
 from kernelbench.simt.lower.control import Form

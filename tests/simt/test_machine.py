@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from kernelbench.errors import DeviceError, PtxError
+from kernelbench.core.errors import DeviceError, PtxError
 from kernelbench.simt.lower.program import LANES, NONE, Kind, Program
 from kernelbench.simt.machine import Allocation, LaunchReport, Machine
 from tests.simt.programs import Builder

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kernelbench.errors import BuildError, InputError, NoCompiler, RunWarning
+from kernelbench.core.errors import BuildError, InputError, NoCompiler, RunWarning
 from kernelbench.simt import native
 
 

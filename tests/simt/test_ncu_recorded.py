@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from kernelbench import places
 from kernelbench.build import BuildRequest, build, find_compiler
-from kernelbench.counters import Counters
-from kernelbench.errors import NoCompiler
-from kernelbench.records import Binary
+from kernelbench.core import places
+from kernelbench.core.counters import Counters
+from kernelbench.core.errors import NoCompiler
+from kernelbench.core.records import Binary
 from kernelbench.simt.counters import launch_counters
 from kernelbench.simt.lower.program import Program
 from kernelbench.simt.machine import Machine

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernelbench.errors import PtxError
+from kernelbench.core.errors import PtxError
 from tests.simt.harness import Kernels
 from tests.simt.operations import apply, integers, kernel
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kernelbench.build import find_compiler
-from kernelbench.errors import NoCompiler, PtxError
+from kernelbench.core.errors import NoCompiler, PtxError
 from kernelbench.simt.ir import (
     Address,
     Discard,

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kernelbench import places
 from kernelbench.build import BuildRequest, Compiler, build, find_compiler
-from kernelbench.errors import NoCompiler
-from kernelbench.records import Binary, Launch, Scalar
+from kernelbench.core import places
+from kernelbench.core.errors import NoCompiler
+from kernelbench.core.records import Binary, Launch, Scalar
 from kernelbench.simt.faults import Fault
 from kernelbench.simt.machine import LaunchReport
 from tests.simt.hardware.simulate import Simulation

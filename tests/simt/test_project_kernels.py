@@ -16,13 +16,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from kernelbench import build, dtypes, places
-from kernelbench.catalog import Catalog, load_catalog
+from kernelbench import build
+from kernelbench.core import dtypes, places
+from kernelbench.core.differences import differences
+from kernelbench.core.errors import NoCompiler
+from kernelbench.core.records import ArraySpec, Binary, Case, Implementation, Scalar
 from kernelbench.devices.known import KNOWN
-from kernelbench.differences import differences
-from kernelbench.errors import NoCompiler
-from kernelbench.planning import Planned, plan_case
-from kernelbench.records import ArraySpec, Binary, Case, Implementation, Scalar
+from kernelbench.planning.case_plans import Planned, plan_case
+from kernelbench.planning.catalog import Catalog, load_catalog
 from kernelbench.suite import read_suite
 from tests.simt.harness import Kernels
 

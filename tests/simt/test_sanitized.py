@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kernelbench import places
+from kernelbench.core import places
 from kernelbench.simt import native
 
 ROOT = Path(__file__).parents[2]

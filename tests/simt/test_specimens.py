@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from kernelbench import build, pipeline, screen
-from kernelbench.catalog import load_catalog
-from kernelbench.errors import NoCompiler
-from kernelbench.pipeline import Request
-from kernelbench.records import Result
+from kernelbench import build
+from kernelbench.cli import screen
+from kernelbench.core.errors import NoCompiler
+from kernelbench.core.records import Result
+from kernelbench.planning.catalog import load_catalog
+from kernelbench.walks import pipeline
+from kernelbench.walks.pipeline import Request
 
 pytestmark = pytest.mark.nvcc
 

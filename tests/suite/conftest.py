@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from kernelbench.errors import ProblemsError, Unsupported
-from kernelbench.records import ArraySpec, Operation, Tolerance
+from kernelbench.core.errors import ProblemsError, Unsupported
+from kernelbench.core.records import ArraySpec, Operation, Tolerance
 from kernelbench.suite import read_suite
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kernelbench.errors import InputError
+from kernelbench.core.errors import InputError
 from kernelbench.suite import find_suite
 
 

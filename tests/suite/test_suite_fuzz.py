@@ -7,8 +7,8 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernelbench.errors import InputError
-from kernelbench.records import Suite
+from kernelbench.core.errors import InputError
+from kernelbench.core.records import Suite
 from kernelbench.suite import read_suite, select_cases, select_implementations
 
 KEYS = (

@@ -2,8 +2,8 @@
 
 import pytest
 
-from kernelbench.distributions import DISTRIBUTIONS
-from kernelbench.errors import InputError
+from kernelbench.core.distributions import DISTRIBUTIONS
+from kernelbench.core.errors import InputError
 from kernelbench.suite import select_cases, with_inputs
 
 

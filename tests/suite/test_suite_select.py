@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from kernelbench.errors import InputError
+from kernelbench.core.errors import InputError
 from kernelbench.suite import select_cases, select_implementations
 
 TEXT = """\

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from kernelbench.errors import InputError, ProblemsError
+from kernelbench.core.errors import InputError, ProblemsError
 from kernelbench.suite import read_suite, select_cases, select_implementations
 from tests.suite.conftest import OPERATIONS
 

@@ -71,7 +71,7 @@ def test_messages_never_carry_what_a_terminal_obeys(problems):
 
 @pytest.mark.parametrize("name", ["-x", "a;b", "$(touch x)", "a\nb", ".hidden", "x" * 101, "a\x1b[31m"])
 def test_a_files_name_that_would_be_a_strange_folder_is_refused(name, catalog, tmp_path):
-    from kernelbench.errors import InputError
+    from kernelbench.core.errors import InputError
     from kernelbench.suite import read_suite
 
     path = tmp_path / f"{name}.yaml"

@@ -10,17 +10,17 @@ from typing import Any
 
 import pytest
 
-from kernelbench import places
-from kernelbench.bench import Here
 from kernelbench.build import build, find_compiler
 from kernelbench.build.request import BuildRequest
-from kernelbench.catalog import load_catalog
+from kernelbench.core import places
+from kernelbench.core.errors import NoCompiler
+from kernelbench.core.records import Binary, Case, Implementation
 from kernelbench.devices import open_device
 from kernelbench.devices.known import KNOWN
-from kernelbench.errors import NoCompiler
+from kernelbench.measure.bench import Here
 from kernelbench.measure.case import Settings
-from kernelbench.planning import CasePlan, Planned, plan_case
-from kernelbench.records import Binary, Case, Implementation
+from kernelbench.planning.case_plans import CasePlan, Planned, plan_case
+from kernelbench.planning.catalog import load_catalog
 
 CATALOG = load_catalog()
 TUNABLE = [one for own in CATALOG.implementations.values() for one in own.values() if one.tunable]

@@ -10,11 +10,13 @@ from typing import Any
 
 import pytest
 
-from kernelbench import places, worker
-from kernelbench.errors import DeviceError
-from kernelbench.records import Arrays
-from kernelbench.tune import candidate_search, tuned
-from kernelbench.worker import Worker
+from kernelbench.core import places
+from kernelbench.core.errors import DeviceError
+from kernelbench.core.records import Arrays
+from kernelbench.measure import worker
+from kernelbench.measure.worker import Worker
+from kernelbench.planning import tuned
+from kernelbench.walks import candidate_search
 from tests.conftest import Project, softmax
 from tests.tune.candidate_device import device
 
@@ -22,8 +24,8 @@ pytest.importorskip("kernel_tuner", reason="needs kernelbench[tune]")
 Command = Callable[..., tuple[int, str, str]]
 
 KERNEL = """\
-from kernelbench.errors import Unsupported
-from kernelbench.records import Case, Implementation, Launch, LaunchPlan, Origin, Tunable
+from kernelbench import Unsupported
+from kernelbench import Case, Implementation, Launch, LaunchPlan, Origin, Tunable
 
 def plan(case, device, block=128, packs=1):
     if block == 96:

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from kernelbench import places
-from kernelbench.catalog import load_catalog
+from kernelbench.core import places
+from kernelbench.core.errors import InputError, RunWarning
+from kernelbench.core.records import Case
 from kernelbench.devices.known import KNOWN
-from kernelbench.errors import InputError, RunWarning
-from kernelbench.planning import Planned, plan_case
-from kernelbench.records import Case
-from kernelbench.tune import tuned
-from kernelbench.tune.tuned import Entry, Tables
+from kernelbench.planning import tuned
+from kernelbench.planning.case_plans import Planned, plan_case
+from kernelbench.planning.catalog import load_catalog
+from kernelbench.planning.tuned import Entry, Tables
 
 GPU = KNOWN["h200"]
 CATALOG = load_catalog()
@@ -232,7 +232,7 @@ def test_the_hash_of_a_source_follows_its_headers_and_not_its_comments(tmp_path:
 
 def test_shipped_tables_are_of_kernels_that_there_are() -> None:
     """Entries of sources that have changed since may be among them: these are passed over, and plans say so."""
-    for path in sorted((places.PACKAGE / "tables").glob("*.yaml")):
+    for path in sorted(places.TUNED.glob("*.yaml")):
         gpu = next(one.name for one in KNOWN.values() if tuned.file_name(one.name) == path.name)
         for entry in tuned.read_table(path, gpu).entries:
             implementation = CATALOG.implementations[entry.operation][entry.implementation]

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 
-from kernelbench.errors import InputError
-from kernelbench.tune import tuner
+from kernelbench.core.errors import InputError
+from kernelbench.walks import tuner
 
 VALUES = {"across": (8, 16, 32), "down": (8, 16, 32), "hint": (0, 1)}
 Asked = list[Mapping[str, int]]

@@ -10,9 +10,9 @@ from typing import Any
 import cupy
 import numpy as np
 
-from kernelbench import distributions, dtypes
-from kernelbench.differences import Differences
-from kernelbench.records import FLOATS, ArraySpec, Tolerance
+from kernelbench.core import distributions, dtypes
+from kernelbench.core.differences import Differences
+from kernelbench.core.records import FLOATS, ArraySpec, Tolerance
 
 
 def random_values(spec: ArraySpec, start: int, size: int, seed: tuple[int, int, int]) -> Any:

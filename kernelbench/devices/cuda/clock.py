@@ -10,7 +10,7 @@ import cupy
 import numpy as np
 from cupy.cuda import runtime
 
-from kernelbench.contracts import Event, Executable, Graph
+from kernelbench.core.contracts import Event, Executable, Graph
 from kernelbench.devices.cuda.failures import cuda_errors
 
 

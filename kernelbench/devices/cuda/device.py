@@ -12,18 +12,11 @@ import cupy
 import numpy as np
 from cupy.cuda import driver, runtime
 
-from kernelbench import dtypes
-from kernelbench.contracts import LARGE_SCRATCH_BYTES, Executable
-from kernelbench.devices.context import STREAMS, Chain, choose_context
-from kernelbench.devices.cuda import arrays as arrays_on_gpu
-from kernelbench.devices.cuda.clock import CudaClock
-from kernelbench.devices.cuda.failures import cuda_errors
-from kernelbench.devices.cuda.host import host_call
-from kernelbench.devices.cuda.properties import existing, properties_of
-from kernelbench.devices.nvml import Nvml
-from kernelbench.differences import Differences
-from kernelbench.errors import DeviceError, DeviceLost, KernelbenchError
-from kernelbench.records import (
+from kernelbench.core import dtypes
+from kernelbench.core.contracts import LARGE_SCRATCH_BYTES, Executable
+from kernelbench.core.differences import Differences
+from kernelbench.core.errors import DeviceError, DeviceLost, KernelbenchError
+from kernelbench.core.records import (
     Arrays,
     ArraySpec,
     Binary,
@@ -34,6 +27,13 @@ from kernelbench.records import (
     Scalar,
     Tolerance,
 )
+from kernelbench.devices.context import STREAMS, Chain, choose_context
+from kernelbench.devices.cuda import arrays as arrays_on_gpu
+from kernelbench.devices.cuda.clock import CudaClock
+from kernelbench.devices.cuda.failures import cuda_errors
+from kernelbench.devices.cuda.host import host_call
+from kernelbench.devices.cuda.properties import existing, properties_of
+from kernelbench.devices.nvml import Nvml
 
 RED_ZONE_BYTES = 4096  # on each side of every array; keeps the array itself aligned like cudaMalloc's
 RED_ZONE_BYTE = 0xA5

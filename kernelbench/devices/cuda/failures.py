@@ -9,7 +9,7 @@ from cupy.cuda.memory import OutOfMemoryError
 from cupy_backends.cuda.api.driver import CUDADriverError
 from cupy_backends.cuda.api.runtime import CUDARuntimeError
 
-from kernelbench.errors import DeviceError, DeviceLost
+from kernelbench.core.errors import DeviceError, DeviceLost
 
 # After these the context answers every further call with the same error (CUDA runtime API, "Error handling").
 _STICKY = ("IllegalAddress", "LaunchFail", "LAUNCH_FAILED", "ILLEGAL", "Misaligned", "MISALIGNED", "IllegalInstruction",

@@ -8,9 +8,9 @@ from typing import Any
 
 import cupy
 
+from kernelbench.core.errors import DeviceError
+from kernelbench.core.records import Binary, HostCall, Scalar
 from kernelbench.devices.cuda.failures import cuda_errors
-from kernelbench.errors import DeviceError
-from kernelbench.records import Binary, HostCall, Scalar
 
 _TYPES = {"int32": ctypes.c_int32, "uint32": ctypes.c_uint32, "int64": ctypes.c_int64, "float32": ctypes.c_float}
 

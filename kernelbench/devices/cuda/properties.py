@@ -6,8 +6,8 @@ import cupy
 from cupy.cuda import runtime
 from cupy_backends.cuda.api.runtime import CUDARuntimeError
 
-from kernelbench.errors import NoDevice
-from kernelbench.records import DeviceProperties
+from kernelbench.core.errors import NoDevice
+from kernelbench.core.records import DeviceProperties
 
 
 def existing(number: int) -> int:

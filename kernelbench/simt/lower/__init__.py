@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from kernelbench.errors import PtxError
+from kernelbench.core.errors import PtxError
 from kernelbench.simt import ir
 from kernelbench.simt.cfg import control_flow
 from kernelbench.simt.lower import arithmetic, asynchronous, compare, control, convert, logic, memory, warp

@@ -13,7 +13,7 @@ import struct
 from collections.abc import Callable, Mapping, Sequence
 from typing import NoReturn
 
-from kernelbench.errors import PtxError
+from kernelbench.core.errors import PtxError
 from kernelbench.simt import ir
 from kernelbench.simt.cfg import ControlFlow
 from kernelbench.simt.lower.layout import Layout

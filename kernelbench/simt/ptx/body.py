@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from kernelbench.errors import PtxError
+from kernelbench.core.errors import PtxError
 from kernelbench.simt.ir import Function, Guard, Instruction, Label, Operand, Register, SourceLine, Variable
 from kernelbench.simt.ptx import declarations
 from kernelbench.simt.ptx.headers import Header

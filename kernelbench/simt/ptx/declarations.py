@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import NoReturn
 
-from kernelbench.errors import PtxError
+from kernelbench.core.errors import PtxError
 from kernelbench.simt.ir import TYPE_BYTES
 from kernelbench.simt.ptx.numbers import integer
 from kernelbench.simt.ptx.operands import NAME, split

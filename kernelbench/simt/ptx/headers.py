@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from kernelbench.errors import PtxError
+from kernelbench.core.errors import PtxError
 from kernelbench.simt.ir import Parameter
 from kernelbench.simt.ptx.declarations import parameter, refuse
 from kernelbench.simt.ptx.numbers import integer

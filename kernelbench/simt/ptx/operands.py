@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NoReturn
 
-from kernelbench.errors import PtxError
+from kernelbench.core.errors import PtxError
 from kernelbench.simt.ir import (
     Address,
     Discard,

@@ -6,7 +6,7 @@ import re
 from bisect import bisect_right
 from typing import NoReturn
 
-from kernelbench.errors import PtxError
+from kernelbench.core.errors import PtxError
 
 # Far above what nvcc makes of a .cu (a few MB), low enough that any text is refused or read in seconds.
 MOST_CHARACTERS = 16 << 20

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from kernelbench.build import BuildRequest
 from kernelbench.build.sass import cross_check, disassemble
-from kernelbench.counters import Counters
-from kernelbench.records import Binary
+from kernelbench.core.counters import Counters
+from kernelbench.core.records import Binary
 from tests.simt.hardware.trials import EXACT, Trial
 
 GLOBAL, LOCAL = "_pipe_lsu_mem_global_op_", "_pipe_lsu_mem_local_op_"

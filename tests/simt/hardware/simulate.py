@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelbench import dtypes
-from kernelbench.counters import Counters
-from kernelbench.records import Launch, Scalar
+from kernelbench.core import dtypes
+from kernelbench.core.counters import Counters
+from kernelbench.core.records import Launch, Scalar
 from kernelbench.simt import native
 from kernelbench.simt.counters import launch_counters
 from kernelbench.simt.inline import flatten

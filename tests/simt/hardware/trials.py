@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelbench import dtypes
 from kernelbench.build import BuildRequest
-from kernelbench.catalog import load_catalog
+from kernelbench.core import dtypes
+from kernelbench.core.records import ArraySpec, Case, Launch, Scalar
 from kernelbench.devices.known import known_gpu
-from kernelbench.planning import plan_case
-from kernelbench.records import ArraySpec, Case, Launch, Scalar
+from kernelbench.planning.case_plans import plan_case
+from kernelbench.planning.catalog import load_catalog
 
 FOLDER = Path(__file__).resolve().parent
 POISON = 0xFF  # every byte of an output before the launch

@@ -6,9 +6,7 @@ read it. Results are most often right all the same, so verification alone may le
 warps; both published shapes have none.
 """
 
-from kernelbench import dtypes
-from kernelbench.errors import Unsupported
-from kernelbench.records import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar
+from kernelbench import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar, Unsupported, dtypes
 
 WARP, MAX_THREADS = 32, 1024
 MAX_DIM = 2**30  # an element and a step beyond it still fit int32

@@ -5,9 +5,7 @@ Volta nothing promises the lockstep. Compilers of today most often still keep it
 lets it pass.
 """
 
-from kernelbench import dtypes
-from kernelbench.errors import Unsupported
-from kernelbench.records import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar
+from kernelbench import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar, Unsupported, dtypes
 
 BLOCK = 256
 

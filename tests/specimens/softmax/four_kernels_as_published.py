@@ -5,8 +5,7 @@ still sums to one, and rows whose elements are all alike come out right, so an e
 or an input of all ones, sees nothing wrong. Random input shows it at once.
 """
 
-from kernelbench import dtypes
-from kernelbench.records import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar
+from kernelbench import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar, dtypes
 
 BLOCK = 256
 MAX_COLUMNS = 2**30  # a column and a step beyond it still fit int32

@@ -7,9 +7,7 @@ random input shows it at once. If the published times are of this code, they are
 half the bytes that a softmax moves.
 """
 
-from kernelbench import dtypes
-from kernelbench.errors import Unsupported
-from kernelbench.records import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar
+from kernelbench import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar, Unsupported, dtypes
 
 V1_ABOVE = 120  # batch * heads above which a block takes a whole head
 BLOCKS = (32, 64, 128, 256, 512, 1024)

@@ -4,8 +4,8 @@ import os
 from collections.abc import Callable
 from functools import partial
 
+from kernelbench import Arrays, Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar
 from kernelbench.peers import library
-from kernelbench.records import Arrays, Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar
 
 FAULTS = {"illegal_address": 1, "misaligned": 2, "endless": 3, "trap": 4, "assertion": 5}
 

@@ -2,8 +2,7 @@
 
 from functools import partial
 
-from kernelbench.errors import Unsupported
-from kernelbench.records import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar
+from kernelbench import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar, Unsupported
 
 BLOCK = 256
 REPEATED = {"steady": 0, "one_per_cent": 10, "two_per_cent": 20}  # thousandths of the work

@@ -1,6 +1,6 @@
 """Plans that are not what they must be; see plans.cu."""
 
-from kernelbench.records import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar
+from kernelbench import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar
 
 
 def launch(case: Case, blocks: int = 2, *further: Scalar) -> Launch:

@@ -1,6 +1,6 @@
 """The launch plan of undeclared.cu."""
 
-from kernelbench.records import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin
+from kernelbench import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin
 
 
 def plan(case: Case, device: DeviceProperties) -> LaunchPlan:

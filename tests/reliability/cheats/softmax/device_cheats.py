@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from kernelbench.records import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar
+from kernelbench import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar
 
 BLOCK = 128
 WITH_SCRATCH = ("leaves_its_answer", "takes_that_answer")

@@ -5,8 +5,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from kernelbench import Arrays, Case, Implementation, Origin
 from kernelbench.peers import library
-from kernelbench.records import Arrays, Case, Implementation, Origin
 
 Call = Callable[[], Any]
 

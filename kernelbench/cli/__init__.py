@@ -1,0 +1,1 @@
+"""The command line: options, exit codes, progress, and what is printed."""

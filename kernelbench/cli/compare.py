@@ -1,0 +1,115 @@
+"""The command `compare`: within one run, or one run against another."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import click
+
+from kernelbench.cli.options import ONLY, OUT_FOLDER, SHOWN_CACHE, TEXT
+from kernelbench.core.errors import InputError
+
+REGRESSION = 3  # exit code
+
+
+def _share(ctx: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
+    """`2%`, `2 %` or `2` as 0.02."""
+    if value is None:
+        return None
+    try:
+        per_cent = float(value.strip().removesuffix("%"))
+    except ValueError:
+        per_cent = math.nan
+    if not 0 <= per_cent < 1000:
+        raise InputError(f"--fail-on {value}: expected per cent of a row's time, as in 2% or 0.5%")
+    return per_cent / 100
+
+
+@click.command()
+@click.argument("runs", type=TEXT, nargs=-1, metavar="[RUN] [RUN]")
+@click.option(
+    "--baseline",
+    type=TEXT,
+    metavar="NAME",
+    help="Whom speed-ups divide by: an implementation, or published.  [default: the suite's]",
+)
+@SHOWN_CACHE
+@ONLY
+@click.option("--out", type=OUT_FOLDER, help="Where comparison.csv goes.  [default: the run's folder]")
+@click.option(
+    "--fail-on",
+    callback=_share,
+    metavar="PER CENT",
+    help="Of two runs: exit 3 where a row of the second is SLOWER by that much, as in 2%, or no longer works.",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["table", "csv", "json", "markdown"]),
+    default="table",
+    show_default=True,
+    help="Of two runs: how it is told.",
+)
+def compare(
+    runs: tuple[str, ...],
+    baseline: str | None,
+    caches: tuple[str, ...],
+    only: tuple[str, ...],
+    out: Path | None,
+    fail_on: float | None,
+    form: str,
+) -> int:
+    """Speed-ups within a run and the verdict of each claim; or two runs row by row.
+
+    Within a run, the published speed-ups stand beside the measured ones. RUN is a folder, or the name of
+    a run or of a suite; left out, it is your newest run, else the recorded run that kernelbench ships.
+    No GPU needed.
+
+    With two runs of one suite, each row of the second is FASTER, SLOWER, the SAME or UNSURE against that of
+    the first, outside of what noise explains. Runs of two different GPUs are compared by share of the ceiling.
+
+    \b
+    Examples:
+      kernelbench compare --baseline ft
+      kernelbench compare softmax_half --baseline torch --only oneflow,ft
+      kernelbench compare --baseline published
+      kernelbench compare before after --fail-on 2% --format markdown
+    """
+    from kernelbench.cli import screen
+
+    if len(runs) > 2:
+        raise InputError(f"compare {' '.join(runs)}: expected one run or two, got {len(runs)}")
+    if len(runs) == 2:
+        return _compare_two(runs[0], runs[1], baseline, caches, only, out, fail_on, form)
+    from kernelbench.walks import answers
+
+    for option, given in (("--fail-on", fail_on is not None), (f"--format {form}", form != "table")):
+        if given:
+            raise InputError(f"{option}: is for two runs, as in kernelbench compare RUN RUN; got {len(runs)}")
+    answer, which = answers.answer_of(runs[0] if runs else None, baseline)
+    folder = answers.save_comparison(answer, out)
+    screen.show_comparison(answer, which, folder, caches or ("cold",), only)
+    return 0
+
+
+def _compare_two(
+    first: str,
+    second: str,
+    baseline: str | None,
+    caches: tuple[str, ...],
+    only: tuple[str, ...],
+    out: Path | None,
+    fail_on: float | None,
+    form: str,
+) -> int:
+    from kernelbench.cli import screen
+    from kernelbench.walks import comparing
+
+    if baseline is not None:
+        raise InputError(f"--baseline {baseline}: of two runs the first is the baseline; leave the option out")
+    if out is not None:
+        raise InputError(f"--out {out}: is for one run; of two, write what is printed to a file: --format csv > FILE")
+    changes = comparing.changes_between(first, second, caches, only)
+    screen.show_changes(changes, form, fail_on)
+    return REGRESSION if fail_on is not None and changes.regressions(fail_on) else 0

@@ -1,0 +1,112 @@
+"""Is everything here that kernelbench needs? One line each, with the way to get what is missing."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+from kernelbench import __version__
+from kernelbench.core import places
+from kernelbench.core.errors import KernelbenchError
+
+
+@dataclass(frozen=True)
+class Finding:
+    """`needed_for` is '' where nothing works without it."""
+
+    what: str
+    fine: bool
+    text: str
+    needed_for: str = ""
+
+
+def diagnose(nvcc: Path | None = None) -> list[Finding]:
+    """Findings in the order in which a run needs them."""
+    return [
+        Finding("kernelbench", True, f"{__version__} in {places.PACKAGE}"),
+        _python(),
+        _finding("kernels and suites", _catalog),
+        _finding("compiler", lambda: _compiler(nvcc), "run, check, build"),
+        _finding("CuPy", _cupy, "times; without it run and check count on the simulator"),
+        _finding("GPU", _gpu, "times; without it run and check count on the simulator"),
+        _finding("simulator", _simulator, "run, check, explain without a GPU"),
+        _writable("build cache", places.cache),
+        _writable("runs", places.runs),
+    ]
+
+
+def all_fine(findings: Sequence[Finding]) -> bool:
+    return all(finding.fine for finding in findings)
+
+
+def _python() -> Finding:
+    return Finding("Python", sys.version_info >= (3, 10), f"{platform.python_version()}; 3.10 or newer is needed")
+
+
+def _finding(what: str, look: Callable[[], str], needed_for: str = "") -> Finding:
+    try:
+        return Finding(what, True, look(), needed_for)
+    except KernelbenchError as error:
+        return Finding(what, False, str(error).split("\n\n")[0], needed_for)
+
+
+def _catalog() -> str:
+    from kernelbench.planning.catalog import load_catalog
+
+    catalog = load_catalog()
+    count = sum(map(len, catalog.implementations.values()))
+    return f"{count} kernels of {len(catalog.operations)} operation(s) in {places.KERNELS}"
+
+
+def _compiler(nvcc: Path | None) -> str:
+    from kernelbench.build import find_compiler
+
+    compiler = find_compiler(nvcc)
+    return f"nvcc {compiler.version} at {compiler.path}"
+
+
+def _cupy() -> str:
+    for package in ("cupy-cuda13x", "cupy-cuda12x", "cupy"):
+        try:
+            return f"{package} {metadata.version(package)}"
+        except metadata.PackageNotFoundError:
+            continue
+    raise KernelbenchError("not installed; pip install 'kernelbench[cuda12]' or, for CUDA 13, 'kernelbench[cuda13]'")
+
+
+def _gpu() -> str:
+    from kernelbench.devices import open_device
+
+    device = open_device("cuda")
+    own = device.properties
+    return (
+        f"{own.name}, {own.architecture}, {own.multiprocessors} SMs, driver {device.environment().get('driver', '?')}"
+    )
+
+
+def _simulator() -> str:
+    from kernelbench.devices.simulated import compiler_text
+
+    return f"runs PTX on {len(os.sched_getaffinity(0))} CPU cores; {compiler_text()}"
+
+
+def _writable(what: str, where: Callable[[], Path]) -> Finding:
+    """Try to write a file in the folder, or in the nearest parent that exists."""
+    try:
+        place = folder = where()
+    except KernelbenchError as error:
+        return Finding(what, False, str(error), "run, build")
+    while not place.exists():
+        place = place.parent
+    try:
+        with tempfile.TemporaryFile(dir=place):
+            return Finding(what, True, f"{folder} can be written")
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else str(error)
+        return Finding(what, False, f"{folder} cannot be written: {reason}", "run, build")

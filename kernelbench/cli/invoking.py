@@ -1,0 +1,88 @@
+"""How a command ends: with its own exit code, or with one message on stderr and the code of the error."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import TextIO
+
+import click
+
+from kernelbench.cli.stopping import stoppable
+from kernelbench.cli.terminal import warn
+from kernelbench.core.errors import InputError, KernelbenchError, RunWarning
+
+
+def invoke(group: click.Group, arguments: Sequence[str]) -> int:
+    """The exit code of a command. Not click's own `main`, which would end a closed pipe with 1, a failed row."""
+    kept = " Finished cases are kept; the same command with --resume goes on." if arguments[:1] == ["run"] else ""
+    kept = " Entries of finished cases are kept." if arguments[:1] == ["tune"] else kept
+    with stoppable(f"\nStopped at once.{kept}\n") as stop, _run_warnings_shown():
+        code = 0
+        with suppress(KeyboardInterrupt, click.Abort):
+            stop.begin()
+            code = _ended(group, arguments)
+            sys.stdout.flush()  # which may wait for its reader
+            stop.raising = False
+            if stop.signal is None:
+                return code
+        warn(f"\nStopped.{kept}")
+        return stop.exit_code
+
+
+def _ended(group: click.Group, arguments: Sequence[str]) -> int:
+    try:
+        with group.make_context("kernelbench", list(arguments)) as context:
+            return group.invoke(context) or 0
+    except click.exceptions.Exit as error:
+        return error.exit_code
+    except click.ClickException as error:
+        warn(f"{_usage(error)}Error: {error.format_message()}")
+        return InputError.exit_code
+    except KernelbenchError as error:
+        warn(f"{error}")
+        return error.exit_code
+    except OSError as error:  # of a disk, a terminal or a process, where no room knew more to say
+        warn(failed_call(error))
+        return InputError.exit_code
+
+
+def failed_call(error: OSError) -> str:
+    """What an operating system refused: `/tmp/x: No space left on device`."""
+    return f"{error.filename or 'output'}: {error.strerror or error}"
+
+
+@contextmanager
+def _run_warnings_shown() -> Iterator[None]:
+    """Each as a line of its own, once."""
+    shown: set[str] = set()
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", RunWarning)
+        others = warnings.showwarning
+
+        def show(
+            message: Warning | str,
+            category: type[Warning],
+            filename: str,
+            lineno: int,
+            file: TextIO | None = None,
+            line: str | None = None,
+        ) -> None:
+            if not issubclass(category, RunWarning):
+                others(message, category, filename, lineno, file, line)
+            elif str(message) not in shown:
+                shown.add(str(message))
+                warn(f"warning: {message}")
+
+        warnings.showwarning = show
+        yield
+
+
+def _usage(error: click.ClickException) -> str:
+    """How the command is used, where the mistake is one of usage."""
+    context = getattr(error, "ctx", None)
+    if context is None:
+        return ""
+    return f"{context.get_usage()}\nTry '{context.command_path} {context.help_option_names[0]}' for help.\n\n"

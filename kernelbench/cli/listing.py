@@ -1,0 +1,118 @@
+"""What there is: the tables of `kernelbench list`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kernelbench.core import places
+from kernelbench.core.errors import KernelbenchError, NoDevice
+from kernelbench.core.units import duration_text
+from kernelbench.planning.catalog import load_catalog
+from kernelbench.runs import folders
+from kernelbench.walks.standings import standings
+
+
+@dataclass(frozen=True)
+class Listing:
+    """A table as plain text cells; `note` stands below it."""
+
+    title: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    note: str = ""
+
+
+def suites(own: Sequence[Path] = ()) -> Listing:
+    from kernelbench.compare import read_ledger
+    from kernelbench.suite import read_suite
+
+    catalog = load_catalog(specimens=True, own=own)  # a suite may show wrong kernels
+    claims = read_ledger(places.LEDGER)
+    rows = []
+    for path in sorted(places.SUITES.glob("*.yaml")):
+        suite = read_suite(path, catalog.operations, catalog.implementations, claims)
+        seconds = folders.recorded_seconds(suite.name)
+        cells = (str(len(suite.cases)), str(len(suite.implementations)), duration_text(seconds) if seconds else "")
+        rows.append((suite.name, suite.title, *cells))
+    gpu = folders.RECORDED_GPU.upper()
+    note = f"kernelbench run SUITE measures one; on {gpu}: how long that took when it was recorded"
+    return Listing("Suites", ("suite", "title", "cases", "kernels", f"on {gpu}"), rows, note)
+
+
+def kernels(own: Sequence[Path] = ()) -> Listing:
+    """All kernels, those of the user's own folders among them."""
+    catalog = load_catalog(own=own)
+    rows = [
+        (operation, one.name, one.role, one.origin.project.split("/")[-1], one.summary)
+        for operation, implementations in catalog.implementations.items()
+        for one in implementations.values()
+    ]
+    found = (one for implementations in catalog.implementations.values() for one in implementations.values())
+    able = [f"{one.operation}/{one.name}" for one in found if one.tunable]
+    note = f"kernelbench tune OPERATION fits to a GPU: {', '.join(able)}" if able else ""
+    return Listing("Kernels", ("operation", "name", "role", "whose algorithm", "summary"), rows, note)
+
+
+def devices() -> Listing:
+    from kernelbench.devices import open_device
+    from kernelbench.devices.known import KNOWN
+
+    rows = []
+    known = "known to `plan --gpu`, `build --gpu` and the simulator (`run --device simulated:NAME`)"
+    note = f"only the first is here; the others are {known}"
+    try:
+        own = open_device("cuda").properties
+        rows.append(
+            ("cuda:0", own.name, own.architecture, str(own.multiprocessors), f"{own.peak_bytes_per_s / 1e9:.0f}")
+        )
+    except NoDevice as error:
+        note = f"{str(error).splitlines()[0]} The GPUs above are {known}."
+    for name, gpu in KNOWN.items():
+        rows.append((name, gpu.name, gpu.architecture, str(gpu.multiprocessors), f"{gpu.peak_bytes_per_s / 1e9:.0f}"))
+    return Listing("Devices", ("device", "GPU", "architecture", "SMs", "peak GB/s"), rows, note)
+
+
+def all_runs() -> Listing:
+    from kernelbench.runs.results import read_run
+
+    rows = []
+    for folder in (*folders.user_runs(), *folders.shipped_runs()):
+        name = folder.name if folder.parent == places.runs() else str(folder.relative_to(places.RECORDED))
+        try:
+            run = read_run(folder)
+        except KernelbenchError as error:
+            rows.append((name, "", "", "", f"cannot be read: {error}"))
+            continue
+        started = str(run.environment.get("started", ""))[:16].replace("T", " ")
+        state = "" if run.environment.get("finished") else "not finished; --resume goes on"
+        rows.append((name, run.device, started, str(run.rows["case"].nunique()), state))
+    return Listing("Runs", ("run", "device", "started", "cases", "state"), rows, "kernelbench compare RUN reads one")
+
+
+def claims() -> Listing:
+    """Every entry of the ledger with its verdict on the runs that kernelbench ships, and what decided it."""
+    rows = []
+    for one in standings():
+        verdict = f"{one.verdict}, by {one.decided_by}" if one.verdict not in ("", "not measured") else one.verdict
+        rows.append((one.claim.id, one.claim.title, ", ".join(one.claim.suites), verdict))
+    note = (
+        "verdicts: on the recorded runs that kernelbench ships; counters are those of its recorded simulator runs; "
+        "none: figures without a claim. docs/claims.md says more of each"
+    )
+    return Listing("Claims", ("id", "what was published", "suites", "verdict"), rows, note)
+
+
+KINDS: Mapping[str, Callable[..., Listing]] = {
+    "suites": suites,
+    "kernels": kernels,
+    "devices": devices,
+    "runs": all_runs,
+    "claims": claims,
+}
+
+
+def listed(kind: str, own: Sequence[Path] = ()) -> Listing:
+    """One of KINDS; `own`: folders of the user's own kernels."""
+    return KINDS[kind](own) if kind in ("suites", "kernels") else KINDS[kind]()

@@ -1,0 +1,199 @@
+"""The twin files of a kernel of the user's own: a copy of one that is right, to be changed bit by bit."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+
+from kernelbench.build import BuildRequest
+from kernelbench.core import places
+from kernelbench.core.errors import InputError
+from kernelbench.core.records import Implementation
+from kernelbench.core.texts import one_line
+from kernelbench.planning.catalog import Catalog, is_name, load_catalog
+
+FOLDER = Path("kernels")  # of the user's own kernels, where no other is named
+
+_SOURCE = """\
+// {name}: your own {operation}. As written it is a copy of {start}, and right; change it bit by bit.
+//   is it right    kernelbench check {suite} {option}--only {name}
+//   how fast       kernelbench run {suite} {option}--only {name},{start},copy
+// {name}.py says which kernel is launched, with which grid, block and arguments. The two must agree:
+//   kernels      are extern "C" __global__, so that the plan can name them
+//   arguments    come in the plan's order: arrays by their names, as pointers to device memory, then scalars
+//   headers      #include "common/reduce.cuh" for sums and maxima of warps and blocks, "common/convert.cuh" for halves
+
+"""
+_PLAN = '''\
+"""How {name}.cu is launched. As written it is the plan of {start}.
+
+`plan` is called for each case of a suite: case.shape, case.axis, case.dtype, case.parameter("name", default). It
+returns a LaunchPlan and does nothing else; raise Unsupported("what must hold, got what came") for a case that the
+kernel cannot do. `arguments` are names of {operation}'s arrays and Scalar("int64", value), in the kernel's order, each
+with the type that the kernel's parameter has. Look at the result: kernelbench plan {suite} {option}--only {name}
+"""
+'''
+
+
+@dataclass(frozen=True)
+class Written:
+    """What `new` made, and what to type next."""
+
+    source: Path
+    plan: Path
+    start: str  # the implementation that it is a copy of
+    commands: tuple[str, ...]
+
+
+def new_kernel(name: str, start: str | None = None, folder: Path = FOLDER) -> Written:
+    """Write <folder>/<operation>/<name>.cu and .py for `name` as `softmax/my_kernel`.
+
+    They are a copy of the implementation `start`, or of the operation's shortest kernel, headers counted. Raises
+    InputError for names that are taken or no names, and where there is nothing to start from.
+    """
+    operation, _, own = name.partition("/")
+    for part in (operation, own):
+        if not is_name(part):
+            text = "small letters, digits and '_', a letter first, at most 64"
+            raise InputError(f"{name!r:.80}: expected OPERATION/NAME, such as softmax/my_kernel, each of {text}")
+    catalog = load_catalog(own=_own(folder))
+    _require_free(catalog, operation, own)
+    origin = _start_of(catalog, operation, start)
+    assert origin.source is not None
+    source = folder / operation / f"{own}.cu"
+    words = _words(operation, own, origin.name, folder)
+    texts = {
+        source: _SOURCE.format(**words) + _device_code(origin.source, operation, own),
+        source.with_suffix(".py"): _PLAN.format(**words) + _plan_code(origin, operation, own),
+    }
+    for path in texts:
+        if path.exists() or path.is_symlink():
+            raise InputError(f"{path}: is there already; choose another name, or delete it")
+    try:
+        source.parent.mkdir(parents=True, exist_ok=True)
+        for path, text in texts.items():
+            with path.open("x", encoding="utf-8") as file:
+                file.write(text)
+    except OSError as error:
+        raise InputError(f"{source.parent}: cannot write here ({error.strerror}); choose a --kernels folder") from error
+    suite, option = words["suite"], words["option"]
+    commands = (
+        f"kernelbench check {suite} {option}--only {own}",
+        f"kernelbench run {suite} {option}--only {own},{origin.name},copy",
+    )
+    return Written(source, source.with_suffix(".py"), origin.name, commands)
+
+
+def _own(folder: Path) -> tuple[Path, ...]:
+    """The folder where it holds kernels already, and they are not kernelbench's."""
+    if folder.resolve() == places.KERNELS.resolve() or not any(folder.glob("*/[!_]*.py")):
+        return ()
+    return (folder,)
+
+
+def _require_free(catalog: Catalog, operation: str, name: str) -> None:
+    if operation not in catalog.operations:
+        near = get_close_matches(operation, catalog.operations, n=1)
+        hint = f"did you mean '{near[0]}'?" if near else f"expected one of {', '.join(catalog.operations)}"
+        raise InputError(f"unknown operation '{operation}'; {hint}")
+    if name in catalog.implementations[operation] or name == "operation":
+        raise InputError(f"'{operation}/{name}' is taken: names must differ within an operation; choose another")
+
+
+def _start_of(catalog: Catalog, operation: str, start: str | None) -> Implementation:
+    """The implementation to copy: that of the name, else the shortest kernel."""
+    there = catalog.implementations[operation]
+    able = {name: one for name, one in there.items() if one.source is not None and _call_of(one) is not None}
+    if start is not None and start not in able:
+        near = "it has no .cu to copy" if start in there else "there is none of this name"
+        raise InputError(f"--from {start}: {near}; expected one of {', '.join(able)}")
+    if start is not None:
+        return able[start]
+    kernels = [one for one in able.values() if one.role == "kernel" and one.source is not None]
+    if not kernels:
+        text = "each of its kernels is made in a loop, or a library's"
+        raise InputError(
+            f"'{operation}' has none to start from: {text}; docs/writing-a-kernel.md shows how to write one"
+        )
+    return min(kernels, key=_lines)
+
+
+def _lines(one: Implementation) -> int:
+    """Of its .cu and all headers, as a kernel of few lines round a long header is no simple one."""
+    assert one.source is not None
+    request = BuildRequest(one.source, (), "sm_90")
+    return sum(len(text.splitlines()) for _, text in request.texts())
+
+
+def _words(operation: str, name: str, start: str, folder: Path) -> dict[str, str]:
+    """What the comments say: a suite of this operation, and the option that finds the folder."""
+    named = places.SUITES / f"{operation}.yaml"
+    users = sorted(path for path in places.SUITES.glob("*.yaml") if f"\noperation: {operation}\n" in path.read_text())
+    suite = operation if named.is_file() or not users else users[0].stem
+    option = "" if folder.resolve() == places.KERNELS.resolve() else f"--kernels {shlex.quote(one_line(str(folder)))} "
+    return {"operation": operation, "name": name, "start": start, "suite": suite, "option": option}
+
+
+def _device_code(source: Path, operation: str, name: str) -> str:
+    """The .cu with its kernels renamed, and headers beside it found from elsewhere."""
+    text = _renamed(source.read_text(encoding="utf-8"), operation, source.stem, name)
+    beside = {path.name for path in source.parent.glob("*.cuh")}
+    return re.sub(
+        r'#include "([^"/]+)"',
+        lambda match: f'#include "{operation}/{match[1]}"' if match[1] in beside else match[0],
+        text,
+    )
+
+
+def _plan_code(start: Implementation, operation: str, name: str) -> str:
+    """The .py without its docstring, and with one implementation, which bears the new name."""
+    assert start.source is not None
+    text = start.source.with_suffix(".py").read_text(encoding="utf-8")
+    call = _call_of(start)
+    assert call is not None
+    tree = ast.parse(text)
+    lines = text.splitlines(keepends=True)
+    docstring = tree.body[0].end_lineno if ast.get_docstring(tree) is not None else 0
+    assignment = next(one for one in tree.body if _is_implementations(one))
+    kept = "".join(lines[docstring : assignment.lineno - 1])
+    rest = [ast.get_source_segment(text, one) for one in call.args[2:]]
+    rest += [f"{one.arg}={ast.get_source_segment(text, one.value)}" for one in call.keywords]
+    words = [f'"{name}",  # what suites, --only and tables call it', f'"starts as a copy of {start.name}",']
+    words += [f"{argument}," for argument in rest]
+    body = "\n".join(f"        {word}" for word in words)
+    return (
+        _renamed(kept, operation, start.source.stem, name)
+        + f"IMPLEMENTATIONS = (\n    Implementation(\n{body}\n    ),\n)\n"
+    )
+
+
+def _renamed(text: str, operation: str, stem: str, name: str) -> str:
+    """Kernels are called operation, file, variant: `softmax_naive_f32`."""
+    return re.sub(rf"\b{operation}_{stem}(?=_|\b)", f"{operation}_{name}", text)
+
+
+def _is_implementations(statement: ast.stmt) -> bool:
+    names = statement.targets if isinstance(statement, ast.Assign) else []
+    return any(isinstance(one, ast.Name) and one.id == "IMPLEMENTATIONS" for one in names)
+
+
+def _call_of(one: Implementation) -> ast.Call | None:
+    """Where its module writes `Implementation("name", ..)`; None where a loop makes it."""
+    assert one.source is not None
+    return next((call for call in _calls(one.source.with_suffix(".py")) if _first(call) == one.name), None)
+
+
+def _calls(path: Path) -> Iterator[ast.Call]:
+    for statement in filter(_is_implementations, ast.parse(path.read_text(encoding="utf-8")).body):
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Implementation" and len(node.args) > 1:
+                yield node
+
+
+def _first(call: ast.Call) -> object:
+    return call.args[0].value if isinstance(call.args[0], ast.Constant) else None

@@ -1,0 +1,167 @@
+"""Options and arguments that several commands share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kernelbench.cli.outputs import require_file_place, require_folder_place
+from kernelbench.core.errors import InputError
+
+STANDARD_OUTPUT = "-"  # as other programs have it
+
+
+def _require_text(parameter: click.Parameter | None, value: Any) -> None:
+    """InputError for '', which is mostly a shell's variable that holds nothing; as a path it would be the folder '.'"""
+    if value == "" and parameter is not None:
+        raise InputError(f"{parameter.opts[0]} '': is empty; name something or leave it out")
+
+
+class _Text(click.types.StringParamType):
+    """A text that is not empty."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        _require_text(param, value)
+        return super().convert(value, param, ctx)
+
+
+class _Place(click.Path):
+    """A path that is not empty."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        _require_text(param, value)
+        return super().convert(value, param, ctx)
+
+
+class _Output(_Place):
+    """Where something is written, looked at before anything is done: a folder, or a file."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == STANDARD_OUTPUT:
+            raise InputError("--out -: files are written, not standard output; name one")
+        path = super().convert(value, param, ctx)
+        (require_folder_place if self.dir_okay else require_file_place)(path)
+        return path
+
+
+TEXT = _Text()
+OUT_FILE = _Output(path_type=Path, dir_okay=False)
+OUT_FOLDER = _Output(path_type=Path, file_okay=False)
+
+
+def names(ctx: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...]:
+    found = tuple(part.strip() for part in value.split(",") if part.strip()) if value is not None else ()
+    if value is not None and not found:
+        raise InputError(f"{parameter.opts[0]} '{value}': names nothing; leave the option out for all")
+    return found
+
+
+def cache_states(ctx: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...]:
+    caches = names(ctx, parameter, value)
+    unknown = [cache for cache in caches if cache not in ("cold", "warm")]
+    if unknown:
+        raise InputError(f"--cache {value}: unknown cache state '{unknown[0]}'; expected cold, warm or cold,warm")
+    return caches
+
+
+class _Seconds(click.FloatRange):
+    """FloatRange lets a value pass that is no number: `nan` is not below its minimum."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        seconds = super().convert(value, param, ctx)
+        if math.isnan(seconds):
+            self.fail(f"{value!r} is not a number of seconds.", param, ctx)
+        return float(seconds)
+
+
+SUITES = click.argument("suites", type=TEXT, nargs=-1, required=True, metavar="SUITE...")
+ONLY = click.option("--only", callback=names, metavar="NAME,..", help="Only these implementations.")
+FILTER = click.option(
+    "--filter",
+    "filters",
+    multiple=True,
+    metavar="TERM",
+    help="Only cases for which it holds: seq=512, seq>=128, dtype=float16.",
+)
+SPECIMENS = click.option("--specimens", is_flag=True, help="Add the kernels that are known to be wrong.")
+KERNELS = click.option(
+    "--kernels",
+    multiple=True,
+    type=_Place(path_type=Path),
+    metavar="DIR",
+    help="A folder of your own kernels, DIR/OPERATION/NAME.py; runs its Python.",
+)
+NVCC = click.option("--nvcc", type=_Place(path_type=Path), help="The CUDA compiler to use.")
+DEVICE = click.option(
+    "--device", default="auto", show_default=True, help="auto, cuda, cuda:N, simulated or simulated:GPU."
+)
+INPUTS = click.option(
+    "--inputs",
+    callback=names,
+    metavar="NAME,..",
+    help="Distributions to verify on: normal, uniform, zeros, ones, large, masked.  [default: all that there are]",
+)
+FULL = click.option("--full", is_flag=True, help="On the simulator: run every block, however many there are.")
+TIMEOUT = click.option(
+    "--timeout",
+    "patience_s",
+    type=_Seconds(min=1),
+    metavar="SECONDS",
+    help="End a kernel that gives no sign of life for so long; only its rows fail; inf: never.  [default: 60]",
+)
+IN_PROCESS = click.option(
+    "--in-process",
+    is_flag=True,
+    help="Use the GPU in this process, for debuggers and profilers: a kernel that crashes ends the run.",
+)
+NO_WAIT = click.option(
+    "--wait/--no-wait",
+    default=True,
+    show_default=True,
+    help="Wait while another kernelbench run uses the GPU, or give up at once.",
+)
+SEED = click.option(
+    "--seed", type=click.IntRange(0, 2**31 - 2), help="Of the random inputs; the default never changes."
+)
+GPU = click.option(
+    "--gpu",
+    type=TEXT,
+    metavar="NAME",
+    help="Plan for this GPU: v100, t4, a100, l4, h100, h200.  [default: the GPU here, else h200]",
+)
+FORM = click.option(
+    "--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True, help="How it is told."
+)
+RUN = click.argument("run_name", type=TEXT, required=False, metavar="[RUN]")
+CACHE = click.option(
+    "--cache",
+    "caches",
+    callback=cache_states,
+    metavar="STATE,..",
+    help="cold, warm or both.  [default: as the suite says]",
+)
+SHOWN_CACHE = click.option(
+    "--cache",
+    "caches",
+    callback=cache_states,
+    metavar="STATE,..",
+    help="Rows to show: cold, warm or both.  [default: cold; of two runs both]",
+)
+OWN_FOLDER = click.option(
+    "--kernels",
+    type=_Place(path_type=Path, file_okay=False),
+    metavar="DIR",
+    default="kernels",
+    show_default=True,
+    help="The folder of your own kernels.",
+)
+
+
+def CHOICE(command: Callable[..., Any]) -> Callable[..., Any]:  # noqa: N802 - stands among the others
+    """Which implementations and cases, and whose: options of every command that walks through suites."""
+    return reduce(lambda inner, option: option(inner), (SPECIMENS, KERNELS, FILTER, ONLY), command)

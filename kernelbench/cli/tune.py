@@ -1,0 +1,104 @@
+"""The command `tune`: a search for launch parameters on this GPU, and the table that plans read."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kernelbench.cli.options import (
+    DEVICE,
+    FILTER,
+    IN_PROCESS,
+    KERNELS,
+    NO_WAIT,
+    NVCC,
+    OUT_FILE,
+    SEED,
+    TEXT,
+    TIMEOUT,
+    names,
+)
+from kernelbench.cli.terminal import say
+from kernelbench.core.errors import InputError
+
+_UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+_TIME = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(s|min|m|h|)\s*")
+
+
+def _seconds(ctx: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
+    """`90`, `90s`, `5m` or `1h` in seconds."""
+    if value is None:
+        return None
+    match = _TIME.fullmatch(value)
+    seconds = float(match[1]) * _UNITS[match[2]] if match else 0.0
+    if not 0 < seconds < math.inf:
+        raise InputError(f"--budget {value}: expected a time, as in 90s, 5m or 1h")
+    return seconds
+
+
+@click.command()
+@click.argument("operation")
+@click.option(
+    "--implementation",
+    "implementations",
+    callback=names,
+    metavar="NAME,..",
+    help="Only these kernels.  [default: all of the operation that say what can be tuned]",
+)
+@click.option(
+    "--suite", type=TEXT, metavar="SUITE", help="Tune for the cases of this suite.  [default: those that kernels name]"
+)
+@FILTER
+@click.option(
+    "--budget",
+    "budget_s",
+    callback=_seconds,
+    metavar="TIME",
+    help="How long to search, all cases together: 90s, 5m, 1h.  [default: 5m]",
+)
+@click.option(
+    "--out",
+    type=OUT_FILE,
+    help="The table to write or add to.  [default: yours of this GPU, which plans read]",
+)
+@DEVICE
+@KERNELS
+@TIMEOUT
+@IN_PROCESS
+@NO_WAIT
+@SEED
+@NVCC
+def tune(operation: str, out: Path | None, **options: Any) -> int:
+    """Search launch parameters of kernels on this GPU; plans take those that beat their own rule.
+
+    Every candidate is verified and timed as a row of a run is, cold, beside the rule in the same rounds. What is
+    faster by more than 1 % and by more than noise goes into a table by GPU. Needs kernelbench[tune].
+
+    \b
+    Examples:
+      kernelbench tune reduce_sum
+      kernelbench tune relu --filter dtype=float32 --budget 90s
+      kernelbench tune permute --implementation swizzled --suite peers_permute --budget 2m
+      kernelbench tune bias_add --out tuned.yaml
+    """
+    from kernelbench.cli import screen
+    from kernelbench.planning import tuned
+    from kernelbench.walks import tuning
+
+    given = {name: value for name, value in options.items() if value is not None}
+    request = tuning.TuneRequest(operation, **given)
+    failed, written = False, 0
+    for found in tuning.tune(request, screen.ConsoleProgress()):
+        screen.show_tuned(found)
+        failed = failed or found.failed
+        if found.entry:
+            path = out or tuned.own_file(found.gpu)
+            tuned.write_table(path, found.gpu, [found.entry])
+            written += 1
+    entries = "1 entry" if written == 1 else f"{written} entries"
+    say(f"{entries} written to {path}" if written else "Nothing was written: no search came to its end.")
+    return 1 if failed else 0

@@ -1,0 +1,144 @@
+"""A run of a step, added up: so many calls of each part, unfused and fused. A sum is whole or it is not there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+from kernelbench.compare.counted_runs import counted_of_run
+from kernelbench.core.errors import ResultsError
+from kernelbench.core.methods import METHODS
+from kernelbench.core.parts import Part, Step
+from kernelbench.explain.counted import SECTOR_BYTES, Counted
+from kernelbench.runs.results import ENVIRONMENT_FILE, Run
+
+UNFUSED, FUSED = SIDES = ("unfused", "fused")
+CACHE = "cold"  # a part's arrays come from DRAM; in a step, some are still in the L2
+
+
+@dataclass(frozen=True)
+class Amount:
+    """Seconds, or bytes where nothing is timed, with the ends of an interval."""
+
+    value: float
+    low: float
+    high: float
+
+    def times(self, calls: int) -> Amount:
+        return Amount(calls * self.value, calls * self.low, calls * self.high)
+
+
+@dataclass(frozen=True)
+class PartAmount:
+    """What one call of a part takes, by side: no entry where the step of that side does not have the part, None where
+    it was not measured and `reasons` says why."""
+
+    part: Part
+    amounts: Mapping[str, Amount | None]
+    reasons: Mapping[str, str]
+
+    def total(self, side: str) -> Amount | None:
+        """All calls of a step."""
+        amount = self.amounts.get(side)
+        return amount.times(self.part.calls) if amount else None
+
+
+@dataclass(frozen=True)
+class StepSum:
+    """All parts of a step. `unit` is s, or B: the traffic that the simulator counted."""
+
+    parts: Sequence[PartAmount]
+    leaves_out: str
+    unit: str
+
+    def total(self, side: str) -> Amount | None:
+        """All calls of a step together; None where any part of it is missing. Ends of the interval are added up, as if
+        every part were off to the same side."""
+        if self.missing(side):
+            return None
+        found = [amount for one in self.parts if (amount := one.total(side))]
+        return Amount(*(sum(getattr(one, name) for one in found) for name in ("value", "low", "high")))
+
+    def missing(self, side: str) -> list[str]:
+        """Why there is no sum: a text for each part without its number."""
+        return [f"{one.part.name}: {one.reasons[side]}" for one in self.parts if side in one.reasons]
+
+    @property
+    def ratio(self) -> Amount | None:
+        """Unfused over fused."""
+        unfused, fused = self.total(UNFUSED), self.total(FUSED)
+        if unfused is None or fused is None or not fused.low:
+            return None
+        return Amount(unfused.value / fused.value, unfused.low / fused.high, unfused.high / fused.low)
+
+
+def step_of(run: Run) -> Step | None:
+    """The step that the run's suite is of; None for a suite of one operation.
+
+    ResultsError where environment.json tells of no step that the rows could be of.
+    """
+    kept = run.environment.get("step")
+    if not kept:
+        return None
+    try:
+        step = Step(tuple(Part(**part) for part in kept["parts"]), str(kept["leaves_out"]))
+        whole = all(part.names for part in step.parts)
+    except (KeyError, TypeError) as error:
+        raise ResultsError(f"{run.folder / ENVIRONMENT_FILE}: 'step' cannot be read ({error!r})") from error
+    strange = sorted(set(run.rows["case"]) - {part.case for part in step.parts})
+    if strange or not whole:
+        what = f"case '{strange[0]}' is of none of its parts" if strange else "a part has nobody to run it"
+        raise ResultsError(f"{run.folder / ENVIRONMENT_FILE}: 'step' is not that of these rows: {what}")
+    return step
+
+
+def sum_of(run: Run) -> StepSum | None:
+    """The run of a step added up: its times with the L2 cleared, or what the simulator counted."""
+    step = step_of(run)
+    if step is None:
+        return None
+    rows: dict[str, list[Mapping[str, Any]]] = {part.case: [] for part in step.parts}
+    for row in run.rows.to_dict("records"):
+        rows[row["case"]].append(row)
+    if run.simulated:
+        traffic = counted_of_run(run)
+        amounts = {case: _bytes(traffic.get(case, {})) for case in rows}
+    else:
+        amounts = {case: _seconds(own) for case, own in rows.items()}
+    parts = [_part_amount(part, rows[part.case], amounts[part.case]) for part in step.parts]
+    return StepSum(parts, step.leaves_out, "B" if run.simulated else "s")
+
+
+def _part_amount(part: Part, rows: Sequence[Mapping[str, Any]], by_name: Mapping[str, Amount]) -> PartAmount:
+    sides = {UNFUSED: part.unfused, FUSED: part.fused}
+    amounts = {side: by_name.get(name) for side, name in sides.items() if name}
+    reasons = {side: _why_not(rows, sides[side]) for side, amount in amounts.items() if amount is None}
+    return PartAmount(part, amounts, reasons)
+
+
+def _seconds(rows: Sequence[Mapping[str, Any]]) -> dict[str, Amount]:
+    """By implementation, all by one method: that which most of them have."""
+    timed = [row for row in rows if row["status"] == "ok" and row["cache"] == CACHE and isfinite(row["median_s"])]
+    method = max(METHODS, key=lambda one: sum(row["method"] == one for row in timed))
+    return {
+        row["implementation"]: Amount(row["median_s"], row["low_s"], row["high_s"])
+        for row in timed
+        if row["method"] == method
+    }
+
+
+def _bytes(counted: Mapping[str, Counted]) -> dict[str, Amount]:
+    sizes = {name: float(SECTOR_BYTES * one.counters.global_sectors) for name, one in counted.items()}
+    return {name: Amount(size, size, size) for name, size in sizes.items()}
+
+
+def _why_not(rows: Sequence[Mapping[str, Any]], name: str) -> str:
+    own = [row for row in rows if row["implementation"] == name]
+    if not own:
+        return f"{name} is not in this run"
+    if own[-1]["status"] != "ok":
+        return f"{name}: {own[-1]['status']} ({own[-1]['reason']})"
+    methods = ", ".join(dict.fromkeys(row["method"] for row in own if row["cache"] == CACHE)) or "no method"
+    return f"{name}: timed by {methods} with a {CACHE} cache, the other side otherwise"

@@ -1,0 +1,59 @@
+"""What a plan hands to compiler and kernels, looked at before it gets there: defines and scalars.
+
+Plans may be anybody's code. A define becomes an option of nvcc, so it may hold nothing that is more than a name
+and a value; a scalar that its C type cannot hold would arrive as another one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from kernelbench.core import dtypes
+from kernelbench.core.launching import Scalar
+
+_DEFINE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
+_DEFINE_VALUE = re.compile(r"[A-Za-z0-9_.]{1,200}")
+_INTEGERS = range(-(2**63), 2**64)  # that C++ has a type for
+_SCALARS = tuple(name for name in dtypes.NAMES if name != "bfloat16")  # of which NumPy has no number
+
+
+def shown(value: object) -> str:
+    """A value of anybody's with its type, short: `'yes'`, `1.5`, `list [1]`."""
+    try:
+        text = f"{value!r:.60}"
+    except Exception:  # of an integer of 5,000 digits, or of somebody's own class
+        return f"{type(value).__name__} that cannot be shown"
+    return text if value is None or type(value) in (str, bool, int, float) else f"{type(value).__name__} {text}"
+
+
+def define_problem(defines: Sequence[tuple[str, str | int]]) -> str:
+    """What is wrong with the first define that is no C identifier with an integer or a word, or ''."""
+    names = [name for name, _ in defines]
+    for name, value in defines:
+        if type(name) is not str or not _DEFINE_NAME.fullmatch(name) or names.count(name) > 1:
+            return f"define {shown(name)}: expected a C identifier, each one once"
+        number = type(value) in (int, bool) and value in _INTEGERS
+        if not number and not (type(value) is str and _DEFINE_VALUE.fullmatch(value)):
+            return f"define {name}={shown(value)}: expected an integer of 64 bits, or letters, digits, '_' and '.'"
+    return ""
+
+
+def scalar_problem(scalar: Scalar) -> str:
+    """What is wrong with an argument by value, or ''."""
+    dtype, value = scalar.dtype, scalar.value
+    text = f"Scalar({shown(dtype)}, {shown(value)})"
+    if type(dtype) is not str or dtype not in _SCALARS:
+        return f"{text}: expected a type of {', '.join(_SCALARS)}"
+    if type(value) not in (int, float):
+        return f"{text}: expected a number, an int or a float"
+    if "int" in dtype:
+        limits = np.iinfo(dtypes.storage(dtype))
+        if type(value) is not int or not limits.min <= value <= limits.max:
+            return f"{text}: expected {limits.min} to {limits.max}"
+        return ""
+    most = dtypes.overflow(dtype) if dtype != "float64" else 2**1024
+    infinite = type(value) is float and not np.isfinite(value)  # which every floating-point type has
+    return "" if infinite or -most < value < most else f"{text}: more than {dtype} holds"

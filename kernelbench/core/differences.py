@@ -1,0 +1,62 @@
+"""How far one array is from another: counts and largest errors over a slice, on any array module.
+
+A device may answer the same question with fewer passes; see `Device.compare`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kernelbench.core.records import Array, Tolerance
+
+
+@dataclass(frozen=True)
+class Differences:
+    """Of one slice. Errors are None where they are NaN: the output holds NaN against a number."""
+
+    mismatches: int
+    max_absolute: float | None
+    max_relative: float | None
+    first: int | None = None  # flat place of the first mismatch
+    got: float | None = None  # there
+    expected: float | None = None
+
+
+def differences(
+    xp: Any, got: Array, expected: Array, tolerance: Tolerance, overflow: float = float("inf")
+) -> Differences:
+    """Compare two flat float64 arrays. Equal infinities, and NaN where NaN is expected, are right.
+
+    `overflow`: the magnitude that the stored type cannot hold. An infinity is right as well where, by the tolerance, a
+    result may be that large.
+    """
+    with np.errstate(invalid="ignore", over="ignore"):  # infinities less infinities; CuPy does not warn
+        return _differences(xp, got, expected, tolerance, overflow)
+
+
+def _differences(xp: Any, got: Array, expected: Array, tolerance: Tolerance, overflow: float) -> Differences:
+    size = xp.abs(expected)
+    same = (got == expected) | (xp.isnan(got) & xp.isnan(expected))
+    largest = tolerance.absolute + (1 + tolerance.relative) * size
+    same |= xp.isinf(got) & (largest >= overflow) & ((got > 0) == (expected > 0))
+    error = xp.where(same, 0.0, xp.abs(got - expected))
+    close = (error <= tolerance.absolute + tolerance.relative * size) & (error < xp.inf)  # inf expected allows none
+    wrong = ~(same | close)
+    mismatches = int(wrong.sum())
+    place = int(xp.argmax(wrong)) if mismatches else None
+    return Differences(
+        mismatches=mismatches,
+        max_absolute=_number(error.max()),
+        max_relative=_number((error / xp.where(size > 0, size, 1.0)).max()),
+        first=place,
+        got=None if place is None else float(got[place]),
+        expected=None if place is None else float(expected[place]),
+    )
+
+
+def _number(value: Any) -> float | None:
+    number = float(value)
+    return None if number != number else number  # noqa: PLR0124 - NaN

@@ -1,0 +1,68 @@
+"""Launches of a plan as text, and what their kernels load."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from kernelbench.core.errors import InputError
+from kernelbench.core.records import EntryFacts, Launch, LaunchPlan
+
+
+def launches_text(plan: LaunchPlan) -> list[str]:
+    """Each launch of a plan, or its call of host code, as text."""
+    if plan.host is not None:
+        return [f"{plan.host.entry}(..) launches by itself"]
+    return [launch_text(launch) for launch in plan.launches]
+
+
+def launch_text(launch: Launch) -> str:
+    """`softmax_naive_f32<<<128, 256>>>`; 3-D extents as 4x2x1, dynamic shared bytes third; behind it which blocks
+    wait for each other, if any do."""
+    sizes = [_extent_text(launch.grid), _extent_text(launch.block)]
+    if launch.shared_bytes:
+        sizes.append(str(launch.shared_bytes))
+    waiting = " cooperative" if launch.cooperative else f" in gangs of {launch.gang}" if launch.gang > 1 else ""
+    return f"{launch.entry}<<<{', '.join(sizes)}>>>{waiting}"
+
+
+def _extent_text(extent: tuple[int, int, int]) -> str:
+    kept = list(extent)
+    while len(kept) > 1 and kept[-1] == 1:
+        kept.pop()
+    return "x".join(map(str, kept))
+
+
+def input_loads(plan: LaunchPlan, facts: Mapping[str, EntryFacts], inputs: Sequence[str]) -> dict[str, int]:
+    """Global load instructions of all launches together whose address comes from each input.
+
+    Raises InputError where the plan launches what the binary does not hold, or with another number
+    of arguments than the kernel takes.
+    """
+    if plan.host is not None:
+        return {}  # which kernels its code launches is not known
+    loads = dict.fromkeys(inputs, 0)
+    for launch, entry in _launched(plan, facts):
+        for argument, count in zip(launch.arguments, entry.parameter_loads, strict=True):
+            if isinstance(argument, str) and argument in loads:
+                loads[argument] += count
+    return loads
+
+
+def unread_inputs(plan: LaunchPlan, facts: Mapping[str, EntryFacts], inputs: Sequence[str]) -> list[str]:
+    """Inputs that no launch of the plan ever loads: such a kernel cannot compute what it is asked for."""
+    return [name for name, count in input_loads(plan, facts, inputs).items() if count == 0]
+
+
+def _launched(plan: LaunchPlan, facts: Mapping[str, EntryFacts]) -> Iterator[tuple[Launch, EntryFacts]]:
+    for launch in plan.launches:
+        entry = facts.get(launch.entry)
+        if entry is None:
+            raise InputError(
+                f"the plan launches '{launch.entry}', which its source does not define; expected one of {sorted(facts)}"
+            )
+        if len(launch.arguments) != len(entry.parameter_loads):
+            raise InputError(
+                f"'{launch.entry}' takes {len(entry.parameter_loads)} arguments, but the plan gives it "
+                f"{len(launch.arguments)}"
+            )
+        yield launch, entry

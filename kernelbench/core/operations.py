@@ -1,0 +1,220 @@
+"""What is computed, whoever computes it: operations, their cases, and the arrays of these.
+
+Part of the records; files under kernels/ import it from `kernelbench`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from math import floor, log2, prod
+from typing import Any, Literal, cast
+
+from kernelbench.core import dtypes
+from kernelbench.core.errors import Unsupported
+
+Array = Any  # a numpy or cupy array
+Arrays = Mapping[str, Array]  # by name, as an operation's `arrays` names them
+
+FLOATS = ("float32", "float16", "bfloat16")
+NORMAL = "normal"  # the distribution of inputs where none is named
+
+
+@dataclass(frozen=True)
+class Case:
+    """One shape, axis, dtype, set of parameters and distribution of the inputs of an operation."""
+
+    operation: str
+    shape: tuple[int, ...]
+    axis: int  # as written in the suite: -1 is the last
+    dtype: str
+    axes: tuple[tuple[str, int | str], ...] = ()  # values of the suite's axes, ("seq", 512); of a step ("part", "relu")
+    parameters: tuple[tuple[str, int | float | str | bool], ...] = ()  # of the operation, ("scale", 0.125)
+    inputs: str = NORMAL  # the distribution that they are drawn from
+
+    @cached_property
+    def key(self) -> str:
+        """The case as one text, unique within a suite: used in CSV, --filter and --resume."""
+        words = [f"{name}={value}" for name, value in self.axes]
+        words += [f"shape={'x'.join(map(str, self.shape))}", f"axis={self.axis}", f"dtype={self.dtype}"]
+        words += [f"{name}={value}" for name, value in self.parameters]
+        words += [f"inputs={self.inputs}"] if self.inputs != NORMAL else []
+        return " ".join(words)
+
+    @cached_property
+    def elements(self) -> int:
+        return prod(self.shape)
+
+    @cached_property
+    def outer_dim_inner(self) -> tuple[int, int, int]:
+        """The shape seen from its axis: elements before it, along it, after it."""
+        axis = self.axis % len(self.shape)
+        return prod(self.shape[:axis]), self.shape[axis], prod(self.shape[axis + 1 :])
+
+    def parameter(self, name: str, default: Any) -> Any:
+        return dict(self.parameters).get(name, default)
+
+    def require_dtype(self, *known: str) -> None:
+        """Unsupported for another data type."""
+        if self.dtype not in known:
+            words = f"{', '.join(known[:-1])} or {known[-1]}" if len(known) > 1 else known[0]
+            raise Unsupported(f"dtype must be {words}, got {self.dtype}")
+
+    def refuse(self, *names: str) -> None:
+        """Unsupported if one of these parameters is set."""
+        for name in names:
+            if self.parameter(name, False):
+                raise Unsupported(f"{name} is not supported")
+
+    def rows_columns(self, max_rows: int | None = None, max_columns: int | None = None) -> tuple[int, int]:
+        """The shape as rows along the last axis. Unsupported for another axis, or beyond a limit."""
+        rows, columns, inner = self.outer_dim_inner
+        if inner != 1:
+            raise Unsupported(f"axis must be the last, got axis {self.axis} of {len(self.shape)}")
+        if max_rows is not None and rows > max_rows:
+            raise Unsupported(f"rows must be at most {max_rows}, got {rows}")
+        if max_columns is not None and columns > max_columns:
+            raise Unsupported(f"columns must be at most {max_columns}, got {columns}")
+        return rows, columns
+
+
+Fill = Literal["normal", "uniform", "zeros", "ones", "large", "masked", "mask", "bits"]
+
+
+@dataclass(frozen=True)
+class ArraySpec:
+    """One array of a case. Inputs are filled with random values, outputs poisoned before each check.
+
+    `fill`: a distribution; "normal" stands for that of the case. Others are kept whatever the case says: "mask" is 0 or
+    1, evenly, "bits" any byte, of uint8.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    role: Literal["input", "output"]
+    fill: Fill = "normal"
+    largest: float = 1.0  # magnitude that `large` goes up to
+    row: tuple[int, int] = (1, 1)  # of `masked`: elements of a row, and the step between them
+
+    @property
+    def nbytes(self) -> int:
+        return prod(self.shape) * dtypes.itemsize(self.dtype)
+
+    def element(self, place: int) -> str:
+        """The element at that place of the flat array, as `x[3, 17]`."""
+        index = []
+        for extent in reversed(self.shape):
+            place, rest = divmod(place, extent)
+            index.append(str(rest))
+        return f"{self.name}[{', '.join(reversed(index))}]"
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """|got - expected| <= absolute + relative * |expected|, elementwise."""
+
+    relative: float
+    absolute: float
+
+    def plus(self, other: Tolerance | None) -> Tolerance:
+        if other is None:
+            return self
+        return Tolerance(self.relative + other.relative, self.absolute + other.absolute)
+
+
+# reference(xp, case, inputs): inputs are float64 arrays of xp (numpy or cupy) holding a slice of
+# `Operation.split` rows; returns the float64 outputs of that slice by name.
+Reference = Callable[[Any, Case, Arrays], Arrays]
+
+
+NO_ROWS = "-inf stands for what a row leaves out where exponentials are added up; this operation has no such rows"
+
+
+@dataclass(frozen=True)
+class SpecialValues:
+    """What an operation gives for inputs that are no ordinary numbers, each in a few words for the table of docs."""
+
+    minus_inf: str  # a row of it, or an element where there are no rows
+    plus_inf: str  # an element
+    nan: str  # an element
+    pytorch: str  # the function of PyTorch that gives the same; '' for none
+    differs: str = ""  # where that gives something else all the same, and why
+
+
+def x_to_y(case: Case) -> tuple[ArraySpec, ...]:
+    """One array in, x, and one out, y, both of the case's shape and floating-point type."""
+    case.require_dtype(*FLOATS)
+    return (ArraySpec("x", case.shape, case.dtype, "input"), ArraySpec("y", case.shape, case.dtype, "output"))
+
+
+def by_element(case: Case) -> int:
+    """A `split`, or the number of `flops`: elements are independent, and one operation is done on each."""
+    return case.elements
+
+
+def exact(case: Case) -> Tolerance:
+    """Of an operation that rounds nothing."""
+    return Tolerance(0.0, 0.0)
+
+
+def quarter_of_range(case: Case) -> float:
+    """A `large` for what moves, selects or adds two elements: a sum of two is still finite."""
+    return float(2.0 ** (floor(log2(dtypes.overflow(case.dtype))) - 1))
+
+
+def root_of_range(case: Case) -> float:
+    """A `large` for what multiplies two elements: some products are beyond what the type holds, so infinite."""
+    return float(2.0 ** (floor(log2(dtypes.overflow(case.dtype))) // 2 + 2))
+
+
+def _all_bytes(arrays: Callable[[Case], tuple[ArraySpec, ...]], case: Case) -> int:
+    return sum(spec.nbytes for spec in arrays(case))
+
+
+@dataclass(frozen=True)
+class Operation:
+    """What is computed, whoever computes it. Defined once, in kernels/<operation>/operation.py."""
+
+    name: str
+    summary: str
+    arrays: Callable[[Case], tuple[ArraySpec, ...]]  # raises Unsupported for a case that has no meaning
+    reference: Reference
+    # Least traffic: each input read once, each output written once. Left out, all arrays.
+    bytes_moved: Callable[[Case], int] = field(default=cast(Any, None))
+    flops: Callable[[Case], int] = by_element
+    tolerance: Callable[[Case], Tolerance] = exact
+    parameters: Mapping[str, Any] = field(default_factory=dict)  # name -> default; a suite may set these
+    # Arrays whose first `split(case)` dimension is common to all arrays can be checked in slices of
+    # it; every array is reshaped to [split, -1]. None: the arrays are checked whole.
+    split: Callable[[Case], int] | None = None
+    large: Callable[[Case], float] | None = None  # magnitude that `large` inputs go up to; None: there are none
+    refused: Mapping[str, str] = field(default_factory=lambda: {"masked": NO_ROWS})  # distributions, with the reason
+    special: SpecialValues | None = None
+
+    def __post_init__(self) -> None:
+        if self.bytes_moved is None:
+            object.__setattr__(self, "bytes_moved", partial(_all_bytes, self.arrays))
+
+    def refusal(self, inputs: str) -> str:
+        """Why it has no inputs of this distribution; '' where it has."""
+        if inputs == "large" and self.large is None and inputs not in self.refused:
+            return "it does not say how large its inputs may be"
+        return self.refused.get(inputs, "")
+
+    def filled(self, case: Case) -> tuple[ArraySpec, ...]:
+        """`arrays`, the inputs' fill that of the case. Unsupported for a distribution that it does not have."""
+        if reason := self.refusal(case.inputs):
+            raise Unsupported(f"{self.name} has no {case.inputs} inputs: {reason}")
+        largest = self.large(case) if case.inputs == "large" and self.large else 1.0
+        fill, row = cast(Fill, case.inputs), case.outer_dim_inner[1:]
+        return tuple(
+            replace(spec, fill=fill, largest=largest, row=row) if spec.role == "input" and spec.fill == NORMAL else spec
+            for spec in self.arrays(case)
+        )
+
+    def read_share(self, case: Case) -> float:
+        """Bytes of the inputs among those of all arrays."""
+        specs = self.arrays(case)
+        return sum(one.nbytes for one in specs if one.role == "input") / sum(one.nbytes for one in specs)

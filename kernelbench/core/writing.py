@@ -1,0 +1,67 @@
+"""What lies at a path, and files that are written as a whole."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+_KINDS: tuple[tuple[Callable[[int], bool], str], ...] = (
+    (stat.S_ISREG, "a file"),
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISLNK, "a link"),
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
+
+
+def kind_of(path: Path) -> str:
+    """What lies at `path` itself, links not followed: "a file", "a link", "a pipe", ..; '' for nothing."""
+    try:
+        mode = path.lstat().st_mode
+    except (OSError, ValueError):
+        return ""
+    return next((name for holds, name in _KINDS if holds(mode)), "no file")
+
+
+def write_whole(path: Path, data: bytes | str) -> Path:
+    """Write a file in one step: whoever reads it, and whenever this is killed, it is the old one or the new one.
+
+    It is on disk when this returns. A link of that name is replaced, not followed. Raises OSError, also where a device
+    or a pipe lies there, which others may count on.
+    """
+    if (there := kind_of(path)) not in ("", "a file", "a link", "a folder"):
+        raise OSError(errno.EEXIST, f"{there} lies there", str(path))
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    temporary.unlink(missing_ok=True)
+    try:
+        with open(temporary, "xb", opener=_not_through_links) as file:
+            file.write(data.encode("utf-8") if isinstance(data, str) else data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        with suppress(OSError):  # of a disk that takes nothing any more; what went wrong first is what is told
+            temporary.unlink(missing_ok=True)
+        raise
+    _see_name_on_disk(path.parent)
+    return path
+
+
+def _see_name_on_disk(folder: Path) -> None:
+    """A file's new name is as lasting as its contents."""
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # a file system that cannot do this for a folder
+            os.fsync(opened)
+    finally:
+        os.close(opened)
+
+
+def _not_through_links(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)

@@ -1,0 +1,261 @@
+"""One implementation on one case as the simulator counted it, and what the counts come to: the metrics.
+
+Every metric has its name, unit and meaning here, once. Tables, sentences, ledger entries and pages name it;
+none of them computes anything from counters by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Literal
+
+from kernelbench.core.counters import Counters, LaunchCounters
+from kernelbench.core.gpu import DeviceProperties
+from kernelbench.core.units import bytes_text, count_text, digits, share_text
+
+if TYPE_CHECKING:
+    pass
+
+SECTOR_BYTES = 32
+# Counters with a column of their own in results.csv; it has thread_instructions as lanes_per_instruction.
+_COLUMNS = tuple(one.name for one in fields(Counters) if one.name != "thread_instructions")
+
+
+@dataclass(frozen=True)
+class LaunchShape:
+    """What a launch asks of a GPU. 0 registers: not known."""
+
+    entry: str
+    blocks: int
+    threads: int  # of a block
+    shared_bytes: int = 0  # static and dynamic
+    registers: int = 0
+    array_bytes: int = 0  # of the arrays that it is given; 0: not known
+    machine_code: str = ""  # where its memory instructions are not those of the PTX, see EntryFacts
+
+    @property
+    def warps(self) -> int:
+        """Of all blocks."""
+        return self.blocks * -(-self.threads // 32)
+
+
+@dataclass(frozen=True)
+class Counted:
+    """One implementation on one case: what all its launches together did."""
+
+    case: str  # key of the case
+    implementation: str
+    counters: Counters
+    role: str = "kernel"
+    least_bytes: int | None = None  # each input read once, each output written once
+    shapes: tuple[LaunchShape, ...] = ()
+    launches: tuple[LaunchCounters, ...] = ()  # empty where only the totals were kept
+    sampled: str = ""  # "sampled 64 of 262144 blocks"
+    gpu: DeviceProperties | None = None  # for which occupancy is calculated
+
+    @property
+    def columns(self) -> int | None:
+        """Extent along the case's axis, out of its key; None where that does not tell it."""
+        words = self._words
+        if "shape" not in words or "axis" not in words:
+            return None
+        return int(words["shape"].split("x")[int(words["axis"])])
+
+    @property
+    def dtype(self) -> str:
+        return self._words.get("dtype", "")
+
+    @property
+    def _words(self) -> dict[str, str]:
+        return dict(word.split("=", 1) for word in self.case.split() if "=" in word)
+
+    def value(self, metric: str) -> float | None:
+        """None where it makes no sense: sectors a request without a request."""
+        return METRICS[metric].value(self)
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A number that says something of a kernel. `better`: which of two kernels has less to do."""
+
+    name: str
+    header: str  # of a table's column, two lines at most
+    meaning: str
+    value: Callable[[Counted], float | None]
+    text: Callable[[float], str]
+    better: Literal["less", "more"] = "less"
+    shown: bool = True  # as a column of its own
+
+
+# ---- The metrics ---------------------------------------------------------------------------------
+
+
+def _ratio(part: float, whole: float | None) -> float | None:
+    return part / whole if whole else None
+
+
+def moved_bytes(counters: Counters) -> int:
+    """Distinct bytes that each launch reads and writes, added up over the launches."""
+    return counters.read_once_bytes + counters.written_once_bytes
+
+
+def _asked_bytes(counters: Counters) -> int:
+    """What all loads together ask for, in whole sectors: every repetition counts, scattering does not."""
+    return SECTOR_BYTES * counters.global_load_ideal_sectors
+
+
+def _shared_wavefronts(counters: Counters) -> int:
+    """Of loads, stores and copies; atomics have no ideal to be set against."""
+    return counters.shared_wavefronts - counters.shared_atomic_wavefronts
+
+
+def _shared_ideal(counters: Counters) -> int:
+    accesses = counters.shared_load_ideal_wavefronts + counters.shared_store_ideal_wavefronts
+    return accesses + counters.shared_copy_ideal_wavefronts
+
+
+def _shared_moves(counters: Counters) -> int:
+    return counters.shared_requests - counters.shared_atomic_requests
+
+
+def _accesses(counters: Counters) -> int:
+    return counters.global_load_requests + counters.global_store_requests + counters.global_atomic_requests
+
+
+def _local_bytes(counters: Counters) -> int:
+    return SECTOR_BYTES * (counters.local_load_sectors + counters.local_store_sectors)
+
+
+def resident_share(shape: LaunchShape, gpu: DeviceProperties) -> float:
+    """Threads of one multiprocessor that can be there at once, of those it has places for."""
+    blocks = gpu.resident_blocks(shape.threads, shape.registers, shape.shared_bytes)
+    return blocks * shape.threads / gpu.max_threads_per_multiprocessor
+
+
+def _resident_blocks(one: Counted) -> int | None:
+    """Blocks of the first launch that a multiprocessor has places for."""
+    first = one.shapes[0] if one.shapes else None
+    if one.gpu is None or first is None or not first.registers:
+        return None
+    return one.gpu.resident_blocks(first.threads, first.registers, first.shared_bytes)
+
+
+def _resident_warps(one: Counted) -> int | None:
+    """Warps that a multiprocessor has of the first launch, of which there may be too few blocks to fill its places."""
+    blocks = _resident_blocks(one)
+    if blocks is None or one.gpu is None:
+        return None
+    first = one.shapes[0]
+    return min(blocks, -(-first.blocks // one.gpu.multiprocessors)) * (first.warps // first.blocks)
+
+
+def _waves(one: Counted) -> float | None:
+    blocks = _resident_blocks(one)
+    return one.shapes[0].blocks / (blocks * one.gpu.multiprocessors) if blocks and one.gpu else None
+
+
+def resident_limit(shape: LaunchShape, gpu: DeviceProperties) -> str:
+    """What keeps further blocks from a multiprocessor."""
+    now = gpu.resident_blocks(shape.threads, shape.registers, shape.shared_bytes)
+    if gpu.resident_blocks(shape.threads, 1, shape.shared_bytes) > now:
+        return f"{shape.registers} registers a thread"
+    if gpu.resident_blocks(shape.threads, shape.registers, 0) > now:
+        return f"{bytes_text(shape.shared_bytes)} of shared memory a block"
+    return f"blocks of {shape.threads} threads"
+
+
+def _conflict_ways(one: Counted) -> list[int]:
+    """The least and the most ways of every line that conflicts."""
+    return [ways for launch in one.launches for both in launch.conflicts.values() for ways in both]
+
+
+def _occupancy(one: Counted) -> float | None:
+    if one.gpu is None or not one.shapes or not all(shape.registers for shape in one.shapes):
+        return None
+    return min(resident_share(shape, one.gpu) for shape in one.shapes)
+
+
+def _few(value: float) -> str:
+    """One decimal below 100: `3.3`, `28.0`."""
+    return f"{value:.1f}" if value < 100 else digits(value, 3)
+
+
+def _times(value: float) -> str:
+    return digits(value, 3) if value >= 100 else f"{value:.2f}"
+
+
+# name, header, meaning, value, text, further arguments: a new metric is a new line
+METRICS: Mapping[str, Metric] = {
+    metric.name: metric
+    for metric in (
+        Metric("launches", "launches", "kernel launches", lambda c: len(c.shapes) or None, count_text),
+        Metric("blocks", "blocks", "blocks of the first launch", lambda c: c.shapes[0].blocks if c.shapes else None,
+               count_text),
+        Metric("traffic", "traffic\n/ least", "distinct bytes that the launches read and write, over the least traffic",
+               lambda c: _ratio(moved_bytes(c.counters), c.least_bytes), _times),
+        Metric("reads", "reads of\neach byte", "bytes that loads ask for, over the distinct bytes read",
+               lambda c: _ratio(_asked_bytes(c.counters), c.counters.read_once_bytes), _few),
+        Metric("load_requests", "loads", "warp instructions that load from global memory",
+               lambda c: c.counters.global_load_requests, count_text, shown=False),
+        Metric("load_sectors", "sectors\na load", "32-byte sectors of a global load request",
+               lambda c: _ratio(c.counters.global_load_sectors, c.counters.global_load_requests), _few),
+        Metric("load_ideal", "least\na load", "sectors that the bytes of a global load request would fill",
+               lambda c: _ratio(c.counters.global_load_ideal_sectors, c.counters.global_load_requests), _few,
+               shown=False),
+        Metric("load_excess", "load\nexcess", "sectors of global loads over the fewest that hold their bytes",
+               lambda c: _ratio(c.counters.global_load_sectors, c.counters.global_load_ideal_sectors), _times,
+               shown=False),
+        Metric("load_bytes", "bytes\na load", "bytes that one global load request asks for, 512 at most",
+               lambda c: _ratio(_asked_bytes(c.counters), c.counters.global_load_requests), _few, "more",
+               shown=False),
+        Metric("store_sectors", "sectors\na store", "32-byte sectors of a global store request",
+               lambda c: _ratio(c.counters.global_store_sectors, c.counters.global_store_requests), _few),
+        Metric("store_ideal", "least\na store", "sectors that the bytes of a global store request would fill",
+               lambda c: _ratio(c.counters.global_store_ideal_sectors, c.counters.global_store_requests), _few,
+               shown=False),
+        Metric("store_excess", "store\nexcess", "sectors of global stores over the fewest that hold their bytes",
+               lambda c: _ratio(c.counters.global_store_sectors, c.counters.global_store_ideal_sectors), _times,
+               shown=False),
+        Metric("accesses", "global\naccesses", "warp instructions that load, store or change global memory",
+               lambda c: _accesses(c.counters), count_text),
+        Metric("sectors", "sectors", "32-byte sectors that all global accesses touch, one access after the other",
+               lambda c: c.counters.global_sectors, count_text, shown=False),
+        Metric("atomics", "atomics", "warp instructions that are global atomics",
+               lambda c: c.counters.global_atomic_requests, count_text, shown=False),
+        Metric("atomic_sectors", "sectors\nan atomic", "32-byte sectors of a global atomic request",
+               lambda c: _ratio(c.counters.global_atomic_sectors, c.counters.global_atomic_requests), _few),
+        Metric("shared_requests", "shared\naccesses", "warp instructions that access shared memory",
+               lambda c: c.counters.shared_requests, count_text),
+        Metric("wavefronts", "wavefronts\na request", "passes over the 32 banks for a shared load or store",
+               lambda c: _ratio(_shared_wavefronts(c.counters), _shared_moves(c.counters)), _few),
+        Metric("wavefronts_ideal", "fewest\na request", "passes over the banks that a shared load or store needs",
+               lambda c: _ratio(_shared_ideal(c.counters), _shared_moves(c.counters)), _few, shown=False),
+        Metric("bank_conflicts", "bank\nconflicts", "shared wavefronts over the fewest that move their bytes",
+               lambda c: _ratio(_shared_wavefronts(c.counters), _shared_ideal(c.counters)), _times, shown=False),
+        Metric("conflict_ways", "most\nways", "shared wavefronts over the fewest, of the request that conflicts most",
+               lambda c: max(_conflict_ways(c), default=None), count_text, shown=False),
+        Metric("conflict_least", "least\nways", "the same of the request that conflicts least, among those that do",
+               lambda c: min(_conflict_ways(c), default=None), count_text, shown=False),
+        Metric("shared_atomic_wavefronts", "wavefronts\nan atomic", "passes over the banks for a shared atomic",
+               lambda c: _ratio(c.counters.shared_atomic_wavefronts, c.counters.shared_atomic_requests), _few),
+        Metric("warp_instructions", "warp\ninstr.", "PTX instructions that warps executed",
+               lambda c: c.counters.warp_instructions, count_text),
+        Metric("lanes", "lanes\nof 32", "active lanes of a warp instruction, of the PTX",
+               lambda c: c.counters.lanes_per_instruction or None, _few, "more"),
+        Metric("divergence", "divergent\nbranches", "branches at which the lanes of a warp part, of the PTX",
+               lambda c: _ratio(c.counters.divergent_branches, c.counters.branches), share_text, shown=False),
+        Metric("barriers", "barriers\na block", "barriers that each warp of a block arrives at, on average",
+               lambda c: _ratio(c.counters.barriers, sum(shape.warps for shape in c.shapes)), _few),
+        Metric("local_bytes", "local\nmemory", "bytes to and from local memory: spills, arrays indexed at run time",
+               lambda c: _local_bytes(c.counters), bytes_text),
+        Metric("occupancy", "resident\nthreads", "threads that a multiprocessor can hold at once, of its places",
+               _occupancy, share_text, "more"),
+        Metric("resident_blocks", "resident\nblocks", "blocks of the first launch that fit a multiprocessor",
+               _resident_blocks, count_text, "more", shown=False),
+        Metric("resident_warps", "resident\nwarps", "warps of the first launch that a multiprocessor has at once",
+               _resident_warps, count_text, "more", shown=False),
+        Metric("waves", "waves", "blocks of the first launch, over those that the GPU can hold at once", _waves, _times,
+               shown=False),
+    )
+}  # fmt: skip

@@ -1,0 +1,235 @@
+"""Published explanations as statements that counters can decide.
+
+An entry of the ledger lists them under `explanation:`, each about one metric of one implementation:
+
+    explanation:
+      - says: neighbouring threads with a strided index collide in banks
+        of: tree_strided
+        metric: bank_conflicts
+        relation: more                  # more, less, at_most or times
+        than: tree_sequential           # an implementation, or a number
+        factor: 1.1                     # for more and less: at least so many times; for the others: the stated ratio
+
+The right side of `times` may deviate by `within`, 5 % if it is not given. `from_columns` narrows a statement to rows
+at least that long, `parameters` to cases with these values; `dtypes` and `parameters` of the claim count as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from kernelbench.core.operations import NORMAL
+from kernelbench.core.records import Claim
+from kernelbench.core.units import digits
+from kernelbench.explain.counted import METRICS, Counted
+
+Decision = Literal["confirmed", "contradicted", "not visible here"]
+
+APART = 1.02  # counts nearer to each other than this are not called more or less
+WITHIN = 0.05
+
+
+@dataclass(frozen=True)
+class Statement:
+    """`metric` of the implementation `of`, set against that of another, or against a number."""
+
+    claim: str  # id in the ledger
+    says: str
+    of: str
+    metric: str
+    relation: str
+    than: str | float
+    factor: float
+    within: float
+    from_columns: int = 0  # only rows at least this long
+    dtypes: tuple[str, ...] = ()  # only these; none: all
+    parameters: tuple[tuple[str, object], ...] = ()  # only cases with these
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The implementations that it is about."""
+        return (self.of, self.than) if isinstance(self.than, str) else (self.of,)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the counters of one case say of a statement."""
+
+    statement: Statement
+    decision: Decision
+    text: str  # both numbers, or why there are none
+    left: float | None = None
+    right: float | None = None
+
+
+def statements(claim: Claim) -> tuple[Statement, ...]:
+    """The statements of a ledger entry, in the order of the file."""
+    return tuple(_statement(claim, entry) for entry in claim.document.get("explanation", ()))
+
+
+def _statement(claim: Claim, entry: Mapping[str, Any]) -> Statement:
+    default = APART if entry["relation"] in ("more", "less") else 1.0
+    return Statement(
+        claim=claim.id,
+        says=entry["says"],
+        of=entry["of"],
+        metric=entry["metric"],
+        relation=entry["relation"],
+        than=entry["than"],
+        factor=entry.get("factor", default),
+        within=entry.get("within", WITHIN),
+        from_columns=entry.get("from_columns", 0),
+        dtypes=tuple(claim.document.get("claim", {}).get("dtypes", ())),
+        parameters=tuple(
+            {**claim.document.get("claim", {}).get("parameters", {}), **entry.get("parameters", {})}.items()
+        ),
+    )
+
+
+def _is_times(left: float, right: float, statement: Statement) -> bool:
+    stated = right * statement.factor
+    return abs(left - stated) <= statement.within * abs(stated)
+
+
+# A relation between two numbers; a new one is a new line.
+RELATIONS: Mapping[str, Callable[[float, float, Statement], bool]] = {
+    "more": lambda left, right, statement: left > right and left >= right * statement.factor,
+    "less": lambda left, right, statement: left < right and left * statement.factor <= right,
+    "at_most": lambda left, right, statement: left <= right * statement.factor,
+    "times": _is_times,
+}
+
+
+BOUNDS = {"more": "at least", "less": "at most", "at_most": "at most"}  # that a stated number is
+
+
+def decide(statement: Statement, case: Mapping[str, Counted]) -> Evidence:
+    """Judge a statement on one case; `case` holds who was counted, by name."""
+    sides = statement.names
+    missing = [name for name in sides if name not in case]
+    if missing:
+        return Evidence(statement, "not visible here", f"{' and '.join(missing)}: not counted on this case")
+    if reason := _out_of_scope(statement, case[statement.of]):
+        return Evidence(statement, "not visible here", reason)
+    values = [case[name].value(statement.metric) for name in sides]
+    metric = METRICS[statement.metric]
+    if None in values:
+        nothing = " and ".join(name for name, value in zip(sides, values, strict=True) if value is None)
+        return Evidence(statement, "not visible here", f"{nothing}: nothing to count ({metric.meaning})")
+    left = float(values[0] or 0.0)
+    right = float(values[1] or 0.0) if isinstance(statement.than, str) else float(statement.than)
+    holds = RELATIONS[statement.relation](left, right, statement)
+    return Evidence(statement, "confirmed" if holds else "contradicted", _text(statement, left, right), left, right)
+
+
+def _out_of_scope(statement: Statement, one: Counted) -> str:
+    """Why a statement is not about this case, or ''."""
+    if one.columns is not None and one.columns < statement.from_columns:
+        return f"rows of {one.columns}, and it is about rows of at least {statement.from_columns}"
+    if statement.dtypes and one.dtype and one.dtype not in statement.dtypes:
+        return f"{one.dtype}, and it is about {' and '.join(statement.dtypes)}"
+    if not has_parameters(one.case, dict(statement.parameters)):
+        return f"it is about cases with {', '.join(f'{name}={value}' for name, value in statement.parameters)}"
+    return ""
+
+
+def has_parameters(case: str, wanted: Mapping[str, object]) -> bool:
+    """Whether the case of this key was asked for with these values; what its suite does not set counts as false."""
+    words = _words(case)
+    return all(words.get(name, str(False)) == str(value) for name, value in wanted.items())
+
+
+def inputs_of(case: str) -> str:
+    """The distribution of the inputs of the case of this key."""
+    return _words(case).get("inputs", NORMAL)
+
+
+def has_published_inputs(inputs: str, claim: Claim) -> bool:
+    """Whether the source had such inputs: normal numbers where it is silent, constants where it is flagged for them."""
+    return inputs == NORMAL or (inputs == "ones" and "input-constant" in claim.document["flags"])
+
+
+def _words(case: str) -> dict[str, str]:
+    return dict(word.split("=", 1) for word in case.split() if "=" in word)
+
+
+def decide_all(claims: Iterable[Claim], case: Mapping[str, Counted], asked: Collection[str]) -> list[Evidence]:
+    """Every statement of these entries that is about this case, and only about implementations in `asked`."""
+    return [
+        decide(statement, case)
+        for claim in claims
+        for statement in statements(claim)
+        if all(has_published_inputs(inputs_of(one.case), claim) for one in case.values())
+        and all(name in asked for name in statement.names)
+        and not (statement.of in case and _out_of_scope(statement, case[statement.of]))
+    ]
+
+
+@dataclass(frozen=True)
+class Across:
+    """A statement over several cases: on how many it was visible and confirmed, with the numbers of those."""
+
+    statement: Statement
+    seen: int
+    confirmed: int
+    lefts: tuple[float, ...]
+    rights: tuple[float, ...]
+
+    @property
+    def decision(self) -> str:
+        """`confirmed`, `confirmed on 2 of 3`, `contradicted`, `not visible here`."""
+        if not self.seen:
+            return "not visible here"
+        if self.confirmed == self.seen:
+            return "confirmed"
+        return f"confirmed on {self.confirmed} of {self.seen}" if self.confirmed else "contradicted"
+
+    @property
+    def numbers(self) -> str:
+        """Both sides, from least to most: `strided 4.0 to 8.0, stated 4.0`. '' where nothing was visible."""
+        if not self.seen:
+            return ""
+        text, than = METRICS[self.statement.metric].text, self.statement.than
+        left, right = (
+            " to ".join(dict.fromkeys((text(min(values)), text(max(values))))) for values in (self.lefts, self.rights)
+        )
+        return f"{self.statement.of} {left}, {than if isinstance(than, str) else 'stated'} {right}"
+
+
+def across(found: Iterable[Evidence]) -> list[Across]:
+    """What several cases say of each statement, in the order in which statements first come."""
+    by_statement: dict[Statement, list[Evidence]] = {}
+    for one in found:
+        by_statement.setdefault(one.statement, []).append(one)
+    return [_across(statement, own) for statement, own in by_statement.items()]
+
+
+def _across(statement: Statement, own: Sequence[Evidence]) -> Across:
+    seen = [one for one in own if one.decision != "not visible here"]
+    return Across(
+        statement,
+        seen=len(seen),
+        confirmed=sum(one.decision == "confirmed" for one in seen),
+        lefts=tuple(one.left for one in seen if one.left is not None),
+        rights=tuple(one.right for one in seen if one.right is not None),
+    )
+
+
+def overall(found: Sequence[Evidence]) -> bool | None:
+    """True where all that could be seen is confirmed, None where nothing could be seen."""
+    seen = [one.decision == "confirmed" for one in found if one.decision != "not visible here"]
+    return all(seen) if seen else None
+
+
+def _text(statement: Statement, left: float, right: float) -> str:
+    """`tree_strided 3.30, tree_sequential 1.00`, and of `times` the ratio beside the stated one."""
+    text = METRICS[statement.metric].text
+    if not isinstance(statement.than, str):
+        stated = f"stated {BOUNDS.get(statement.relation, '')} {text(right * statement.factor)}"
+        return f"{statement.of} {text(left)}, {' '.join(stated.split())}"
+    both = f"{statement.of} {text(left)}, {statement.than} {text(right)}"
+    if statement.relation != "times" or not right:
+        return both
+    return f"{both}: {digits(left / right, 3)} times, stated {digits(statement.factor, 3)}"

@@ -1,0 +1,127 @@
+"""Where cases are measured: on a device of this process, or in a worker that a broken kernel may take with it; and what
+share of a suite's time each takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from kernelbench.core.contracts import CountingDevice, Device
+from kernelbench.core.errors import DeviceLost, InputError
+from kernelbench.core.progress import Advance
+from kernelbench.core.records import Binary, DeviceProperties, Limits, Result
+from kernelbench.core.stopwatch import OTHER, Stopwatch
+from kernelbench.planning.case_plans import CasePlan
+from kernelbench.planning.catalog import Catalog
+
+if TYPE_CHECKING:
+    from kernelbench.measure.case import Settings
+
+
+class CaseLost(DeviceLost):
+    """The device was lost within a case; `results` as far as they got."""
+
+    def __init__(self, message: str, results: Sequence[Result]) -> None:
+        super().__init__(message)
+        self.results = tuple(results)
+
+
+class Bench(Protocol):
+    """A device that runs whole cases."""
+
+    name: str
+    properties: DeviceProperties
+    counting: bool  # the simulator: it has counts and no times
+
+    def environment(self) -> Mapping[str, Any]:
+        """What environment.json says of the device."""
+
+    def prepare(self) -> None:
+        """Make ready what every case needs, which can take seconds."""
+
+    def limits(self, binary: Binary) -> Limits:
+        """Floor and ceiling, by the kernels of common/limits.cu."""
+
+    def run(self, plan: CasePlan, settings: Settings, progress: Callable[[float], None]) -> list[Result]:
+        """Results in the order of the plan; `progress` hears which share of the case is done.
+
+        Raises CaseLost where nothing can be measured any more.
+        """
+
+    def spent(self) -> Mapping[str, float]:
+        """Seconds that cases took since the last call, by what they were spent on; see stopwatch."""
+
+    def close(self) -> None: ...
+
+
+class Here:
+    """A device of this process. `sign` hears the name of each implementation that is about to run, '' for none."""
+
+    def __init__(self, device: Device, catalog: Catalog, sign: Callable[[str], None] = lambda name: None) -> None:
+        self.device, self._operations, self._sign = device, catalog.operations, sign
+        self.name, self.properties = device.name, device.properties
+        self.counting = isinstance(device, CountingDevice)
+        self._stopwatch = Stopwatch()
+
+    def environment(self) -> Mapping[str, Any]:
+        return self.device.environment()
+
+    def prepare(self) -> None:
+        if isinstance(self.device, CountingDevice):
+            self.device.prepare()
+
+    def limits(self, binary: Binary) -> Limits:
+        from kernelbench.measure.limits import measure_limits
+
+        return measure_limits(self.device, binary)
+
+    def run(self, plan: CasePlan, settings: Settings, progress: Callable[[float], None]) -> list[Result]:
+        from kernelbench.measure.case import CaseRun
+
+        operation = self._operations[plan.case.operation]
+        case_run = CaseRun(self.device, operation, plan, self._sign, self._stopwatch)
+        try:
+            return case_run.run(settings, progress)
+        except DeviceLost as error:
+            raise CaseLost(str(error), case_run.ordered()) from error
+
+    def spent(self) -> Mapping[str, float]:
+        return {what: seconds for what, seconds in self._stopwatch.lap().items() if what != OTHER}
+
+    def close(self) -> None:
+        pass
+
+
+def make_thorough(bench: Bench, *, full: bool, strict: bool) -> None:
+    """How thorough to be is for the simulator alone. InputError where a GPU is asked for it."""
+    if isinstance(bench, Here) and isinstance(bench.device, CountingDevice):
+        bench.device.full, bench.device.strict = full, strict
+        return
+    for option, given in (("--full", full), ("--strict", strict)):
+        if given:
+            raise InputError(f"{option}: {bench.name} runs every block and watches none; add --device simulated")
+
+
+def weight(counting: bool, plan: CasePlan) -> float:
+    """Seconds that a case will take, roughly: a share for each implementation, and on a GPU its bytes some 200
+    times. The simulator samples what is large."""
+    if counting:
+        return 0.5 * len(plan.planned)
+    elements = plan.case.elements * len(plan.planned)
+    return 0.2 * len(plan.planned) + 200 * 8 * elements / 2e12
+
+
+def total_weight(counting: bool, plans: Sequence[CasePlan]) -> float:
+    return sum(weight(counting, plan) for plan in plans)
+
+
+def shares(advance: Advance, counting: bool, plan: CasePlan) -> Callable[[float], None]:
+    """Turns the share of a case that is done into progress of the whole suite."""
+    whole, done = weight(counting, plan), 0.0
+
+    def at(share: float) -> None:
+        nonlocal done
+        advance(max(0.0, share * whole - done), plan.case.key)
+        done = max(done, share * whole)
+
+    return at

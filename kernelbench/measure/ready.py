@@ -1,0 +1,114 @@
+"""From plans to plans that a device can run: binaries, the simulator where it is needed, and the GPU's limits."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from kernelbench.core import places
+from kernelbench.core.errors import BuildError, InputError
+from kernelbench.core.launch_texts import input_loads
+from kernelbench.core.progress import Progress
+from kernelbench.core.records import Binary, Limits
+from kernelbench.measure.bench import Bench
+from kernelbench.planning.case_plans import CasePlan, Planned
+
+if TYPE_CHECKING:
+    from kernelbench.build import BuildRequest, Compiler
+
+LIMITS_SOURCE = places.KERNELS / "common" / "limits.cu"
+
+
+def made_ready(
+    plans: Sequence[CasePlan], bench: Bench, compiler: Compiler, progress: Progress
+) -> tuple[tuple[CasePlan, ...], dict[str, Any]]:
+    """`built` for a device; what the simulator needs is made beside it."""
+    architecture = bench.properties.architecture
+    with ThreadPoolExecutor(1) as pool:
+        prepared = pool.submit(bench.prepare)
+        found = built(plans, compiler, architecture, progress)
+        if prepared.done():
+            prepared.result()  # raises what went wrong
+        else:
+            with progress.stage("Building the simulator, once", 1) as advance:
+                prepared.result()
+                advance(1, "")
+    return found
+
+
+def built(
+    plans: Sequence[CasePlan], compiler: Compiler, architecture: str, progress: Progress
+) -> tuple[tuple[CasePlan, ...], dict[str, Any]]:
+    """The plans with their binaries, and how many were compiled; what does not compile is failed with the reason."""
+    from kernelbench.build import FLAGS, build
+
+    started = time.monotonic()
+    requests = {one: _request_of(one, architecture) for plan in plans for one in plan.planned}
+    wanted = {request for request in requests.values() if request and not isinstance(request, BuildError)}
+    with progress.stage("Building kernels", len(wanted)) as advance:
+        binaries = build(wanted, compiler, places.cache(), on_done=lambda request, *_: advance(1, request.source.stem))
+    summary = {
+        "binaries": len(wanted),
+        "compiled": sum(isinstance(binary, Binary) and not binary.cached for binary in binaries.values()),
+        "failed": sum(isinstance(binary, BuildError) for binary in binaries.values()),
+        "seconds": round(time.monotonic() - started, 2),
+        "flags": list(FLAGS),
+    }
+    if compiler.environment:  # which changes what nvcc makes of the same flags
+        summary["variables"] = dict(compiler.environment)
+
+    def ready(one: Planned) -> Planned:
+        request = requests[one]
+        if request is None:
+            return one
+        return _with_binary(one, request if isinstance(request, BuildError) else binaries[request])
+
+    return tuple(replace(plan, planned=tuple(map(ready, plan.planned))) for plan in plans), summary
+
+
+def _request_of(one: Planned, architecture: str) -> BuildRequest | BuildError | None:
+    """What to compile for it, or why nvcc cannot be asked; None for a library's call, and where there is no plan."""
+    from kernelbench.build import BuildRequest
+
+    if one.status != "ok" or one.plan is None or one.implementation.source is None:
+        return None
+    try:
+        return BuildRequest.of(one.implementation.source, one.plan, architecture)
+    except InputError as error:  # a path that nvcc would take apart
+        return BuildError(str(error), (), "")
+
+
+def _with_binary(one: Planned, binary: Binary | BuildError) -> Planned:
+    if isinstance(binary, BuildError):
+        return replace(one, status="failed", reason=str(binary))
+    assert one.plan is not None
+    try:
+        input_loads(one.plan, binary.facts, ())  # the plan launches what the binary holds
+    except InputError as error:
+        return replace(one, status="failed", reason=str(error))
+    return replace(one, binary=binary)
+
+
+def machine_code_of(plans: Sequence[CasePlan]) -> dict[str, Any]:
+    """Hash and length of every entry's machine code, by binary: what claims about it are judged by."""
+    from kernelbench.build import machine_code_text
+
+    binaries = {one.binary.key: one.binary for plan in plans for one in plan.planned if one.binary is not None}
+    return machine_code_text(binaries.values())
+
+
+def measured_limits(bench: Bench, compiler: Compiler, progress: Progress) -> Limits:
+    """Floor and ceiling of this GPU, now."""
+    from kernelbench.build import BuildRequest, build
+
+    request = BuildRequest(LIMITS_SOURCE, (), bench.properties.architecture)
+    binary = build({request}, compiler, places.cache())[request]
+    if isinstance(binary, BuildError):
+        raise binary
+    with progress.stage(f"Floor and ceiling of {bench.name}", 1) as advance:
+        limits = bench.limits(binary)
+        advance(1, "")
+    return limits

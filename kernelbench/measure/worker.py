@@ -1,0 +1,280 @@
+"""A process of its own for the GPU: a kernel that hangs, faults or crashes takes it down and costs its own rows.
+
+The worker signs before each run of an implementation, in memory that both processes see: whose turn it is, and when
+that was. Where it ends, or gives no sign for too long, the parent knows by that who was at work, ends what is left of
+the process, starts another, and runs the case again without that implementation. So nothing is measured in a context
+in which something went wrong. Where it was nobody's turn the case is tried once more, and then it has failed.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kernelbench.core import streams
+from kernelbench.core.contracts import Device
+from kernelbench.core.errors import DeviceError, KernelbenchError, NoDevice
+from kernelbench.core.records import Binary, DeviceProperties, Limits, Result
+from kernelbench.core.stopwatch import STARTING
+from kernelbench.measure.bench import Bench, CaseLost, Here
+from kernelbench.planning.case_plans import CasePlan, Planned
+from kernelbench.planning.catalog import Catalog, load_catalog
+from kernelbench.planning.foreign import end_process
+from kernelbench.planning.twins import implementation
+
+if TYPE_CHECKING:
+    from kernelbench.measure.case import Settings
+
+PATIENCE_S = 60.0  # without a sign of life of one implementation, until its process is ended
+NOBODY = -1.0  # whose turn it is while memory is filled, and between cases
+STARTING_S = 300.0  # the longest that a process may take to start, and a case to make its arrays
+POLL_S = 0.2
+ENDING_S = 10.0  # for a process to end, and the driver to take back what it held
+
+# What comes through the pipe. Implementations hold functions, which only their catalog can find again: they go by name.
+Outcome = tuple[Any, str, Any, Any, Any]  # status, reason, check, measurements and counters of a Result
+
+
+class _Gone(DeviceError):
+    """The worker ended, or had to be ended."""
+
+
+class Worker:
+    """A Bench whose device, made by `opener`, lives in another process.
+
+    `own`: the user's folders of kernels; `patience_s`: how long an implementation may give no sign of life.
+    Raises what `opener` raises.
+    """
+
+    counting = False
+
+    def __init__(self, opener: Callable[[], Device], own: Sequence[Path], patience_s: float) -> None:
+        self._opener, self._own, self._patience_s = opener, tuple(own), patience_s
+        self._spent: dict[str, float] = {}
+        self._start()
+
+    def environment(self) -> Mapping[str, Any]:
+        answer: Mapping[str, Any] = self._ask("environment")
+        return answer
+
+    def prepare(self) -> None:
+        pass
+
+    def limits(self, binary: Binary) -> Limits:
+        answer: Limits = self._ask("limits", binary)
+        return answer
+
+    def run(self, plan: CasePlan, settings: Settings, progress: Callable[[float], None]) -> list[Result]:
+        if not self._process.is_alive():  # ended by somebody else since the last case
+            self._start_anew()
+        again = True  # once, for what was nobody's: somebody from outside may have ended the process
+        while any(one.status == "ok" for one in plan.planned):
+            try:
+                sent = [(one.implementation.name, one.plan, one.binary, one.status, one.reason) for one in plan.planned]
+                outcomes, spent = self._ask("case", plan.case, sent, plan.inputs, settings, progress=progress)
+                self._spend(spent)
+                return [_result(plan, one, outcome) for one, outcome in zip(plan.planned, outcomes, strict=True)]
+            except _Gone as gone:
+                turn = int(self._pulse[0])
+                self._start_anew()
+                if turn == int(NOBODY) and again:
+                    again = False
+                else:
+                    plan = _without(plan, turn, str(gone))
+        return [_result(plan, one, (one.status, one.reason, None, (), ())) for one in plan.planned]
+
+    def spent(self) -> Mapping[str, float]:
+        spent, self._spent = self._spent, {}
+        return spent
+
+    def close(self) -> None:
+        self._end()
+
+    # ---- The process ----
+
+    def _start_anew(self) -> None:
+        began = time.monotonic()
+        self._end()
+        self._start()
+        self._spend({STARTING: time.monotonic() - began})
+
+    def _spend(self, spent: Mapping[str, float]) -> None:
+        self._spent = {what: self._spent.get(what, 0.0) + spent.get(what, 0.0) for what in {**self._spent, **spent}}
+
+    def _start(self) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._pipe, theirs = context.Pipe()
+        self._pulse = context.RawArray("d", (NOBODY, time.monotonic()))
+        self._process = context.Process(
+            target=serve, args=(theirs, self._pulse, self._opener, self._own), name="kernelbench worker", daemon=True
+        )
+        # What is blocked here is blocked there: Ctrl-C is for the parent, which ends this process.
+        masked = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+        try:
+            self._process.start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, masked)
+        theirs.close()
+        self.name: str
+        self.properties: DeviceProperties
+        try:
+            self.name, self.properties = self._answer()
+        except BaseException:
+            self._end()
+            raise
+
+    def _end(self) -> None:
+        self._pipe.close()
+        self._process.kill()
+        self._process.join(ENDING_S)
+
+    def _ask(self, *request: Any, progress: Callable[[float], None] = lambda share: None) -> Any:
+        self._pulse[0], self._pulse[1] = NOBODY, time.monotonic()
+        try:
+            self._pipe.send(request)
+        except OSError as error:
+            raise _Gone(self._how_it_ended()) from error
+        return self._answer(progress)
+
+    def _answer(self, progress: Callable[[float], None] = lambda share: None) -> Any:
+        """What comes through the pipe; raises the worker's own error, or _Gone."""
+        while True:
+            if self._pipe.poll(POLL_S):
+                try:
+                    kind, value = self._pipe.recv()
+                except (EOFError, OSError) as error:
+                    raise _Gone(self._how_it_ended()) from error
+                if kind == "error":
+                    raise value
+                if kind == "lost":
+                    raise _Gone(value)
+                if kind == "answer":
+                    return value
+                progress(value)
+            silent_s = time.monotonic() - self._pulse[1]
+            longest_s = STARTING_S if self._pulse[0] == NOBODY else self._patience_s
+            if silent_s > longest_s:
+                raise _Gone(f"no sign of life for {longest_s:.0f} s: its process was ended (--timeout)")
+
+    def _how_it_ended(self) -> str:
+        self._process.join(ENDING_S)
+        code = self._process.exitcode
+        if code is None:
+            return "its process stopped answering"
+        how = f"by {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
+        return f"its process ended {how}"
+
+
+def _without(plan: CasePlan, turn: int, reason: str) -> CasePlan:
+    """The case without the implementation whose turn it was; without all where it was nobody's."""
+    failed = [
+        replace(one, status="failed", reason=reason) if one.status == "ok" and turn in (number, int(NOBODY)) else one
+        for number, one in enumerate(plan.planned)
+    ]
+    return replace(plan, planned=tuple(failed))
+
+
+def _result(plan: CasePlan, one: Planned, outcome: Outcome) -> Result:
+    status, reason, check, measurements, counters = outcome
+    return Result(
+        case=plan.case,
+        implementation=one.implementation,
+        status=status,
+        reason=reason,
+        plan=one.plan,
+        binary=one.binary,
+        check=check,
+        measurements=measurements,
+        counters=counters,
+    )
+
+
+def open_bench(
+    name: str, catalog: Catalog, own: Sequence[Path] = (), *, in_process: bool = False, patience_s: float = PATIENCE_S
+) -> Bench:
+    """The device called `name`, see devices.open_device: a GPU in a worker unless `in_process`, the simulator here.
+
+    `own`: the user's folders of kernels that are in `catalog`.
+    """
+    from kernelbench.devices import open_device
+
+    kind = name.partition(":")[0]
+    if in_process or kind not in ("auto", "cuda"):
+        return Here(open_device(name), catalog)
+    try:
+        return Worker(partial(open_device, "cuda" if kind == "auto" else name), own, patience_s)
+    except NoDevice:
+        if kind == "auto":
+            return Here(open_device("simulated"), catalog)
+        raise
+
+
+# ---- In the worker -------------------------------------------------------------------------------
+
+
+def serve(pipe: Connection, pulse: Any, opener: Callable[[], Device], own: Sequence[Path]) -> None:
+    """The worker's life: answers requests until the pipe closes or the device is lost."""
+    streams.prepare()  # what a kernel or a library prints for a reader who is gone ends nothing here
+    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+    names: list[str] = []
+
+    def sign(name: str) -> None:
+        pulse[1] = time.monotonic()
+        pulse[0] = names.index(name) if name else NOBODY
+
+    try:
+        catalog = load_catalog(specimens=True, own=own)
+        bench = Here(opener(), catalog, sign)
+        pipe.send(("answer", (bench.name, bench.properties)))
+        while True:
+            request, *arguments = pipe.recv()
+            if request == "environment":
+                answer: Any = dict(bench.environment())
+            elif request == "limits":
+                answer = bench.limits(*arguments)
+            else:
+                case, sent, inputs, settings = arguments
+                names[:] = [one[0] for one in sent]
+                found = catalog.implementations[case.operation]
+                planned = tuple(Planned(implementation(found, name), *rest) for name, *rest in sent)
+                plan = CasePlan(case, planned, inputs)
+                results = bench.run(plan, settings, _Teller(pipe))
+                outcomes = [(one.status, one.reason, one.check, one.measurements, one.counters) for one in results]
+                answer = (outcomes, bench.spent())
+            pipe.send(("answer", answer))
+    except CaseLost as error:
+        pipe.send(("lost", str(error)))
+        end_process(1)  # what is left would be given back to a context that takes nothing any more
+    except KernelbenchError as error:
+        pipe.send(("error", error))
+    except (EOFError, BrokenPipeError):
+        pass  # the parent is done, or gone
+
+
+class _Teller:
+    """Sends which share of a case is done, not more often than a person can see."""
+
+    def __init__(self, pipe: Connection) -> None:
+        self._pipe, self._told = pipe, 0.0
+
+    def __call__(self, share: float) -> None:
+        now = time.monotonic()
+        if now - self._told > POLL_S:
+            self._told = now
+            self._pipe.send(("progress", share))
+
+
+def _end_with(parent: int) -> None:
+    """End this process when its parent is gone, whatever it is doing."""
+    while os.getppid() == parent:
+        time.sleep(1)
+    end_process(1)

@@ -1,0 +1,86 @@
+"""Functions of a user's kernel folder: what they raise, and what an operation's return that it may not, becomes one
+line that names their file.
+
+kernelbench's own operations are tested; a mistake in them may show its traceback.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial, wraps
+from pathlib import Path
+from typing import Any
+
+from kernelbench.core.errors import (
+    DeviceError,
+    InputError,
+    KernelbenchError,
+    MissingLibrary,
+    Problem,
+    Unsupported,
+    raised_at,
+    words_of,
+)
+from kernelbench.core.records import Implementation, Operation
+from kernelbench.planning.foreign import LIMIT_S, watched
+from kernelbench.planning.record_checks import RESULTS
+
+_OF_A_ROW = (Unsupported, MissingLibrary, DeviceError)
+_LONG = ("prepare", "reference")  # which work on a case's arrays, and may take as long as these are large
+
+
+def guarded_operation(operation: Operation, path: Path) -> Operation:
+    """The operation with all of its functions guarded; without them no case can be run, so they raise InputError."""
+    for name, problem in RESULTS.items():  # the arrays first, which others are held against
+        if function := getattr(operation, name):
+            passed = (KernelbenchError, MemoryError) if name == "reference" else (KernelbenchError,)
+            call = _guard(function, name, path, InputError, passed)
+            change: dict[str, Any] = {name: _checked(call, name, path, partial(problem, operation))}
+            operation = replace(operation, **change)
+    return operation
+
+
+def guarded_implementation(implementation: Implementation, path: Path) -> Implementation:
+    """The implementation with its functions guarded; they raise DeviceError, which costs its own rows."""
+    found = {name: getattr(implementation, name) for name in ("plan", "prepare", "reference")}
+    guards: dict[str, Any] = {
+        name: _guard(one, name, path, DeviceError, _OF_A_ROW) for name, one in found.items() if one is not None
+    }
+    if (tunable := implementation.tunable) is not None:
+        guards["tunable"] = replace(tunable, layout=_guard(tunable.layout, "layout", path, DeviceError, _OF_A_ROW))
+    return replace(implementation, **guards)
+
+
+def _guard(
+    function: Callable[..., Any],
+    name: str,
+    path: Path,
+    kind: type[KernelbenchError],
+    passed: tuple[type[Exception], ...],
+) -> Callable[..., Any]:
+    """Errors of the types `passed` go on as they are, and so does Ctrl-C; all others are one of `kind`."""
+
+    @wraps(function, assigned=())
+    def call(*arguments: Any, **options: Any) -> Any:
+        try:
+            with watched(None if name in _LONG else LIMIT_S):
+                return function(*arguments, **options)
+        except BaseException as error:
+            if isinstance(error, (KeyboardInterrupt, *passed)):
+                raise
+            text = f"its {name} raised {type(error).__name__}: {words_of(error)}"
+            raise kind(str(Problem(path, raised_at(error, path), text))) from error
+
+    return call
+
+
+def _checked(function: Callable[..., Any], name: str, path: Path, problem_of: Callable[..., str]) -> Callable[..., Any]:
+    @wraps(function, assigned=())
+    def call(*arguments: Any) -> Any:
+        found = function(*arguments)
+        if problem := problem_of(found, *arguments):
+            raise InputError(str(Problem(path, 0, f"its {name}: {problem}")))
+        return found
+
+    return call

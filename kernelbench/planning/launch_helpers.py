@@ -1,0 +1,239 @@
+"""What launch plans of several operations share: geometries, and the copy that serves as yardstick.
+
+Plans under kernels/ may import it; it knows cases and devices no more than they do.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from kernelbench.core import dtypes
+from kernelbench.core.errors import Unsupported
+from kernelbench.core.records import FLOATS, Case, DeviceProperties, Launch, LaunchPlan, Scalar, Tunable
+
+Extent = tuple[int, int, int]
+
+COPY_BLOCK = 256
+COPY_PACK_BYTES = 16
+COPY_PACKS = 4  # 16 KB in flight a block: four resident blocks reach the 64 KB a multiprocessor that an H200 needs
+
+COLUMNS_A_THREAD = 4  # of a kernel that goes element by element
+
+
+def power_of_two_from(number: int) -> int:
+    """The smallest power of two that is not below `number`."""
+    return 1 << (number - 1).bit_length()
+
+
+def elementwise_geometry(rows: int, columns: int, block: int, max_grid_y: int) -> tuple[Extent, Extent]:
+    """Grid and block for `each_element` of common/rows.cuh on a matrix [rows, columns].
+
+    Rows are shared by blocks of grid.y once a thread would have more than 4 columns.
+    """
+    lanes = min(block, power_of_two_from(columns))
+    block_rows = block // lanes
+    column_blocks = min(-(-columns // (lanes * COLUMNS_A_THREAD)), max_grid_y)
+    return (-(-rows // block_rows), column_blocks, 1), (lanes, block_rows, 1)
+
+
+def copy_plan(
+    entry: str, arguments: tuple[str, ...], elements: int, itemsize: int, device: DeviceProperties
+) -> LaunchPlan:
+    """The launch of a kernel round `copy_packs` of common/copy.cuh, which copies `elements` from array to array.
+
+    `arguments` are the kernel's arrays; the number of elements follows them.
+    """
+    packs = elements * itemsize // COPY_PACK_BYTES
+    blocks = max(1, -(-packs // (COPY_BLOCK * COPY_PACKS)))
+    if blocks > device.max_grid[0]:
+        largest = device.max_grid[0] * COPY_BLOCK * COPY_PACKS * COPY_PACK_BYTES
+        raise Unsupported(f"x must have at most {largest} bytes, got {elements * itemsize}")
+    launch = Launch(
+        entry=entry,
+        grid=(blocks, 1, 1),
+        block=(COPY_BLOCK, 1, 1),
+        arguments=(*arguments, Scalar("int64", elements)),
+    )
+    return LaunchPlan((launch,), defines=(("BLOCK", COPY_BLOCK), ("PACKS", COPY_PACKS)))
+
+
+# ---- Element by element --------------------------------------------------------------------------
+
+ELEMENTWISE_BLOCK = 256  # of OneFlow's element-wise kernels
+ELEMENTWISE_WAVES = 32  # times as many blocks as are resident, at most
+ELEMENTWISE_PACK_BYTES = 16  # the widest access of a thread
+
+
+def thread_each(items: int, device: DeviceProperties, block: int = ELEMENTWISE_BLOCK) -> Extent:
+    """The grid of a kernel that gives each item a thread."""
+    blocks = -(-items // block)
+    if blocks > device.max_grid[0]:
+        raise Unsupported(f"elements must be at most {device.max_grid[0] * block}, got {items}")
+    return (blocks, 1, 1)
+
+
+def waves_grid(
+    items: int, device: DeviceProperties, block: int = ELEMENTWISE_BLOCK, waves: int = ELEMENTWISE_WAVES
+) -> Extent:
+    """OneFlow's grid of a grid-stride loop: a thread an item, but no more than `waves` times the resident blocks."""
+    resident = device.multiprocessors * (device.max_threads_per_multiprocessor // block)
+    return (max(1, min(-(-items // block), resident * waves)), 1, 1)
+
+
+def packed_plan(
+    entry: str,
+    arguments: tuple[str, ...],
+    case: Case,
+    device: DeviceProperties,
+    *,
+    pack_bytes: int = ELEMENTWISE_PACK_BYTES,
+    block: int = ELEMENTWISE_BLOCK,
+    waves: int = ELEMENTWISE_WAVES,
+    defines: tuple[tuple[str, str | int], ...] = (),
+) -> LaunchPlan:
+    """The launch of a kernel round `map_packed` of common/elementwise.cuh over arrays of the case's own type.
+
+    `arguments` are the kernel's arrays; the numbers of packs and of elements follow them. With the parameter `debug` of
+    the case, it is built by nvcc -G.
+    """
+    packs = case.elements // (pack_bytes // dtypes.itemsize(case.dtype))
+    grid = waves_grid(packs, device, block, waves)
+    launch = Launch(
+        entry=entry,
+        grid=grid,
+        block=(block, 1, 1),
+        arguments=(*arguments, Scalar("int64", packs), Scalar("int64", case.elements)),
+    )
+    reason = f"{packs} packs of {pack_bytes} bytes, a thread each, in at most {waves} waves of resident blocks"
+    return LaunchPlan(
+        (launch,),
+        defines=(("BLOCK", block), *defines),
+        reasons=(reason,),
+        debug=case.parameter("debug", False),
+    )
+
+
+# ---- Streamed: a block a tile --------------------------------------------------------------------
+
+# Of 16 bytes that a thread has in flight from each array: eight resident blocks have 32 KB in flight from each, so. On
+# an H200 one is the best of 1, 2 and 4, or within 2 % of it, from 64 MB to 3 GB; copying 1 GB, 1 pack reaches 1.00 of
+# the best copy, 2 packs 0.99, 4 packs 0.97.
+STREAMED_PACKS = 1
+STREAMED_BLOCK = 256  # 128 differs by less than samples do; 512 loses 1 %
+# Of common/streamed.cuh: memory is told nothing. Stores marked as streaming differ by less than samples do; loads and
+# stores so marked lose 4 to 8 %, loads that take no place in the L1 2 % from 1 GB on.
+STREAMED_HINT = 0
+
+
+STREAMED_VALUES = {"block": (128, 256, 512), "packs": (1, 2, 4), "hint": (0, 2, 3)}
+MB = 2**20
+STREAMED_BYTES = (16 * MB, 64 * MB, 256 * MB, 1024 * MB)
+
+
+def streamed_tunable(operation: str, dtypes_: tuple[str, ...] = FLOATS) -> Tunable:
+    """Of a kernel round `map_streamed` to which all shapes of as many bytes are alike."""
+    return Tunable(STREAMED_VALUES, cases=cases_of_bytes(operation, STREAMED_BYTES, dtypes_))
+
+
+def cases_of_bytes(operation: str, sizes: tuple[int, ...], dtypes_: tuple[str, ...] = FLOATS) -> tuple[Case, ...]:
+    """A single axis of so many bytes, in each data type."""
+    return tuple(
+        Case(operation, (nbytes // dtypes.itemsize(dtype),), -1, dtype) for dtype in dtypes_ for nbytes in sizes
+    )
+
+
+def streamed_plan(
+    entry: str,
+    arguments: tuple[str | Scalar, ...],
+    case: Case,
+    device: DeviceProperties,
+    *,
+    block: int = STREAMED_BLOCK,
+    packs: int = STREAMED_PACKS,
+    hint: int = STREAMED_HINT,
+    defines: tuple[tuple[str, str | int], ...] = (),
+    per_pack: int | None = None,
+) -> LaunchPlan:
+    """The launch of a kernel round `map_streamed` of common/streamed.cuh: each block moves one tile and ends.
+
+    `arguments` are the kernel's arrays, and what follows the number of elements. A pack has `per_pack` elements; left
+    out, as many of the case's type as fit 16 bytes.
+    """
+    tile = block * packs * (per_pack or ELEMENTWISE_PACK_BYTES // dtypes.itemsize(case.dtype))
+    blocks = max(1, -(-case.elements // tile))
+    if blocks > device.max_grid[0]:
+        raise Unsupported(f"elements must be at most {device.max_grid[0] * tile}, got {case.elements}")
+    arrays = tuple(one for one in arguments if isinstance(one, str))
+    launch = Launch(
+        entry=entry,
+        grid=(blocks, 1, 1),
+        block=(block, 1, 1),
+        arguments=(*arrays, Scalar("int64", case.elements), *arguments[len(arrays) :]),
+    )
+    return LaunchPlan(
+        (launch,),
+        defines=(("BLOCK", block), ("PACKS", packs), ("HINT", hint), *defines),
+        reasons=(f"a block a tile of {tile} elements; {packs} packs a thread in flight",),
+    )
+
+
+# ---- Indices and axes ----------------------------------------------------------------------------
+
+MAX_NARROW_ELEMENTS = 2**30  # with 32-bit indices: a step of the grid beyond the last element stays below 2^31
+
+
+def index_name(elements: int) -> str:
+    """Of an entry's name: the type that its indices need, `i32` or `i64`."""
+    return "i32" if elements <= MAX_NARROW_ELEMENTS else "i64"
+
+
+def merged_axes(shape: tuple[int, ...], permutation: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The same movement with as few axes as can be: axes that stay neighbours become one, those of 1 vanish.
+
+    `permutation[k]` is the axis of the source that becomes axis k. At least one axis is left.
+    """
+    groups: list[list[int]] = []  # neighbouring axes of the source, in the target's order
+    last = None
+    for axis in permutation:
+        if shape[axis] == 1:
+            continue
+        between = range(0 if last is None else last + 1, axis)
+        if last is not None and axis > last and all(shape[other] == 1 for other in between):
+            groups[-1].append(axis)
+        else:
+            groups.append([axis])
+        last = axis
+    if not groups:
+        return (1,), (0,)
+    order = sorted(range(len(groups)), key=lambda number: groups[number][0])  # groups as the source has them
+    extents = tuple(prod(shape[axis] for axis in groups[number]) for number in order)
+    return extents, tuple(order.index(number) for number in range(len(groups)))
+
+
+def permutation_of(case: Case) -> tuple[int, ...]:
+    """The parameter `permutation`, "0231": the source's axis that becomes each axis; "" turns their order round."""
+    rank = len(case.shape)
+    text = case.parameter("permutation", "") or "".join(map(str, reversed(range(rank))))
+    if sorted(text) != [str(axis) for axis in range(rank)]:
+        axes = ", ".join(map(str, range(rank)))
+        raise Unsupported(f"permutation must name each of the axes {axes} once, as one text, got '{text}'")
+    return tuple(map(int, text))
+
+
+def narrow_plan(entry: str, case: Case, device: DeviceProperties, items: int, *further: Scalar) -> LaunchPlan:
+    """The launch of a kernel whose indices have 32 bits, over all arrays of kernels/indexing.
+
+    `items` are dealt out a thread each; `entry` lacks the data type. Elements, columns and `further` follow the arrays.
+    """
+    _, columns = case.rows_columns()
+    # Threads of the last block count beyond the last element, by a block's work at most.
+    most = 2**31 - 1 - ELEMENTWISE_BLOCK * -(-case.elements // items)
+    if case.elements > most:
+        raise Unsupported(f"elements must be at most {most} for 32-bit indices, got {case.elements}")
+    launch = Launch(
+        entry=f"{entry}_{dtypes.suffix(case.dtype)}",
+        grid=thread_each(items, device),
+        block=(ELEMENTWISE_BLOCK, 1, 1),
+        arguments=("x", "by_row", "by_column", "y", Scalar("int32", case.elements), Scalar("int32", columns), *further),
+    )
+    return LaunchPlan((launch,), defines=(("BLOCK", ELEMENTWISE_BLOCK),))

@@ -1,0 +1,183 @@
+"""What kernel folders define, looked at where it is read: fields of implementations and operations, and what the
+functions of a user's operation return."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from math import isfinite, prod
+from typing import Any, get_args
+
+from kernelbench.core import dtypes
+from kernelbench.core.argument_checks import shown
+from kernelbench.core.operations import ArraySpec, Case, Fill, Operation, SpecialValues, Tolerance
+from kernelbench.core.records import Deviation, Implementation, Origin
+from kernelbench.core.tunable import Tunable
+from kernelbench.planning.plan_checks import Known, fields_problem, is_name, is_whole, tuple_of
+
+ROLES = ("kernel", "peer", "yardstick", "specimen")
+ARITHMETIC = ("accurate", "fast")
+
+
+def _text(value: object) -> bool:
+    return type(value) is str
+
+
+def _number(value: object) -> bool:
+    return type(value) in (int, float) and isfinite(value)  # type: ignore[arg-type]
+
+
+def _one_of(*known: str) -> tuple[Callable[[Any], bool], str]:
+    return lambda value: _text(value) and value in known, f"one of {', '.join(known)}"
+
+
+def _or_none(holds: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: value is None or holds(value)
+
+
+def _tolerance(value: object) -> bool:
+    return type(value) is Tolerance and all(_number(one) and one >= 0 for one in (value.relative, value.absolute))
+
+
+def _deviation(value: object) -> bool:
+    return type(value) is Deviation and _text(value.inputs) and _text(value.reason)
+
+
+def _origin(value: object) -> bool:
+    return type(value) is Origin and all(map(_text, (value.project, value.url, value.commit, value.differs)))
+
+
+def _tunable(value: object) -> bool:
+    return (
+        type(value) is Tunable
+        and isinstance(value.values, Mapping)
+        and all(_text(name) and tuple_of(int)(tried) for name, tried in value.values.items())
+        and tuple_of(str)(value.restrictions)
+        and callable(value.layout)
+        and tuple_of(Case)(value.cases)
+    )
+
+
+def _texts(value: object) -> bool:
+    return isinstance(value, Mapping) and all(_text(name) and _text(one) for name, one in value.items())
+
+
+def _settings(value: object) -> bool:
+    return isinstance(value, Mapping) and all(
+        _text(name) and type(one) in (int, float, str, bool) for name, one in value.items()
+    )
+
+
+_FUNCTION = (callable, "a function")
+_FUNCTION_OR_NONE = (_or_none(callable), "a function or None")
+_IMPLEMENTATION: Known = {
+    "name": (_text, "a text"),
+    "summary": (_text, "a text"),
+    "origin": (_origin, "an Origin of texts"),
+    "plan": _FUNCTION_OR_NONE,
+    "prepare": _FUNCTION_OR_NONE,
+    "arithmetic": _one_of(*ARITHMETIC),
+    "role": _one_of(*ROLES),
+    "extra_tolerance": (_or_none(_tolerance), "a Tolerance of numbers from 0 on, or None"),
+    "reference": _FUNCTION_OR_NONE,
+    "deviations": (
+        lambda value: tuple_of(Deviation)(value) and all(map(_deviation, value)),
+        "a tuple of Deviation(inputs, reason)",
+    ),
+    "tunable": (_or_none(_tunable), "a Tunable, its values tuples of ints by name, or None"),
+}
+_OPERATION: Known = {
+    "name": (_text, "a text"),
+    "summary": (_text, "a text"),
+    **dict.fromkeys(("arrays", "reference", "bytes_moved", "flops", "tolerance"), _FUNCTION),
+    **dict.fromkeys(("split", "large"), _FUNCTION_OR_NONE),
+    "parameters": (_settings, "a mapping of names to a number, True, False or a word"),
+    "refused": (_texts, "a mapping of distributions to reasons"),
+    "special": (_or_none(lambda value: type(value) is SpecialValues), "SpecialValues or None"),
+}
+
+
+def implementation_problem(implementation: Implementation) -> str:
+    """What is wrong with its fields, or ''."""
+    return fields_problem(implementation, _IMPLEMENTATION)
+
+
+def operation_problem(operation: Operation) -> str:
+    """What is wrong with its fields, or ''."""
+    return fields_problem(operation, _OPERATION)
+
+
+# ---- What functions of an operation return -------------------------------------------------------
+
+
+_SPEC: Known = {
+    "name": (is_name, "a name of C"),
+    "shape": (lambda value: tuple_of(int)(value) and min(value, default=1) >= 1, "a tuple of ints from 1 on"),
+    "dtype": _one_of(*dtypes.NAMES),
+    "role": _one_of("input", "output"),
+    "fill": _one_of(*get_args(Fill)),
+    "largest": (_number, "a number"),
+    "row": (lambda value: tuple_of(int)(value) and len(value) == 2, "a tuple of two ints"),
+}
+
+
+def _arrays(operation: Operation, found: Any, case: Case) -> str:
+    if type(found) not in (tuple, list) or not found or any(type(one) is not ArraySpec for one in found):
+        return f"expected a tuple of ArraySpec, got {shown(found)}"
+    for number, spec in enumerate(found):
+        if problem := fields_problem(spec, _SPEC):
+            return f"[{number}].{problem}"
+    names = [spec.name for spec in found]
+    if len(set(names)) < len(names) or all(spec.role == "input" for spec in found):
+        return f"expected names that differ and an output, got {', '.join(names)}"
+    return ""
+
+
+def _count(least: int) -> Callable[..., str]:
+    def problem(operation: Operation, found: Any, case: Case) -> str:
+        return "" if is_whole(found) and found >= least else f"expected an int from {least} on, got {shown(found)}"
+
+    return problem
+
+
+def _split(operation: Operation, found: Any, case: Case) -> str:
+    if problem := _count(1)(operation, found, case):
+        return problem
+    uneven = [spec for spec in operation.arrays(case) if prod(spec.shape) % found]
+    return f"expected a divisor of the elements of {uneven[0].name}, got {found}" if uneven else ""
+
+
+def _large(operation: Operation, found: Any, case: Case) -> str:
+    return "" if _number(found) and found > 0 else f"expected a number above 0, got {shown(found)}"
+
+
+def _allowed(operation: Operation, found: Any, case: Case) -> str:
+    return "" if _tolerance(found) else f"expected a Tolerance of numbers from 0 on, got {shown(found)}"
+
+
+def _reference(operation: Operation, found: Any, xp: Any, case: Case, inputs: Mapping[str, Any]) -> str:
+    """Of a slice: each output has the share of its elements that the inputs have of theirs."""
+    if not isinstance(found, Mapping):
+        return f"expected outputs by name, got {shown(found)}"
+    specs = operation.arrays(case)
+    whole = next(((inputs[spec.name].size, prod(spec.shape)) for spec in specs if spec.name in inputs), (1, 1))
+    for spec in specs:
+        if spec.role == "output":
+            wanted = prod(spec.shape) * whole[0] // whole[1]
+            got: Any = found.get(spec.name)
+            dtype, size = getattr(got, "dtype", None), getattr(got, "size", None)
+            if dtype != "float64" or size != wanted:
+                what = shown(got) if dtype is None or size is None else f"{size} of {dtype}"
+                return f"expected {wanted} elements of float64 as '{spec.name}', got {what}"
+    return ""
+
+
+# What is wrong with what a function, by name, returned for these arguments, or ''.
+RESULTS: Mapping[str, Callable[..., str]] = {
+    "arrays": _arrays,
+    "reference": _reference,
+    "bytes_moved": _count(1),
+    "flops": _count(0),
+    "tolerance": _allowed,
+    "split": _split,
+    "large": _large,
+}

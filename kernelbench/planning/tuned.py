@@ -1,0 +1,256 @@
+"""Tables of launch parameters by GPU: what `kernelbench tune` found to be better than a plan's own rule.
+
+    kernelbench/planning/tables/nvidia-h200.yaml       shipped
+    ~/.config/kernelbench/tuned/nvidia-h200.yaml       the user's own, which goes first (see places.own_tuned)
+An entry serves the cases of its operation, implementation, data type and layout that have about as many bytes. One that
+was measured with another source of the kernel serves none. Where no entry serves, the plan's rule does.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from functools import cache
+from hashlib import sha256
+from math import isfinite, log
+from pathlib import Path
+from typing import Any
+
+from kernelbench.core import dtypes, places
+from kernelbench.core.errors import InputError, RunWarning
+from kernelbench.core.records import Case, Implementation
+from kernelbench.core.tunable import values_text
+from kernelbench.core.units import bytes_text
+from kernelbench.core.writing import write_whole
+
+SAME_SIZE = 2.0  # times as many bytes up to which an entry serves a case, and as many times fewer
+MAX_BYTES = 2**20  # of a table; an entry has about 400
+_INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_HEADER = """\
+# Launch parameters that `kernelbench tune` measured on this GPU, see docs/tuning.md. `values: rule`: no candidate was
+# faster than the rule of the kernel's own plan. Times are medians with a cold L2, of both in the same rounds.
+"""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What was found for one case, and for all that it serves."""
+
+    operation: str
+    implementation: str
+    dtype: str
+    layout: str  # see Tunable.layout
+    bytes: int  # of the case's elements
+    values: Mapping[str, int] | None  # None: the rule
+    seconds: float
+    rule_seconds: float
+    case: str  # its key
+    date: str
+    kernel: str  # see source_hash
+    kernelbench: str
+    environment: str  # driver, compiler, clock: words for a person
+
+    @property
+    def place(self) -> tuple[str, str, str, str, int]:
+        """What two entries of a table must not have in common."""
+        return self.operation, self.implementation, self.dtype, self.layout, self.bytes
+
+
+@dataclass(frozen=True)
+class Table:
+    path: Path
+    gpu: str  # as its driver says it
+    entries: tuple[Entry, ...]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Arguments for a plan, none for its rule, and where they are from."""
+
+    values: Mapping[str, int]
+    reason: str
+    path: Path | None = None  # of the table; None for the rule
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Those of one GPU, the user's own first."""
+
+    gpu: str
+    tables: tuple[Table, ...] = ()
+
+    def choice(self, case: Case, implementation: Implementation) -> Choice:
+        """What an implementation that can be tuned is to run a case with."""
+        assert implementation.tunable is not None
+        own = case.operation, implementation.name, case.dtype, implementation.tunable.layout(case)
+        nbytes, stale = case.elements * dtypes.itemsize(case.dtype), False
+        for table in self.tables:
+            found = [entry for entry in table.entries if entry.place[:-1] == own and _times(entry, nbytes) <= SAME_SIZE]
+            fresh = [one for one in found if one.kernel == source_hash(implementation.source)]
+            stale = stale or len(fresh) < len(found)
+            if fresh:
+                return _chosen(min(fresh, key=lambda one: _times(one, nbytes)), table, implementation)
+        if stale:
+            return Choice({}, "by the rule: the source of this kernel has changed since it was tuned; tune it again")
+        return Choice({}, f"by the rule: nothing near this case is tuned for {self.gpu}")
+
+
+def _times(entry: Entry, nbytes: int) -> float:
+    """How many times as large the larger of the two is."""
+    return max(entry.bytes, nbytes) / max(1, min(entry.bytes, nbytes))
+
+
+def _chosen(entry: Entry, table: Table, implementation: Implementation) -> Choice:
+    assert implementation.tunable is not None
+    names = ", ".join(implementation.tunable.values)
+    if entry.values is None:
+        return Choice({}, f"by the rule: nothing tried on {table.gpu} was faster ({entry.date[:10]})")
+    unknown = [name for name in entry.values if name not in implementation.tunable.values]
+    if unknown:
+        warn(table.path, f"{entry.operation}/{entry.implementation} has no tunable '{unknown[0]}', only {names}")
+        return Choice({}, f"by the rule: the table's entry has an unknown '{unknown[0]}'")
+    share = f"{entry.seconds / entry.rule_seconds:.3f} of the rule's time at {bytes_text(entry.bytes)}"
+    return Choice(entry.values, f"{values_text(entry.values)} as tuned on {table.gpu}: {share}", table.path)
+
+
+def warn(path: Path, problem: str) -> None:
+    warnings.warn(f"{path}: {problem}; the plan's own rule is used", RunWarning, stacklevel=2)
+
+
+# ---- Files ---------------------------------------------------------------------------------------
+
+
+def file_name(gpu: str) -> str:
+    """`nvidia-h200.yaml` of NVIDIA H200."""
+    return re.sub(r"[^a-z0-9]+", "-", gpu.lower()).strip("-") + ".yaml"
+
+
+def own_file(gpu: str) -> Path:
+    """Where the user's table of a GPU lies; InputError where there is no folder for it."""
+    if (folder := places.own_tuned()) is None:
+        raise InputError("no folder to keep tuned values in; name a file by --out or a folder in KERNELBENCH_TUNED")
+    return folder / file_name(gpu)
+
+
+def tables_for(gpu: str) -> Tables:
+    """The tables that there are of a GPU. One that cannot be read is warned of, and left out."""
+    found = []
+    for path in (folder / file_name(gpu) for folder in dict.fromkeys(places.tuned())):
+        try:
+            if path.is_file():
+                found.append(read_table(path, gpu))
+        except InputError as error:
+            warnings.warn(f"{error}; it is left out", RunWarning, stacklevel=2)
+        except OSError:  # a folder that may not be looked into
+            continue
+    return Tables(gpu, tuple(found))
+
+
+def read_table(path: Path, gpu: str) -> Table:
+    """InputError with file and place for what is no table of this GPU."""
+    import yaml
+
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise InputError(f"{path}: more than {MAX_BYTES} bytes; expected a table as `kernelbench tune` writes it")
+        document = yaml.load(path.read_text(encoding="utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise InputError(f"{path}: not valid YAML: {str(error).splitlines()[0]}") from error
+    whole = isinstance(document, dict) and set(document) == {"gpu", "entries"}
+    if not whole or not isinstance(document["entries"], list):
+        raise InputError(f"{path}: expected what `kernelbench tune` writes: 'gpu' and a list of 'entries'")
+    if document["gpu"] != gpu:
+        raise InputError(f"{path}: a table of {document['gpu']}, expected one of {gpu}")
+    entries = [_entry(path, number, one) for number, one in enumerate(document["entries"], start=1)]
+    places_ = [entry.place for entry in entries]
+    if twice := next((place for number, place in enumerate(places_) if place in places_[:number]), None):
+        raise InputError(f"{path}: two entries of {' '.join(map(str, twice))}; delete one of them")
+    return Table(path, gpu, tuple(entries))
+
+
+_WORDS = [one.name for one in fields(Entry) if one.type == "str"]
+
+
+def _entry(path: Path, number: int, found: Any) -> Entry:
+    place = f"{path}: entry {number}"
+    names = [one.name for one in fields(Entry)]
+    if not isinstance(found, dict) or set(found) != set(names):
+        raise InputError(f"{place}: expected {', '.join(names)}")
+    values = found["values"]
+    if values != "rule":
+        numbers = isinstance(values, dict) and values and all(type(one) is int for one in values.values())
+        if not numbers or not all(isinstance(name, str) for name in values):
+            raise InputError(f"{place}: values: expected whole numbers by name, or rule, got {values!r:.60}")
+    for name in _WORDS:
+        if not isinstance(found[name], str):
+            raise InputError(f"{place}: {name}: expected text, got {found[name]!r:.60}")
+    if type(found["bytes"]) is not int or found["bytes"] < 1:
+        raise InputError(f"{place}: bytes: expected a whole number from 1 on, got {found['bytes']!r:.60}")
+    for name in ("seconds", "rule_seconds"):
+        if type(found[name]) is not float or not isfinite(found[name]) or found[name] <= 0:
+            raise InputError(f"{place}: {name}: expected a time above 0, got {found[name]!r:.60}")
+    return Entry(**{**found, "values": None if values == "rule" else values})
+
+
+def write_table(path: Path, gpu: str, entries: Sequence[Entry]) -> None:
+    """Add entries to the table there, or to a new one; those of the same place are replaced.
+
+    InputError for a file that is there and is no table of this GPU, and for one that cannot be written.
+    """
+    import yaml
+
+    known = read_table(path, gpu).entries if path.exists() else ()
+    merged = {entry.place: entry for entry in (*known, *entries)}
+    document = {"gpu": gpu, "entries": [_document(entry) for _, entry in sorted(merged.items())]}
+    text = yaml.safe_dump(document, sort_keys=False, default_flow_style=None, width=120, allow_unicode=True)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, _HEADER + text)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror}); name another file by --out") from error
+
+
+def _document(entry: Entry) -> dict[str, Any]:
+    values = "rule" if entry.values is None else dict(entry.values)
+    times = {name: _digits(getattr(entry, name)) for name in ("seconds", "rule_seconds")}
+    return {**asdict(entry), "values": values, **times}
+
+
+def _digits(seconds: float) -> float:
+    """As many as a median has."""
+    return round(seconds, max(0, 4 - round(log(seconds, 10)))) if seconds else 0.0
+
+
+# ---- The source of a kernel ----------------------------------------------------------------------
+
+
+@cache
+def source_hash(source: Path | None) -> str:
+    """Of a .cu with all headers of kernels/ that it includes, without comments and spaces: 16 digits."""
+    assert source is not None, "what has a plan has a source"
+    whole = sha256()
+    for text in _texts(source):
+        whole.update("".join(_COMMENT.sub("", text).split()).encode() + b"\0")
+    return whole.hexdigest()[:16]
+
+
+def _texts(source: Path) -> Iterator[str]:
+    waiting, seen = [source.resolve()], set()
+    while waiting:
+        path = waiting.pop(0)
+        if path in seen:
+            continue
+        seen.add(path)
+        text = path.read_text(encoding="utf-8", errors="replace")
+        yield text
+        waiting += _headers(_INCLUDE.findall(text), (path.parent, source.resolve().parent.parent, places.KERNELS))
+
+
+def _headers(names: Iterable[str], folders: Sequence[Path]) -> Iterator[Path]:
+    for name in names:
+        yield from [(folder / name).resolve() for folder in folders if (folder / name).is_file()][:1]

@@ -1,0 +1,279 @@
+"""Runs on disk: rows written the moment they exist, and read back as tables.
+
+A run folder holds
+  results.csv        columns.RESULTS; one row a case, implementation, cache and method
+  samples.csv.gz     columns.SAMPLES; a gzip member for each case and implementation
+  environment.json   where, when and with what; limits of the GPU; the suite; who the implementations are
+and what compare and report add: comparison.csv, claims.json, charts/, report.html. Each file is replaced as a whole,
+so that a process killed at any time leaves the old one or the new one.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import os
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kernelbench.core import columns, writing
+from kernelbench.core.errors import ResultsError, RunWarning
+from kernelbench.runs import files
+from kernelbench.runs.row_checks import check_rows, numbers, read_cells, read_rows, written
+
+if TYPE_CHECKING:
+    import pandas
+
+RESULTS_FILE, SAMPLES_FILE, ENVIRONMENT_FILE = "results.csv", "samples.csv.gz", "environment.json"
+_MOST_BYTES = files.MAX_RESULTS_BYTES
+_MOST_SAMPLE_BYTES = files.MAX_SAMPLES_BYTES - 100  # its header aside
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run folder, read. Tables are pandas DataFrames with the columns of `kernelbench.core.columns`."""
+
+    folder: Path
+    environment: Mapping[str, Any]
+    rows: pandas.DataFrame
+
+    @property
+    def suite(self) -> str:
+        return str(self.environment.get("suite", self.folder.name))
+
+    @property
+    def device(self) -> str:
+        return str(self.environment.get("device", {}).get("name", "unknown device"))
+
+    @property
+    def simulated(self) -> bool:
+        """Whether kernels were counted on the simulator: such a run has no times."""
+        return bool(self.environment.get("device", {}).get("simulator"))
+
+    @property
+    def stopped(self) -> bool:
+        """Whether it ended, or is still going on, before all its cases were there."""
+        return "finished" in self.environment and not self.environment["finished"]
+
+    @cached_property
+    def samples(self) -> pandas.DataFrame:
+        """Raw samples; an empty table where the run has no samples file. Of a case that is there twice the later
+        samples count; of a file that was cut off those that are whole."""
+        import numpy
+        import pandas
+
+        path = self.folder / SAMPLES_FILE
+        names = columns.names(columns.SAMPLES)
+        data, whole = files.read_unpacked(path) if os.path.lexists(path) else (b"", True)
+        if not whole:
+            _warn(f"{path}: its end is cut off; the last samples in it are left out")
+        if not data:
+            return pandas.DataFrame(columns=names)
+        try:
+            table = pandas.read_csv(
+                io.BytesIO(data), usecols=names, dtype=dict.fromkeys(names[:4], str), keep_default_na=False
+            )
+            seconds = pandas.to_numeric(table["seconds"])
+            table = table.assign(seconds=seconds.where(seconds > 0).astype(float))
+            # Earlier versions kept differences of two graphs that are no time.
+            table = table[~((table["method"] == "graph") & (seconds <= 0))]
+        except (ValueError, OverflowError) as error:
+            raise ResultsError(f"{path}: cannot be read ({error}); delete it to go on without raw samples") from error
+        if not numpy.isfinite(table["seconds"]).all():
+            raise ResultsError(f"{path}: a time is not above 0; delete it to go on without raw samples")
+        if not whole and len(table):  # of whom some rounds may be missing
+            table = table[(table[names[:4]] != table[names[:4]].iloc[-1]).any(axis=1)]
+        return table.drop_duplicates([*names[:4], "round"], keep="last")
+
+
+def read_run(folder: Path) -> Run:
+    """Read a run folder, whoever wrote it; ResultsError says which file is missing or damaged, and where."""
+    results = folder / RESULTS_FILE
+    if not results.is_file():
+        raise ResultsError(
+            f"{folder}: no {RESULTS_FILE} here; expected the folder of a run, as `kernelbench list runs` shows"
+        )
+    cells, whole = _cells(results)
+    if not whole:
+        _warn(f"{results}: its last row is cut off and left out; --resume measures it again")
+    rows = read_rows(results, cells)
+    for column in columns.names(columns.RESULTS):
+        if column not in rows and column in columns.LATER:
+            rows[column] = ""  # of a run from before there was such a column
+        if column not in rows:
+            raise ResultsError(f"{results}: column '{column}' is missing; this file was not written by this version")
+        if column not in columns.TEXTS:
+            rows[column] = numbers(results, rows[column])
+    check_rows(results, rows)
+    return Run(folder, _environment(folder / ENVIRONMENT_FILE, rows), rows)
+
+
+def _cells(results: Path) -> tuple[list[list[str]], bool]:
+    """What is written in results.csv, its header at least, and whether its last row is whole."""
+    cells, whole = read_cells(results, files.read_text(results, files.MAX_RESULTS_BYTES))
+    return cells or [list(columns.names(columns.RESULTS))], whole
+
+
+def _environment(path: Path, rows: pandas.DataFrame) -> Mapping[str, Any]:
+    """environment.json; where there is none, what the rows themselves say of it."""
+    if os.path.lexists(path):
+        return files.read_environment(path)
+    if not len(rows):
+        return {}  # killed before anything was measured
+    _warn(f"{path}: missing; on which GPU and with what these rows were measured is not known")
+    suite = rows["suite"].iloc[0]
+    return {"suite": suite} if files.is_suite_name(suite) else {}
+
+
+def _warn(text: str) -> None:
+    warnings.warn(text, RunWarning, stacklevel=2)
+
+
+def twins_of(run: Run) -> Mapping[str, str]:
+    """Originals by twin; empty for a run that is no self-test."""
+    test = run.environment.get("self_test") or {}
+    twins = test.get("twins") or {}
+    return {twin: original for twin, original in twins.items() if original not in twins}
+
+
+def without_twins(run: Run) -> Run:
+    """The run as it would be if it had not been a self-test; what that has found stays in its environment."""
+    twins = twins_of(run)
+    if not twins:
+        return run
+    left = replace(run, rows=run.rows[~run.rows["implementation"].isin(list(twins))].reset_index(drop=True))
+    samples = run.samples
+    left.__dict__["samples"] = samples[~samples["implementation"].isin(list(twins))]  # where the property keeps them
+    return left
+
+
+class Store:
+    """A run being written, by one process at a time. Every row and sample is on disk when `append` returns."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._names = columns.names(columns.RESULTS)
+        self._rows: dict[str, dict[str, str]] = {}  # lines of results.csv by case and implementation
+        self._samples: dict[tuple[str, str], bytes] = {}  # members of samples.csv.gz likewise
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            files.sweep(folder)
+            if not self._read():
+                self._write_rows()
+        except OSError as error:
+            raise ResultsError(
+                f"{folder}: cannot write a run here ({error.strerror}); choose another place with --out"
+            ) from error
+
+    def _read(self) -> bool:
+        """What a run that is gone on with already has; whether its results.csv is there as it should be."""
+        results, samples = self.folder / RESULTS_FILE, self.folder / SAMPLES_FILE
+        whole = False
+        if os.path.lexists(results):
+            (self._names, *rows), whole = _cells(results)
+            for row in rows:
+                case, name = (row[self._names.index(column)] for column in ("case", "implementation"))
+                own = self._rows.setdefault(case, {})
+                own[name] = own.get(name, "") + _csv_text([row])
+        if os.path.lexists(samples):
+            data, _ = files.read_unpacked(samples)
+            try:
+                self._samples = _members(list(csv.reader(io.StringIO(data.decode())))[1:])
+            except (UnicodeDecodeError, csv.Error, IndexError) as error:
+                raise ResultsError(
+                    f"{samples}: cannot be read ({error}); delete it to go on without raw samples"
+                ) from error
+        return whole
+
+    def append(self, rows: Sequence[Mapping[str, Any]], samples: Iterable[Sequence[Any]]) -> None:
+        """Add whole rows of results.csv (by column name) and their samples, in the place of those that the same cases
+        and implementations had before."""
+        lines: dict[tuple[str, str], str] = {}
+        for row in rows:
+            key = written(row["case"]), written(row["implementation"])
+            lines[key] = lines.get(key, "") + _csv_text([[written(row.get(name)) for name in self._names]])
+        self._require_room(lines)
+        earlier = [self._rows.get(case, {}).pop(name, None) for case, name in lines]
+        had_samples = [self._samples.pop(key, None) for key in lines]
+        new_samples = self._that_fit(_members(samples))
+        try:
+            if any(earlier):
+                self._write_rows()  # so that no row ever stands beside samples that are not its own
+            if new_samples or any(had_samples):
+                self._samples |= new_samples
+                self._write_samples()
+            for (case, name), line in lines.items():
+                self._rows.setdefault(case, {})[name] = line
+            self._write_rows()
+        except OSError as error:
+            raise self._cannot_write(error) from error
+
+    def _require_room(self, lines: Mapping[tuple[str, str], str]) -> None:
+        """ResultsError, before anything is written, where results.csv would be too large to be read."""
+        rest = (line for case, own in self._rows.items() for name, line in own.items() if (case, name) not in lines)
+        if sum(len(line.encode()) for line in (_csv_text([self._names]), *rest, *lines.values())) > _MOST_BYTES:
+            raise ResultsError(
+                f"{self.folder / RESULTS_FILE}: with the next case it has more than {_MOST_BYTES} bytes, the limit of "
+                "this file; rows written so far are kept; measure the other cases with --filter into another --out"
+            )
+
+    def _that_fit(self, members: dict[tuple[str, str], bytes]) -> dict[tuple[str, str], bytes]:
+        """These samples, or none where samples.csv.gz would be too large to be read; rows do without samples."""
+        if sum(map(_unpacked_bytes, (*self._samples.values(), *members.values()))) <= _MOST_SAMPLE_BYTES:
+            return members
+        path = self.folder / SAMPLES_FILE
+        _warn(f"{path}: is full, {_MOST_SAMPLE_BYTES} bytes unpacked; further raw samples are left out")
+        return {}
+
+    def _write_rows(self) -> None:
+        lines = [line for own in self._rows.values() for line in own.values()]
+        writing.write_whole(self.folder / RESULTS_FILE, "".join([_csv_text([self._names]), *lines]))
+
+    def _write_samples(self) -> None:
+        header = _packed([columns.names(columns.SAMPLES)])
+        writing.write_whole(self.folder / SAMPLES_FILE, b"".join([header, *self._samples.values()]))
+
+    def _cannot_write(self, error: OSError) -> ResultsError:
+        if not self.folder.is_dir():
+            return ResultsError(
+                f"{self.folder}: is gone, deleted or moved while this run wrote into it; if it was moved, "
+                "--resume --out with its new place goes on"
+            )
+        return ResultsError(
+            f"{self.folder}: cannot write ({error.strerror}); rows written so far are kept, and --resume goes on"
+        )
+
+    def write_environment(self, environment: Mapping[str, Any]) -> None:
+        path = self.folder / ENVIRONMENT_FILE
+        try:
+            writing.write_whole(path, files.environment_text(environment))
+        except OSError as error:
+            raise self._cannot_write(error) from error
+
+
+def _members(samples: Iterable[Sequence[Any]]) -> dict[tuple[str, str], bytes]:
+    """Lines of samples packed by case and implementation, which are their first two cells."""
+    lines: dict[tuple[str, str], list[Sequence[Any]]] = {}
+    for sample in samples:
+        lines.setdefault((sample[0], sample[1]), []).append(sample)
+    return {key: _packed(own) for key, own in lines.items()}
+
+
+def _packed(lines: Iterable[Sequence[Any]]) -> bytes:
+    return gzip.compress(_csv_text(lines).encode(), mtime=0)
+
+
+def _unpacked_bytes(member: bytes) -> int:
+    """The size that gzip keeps in a member's last four bytes."""
+    return int.from_bytes(member[-4:], "little")
+
+
+def _csv_text(lines: Iterable[Sequence[Any]]) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(lines)
+    return text.getvalue()

@@ -1,0 +1,178 @@
+"""A Result as rows of results.csv and lines of samples.csv.gz."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from kernelbench.core import columns
+from kernelbench.core.counters import LaunchCounters, total
+from kernelbench.core.launch_texts import input_loads, launches_text
+from kernelbench.core.records import LaunchPlan, Limits, Measurement, Operation, Result
+from kernelbench.core.texts import kept
+from kernelbench.runs.row_checks import row_problem
+
+_MOST_TEXT = 4_000  # characters of a reason: ten lines of a compiler, in each of a suite's rows
+FLOOR_LIMITED = 3.0  # times an empty kernel: below this a time says as much of the launch as of the kernel
+
+
+def rows_of(suite: str, operation: Operation, result: Result, limits: Limits | None) -> list[Mapping[str, Any]]:
+    """One row for each measurement; one row without times where there is none. `limits` None: nothing is timed.
+
+    Every row can be read back: where a value of a user's kernel makes one that cannot, there is one failed row instead.
+    """
+    try:
+        rows = _rows(suite, operation, _with_times_only(result), limits)
+        problem = next((found for row in rows if (found := row_problem(row))), "")
+    except (ArithmeticError, TypeError, ValueError) as error:  # a value of a user's kernel that is no number
+        problem = f"{type(error).__name__}: {error}"
+    return [_failed_row(suite, result, problem)] if problem else rows
+
+
+def samples_of(result: Result, rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str, str, str, int, str]]:
+    """Lines of samples.csv.gz for those of its `rows` that have times; picoseconds are the last digits kept, far below
+    any clock's step."""
+    timed = {(row.get("cache"), row.get("method")) for row in rows}
+    for measured in _with_times_only(result).measurements:
+        if (measured.cache, measured.method) not in timed:
+            continue
+        for number, seconds in zip(measured.rounds, measured.samples_s, strict=True):
+            yield (
+                result.case.key,
+                result.implementation.name,
+                measured.cache,
+                measured.method,
+                number,
+                f"{seconds:.6g}",
+            )
+
+
+def launches_cell(plan: LaunchPlan) -> str:
+    """All launches of a plan as results.csv keeps them."""
+    return kept("; ".join(launches_text(plan)), _MOST_TEXT)
+
+
+def _with_times_only(result: Result) -> Result:
+    """The result with its samples above 0 only, and a note of how many were left out: the difference of two graphs may
+    be 0 or below. A measurement is left out whole where its interval begins at or below 0."""
+    measurements, notes = [], []
+    for one in result.measurements:
+        good = [number for number, seconds in enumerate(one.samples_s) if seconds > 0]
+        if one.low_s <= 0:
+            notes.append(f"no {one.method} timing: too short to be told from the flushes")
+            continue
+        if left_out := len(one.samples_s) - len(good):
+            notes.append(f"by {one.method}, {left_out} of {len(one.samples_s)} samples were not above 0 s: left out")
+        samples = tuple(one.samples_s[number] for number in good)
+        measurements.append(replace(one, samples_s=samples, rounds=tuple(one.rounds[number] for number in good)))
+    reason = "; ".join(filter(None, (str(result.reason), *notes)))
+    return replace(result, measurements=tuple(measurements), reason=reason) if notes else result
+
+
+def _rows(suite: str, operation: Operation, result: Result, limits: Limits | None) -> list[Mapping[str, Any]]:
+    common = {
+        **_case_cells(suite, result),
+        "bytes_moved": operation.bytes_moved(result.case),
+        **_check_cells(result),
+        **_build_cells(operation, result),
+    }
+    if not result.measurements or limits is None:
+        return [{**common, **_counter_cells(result.counters)}]
+    return [{**common, **_time_cells(operation, result, measured, limits)} for measured in result.measurements]
+
+
+def _failed_row(suite: str, result: Result, problem: str) -> Mapping[str, Any]:
+    reason = kept(f"its row cannot be kept: {problem}", _MOST_TEXT)
+    return {**_case_cells(suite, result), "role": "", "arithmetic": "", "status": "failed", "reason": reason}
+
+
+def _case_cells(suite: str, result: Result) -> dict[str, Any]:
+    case, implementation = result.case, result.implementation
+    return {
+        "suite": suite,
+        "case": case.key,
+        "operation": case.operation,
+        "shape": "x".join(map(str, case.shape)),
+        "axis": case.axis,
+        "dtype": case.dtype,
+        "axes": " ".join(f"{name}={value}" for name, value in case.axes),
+        "implementation": implementation.name,
+        "role": implementation.role,
+        "arithmetic": implementation.arithmetic,
+        "status": result.status,
+        "reason": kept(str(result.reason), _MOST_TEXT),
+    }
+
+
+def _check_cells(result: Result) -> dict[str, Any]:
+    if result.check is None:
+        return {}
+    return {
+        "check": "passed" if result.check.passed else "failed",
+        "max_absolute_error": result.check.max_absolute_error,
+        "max_relative_error": result.check.max_relative_error,
+        "relative_tolerance": result.check.tolerance.relative,
+        "absolute_tolerance": result.check.tolerance.absolute,
+        "seed": result.check.seed,
+    }
+
+
+def _build_cells(operation: Operation, result: Result) -> dict[str, Any]:
+    if result.plan is None:
+        return {}
+    cells: dict[str, Any] = {"launches": launches_cell(result.plan)}
+    if result.binary is None:
+        return cells
+    facts = [result.binary.facts[launch.entry] for launch in result.plan.launches]
+    inputs = [spec.name for spec in operation.arrays(result.case) if spec.role == "input"]
+    loads = input_loads(result.plan, result.binary.facts, inputs)
+    return {
+        **cells,
+        "registers": max((fact.registers for fact in facts), default=None),
+        "static_shared_bytes": max((fact.shared_bytes for fact in facts), default=None),
+        "spill_bytes": max((fact.spill_store_bytes + fact.spill_load_bytes for fact in facts), default=None),
+        "input_loads": " ".join(f"{name}={count}" for name, count in loads.items()),
+        "binary": result.binary.short_key,
+    }
+
+
+def _counter_cells(launches: Sequence[LaunchCounters]) -> dict[str, Any]:
+    """All launches of the row together; `sampled` names the launch of which the smallest share was run."""
+    if not launches:
+        return {}
+    added = total(one.counters for one in launches)
+    least = min(launches, key=lambda one: one.blocks_run / one.blocks if one.blocks else 1.0)
+    cells: dict[str, Any] = {
+        name: getattr(added, name) for name in columns.names(columns.COUNTERS) if name != "sampled"
+    }
+    return {**cells, "sampled": least.sampled.removeprefix("sampled ")}
+
+
+def _time_cells(operation: Operation, result: Result, measured: Measurement, limits: Limits) -> dict[str, Any]:
+    bandwidth = operation.bytes_moved(result.case) / measured.median_s
+    low, high = np.percentile(measured.samples_s, [5, 95])
+    ceiling = limits.ceiling_bytes_per_s(operation.read_share(result.case))
+    floor = limits.graph_floor_s if measured.method == "graph" else limits.floor_s
+    return {
+        "cache": measured.cache,
+        "method": measured.method,
+        "samples": len(measured.samples_s),
+        "median_s": measured.median_s,
+        "low_s": measured.low_s,
+        "high_s": measured.high_s,
+        "min_s": min(measured.samples_s),
+        "p5_s": float(low),
+        "p95_s": float(high),
+        "stopped": measured.stopped,
+        "bandwidth_bytes_per_s": bandwidth,
+        "share_of_ceiling": bandwidth / ceiling if measured.cache == "cold" else None,
+        "floor_limited": "yes" if measured.median_s < FLOOR_LIMITED * floor else "",
+        "sm_clock_hz": measured.sm_clock_hz,
+        "power_w": measured.power_w,
+        "temperature_c": measured.temperature_c,
+        "throttle": measured.throttle,
+        "disturbed": measured.disturbed,
+    }

@@ -1,0 +1,238 @@
+"""The search for arguments of one plan that make one case faster than the plan's own rule does.
+
+Candidates are what Kernel Tuner asks for. Each is planned, built, verified and timed as an implementation of a run is,
+beside the rule in the same rounds; the best of them once more, with more samples. One that is refused, does not
+compile, hangs or gives wrong numbers has a reason and no time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+import kernelbench
+from kernelbench.core import dtypes
+from kernelbench.core.methods import METHODS, shared_method
+from kernelbench.core.progress import Advance
+from kernelbench.core.records import Case, Implementation, LaunchPlan, Measurement, Operation, Result
+from kernelbench.core.statistics import paired_ratio_interval
+from kernelbench.core.tunable import values_text
+from kernelbench.measure.bench import Bench
+from kernelbench.measure.ready import built
+from kernelbench.planning.candidates import Candidate, Tuned
+from kernelbench.planning.case_plans import CasePlan, Planned, plan_case
+from kernelbench.planning.tuned import Entry, source_hash
+from kernelbench.walks import environment, tuner
+
+if TYPE_CHECKING:
+    from kernelbench.build import Compiler
+    from kernelbench.measure.rounds import Precision
+
+BATCH = 16  # candidates measured side by side, the rule with them
+FINAL_S = 2.0  # that measuring again takes, about
+FINALISTS = 3  # that are measured again: the best of many is in part the luckiest
+MARGIN = 0.01  # of the rule's time, by which a candidate must be faster than it
+Key = tuple[tuple[str, int], ...]  # of a candidate: its values
+
+
+class Search:
+    """One case of one implementation; `run` does it once."""
+
+    def __init__(
+        self,
+        bench: Bench,
+        compiler: Compiler,
+        operation: Operation,
+        implementation: Implementation,
+        case: Case,
+        seed: int,
+    ) -> None:
+        assert implementation.tunable is not None
+        self.bench, self.compiler, self.operation, self.seed = bench, compiler, operation, seed
+        self.implementation, self.case, self.tunable = implementation, case, implementation.tunable
+        self.size = tuner.space_size(self.tunable.values, self.tunable.restrictions)
+        self.rule = plan_case(case, operation, implementation, bench.properties)
+        self.rule_s: float | None = None
+        self.inputs: tuple[str, ...] = ()
+        self.found: dict[Key, Candidate] = {}
+        self.planned: dict[Key, Planned] = {}
+        self.alike: dict[Key, Key] = {}  # to an earlier candidate, whose plan it has; () is the rule
+
+    def run(self, seconds: float, advance: Advance) -> Tuned:
+        """Search for that long, whatever that leaves out; at least one batch is measured."""
+        if self.rule.status != "ok":
+            return self._tuned()
+        self.inputs = tuple(spec.name for spec in self.operation.arrays(self.case) if spec.role == "input")
+        self.rule = self._built([self.rule], advance)[0]
+        if self.rule.status != "ok":
+            return self._tuned()
+        assert self.rule.plan is not None
+        self.plans: dict[LaunchPlan, Key] = {replace(self.rule.plan, reasons=()): ()}  # who has it first
+        evaluate = partial(self._evaluate, advance)
+        values, restrictions = self.tunable.values, self.tunable.restrictions
+        complete = tuner.search(values, restrictions, evaluate, seconds=seconds - FINAL_S, seed=self.seed)
+        if self.rule.status != "ok":
+            return self._tuned()
+        winner = self._final()
+        return replace(self._tuned(complete), entry=self._entry(winner, complete))
+
+    def _tuned(self, complete: bool = False) -> Tuned:
+        names = self.bench.properties.name, self.case.operation, self.implementation.name, self.case.key
+        rule = Candidate({}, seconds=self.rule_s, share=1.0)
+        candidates = (rule, *self.found.values()) if self.rule_s else ()
+        return Tuned(*names, self.size, candidates, len(self.alike), complete, None, self.rule.status, self.rule.reason)
+
+    # ---- What the searcher asks for ----
+
+    def _evaluate(
+        self, advance: Advance, asked: Sequence[Mapping[str, int]], time_is_up: Callable[[], bool]
+    ) -> list[float | str | None]:
+        """See tuner.Evaluate."""
+        keys = [tuple(values.items()) for values in asked]
+        ready = self._made_ready([key for key in keys if key not in self.planned], advance)
+        for start in range(0, len(ready), BATCH):
+            batch = ready[start : start + BATCH]
+            if self.rule.status != "ok" or (self.rule_s is not None and time_is_up()):
+                self.found |= {key: Candidate(dict(key), "left out") for key in ready[start:]}
+                break
+            self.found |= self._measured(batch, _search_precision(len(batch) + 1))
+            advance(len(batch), values_text(dict(batch[-1])))
+        return [self._told(self.alike.get(key, key)) for key in keys]
+
+    def _told(self, key: Key) -> float | str | None:
+        """For the searcher: the share of the rule's time, why there is none, or None where its turn has not come."""
+        if not key:
+            return 1.0
+        one = self.found[key]
+        return one.share or (None if one.status == "left out" else one.reason)
+
+    def _made_ready(self, keys: Sequence[Key], advance: Advance) -> list[Key]:
+        """Plan and build; those that can be measured. The others are found already."""
+        for key in keys:
+            values = dict(key)
+            assert self.implementation.plan is not None
+            name = f"{self.implementation.name}.{'_'.join(f'{name}{value}' for name, value in key)}"
+            one = replace(self.implementation, name=name, plan=partial(self.implementation.plan, **values))
+            self.planned[key] = plan_case(self.case, self.operation, one, self.bench.properties)
+        own = [key for key in keys if self.planned[key].status == "ok" and self._is_new(key)]
+        self.planned |= dict(zip(own, self._built([self.planned[key] for key in own], advance), strict=True))
+        for key in keys:
+            if self.planned[key].status != "ok":
+                self.found[key] = Candidate(dict(key), self.planned[key].status, self.planned[key].reason)
+        ready = [key for key in own if self.planned[key].status == "ok"]
+        advance(len(keys) - len(ready), "")
+        return ready
+
+    def _is_new(self, key: Key) -> bool:
+        """Whether nothing that was tried before is launched in the same way."""
+        plan = self.planned[key].plan
+        assert plan is not None
+        first = self.plans.setdefault(replace(plan, reasons=()), key)
+        if first != key:
+            self.alike[key] = first
+        return first == key
+
+    def _built(self, planned: Sequence[Planned], advance: Advance) -> list[Planned]:
+        plan = CasePlan(self.case, tuple(planned), self.inputs)
+        plans, _ = built([plan], self.compiler, self.bench.properties.architecture, _Within(advance))
+        return list(plans[0].planned)
+
+    # ---- Measuring ----
+
+    def _measured(self, keys: Sequence[Key], precision: Precision, *, final: bool = False) -> dict[Key, Candidate]:
+        """Candidates beside the rule, in the same rounds."""
+        from kernelbench.measure.case import Settings
+
+        plan = CasePlan(self.case, (self.rule, *(self.planned[key] for key in keys)), self.inputs)
+        settings = Settings(self.seed, ("cold",), precision)
+        rule, *results = self.bench.run(plan, settings, lambda share: None)
+        if rule.status != "ok" or not rule.measurements:
+            reason = rule.reason or "it is too short to be timed"
+            self.rule = replace(self.rule, status="failed" if rule.status == "ok" else rule.status, reason=reason)
+            return {key: Candidate(dict(key), "left out") for key in keys}
+        if final or self.rule_s is None:
+            self.rule_s = _preferred(rule.measurements).median_s
+        return {key: _candidate(dict(key), one, rule, final) for key, one in zip(keys, results, strict=True)}
+
+    def _final(self) -> Candidate | None:
+        """The best candidates once more; the one that is faster than the rule beyond doubt, if there is one."""
+        faster = sorted((one.share, key) for key, one in self.found.items() if one.status == "ok" and one.share)
+        keys = [key for share, key in faster[:FINALISTS] if share < 1.0]
+        if not keys:
+            return None
+        again = self._measured(keys, _final_precision(), final=True)
+        if self.rule.status != "ok":
+            return None
+        self.found |= again
+        sure = [one for one in again.values() if one.share and one.high and one.share <= 1 - MARGIN and one.high < 1]
+        return min(sure, key=lambda one: one.share or 1.0, default=None)
+
+    def _entry(self, winner: Candidate | None, complete: bool) -> Entry | None:
+        """That nothing is faster than the rule is said only where nothing was left out."""
+        if self.rule_s is None or self.rule.status != "ok" or (winner is None and not complete):
+            return None
+        state = self.bench.environment()
+        words = [f"{name} {state[name]}" for name in ("driver", "cuda_driver") if state.get(name)]
+        return Entry(
+            operation=self.case.operation,
+            implementation=self.implementation.name,
+            dtype=self.case.dtype,
+            layout=self.tunable.layout(self.case),
+            bytes=self.case.elements * dtypes.itemsize(self.case.dtype),
+            values=dict(winner.values) if winner else None,
+            seconds=winner.seconds if winner and winner.seconds else self.rule_s,
+            rule_seconds=self.rule_s,
+            case=self.case.key,
+            date=environment.now(),
+            kernel=source_hash(self.implementation.source),
+            kernelbench=kernelbench.__version__,
+            environment=", ".join([*words, f"nvcc {self.compiler.version}"]),
+        )
+
+
+class _Within:
+    """Building as a part of a stage that is shown already."""
+
+    def __init__(self, advance: Advance) -> None:
+        self.advance = advance
+
+    @contextmanager
+    def stage(self, title: str, total: float) -> Iterator[Advance]:
+        yield lambda amount, what: self.advance(0.0, f"building {what}")
+
+    def say(self, text: str) -> None:
+        """What building has to say stands in the candidates' reasons."""
+
+
+def _search_precision(implementations: int) -> Precision:
+    from kernelbench.measure.rounds import Precision
+
+    return Precision(most_samples=100, interval_width=0.01, seconds_per_case=0.1 * implementations)
+
+
+def _final_precision() -> Precision:
+    from kernelbench.measure.rounds import Precision
+
+    return Precision(seconds_per_case=FINAL_S / 2)
+
+
+def _candidate(values: Mapping[str, int], result: Result, rule: Result, final: bool) -> Candidate:
+    if result.status != "ok":
+        return Candidate(values, result.status, result.reason)
+    method = shared_method(*({one.method for one in each.measurements} for each in (result, rule)))
+    if method is None:
+        return Candidate(values, "failed", result.reason or "it is too short to be timed")
+    own, other = (next(one for one in each.measurements if one.method == method) for each in (result, rule))
+    _, *shared = np.intersect1d(own.rounds, other.rounds, return_indices=True)
+    samples = np.asarray(own.samples_s), np.asarray(other.samples_s)
+    share, low, high = paired_ratio_interval(*samples, (shared[0], shared[1]))
+    return Candidate(values, "ok", "", own.median_s, share, low, high, final)
+
+
+def _preferred(measurements: Sequence[Measurement]) -> Measurement:
+    return min(measurements, key=lambda one: METHODS.index(one.method))

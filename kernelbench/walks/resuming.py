@@ -1,0 +1,137 @@
+"""Whether an earlier session of a run can be gone on with, and what is finished in it."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kernelbench.core.errors import ResultsError
+from kernelbench.core.progress import Progress
+from kernelbench.planning.case_plans import CasePlan, Planned
+from kernelbench.runs.results import ENVIRONMENT_FILE, RESULTS_FILE, Run, read_run
+from kernelbench.runs.rows import launches_cell
+from kernelbench.suite.contents import contradictions, differences
+
+if TYPE_CHECKING:
+    import pandas
+
+# What must be alike for rows of two sessions to stand in one table.
+_SAME_TO_RESUME = ("suite", "seed", "kernelbench")
+
+
+def earlier_session(folder: Path, state: Mapping[str, Any], *, resume: bool) -> Run | None:
+    """What is in `folder` to go on with; None where nothing was measured yet.
+
+    ResultsError where that is not asked for, or where its rows are of another kind than those of `state`, the
+    environment of now.
+    """
+    if not os.path.lexists(folder / RESULTS_FILE):
+        return None
+    if not resume:
+        raise ResultsError(f"{folder}: already holds a run; add --resume to go on with it, or choose another --out")
+    earlier = read_run(folder)
+    if not len(earlier.rows):
+        return None
+    for problem in _differences(earlier, state):
+        raise ResultsError(f"{folder}: --resume: {problem}; start a new run without --resume")
+    return earlier
+
+
+def _differences(earlier: Run, state: Mapping[str, Any]) -> Iterator[str]:
+    if not os.path.lexists(earlier.folder / ENVIRONMENT_FILE):
+        yield f"without {ENVIRONMENT_FILE} nobody knows on which GPU its {len(earlier.rows)} rows were measured"
+    for name in _SAME_TO_RESUME:
+        if earlier.environment.get(name) != state.get(name):
+            yield f"its {name} is {earlier.environment.get(name)!r}, now it is {state.get(name)!r}"
+    yield from _other_suite(earlier, state["contents"])
+    for name, file in state.get("calls", {}).items():
+        if earlier.environment.get("calls", {}).get(name, file) != file:
+            yield f"the file of {name} has changed, and a library call's rows have no binary to be told apart by"
+    if bool(earlier.environment.get("self_test")) != bool(state.get("self_test")):
+        yield "one of both is a self-test, the other is none"
+    now = state["device"]
+    if earlier.device != now["name"]:
+        yield f"it was measured on {earlier.device}, this is {now['name']}"
+    then = earlier.environment["device"].get("uuid")
+    if then and now.get("uuid", then) != then:
+        yield f"it was measured on another {earlier.device}, {then}; this is {now['uuid']}"
+
+
+def _other_suite(earlier: Run, now: Mapping[str, Any]) -> Iterator[str]:
+    then = earlier.environment.get("contents")
+    found = list(differences(then, now) if then else contradictions(earlier.rows, now))
+    if found:
+        yield f"its suite '{earlier.suite}' is another one now: {'; '.join(found)}"
+
+
+def resumed(earlier: Run, state: Mapping[str, Any]) -> dict[str, Any]:
+    """`state` with what the earlier sessions of its run began with."""
+    began = earlier.environment
+    return {
+        **state,
+        "started": began.get("started"),
+        "resumed": [*began.get("resumed", []), state["started"]],
+        "implementations": {**began.get("implementations", {}), **state["implementations"]},
+        "calls": {**began.get("calls", {}), **state.get("calls", {})},
+        "code": began.get("code", {}),
+    }
+
+
+def unfinished(
+    earlier: Run | None, plans: Sequence[CasePlan], caches: Collection[str], progress: Progress
+) -> tuple[CasePlan, ...]:
+    """The cases still to be measured, all of them where there is no earlier session; says which are measured again,
+    and why. `plans` have their binaries; `caches` are those to be timed, none where nothing is."""
+    if earlier is None:
+        return tuple(plans)
+    rows, samples = earlier.rows, earlier.samples
+    left, again = [], Counter[str]()
+    for plan in plans:
+        own = rows[rows["case"] == plan.case.key]
+        why = next(_reasons(own, samples[samples["case"] == plan.case.key], plan, caches), "") if len(own) else ""
+        if why or not len(own):
+            left.append(plan)
+        if why:
+            again[why] += 1
+    progress.say(f"Going on with {earlier.folder}: {len(plans) - len(left)} of {len(plans)} cases are finished")
+    for why, count in again.items():
+        progress.say(f"{count} case{'s are' if count > 1 else ' is'} measured again: {why}")
+    return tuple(left)
+
+
+def _reasons(
+    rows: pandas.DataFrame, samples: pandas.DataFrame, plan: CasePlan, caches: Collection[str]
+) -> Iterator[str]:
+    """Why a case that has rows is not finished."""
+    for one in plan.planned:
+        name = one.implementation.name
+        own = rows[rows["implementation"] == name]
+        if not len(own):
+            yield f"there is no row of {name}"
+            continue
+        yield from _binary_reasons(one, own)
+        timed = own[own["status"] == "ok"]
+        for cache in caches:
+            told = timed["reason"].str.contains(f"not timed {cache}", regex=False)
+            if len(timed) and not (timed["cache"] == cache).any() and not told.any():
+                yield f"{name} was not timed {cache}"
+    keys = ["implementation", "cache", "method"]
+    measured = samples[samples["implementation"].isin([one.implementation.name for one in plan.planned])]
+    missing = set(map(tuple, measured[keys].to_numpy())) - set(map(tuple, rows[keys].to_numpy()))
+    for name, cache, method in sorted(missing):
+        yield f"there are samples of {name}, {cache}, by {method}, but no row"
+
+
+def _binary_reasons(one: Planned, rows: pandas.DataFrame) -> Iterator[str]:
+    """Rows of a kernel that does not compile now stay as they are: there is nothing to measure in their place."""
+    if one.binary is None:
+        return
+    now, name = one.binary.short_key, one.implementation.name
+    for then in sorted(set(rows["binary"]) - {now}):
+        yield f"{name} is another binary now, {now} instead of {then}" if then else f"{name} had no binary, now it has"
+    launches = launches_cell(one.plan) if one.plan else ""
+    for then in sorted(set(rows["launches"]) - {launches, ""}):  # as another table of tuned values may say
+        yield f"{name} is launched as {launches} now, instead of {then}"

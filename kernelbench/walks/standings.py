@@ -1,0 +1,93 @@
+"""What became of every published comparison on the runs that kernelbench ships: verdict, numbers and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kernelbench.core import places
+from kernelbench.core.records import Claim
+from kernelbench.runs.folders import RECORDED_GPU, is_run
+from kernelbench.runs.results import read_run
+from kernelbench.walks.answers import SIMULATED, counts_of
+
+if TYPE_CHECKING:
+    from kernelbench.compare import ClaimVerdict
+
+# What a claim is decided by, where it is not times.
+DECIDED_BY = {
+    "specimen": "verification",
+    "same_code": "machine code",
+    "longer_code": "machine code",
+    "launch": "launches",
+    "explanation": "counters",
+}
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A published comparison on the recorded runs. An empty verdict: nothing is claimed, or nothing is recorded."""
+
+    claim: Claim
+    verdict: str
+    decided_by: str  # times, counters, machine code, launches or verification; '' where nothing is claimed
+    measured: str  # the sentence of the verdict, or why there is none
+    why: str  # '' where the ledger has no explanation of this verdict and counters show nothing
+
+
+def standings(results: Path = places.RECORDED) -> list[Standing]:
+    """Every entry of the ledger, those with a claim first, judged on the runs in `results`/h200.
+
+    What no clock decides is judged on `results`/simulated where no GPU has run it.
+    """
+    from kernelbench.compare import read_ledger
+
+    ledger = read_ledger(places.LEDGER)
+    found: dict[str, list[tuple[str, ClaimVerdict, str]]] = {}
+    for suite in dict.fromkeys(suite for claim in ledger.values() for suite in claim.suites):
+        own = [claim.id for claim in ledger.values() if suite in claim.suites]
+        for id_, (verdict, why) in _judged(results, suite, own, ledger).items():
+            found.setdefault(id_, []).append((suite, verdict, why))
+    entries = sorted(ledger.values(), key=lambda one: not one.suites)
+    return [_standing(claim, found.get(claim.id, [])) for claim in entries]
+
+
+def _judged(
+    results: Path, suite: str, ids: Sequence[str], ledger: Mapping[str, Claim]
+) -> dict[str, tuple[ClaimVerdict, str]]:
+    """Verdicts of the GPU's run and their whys; where that decides nothing, those of the simulator's run."""
+    from kernelbench.compare import explain_verdicts, judge
+
+    found: dict[str, tuple[ClaimVerdict, str]] = {}
+    for folder in (results / RECORDED_GPU / suite, results / SIMULATED / suite):
+        left = [id_ for id_ in ids if id_ not in found or found[id_][0].verdict == "not measured"]
+        if not left or not is_run(folder):
+            continue
+        run = read_run(folder)
+        counted, _ = counts_of(run, results)
+        verdicts = judge(run, ledger, left, counted=counted)
+        whys = explain_verdicts(run, ledger, verdicts, counted)
+        for one in verdicts:
+            if one.id not in found or one.verdict != "not measured":
+                found[one.id] = (one, whys[one.id])
+    return found
+
+
+def _standing(claim: Claim, found: Sequence[tuple[str, ClaimVerdict, str]]) -> Standing:
+    """Of all its suites together: all must agree."""
+    if not claim.suites:
+        return Standing(claim, "", "", " ".join(str(claim.document["no_claim"]).split()), "")
+    decided_by = DECIDED_BY.get(claim.kind, "times")
+    if not found:
+        missing = f"Not measured: no recorded run of {' or '.join(claim.suites)}."
+        return Standing(claim, "not measured", decided_by, missing, "")
+    decided = [one for one in found if one[1].verdict != "not measured"] or found[:1]
+    outcomes = {verdict.verdict for _, verdict, _ in decided}
+    several = len(decided) > 1
+    measured = " ".join(
+        f"{suite}: {verdict.sentence}" if several else verdict.sentence for suite, verdict, _ in decided
+    )
+    why = " ".join(dict.fromkeys(why for _, _, why in decided if why))
+    return Standing(claim, outcomes.pop() if len(outcomes) == 1 else "holds in part", decided_by, measured, why)
