@@ -266,7 +266,8 @@ def test_without_a_gpu_it_is_said_what_still_works(name: str) -> None:
 def test_without_nvcc_it_is_said_where_it_was_sought(tmp_path: Path, here: Path) -> None:
     (tmp_path / "empty").mkdir()
     clean = {"PATH": str(tmp_path / "empty"), "CUDA_HOME": "", "CUDA_PATH": "", "KERNELBENCH_CACHE": str(tmp_path)}
-    code = "import sys; sys.modules['nvidia'] = None; sys.argv[0] = 'kernelbench'; import kernelbench.cli.commands as c; c.main()"
+    code = "import sys; sys.modules['nvidia'] = None; sys.argv[0] = 'kernelbench'\n"
+    code += "import kernelbench.cli.commands as c; c.main()"
     done = subprocess.run(
         [sys.executable, "-c", code, "build", "softmax"],
         capture_output=True, text=True, cwd=ROOT, env={**os.environ, **clean}, check=False,
