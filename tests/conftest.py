@@ -21,7 +21,7 @@ from kernelbench.cli import listing
 from kernelbench.core import places
 from kernelbench.core.records import Arrays, Limits
 from kernelbench.measure import worker
-from kernelbench.measure.bench import Here
+from kernelbench.measure.bench import InProcessBench
 from kernelbench.planning.catalog import load_catalog
 from kernelbench.walks import pipeline
 from kernelbench.walks.standings import Standing, standings
@@ -150,7 +150,9 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     ):
         monkeypatch.setattr(places, name, root / place)
     monkeypatch.setattr(devices, "open_device", lambda name: device)
-    monkeypatch.setattr(worker, "Worker", lambda opener, own, _: Here(opener(), load_catalog(specimens=True, own=own)))
+    monkeypatch.setattr(
+        worker, "WorkerBench", lambda opener, own, _: InProcessBench(opener(), load_catalog(specimens=True, own=own))
+    )
     monkeypatch.setattr(build, "find_compiler", lambda nvcc=None: compiler)
     monkeypatch.setattr(pipeline, "measured_limits", lambda *arguments: LIMITS)
     monkeypatch.chdir(root)

@@ -18,7 +18,7 @@ from kernelbench.core.errors import InputError, ResultsError
 from kernelbench.core.records import Case
 from kernelbench.measure.case import Settings
 from kernelbench.measure.rounds import Precision
-from kernelbench.measure.worker import Worker
+from kernelbench.measure.worker import WorkerBench
 from kernelbench.planning.case_plans import CasePlan, Planned
 from kernelbench.planning.catalog import load_catalog
 from kernelbench.planning.twins import implementation
@@ -122,7 +122,7 @@ def test_a_worker_finds_a_twin_by_the_name_of_its_original(tmp_path: Path) -> No
     found = load_catalog(specimens=True, own=[tmp_path]).implementations["softmax"]
     twin = implementation(found, "good.again")
     assert (twin.name, twin.prepare) == ("good.again", found["good"].prepare)
-    worker = Worker(noisy, [tmp_path], 60)
+    worker = WorkerBench(noisy, [tmp_path], 60)
     try:
         plan = CasePlan(Case("softmax", (4, 8), -1, "float32"), (Planned(found["good"]), Planned(twin)), ("x",))
         settings = Settings(1, ("cold",), Precision(least_samples=20, most_samples=20))

@@ -19,7 +19,7 @@ from kernelbench.build import find_compiler
 from kernelbench.core.errors import NoCompiler
 from kernelbench.core.records import Arrays, Binary, Case, Implementation, LaunchPlan, Scalar
 from kernelbench.measure import worker
-from kernelbench.measure.bench import Here
+from kernelbench.measure.bench import InProcessBench
 from kernelbench.planning.catalog import load_catalog
 from kernelbench.planning.twins import AGAIN
 from kernelbench.walks import pipeline
@@ -72,7 +72,9 @@ def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Callable[..
         pytest.skip(str(error).splitlines()[0])
     move_places(tmp_path, monkeypatch)
     monkeypatch.setattr(devices, "open_device", lambda name: Copying())
-    monkeypatch.setattr(worker, "Worker", lambda opener, own, _: Here(opener(), load_catalog(specimens=True, own=own)))
+    monkeypatch.setattr(
+        worker, "WorkerBench", lambda opener, own, _: InProcessBench(opener(), load_catalog(specimens=True, own=own))
+    )
     monkeypatch.setattr(pipeline, "measured_limits", lambda *arguments: LIMITS)
     spec = importlib.util.spec_from_file_location("self_test_figures", SCRIPT)
     assert spec is not None

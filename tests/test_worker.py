@@ -18,7 +18,7 @@ from kernelbench.core.records import Case, Result
 from kernelbench.core.stopwatch import STARTING
 from kernelbench.measure.case import PLACEMENTS, Settings
 from kernelbench.measure.rounds import Precision
-from kernelbench.measure.worker import Worker
+from kernelbench.measure.worker import WorkerBench
 from kernelbench.planning.case_plans import CasePlan, Planned
 from kernelbench.planning.catalog import Catalog, load_catalog
 from tests import worker_devices
@@ -44,11 +44,11 @@ def catalog(own: Path) -> Catalog:
 
 
 @pytest.fixture
-def start(own: Path) -> Iterator[Callable[..., Worker]]:
-    made: list[Worker] = []
+def start(own: Path) -> Iterator[Callable[..., WorkerBench]]:
+    made: list[WorkerBench] = []
 
-    def starting(opener: Callable[[], Any] = worker_devices.device, patience_s: float = 60) -> Worker:
-        made.append(Worker(opener, [own], patience_s))
+    def starting(opener: Callable[[], Any] = worker_devices.device, patience_s: float = 60) -> WorkerBench:
+        made.append(WorkerBench(opener, [own], patience_s))
         return made[-1]
 
     yield starting
@@ -56,7 +56,7 @@ def start(own: Path) -> Iterator[Callable[..., Worker]]:
         one.close()
 
 
-def run(worker: Worker, catalog: Catalog, *names: str, settings: Settings = TIMED) -> dict[str, Result]:
+def run(worker: WorkerBench, catalog: Catalog, *names: str, settings: Settings = TIMED) -> dict[str, Result]:
     found = catalog.implementations["softmax"]
     plan = CasePlan(CASE, tuple(Planned(found[name]) for name in names), ("x",))
     results = worker.run(plan, settings, lambda share: None)
@@ -64,7 +64,7 @@ def run(worker: Worker, catalog: Catalog, *names: str, settings: Settings = TIME
     return {one.implementation.name: one for one in results}
 
 
-def test_a_worker_measures_like_the_process_itself(start: Callable[..., Worker], catalog: Catalog) -> None:
+def test_a_worker_measures_like_the_process_itself(start: Callable[..., WorkerBench], catalog: Catalog) -> None:
     worker, shares = start(), []
     assert (worker.name, worker.properties.multiprocessors, worker.counting) == ("Fake GPU", 132, False)
     assert worker.environment()["name"] == "Fake GPU"
@@ -89,7 +89,7 @@ def test_a_worker_measures_like_the_process_itself(start: Callable[..., Worker],
     ],
 )
 def test_a_bad_kernel_costs_its_own_row(
-    start: Callable[..., Worker], catalog: Catalog, name: str, patience_s: float, reason: str
+    start: Callable[..., WorkerBench], catalog: Catalog, name: str, patience_s: float, reason: str
 ) -> None:
     worker = start(patience_s=patience_s)
     before = worker._process.pid
@@ -101,27 +101,27 @@ def test_a_bad_kernel_costs_its_own_row(
     assert run(worker, catalog, "other")["other"].status == "ok", "and the next case goes on"
 
 
-def test_several_bad_kernels_of_a_case_each_cost_their_row(start: Callable[..., Worker], catalog: Catalog) -> None:
+def test_several_bad_kernels_of_a_case_each_cost_their_row(start: Callable[..., WorkerBench], catalog: Catalog) -> None:
     results = run(start(patience_s=6), catalog, "crashes", "good", "hangs", "loses", "exits")
     assert [one.status for one in results.values()] == ["failed", "ok", "failed", "failed", "failed"]
     assert "SIGSEGV" in results["crashes"].reason
 
 
-def test_what_nobody_in_particular_did_costs_the_case(start: Callable[..., Worker], catalog: Catalog) -> None:
+def test_what_nobody_in_particular_did_costs_the_case(start: Callable[..., WorkerBench], catalog: Catalog) -> None:
     worker = start(worker_devices.without_memory)
     results = run(worker, catalog, "good", "other")
     assert {(one.status, one.reason) for one in results.values()} == {("failed", "its process ended with exit code 9")}
 
 
 def test_what_nobody_in_particular_did_is_tried_once_more(
-    start: Callable[..., Worker], catalog: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    start: Callable[..., WorkerBench], catalog: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ONCE", str(tmp_path / "once"))
     results = run(start(worker_devices.without_memory_once), catalog, "good", "other")
     assert {one.status for one in results.values()} == {"ok"}
 
 
-def test_a_worker_says_what_cases_and_new_processes_took(start: Callable[..., Worker], catalog: Catalog) -> None:
+def test_a_worker_says_what_cases_and_new_processes_took(start: Callable[..., WorkerBench], catalog: Catalog) -> None:
     worker = start()
     run(worker, catalog, "good")
     spent = worker.spent()
@@ -132,14 +132,16 @@ def test_a_worker_says_what_cases_and_new_processes_took(start: Callable[..., Wo
     assert worker.spent()[STARTING] > 0.1
 
 
-def test_a_device_that_does_not_open_is_the_same_error_as_without_a_worker(start: Callable[..., Worker]) -> None:
+def test_a_device_that_does_not_open_is_the_same_error_as_without_a_worker(start: Callable[..., WorkerBench]) -> None:
     with pytest.raises(NoDevice, match="none here"):
         start(worker_devices.none)
     with pytest.raises(DeviceError, match="exit code 7"):
         start(worker_devices.dies)
 
 
-def test_a_worker_that_was_killed_between_cases_is_replaced(start: Callable[..., Worker], catalog: Catalog) -> None:
+def test_a_worker_that_was_killed_between_cases_is_replaced(
+    start: Callable[..., WorkerBench], catalog: Catalog
+) -> None:
     worker = start()
     assert worker._process.pid is not None
     os.kill(worker._process.pid, signal.SIGKILL)
@@ -149,8 +151,8 @@ def test_a_worker_that_was_killed_between_cases_is_replaced(start: Callable[...,
 
 def test_a_worker_ends_with_its_parent() -> None:
     code = (
-        "from kernelbench.measure.worker import Worker\nfrom tests import worker_devices\nimport os\n"
-        "if __name__ == '__main__':\n    worker = Worker(worker_devices.device, (), 60)\n"
+        "from kernelbench.measure.worker import WorkerBench\nfrom tests import worker_devices\nimport os\n"
+        "if __name__ == '__main__':\n    worker = WorkerBench(worker_devices.device, (), 60)\n"
         "    print(worker._process.pid, flush=True)\n    os.kill(os.getpid(), 9)\n"
     )
     root = Path(__file__).resolve().parent.parent
@@ -165,9 +167,9 @@ def test_a_worker_ends_with_its_parent() -> None:
 def test_ctrl_c_ends_both_at_once(own: Path) -> None:
     code = (
         "import sys\nfrom pathlib import Path\nfrom kernelbench.planning.catalog import load_catalog\n"
-        "from kernelbench.measure.worker import Worker\nfrom tests import test_worker, worker_devices\n"
+        "from kernelbench.measure.worker import WorkerBench\nfrom tests import test_worker, worker_devices\n"
         "if __name__ == '__main__':\n    own = Path(sys.argv[1])\n"
-        "    worker = Worker(worker_devices.device, [own], 60)\n    print(worker._process.pid, flush=True)\n"
+        "    worker = WorkerBench(worker_devices.device, [own], 60)\n    print(worker._process.pid, flush=True)\n"
         "    try:\n        test_worker.run(worker, load_catalog(own=[own]), 'hangs')\n"
         "    except KeyboardInterrupt:\n        worker.close()\n        print('stopped', flush=True)\n"
     )

@@ -54,7 +54,7 @@ class Bench(Protocol):
     def close(self) -> None: ...
 
 
-class Here:
+class InProcessBench:
     """A device of this process. `sign` hears the name of each implementation that is about to run, '' for none."""
 
     def __init__(self, device: Device, catalog: Catalog, sign: Callable[[str], None] = lambda name: None) -> None:
@@ -94,7 +94,7 @@ class Here:
 
 def make_thorough(bench: Bench, *, full: bool, strict: bool) -> None:
     """How thorough to be is for the simulator alone. InputError where a GPU is asked for it."""
-    if isinstance(bench, Here) and isinstance(bench.device, CountingDevice):
+    if isinstance(bench, InProcessBench) and isinstance(bench.device, CountingDevice):
         bench.device.full, bench.device.strict = full, strict
         return
     for option, given in (("--full", full), ("--strict", strict)):

@@ -25,7 +25,7 @@ from kernelbench.core.contracts import Device
 from kernelbench.core.errors import DeviceError, KernelbenchError, NoDevice
 from kernelbench.core.records import Binary, DeviceProperties, Limits, Result
 from kernelbench.core.stopwatch import STARTING
-from kernelbench.measure.bench import Bench, CaseLost, Here
+from kernelbench.measure.bench import Bench, CaseLost, InProcessBench
 from kernelbench.planning.case_plans import CasePlan, Planned
 from kernelbench.planning.catalog import Catalog, load_catalog
 from kernelbench.planning.foreign import end_process
@@ -48,7 +48,7 @@ class _Gone(DeviceError):
     """The worker ended, or had to be ended."""
 
 
-class Worker:
+class WorkerBench:
     """A Bench whose device, made by `opener`, lives in another process.
 
     `own`: the user's folders of kernels; `patience_s`: how long an implementation may give no sign of life.
@@ -209,12 +209,12 @@ def open_bench(
 
     kind = name.partition(":")[0]
     if in_process or kind not in ("auto", "cuda"):
-        return Here(open_device(name), catalog)
+        return InProcessBench(open_device(name), catalog)
     try:
-        return Worker(partial(open_device, "cuda" if kind == "auto" else name), own, patience_s)
+        return WorkerBench(partial(open_device, "cuda" if kind == "auto" else name), own, patience_s)
     except NoDevice:
         if kind == "auto":
-            return Here(open_device("simulated"), catalog)
+            return InProcessBench(open_device("simulated"), catalog)
         raise
 
 
@@ -233,7 +233,7 @@ def serve(pipe: Connection, pulse: Any, opener: Callable[[], Device], own: Seque
 
     try:
         catalog = load_catalog(specimens=True, own=own)
-        bench = Here(opener(), catalog, sign)
+        bench = InProcessBench(opener(), catalog, sign)
         pipe.send(("answer", (bench.name, bench.properties)))
         while True:
             request, *arguments = pipe.recv()

@@ -17,7 +17,7 @@ from kernelbench.core.progress import Progress
 from kernelbench.core.records import Arrays, ArraySpec, Case, DeviceProperties, Operation, Suite
 from kernelbench.explain.counted import Counted, LaunchShape
 from kernelbench.explain.records import CaseExplanation
-from kernelbench.measure.bench import Here, make_thorough
+from kernelbench.measure.bench import InProcessBench, make_thorough
 from kernelbench.measure.ready import made_ready
 from kernelbench.planning.case_plans import CasePlan, Planned, plan_suite
 from kernelbench.planning.catalog import load_catalog
@@ -47,7 +47,7 @@ def explain(request: Request, gpu: str | None, progress: Progress, *, lines: boo
     catalog, ledger = load_catalog(specimens=True, own=request.kernels), read_ledger(places.LEDGER)
     suites = pipeline.read_suites(request, catalog)
     properties = pipeline.gpu_properties(gpu or DEFAULT_GPU)
-    bench = Here(open_device(f"simulated:{gpu or DEFAULT_GPU}"), catalog)
+    bench = InProcessBench(open_device(f"simulated:{gpu or DEFAULT_GPU}"), catalog)
     make_thorough(bench, full=request.full, strict=request.strict)
     device = bench.device
     assert isinstance(device, CountingDevice)

@@ -22,7 +22,7 @@ from kernelbench.cli import commands
 from kernelbench.core import places
 from kernelbench.core.records import Arrays
 from kernelbench.measure import worker
-from kernelbench.measure.bench import Here
+from kernelbench.measure.bench import InProcessBench
 from kernelbench.planning.catalog import load_catalog
 from kernelbench.planning.foreign import end_process
 from kernelbench.walks import answers, pipeline
@@ -111,7 +111,7 @@ def _fake(hooks: Hooks) -> None:
         (places, "SPECIMENS", root / "specimens"),
         (places, "LEDGER", root / "published"),
         (devices, "open_device", lambda name: device),
-        (worker, "Worker", lambda opener, own, _: Here(opener(), load_catalog(specimens=True, own=own))),
+        (worker, "WorkerBench", lambda opener, own, _: InProcessBench(opener(), load_catalog(specimens=True, own=own))),
         (build, "find_compiler", lambda nvcc=None: compiler),
         (pipeline, "measured_limits", lambda *arguments: LIMITS),
     )

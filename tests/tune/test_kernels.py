@@ -17,7 +17,7 @@ from kernelbench.core.errors import NoCompiler
 from kernelbench.core.records import Binary, Case, Implementation
 from kernelbench.devices import open_device
 from kernelbench.devices.known import KNOWN
-from kernelbench.measure.bench import Here
+from kernelbench.measure.bench import InProcessBench
 from kernelbench.measure.case import Settings
 from kernelbench.planning.case_plans import CasePlan, Planned, plan_case
 from kernelbench.planning.catalog import load_catalog
@@ -114,7 +114,7 @@ def test_candidates_are_right_on_the_simulator(one: Implementation) -> None:
         assert isinstance(binary, Binary), str(binary)
         ready.append(replace(each, binary=binary))
     inputs = tuple(spec.name for spec in operation.arrays(case) if spec.role == "input")
-    bench = Here(open_device("simulated"), CATALOG)
+    bench = InProcessBench(open_device("simulated"), CATALOG)
     for result in bench.run(CasePlan(case, tuple(ready), inputs), Settings(1), lambda share: None):
         assert result.status == "ok", f"{result.implementation.name}: {result.reason}"
         assert result.check is not None

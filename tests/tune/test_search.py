@@ -14,7 +14,7 @@ from kernelbench.core import places
 from kernelbench.core.errors import DeviceError
 from kernelbench.core.records import Arrays
 from kernelbench.measure import worker
-from kernelbench.measure.worker import Worker
+from kernelbench.measure.worker import WorkerBench
 from kernelbench.planning import tuned
 from kernelbench.walks import candidate_search
 from tests.conftest import Project, softmax
@@ -267,7 +267,7 @@ def test_a_candidate_that_hangs_costs_its_process_and_itself(
     (own / "softmax").mkdir(parents=True)
     for ending in ("py", "cu"):
         (places.KERNELS / "softmax" / f"held.{ending}").rename(own / "softmax" / f"held.{ending}")
-    monkeypatch.setattr(worker, "Worker", lambda _, folders, patience_s: Worker(device, folders, patience_s))
+    monkeypatch.setattr(worker, "WorkerBench", lambda _, folders, patience_s: WorkerBench(device, folders, patience_s))
     code, out, _ = tune(command, "--kernels", str(own), "--timeout", "1")
     assert code == 0
     assert re.search(r"block 256, packs 1 +failed: no sign of life for", " ".join(out.split()))
