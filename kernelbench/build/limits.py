@@ -7,9 +7,9 @@ import resource
 from contextlib import suppress
 from pathlib import Path
 
-# Of each process of a compiler. CUTLASS's largest kernels take 3 to 5 GB; `#include "/dev/zero"` takes all there is.
+# For each process of a compiler: far more than a kernel needs. `#include "/dev/zero"` would take all there is.
 MEMORY_BYTES = 8 * 2**30
-FILE_BYTES = 256 * 2**20  # of each file that it writes, its output too; preprocessed kernels have 1 to 30 MB
+FILE_BYTES = 256 * 2**20  # for each file that it writes, its output too
 KEPT_BYTES = 2**20  # of its output, from the beginning and from the end
 
 _ADVICE = {

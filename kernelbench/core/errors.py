@@ -79,7 +79,7 @@ class MissingLibrary(KernelbenchError):
     """Raised by a peer whose library cannot be imported; the text says how to install it."""
 
 
-# Of the operation and of the simulator, whichever implementation asked first: without them nobody can be measured.
+# Errors of the operation or of the simulator, whichever implementation met them first: nobody can be measured then.
 EVERYBODYS = (InputError, NoCompiler)
 
 

@@ -198,7 +198,7 @@ class CaseRun:
             self._keep(planned, "failed", impossible, check)
         else:
             notes = [*contender.notes, *self._counting_notes(contender, settings)]
-            # Of a sample that depends on what was left out, nothing is verified.
+            # A sample whose outputs depend on blocks that were left out verifies nothing.
             self._keep(
                 planned, "ok", "; ".join(notes), check if check and check.elements else None, contender.measurements
             )
