@@ -10,9 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
 from kernelbench.cli import doctor
+from kernelbench.cli.invoking import invoke
 from kernelbench.core import places
 from kernelbench.core.errors import DeviceError, InputError
 from kernelbench.simt import arena, native
@@ -113,3 +115,14 @@ def test_a_page_that_cannot_be_written_keeps_no_suite_from_being_run(
     assert err.count("page.html: cannot write") == 2
     assert [run.name.rpartition("-")[2] for run in project.runs] == ["first", "second"]
     assert out.count("results.csv") == 2
+
+
+@pytest.mark.parametrize("error", [MemoryError(), RuntimeError("can't start new thread")])
+def test_what_a_low_limit_ends_is_told(error: Exception, capsys: pytest.CaptureFixture[str]) -> None:
+    @click.group()
+    def group() -> None:
+        raise error
+
+    group.add_command(click.Command("go", callback=lambda: None))
+    assert invoke(group, ["go"]) == 2
+    assert f"{error or 'out of memory'}: is a limit low" in capsys.readouterr().err

@@ -124,10 +124,11 @@ def content(path: Path) -> bytes:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # a pipe is not waited for
         try:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            found = os.fstat(descriptor)
+            if not stat.S_ISREG(found.st_mode):
                 raise InputError(f"{path}: not a file; expected CUDA source here")
             with open(descriptor, "rb", closefd=False) as file:
-                text = file.read(MOST_BYTES + 1)
+                text = file.read(min(found.st_size, MOST_BYTES) + 1)  # so much memory is taken, whatever is there
         finally:
             os.close(descriptor)
     except OSError as error:

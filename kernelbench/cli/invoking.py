@@ -47,6 +47,11 @@ def _ended(group: click.Group, arguments: Sequence[str]) -> int:
     except OSError as error:  # of a disk, a terminal or a process, where no room knew more to say
         warn(failed_call(error))
         return InputError.exit_code
+    except (MemoryError, RuntimeError) as error:
+        if isinstance(error, RuntimeError) and "new thread" not in str(error):
+            raise
+        warn(f"{str(error) or 'out of memory'}: is a limit low, of memory (`ulimit -v`) or of processes (`ulimit -u`)?")
+        return InputError.exit_code
 
 
 def failed_call(error: OSError) -> str:
