@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import product
@@ -34,6 +34,7 @@ SOURCES = sorted({path for operation, name in COMPILED if (path := CATALOG.imple
 # Rows by columns on both sides of what plans commonly ask: odd, a warp's width, past 48 KB of shared memory
 COLUMNS = (1, 17, 32, 96, 512, 1000, 1024, 4096, 32768)
 Planned = tuple[Case, LaunchPlan, BuildRequest]
+NEVER_READS, NEVER_READS_TEST = ("softmax", "ft_as_published"), "test_the_port_that_never_reads_its_input_is_flagged"
 
 
 @pytest.fixture(scope="session")
@@ -170,14 +171,18 @@ def planned(implementation: Implementation, device: DeviceProperties) -> list[Pl
     return found
 
 
-def every_request() -> list[BuildRequest]:
-    """All that an H200's plans ask for, and what is compiled for an A100."""
+def requests_of(items: Sequence[pytest.Item]) -> list[BuildRequest]:
+    """All that an H200's plans ask for, and what is compiled for an A100, as far as these tests look at it."""
+    chosen = [item.callspec.params for item in items if item.path == Path(__file__) and hasattr(item, "callspec")]
+    kernels = {(one["operation"], one["name"]): None for one in chosen if "operation" in one}
+    kernels |= {NEVER_READS: None} if any(item.name == NEVER_READS_TEST for item in items) else {}
+    sources = {one["source"]: None for one in chosen if "source" in one}
     first = [
         request
-        for operation, name in COMPILED
+        for operation, name in kernels
         for _, _, request in planned(CATALOG.implementations[operation][name], known_gpu("h200"))
     ]
-    return first + [request for chosen in for_an_a100().values() for _, _, _, request in chosen]
+    return first + [request for source in sources for _, _, _, request in for_an_a100()[source]]
 
 
 @lru_cache(maxsize=1)
@@ -219,9 +224,9 @@ def asks_for_its_architecture(request: BuildRequest) -> bool:
 
 
 @pytest.fixture(scope="session")
-def everything(nvcc: Compiler) -> dict[BuildRequest, Binary | BuildError]:
-    """All that is looked at here, compiled together, and kept for the next time the tests are run."""
-    requests = every_request()
+def everything(nvcc: Compiler, request: pytest.FixtureRequest) -> dict[BuildRequest, Binary | BuildError]:
+    """All that the chosen tests look at, compiled together, and kept for the next time the tests are run."""
+    requests = requests_of(request.session.items)
     if os.environ.get("PYTEST_XDIST_WORKER", "gw1")[2:] in "02468":
         requests.reverse()  # the other process, here or with tests of kernels, begins at the other end: each finds half
     return build(requests, nvcc, places.cache())
@@ -233,7 +238,8 @@ def test_kernels_were_found() -> None:
 
 @pytest.mark.timeout(900)
 def test_the_port_that_never_reads_its_input_is_flagged(everything: dict[BuildRequest, Binary | BuildError]) -> None:
-    found = planned(CATALOG.implementations["softmax"]["ft_as_published"], known_gpu("h200"))
+    operation, name = NEVER_READS
+    found = planned(CATALOG.implementations[operation][name], known_gpu("h200"))
     assert found
     for case, plan, request in found:
         binary = everything[request]

@@ -76,10 +76,12 @@ ROWS = list({row.name: row for row in rows(CATALOG)}.values())
 
 
 @pytest.fixture(scope="session")
-def planned() -> Mapping[str, Planned]:
-    """By row; those that a plan refuses say why."""
+def planned(request: pytest.FixtureRequest) -> Mapping[str, Planned]:
+    """By row of the chosen tests; those that a plan refuses say why."""
+    own = [item for item in request.session.items if item.path == Path(__file__) and hasattr(item, "callspec")]
+    rows = [item.callspec.params["row"] for item in own]
     return {
-        row.name: plan_case(row.case, CATALOG.operations[row.case.operation], row.implementation, GPU) for row in ROWS
+        row.name: plan_case(row.case, CATALOG.operations[row.case.operation], row.implementation, GPU) for row in rows
     }
 
 
@@ -89,14 +91,14 @@ def binaries(planned: Mapping[str, Planned]) -> Mapping[build.BuildRequest, Bina
         compiler = build.find_compiler()
     except NoCompiler as error:
         pytest.skip(str(error).splitlines()[0])
-    requests = {request(one) for one in planned.values() if one.plan is not None}
+    requests = {build_request(one) for one in planned.values() if one.plan is not None}
     built = build.build(requests, compiler, places.cache())
     broken = [result for result in built.values() if not isinstance(result, Binary)]
     assert not broken
     return {key: result for key, result in built.items() if isinstance(result, Binary)}
 
 
-def request(one: Planned) -> build.BuildRequest:
+def build_request(one: Planned) -> build.BuildRequest:
     assert one.plan is not None
     assert one.implementation.source is not None
     return build.BuildRequest.of(one.implementation.source, one.plan, GPU.architecture)
@@ -162,7 +164,7 @@ def test_kernel(row: Row, planned: Mapping[str, Planned], binaries: Mapping[buil
     assert one.status == "ok", one.reason
     if one.plan.host is not None:
         pytest.skip("its host code launches the kernels")
-    problems = run(row, one, kernels(binaries[request(one)].ptx_path))
+    problems = run(row, one, kernels(binaries[build_request(one)].ptx_path))
     if row.implementation.role == "specimen":
         assert problems, "a specimen that gives the right result"
     else:
