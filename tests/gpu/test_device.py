@@ -399,7 +399,7 @@ def test_what_cannot_be_launched_is_told_and_the_gpu_goes_on(device: Any, compil
 
 LOSING = """
 from kernelbench.devices import open_device
-from kernelbench import DeviceLost
+from kernelbench.core.errors import DeviceLost
 from kernelbench import ArraySpec
 import cupy
 device = open_device("auto")
