@@ -104,12 +104,12 @@ def _compare_two(
     form: str,
 ) -> int:
     from kernelbench.cli import screen
-    from kernelbench.walks import comparing
+    from kernelbench.walks import answers
 
     if baseline is not None:
         raise InputError(f"--baseline {baseline}: of two runs the first is the baseline; leave the option out")
     if out is not None:
         raise InputError(f"--out {out}: is for one run; of two, write what is printed to a file: --format csv > FILE")
-    changes = comparing.changes_between(first, second, caches, only)
+    changes = answers.changes_between(first, second, caches, only)
     screen.show_changes(changes, form, fail_on)
     return REGRESSION if fail_on is not None and changes.regressions(fail_on) else 0

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import pandas
 
     from kernelbench.compare import ClaimVerdict
+    from kernelbench.compare.changes import Changes
 
 # What tables and pages are made with, and takes a second to import.
 NEEDED = (
@@ -157,3 +158,11 @@ def _gpu_of(run: Run) -> DeviceProperties:
 
     named = (gpu for key, gpu in KNOWN.items() if run.device in (gpu.name, f"simulated ({key.upper()} properties)"))
     return next(named, KNOWN["h200"])
+
+
+def changes_between(first: str, second: str, caches: Sequence[str] = (), only: Sequence[str] = ()) -> Changes:
+    """The second run against the first; each a folder or the name of a run or suite."""
+    from kernelbench.compare.runs import compare_runs
+
+    folders = [find_run(name)[0] for name in (first, second)]
+    return compare_runs(read_run(folders[0]), read_run(folders[1]), caches, only)
