@@ -8,7 +8,7 @@ from math import prod
 from typing import Any
 
 from kernelbench.core.counters import Counters
-from kernelbench.explain.counted import _COLUMNS, Counted, LaunchShape
+from kernelbench.explain.counted import COUNTER_COLUMNS, Counted, LaunchShape
 from kernelbench.runs.results import Run
 
 
@@ -24,7 +24,7 @@ def counted_of_run(run: Run) -> dict[str, dict[str, Counted]]:
 def _of_row(row: Mapping[str, Any]) -> Counted:
     counters = Counters(
         thread_instructions=round(_number(row["lanes_per_instruction"]) * _number(row["warp_instructions"])),
-        **{name: round(_number(row[name])) for name in _COLUMNS},
+        **{name: round(_number(row[name])) for name in COUNTER_COLUMNS},
     )
     registers, static = int(_number(row["registers"])), int(_number(row["static_shared_bytes"]))
     return Counted(
@@ -38,7 +38,7 @@ def _of_row(row: Mapping[str, Any]) -> Counted:
     )
 
 
-_LAUNCH = re.compile(r"(\S+)<<<([\dx]+), ([\dx]+)(?:, (\d+))?>>>")  # as planning.launch_text writes it
+_LAUNCH = re.compile(r"(\S+)<<<([\dx]+), ([\dx]+)(?:, (\d+))?>>>")  # as core.launch_texts writes it
 
 
 def _shapes(cell: str, registers: int, static_shared_bytes: int) -> Iterable[LaunchShape]:

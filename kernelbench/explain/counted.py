@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 SECTOR_BYTES = 32
 # Counters with a column of their own in results.csv; it has thread_instructions as lanes_per_instruction.
-_COLUMNS = tuple(one.name for one in fields(Counters) if one.name != "thread_instructions")
+COUNTER_COLUMNS = tuple(one.name for one in fields(Counters) if one.name != "thread_instructions")
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from kernelbench.core.contracts import CountingDevice, Device
 from kernelbench.core.records import Arrays, Case, Operation, Reference
 from kernelbench.measure.inputs import Inputs
 
-MOST_TOUCHED = 64  # ranges of inputs that were changed, up to which their rows alone are made anew in a reference
+MOST_TOUCHED = 64  # changed ranges of inputs; with more of them the whole reference is made anew, not their rows alone
 
 
 @dataclass
@@ -47,12 +47,14 @@ class Setup:
         return self.operation.split(self.case) if self.operation.split else 1
 
     def inputs(self, arrays: Arrays) -> Inputs:
-        """Those of one of the placements, which several may share."""
+        """The inputs of one placement; several placements may share them."""
         key = tuple(id(arrays[spec.name]) for spec in self.specs if spec.role == "input")
-        return self._inputs.setdefault(key, Inputs(self.device, self.specs, arrays, self.seed))
+        if key not in self._inputs:
+            self._inputs[key] = Inputs(self.device, self.specs, arrays, self.seed)
+        return self._inputs[key]
 
     def look_at(self, inputs: Inputs) -> None:
-        """Bring what is kept of the reference up to date with these inputs: rows that were touched are made anew."""
+        """Bring the kept reference up to date with these inputs: rows that were touched are computed anew."""
         of = (inputs, inputs.filled)
         sizes = {spec.name: spec.nbytes // dtypes.itemsize(spec.dtype) // self.split for spec in inputs.specs}
         touched = {(start // sizes[name], (stop - 1) // sizes[name] + 1) for name, start, stop in inputs.touched}

@@ -1,9 +1,9 @@
 """The state that a sample starts from: outputs poisoned, inputs changed since the sample before.
 
-So an answer from before is wrong, wherever it was kept: in the output, in memory that was given back, or by a library.
-A verified sample is like any other, but that its inputs are sealed right before the timed run, cold outputs poisoned
-once more, and outputs looked at right behind it: work of another stream, before or after, is found out. That touches
-the L2, so its time is not kept.
+An answer from before is then wrong, wherever it was kept: in the output, in recycled memory, or by a library.
+A verified sample does three things more. Right before the timed run it seals the inputs and, for a cold sample, poisons
+the outputs again. Right behind the run it takes digests of the outputs. This finds work of another stream, earlier or
+later. It also touches the L2, so the sample's time is not kept.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Staging:
         self._random = np.random.default_rng(seed)
         self._spares = Spares(setup.device, setup.specs, seed)
         self.verified = False
-        self.left: dict[str, Any] = {}  # digests of the outputs, of what the last verified run had left when it ended
+        self.left: dict[str, Any] = {}  # digests of the outputs, taken right behind the last verified run
 
     def before(self, places: Sequence[int], last: int) -> None:
         """In front of the flush: these places are written in the sample, and one of them last, which may be verified.

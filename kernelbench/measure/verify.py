@@ -78,21 +78,30 @@ def check_after_run(
     `left`: digests of the outputs, taken right behind the run.
     """
     outputs, inputs = {**arrays, **(returned or {})}, setup.inputs(arrays)
-    if problem := _input_problem(setup, inputs, seed) or _output_problem(setup, arrays, outputs):
-        return Check(False, seed, 0, 0, None, None, _tolerance(setup, implementation), problem)
+    damaged = setup.device.red_zone_damage()  # asked in any case: nobody else is to be blamed for it
+    outside = [f"wrote outside of {damaged}"] if damaged else []
+    unusable = _output_problem(setup, arrays, outputs)
+    if problem := _input_problem(setup, inputs, seed) or unusable:
+        if not unusable:
+            _forget(setup, outputs, returned)
+        message = "; ".join([problem, *outside])
+        return Check(False, seed, 0, 0, None, None, _tolerance(setup, implementation), message)
     try:
         check = check_outputs(setup, implementation, outputs, inputs, seed)
     except MemoryError as error:
         raise DeviceError(f"out of memory while its output was compared: {error}") from error
     late = [name for name, digest in digests(setup, outputs).items() if int(digest) != int(left[name])]
-    if returned:  # their memory goes to somebody else, who might pass what is in it for an answer
-        setup.device.poison(outputs, [spec for spec in setup.specs if spec.name in returned])
-    damaged = setup.device.red_zone_damage()
+    _forget(setup, outputs, returned)
     problems = [f"wrote {', '.join(late)} after the end of its work in the stream that it was given"] if late else []
-    problems += [f"wrote outside of {damaged}"] if damaged else []
+    problems += outside
     if not problems:
         return check
     return replace(check, passed=False, message="; ".join(filter(None, (*problems, check.message))))
+
+
+def _forget(setup: Setup, outputs: Arrays, returned: Arrays | None) -> None:
+    """Poison outputs that a run allocated: their memory goes to somebody else, who might pass it off as an answer."""
+    setup.device.poison(outputs, [spec for spec in setup.specs if spec.name in (returned or {})])
 
 
 def _input_problem(setup: Setup, inputs: Inputs, seed: int) -> str:

@@ -229,6 +229,21 @@ def test_a_kernel_that_writes_to_its_input_is_wrong_and_takes_nobody_with_it(
     assert [(found[name].status, found[name].check.passed) for name in ("before", "after")] == [("ok", True)] * 2
 
 
+def test_damage_around_arrays_is_not_laid_at_the_next_ones_door() -> None:
+    damage = []
+
+    def both(arrays: Arrays) -> None:
+        simpler_input(arrays)
+        damage.append("y")
+
+    device = FakeDevice({"cheat": (both, 30e-6, 5e-6), "after": (right, 30e-6, 5e-6)})
+    device.red_zone_damage = lambda: damage.pop() if damage else ""  # type: ignore[method-assign]
+    plan = CasePlan(CASE, (Planned(implementation("cheat")), Planned(implementation("after"))))
+    cheat, after = CaseRun(device, OPERATION, plan).run(Settings(7, precision=FAST))
+    assert cheat.reason.endswith("is not what it was before the run; wrote outside of y")
+    assert (after.status, after.reason) == ("ok", "")
+
+
 def test_a_result_in_the_memory_of_the_input_is_none() -> None:
     result = run_case(lambda arrays: {"y": arrays["x"]})
     assert (result.status, result.reason) == (

@@ -44,8 +44,13 @@ def compare(got: Any, dtype: str, expected: Any, tolerance: Tolerance) -> Differ
 
 def swap(first: Any, second: Any, dtype: str) -> None:
     """See contracts.Device.swap."""
-    hidden = dtypes.narrow(np, np.array([-np.inf], np.float32), dtype)[0] if dtype in FLOATS else first.dtype.type(0)
-    _swapped()(hidden, dtype in FLOATS, first, second)
+    _swapped()(_minus_infinity(dtype), dtype in FLOATS, first, second)
+
+
+@cache
+def _minus_infinity(dtype: str) -> Any:
+    """As it is stored; 0 for a type that has none."""
+    return dtypes.narrow(np, np.array([-np.inf], np.float32), dtype)[0] if dtype in FLOATS else dtypes.storage(dtype)(0)
 
 
 @cache
