@@ -1,5 +1,5 @@
-"""What plans, and the modules of their kernels, can ask for that nobody has; see tests/test_plan_faults.py for all the
-values that a plan can be wrong in."""
+"""What plans, and the modules of their kernels, can ask for that nobody has; tests/planning/test_plan_faults.py has all
+the values that a plan can be wrong in."""
 
 from __future__ import annotations
 

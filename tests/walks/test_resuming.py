@@ -19,7 +19,7 @@ from kernelbench.suite.contents import contents_of
 from kernelbench.walks.environment import calls_text
 from kernelbench.walks.resuming import earlier_session, resumed, unfinished
 from tests.fake_gpu import implementation
-from tests.test_runs import Said
+from tests.runs.test_runs import Said
 
 CASES = [Case("softmax", (4, columns), -1, "float32", (("columns", columns),)) for columns in (8, 16)]
 MORE = replace(CASES[0], shape=(4, 32), axes=(("columns", 32),))

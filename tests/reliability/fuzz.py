@@ -1,7 +1,7 @@
 """Suites, ledgers and run folders from strangers, made up by the thousand: they are read, or it is said why not.
 
-    python tests/fuzz.py 20000              # inputs; all three kinds in turn
-    python tests/fuzz.py 20000 --seed 7 --kind run
+    python tests/reliability/fuzz.py 20000              # inputs; all three kinds in turn
+    python tests/reliability/fuzz.py 20000 --seed 7 --kind run
 
 An input must not give a traceback, take more than 2 s, start a process, or lead to a write outside of the run's folder.
 Those that do are printed at the end, one for each place that they failed at, and the exit code is 1. Of runs everything
@@ -36,7 +36,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from rich.text import Text
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from kernelbench import compare
 from kernelbench.cli.screen import console

@@ -18,7 +18,7 @@ from kernelbench.measure.worker import WorkerBench
 from kernelbench.planning import tuned
 from kernelbench.walks import candidate_search
 from tests.conftest import Project, softmax
-from tests.tune.candidate_device import device
+from tests.walks.candidate_device import device
 
 pytest.importorskip("kernel_tuner", reason="needs kernelbench[tune]")
 Command = Callable[..., tuple[int, str, str]]

@@ -28,7 +28,7 @@ from tests.fake_gpu import FakeDevice
 from tests.self_test_devices import NOISE, STEP_S, SteppedClock
 
 pytestmark = pytest.mark.nvcc
-SCRIPT = Path(__file__).parent / "gpu" / "self_test_figures.py"
+SCRIPT = Path(__file__).parents[1] / "gpu" / "self_test_figures.py"
 PACK_S = 30e-9  # a pack of a copy
 
 

@@ -25,7 +25,7 @@ from kernelbench.planning.catalog import load_catalog
 from kernelbench.runs.results import ENVIRONMENT_FILE, RESULTS_FILE, SAMPLES_FILE, read_run
 from kernelbench.suite import read_suite
 from kernelbench.walks import answers
-from tests.fuzz import KINDS, fuzz, make_run
+from tests.reliability.fuzz import KINDS, fuzz, make_run
 
 Command = Callable[..., tuple[int, str, str]]
 CATALOG = load_catalog()
@@ -352,7 +352,7 @@ def test_a_kernels_folder_beside_the_user_is_left_alone(tmp_path: Path, monkeypa
 
 @pytest.mark.parametrize(("kind", "inputs"), [("suite", 150), ("ledger", 150), ("run", 40)])
 def test_made_up_files_are_read_or_refused(kind: str, inputs: int, tmp_path: Path) -> None:
-    """tests/fuzz.py does this for as many as one has time for."""
+    """tests/reliability/fuzz.py does this for as many as one has time for."""
     assert kind in KINDS
     found = fuzz(kind, inputs, tmp_path, 1)
     assert found.failures == {}

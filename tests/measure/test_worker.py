@@ -155,7 +155,7 @@ def test_a_worker_ends_with_its_parent() -> None:
         "if __name__ == '__main__':\n    worker = WorkerBench(worker_devices.device, (), 60)\n"
         "    print(worker._process.pid, flush=True)\n    os.kill(os.getpid(), 9)\n"
     )
-    root = Path(__file__).resolve().parent.parent
+    root = Path(__file__).resolve().parents[2]
     command = [sys.executable, "-c", code]
     script = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=60, check=False)
     worker, until = int(script.stdout), time.monotonic() + 10
@@ -167,13 +167,14 @@ def test_a_worker_ends_with_its_parent() -> None:
 def test_ctrl_c_ends_both_at_once(own: Path) -> None:
     code = (
         "import sys\nfrom pathlib import Path\nfrom kernelbench.planning.catalog import load_catalog\n"
-        "from kernelbench.measure.worker import WorkerBench\nfrom tests import test_worker, worker_devices\n"
+        "from kernelbench.measure.worker import WorkerBench\nfrom tests import worker_devices\n"
+        "from tests.measure import test_worker\n"
         "if __name__ == '__main__':\n    own = Path(sys.argv[1])\n"
         "    worker = WorkerBench(worker_devices.device, [own], 60)\n    print(worker._process.pid, flush=True)\n"
         "    try:\n        test_worker.run(worker, load_catalog(own=[own]), 'hangs')\n"
         "    except KeyboardInterrupt:\n        worker.close()\n        print('stopped', flush=True)\n"
     )
-    root = Path(__file__).resolve().parent.parent
+    root = Path(__file__).resolve().parents[2]
     script = subprocess.Popen(
         [sys.executable, "-c", code, str(own)], cwd=root, stdout=subprocess.PIPE, text=True, start_new_session=True
     )

@@ -24,8 +24,8 @@ from kernelbench.runs.results import ENVIRONMENT_FILE, RESULTS_FILE, SAMPLES_FIL
 from kernelbench.runs.row_checks import read_cells, written
 from kernelbench.runs.rows import rows_of, samples_of
 from kernelbench.walks.environment import implementations_text
-from tests.test_results import ROW, SAMPLES
-from tests.test_rows import BINARY, CASE, COUNTED, LIMITS, OPERATION, measured, result
+from tests.runs.test_results import ROW, SAMPLES
+from tests.runs.test_rows import BINARY, CASE, COUNTED, LIMITS, OPERATION, measured, result
 
 SEPARATORS = ("\r", "\f", "\v", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029", "\r\n", "\n", "\0")
 HOSTILE = (

@@ -22,7 +22,7 @@ from kernelbench.core import places
 from kernelbench.devices import NO_DEVICE_ADVICE
 from tests.conftest import Project, move_places
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 COMMANDS = list(cli.commands)
 OPTIONS = [(name, option) for name, one in cli.commands.items() for option in one.params]
 WIDTH = 100
