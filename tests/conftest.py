@@ -67,6 +67,23 @@ def pytest_collection() -> None:
     gc.disable()
 
 
+@pytest.hookimpl(tryfirst=True)  # before -m takes its choice
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of a test that is marked one_of_each(names) one row for each value of those parameters stays in the quick core,
+    of the next value the next row; the others are exhaustive."""
+    values: dict[str, dict[str, list[pytest.Function]]] = {}
+    for item in items:
+        mark = item.get_closest_marker("one_of_each")
+        if mark and isinstance(item, pytest.Function):
+            own = str([item.callspec.params[name] for name in mark.args])
+            values.setdefault(item.nodeid.partition("[")[0], {}).setdefault(own, []).append(item)
+    for by_value in values.values():
+        for number, rows in enumerate(by_value.values()):
+            for item in rows:
+                if item is not rows[number % len(rows)]:
+                    item.add_marker("exhaustive")
+
+
 def pytest_collection_finish() -> None:
     gc.freeze()
     gc.enable()

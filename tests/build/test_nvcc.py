@@ -20,6 +20,7 @@ from kernelbench.core.launch_texts import input_loads, unread_inputs
 from kernelbench.core.records import Binary, Case, DeviceProperties, Implementation, LaunchPlan
 from kernelbench.devices.known import known_gpu
 from kernelbench.planning.catalog import load_catalog
+from tests.kernels.signatures import check_signatures
 
 pytestmark = pytest.mark.nvcc
 
@@ -211,8 +212,7 @@ def for_an_a100() -> Mapping[Path, list[tuple[Implementation, Case, LaunchPlan, 
 
 def for_the_oldest(plan: LaunchPlan, request: BuildRequest) -> BuildRequest:
     """The request, if need be: code that asks for no architecture and compiles for sm_75, the oldest that nvcc 13
-    knows, does so for all, and the tests of the kernels compile most of it so. Its registers may be others, which
-    matters to large blocks alone."""
+    knows, does so for all. Its registers may be others, which matters to large blocks alone."""
     any_will_do = plan.host is None and all(launch.threads * 255 <= 65536 for launch in plan.launches)
     if asks_for_its_architecture(request) or not any_will_do:
         return request
@@ -250,13 +250,14 @@ def test_the_port_that_never_reads_its_input_is_flagged(everything: dict[BuildRe
 def assert_fits(
     one: Implementation, case: Case, plan: LaunchPlan, binary: Binary | BuildError, device: DeviceProperties
 ) -> None:
-    """It compiles, reads its inputs, and at least one block of each launch is resident."""
+    """It compiles to what is launched, reads its inputs, and at least one block of each launch is resident."""
     assert isinstance(binary, Binary), f"{case.key}: {binary}"
     inputs = [spec.name for spec in CATALOG.operations[one.operation].arrays(case) if spec.role == "input"]
     loads = input_loads(plan, binary.facts, inputs)
     if one.role == "kernel":
         unread = set(unread_inputs(plan, binary.facts, inputs)) - EITHER_OF.get(one.operation, set())
         assert unread == set(), f"{case.key}: {loads}"
+    check_signatures(plan, binary.ptx_path)
     for launch in plan.launches:
         facts = binary.facts[launch.entry]
         shared = facts.shared_bytes + launch.shared_bytes
@@ -264,6 +265,7 @@ def assert_fits(
         assert resident >= 1, f"{case.key}: {launch.entry} with {shared} shared bytes fits no multiprocessor"
 
 
+@pytest.mark.exhaustive
 @pytest.mark.timeout(900)  # the first one waits for all compilations
 @pytest.mark.parametrize(("operation", "name"), COMPILED)
 def test_every_kernel_compiles_and_fits_its_plan(
@@ -276,6 +278,7 @@ def test_every_kernel_compiles_and_fits_its_plan(
         assert_fits(one, case, plan, everything[request], device)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_every_source_compiles_and_fits_its_plans_for_an_a100(

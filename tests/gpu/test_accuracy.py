@@ -128,6 +128,7 @@ def test_own_distributions_are_what_they_are_said_to_be(inputs: str) -> None:
         assert (spread < 0.1).all() if inputs == "near" else (largest == 30).all() and (found.sum(axis=1) == 30).all()
 
 
+@pytest.mark.exhaustive
 @pytest.mark.nvcc
 @pytest.mark.parametrize(
     ("operation", "name"), [("softmax", "one_read_rows"), ("log_softmax", "one_read_axis"), ("dropout_add", "streamed")]

@@ -1,8 +1,7 @@
-"""What the tests of kernels share: a GPU to plan for, and the compiler's view of what a plan launches."""
+"""What the tests of kernels share: a GPU to plan for, and what the compiler makes of plans."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 
 import pytest
@@ -10,13 +9,8 @@ import pytest
 from kernelbench.build import BuildRequest, build, find_compiler
 from kernelbench.core import places
 from kernelbench.core.errors import NoCompiler
-from kernelbench.core.records import Binary, DeviceProperties, Implementation, LaunchPlan, Scalar
+from kernelbench.core.records import Binary, DeviceProperties, Implementation, LaunchPlan
 from kernelbench.planning.catalog import load_catalog
-
-OLDEST = "sm_75"  # that nvcc 13 knows; what asks for its architecture is compiled for others by tests/build
-_ENTRY = re.compile(r"\.entry\s+(\w+)\s*\((.*?)\)", re.DOTALL)
-_PARAMETER = re.compile(r"\.param\s+\.(\w+)")
-_PTX_TYPE = {"int32": "u32", "int64": "u64", "float32": "f32"}
 
 
 @pytest.fixture(scope="session")
@@ -44,9 +38,6 @@ def softmax() -> Mapping[str, Implementation]:
     return load_catalog(specimens=True).implementations["softmax"]
 
 
-Signatures = Mapping[str, tuple[str, ...]]
-
-
 Build = Callable[[Implementation, Sequence[LaunchPlan], str], list[Binary]]
 
 
@@ -69,29 +60,6 @@ def binaries() -> Build:
         return results
 
     return build_all
-
-
-@pytest.fixture(scope="session")
-def signatures(binaries: Build) -> Callable[[Implementation, LaunchPlan], Signatures]:
-    """Compiles what a plan needs for the oldest architecture, and gives the PTX types of every entry's parameters by
-    entry."""
-
-    def compile_once(implementation: Implementation, plan: LaunchPlan) -> Signatures:
-        (binary,) = binaries(implementation, [plan], OLDEST)
-        ptx = binary.ptx_path.read_text()
-        return {name: tuple(_PARAMETER.findall(text)) for name, text in _ENTRY.findall(ptx)}
-
-    return compile_once
-
-
-@pytest.fixture(scope="session")
-def expected_signature() -> Callable[[tuple[str | Scalar, ...]], tuple[str, ...]]:
-    """The PTX types that a launch's arguments need: addresses are u64."""
-
-    def types(arguments: tuple[str | Scalar, ...]) -> tuple[str, ...]:
-        return tuple("u64" if isinstance(argument, str) else _PTX_TYPE[argument.dtype] for argument in arguments)
-
-    return types
 
 
 @pytest.fixture(params=["float32", "float16", "bfloat16"])

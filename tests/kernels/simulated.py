@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +22,7 @@ from kernelbench.core.records import (
     Operation,
     Scalar,
 )
+from tests.kernels.signatures import check_signatures
 from tests.simt.harness import Kernels
 
 AROUND = 0xA5  # what lies before and after every array, and in outputs that nobody wrote
@@ -68,7 +68,8 @@ def run_and_check(
     assert implementation.plan is not None
     plan = implementation.plan(case, device)
     (binary,) = binaries(implementation, [plan], "sm_90")
-    kernels = Kernels(Path(binary.ptx_path).read_text())
+    check_signatures(plan, binary.ptx_path)
+    kernels = Kernels(binary.ptx_path.read_text())
     specs = operation.arrays(case)
     shifts = {spec.name: shift if isinstance(shift, int) else shift.get(spec.name, 0) for spec in specs}
     begin = {spec.name: shifts[spec.name] * dtypes.itemsize(spec.dtype) for spec in specs}  # in bytes

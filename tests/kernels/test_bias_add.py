@@ -100,14 +100,3 @@ def test_a_special_shape_saves_a_division(h200, binaries):
             for name in ("generic", "by_shape")
         )
         assert special < generic
-
-
-@pytest.mark.nvcc
-@pytest.mark.parametrize("name", ["generic", "by_shape", "copy"])
-@pytest.mark.parametrize("axis", [0, 1])
-def test_compiles_to_what_is_launched(h200, signatures, expected_signature, dtype, name, axis):
-    for shape in ((6, 5), (2**16, 2**15)):
-        plan = IMPLEMENTATIONS[name].plan(case(shape, axis, dtype), h200)
-        (launch,) = plan.launches
-        compiled = signatures(IMPLEMENTATIONS[name], plan)
-        assert compiled[launch.entry] == expected_signature(launch.arguments)

@@ -48,14 +48,6 @@ def test_words_and_a_tail(copies, h200, dtype, word):
 
 
 @pytest.mark.nvcc
-@pytest.mark.parametrize("name", ["bytes_4", "bytes_8", "bytes_16", "copy"])
-def test_compiles_to_what_is_launched(copies, h200, signatures, expected_signature, dtype, name):
-    plan = copies[name].plan(case(500, dtype=dtype), h200)
-    (launch,) = plan.launches
-    assert signatures(copies[name], plan)[launch.entry] == expected_signature(launch.arguments)
-
-
-@pytest.mark.nvcc
 @pytest.mark.parametrize("word", WORDS)
 def test_the_machine_code_loads_and_stores_whole_words(copies, h200, binaries, dtype, word):
     plan = copies[f"bytes_{word}"].plan(case(500, dtype=dtype), h200)

@@ -55,6 +55,7 @@ def case_of(shape: tuple[int, ...], dtype: str, operation: str = "log_softmax") 
     return Case(operation, shape, 1, dtype)
 
 
+@pytest.mark.one_of_each("exchange")
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(
     ("gpu", "shape", "layout", "exchange", "shift"),
@@ -78,6 +79,7 @@ def test_parts_that_are_hidden_have_no_weight(
     checked(binaries, this, gpu, "hidden", shift)
 
 
+@pytest.mark.exhaustive
 def test_hidden_parts_of_narrow_rows_of_halves(binaries: Build) -> None:
     this = case_of((1, 4001, 15), "bfloat16")
     tile = tile_for(this, KNOWN["h200"])
@@ -86,6 +88,7 @@ def test_hidden_parts_of_narrow_rows_of_halves(binaries: Build) -> None:
     checked(binaries, this, "h200", "hidden", 1)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("exchange", ["block", "cluster", "gang", "tickets"])
 @pytest.mark.parametrize("form", ["slabs", "ragged", "shifted"])
 def test_hidden_parts_of_small_tiles(binaries: Build, form: str, exchange: str) -> None:
@@ -94,6 +97,7 @@ def test_hidden_parts_of_small_tiles(binaries: Build, form: str, exchange: str) 
         checked(binaries, this, "h200", "hidden", {"y": 1}, deep_tiles.planned(form, exchange))
 
 
+@pytest.mark.one_of_each("operation")
 @pytest.mark.parametrize("operation", ["softmax", "log_softmax"])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_rows_that_a_block_has_fewer_of_than_it_takes_at_once(binaries: Build, operation: str, dtype: str) -> None:

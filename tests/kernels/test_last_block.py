@@ -3,16 +3,12 @@ as it was after each launch."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import numpy as np
 import pytest
 
 from kernelbench.core import dtypes
-from kernelbench.core.records import Case, Scalar
+from kernelbench.core.records import Case
 from kernelbench.planning.catalog import load_catalog
 from tests.kernels.simulated import run_and_check
-from tests.simt.harness import Kernels
 
 CATALOG = load_catalog()
 OPERATION = CATALOG.operations["reduce_sum"]
@@ -48,13 +44,4 @@ def test_right_wherever_x_begins(h200, binaries, dtype, name, n):
 
 @pytest.mark.nvcc
 def test_a_second_launch_finds_the_counter_as_the_first_did(h200, binaries):
-    n = 70_001
-    plan = KNOWN["last_block"].plan(case(n), h200)
-    (binary,) = binaries(KNOWN["last_block"], [plan], "sm_90")
-    kernels, (launch,) = Kernels(Path(binary.ptx_path).read_text()), plan.launches
-    scalars = [np.int64(one.value) for one in launch.arguments if isinstance(one, Scalar)]
-    for seed in range(3):
-        x = np.random.default_rng(seed).normal(size=n).astype(np.float32)
-        sums, y = np.full(launch.grid[0], np.nan, np.float32), np.full(1, np.nan, np.float32)
-        kernels.run(launch.entry, launch.grid, launch.block, x, sums, y, *scalars)
-        assert abs(y[0] - x.astype(np.float64).sum()) <= OPERATION.tolerance(case(n)).absolute
+    run_and_check(KNOWN["last_block"], OPERATION, case(70_001), h200, binaries, seeds=(0, 1, 2))

@@ -78,14 +78,6 @@ def test_the_side_decides_whose_offset_and_stride_they_are(h200, side, places):
 
 @pytest.mark.nvcc
 @pytest.mark.parametrize("name", ["strided", "copy"])
-def test_compiles_to_what_is_launched(h200, signatures, expected_signature, dtype, name):
-    plan = IMPLEMENTATIONS[name].plan(case(500, dtype=dtype), h200)
-    (launch,) = plan.launches
-    assert signatures(IMPLEMENTATIONS[name], plan)[launch.entry] == expected_signature(launch.arguments)
-
-
-@pytest.mark.nvcc
-@pytest.mark.parametrize("name", ["strided", "copy"])
 @pytest.mark.parametrize("side", ["load", "store"])
 def test_writes_what_it_should_and_nothing_between(h200, binaries, dtype, side, name):
     operation = replace(OPERATION, reference=filled(OPERATION.reference, dtype))

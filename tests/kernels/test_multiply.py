@@ -104,14 +104,6 @@ def test_the_copy_moves_as_many_bytes_as_a_product(multiply, h200, n):
 
 
 @pytest.mark.nvcc
-@pytest.mark.parametrize("name", ["naive", *PACKED, "copy"])
-def test_compiles_to_what_is_launched(multiply, h200, signatures, expected_signature, dtype, name):
-    plan = multiply[name].plan(case(500, dtype=dtype), h200)
-    (launch,) = plan.launches
-    assert signatures(multiply[name], plan)[launch.entry] == expected_signature(launch.arguments)
-
-
-@pytest.mark.nvcc
 def test_three_ways_are_the_same_machine_code_and_two_are_not(multiply, h200, binaries):
     entry = "multiply_hand_written_f16"
     codes = {}

@@ -242,6 +242,7 @@ RUNS = [
 ]
 
 
+@pytest.mark.one_of_each("operation", "choice")
 @pytest.mark.nvcc
 @pytest.mark.parametrize(
     ("operation", "shape", "dtype", "choice"), RUNS, ids=lambda value: str(value).replace(" ", "")[:40]
@@ -304,6 +305,7 @@ def extreme_rows(columns, largest):
     return np.stack([row for one in rows for row in (one, ordinary)])
 
 
+@pytest.mark.one_of_each("operation")
 @pytest.mark.nvcc
 @pytest.mark.parametrize("operation", ["softmax", "log_softmax"])
 @pytest.mark.parametrize(("columns", "dtype", "choice"), [

@@ -140,14 +140,3 @@ def test_padding_takes_the_conflicts_away(h200, binaries):
         (counters,) = run_and_check(IMPLEMENTATIONS[name], OPERATION, case((64, 64), "10"), h200, binaries).counters
         assert (counters.shared_load_wavefronts > counters.shared_load_ideal_wavefronts) == conflicts
         assert counters.global_store_sectors == counters.global_store_ideal_sectors
-
-
-@pytest.mark.nvcc
-@pytest.mark.parametrize("name", ["generic", "widened", "widened_16", "tiled", "tiled_unpadded", "copy"])
-def test_compiles_to_what_is_launched(h200, signatures, expected_signature, dtype, name):
-    permutation = "021" if name.startswith("tiled") else "102"
-    for shape in ((8, 16, 32), (2**11, 2**10, 2**10)):
-        plan = IMPLEMENTATIONS[name].plan(case(shape, permutation, dtype), h200)
-        (launch,) = plan.launches
-        compiled = signatures(IMPLEMENTATIONS[name], plan)
-        assert compiled[launch.entry] == expected_signature(launch.arguments)

@@ -96,11 +96,3 @@ def test_wider_stores_are_fewer(h200, binaries):
         assert counters.written_once_bytes == n
         assert counters.global_store_requests == n // 32 // store
         assert counters.global_load_requests == 0
-
-
-@pytest.mark.nvcc
-@pytest.mark.parametrize("name", [*STORES, "copy"])
-def test_compiles_to_what_is_launched(h200, signatures, expected_signature, name):
-    plan = IMPLEMENTATIONS[name].plan(case(500), h200)
-    (launch,) = plan.launches
-    assert signatures(IMPLEMENTATIONS[name], plan)[launch.entry] == expected_signature(launch.arguments)

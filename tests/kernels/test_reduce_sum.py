@@ -132,6 +132,7 @@ def test_one_wave_of_blocks_and_one_block_for_their_sums(reduce_sum, h200, dtype
             assert plan.scratch == (("sums", 4 * first.grid[0]),)
 
 
+@pytest.mark.one_of_each("name")
 @pytest.mark.nvcc
 @pytest.mark.parametrize("name", WAVES)
 @pytest.mark.parametrize("architecture", ["sm_75", "sm_80", "sm_90", "sm_100"])
@@ -166,12 +167,3 @@ def test_the_specimen_is_one_block(reduce_sum, h200):
 
 
 # ---- All ----
-
-
-@pytest.mark.nvcc
-@pytest.mark.parametrize("name", [*TREES, *WAVES, "copy", "tree_unrolled_as_published"])
-def test_compiles_to_what_is_launched(reduce_sum, h200, signatures, expected_signature, dtype, name):
-    plan = reduce_sum[name].plan(case(500, dtype=dtype), h200)
-    compiled = signatures(reduce_sum[name], plan)
-    for launch in plan.launches:
-        assert compiled[launch.entry] == expected_signature(launch.arguments)

@@ -60,12 +60,3 @@ def test_refuses_what_it_cannot_run(softmax, h200, name, case, reason):
 def test_an_axis_followed_by_ones_only_is_the_last(softmax, h200):
     (launch,) = softmax["tree_modulo"].plan(Case("softmax", (6, 8, 1), 1, "float32"), h200).launches
     assert launch.grid == (6, 1, 1)
-
-
-@pytest.mark.nvcc
-@pytest.mark.parametrize("name", TREES)
-def test_compiles_to_what_is_launched(softmax, h200, signatures, expected_signature, dtype, name):
-    plan = softmax[name].plan(Case("softmax", (4, 300), -1, dtype), h200)
-    compiled = signatures(softmax[name], plan)
-    for launch in plan.launches:
-        assert compiled[launch.entry] == expected_signature(launch.arguments)

@@ -97,12 +97,3 @@ def test_refuses_what_it_cannot_run(softmax, h200, name, case, reason):
 def test_the_published_form_is_a_specimen(softmax):
     assert softmax["four_kernels_as_published"].role == "specimen"
     assert softmax["four_kernels"].role == "kernel"
-
-
-@pytest.mark.nvcc
-@pytest.mark.parametrize("name", UNFUSED)
-def test_compiles_to_what_is_launched(softmax, h200, signatures, expected_signature, dtype, name):
-    plan = softmax[name].plan(Case("softmax", (4, 300), -1, dtype), h200)
-    compiled = signatures(softmax[name], plan)
-    for launch in plan.launches:
-        assert compiled[launch.entry] == expected_signature(launch.arguments)

@@ -1,7 +1,8 @@
 """Every kernel of every suite on the simulator: right where the suite expects it, wrong where it is a specimen, and
 none of the right ones raises a fault under the strict checks.
 
-The cases are the suites' own with fewer rows; a case that two suites share runs once.
+The cases are the suites' own with fewer rows, and a small one of each kernel that no suite names; a case that two
+suites share runs once. The quick core has a case of each kernel.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from kernelbench.devices.known import KNOWN
 from kernelbench.planning.case_plans import Planned, plan_case
 from kernelbench.planning.catalog import Catalog, load_catalog
 from kernelbench.suite import read_suite
+from tests.gpu import shapes
+from tests.kernels.signatures import check_signatures
 from tests.simt.harness import Kernels
 
 pytestmark = pytest.mark.nvcc
@@ -42,8 +45,7 @@ class Row:
 
     @property
     def name(self) -> str:
-        shape = "x".join(map(str, self.case.shape))
-        return f"{self.implementation.name}-{shape}-{self.case.dtype}"
+        return f"{self.case.operation}-{self.implementation.name}-{self.case.key.replace(' ', ',')}"
 
 
 def shrunk(case: Case) -> Case:
@@ -61,28 +63,48 @@ def spread(cases: Sequence[Case]) -> list[Case]:
 
 
 def rows(catalog: Catalog) -> Iterator[Row]:
-    """All implementations of all suites that have a kernel, each with the cases of its suites, in every dtype."""
+    """All implementations of all suites that have a kernel, each with cases of its suites, in every such dtype."""
     for path in sorted(places.SUITES.glob("*.yaml")):
         suite = read_suite(path, catalog.operations, catalog.implementations)
         for case in spread(suite.cases):
             known = catalog.implementations[case.operation]
             for name in suite.names_for(case):
                 if known[name].plan is not None:
-                    yield from (Row(known[name], replace(shrunk(case), dtype=dtype)) for dtype in DTYPES)
+                    dtypes_ = DTYPES if case.dtype in DTYPES else (case.dtype,)
+                    yield from (Row(known[name], replace(shrunk(case), dtype=dtype)) for dtype in dtypes_)
 
 
 CATALOG = load_catalog(specimens=True)
-ROWS = list({row.name: row for row in rows(CATALOG)}.values())
+
+
+def planned_for(row: Row) -> Planned:
+    return plan_case(row.case, CATALOG.operations[row.case.operation], row.implementation, GPU)
+
+
+def quick_core(of_suites: Sequence[Row]) -> Iterator[Row]:
+    """A row of each kernel: of its suites' the first that its plan takes, from another dtype on for the next kernel; of
+    one that no suite has a case for, a small case."""
+    known = [one for own in CATALOG.implementations.values() for one in own.values()]
+    for number, one in enumerate(one for one in known if one.plan is not None and one.role != "specimen"):
+        own = [row for row in of_suites if row.implementation is one]
+        turned = own[number % len(DTYPES) :] + own[: number % len(DTYPES)]
+        small = [Row(one, case) for case in shapes.unaligned_cases() if case.operation == one.operation]
+        yield next(row for row in turned + small if planned_for(row).plan is not None)
+
+
+OF_SUITES = {row.name: row for row in rows(CATALOG)}
+QUICK = {row.name: row for row in quick_core(list(OF_SUITES.values()))}
+ROWS = [
+    pytest.param(row, id=name, marks=() if name in QUICK else pytest.mark.exhaustive)
+    for name, row in {**OF_SUITES, **QUICK}.items()
+]
 
 
 @pytest.fixture(scope="session")
 def planned(request: pytest.FixtureRequest) -> Mapping[str, Planned]:
     """By row of the chosen tests; those that a plan refuses say why."""
     own = [item for item in request.session.items if item.path == Path(__file__) and hasattr(item, "callspec")]
-    rows = [item.callspec.params["row"] for item in own]
-    return {
-        row.name: plan_case(row.case, CATALOG.operations[row.case.operation], row.implementation, GPU) for row in rows
-    }
+    return {row.name: planned_for(row) for row in (item.callspec.params["row"] for item in own)}
 
 
 @pytest.fixture(scope="session")
@@ -150,12 +172,11 @@ def run(row: Row, one: Planned, device: Kernels) -> list[str]:
 
 
 def test_every_suite_is_here() -> None:
-    assert {row.case.operation for row in ROWS} >= {"softmax", "log_softmax", "reduce_sum"}
-    assert {row.case.dtype for row in ROWS} == set(DTYPES)
-    assert len({row.implementation.name for row in ROWS}) >= 20
+    assert {row.case.operation for row in OF_SUITES.values()} == set(CATALOG.operations)
+    assert {row.case.dtype for row in QUICK.values()} == {*DTYPES, "int8"}
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+@pytest.mark.parametrize("row", ROWS)
 def test_kernel(row: Row, planned: Mapping[str, Planned], binaries: Mapping[build.BuildRequest, Binary]) -> None:
     one = planned[row.name]
     if one.plan is None:
@@ -164,7 +185,9 @@ def test_kernel(row: Row, planned: Mapping[str, Planned], binaries: Mapping[buil
     assert one.status == "ok", one.reason
     if one.plan.host is not None:
         pytest.skip("its host code launches the kernels")
-    problems = run(row, one, kernels(binaries[build_request(one)].ptx_path))
+    ptx = binaries[build_request(one)].ptx_path
+    check_signatures(one.plan, ptx)
+    problems = run(row, one, kernels(ptx))
     if row.implementation.role == "specimen":
         assert problems, "a specimen that gives the right result"
     else:
