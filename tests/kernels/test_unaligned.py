@@ -11,7 +11,7 @@ from kernelbench.core import dtypes
 from kernelbench.core.errors import Unsupported
 from kernelbench.core.records import Case, LaunchPlan, Scalar
 from kernelbench.planning.catalog import load_catalog
-from tests.kernels.simulated import run_and_check
+from tests.kernels.simulated import all_slices, run_and_check
 from tests.simt.harness import Kernels
 
 CATALOG = load_catalog()
@@ -53,8 +53,8 @@ def test_right_on_arrays_that_are_not_aligned(h200, binaries, operation, name, s
     (y,) = [spec for spec in defined.arrays(case) if spec.role == "output"]
     stored = dtypes.storage(y.dtype)
     got = places["y"].view(np.dtype(stored), (y.nbytes // dtypes.itemsize(y.dtype) + 1,))[1:].astype(np.float64)
-    wide = x.astype(np.float64).reshape(defined.split(case) if defined.split else 1, -1)
-    expected = (implementation.reference or defined.reference)(np, case, {"x": wide})["y"].reshape(-1)
+    wide = all_slices(defined, case, {"x": x.astype(np.float64)})
+    expected = (implementation.reference or defined.reference)(np, case, wide)["y"].reshape(-1)
     tolerance = defined.tolerance(case)
     assert (np.abs(got - expected) <= tolerance.absolute + tolerance.relative * np.abs(expected)).all()
 
