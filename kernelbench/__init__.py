@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _RECORDS = (
-    "FLOATS", "Array", "Arrays", "ArraySpec", "Case", "Deviation", "DeviceProperties", "HostCall", "Implementation",
-    "Launch", "LaunchPlan", "Operation", "Origin", "Reference", "Scalar", "SpecialValues", "Tolerance", "Tunable",
-    "by_element", "quarter_of_range", "root_of_range", "x_to_y",
+    "BROADCAST", "FLOATS", "Array", "Arrays", "ArraySpec", "Case", "Deviation", "DeviceProperties", "HostCall",
+    "Implementation", "Launch", "LaunchPlan", "Operation", "Origin", "Reference", "Scalar", "SpecialValues",
+    "Tolerance", "Tunable", "by_element", "quarter_of_range", "root_of_range", "x_to_y", "x_to_y_by_element",
 )  # fmt: skip
 _ERRORS = ("MissingLibrary", "Unsupported")
 

@@ -34,7 +34,7 @@ def draw(xp: Any, generator: Any, spec: ArraySpec, start: int, size: int, seed: 
 
     `generator` is NumPy's or CuPy's, seeded for these very elements; `seed` is that of the array, whatever its pieces.
     """
-    fill = spec.fill
+    fill = spec.distribution
     if fill == "normal":
         return generator.standard_normal(size, dtype=xp.float32)
     if fill in ("zeros", "ones"):

@@ -19,6 +19,8 @@ Arrays = Mapping[str, Array]  # by name, as an operation's `arrays` names them
 
 FLOATS = ("float32", "float16", "bfloat16")
 NORMAL = "normal"  # the distribution of inputs where none is named
+CASE: Literal["case"] = "case"  # as contents of an input: the distribution that its case names
+BROADCAST: Literal["broadcast"] = "broadcast"  # as split of an input: every slice reads all of it
 
 
 @dataclass(frozen=True)
@@ -79,28 +81,49 @@ class Case:
         return rows, columns
 
 
-Fill = Literal["normal", "uniform", "zeros", "ones", "large", "masked", "mask", "bits"]
+Fill = Literal["case", "normal", "uniform", "zeros", "ones", "large", "masked", "mask", "bits"]
 
 
 @dataclass(frozen=True)
 class ArraySpec:
     """One array of a case. Inputs are filled with random values, outputs poisoned before each check.
 
-    `fill`: a distribution; "normal" stands for that of the case. Others are kept whatever the case says: "mask" is 0 or
-    1, evenly, "bits" any byte, of uint8.
+    `fill`: "case" follows the distribution of the case. Others are kept whatever the case says: "mask" is 0 or 1,
+    evenly, "bits" any byte, of uint8.
+    `split`: large cases are verified slice by slice; the array, flat, is cut into so many equal parts, one for each
+    slice. All arrays of a case have the same number. BROADCAST is an input of which every slice reads all.
     """
 
     name: str
     shape: tuple[int, ...]
     dtype: str
     role: Literal["input", "output"]
-    fill: Fill = "normal"
+    fill: Fill = CASE
     largest: float = 1.0  # magnitude that `large` goes up to
     row: tuple[int, int] = (1, 1)  # of `masked`: elements of a row, and the step between them
+    split: int | Literal["broadcast"] = 1
 
     @property
     def nbytes(self) -> int:
         return prod(self.shape) * dtypes.itemsize(self.dtype)
+
+    @property
+    def distribution(self) -> str:
+        """What it is filled with: normal numbers where no case has named another distribution."""
+        return NORMAL if self.fill == CASE else self.fill
+
+    def part(self, array: Array, start: int, stop: int) -> Array:
+        """Slices [start, stop) of this array, as [stop - start, -1]; all of a broadcast one, in its shape."""
+        if self.split == BROADCAST:
+            return array.reshape(self.shape)
+        return array.reshape(self.split, -1)[start:stop]
+
+    def slices(self, start: int, stop: int) -> tuple[int, int] | None:
+        """The slices [first, last) that elements [start, stop) of the flat array lie in; None for all of them."""
+        if self.split == BROADCAST:
+            return None
+        size = prod(self.shape) // self.split
+        return start // size, (stop - 1) // size + 1
 
     def element(self, place: int) -> str:
         """The element at that place of the flat array, as `x[3, 17]`."""
@@ -124,8 +147,8 @@ class Tolerance:
         return Tolerance(self.relative + other.relative, self.absolute + other.absolute)
 
 
-# reference(xp, case, inputs): inputs are float64 arrays of xp (numpy or cupy) holding a slice of
-# `Operation.split` rows; returns the float64 outputs of that slice by name.
+# reference(xp, case, inputs): inputs are float64 arrays of xp (numpy or cupy), each its part of some of the case's
+# slices, as ArraySpec.part gives it; returns the float64 outputs of these slices by name.
 Reference = Callable[[Any, Case, Arrays], Arrays]
 
 
@@ -143,14 +166,22 @@ class SpecialValues:
     differs: str = ""  # where that gives something else all the same, and why
 
 
-def x_to_y(case: Case) -> tuple[ArraySpec, ...]:
+def x_to_y(case: Case, split: int = 1) -> tuple[ArraySpec, ...]:
     """One array in, x, and one out, y, both of the case's shape and floating-point type."""
     case.require_dtype(*FLOATS)
-    return (ArraySpec("x", case.shape, case.dtype, "input"), ArraySpec("y", case.shape, case.dtype, "output"))
+    return (
+        ArraySpec("x", case.shape, case.dtype, "input", split=split),
+        ArraySpec("y", case.shape, case.dtype, "output", split=split),
+    )
+
+
+def x_to_y_by_element(case: Case) -> tuple[ArraySpec, ...]:
+    """`x_to_y`, the elements independent."""
+    return x_to_y(case, split=case.elements)
 
 
 def by_element(case: Case) -> int:
-    """A `split`, or the number of `flops`: elements are independent, and one operation is done on each."""
+    """A number of `flops`: one for each element."""
     return case.elements
 
 
@@ -186,9 +217,6 @@ class Operation:
     flops: Callable[[Case], int] = by_element
     tolerance: Callable[[Case], Tolerance] = exact
     parameters: Mapping[str, Any] = field(default_factory=dict)  # name -> default; a suite may set these
-    # Arrays whose first `split(case)` dimension is common to all arrays can be checked in slices of
-    # it; every array is reshaped to [split, -1]. None: the arrays are checked whole.
-    split: Callable[[Case], int] | None = None
     large: Callable[[Case], float] | None = None  # magnitude that `large` inputs go up to; None: there are none
     refused: Mapping[str, str] = field(default_factory=lambda: {"masked": NO_ROWS})  # distributions, with the reason
     special: SpecialValues | None = None
@@ -203,14 +231,18 @@ class Operation:
             return "it does not say how large its inputs may be"
         return self.refused.get(inputs, "")
 
+    def split(self, case: Case) -> int:
+        """Slices that the case is verified in: into how many parts its arrays are cut, but for broadcast ones."""
+        return max(spec.split for spec in self.arrays(case) if spec.split != BROADCAST)
+
     def filled(self, case: Case) -> tuple[ArraySpec, ...]:
-        """`arrays`, the inputs' fill that of the case. Unsupported for a distribution that it does not have."""
+        """`arrays`, with the case's distribution where they follow it. Unsupported for one that it does not have."""
         if reason := self.refusal(case.inputs):
             raise Unsupported(f"{self.name} has no {case.inputs} inputs: {reason}")
         largest = self.large(case) if case.inputs == "large" and self.large else 1.0
         fill, row = cast(Fill, case.inputs), case.outer_dim_inner[1:]
         return tuple(
-            replace(spec, fill=fill, largest=largest, row=row) if spec.role == "input" and spec.fill == NORMAL else spec
+            replace(spec, fill=fill, largest=largest, row=row) if spec.role == "input" and spec.fill == CASE else spec
             for spec in self.arrays(case)
         )
 

@@ -98,7 +98,7 @@ class SimulatedDevice:
         for position, spec in enumerate(specs):
             if spec.role == "input":
                 mixed = int(np.random.SeedSequence((seed, position)).generate_state(1, np.uint64)[0])
-                generator = Generator(_KINDS.get(spec.fill, "uniform"), spec.dtype, mixed, *_parameters(spec))
+                generator = Generator(_KINDS.get(spec.distribution, "uniform"), spec.dtype, mixed, *_parameters(spec))
                 self._of(arrays[spec.name]).generate(generator)
 
     def poison(self, arrays: Arrays, specs: Sequence[ArraySpec]) -> None:
@@ -281,7 +281,7 @@ def _parameters(spec: ArraySpec) -> tuple[float, float]:
         "mask": (0.5, 0.0),
         "bits": (0.0, 256.0),
     }
-    return one_each[spec.fill]
+    return one_each[spec.distribution]
 
 
 def _address(array: Array) -> int:

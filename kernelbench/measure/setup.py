@@ -9,7 +9,7 @@ import numpy as np
 
 from kernelbench.core import dtypes
 from kernelbench.core.contracts import CountingDevice, Device
-from kernelbench.core.records import Arrays, Case, Operation, Reference
+from kernelbench.core.records import Arrays, ArraySpec, Case, Operation, Reference
 from kernelbench.measure.inputs import Inputs
 
 MOST_TOUCHED = 64  # changed ranges of inputs; with more of them the whole reference is made anew, not their rows alone
@@ -32,6 +32,7 @@ class Setup:
 
     def __post_init__(self) -> None:
         self.specs = self.operation.filled(self.case)
+        self.split = self.operation.split(self.case)
         outputs = sum(spec.nbytes // dtypes.itemsize(spec.dtype) for spec in self.specs if spec.role == "output")
         self._room = self.device.free_bytes() // 4
         self._keep_all = 8 * outputs <= self._room
@@ -40,11 +41,6 @@ class Setup:
         self._kept_bytes = 0
         self._kept_of: tuple[Inputs | None, int] = (None, 0)  # whose reference is kept, and of which filling
         self.counting = self.device if isinstance(self.device, CountingDevice) else None
-
-    @property
-    def split(self) -> int:
-        """Extent of the first dimension that all arrays have in common, in slices of which they are checked."""
-        return self.operation.split(self.case) if self.operation.split else 1
 
     def inputs(self, arrays: Arrays) -> Inputs:
         """The inputs of one placement; several placements may share them."""
@@ -56,15 +52,15 @@ class Setup:
     def look_at(self, inputs: Inputs) -> None:
         """Bring the kept reference up to date with these inputs: rows that were touched are computed anew."""
         of = (inputs, inputs.filled)
-        sizes = {spec.name: spec.nbytes // dtypes.itemsize(spec.dtype) // self.split for spec in inputs.specs}
-        touched = {(start // sizes[name], (stop - 1) // sizes[name] + 1) for name, start, stop in inputs.touched}
+        specs = {spec.name: spec for spec in inputs.specs}
+        touched = {specs[name].slices(start, stop) for name, start, stop in inputs.touched}
         inputs.touched.clear()
-        if self._kept_of != of or len(touched) > MOST_TOUCHED:
+        if self._kept_of != of or len(touched) > MOST_TOUCHED or None in touched:
             self._kept.clear()
             self._kept_bytes = 0
         self._kept_of = of
-        for start, stop in touched:
-            self._renew(inputs, start, stop)
+        for one in filter(None, touched):
+            self._renew(inputs, *one)
 
     def _renew(self, inputs: Inputs, start: int, stop: int) -> None:
         """Rows [start, stop) of all that is kept."""
@@ -89,14 +85,14 @@ class Setup:
 
     def _reference(self, reference: Reference, inputs: Inputs, part: Part) -> Arrays:
         widened = {
-            spec.name: dtypes.widen(self.device.xp, self._input(inputs.arrays[spec.name], part), spec.dtype)
+            spec.name: dtypes.widen(self.device.xp, self._input(spec, inputs.arrays[spec.name], part), spec.dtype)
             for spec in inputs.specs
         }
         with np.errstate(all="ignore"):  # of infinities, which inputs may hold; CuPy does not warn
             return reference(self.device.xp, self.case, widened)
 
-    def _input(self, array: Any, part: Part) -> Any:
-        values = part.of(array)
+    def _input(self, spec: ArraySpec, array: Any, part: Part) -> Any:
+        values = spec.part(array, part.start, part.stop)
         return self.counting.materialise(values) if self.counting else values
 
     def _may_keep(self, outputs: Arrays) -> bool:
@@ -110,7 +106,7 @@ def _bytes_of(arrays: Arrays) -> int:
 
 @dataclass(frozen=True)
 class Part:
-    """Rows `start` to `stop` of arrays seen as [split, -1]."""
+    """Slices `start` to `stop` of outputs seen as [split, -1], and of the inputs that these follow from."""
 
     start: int
     stop: int

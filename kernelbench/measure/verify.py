@@ -14,7 +14,7 @@ from kernelbench.core import dtypes
 from kernelbench.core.contracts import Executable
 from kernelbench.core.differences import Differences
 from kernelbench.core.errors import DeviceError
-from kernelbench.core.records import Arrays, ArraySpec, Check, Implementation, Tolerance
+from kernelbench.core.records import BROADCAST, Arrays, ArraySpec, Check, Implementation, Tolerance
 from kernelbench.measure import sample
 from kernelbench.measure.inputs import Inputs
 from kernelbench.measure.sample import Written
@@ -166,7 +166,7 @@ def _tolerance(setup: Setup, implementation: Implementation) -> Tolerance:
 
 
 def _parts(setup: Setup) -> Iterator[Part]:
-    """Ranges of the common first dimension, each small enough to check in memory."""
+    """Ranges of slices, each small enough to check in memory."""
     split = setup.split
     step = max(1, _slice_elements(setup) // _row_elements(setup))
     for start in range(0, split, step):
@@ -183,9 +183,9 @@ def _sampled_parts(setup: Setup, outputs: Arrays, written: Mapping[str, Written]
 
 
 def _row_elements(setup: Setup) -> int:
-    """Elements of one row of the largest array, seen as [split, -1]."""
-    largest = max(spec.nbytes // dtypes.itemsize(spec.dtype) for spec in setup.specs)
-    return max(1, largest // setup.split)
+    """Elements of one slice of the largest array that is cut."""
+    cut = (spec for spec in setup.specs if spec.split != BROADCAST)
+    return max(1, max(spec.nbytes // dtypes.itemsize(spec.dtype) for spec in cut) // setup.split)
 
 
 def _slice_elements(setup: Setup) -> int:

@@ -132,7 +132,7 @@ class _Reader:
         elif not _NAME.fullmatch(name):
             self._problem(path, _bad_name("operation", name))
         else:
-            self.operations[name] = guarded_operation(operation, path) if self._in_own else operation
+            self.operations[name] = guarded_operation(operation, path, own=self._in_own)
             self.implementations.setdefault(name, {})
 
     def _read_implementations(self, path: Path) -> None:

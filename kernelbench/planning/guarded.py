@@ -1,8 +1,5 @@
-"""Functions of a user's kernel folder: what they raise, and what an operation's return that it may not, becomes one
-line that names their file.
-
-kernelbench's own operations are tested; a mistake in them may show its traceback.
-"""
+"""What an operation's functions return that they may not, and what functions of a user's kernel folder raise, becomes
+one line that names their file."""
 
 from __future__ import annotations
 
@@ -30,12 +27,13 @@ _OF_A_ROW = (Unsupported, MissingLibrary, DeviceError)
 _LONG = ("prepare", "reference")  # which work on a case's arrays, and may take as long as these are large
 
 
-def guarded_operation(operation: Operation, path: Path) -> Operation:
-    """The operation with all of its functions guarded; without them no case can be run, so they raise InputError."""
+def guarded_operation(operation: Operation, path: Path, *, own: bool) -> Operation:
+    """The operation with the results of all its functions checked; without them no case can be run, so they raise
+    InputError. `own`: it is the user's, and what they raise becomes one as well."""
     for name, problem in RESULTS.items():  # the arrays first, which others are held against
         if function := getattr(operation, name):
             passed = (KernelbenchError, MemoryError) if name == "reference" else (KernelbenchError,)
-            call = _guard(function, name, path, InputError, passed)
+            call = _guard(function, name, path, InputError, passed) if own else function
             change: dict[str, Any] = {name: _checked(call, name, path, partial(problem, operation))}
             operation = replace(operation, **change)
     return operation

@@ -1,15 +1,15 @@
 """What kernel folders define, looked at where it is read: fields of implementations and operations, and what the
-functions of a user's operation return."""
+functions of an operation return."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from math import isfinite, prod
 from typing import Any, get_args
 
 from kernelbench.core import dtypes
 from kernelbench.core.argument_checks import shown
-from kernelbench.core.operations import ArraySpec, Case, Fill, Operation, SpecialValues, Tolerance
+from kernelbench.core.operations import BROADCAST, ArraySpec, Case, Fill, Operation, SpecialValues, Tolerance
 from kernelbench.core.records import Deviation, Implementation, Origin
 from kernelbench.core.tunable import Tunable
 from kernelbench.planning.plan_checks import Known, fields_problem, is_name, is_whole, tuple_of
@@ -89,7 +89,7 @@ _OPERATION: Known = {
     "name": (_text, "a text"),
     "summary": (_text, "a text"),
     **dict.fromkeys(("arrays", "reference", "bytes_moved", "flops", "tolerance"), _FUNCTION),
-    **dict.fromkeys(("split", "large"), _FUNCTION_OR_NONE),
+    "large": _FUNCTION_OR_NONE,
     "parameters": (_settings, "a mapping of names to a number, True, False or a word"),
     "refused": (_texts, "a mapping of distributions to reasons"),
     "special": (_or_none(lambda value: type(value) is SpecialValues), "SpecialValues or None"),
@@ -117,6 +117,7 @@ _SPEC: Known = {
     "fill": _one_of(*get_args(Fill)),
     "largest": (_number, "a number"),
     "row": (lambda value: tuple_of(int)(value) and len(value) == 2, "a tuple of two ints"),
+    "split": (lambda value: value == BROADCAST or (is_whole(value) and value >= 1), "an int from 1 on, or BROADCAST"),
 }
 
 
@@ -129,6 +130,30 @@ def _arrays(operation: Operation, found: Any, case: Case) -> str:
     names = [spec.name for spec in found]
     if len(set(names)) < len(names) or all(spec.role == "input" for spec in found):
         return f"expected names that differ and an output, got {', '.join(names)}"
+    return _split(found)
+
+
+def _split(specs: Sequence[ArraySpec]) -> str:
+    """Slices are those of the outputs: inputs are cut alike, or every slice reads all of them."""
+    outputs = [spec for spec in specs if spec.role == "output"]
+    first = outputs[0]
+    for spec in (*outputs, *specs):
+        if spec.split == BROADCAST and spec.role == "output":
+            return f"'{spec.name}' is an output, of which each slice makes a part: expected split=an int, got BROADCAST"
+        if spec.split == BROADCAST:
+            continue
+        way_out = "" if spec.role == "output" else ", or split=BROADCAST where every slice reads all of it"
+        if (elements := prod(spec.shape)) % spec.split:
+            return f"'{spec.name}' has {elements} elements: expected split=a divisor of it{way_out}, got {spec.split}"
+        if spec.split != first.split:
+            return (
+                f"'{spec.name}' is cut into {spec.split} and the output '{first.name}' into {first.split}: "
+                f"expected the same split{way_out}"
+            )
+    inputs = [spec for spec in specs if spec.role == "input"]
+    if first.split != 1 and all(spec.split == BROADCAST for spec in inputs):
+        text = "no input is cut, so a slice cannot tell which it is"
+        return f"{text}: expected split=1 of '{first.name}', got {first.split}"
     return ""
 
 
@@ -137,13 +162,6 @@ def _count(least: int) -> Callable[..., str]:
         return "" if is_whole(found) and found >= least else f"expected an int from {least} on, got {shown(found)}"
 
     return problem
-
-
-def _split(operation: Operation, found: Any, case: Case) -> str:
-    if problem := _count(1)(operation, found, case):
-        return problem
-    uneven = [spec for spec in operation.arrays(case) if prod(spec.shape) % found]
-    return f"expected a divisor of the elements of {uneven[0].name}, got {found}" if uneven else ""
 
 
 def _large(operation: Operation, found: Any, case: Case) -> str:
@@ -155,11 +173,12 @@ def _allowed(operation: Operation, found: Any, case: Case) -> str:
 
 
 def _reference(operation: Operation, found: Any, xp: Any, case: Case, inputs: Mapping[str, Any]) -> str:
-    """Of a slice: each output has the share of its elements that the inputs have of theirs."""
+    """Of some slices: each output has the share of its elements that the inputs which are cut have of theirs."""
     if not isinstance(found, Mapping):
         return f"expected outputs by name, got {shown(found)}"
     specs = operation.arrays(case)
-    whole = next(((inputs[spec.name].size, prod(spec.shape)) for spec in specs if spec.name in inputs), (1, 1))
+    cut = (spec for spec in specs if spec.name in inputs and spec.split != BROADCAST)
+    whole = next(((inputs[spec.name].size, prod(spec.shape)) for spec in cut), (1, 1))
     for spec in specs:
         if spec.role == "output":
             wanted = prod(spec.shape) * whole[0] // whole[1]
@@ -178,6 +197,5 @@ RESULTS: Mapping[str, Callable[..., str]] = {
     "bytes_moved": _count(1),
     "flops": _count(0),
     "tolerance": _allowed,
-    "split": _split,
     "large": _large,
 }

@@ -5,23 +5,35 @@ Infinities and NaN as in any sum: inf and -inf give NaN.
 
 from typing import Any
 
-from kernelbench import FLOATS, Arrays, ArraySpec, Case, Operation, SpecialValues, Tolerance, dtypes, quarter_of_range
+from kernelbench import (
+    BROADCAST,
+    FLOATS,
+    Arrays,
+    ArraySpec,
+    Case,
+    Operation,
+    SpecialValues,
+    Tolerance,
+    dtypes,
+    quarter_of_range,
+)
 
 
 def arrays(case: Case) -> tuple[ArraySpec, ...]:
+    """What lies before the axis is independent, and reads all of the bias; where nothing does, what lies along it."""
     case.require_dtype(*FLOATS)
+    outer, dim, _ = case.outer_dim_inner
+    split = dim if outer == 1 else outer
     return (
-        ArraySpec("x", case.shape, case.dtype, "input"),
-        ArraySpec("bias", (case.outer_dim_inner[1],), case.dtype, "input"),
-        ArraySpec("y", case.shape, case.dtype, "output"),
+        ArraySpec("x", case.shape, case.dtype, "input", split=split),
+        ArraySpec("bias", (dim,), case.dtype, "input", split=dim if outer == 1 else BROADCAST),
+        ArraySpec("y", case.shape, case.dtype, "output", split=split),
     )
 
 
 def reference(xp: Any, case: Case, inputs: Arrays) -> Arrays:
-    """Where nothing lies before the axis, slices are along it: both arrays arrive cut."""
     bias = inputs["bias"].reshape(1, -1, 1)
-    outer, _, inner = case.outer_dim_inner
-    return {"y": inputs["x"].reshape(outer, bias.size, inner) + bias}
+    return {"y": inputs["x"].reshape(-1, bias.size, case.outer_dim_inner[2]) + bias}
 
 
 def tolerance(case: Case) -> Tolerance:
@@ -30,19 +42,12 @@ def tolerance(case: Case) -> Tolerance:
     return Tolerance(unit if case.dtype == "float32" else unit + 2.0**-24, dtypes.smallest_step(case.dtype))
 
 
-def split(case: Case) -> int:
-    """The bias belongs to all that lies before the axis."""
-    outer, dim, _ = case.outer_dim_inner
-    return dim if outer == 1 else 1
-
-
 OPERATION = Operation(
     name="bias_add",
     summary="a bias along one axis",
     arrays=arrays,
     reference=reference,
     tolerance=tolerance,
-    split=split,
     large=quarter_of_range,
     special=SpecialValues("-inf", "inf, with -inf as its bias NaN", "NaN", "torch.add"),
 )

@@ -5,7 +5,7 @@ Infinities stay, and so does a NaN.
 
 from typing import Any
 
-from kernelbench import Arrays, Case, Operation, SpecialValues, by_element, quarter_of_range, x_to_y
+from kernelbench import Arrays, Case, Operation, SpecialValues, quarter_of_range, x_to_y_by_element
 
 
 def reference(xp: Any, case: Case, inputs: Arrays) -> Arrays:
@@ -19,10 +19,9 @@ def flops(case: Case) -> int:
 OPERATION = Operation(
     name="copy",
     summary="a copy of an array",
-    arrays=x_to_y,
+    arrays=x_to_y_by_element,
     reference=reference,
     flops=flops,
-    split=by_element,
     large=quarter_of_range,
     special=SpecialValues("stays", "stays", "stays", "torch.clone"),
 )

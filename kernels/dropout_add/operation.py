@@ -15,7 +15,6 @@ from kernelbench import (
     Operation,
     SpecialValues,
     Tolerance,
-    by_element,
     dtypes,
     quarter_of_range,
 )
@@ -26,11 +25,12 @@ LARGEST = {"normal": 8, "uniform": 1, "zeros": 0, "ones": 1}  # no normal number
 
 def arrays(case: Case) -> tuple[ArraySpec, ...]:
     case.require_dtype(*FLOATS)
+    each = case.elements
     return (
-        ArraySpec("x", case.shape, case.dtype, "input"),
-        ArraySpec("mask", case.shape, "int8", "input", fill="mask"),
-        ArraySpec("addend", case.shape, case.dtype, "input"),
-        ArraySpec("y", case.shape, case.dtype, "output"),
+        ArraySpec("x", case.shape, case.dtype, "input", split=each),
+        ArraySpec("mask", case.shape, "int8", "input", fill="mask", split=each),
+        ArraySpec("addend", case.shape, case.dtype, "input", split=each),
+        ArraySpec("y", case.shape, case.dtype, "output", split=each),
     )
 
 
@@ -64,7 +64,6 @@ OPERATION = Operation(
     flops=flops,
     tolerance=tolerance,
     parameters={"scale": SCALE},
-    split=by_element,
     large=large,
     special=SpecialValues(
         "-inf; NaN where it is dropped",

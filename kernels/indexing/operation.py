@@ -7,24 +7,35 @@ Infinities and NaN as in any product: inf times 0 is NaN; a NaN is not above 0 a
 
 from typing import Any
 
-from kernelbench import FLOATS, Arrays, ArraySpec, Case, Operation, SpecialValues, Tolerance, dtypes, root_of_range
+from kernelbench import (
+    BROADCAST,
+    FLOATS,
+    Arrays,
+    ArraySpec,
+    Case,
+    Operation,
+    SpecialValues,
+    Tolerance,
+    dtypes,
+    root_of_range,
+)
 
 
 def arrays(case: Case) -> tuple[ArraySpec, ...]:
     case.require_dtype(*FLOATS)
     rows, columns = case.rows_columns()
     return (
-        ArraySpec("x", case.shape, case.dtype, "input"),
-        ArraySpec("by_row", (rows,), case.dtype, "input"),
-        ArraySpec("by_column", (columns,), case.dtype, "input"),
-        ArraySpec("y", case.shape, case.dtype, "output"),
+        ArraySpec("x", case.shape, case.dtype, "input", split=rows),
+        ArraySpec("by_row", (rows,), case.dtype, "input", split=rows),
+        ArraySpec("by_column", (columns,), case.dtype, "input", split=BROADCAST),
+        ArraySpec("y", case.shape, case.dtype, "output", split=rows),
     )
 
 
 def reference(xp: Any, case: Case, inputs: Arrays) -> Arrays:
-    rows, columns = case.rows_columns()
-    x = inputs["x"].reshape(rows, columns)
-    factor = xp.where(x > 0, inputs["by_row"].reshape(rows, 1), inputs["by_column"].reshape(1, columns))
+    by_column = inputs["by_column"].reshape(1, -1)
+    x = inputs["x"].reshape(-1, by_column.size)
+    factor = xp.where(x > 0, inputs["by_row"].reshape(-1, 1), by_column)
     return {"y": x * factor}
 
 

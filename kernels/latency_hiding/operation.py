@@ -7,7 +7,7 @@ it is arithmetic. No parameter changes the result; infinities stay, and so does 
 
 from typing import Any
 
-from kernelbench import Arrays, Case, Operation, SpecialValues, by_element, quarter_of_range, x_to_y
+from kernelbench import Arrays, Case, Operation, SpecialValues, quarter_of_range, x_to_y_by_element
 
 
 def reference(xp: Any, case: Case, inputs: Arrays) -> Arrays:
@@ -21,11 +21,10 @@ def flops(case: Case) -> int:
 OPERATION = Operation(
     name="latency_hiding",
     summary="a copy by few warps or many, with arithmetic or without",
-    arrays=x_to_y,
+    arrays=x_to_y_by_element,
     reference=reference,
     flops=flops,
     parameters={"warps": 64, "chain": 0},
-    split=by_element,
     large=quarter_of_range,
     special=SpecialValues("stays", "stays", "stays", "torch.clone"),
 )

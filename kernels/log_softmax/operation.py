@@ -7,13 +7,17 @@ anywhere, as in PyTorch; a -inf beside numbers gives -inf.
 from math import log
 from typing import Any
 
-from kernelbench import Arrays, Case, Operation, SpecialValues, Tolerance, dtypes, x_to_y
+from kernelbench import Arrays, ArraySpec, Case, Operation, SpecialValues, Tolerance, dtypes, x_to_y
 
 LARGE = 1e4  # differences up to 2e4 are still float16 numbers
 
 
+def arrays(case: Case) -> tuple[ArraySpec, ...]:
+    """x and y; what lies before the axis is independent."""
+    return x_to_y(case, split=case.outer_dim_inner[0])
+
+
 def reference(xp: Any, case: Case, inputs: Arrays) -> Arrays:
-    """Log-softmax in float64. Slices are along the outer dimension: `x` arrives as [slice, dim * inner]."""
     _, dim, inner = case.outer_dim_inner
     x = inputs["x"].reshape(-1, dim, inner)
     shifted = x - x.max(axis=1, keepdims=True)
@@ -44,19 +48,13 @@ def tolerance(case: Case) -> Tolerance:
     return Tolerance(relative, max(absolute, dtypes.smallest_step(case.dtype)))
 
 
-def split(case: Case) -> int:
-    """What lies before the axis is independent."""
-    return case.outer_dim_inner[0]
-
-
 OPERATION = Operation(
     name="log_softmax",
     summary="log-softmax along one axis",
-    arrays=x_to_y,
+    arrays=arrays,
     reference=reference,
     flops=flops,
     tolerance=tolerance,
-    split=split,
     large=lambda case: LARGE,
     refused={},
     special=SpecialValues(

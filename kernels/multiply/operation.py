@@ -16,7 +16,6 @@ from kernelbench import (
     Operation,
     SpecialValues,
     Tolerance,
-    by_element,
     dtypes,
     root_of_range,
 )
@@ -24,10 +23,11 @@ from kernelbench import (
 
 def arrays(case: Case) -> tuple[ArraySpec, ...]:
     case.require_dtype(*FLOATS)
+    each = case.elements
     return (
-        ArraySpec("x", case.shape, case.dtype, "input"),
-        ArraySpec("y", case.shape, case.dtype, "input"),
-        ArraySpec("z", case.shape, case.dtype, "output"),
+        ArraySpec("x", case.shape, case.dtype, "input", split=each),
+        ArraySpec("y", case.shape, case.dtype, "input", split=each),
+        ArraySpec("z", case.shape, case.dtype, "output", split=each),
     )
 
 
@@ -47,7 +47,6 @@ OPERATION = Operation(
     reference=reference,
     tolerance=tolerance,
     parameters={"debug": False},
-    split=by_element,
     large=root_of_range,
     special=SpecialValues(
         "the infinity of the product's sign; times 0 NaN",

@@ -15,7 +15,11 @@ from kernelbench.planning.launch_helpers import permutation_of
 def arrays(case: Case) -> tuple[ArraySpec, ...]:
     case.require_dtype(*FLOATS)
     permuted = tuple(case.shape[axis] for axis in permutation_of(case))
-    return (ArraySpec("x", case.shape, case.dtype, "input"), ArraySpec("y", permuted, case.dtype, "output"))
+    split = prod(case.shape[: staying(case)])
+    return (
+        ArraySpec("x", case.shape, case.dtype, "input", split=split),
+        ArraySpec("y", permuted, case.dtype, "output", split=split),
+    )
 
 
 def staying(case: Case) -> int:
@@ -35,10 +39,6 @@ def flops(case: Case) -> int:
     return 0
 
 
-def split(case: Case) -> int:
-    return prod(case.shape[: staying(case)])
-
-
 OPERATION = Operation(
     name="permute",
     summary="axes in another order",
@@ -46,7 +46,6 @@ OPERATION = Operation(
     reference=reference,
     flops=flops,
     parameters={"permutation": ""},
-    split=split,
     large=quarter_of_range,
     special=SpecialValues("stays", "stays", "stays", "torch.permute"),
 )

@@ -6,7 +6,7 @@ Nothing is rounded, so results are exact.
 
 from typing import Any
 
-from kernelbench import Arrays, Case, Operation, SpecialValues, by_element, quarter_of_range, x_to_y
+from kernelbench import Arrays, Case, Operation, SpecialValues, quarter_of_range, x_to_y_by_element
 
 
 def reference(xp: Any, case: Case, inputs: Arrays) -> Arrays:
@@ -16,9 +16,8 @@ def reference(xp: Any, case: Case, inputs: Arrays) -> Arrays:
 OPERATION = Operation(
     name="relu",
     summary="the positive part of every element",
-    arrays=x_to_y,
+    arrays=x_to_y_by_element,
     reference=reference,
-    split=by_element,
     large=quarter_of_range,
     special=SpecialValues("0", "inf", "NaN", "torch.relu"),
 )

@@ -5,7 +5,6 @@ element are 0. A kernel of another order says so and has a reference of its own.
 bit, where relu keeps it. An element is moved or it is not, so nothing is rounded.
 """
 
-from math import prod
 from typing import Any
 
 from kernelbench import FLOATS, Arrays, ArraySpec, Case, Operation, SpecialValues, quarter_of_range
@@ -16,10 +15,11 @@ TILE = 2048  # elements whose bits stay together in every order
 
 def arrays(case: Case) -> tuple[ArraySpec, ...]:
     case.require_dtype(*FLOATS)
+    split = case.elements // TILE if case.elements % TILE == 0 else 1
     return (
-        ArraySpec("x", case.shape, case.dtype, "input"),
-        ArraySpec("y", case.shape, case.dtype, "output"),
-        ArraySpec("mask", (-(-prod(case.shape) // WORD),), "uint32", "output"),
+        ArraySpec("x", case.shape, case.dtype, "input", split=split),
+        ArraySpec("y", case.shape, case.dtype, "output", split=split),
+        ArraySpec("mask", (-(-case.elements // WORD),), "uint32", "output", split=split),
     )
 
 
@@ -32,16 +32,11 @@ def reference(xp: Any, case: Case, inputs: Arrays) -> Arrays:
     return {"y": xp.where(x > 0, x, 0.0), "mask": (padded.reshape(-1, WORD) * weights).sum(axis=1)}
 
 
-def split(case: Case) -> int:
-    return case.elements // TILE if case.elements % TILE == 0 else 1
-
-
 OPERATION = Operation(
     name="relu_bitset",
     summary="relu with a mask of one bit an element of where it is above 0",
     arrays=arrays,
     reference=reference,
-    split=split,
     large=quarter_of_range,
     special=SpecialValues(
         "0, bit 0",

@@ -6,19 +6,20 @@ of their own, which reads the mask as well. The least traffic is that of the mas
 A NaN in y is not above 0 and gives 0; one in dy, or an infinity, stays where y is above 0. Nothing is rounded.
 """
 
-from math import prod
 from typing import Any
 
 from kernelbench import FLOATS, Arrays, ArraySpec, Case, Operation, SpecialValues, quarter_of_range
 
 
 def arrays(case: Case) -> tuple[ArraySpec, ...]:
+    """Elements that share a byte of the mask stay together."""
     case.require_dtype(*FLOATS)
+    split = case.elements // 8 if case.elements % 8 == 0 else 1
     return (
-        ArraySpec("dy", case.shape, case.dtype, "input"),
-        ArraySpec("y", case.shape, case.dtype, "input"),
-        ArraySpec("mask", (-(-prod(case.shape) // 8),), "uint8", "input", fill="bits"),
-        ArraySpec("dx", case.shape, case.dtype, "output"),
+        ArraySpec("dy", case.shape, case.dtype, "input", split=split),
+        ArraySpec("y", case.shape, case.dtype, "input", split=split),
+        ArraySpec("mask", (-(-case.elements // 8),), "uint8", "input", fill="bits", split=split),
+        ArraySpec("dx", case.shape, case.dtype, "output", split=split),
     )
 
 
@@ -30,18 +31,12 @@ def bytes_moved(case: Case) -> int:
     return sum(spec.nbytes for spec in arrays(case) if spec.name != "y")
 
 
-def split(case: Case) -> int:
-    """Elements that share a byte of the mask stay together."""
-    return case.elements // 8 if case.elements % 8 == 0 else 1
-
-
 OPERATION = Operation(
     name="relu_grad",
     summary="the gradient of relu, from its output or from a mask of one bit an element",
     arrays=arrays,
     reference=reference,
     bytes_moved=bytes_moved,
-    split=split,
     large=quarter_of_range,
     special=SpecialValues(
         "in y 0, in dy -inf or 0",

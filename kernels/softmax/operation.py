@@ -6,31 +6,30 @@ NaN, as in PyTorch; a -inf beside numbers gives 0.
 
 from math import frexp
 
-from kernelbench import FLOATS, Arrays, ArraySpec, Case, Operation, SpecialValues, Tolerance, Unsupported, dtypes
+from kernelbench import Arrays, ArraySpec, Case, Operation, SpecialValues, Tolerance, Unsupported, dtypes, x_to_y
 
 MASKED = -10000.0  # what a masked element is lowered by, as attention kernels do it
 LARGE = 1e4  # exp of it passes every type; float16 has numbers 8 apart there
 
 
 def arrays(case: Case) -> tuple[ArraySpec, ...]:
-    """x and y of the case's shape; with `mask`, one 0/1 mask [batch, columns, columns] shared by all heads."""
-    case.require_dtype(*FLOATS)
-    specs = [
-        ArraySpec("x", case.shape, case.dtype, "input"),
-        ArraySpec("y", case.shape, case.dtype, "output"),
-    ]
-    if case.parameter("mask", False):
+    """x and y of the case's shape; with `mask`, one 0/1 mask [batch, columns, columns] shared by all heads.
+
+    What lies before the axis is independent; with a mask, whole batch entries are.
+    """
+    masked = case.parameter("mask", False)
+    specs = x_to_y(case, split=case.shape[0] if masked else case.outer_dim_inner[0])
+    if masked:
         if len(case.shape) != 4 or case.shape[2] != case.shape[3] or case.axis not in (-1, 3):
             raise Unsupported(
                 f"mask needs shape (batch, heads, seq, seq) and axis -1, got {case.shape}, axis {case.axis}"
             )
         batch, _, rows, columns = case.shape
-        specs.append(ArraySpec("mask", (batch, rows, columns), case.dtype, "input", fill="mask"))
-    return tuple(specs)
+        specs += (ArraySpec("mask", (batch, rows, columns), case.dtype, "input", fill="mask", split=batch),)
+    return specs
 
 
 def reference(xp, case: Case, inputs: Arrays) -> Arrays:
-    """Softmax in float64. Slices are along the outer dimension: `x` arrives as [slice, dim * inner]."""
     _, dim, inner = case.outer_dim_inner
     scores = inputs["x"].reshape(-1, dim, inner) * float(case.parameter("scale", 1.0))
     if "mask" in inputs:
@@ -64,11 +63,6 @@ def tolerance(case: Case) -> Tolerance:
     return Tolerance(relative, max(dtypes.smallest_step(case.dtype), 2.0**-126))
 
 
-def split(case: Case) -> int:
-    """Rows before the axis are independent; with a mask, whole batch entries are."""
-    return case.shape[0] if case.parameter("mask", False) else case.outer_dim_inner[0]
-
-
 OPERATION = Operation(
     name="softmax",
     summary="softmax along one axis, with optional scale and additive attention mask",
@@ -77,7 +71,6 @@ OPERATION = Operation(
     flops=flops,
     tolerance=tolerance,
     parameters={"scale": 1.0, "mask": False},
-    split=split,
     large=lambda case: LARGE,
     refused={},
     special=SpecialValues(

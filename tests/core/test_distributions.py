@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -148,14 +149,14 @@ def test_the_simulator_hides_the_same_elements(shape: tuple[int, ...], axis: int
 def test_masks_and_bits_stay_as_they_are() -> None:
     case = Case("relu_grad", (64,), -1, "float32", inputs="ones")
     fills = {spec.name: spec.fill for spec in CATALOG.operations["relu_grad"].filled(case)}
-    assert fills == {"dy": "ones", "y": "ones", "mask": "bits", "dx": "normal"}
+    assert fills == {"dy": "ones", "y": "ones", "mask": "bits", "dx": "case"}
 
 
 def test_without_inputs_nothing_changes() -> None:
     for operation in ("softmax", "multiply"):
         case = Case(operation, (4, 8), -1, "float16")
         assert CATALOG.operations[operation].filled(case) == tuple(
-            ArraySpec(spec.name, spec.shape, spec.dtype, spec.role, row=(8, 1) if spec.role == "input" else (1, 1))
+            replace(spec, fill="normal", row=(8, 1)) if spec.role == "input" else spec
             for spec in CATALOG.operations[operation].arrays(case)
         )
 

@@ -15,7 +15,6 @@ from kernelbench.build import BuildRequest, build, find_compiler
 from kernelbench.core.counters import total
 from kernelbench.core.errors import DeviceError, MissingLibrary, NoCompiler
 from kernelbench.core.records import (
-    ArraySpec,
     Binary,
     Case,
     Implementation,
@@ -26,6 +25,7 @@ from kernelbench.core.records import (
     Result,
     Scalar,
     Tolerance,
+    x_to_y,
 )
 from kernelbench.devices import simulated_plan
 from kernelbench.devices.known import known_gpu
@@ -98,9 +98,9 @@ extern "C" __global__ void together(const float* x, float* y, float* t, unsigned
 BLOCK = 256
 TWICE = Operation(
     "twice", "",
-    lambda case: (ArraySpec("x", case.shape, "float32", "input"), ArraySpec("y", case.shape, "float32", "output")),
+    lambda case: x_to_y(case, split=case.shape[0]),
     lambda xp, case, inputs: {"y": 2.0 * inputs["x"]}, lambda case: 8 * case.elements, lambda case: case.elements,
-    lambda case: Tolerance(0.0, 0.0), split=lambda case: case.shape[0],
+    lambda case: Tolerance(0.0, 0.0),
 )  # fmt: skip
 
 

@@ -34,6 +34,7 @@ from tests.gpu.shapes import DTYPES  # noqa: E402
 from tests.gpu.techniques import MOST_ELEMENTS, ROW_OPERATIONS, Technique, techniques  # noqa: E402
 from tests.gpu.ulp import Errors, errors, least_size  # noqa: E402
 from tests.gpu.unaligned import Unaligned  # noqa: E402
+from tests.kernels.simulated import all_slices  # noqa: E402
 
 SEED = 20261121
 MOST = {"cuda": MOST_ELEMENTS, "simulated": 2**13}  # elements of a case
@@ -168,10 +169,8 @@ class Given:
         """Flat outputs in float64, by the kernel's own reference where what it reads is not what others read."""
         reference = implementation.reference or self.operation.reference
         if reference not in self._expected:
-            split = self.operation.split(self.case) if self.operation.split else 1
-            shaped = {name: array.reshape(split, -1) for name, array in self.wide.items()}
             with np.errstate(all="ignore"):
-                found = reference(self.device.xp, self.case, shaped)
+                found = reference(self.device.xp, self.case, all_slices(self.operation, self.case, self.wide))
             self._expected[reference] = {name: array.reshape(-1) for name, array in found.items()}
         return self._expected[reference]
 

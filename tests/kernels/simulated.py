@@ -49,6 +49,12 @@ def random_input(spec: ArraySpec, seed: int) -> NDArray[np.generic]:
     return stored
 
 
+def all_slices(operation: Operation, case: Case, wide: Arrays) -> Arrays:
+    """Inputs as a reference is given all slices of them."""
+    specs = {spec.name: spec for spec in operation.arrays(case)}
+    return {name: specs[name].part(array, 0, operation.split(case)) for name, array in wide.items()}
+
+
 def run_and_check(
     implementation: Implementation,
     operation: Operation,
@@ -129,8 +135,7 @@ def _launched(kernels: Kernels, plan: LaunchPlan, addresses: Mapping[str, np.uin
 def _check(implementation: Implementation, operation: Operation, case: Case, held: Arrays, outputs: Arrays) -> None:
     """Every element of the outputs, as stored, of the inputs that are held."""
     stored = {spec.name: spec.dtype for spec in operation.arrays(case)}
-    split = operation.split(case) if operation.split else 1
-    inputs = {name: dtypes.widen(np, values, stored[name]).reshape(split, -1) for name, values in held.items()}
+    inputs = all_slices(operation, case, {name: dtypes.widen(np, held[name], stored[name]) for name in held})
     with np.errstate(invalid="ignore", divide="ignore"):
         expected = (implementation.reference or operation.reference)(np, case, inputs)
     tolerance = operation.tolerance(case)

@@ -17,10 +17,11 @@ from kernelbench.planning.catalog import Catalog, load_catalog
 
 CASE = Case("scan", (4, 8), -1, "float32")
 OPERATION = """\
-from kernelbench import Operation, Tolerance, ArraySpec, x_to_y
-fields = dict(name="scan", summary="", arrays=x_to_y, reference=lambda xp, case, inputs: {{"y": inputs["x"] * 1.0}},
+from kernelbench import BROADCAST, Operation, Tolerance, ArraySpec, x_to_y
+def four(case): return x_to_y(case, split=4)
+fields = dict(name="scan", summary="", arrays=four, reference=lambda xp, case, inputs: {{"y": inputs["x"] * 1.0}},
               bytes_moved=lambda case: 1, flops=lambda case: 1, tolerance=lambda case: Tolerance(0, 0.5),
-              split=lambda case: 4, large=lambda case: 2.0)
+              large=lambda case: 2.0)
 OPERATION = Operation(**{{**fields, {changes}}})
 """
 KERNEL = """\
@@ -47,7 +48,7 @@ def plans(found: Catalog) -> Any:
 def test_what_is_right_is_left_alone(tmp_path: Path) -> None:
     kernel = """'deviations': (Deviation('masked', 'no'),), 'extra_tolerance': Tolerance(0, 1e-6), 'role': 'peer',
              'tunable': Tunable({'block': (32, 64)}, ('block < 64',), cases=(Case('scan', (1,), 0, 'int8'),))"""
-    found = catalog(tmp_path, "'parameters': {'scale': 1.5}, 'split': None, 'large': None", kernel)
+    found = catalog(tmp_path, "'parameters': {'scale': 1.5}, 'large': None", kernel)
     ((one,),) = (plan.planned for plan in plans(found))
     assert one.reason.endswith("mine.py:3: its plan raised NotImplementedError: later")
 
@@ -105,7 +106,6 @@ def test_a_wrong_field_of_an_implementation_is_named(change: str, said: str, tmp
         ("'flops': 'many'", "OPERATION.flops must be a function, got 'many'"),
         ("'tolerance': 1e-3", "OPERATION.tolerance must be a function, got 0.001"),
         ("'tolerance': None", "OPERATION.tolerance must be a function, got None"),
-        ("'split': 4", "OPERATION.split must be a function or None, got 4"),
         ("'large': 4.0", "OPERATION.large must be a function or None, got 4.0"),
         ("'parameters': ['scale']", "OPERATION.parameters must be a mapping of names to a number, True, False or a"),
         ("'parameters': {'scale': None}", "OPERATION.parameters must be a mapping of names to a number, True, False"),
@@ -173,6 +173,39 @@ def test_garbage_of_an_operation_is_one_message_before_anything_is_measured(
 
 
 @pytest.mark.parametrize(
+    ("x", "bias", "y", "said"),
+    [
+        ("0", "1", "4", "[0].split must be an int from 1 on, or BROADCAST, got 0"),
+        ("4.0", "1", "4", "[0].split must be an int from 1 on, or BROADCAST, got 4.0"),
+        ("'rows'", "1", "4", "[0].split must be an int from 1 on, or BROADCAST, got 'rows'"),
+        ("5", "BROADCAST", "5", "'y' has 32 elements: expected split=a divisor of it, got 5"),
+        ("4", "1", "4", "'bias' is cut into 1 and the output 'y' into 4: expected the same split, or split=BROADCAST "
+                        "where every slice reads all of it"),
+        ("4", "16", "16", "'x' is cut into 4 and the output 'y' into 16: expected the same split, or split=BROADCAST"),
+        ("16", "16", "16", "'bias' has 8 elements: expected split=a divisor of it, or split=BROADCAST where every "
+                           "slice reads all of it, got 16"),
+        ("4", "4", "BROADCAST", "'y' is an output, of which each slice makes a part: expected split=an int, got BROAD"),
+        ("BROADCAST", "BROADCAST", "4", "no input is cut, so a slice cannot tell which it is: expected split=1 of 'y'"),
+    ],
+)  # fmt: skip
+def test_arrays_that_do_not_split_alike_are_one_message_with_the_way_out(
+    x: str, bias: str, y: str, said: str, tmp_path: Path
+) -> None:
+    spec = "ArraySpec('{}', {}, 'float32', '{}', split={})"
+    arrays = (("x", "(4, 8)", "input", x), ("bias", "(8,)", "input", bias), ("y", "(4, 8)", "output", y))
+    text = ", ".join(spec.format(*one) for one in arrays)
+    with pytest.raises(InputError) as raised:
+        plans(catalog(tmp_path, f"'arrays': lambda case: ({text})"))
+    assert f"{tmp_path}/scan/operation.py: its arrays: {said}" in str(raised.value)
+
+
+def test_arrays_of_kernelbenchs_own_operations_are_checked_as_well(tmp_path: Path) -> None:
+    catalog(tmp_path, "'arrays': lambda case: (x_to_y(case)[0], x_to_y(case, split=4)[1])")
+    with pytest.raises(InputError, match=r"operation\.py: its arrays: 'x' is cut into 1 and the output 'y' into 4"):
+        plans(load_catalog([tmp_path]))
+
+
+@pytest.mark.parametrize(
     ("change", "said"),
     [
         ("lambda xp, case, inputs: None", "its reference: expected outputs by name, got None"),
@@ -195,9 +228,6 @@ def test_garbage_of_a_reference_is_one_message(change: str, said: str, tmp_path:
 @pytest.mark.parametrize(
     ("function", "change", "said"),
     [
-        ("split", "lambda case: 0", "its split: expected an int from 1 on, got 0"),
-        ("split", "lambda case: 4.0", "its split: expected an int from 1 on, got 4.0"),
-        ("split", "lambda case: 5", "its split: expected a divisor of the elements of x, got 5"),
         ("large", "lambda case: 0", "its large: expected a number above 0, got 0"),
         ("large", "lambda case: float('inf')", "its large: expected a number above 0, got inf"),
         ("large", "lambda case: 'much'", "its large: expected a number above 0, got 'much'"),

@@ -28,6 +28,7 @@ from kernelbench.planning.catalog import Catalog, load_catalog
 from kernelbench.suite import read_suite
 from tests.gpu import shapes
 from tests.kernels.signatures import check_signatures
+from tests.kernels.simulated import all_slices
 from tests.simt.harness import Kernels
 
 pytestmark = pytest.mark.nvcc
@@ -138,7 +139,7 @@ def filled(spec: ArraySpec, rng: np.random.Generator) -> NDArray[np.generic]:
         return np.full(spec.nbytes, 0xFF, np.uint8).view(dtypes.storage(spec.dtype))
     if spec.fill == "bits":
         return np.frombuffer(rng.bytes(spec.nbytes), dtypes.storage(spec.dtype)).copy()
-    values = rng.integers(0, 2, count) if spec.fill == "mask" else getattr(rng, f"standard_{spec.fill}")(count)
+    values = rng.integers(0, 2, count) if spec.fill == "mask" else getattr(rng, f"standard_{spec.distribution}")(count)
     return np.ascontiguousarray(dtypes.narrow(np, values.astype(np.float32), spec.dtype))
 
 
@@ -157,9 +158,7 @@ def run(row: Row, one: Planned, device: Kernels) -> list[str]:
             for argument in launch.arguments
         ]
         device.run(launch.entry, launch.grid, launch.block, *arguments, shared=launch.shared_bytes)
-    split = operation.split(case) if operation.split else 1
-    shaped = {spec.name: inputs[spec.name].reshape(split, -1) for spec in specs if spec.name in inputs}
-    expected = (row.implementation.reference or operation.reference)(np, case, shaped)
+    expected = (row.implementation.reference or operation.reference)(np, case, all_slices(operation, case, inputs))
     tolerance = operation.tolerance(case).plus(row.implementation.extra_tolerance)
     found = {
         spec.name: differences(
