@@ -21,7 +21,8 @@ def launch_text(launch: Launch) -> str:
     sizes = [_extent_text(launch.grid), _extent_text(launch.block)]
     if launch.shared_bytes:
         sizes.append(str(launch.shared_bytes))
-    waiting = " cooperative" if launch.cooperative else f" in gangs of {launch.gang}" if launch.gang > 1 else ""
+    groups = f" in gangs of {launch.co_resident}" if launch.co_resident > 1 else ""  # the words of recorded runs
+    waiting = " cooperative" if launch.cooperative else groups
     return f"{launch.entry}<<<{', '.join(sizes)}>>>{waiting}"
 
 

@@ -28,8 +28,8 @@ class Launch:
     shared_bytes: int = 0  # dynamic; above 48 KB the device opts in by itself
     cooperative: bool = False  # blocks wait for each other: all run at once, or the launch is refused
     # Blocks, one after another by number, that wait for each other: the GPU must have room for so many at once, or the
-    # launch is refused; the simulator runs them side by side. The grid is whole gangs.
-    gang: int = 1
+    # launch fails; the simulator runs them side by side. The grid consists of whole groups.
+    co_resident: int = 1
 
     @property
     def threads(self) -> int:
@@ -38,12 +38,12 @@ class Launch:
     @property
     def together(self) -> int:
         """Blocks that wait for each other."""
-        return prod(self.grid) if self.cooperative else self.gang
+        return prod(self.grid) if self.cooperative else self.co_resident
 
     def check_resident(self, room: int) -> None:
         """DeviceError where more blocks wait for each other than the `room` that a GPU has for them at once."""
         if self.together > room:
-            which, what = ("its", "grid") if self.cooperative else ("gangs of", "gang")
+            which, what = ("its", "grid") if self.cooperative else ("groups of", "group")
             raise DeviceError(
                 f"{self.entry}: {which} {self.together} blocks wait for each other, and the GPU holds {room} of them "
                 f"at once; expected a {what} of at most as many"

@@ -126,13 +126,13 @@ def _uneven(prices: Sequence[tuple[int, int]]) -> bool:
     return max(each) > UNEVEN * max(float(np.median(each)), 1.0)
 
 
-def prefix(extents: tuple[int, int, int], work: int, run: Run, gang: int = 1) -> bool:
-    """Run a grid whose blocks wait for earlier ones from its first block on, `gang` blocks at least at a time; True
+def prefix(extents: tuple[int, int, int], work: int, run: Run, group: int = 1) -> bool:
+    """Run a grid whose blocks wait for earlier ones from its first block on, `group` blocks at least at a time; True
     where that was all of it."""
     blocks, done = prod(extents), 0
     spent, step = 0, GROUPS
     while done < blocks and (done == 0 or spent < work):
-        step = min(blocks - done, -(-max(GROUPS, step) // gang) * gang)
+        step = min(blocks - done, -(-max(GROUPS, step) // group) * group)
         spent += run(np.arange(done, done + step, dtype=np.int64))
         done += step
         step = int((work - spent) * done / max(spent, 1))

@@ -33,8 +33,9 @@ from kernelbench.devices.known import known_gpu
 from kernelbench.devices.simulated_plan import SMALL_BYTES, PlanRun, Step, poison, poison_unwritten
 from kernelbench.devices.written import ranges
 from kernelbench.simt import native
-from kernelbench.simt.arena import SOUND, Allocation, Arena, Generator
+from kernelbench.simt.arena import Allocation, Arena, Generator
 from kernelbench.simt.inline import flatten
+from kernelbench.simt.interface import ByteState
 from kernelbench.simt.ir import Module
 from kernelbench.simt.lower import Program, lower
 from kernelbench.simt.machine import Machine
@@ -142,7 +143,7 @@ class SimulatedDevice:
         sectors = self._last.written.get(allocation.name)
         if sectors is None:
             return np.empty((0, 2), np.int64)
-        return ranges(sectors, self._last.states(allocation.name), SOUND, output.itemsize, output.size)
+        return ranges(sectors, self._last.states(allocation.name), ByteState.SOUND, output.itemsize, output.size)
 
     def free_bytes(self) -> int:
         return min(_free_memory(), VERIFICATION_BYTES)

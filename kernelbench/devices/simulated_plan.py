@@ -15,9 +15,9 @@ from kernelbench.core.errors import DeviceError
 from kernelbench.core.records import Launch
 from kernelbench.devices.blocks import GROUPS, MOST_BLOCKS, Blocks, Spans, prefix, require_room, sample
 from kernelbench.devices.written import SECTOR_BYTES, Integers, marked
-from kernelbench.simt.arena import SOUND
 from kernelbench.simt.counters import launch_counters
 from kernelbench.simt.faults import Fault
+from kernelbench.simt.interface import ByteState
 from kernelbench.simt.lower import Program
 from kernelbench.simt.machine import Allocation, LaunchReport, Machine
 
@@ -83,7 +83,7 @@ class PlanRun:
 
     def _verifiable(self) -> bool:
         """Whether any output holds what a whole run would have written."""
-        return any((self.states(name) == SOUND).any() for name in self.written)
+        return any((self.states(name) == ByteState.SOUND).any() for name in self.written)
 
     def states(self, output: str) -> npt.NDArray[np.uint8]:
         """A byte a byte of the sectors that were written of an output, [sectors, 32]."""
@@ -107,7 +107,7 @@ class PlanRun:
             run(None)
             return None
         if run.in_order:
-            prefix(grid, WORK, run, run.step.launch.gang)
+            prefix(grid, WORK, run, run.step.launch.co_resident)
             return within
         return sample(grid, WORK, self._share, within, run, self._least)
 
@@ -120,7 +120,7 @@ class _StepRun:
     ) -> None:
         self.step, self._machine, self._outputs = step, machine, outputs
         self._strict, self._incomplete = strict, incomplete
-        self.in_order = step.program.ordered or step.launch.gang > 1
+        self.in_order = step.program.ordered or step.launch.co_resident > 1
         self._reports: list[LaunchReport] = []
 
     def __call__(self, blocks: Blocks | None) -> int:
@@ -134,7 +134,7 @@ class _StepRun:
             launch.shared_bytes,
             blocks=blocks,
             cooperative=launch.cooperative,
-            gang=launch.gang,
+            co_resident=launch.co_resident,
             strict=self._strict,
             budget=BUDGET,
             goes_on=True,

@@ -65,7 +65,7 @@ _LAUNCH: Known = {
     "block": (_three, "three whole numbers in a tuple"),
     "shared_bytes": (lambda value: is_whole(value) and value >= 0, "an int from 0 on"),
     "cooperative": (is_flag, "True or False"),
-    "gang": (is_whole, "an int"),
+    "co_resident": (is_whole, "an int"),
 }
 _PLAN: Known = {
     "launches": (tuple_of(Launch), "a tuple of Launch"),
@@ -134,8 +134,9 @@ def _launch_problem(launch: Launch, known: set[str], device: DeviceProperties) -
         return f"grid {launch.grid} is over the limit {device.max_grid}"
     if launch.threads > device.max_threads_per_block:
         return f"block {launch.block} has {launch.threads} threads, the limit is {device.max_threads_per_block}"
-    if launch.gang < 1 or prod(launch.grid) % launch.gang:
-        return f"grid {launch.grid} has {prod(launch.grid)} blocks, expected a multiple of its gang of {launch.gang}"
+    if launch.co_resident < 1 or prod(launch.grid) % launch.co_resident:
+        blocks = f"grid {launch.grid} has {prod(launch.grid)} blocks"
+        return f"{blocks}, expected a multiple of co_resident={launch.co_resident}"
     if launch.shared_bytes > device.shared_per_block_optin:
         return f"{launch.shared_bytes} bytes of shared memory are over the limit {device.shared_per_block_optin}"
     return ""

@@ -17,19 +17,13 @@ import numpy as np
 import numpy.typing as npt
 
 from kernelbench.core.errors import DeviceError
-from kernelbench.simt import native
+from kernelbench.simt import interface, native
+from kernelbench.simt.interface import CHUNK, GENERATOR_KINDS, GENERATOR_TYPES, SECTOR, ByteState
 
-SECTOR = 32
 ALIGNMENT = 4096  # of the first byte; cudaMalloc gives at least 256
 RED_ZONE = 1 << 20  # bytes before and after an allocation that belong to nobody
 RESERVED = 1 << 42  # bytes of addresses asked for; less where the system refuses
 LEAST_RESERVED = 1 << 28  # with which small cases can be run
-CHUNK = 65536  # bytes of an input that are generated together
-UNTOUCHED, SOUND, UNSOUND = 0, 1, 2  # states of a byte
-
-KINDS = {"normal": 1, "uniform": 2, "mask": 3, "masked": 4}
-TYPES = {"float32": 0, "float16": 1, "bfloat16": 2, "float64": 3, "int8": 4, "uint8": 5, "int16": 6, "uint16": 7,
-         "int32": 8, "uint32": 9, "int64": 10, "uint64": 11}  # fmt: skip
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -46,9 +40,10 @@ class Generator:
     first: float = 0.0
     second: float = 1.0
 
-    def mirror(self) -> native.Generator:
+    def mirror(self) -> interface.Generator:
         seed = self.seed & (2**64 - 1)
-        return native.Generator(KINDS[self.kind], TYPES[self.dtype], seed, self.first, self.second)
+        kind, dtype = GENERATOR_KINDS.index(self.kind), GENERATOR_TYPES.index(self.dtype)
+        return interface.Generator(kind, dtype, seed, self.first, self.second)
 
 
 class Allocation:
@@ -111,7 +106,7 @@ class Allocation:
             self.states = _zeros(self.written.size * SECTOR)
             before = np.flatnonzero(self.written)
             if before.size:
-                self.states.reshape(-1, SECTOR)[before] = SOUND
+                self.states.reshape(-1, SECTOR)[before] = ByteState.SOUND
 
     def take_marks(self) -> tuple[int, int]:
         """(sectors read, sectors written) since the last call."""
@@ -119,8 +114,8 @@ class Allocation:
         read, written = (one.ctypes.data for one in self._maps)
         return take(read, self._maps.shape[1], 0), take(written, self._maps.shape[1], 1)
 
-    def mirror(self) -> native.Allocation:
-        return native.Allocation(
+    def mirror(self) -> interface.Allocation:
+        return interface.Allocation(
             begin=self.address,
             end=self.address + self.nbytes,
             read=self._maps[0].ctypes.data,
@@ -129,7 +124,7 @@ class Allocation:
             chunks=None if self._chunks is None else self._chunks.ctypes.data,
             defined=self.defined,
             read_only=self.read_only,
-            generator=native.Generator() if self.generator is None else self.generator.mirror(),
+            generator=interface.Generator() if self.generator is None else self.generator.mirror(),
         )
 
 

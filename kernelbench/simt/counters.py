@@ -7,11 +7,10 @@ from typing import Any
 
 from kernelbench.core.counters import Counters, LaunchCounters
 from kernelbench.simt import ir
+from kernelbench.simt.interface import SECTOR, WAYS_ABOVE
 from kernelbench.simt.machine import LaunchReport
 
-SECTOR = 32
-WAYS_ABOVE = 64  # as in machine.hpp: the least ways of a conflict are kept as what they lack of it
-# Fields of kernelbench.core.counters.Counters, from fields of native.COUNTERS.
+# Fields of kernelbench.core.counters.Counters, from fields of interface.COUNTERS.
 LOADS = {
     "global_load_requests": "requests",
     "global_load_sectors": "sectors",
@@ -76,7 +75,7 @@ def launch_counters(report: LaunchReport) -> LaunchCounters:
 
 
 def instruction_counters(one: ir.Instruction, row: Any) -> Counters:
-    """The counters of one PTX instruction; `row` of native.COUNTERS."""
+    """The counters of one PTX instruction; `row` of interface.COUNTERS."""
     name = one.opcode[0]
     # Constant memory has a cache of its own and is no traffic of global memory.
     family = {} if "const" in one.opcode else FAMILIES.get(name, {})

@@ -11,36 +11,20 @@ import numpy.typing as npt
 
 from kernelbench.simt import ir
 from kernelbench.simt.arena import Arena
-
-# FaultKind of warp.hpp.
-KINDS = (
-    "out_of_bounds_read",
-    "out_of_bounds_write",
-    "misaligned",
-    "uninitialised_global",
-    "uninitialised_shared",
-    "uninitialised_local",
-    "shared_race",
-    "warp_race",
-    "divergent_barrier",
-    "inactive_lane",
-    "endless",
-    "deadlock",
-    "trapped",
-    "assertion",
-    "invalid_operand",
-    "unwritten_window",
-    "no_mbarrier",
-    "mbarrier_count",
-    "mbarrier_elsewhere",
-    "mbarrier_deadlock",
-    "bulk_size",
-    "input_write",
+from kernelbench.simt.interface import (
+    BULK_UNIT,
+    COUNT_BITS,
+    FAULT_KINDS,
+    LOCAL_WINDOW,
+    PARAMETER_WINDOW,
+    SHARED_WINDOW,
+    TRANSACTION_BITS,
+    WINDOW_RANK_SHIFT,
+    WINDOW_SHIFT,
 )
+
 # Without one of these a launch ran to its end.
 ENDING = frozenset(("endless", "deadlock", "mbarrier_deadlock"))
-SHARED_WINDOW, LOCAL_WINDOW, PARAMETER_WINDOW, WINDOW_SHIFT = 0x50, 0x60, 0x70, 56  # of machine.hpp
-RANK_SHIFT, RANKS = 32, 1 << 24  # of a block in its cluster, in an address of the shared window
 
 TEXTS = {
     "uninitialised_global": "read of memory that nobody wrote: {place}",
@@ -63,8 +47,6 @@ TEXTS = {
     "input_write": "write to an input: {place}",
     "bulk_size": "a bulk copy of {number} bytes, which is no multiple of 16",
 }
-BULK_UNIT = 16  # bytes
-COUNT_BITS, TRANSACTION_BITS = 20, 21  # of an mbarrier's bits, as mbarriers.cpp has them: expected, pending, bytes
 
 
 @dataclass(frozen=True)
@@ -88,12 +70,12 @@ class Fault:
 def describe(
     records: npt.NDArray[Any], sources: Sequence[ir.Instruction], arena: Arena, shared_bytes: int
 ) -> tuple[Fault, ...]:
-    """Records of the runtime (native.FAULTS) as faults, in the order of blocks."""
+    """Records of the runtime (interface.FAULTS) as faults, in the order of blocks."""
     return tuple(_fault(record, sources, arena, shared_bytes) for record in records)
 
 
 def _fault(record: Any, sources: Sequence[ir.Instruction], arena: Arena, shared_bytes: int) -> Fault:
-    kind = KINDS[int(record["kind"])]
+    kind = FAULT_KINDS[int(record["kind"])]
     index = min(int(record["source"]), len(sources) - 1)
     one = sources[index]
     block, warp, lane, address, count = (int(record[name]) for name in ("block", "warp", "lane", "address", "count"))
@@ -121,7 +103,7 @@ def _what(kind: str, one: ir.Instruction, address: int, arena: Arena, shared_byt
         return "all that is left waits at a barrier that nobody else will reach"
     if kind == "mbarrier_deadlock":
         return TEXTS[kind].format(missing=_missing(address))
-    rank = (address >> RANK_SHIFT) % RANKS
+    rank = (address >> WINDOW_RANK_SHIFT) % (1 << WINDOW_SHIFT - WINDOW_RANK_SHIFT)
     return TEXTS[kind].format(place=_place(address, arena, shared_bytes), number=address, rank=rank)
 
 
@@ -152,7 +134,7 @@ def access_bytes(one: ir.Instruction) -> int:
 
 
 def _place(address: int, arena: Arena, shared_bytes: int) -> str:
-    window, offset = address >> WINDOW_SHIFT, address & 0xFFFFFFFF
+    window, offset = address >> WINDOW_SHIFT << WINDOW_SHIFT, address & 0xFFFFFFFF
     if window == SHARED_WINDOW:
         return f"byte {offset} of {shared_bytes} of shared memory"
     if window == LOCAL_WINDOW:

@@ -14,9 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from kernelbench.core.errors import DeviceError, PtxError
-from kernelbench.simt import ir, native
+from kernelbench.simt import interface, ir, native
 from kernelbench.simt.arena import Allocation, Arena
 from kernelbench.simt.faults import Fault, describe
+from kernelbench.simt.interface import Sample, Status
 from kernelbench.simt.prepared import Extent, Prepared, configuration, pack_arguments
 
 __all__ = ["Allocation", "Arena", "LaunchReport", "Machine"]
@@ -24,14 +25,12 @@ __all__ = ["Allocation", "Arena", "LaunchReport", "Machine"]
 BUDGET = 1 << 28  # warp instructions that a block may execute: some seconds
 FAULTS = 256  # kept of a launch
 POLL_S = 0.2  # how long a signal that reached another thread may go unnoticed
-GANG_BYTES = 1 << 31  # of blocks that must run together
-EVERY_BLOCK, SOME_BLOCKS, FIRST_BLOCKS = range(3)
-FINISHED, STOPPED, CUT_SHORT, INVALID, NO_MEMORY = range(5)
+GROUP_BYTES = 1 << 31  # of blocks that must run together
 
 
 @dataclass(frozen=True)
 class LaunchReport:
-    """What one launch did. `counters`: native.COUNTERS, one an instruction of `sources`; `blocks` of the grid, of
+    """What one launch did. `counters`: interface.COUNTERS, one an instruction of `sources`; `blocks` of the grid, of
     which `blocks_run` ran; `sectors_read`, `sectors_written`: distinct sectors of global memory that it touched.
     `unsound_blocks` read what blocks that did not run would have written. `ended`: False where a block never ends."""
 
@@ -71,7 +70,7 @@ class Machine:
         blocks: Sequence[int] | npt.NDArray[Any] | None = None,
         cluster: Sequence[int] | None = None,
         cooperative: bool = False,
-        gang: int = 1,
+        co_resident: int = 1,
         strict: bool = False,
         budget: int = BUDGET,
         threads: int | None = None,
@@ -82,8 +81,8 @@ class Machine:
         """Run `blocks` (linear indices; None: all) of the grid.
 
         `arguments`, one a parameter: an allocation, an int (an address), a float, a numpy scalar or bytes of
-        exactly its size. `shared_bytes`: dynamic shared memory. `gang`: so many blocks by number run side by side,
-        one gang after another; all of them where `cooperative`. `strict`: look for uninitialised reads and races,
+        exactly its size. `shared_bytes`: dynamic shared memory. `co_resident`: so many blocks run side by side, one
+        group after another; all blocks where `cooperative`. `strict`: look for uninitialised reads and races,
         too. `budget`: warp instructions that a block may execute. A subset of blocks is a sample: bytes are tracked.
         `goes_on`: more blocks of the same launch follow, and its last report counts their distinct sectors together.
         `incomplete`: blocks of earlier launches were left out, so that what nobody wrote is missing, not undefined.
@@ -93,19 +92,19 @@ class Machine:
         """
         prepared = self._prepare(program)
         extent = configuration(program, grid, block, cluster, shared_bytes)
-        together = _together(extent, prod(extent.grid) if cooperative else gang)
+        together = _together(extent, prod(extent.grid) if cooperative else co_resident)
         chosen = _chosen(extent, blocks, together)
-        sampled = SOME_BLOCKS if incomplete or chosen.size < prod(extent.grid) else EVERY_BLOCK
+        sampled = Sample.SOME_BLOCKS if incomplete or chosen.size < prod(extent.grid) else Sample.EVERY_BLOCK
         if sampled and in_order and not incomplete:
-            sampled = FIRST_BLOCKS
-        self._check_gang(prepared, extent, together)
+            sampled = Sample.FIRST_BLOCKS
+        self._check_memory(prepared, extent, together)
         if sampled or strict:
             for one in self.arena.allocations:
                 one.track()
         call = _Call(prepared, extent, pack_arguments(program, arguments), chosen, self.arena)
         call.launch.budget = budget
-        call.launch.gang, call.launch.sampled, call.launch.strict = together, sampled, strict
-        call.launch.ordered |= gang > 1
+        call.launch.group_blocks, call.launch.sampled, call.launch.strict = together, sampled, strict
+        call.launch.ordered |= co_resident > 1
         call.launch.threads = threads or len(os.sched_getaffinity(0))
         call.run(self._runtime)
         return self._report(program, call, extent, goes_on)
@@ -147,12 +146,12 @@ class Machine:
             self.arena.discard(place)  # zeros: a large one takes memory only where it is touched
             place.view()[: contents.size] = contents
 
-    def _check_gang(self, prepared: Prepared, extent: Extent, together: int) -> None:
+    def _check_memory(self, prepared: Prepared, extent: Extent, together: int) -> None:
         warps = -(-prod(extent.block) // 32)
         need = together * (warps * (prepared.program.register_bytes + 32 * prepared.program.local_bytes))
         need += together * extent.shared_bytes
-        if need > GANG_BYTES:
-            raise DeviceError(f"{together} blocks must run together, which takes {need} bytes, more than {GANG_BYTES}")
+        if need > GROUP_BYTES:
+            raise DeviceError(f"{together} blocks must run together, which takes {need} bytes, more than {GROUP_BYTES}")
 
     def touched(self) -> tuple[int, int]:
         """(distinct sectors read, written) since a launch that did not go on, or since this was asked last."""
@@ -161,9 +160,9 @@ class Machine:
 
     def _report(self, program: Any, call: _Call, extent: Extent, goes_on: bool) -> LaunchReport:
         launch = call.launch
-        if launch.status == NO_MEMORY:
+        if launch.status == Status.NO_MEMORY:
             raise DeviceError(f"kernel {program.name}: not enough memory for the registers of its warps")
-        if launch.status == INVALID:
+        if launch.status == Status.INVALID:
             raise PtxError(f"kernel {program.name}: the lowered code leaves the kernel")
         read, written = (0, 0) if goes_on else self.touched()
         return LaunchReport(
@@ -177,7 +176,7 @@ class Machine:
             unsound_blocks=launch.unsound_blocks,
             sectors_read=read,
             sectors_written=written,
-            ended=launch.status == FINISHED,
+            ended=launch.status == Status.FINISHED,
         )
 
 
@@ -188,12 +187,12 @@ class _Call:
         self, prepared: Prepared, extent: Extent, parameters: bytes, blocks: npt.NDArray[np.uint64], arena: Arena
     ) -> None:
         self.launch = launch = prepared.launch()
-        self.counters = np.zeros(len(prepared.program.sources), native.COUNTERS)
-        self.faults = np.zeros(FAULTS, native.FAULTS)
-        self._stop = native.u32(0)
+        self.counters = np.zeros(len(prepared.program.sources), interface.COUNTERS)
+        self.faults = np.zeros(FAULTS, interface.FAULTS)
+        self._stop = interface.u32(0)
         self._parameters = ctypes.create_string_buffer(parameters, len(parameters) + 16)
         self._blocks = blocks
-        self._allocations = (native.Allocation * max(len(arena.allocations), 1))(
+        self._allocations = (interface.Allocation * max(len(arena.allocations), 1))(
             *(one.mirror() for one in arena.allocations)
         )
         launch.parameters, launch.parameter_bytes = ctypes.addressof(self._parameters), len(parameters)
@@ -202,7 +201,7 @@ class _Call:
         launch.counters, launch.faults = self.counters.ctypes.data, self.faults.ctypes.data
         launch.fault_capacity, launch.stop = FAULTS, ctypes.addressof(self._stop)
         launch.grid, launch.block, launch.cluster = (
-            (native.u32 * 3)(*axes) for axes in (extent.grid, extent.block, extent.cluster)
+            (interface.u32 * 3)(*axes) for axes in (extent.grid, extent.block, extent.cluster)
         )
         launch.shared_bytes, launch.dynamic_shared_bytes = extent.shared_bytes, extent.dynamic_bytes
 
@@ -227,14 +226,14 @@ class _Call:
             raise
 
 
-def _together(extent: Extent, gang: int) -> int:
-    """Blocks that run side by side. DeviceError for gangs that the grid is not made of."""
+def _together(extent: Extent, group: int) -> int:
+    """Blocks that run side by side. DeviceError for groups that the grid is not made of."""
     total, cluster = prod(extent.grid), prod(extent.cluster)
-    if gang < 1 or total % gang:
-        raise DeviceError(f"{total} blocks cannot run in gangs of {gang}: expected a grid of whole gangs")
-    if 1 < gang < total and cluster > 1:
-        raise DeviceError(f"gangs of {gang} blocks in clusters of {cluster}: expected either gangs or clusters")
-    return max(gang, cluster)
+    if group < 1 or total % group:
+        raise DeviceError(f"{total} blocks cannot run in groups of {group}: expected a grid of whole groups")
+    if 1 < group < total and cluster > 1:
+        raise DeviceError(f"groups of {group} blocks in clusters of {cluster}: expected either groups or clusters")
+    return max(group, cluster)
 
 
 def _chosen(extent: Extent, blocks: Sequence[int] | npt.NDArray[Any] | None, together: int) -> npt.NDArray[np.uint64]:

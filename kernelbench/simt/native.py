@@ -1,6 +1,6 @@
-"""The C++ runtime as a library: built once by g++, found again by what it was built from, and its structures.
+"""The C++ runtime as a library: built once by g++, and found again by what it was built from.
 
-A program runs as `lower.program.Program` says: `code` one entry a PTX instruction, the last an unguarded EXIT;
+A program runs as `lower.program.Program` says: `code` has one entry per PTX instruction, the last an unguarded EXIT;
 operands are offsets in a register file of `register_bytes`, whose part from `image_offset` holds constants and the
 special registers; `predicates` masks; guards and targets are indices that the runtime checks before it runs.
 Operands are not checked: lowering must keep them inside the register file.
@@ -21,11 +21,10 @@ from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 
-import numpy as np
-
 from kernelbench.core import places, processes
 from kernelbench.core.errors import BuildError, InputError, NoCompiler, RunWarning
 from kernelbench.core.workspaces import one_at_a_time, sweep, workspace
+from kernelbench.simt.interface import check
 
 RUNTIME = Path(__file__).parent / "runtime"
 # Contraction into fma and loose floating-point rules would change results of the kernels. That no comparison traps
@@ -34,70 +33,6 @@ FLAGS = ("-std=c++20", "-O2", "-ftree-vectorize", "-fPIC", "-march=native", "-ff
          "-fno-trapping-math", "-fno-strict-aliasing", "-pthread")  # fmt: skip
 SANITIZE = ("-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer", "-g1")
 TIMEOUT_S = 900.0  # for g++ to compile one file
-
-u32, u64, i64, f64 = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_int64, ctypes.c_double
-
-COUNTERS = np.dtype(
-    [(name, np.uint64) for name in ("warps", "threads", "requests", "sectors", "ideal_sectors", "shared_requests",
-     "wavefronts", "ideal_wavefronts", "local_requests", "local_sectors", "divergences", "most_ways", "least_ways")]
-)  # fmt: skip
-FAULTS = np.dtype([*((name, np.uint32) for name in ("kind", "source", "warp", "lane")),
-                   *((name, np.uint64) for name in ("block", "address", "count"))])  # fmt: skip
-
-SPECIALS = (
-    *(f"%{name}.{axis}" for name in ("tid", "ntid", "ctaid", "nctaid") for axis in "xyz"),
-    *("%laneid", "%warpid", "%nwarpid", "%smid", "%nsmid", "%gridid"),
-    *(f"%lanemask_{name}" for name in ("eq", "le", "lt", "ge", "gt")),
-    *("%dynamic_smem_size", "%total_smem_size"),
-    *(f"%{name}.{axis}" for name in ("clusterid", "nclusterid", "cluster_ctaid", "cluster_nctaid") for axis in "xyz"),
-    *("%cluster_ctarank", "%cluster_nctarank"),
-)
-
-
-# ---- Mirrors of core.hpp and machine.hpp ---------------------------------------------------------
-
-
-class Instruction(ctypes.Structure):
-    _fields_ = (
-        ("run", ctypes.c_void_p),
-        *((name, u32) for name in "dabcef"),
-        ("x", u32 * 8),
-        ("immediate", i64),
-        *((name, u32) for name in ("guard", "negated", "kind", "target", "reconverge", "source")),
-    )
-
-
-class Generator(ctypes.Structure):
-    _fields_ = (("kind", u32), ("type", u32), ("seed", u64), ("first", f64), ("second", f64))
-
-
-class Allocation(ctypes.Structure):
-    _fields_ = (
-        ("begin", u64),
-        ("end", u64),
-        *((name, ctypes.c_void_p) for name in ("read", "written", "states", "chunks")),
-        ("defined", u32),
-        ("read_only", u32),
-        ("generator", Generator),
-    )
-
-
-class Launch(ctypes.Structure):
-    _fields_ = (
-        *((name, ctypes.c_void_p) for name in ("code", "image", "zeroed", "specials", "parameters", "table", "blocks",
-          "allocations", "counters", "faults", "stop")),
-        *((name, u64) for name in ("block_count", "budget", "executed", "blocks_run", "unsound_blocks")),
-        *((name, u32) for name in ("code_count", "register_bytes", "predicate_count", "zeroed_count", "special_count",
-          "parameter_bytes", "table_count", "allocation_count", "source_count", "fault_capacity", "shared_bytes",
-          "dynamic_shared_bytes", "local_bytes")),
-        ("grid", u32 * 3),
-        ("block", u32 * 3),
-        ("cluster", u32 * 3),
-        *((name, u32) for name in ("gang", "ordered", "sampled", "strict", "threads", "fault_count", "status")),
-    )  # fmt: skip
-
-
-# ---- The runtime ---------------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=2)
@@ -112,10 +47,10 @@ def runtime(sanitize: bool = False) -> ctypes.CDLL:
         found = ctypes.CDLL(str(path))
     except OSError as error:
         raise BuildError(f"{path}: cannot be loaded ({error}); delete it to have it built anew", (), "") from error
-    _check(found)
-    found.simt_take_marks.restype = u64
-    found.simt_take_marks.argtypes = (ctypes.c_void_p, u64, u32)
-    found.simt_generate.argtypes = (ctypes.c_void_p, u64, u64)
+    check(found)
+    found.simt_take_marks.restype = ctypes.c_uint64
+    found.simt_take_marks.argtypes = (ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint32)
+    found.simt_generate.argtypes = (ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint64)
     found.simt_generate.restype = found.simt_launch.restype = None
     found.simt_launch.argtypes = (ctypes.c_void_p,)
     return found
@@ -258,12 +193,3 @@ def _make(command: Sequence[str], target: Path) -> None:
         made_hash.write_text(sha256(made.read_bytes()).hexdigest())
         os.replace(made, target)
         os.replace(made_hash, _hash_file(target))
-
-
-def _check(found: ctypes.CDLL) -> None:
-    """The structures here are those that the library was built with."""
-    sizes = (u64 * 7)()
-    found.simt_sizes(sizes)
-    here = (ctypes.sizeof(Instruction), COUNTERS.itemsize, ctypes.sizeof(Allocation), FAULTS.itemsize,
-            ctypes.sizeof(Launch), len(SPECIALS))  # fmt: skip
-    assert tuple(sizes)[:6] == here, f"native.py and machine.hpp differ: {here}, the library has {tuple(sizes)}"

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from kernelbench.core.errors import DeviceError
-from kernelbench.simt import ir, native
+from kernelbench.simt import interface, ir, native
 from kernelbench.simt.arena import Allocation
-from kernelbench.simt.lower.program import LANES, Program
+from kernelbench.simt.interface import LANES
+from kernelbench.simt.lower.program import Program
 
 LARGEST_GRID = (2**31 - 1, 65535, 65535)
 LARGEST_BLOCK = (1024, 1024, 64)
@@ -40,11 +41,11 @@ class Prepared:
     def __init__(self, program: Program, library: ctypes.CDLL) -> None:
         self.program = program
         addresses = {one.operation: native.operation(library, one.operation) for one in program.code if one.operation}
-        self._code = (native.Instruction * len(program.code))(
+        self._code = (interface.Instruction * len(program.code))(
             *(
-                native.Instruction(
+                interface.Instruction(
                     addresses.get(one.operation),
-                    *(one.d, one.a, one.b, one.c, one.e, one.f, (native.u32 * 8)(*one.x), one.immediate),
+                    *(one.d, one.a, one.b, one.c, one.e, one.f, (interface.u32 * 8)(*one.x), one.immediate),
                     *(one.guard, one.negated, one.kind, one.target, one.reconverge, index),
                 )
                 for index, one in enumerate(program.code)
@@ -54,10 +55,10 @@ class Prepared:
         self._image[program.image_offset : program.image_offset + len(program.image)] = np.frombuffer(
             program.image, np.uint8
         )
-        self._zeroed = np.array(program.zeroed, np.uint32).reshape(-1, 2)
+        self._zeroed = np.array(program.zeroed, interface.RANGES)
         self._specials = np.array(
-            [(native.SPECIALS.index(one.name), one.offset) for one in program.specials], np.uint32
-        ).reshape(-1, 2)
+            [(interface.SPECIALS.index(one.name), one.offset) for one in program.specials], interface.SPECIAL_SLOTS
+        )
         self._table = np.array(program.table, np.uint32)
 
     def patch(self, addresses: Mapping[str, int]) -> None:
@@ -67,10 +68,10 @@ class Prepared:
             lane = np.frombuffer(value.to_bytes(one.bytes, "little"), np.uint8)
             self._image[one.offset : one.offset + LANES * one.bytes] = np.tile(lane, LANES)
 
-    def launch(self) -> native.Launch:
+    def launch(self) -> interface.Launch:
         """The part of the structure that the program decides."""
         program = self.program
-        return native.Launch(
+        return interface.Launch(
             code=ctypes.addressof(self._code),
             image=self._image.ctypes.data,
             zeroed=self._zeroed.ctypes.data,

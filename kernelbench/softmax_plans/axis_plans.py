@@ -123,7 +123,7 @@ def tile_plan(
         block=(tile.segment, tile.at_once, tile.slabs),
         arguments=("x", "y", *(one for one, _ in scratch), *values, *sizes, *turns(tile, device)),
         shared_bytes=tile.shared_bytes,
-        gang=tile.parts if tile.exchange == "gang" else 1,
+        co_resident=tile.parts if tile.exchange == "gang" else 1,
     )
     slots = f" and {tile.slots} in shared memory" if tile.slots else ""
     kind = "words" if tile.layout == "shifted" else "packs"

@@ -124,10 +124,10 @@ def test_blocks_that_wait_for_earlier_ones_are_run_in_order_from_the_first() -> 
     launch = Launch(10**9)
     assert not prefix((1000, 1, 1), 1, launch)
     assert launch.order == list(range(GROUPS))
-    for gang, work, done in ((3, 1, 9), (64, 1, 64), (30, 2000, 210)):
+    for group, work, done in ((3, 1, 9), (64, 1, 64), (30, 2000, 210)):
         launch = Launch(10)
-        assert not prefix((990, 1, 1) if gang < 64 else (1024, 1, 1), work, launch, gang)
-        assert launch.order == list(range(done)), gang
+        assert not prefix((990, 1, 1) if group < 64 else (1024, 1, 1), work, launch, group)
+        assert launch.order == list(range(done)), group
 
 
 def test_blocks_that_are_too_many_to_be_numbered_are_not() -> None:

@@ -63,11 +63,11 @@ extern "C" __global__ void scratches(float* first, float* second, float* y) {
   y[1] = ((unsigned long long)first | (unsigned long long)second) % 256;
 }
 extern "C" __global__ void clears(unsigned* come) { *come = 0; }
-extern "C" __global__ void gangs(float* y, unsigned* come, unsigned gang) {
+extern "C" __global__ void groups(float* y, unsigned* come, unsigned group) {
   if (threadIdx.x == 0) {
-    const unsigned ticket = atomicAdd(come, 1u), whole = (ticket / gang + 1) * gang;
+    const unsigned ticket = atomicAdd(come, 1u), whole = (ticket / group + 1) * group;
     while (*(volatile unsigned*)come < whole) {}
-    y[ticket % 1001] = gang;
+    y[ticket % 1001] = group;
   }
 }
 extern "C" __global__ void waits(float* y, unsigned* come) {
@@ -351,25 +351,26 @@ def test_a_cooperative_launch_of_more_blocks_than_the_gpu_holds_is_refused(devic
     launched(device, binary, waits(device.properties.multiprocessors), arrays)
 
 
-def gangs(gang: int, blocks: int) -> LaunchPlan:
-    arguments = ("y", "come", Scalar("int32", gang))
-    launch = Launch("gangs", (blocks, 1, 1), (1024, 1, 1), arguments, gang=gang)
+def groups(group: int, blocks: int) -> LaunchPlan:
+    arguments = ("y", "come", Scalar("int32", group))
+    launch = Launch("groups", (blocks, 1, 1), (1024, 1, 1), arguments, co_resident=group)
     return LaunchPlan((Launch("clears", (1, 1, 1), (1, 1, 1), ("come",)), launch), scratch=(("come", 4),))
 
 
-def test_gangs_of_a_grid_larger_than_the_gpu_wait_for_each_other(device: Any, compiled: Compiled) -> None:
-    arrays, gang = device.allocate(specs()), device.properties.multiprocessors
+def test_groups_of_a_grid_larger_than_the_gpu_wait_for_each_other(device: Any, compiled: Compiled) -> None:
+    arrays, group = device.allocate(specs()), device.properties.multiprocessors
     device.poison(arrays, specs())
-    launched(device, compiled(COPY), gangs(gang, 10 * gang), arrays)
-    assert (arrays["y"].get()[: min(10 * gang, 1001)] == gang).all()
+    launched(device, compiled(COPY), groups(group, 10 * group), arrays)
+    assert (arrays["y"].get()[: min(10 * group, 1001)] == group).all()
 
 
-def test_a_gang_of_more_blocks_than_the_gpu_holds_is_refused(device: Any, compiled: Compiled) -> None:
+def test_a_group_of_more_blocks_than_the_gpu_holds_is_refused(device: Any, compiled: Compiled) -> None:
     room = 2 * device.properties.multiprocessors
     with pytest.raises(
-        DeviceError, match=r"gangs: gangs of \d+ blocks wait for each other, and the GPU holds \d+ of them"
+        DeviceError,
+        match=r"groups: groups of \d+ blocks wait for each other, and the GPU holds \d+ of them",
     ):
-        launched(device, compiled(COPY), gangs(room + 1, 2 * room + 2), device.allocate(specs()))
+        launched(device, compiled(COPY), groups(room + 1, 2 * room + 2), device.allocate(specs()))
 
 
 def test_scratch_is_aligned_and_apart(device: Any, compiled: Compiled) -> None:

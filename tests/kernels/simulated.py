@@ -126,7 +126,7 @@ def _launched(kernels: Kernels, plan: LaunchPlan, addresses: Mapping[str, np.uin
             *arguments,
             shared=launch.shared_bytes,
             cooperative=launch.cooperative,
-            gang=launch.gang,
+            co_resident=launch.co_resident,
         )
         counters.append(done.counters)
     return tuple(counters)

@@ -122,15 +122,15 @@ def test_blocks_of_gpus_without_clusters_wait_for_each_other(h200):
     plan = planned(shape, KNOWN["a100"])
     (launch,) = plan.launches
     assert [dict(plan.defines)[name] for name in ("CLUSTER", "GANG", "TICKETS")] == [1, 1, 0]
-    assert launch.grid == (2 * launch.gang, 1, 1)
-    assert plan.scratch == (("partials", 8 * 2 * launch.gang * 48),), "a pair for each column of a block"
+    assert launch.grid == (2 * launch.co_resident, 1, 1)
+    assert plan.scratch == (("partials", 8 * 2 * launch.co_resident * 48),), "a pair for each column of a block"
 
 
 def test_gpus_that_hold_no_gang_take_tickets(h200):
     shape = (2, 9000, 48)
     few = replace(KNOWN["a100"], multiprocessors=4)
     (launch,) = planned(shape, few).launches
-    assert (launch.gang, dict(planned(shape, few).defines)["TICKETS"]) == (1, 1)
+    assert (launch.co_resident, dict(planned(shape, few).defines)["TICKETS"]) == (1, 1)
     tile = tile_for(case(shape), few)
     assert launch.grid == (2 * 2 * tile.parts, 1, 1), "parts of two slabs, summed up before there are results"
 

@@ -101,8 +101,11 @@ def test_a_case_without_meaning_is_refused_for_everybody() -> None:
         (launch(grid=(2**31, 1, 1)), "k: grid (2147483648, 1, 1) is over the limit (2147483647, 65535, 65535)"),
         (launch(grid=(1, 65536, 1)), "k: grid (1, 65536, 1) is over the limit (2147483647, 65535, 65535)"),
         (launch(block=(32, 33, 1)), "k: block (32, 33, 1) has 1056 threads, the limit is 1024"),
-        (launch(grid=(7, 6, 1), gang=5), "k: grid (7, 6, 1) has 42 blocks, expected a multiple of its gang of 5"),
-        (launch(gang=0), "k: grid (1, 1, 1) has 1 blocks, expected a multiple of its gang of 0"),
+        (
+            launch(grid=(7, 6, 1), co_resident=5),
+            "k: grid (7, 6, 1) has 42 blocks, expected a multiple of co_resident=5",
+        ),
+        (launch(co_resident=0), "k: grid (1, 1, 1) has 1 blocks, expected a multiple of co_resident=0"),
         (launch(shared_bytes=227 * 1024 + 1), "k: 232449 bytes of shared memory are over the limit 232448"),
     ],
 )
@@ -171,7 +174,7 @@ def test_a_suite_is_planned_in_its_own_order() -> None:
 def test_launches_read_as_in_cuda(grid: Any, block: Any, shared: int, text: str) -> None:
     assert launch_text(Launch("k", grid, block, (), shared)) == text
     assert launch_text(Launch("k", grid, block, (), shared, cooperative=True)) == f"{text} cooperative"
-    assert launch_text(Launch("k", grid, block, (), shared, gang=4)) == f"{text} in gangs of 4"
+    assert launch_text(Launch("k", grid, block, (), shared, co_resident=4)) == f"{text} in gangs of 4"
 
 
 # ---- plan and binary together --------------------------------------------------------------------

@@ -58,7 +58,7 @@ class Kernels:
         *arguments: Argument,
         shared: int = 0,
         cooperative: bool = False,
-        gang: int = 1,
+        co_resident: int = 1,
         strict: bool = True,
         faulty: bool = False,
     ) -> Outcome:
@@ -74,7 +74,13 @@ class Kernels:
         try:
             axes = [(one,) if isinstance(one, int) else tuple(one) for one in (grid, block)]
             report = self.machine.launch(
-                self.program(entry), *axes, given, shared, cooperative=cooperative, gang=gang, strict=strict
+                self.program(entry),
+                *axes,
+                given,
+                shared,
+                cooperative=cooperative,
+                strict=strict,
+                co_resident=co_resident,
             )
             for one in arguments:
                 if isinstance(one, np.ndarray):

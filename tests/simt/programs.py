@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelbench.simt import ir
-from kernelbench.simt.lower.program import LANES, NONE, Kind, Lowered, Program, SpecialSlot
+from kernelbench.simt.interface import LANES, NONE, Kind
+from kernelbench.simt.lower.program import Lowered, Program, SpecialSlot
 
 TOP = 1 << 20  # registers end here at the latest; constants follow
 

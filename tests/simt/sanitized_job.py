@@ -12,8 +12,9 @@ import numpy as np
 from kernelbench.core.errors import KernelbenchError
 from kernelbench.simt import native
 from kernelbench.simt.inline import flatten
+from kernelbench.simt.interface import LANES, NONE, Kind
 from kernelbench.simt.lower import lower
-from kernelbench.simt.lower.program import LANES, NONE, Kind, Program
+from kernelbench.simt.lower.program import Program
 from kernelbench.simt.machine import Machine
 from kernelbench.simt.parse import parse
 from tests.simt.programs import Builder

@@ -161,33 +161,33 @@ def test_blocks_that_run_in_order_cannot_wait_for_later_ones(clusters: Kernels) 
         assert "all that is left waits for what nobody else will do; block 0 warp 0 lane 0" in found
 
 
-def arrays_of_gangs(blocks: int) -> tuple[np.ndarray, ...]:
+def arrays_of_groups(blocks: int) -> tuple[np.ndarray, ...]:
     return tuple(np.zeros(size, np.uint32) for size in (1, blocks, blocks, blocks))
 
 
-@pytest.mark.parametrize("gang", [1, 5, 10, 40])
-def test_blocks_of_a_gang_wait_for_each_other_and_gangs_run_in_order(clusters: Kernels, gang: int) -> None:
-    next_, come, left, sums = arrays_of_gangs(40)
-    outcome = clusters.run("gangs", 40, 64, next_, come, left, sums, np.uint32(gang), gang=gang)
-    numbers = np.arange(1, 41).reshape(-1, gang)
+@pytest.mark.parametrize("group", [1, 5, 10, 40])
+def test_blocks_of_a_group_wait_for_each_other_and_groups_run_in_order(clusters: Kernels, group: int) -> None:
+    next_, come, left, sums = arrays_of_groups(40)
+    outcome = clusters.run("groups", 40, 64, next_, come, left, sums, np.uint32(group), co_resident=group)
+    numbers = np.arange(1, 41).reshape(-1, group)
     assert outcome.report.blocks_run == next_[0] == 40
     np.testing.assert_array_equal(left, numbers.reshape(-1))
-    np.testing.assert_array_equal(sums, np.repeat(numbers.sum(axis=1), gang))
+    np.testing.assert_array_equal(sums, np.repeat(numbers.sum(axis=1), group))
 
 
-@pytest.mark.parametrize("gang", [1, 4])
-def test_blocks_that_wait_beyond_their_gang_are_a_deadlock(clusters: Kernels, gang: int) -> None:
-    found = fault(clusters, "gangs", *arrays_of_gangs(40), np.uint32(5), grid=40, strict=False, gang=gang)
+@pytest.mark.parametrize("group", [1, 4])
+def test_blocks_that_wait_beyond_their_group_are_a_deadlock(clusters: Kernels, group: int) -> None:
+    found = fault(clusters, "groups", *arrays_of_groups(40), np.uint32(5), grid=40, strict=False, co_resident=group)
     assert "all that is left waits for what nobody else will do; block 0 warp 0 lane 0" in found
 
 
-def test_gangs_that_a_grid_is_not_made_of_are_refused(clusters: Kernels) -> None:
-    for gang in (0, 3):
-        with pytest.raises(DeviceError, match=f"40 blocks cannot run in gangs of {gang}: expected a grid"):
-            clusters.run("gangs", 40, 64, *arrays_of_gangs(40), np.uint32(3), gang=gang)
+def test_groups_that_a_grid_is_not_made_of_are_refused(clusters: Kernels) -> None:
+    for group in (0, 3):
+        with pytest.raises(DeviceError, match=f"40 blocks cannot run in groups of {group}: expected a grid"):
+            clusters.run("groups", 40, 64, *arrays_of_groups(40), np.uint32(3), co_resident=group)
     x = np.zeros((3, 4, 64), np.float32)
-    with pytest.raises(DeviceError, match="gangs of 6 blocks in clusters of 4: expected either gangs or clusters"):
-        clusters.run("ring", 12, 32, x, x, np.int32(1), np.int32(256), gang=6)
+    with pytest.raises(DeviceError, match="groups of 6 blocks in clusters of 4: expected either groups or clusters"):
+        clusters.run("ring", 12, 32, x, x, np.int32(1), np.int32(256), co_resident=6)
 
 
 def test_sixteen_bytes_at_once(clusters: Kernels) -> None:

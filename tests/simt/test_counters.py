@@ -11,7 +11,7 @@ import pytest
 
 from kernelbench.core.counters import Counters
 from kernelbench.simt.counters import launch_counters
-from kernelbench.simt.lower.program import LANES, NONE
+from kernelbench.simt.interface import LANES, NONE
 from kernelbench.simt.machine import Machine
 from tests.simt.hardware.patterns import patterns
 from tests.simt.programs import Builder

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from kernelbench.simt.arena import RED_ZONE
-from kernelbench.simt.faults import KINDS
-from kernelbench.simt.lower.program import LANES, Kind
+from kernelbench.simt.interface import LANES, Kind
 from kernelbench.simt.machine import Machine
 from tests.simt.programs import Builder
 
@@ -241,14 +240,3 @@ def test_the_first_block_is_named_whatever_the_threads(machine: Machine, x: Any)
         texts.add("\n".join(str(fault) for fault in report.faults))
         assert report.faults[0].block == 49
     assert len(texts) == 1
-
-
-def test_kinds_are_those_of_the_runtime() -> None:
-    import re
-    from pathlib import Path
-
-    from kernelbench.simt import native
-
-    header = (Path(native.__file__).parent / "runtime" / "warp.hpp").read_text()
-    body = header[header.index("enum class FaultKind") : header.index("count_of_kinds")]
-    assert re.findall(r"^    (\w+),", body, re.MULTILINE) == list(KINDS)

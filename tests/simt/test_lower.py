@@ -9,8 +9,9 @@ import pytest
 from kernelbench.core.errors import PtxError
 from kernelbench.simt import lower as lowering
 from kernelbench.simt.inline import flatten
+from kernelbench.simt.interface import LANES, NONE, Kind
 from kernelbench.simt.lower.control import Form
-from kernelbench.simt.lower.program import LANES, NONE, Kind, Lowered, Program
+from kernelbench.simt.lower.program import Lowered, Program
 from kernelbench.simt.parse import parse
 
 HEADER = """.version 8.0

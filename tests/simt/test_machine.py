@@ -13,7 +13,8 @@ import pytest
 from numpy.typing import NDArray
 
 from kernelbench.core.errors import DeviceError, PtxError
-from kernelbench.simt.lower.program import LANES, NONE, Kind, Program
+from kernelbench.simt.interface import LANES, NONE, Kind
+from kernelbench.simt.lower.program import Program
 from kernelbench.simt.machine import Allocation, LaunchReport, Machine
 from tests.simt.programs import Builder
 

@@ -11,9 +11,10 @@ from dataclasses import replace
 from kernelbench.core.errors import PtxError
 from kernelbench.simt import ir
 from kernelbench.simt.cfg import control_flow
+from kernelbench.simt.interface import LANES, Kind
 from kernelbench.simt.lower import arithmetic, asynchronous, compare, control, convert, logic, memory, warp
 from kernelbench.simt.lower.context import WORKSPACE, Context
-from kernelbench.simt.lower.program import LANES, Kind, Lowered, Patch, Program, SpecialSlot
+from kernelbench.simt.lower.program import Lowered, Patch, Program, SpecialSlot
 
 __all__ = ["LANES", "Context", "Kind", "Lowered", "Patch", "Program", "SpecialSlot", "lower"]
 

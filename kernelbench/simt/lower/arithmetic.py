@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kernelbench.simt import ir
+from kernelbench.simt.interface import CarryUse, Modifier
 from kernelbench.simt.lower.context import Context
 from kernelbench.simt.lower.forms import (
     FLOATS,
     INTEGERS,
     ROUNDINGS,
     Form,
-    Modifier,
     calculate,
     check_type,
     operands,
@@ -32,7 +32,6 @@ WITH_FTZ = frozenset(
     {"add", "sub", "mul", "fma", "neg", "abs", "min", "max", "ex2", "lg2", "rcp", "rsqrt", "div_approx"}
 )
 WITH_MODIFIERS_ONLY = frozenset({"sin", "cos", "tanh"})
-READS_CARRY, WRITES_CARRY = 1, 2
 WIDER = {"u16": "u32", "s16": "s32", "u32": "u64", "s32": "s64"}
 
 
@@ -52,7 +51,7 @@ def _float_name(name: str, form: Form) -> str:
 
 def _carry(name: str, form: Form) -> int:
     """For addc.cc and the like: whether the carry is read and written."""
-    return READS_CARRY * name.endswith("c") | WRITES_CARRY * ("cc" in form.words)
+    return CarryUse.READS_CARRY * name.endswith("c") | CarryUse.WRITES_CARRY * ("cc" in form.words)
 
 
 def add(context: Context, one: ir.Instruction) -> None:

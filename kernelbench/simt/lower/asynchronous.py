@@ -16,12 +16,11 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from kernelbench.simt import ir
+from kernelbench.simt.interface import NONE, ArriveForm, BarrierForm, Kind
 from kernelbench.simt.lower.context import Context
-from kernelbench.simt.lower.control import Form
 from kernelbench.simt.lower.forms import operands
 from kernelbench.simt.lower.memory import ALIASES, MODIFIERS, VECTORS, nothing
 from kernelbench.simt.lower.memory import operands_without_policy as _operands
-from kernelbench.simt.lower.program import NONE, Kind
 
 COMPLETION = "mbarrier::complete_tx::bytes"
 SHARED = {"shared", "shared::cta", "shared::cluster"}
@@ -32,7 +31,7 @@ BULK: dict[tuple[str, ...], str] = {  # operation by what comes after cp.async.b
     ("shared::cluster", "shared::cta", COMPLETION): "bulk_shared_shared",
     ("global", "shared::cta", "bulk_group"): "bulk_global_shared",
 }
-ARRIVE_FORMS = {"arrive": 0, "arrive_drop": 1, "noComplete": 2}
+ARRIVE_FORMS = {"arrive": ArriveForm.ARRIVAL, "arrive_drop": ArriveForm.DROP, "noComplete": ArriveForm.NO_COMPLETE}
 STORED = {f"{kind}{bits}": f"u{bits}" for bits in (32, 64) for kind in "busf"}
 
 
@@ -158,7 +157,16 @@ def wait(context: Context, one: ir.Instruction) -> None:
     result, target, awaited, *_ = operands(context, 3, 4)
     awaited_slot = context.source(awaited, "u32" if by_parity else "b64")
     index, _ = context.predicate(result)
-    _emit(context, "", target, kind=Kind.BARRIER, f=Form.MBARRIER_WAIT, d=index, c=awaited_slot, e=int(not by_parity))
+    _emit(
+        context,
+        "",
+        target,
+        kind=Kind.BARRIER,
+        f=BarrierForm.MBARRIER_WAIT,
+        d=index,
+        c=awaited_slot,
+        e=int(not by_parity),
+    )
 
 
 def pending(context: Context, one: ir.Instruction) -> None:

@@ -5,18 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kernelbench.simt import ir
+from kernelbench.simt.interface import COMPARISON_SHIFT, COMPARISONS, NONE, Combine
 from kernelbench.simt.lower.context import Context
 from kernelbench.simt.lower.forms import INTEGERS, bytes_of, operands, take_apart
-from kernelbench.simt.lower.program import NONE
 
 Lowering = Callable[[Context, ir.Instruction], None]
 
-# Numbers as in logic_compare.cpp, where they stand above the modifiers.
-COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan")
-COMPARISON_SHIFT = 16
 UNSIGNED = {"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"}
-COMBINE = {"and": 1, "or": 2, "xor": 3}
-NEGATED = 4
+COMBINE = {"and": Combine.AND, "or": Combine.OR, "xor": Combine.XOR}
 ONES = {"f32": 0x3F800000, "f16": 0x3C00, "bf16": 0x3F80, "f16x2": 0x3C00, "bf16x2": 0x3F80}
 BY_MODIFIERS = frozenset({"f16", "bf16", "f16x2", "bf16x2"})
 
@@ -84,7 +80,7 @@ def _combined(context: Context, words: frozenset[str], rest: tuple[ir.Operand, .
     if not rest:
         return NONE, 0
     index, negated = context.predicate(rest[0])
-    return index, how[0] | (NEGATED if negated else 0)
+    return index, how[0] | (Combine.NEGATED if negated else 0)
 
 
 def _compared_type(type_name: str, comparison: str) -> str:

@@ -16,8 +16,9 @@ from typing import NoReturn
 from kernelbench.core.errors import PtxError
 from kernelbench.simt import ir
 from kernelbench.simt.cfg import ControlFlow
+from kernelbench.simt.interface import LANES, NONE, SPECIALS, Kind
 from kernelbench.simt.lower.layout import Layout
-from kernelbench.simt.lower.program import LANES, NONE, Kind, Lowered, Patch, SpecialSlot
+from kernelbench.simt.lower.program import Lowered, Patch, SpecialSlot
 from kernelbench.simt.lower.registers import allocate
 from kernelbench.simt.lower.registers import slot_bytes as slot_bytes  # noqa: PLC0414 - families take their words from here
 from kernelbench.simt.usage import reads
@@ -33,16 +34,6 @@ LANE_CONSTANTS: Mapping[str, Callable[[int], int]] = {  # special registers that
     "%smid": lambda lane: 0,
     "%nsmid": lambda lane: 1,
     "%gridid": lambda lane: 1,
-}
-AXES = ("x", "y", "z")
-FILLED = {  # special registers that the machine fills, at launch or for each block
-    *(
-        f"%{name}.{axis}"
-        for name in ("tid", "ntid", "ctaid", "nctaid", "clusterid", "nclusterid", "cluster_ctaid", "cluster_nctaid")
-        for axis in AXES
-    ),
-    *("%warpid", "%nwarpid", "%cluster_ctarank", "%cluster_nctarank"),
-    *("%dynamic_smem_size", "%total_smem_size"),
 }
 # Where the blocks of a cooperative launch count who has arrived: the driver gives its address in two halves.
 WORKSPACE = ir.Variable("%grid_workspace", "global", "b8", bytes=64, alignment=8)
@@ -238,7 +229,7 @@ class Context:
             self.variables.add(WORKSPACE.name)
             self.patches[slot] = Patch(slot, width, WORKSPACE.name, 0, WORKSPACE_HALVES[name])
             return slot
-        if name not in FILLED or width != 4:
+        if name not in SPECIALS or width != 4:
             self.refuse(f"not supported: {name}")
         slot = self._constant_slot((name,), width, [0] * LANES)
         self.specials[name] = SpecialSlot(name, slot)

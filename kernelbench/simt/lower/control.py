@@ -8,30 +8,14 @@ TRAP: f 1 for a failed assertion. YIELD: a load, or nothing, after which others 
 
 from __future__ import annotations
 
-from enum import IntEnum
-
 from kernelbench.simt import ir
+from kernelbench.simt.interface import NONE, BarrierForm, Kind
 from kernelbench.simt.lower.context import Context
 from kernelbench.simt.lower.forms import operands
 from kernelbench.simt.lower.memory import nothing
-from kernelbench.simt.lower.program import NONE, Kind
 
-
-class Form(IntEnum):
-    """BarrierForm of machine.hpp."""
-
-    SYNC = 0
-    ARRIVE = 1
-    REDUCE_COUNT = 2
-    REDUCE_AND = 3
-    REDUCE_OR = 4
-    CLUSTER_ARRIVE = 5
-    CLUSTER_WAIT = 6
-    MBARRIER_WAIT = 7
-
-
-REDUCTIONS = {"popc": Form.REDUCE_COUNT, "and": Form.REDUCE_AND, "or": Form.REDUCE_OR}
-CLUSTER_FORMS = {"arrive": Form.CLUSTER_ARRIVE, "wait": Form.CLUSTER_WAIT}
+REDUCTIONS = {"popc": BarrierForm.REDUCE_COUNT, "and": BarrierForm.REDUCE_AND, "or": BarrierForm.REDUCE_OR}
+CLUSTER_FORMS = {"arrive": BarrierForm.CLUSTER_ARRIVE, "wait": BarrierForm.CLUSTER_WAIT}
 CLUSTER_WORDS = {"release", "relaxed", "acquire", "aligned"}
 OPERANDS = {"sync": (1, 2), "arrive": (2,), "red": (3, 4)}
 
@@ -74,17 +58,17 @@ def barrier(context: Context, one: ir.Instruction) -> None:
     if name not in OPERANDS:
         context.refuse("not supported: this form of barrier")
     found = list(operands(context, *OPERANDS[name]))
-    form, result, reduced, negated = Form.SYNC, NONE, NONE, False
+    form, result, reduced, negated = BarrierForm.SYNC, NONE, NONE, False
     if name == "red":
         form = REDUCTIONS[next((part for part in parts if part in REDUCTIONS), "popc")]
         target, *found, predicate = found
-        if form is Form.REDUCE_COUNT:
+        if form is BarrierForm.REDUCE_COUNT:
             result = context.destination(target, 4)
         else:
             result, _ = context.predicate(target)
         reduced, negated = context.predicate(predicate)
     elif name == "arrive":
-        form = Form.ARRIVE
+        form = BarrierForm.ARRIVE
     number, *threads = (context.source(one, "u32") for one in found)
     context.emit(
         "",

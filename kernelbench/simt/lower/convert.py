@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kernelbench.simt import ir
+from kernelbench.simt.interface import CVT_TYPES, Modifier
 from kernelbench.simt.lower import moves
 from kernelbench.simt.lower.context import Context
 from kernelbench.simt.lower.forms import (
@@ -16,7 +17,6 @@ from kernelbench.simt.lower.forms import (
     ROUNDINGS,
     WHOLE_ROUNDINGS,
     Form,
-    Modifier,
     bits_of,
     bytes_of,
     calculate,
@@ -26,7 +26,6 @@ from kernelbench.simt.lower.forms import (
 
 Lowering = Callable[[Context, ir.Instruction], None]
 
-TYPES = ("u8", "s8", "u16", "s16", "u32", "s32", "u64", "s64", "f16", "bf16", "f32", "f64")  # numbers of convert.hpp
 FLOATS = frozenset({"f16", "bf16", "f32", "f64"})
 WORDS = frozenset({*ROUNDINGS, *WHOLE_ROUNDINGS, "rna", "ftz", "sat", "relu", "satfinite"})
 PLAIN_FLOATS = frozenset(
@@ -98,7 +97,7 @@ def _emit(context: Context, operation: str, form: Form, modifiers: int) -> None:
         d=context.destination(target, to),
         a=context.source_of(origin, origin_bytes),
         b=origin_bytes,
-        e=TYPES.index(form.types[1]),
+        e=CVT_TYPES.index(form.types[1]),
         f=to,
         immediate=modifiers,
     )

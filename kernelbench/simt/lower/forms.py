@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from enum import IntFlag
 
 from kernelbench.simt import ir
+from kernelbench.simt.interface import NONE, Modifier
 from kernelbench.simt.lower.context import Context, slot_bytes
-from kernelbench.simt.lower.program import NONE
 
 INTEGERS = frozenset(f"{sign}{bits}" for sign in "us" for bits in (8, 16, 32, 64))
 BITS = frozenset({"b8", "b16", "b32", "b64", "b128"})
@@ -16,20 +15,6 @@ FLOATS = frozenset({"f16", "bf16", "f32", "f64", "f16x2", "bf16x2", "f32x2"})
 PAIR_BYTES = {"u16x2": 4, "s16x2": 4, "e4m3x2": 2, "e5m2x2": 2}
 ROUNDINGS = ("rn", "rz", "rm", "rp")
 WHOLE_ROUNDINGS = ("rni", "rzi", "rmi", "rpi")
-
-
-class Modifier(IntFlag):
-    """How results are rounded and limited: Modifier of floats.hpp. The two low bits are the direction."""
-
-    FTZ = 4
-    SAT = 8
-    RELU = 16
-    KEEP_NAN = 32
-    XOR_SIGN = 64
-    ABSOLUTE = 128
-    TO_INTEGER = 256
-    SATURATE_FINITE = 512
-    TIES_AWAY = 1024
 
 
 WORDS = {
@@ -66,7 +51,7 @@ class Form:
 
     @property
     def modifiers(self) -> int:
-        """What floats.hpp reads from `immediate`."""
+        """What the runtime reads from `immediate`: modifiers and direction."""
         found = self.direction
         for word in self.words:
             found |= WORDS.get(word, 0)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kernelbench.simt import ir
+from kernelbench.simt.interface import NONE
 from kernelbench.simt.lower.context import Context
 from kernelbench.simt.lower.forms import BITS, INTEGERS, bits_of, bytes_of, calculate, check_type, operands, take_apart
-from kernelbench.simt.lower.program import NONE
 
 Lowering = Callable[[Context, ir.Instruction], None]
 

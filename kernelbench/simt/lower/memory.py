@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Set
 
 from kernelbench.simt import ir
+from kernelbench.simt.interface import NONE, Kind
 from kernelbench.simt.lower.context import Context, slot_bytes
 from kernelbench.simt.lower.forms import operands
-from kernelbench.simt.lower.program import NONE, Kind
 from kernelbench.simt.usage import writes
 
 SPACES = ("global", "shared", "local", "const", "param")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kernelbench.simt import ir
+from kernelbench.simt.interface import NONE
 from kernelbench.simt.lower.context import Context
 from kernelbench.simt.lower.forms import bytes_of, calculate, operands, take_apart
 from kernelbench.simt.lower.logic import predicates
-from kernelbench.simt.lower.program import NONE
 
 Lowering = Callable[[Context, ir.Instruction], None]
 

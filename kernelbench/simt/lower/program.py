@@ -4,33 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import IntEnum
 
 from kernelbench.simt import ir
-
-LANES = 32
-NONE = 0xFFFFFFFF  # an operand or a target that is not there, as in core.hpp
-
-
-class Kind(IntEnum):
-    """How the runtime's loop treats an instruction; as in core.hpp."""
-
-    COMPUTE = 0
-    BRANCH = 1
-    TABLE_BRANCH = 2
-    EXIT = 3
-    BARRIER = 4
-    NOTHING = 5
-    TRAP = 6
-    YIELD = 7
+from kernelbench.simt.interface import Kind
 
 
 @dataclass(frozen=True)
 class Lowered:
-    """One instruction as core.hpp has it, its operation still a name ("" for a kind that the loop itself does).
-
-    There is one for each PTX instruction, at the same index.
-    """
+    """interface.Instruction with a name for its operation ("" for a kind that the loop itself does); one per PTX
+    instruction, at the same index."""
 
     operation: str
     d: int

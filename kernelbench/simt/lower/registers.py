@@ -14,7 +14,7 @@ from heapq import heappop, heappush
 
 from kernelbench.simt import ir
 from kernelbench.simt.cfg import Block, ControlFlow
-from kernelbench.simt.lower.program import LANES
+from kernelbench.simt.interface import LANES
 from kernelbench.simt.usage import reads, writes
 
 MOST_BITS = 1 << 28  # blocks x registers; beyond it every register keeps a slot of its own

@@ -138,7 +138,7 @@ void access_cluster(Warp& warp, const Instruction& instruction, u32 bytes, Purpo
         if (rank >= warp.state->worker->cluster_blocks) {
             each_lane(same, [&](int lane) {
                 fault(warp, instruction, FaultKind::unwritten_window, lane,
-                      SHARED_WINDOW + (u64(rank) << 32) + access.at[lane]);
+                      SHARED_WINDOW + (u64(rank) << WINDOW_RANK_SHIFT) + access.at[lane]);
             });
             continue;
         }
@@ -234,7 +234,7 @@ void access_generic(Warp& warp, const Instruction& instruction, u32 bytes, Purpo
         global |= window != SHARED_WINDOW && window != LOCAL_WINDOW ? bit : 0;
         shared |= window == SHARED_WINDOW ? bit : 0;
         local |= window == LOCAL_WINDOW ? bit : 0;
-        ranks[lane] = u32((address - SHARED_WINDOW) >> 32);
+        ranks[lane] = u32((address - SHARED_WINDOW) >> WINDOW_RANK_SHIFT);
     });
     if (global == access.lanes) {
         access_global(warp, instruction, bytes, purpose, access);

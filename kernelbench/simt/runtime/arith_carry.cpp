@@ -1,11 +1,9 @@
 // Additions of many words: add.cc, addc, sub.cc, subc, mad.cc, madc. The carry is a bit a lane in warp.carry; the
-// borrow of a subtraction is kept the same way. instruction.f: 1 to read the carry, 2 to write it.
+// borrow of a subtraction is kept the same way. instruction.f: CarryUse.
 #include "lanes.hpp"
 
 namespace simt {
 namespace {
-
-enum CarryUse : u32 { READS_CARRY = 1, WRITES_CARRY = 2 };
 
 // first + second + carry, where terms(lane, first, second) says what is added. The carry goes out
 // where the sum passes the width of T.

@@ -10,7 +10,6 @@ using namespace simt;
 
 namespace {
 
-constexpr u32 UNIT = 16;  // bytes: addresses and sizes are multiples
 constexpr u32 WAVEFRONT_BYTES = 128;
 
 u64 source_of(const Warp& warp, const Instruction& instruction, u32 lane) {
@@ -23,11 +22,11 @@ u64 target_of(const Warp& warp, const Instruction& instruction, u32 lane) {
 }
 
 bool fits(Warp& warp, const Instruction& instruction, u32 lane, u64 address, u32 bytes) {
-    if (bytes % UNIT) {
+    if (bytes % BULK_UNIT) {
         fault(warp, instruction, FaultKind::bulk_size, lane, bytes);
         return false;
     }
-    if (address % UNIT) {
+    if (address % BULK_UNIT) {
         fault(warp, instruction, FaultKind::misaligned, lane, address);
         return false;
     }

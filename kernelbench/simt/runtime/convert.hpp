@@ -7,9 +7,7 @@
 
 namespace simt {
 
-// Types by number, as kernelbench/simt/lower/convert.py gives them in `e`.
-enum class Type : u32 { u8, s8, u16, s16, u32, s32, u64, s64, f16, bf16, f32, f64 };
-
+// Types by number are in `e`.
 inline Type source_type(const Instruction& instruction) {
     return static_cast<Type>(instruction.e);
 }

@@ -43,11 +43,11 @@ constexpr bool in_window(u64 address, u64 window) {
 constexpr u64 generic_shared(u64 address, u32 own_rank) {
     const u64 tag = (address & ALL) >> RANK_SHIFT;
     const u64 rank = tag ? tag - 1 : own_rank;
-    return SHARED_WINDOW + (rank << 32) + (address & RANK_OFFSET);
+    return SHARED_WINDOW + (rank << WINDOW_RANK_SHIFT) + (address & RANK_OFFSET);
 }
 
 constexpr u64 rank_of(u64 generic) {
-    return generic >> 32 & 0xffff;
+    return generic >> WINDOW_RANK_SHIFT & 0xffff;
 }
 
 // The other way: an offset if the memory is the block's own.
@@ -92,7 +92,7 @@ OPERATION(isspacep_local) { test_space(warp, instruction, lanes, false, true); }
 OPERATION(isspacep_global) { test_space(warp, instruction, lanes, false, false); }
 
 // The same place in the shared memory of block b of the cluster; getctarank is the way back.
-BINARY(mapa_b64, u64, u64, u32, SHARED_WINDOW + (static_cast<u64>(b) << 32) + (a & RANK_OFFSET))
+BINARY(mapa_b64, u64, u64, u32, SHARED_WINDOW + (static_cast<u64>(b) << WINDOW_RANK_SHIFT) + (a & RANK_OFFSET))
 BINARY(mapa_shared_b32, u32, u32, u32, (b + 1) << RANK_SHIFT | (a & RANK_OFFSET))
 UNARY(getctarank_b64, u32, u64, rank_of(a))
 BINARY(getctarank_shared_b32, u32, u32, u32, a >> RANK_SHIFT ? (a >> RANK_SHIFT) - 1 : b)

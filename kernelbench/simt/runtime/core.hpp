@@ -1,28 +1,10 @@
 // What every operation of the simulator sees: warps of 32 lanes in lockstep, their registers, and the
-// lowered instruction. kernelbench/simt/native.py mirrors the structures that cross into Python.
+// lowered instruction.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
+#include "numbers.hpp"
 
 namespace simt {
-
-using u8 = uint8_t;
-using u16 = uint16_t;
-using u32 = uint32_t;
-using u64 = uint64_t;
-using u128 = unsigned __int128;
-using s8 = int8_t;
-using s16 = int16_t;
-using s32 = int32_t;
-using s64 = int64_t;
-using f16 = _Float16;
-using f32 = float;
-using f64 = double;
-
-constexpr int LANES = 32;
-constexpr u32 ALL = 0xffffffffu;   // every lane
-constexpr u32 NONE = 0xffffffffu;  // an operand or target that is not there
 
 struct Warp;
 struct Instruction;
@@ -42,9 +24,6 @@ struct Instruction {
     u32 reconverge;  // of a branch: where its paths meet again, or NONE for the end of the kernel
     u32 source;   // index of the PTX instruction, for counters and faults
 };
-
-// YIELD: what polls what others change: it ends the turn of the warp, after its operation if it has one.
-enum Kind : u32 { COMPUTE, BRANCH, TABLE_BRANCH, EXIT, BARRIER, NOTHING, TRAP, YIELD };
 
 template <class T>
 inline T* lanes_of(u8* registers, u32 offset) {

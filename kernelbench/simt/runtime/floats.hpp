@@ -16,21 +16,7 @@
 
 namespace simt {
 
-// Modifiers of an instruction, in `immediate`; kernelbench/simt/lower/forms.py has the same numbers.
-enum Modifier : u32 {
-    ROUND_MASK = 3,  // the direction, below
-    FTZ = 4,         // subnormal f32 (or f16) operands and results are zeros
-    SAT = 8,         // to [0, 1], NaN to 0
-    RELU = 16,       // negative to 0
-    KEEP_NAN = 32,   // min, max: NaN if any operand is
-    XOR_SIGN = 64,   // min, max: of magnitudes, with the product of the signs
-    ABSOLUTE = 128,  // min, max: of magnitudes
-    TO_INTEGER = 256,  // cvt of a float to a float of the same size: rounded to a whole number in the direction
-    SATURATE_FINITE = 512,  // cvt: to the largest finite number instead of infinity
-    TIES_AWAY = 1024,       // cvt.rna
-};
-enum Direction : u32 { NEAREST = 0, TOWARD_ZERO = 1, DOWN = 2, UP = 3 };
-
+// The modifiers of an instruction are in `immediate`.
 inline u32 modifiers_of(const Instruction& instruction) {
     return static_cast<u32>(instruction.immediate);
 }

@@ -14,8 +14,6 @@ namespace simt {
 
 namespace {
 
-enum GeneratorKind : u32 { NO_GENERATOR, NORMAL, UNIFORM, MASK, MASKED };
-enum GeneratorType : u32 { F32, F16, BF16, F64, I8, U8, I16, U16, I32, U32, I64, U64 };
 constexpr u32 TYPE_BYTES[] = {4, 2, 2, 8, 1, 1, 2, 2, 4, 4, 8, 8};
 constexpr u32 BATCH = 64;
 constexpr f32 TINY = 1.0f / 16777216.0f;  // 2^-24
@@ -137,11 +135,11 @@ void fill(const Generator& generator, u64 first, u64 last, u8* to) {
     const u32 size = TYPE_BYTES[generator.type];
     alignas(64) f32 values[BATCH];
     for (u64 index = first; index < last; index += BATCH) {
-        if (generator.kind == NORMAL) {
+        if (generator.kind == u32(GeneratorKind::normal)) {
             normal(generator, index, f32(generator.first), f32(generator.second), values);
-        } else if (generator.kind == UNIFORM) {
+        } else if (generator.kind == u32(GeneratorKind::uniform)) {
             uniform(generator, index, values);
-        } else if (generator.kind == MASKED) {
+        } else if (generator.kind == u32(GeneratorKind::masked)) {
             masked(generator, index, values);
         } else {
             mask(generator, index, values);

@@ -1,4 +1,4 @@
-// A launch: workers take gangs of blocks in turn, and what they counted is added up at the end.
+// A launch: workers take groups of blocks in turn, and what they counted is added up at the end.
 #include <algorithm>
 #include <mutex>
 #include <new>
@@ -42,24 +42,24 @@ struct Progress {
     std::atomic<bool> stopped{false}, no_memory{false};
 };
 
-void work(Worker& worker, Progress& progress, u32 gang, u64 share) {
+void work(Worker& worker, Progress& progress, u32 group, u64 share) {
     Launch& launch = *worker.launch;
     try {
         worker.counters.resize(launch.code_count);
         worker.hints.resize(launch.code_count);
-        prepare_gang(worker, gang);
+        prepare_group(worker, group);
         while (!worker.stopped && !progress.stopped) {
             const u64 begin = progress.next.fetch_add(share);
             const u64 end = std::min(begin + share, launch.block_count);
             if (begin >= end) {
                 break;
             }
-            for (u64 k = begin; k < end && !worker.stopped; k += gang) {
+            for (u64 k = begin; k < end && !worker.stopped; k += group) {
                 if (launch.blocks[k] > progress.last_block.load()) {
                     worker.cut_short = true;
                     break;
                 }
-                run_gang(worker, launch.blocks + k, gang);
+                run_group(worker, launch.blocks + k, group);
             }
         }
         if (worker.stopped) {
@@ -69,7 +69,7 @@ void work(Worker& worker, Progress& progress, u32 gang, u64 share) {
         progress.no_memory = true;
         progress.stopped = true;
     }
-    release_gang(worker);
+    release_group(worker);
 }
 
 void add_counters(Launch& launch, const Worker& worker) {
@@ -120,15 +120,15 @@ void add_faults(Launch& launch, const std::vector<Worker>& workers, u64 last_blo
 }
 
 void run(Launch& launch) {
-    const u32 gang = launch.gang;
-    if (!gang || launch.block_count % gang) {
+    const u32 group = launch.group_blocks;
+    if (!group || launch.block_count % group) {
         launch.status = INVALID;
         return;
     }
-    const u64 gangs = launch.block_count / gang;
+    const u64 groups = launch.block_count / group;
     u32 threads = launch.ordered ? 1 : std::max(1u, launch.threads);
-    threads = u32(std::min<u64>(threads, std::max<u64>(1, gangs / 2)));
-    const u64 share = launch.ordered ? launch.block_count : std::clamp<u64>(gangs / (threads * 16), 1, 4096) * gang;
+    threads = u32(std::min<u64>(threads, std::max<u64>(1, groups / 2)));
+    const u64 share = launch.ordered ? launch.block_count : std::clamp<u64>(groups / (threads * 16), 1, 4096) * group;
     Progress progress;
     std::vector<Worker> workers(threads);
     std::vector<std::thread> others;
@@ -137,9 +137,9 @@ void run(Launch& launch) {
         worker.last_block = &progress.last_block;
     }
     for (u32 k = 1; k < threads; ++k) {
-        others.emplace_back(work, std::ref(workers[k]), std::ref(progress), gang, share);
+        others.emplace_back(work, std::ref(workers[k]), std::ref(progress), group, share);
     }
-    work(workers[0], progress, gang, share);
+    work(workers[0], progress, group, share);
     for (std::thread& other : others) {
         other.join();
     }
@@ -171,14 +171,4 @@ extern "C" void simt_launch(Launch* launch) {
     if (launch->block_count) {
         run(*launch);
     }
-}
-
-extern "C" void simt_sizes(u64* sizes) {
-    sizes[0] = sizeof(Instruction);
-    sizes[1] = sizeof(Counters);
-    sizes[2] = sizeof(Allocation);
-    sizes[3] = sizeof(FaultRecord);
-    sizes[4] = sizeof(Launch);
-    sizes[5] = COUNT_OF_SPECIALS;
-    sizes[6] = u64(FaultKind::count_of_kinds);
 }

@@ -1,17 +1,12 @@
 // setp and set: comparisons into predicates and into numbers.
 //
 // setp: d the predicate that gets the result, e the one that gets the opposite (or NONE), a and b what is compared, c a
-// predicate to combine with (or NONE), f how: Combine, with bit 2 for the negation of c. `immediate` has the
+// predicate to combine with (or NONE), f how: Combine. `immediate` has the
 // modifiers and, for the forms that do not have it in their name, the comparison from bit 16 on.
 #include "floats.hpp"
 
 namespace simt {
 namespace {
-
-// The first six are all that integers have; lo, ls, hi, hs are lt, le, gt, ge of unsigned ones.
-enum class Comparison : u32 { eq, ne, lt, le, gt, ge, equ, neu, ltu, leu, gtu, geu, num, nan };
-constexpr u32 COMPARISON_SHIFT = 16;
-enum class Combine : u32 { replace, and_, or_, xor_ };
 
 template <Comparison HOW, class T>
 constexpr bool compares(T a, T b) {
@@ -64,11 +59,11 @@ Comparison comparison_of(const Instruction& instruction) {
 }
 
 u32 combined(const Warp& warp, const Instruction& instruction, u32 value) {
-    const u32 other = instruction.c == NONE ? 0 : lanes_where(warp, instruction.c, instruction.f >> 2);
-    switch (static_cast<Combine>(instruction.f & 3)) {
-        case Combine::and_: return value & other;
-        case Combine::or_: return value | other;
-        case Combine::xor_: return value ^ other;
+    const u32 other = instruction.c == NONE ? 0 : lanes_where(warp, instruction.c, instruction.f & NEGATED);
+    switch (instruction.f & ~NEGATED) {
+        case AND: return value & other;
+        case OR: return value | other;
+        case XOR: return value ^ other;
         default: return value;
     }
 }

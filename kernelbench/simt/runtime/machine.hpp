@@ -1,5 +1,4 @@
 // What the machine keeps: a launch as Python describes it, and below it workers (threads), blocks and warps.
-// Structures marked MIRRORED have a twin in kernelbench/simt/native.py, compared by size when it is loaded.
 #pragma once
 
 #include <atomic>
@@ -11,17 +10,11 @@ namespace simt {
 
 // ---- Address space --------------------------------------------------------------------------------
 
-constexpr u64 SHARED_WINDOW = 0x5000000000000000ull;  // + (rank in the cluster << 32) + offset
-constexpr u64 LOCAL_WINDOW = 0x6000000000000000ull;
-constexpr u64 PARAMETER_WINDOW = 0x7000000000000000ull;  // of faults alone: parameters have no generic address
-constexpr u32 WINDOW_SHIFT = 56;
 constexpr u32 RANK_SHIFT = 24;  // a 32-bit shared address of another block: (rank + 1) << 24 | offset
 constexpr u32 RANK_OFFSET = (1u << RANK_SHIFT) - 1;
-constexpr u32 SECTOR_SHIFT = 5;
-constexpr u64 CHUNK = 65536;  // bytes of an input that are generated together
 constexpr u8 POISON = 0xff;   // of memory never written and of reads that fail: NaN as a float, -1 as an integer
 
-// ---- MIRRORED -------------------------------------------------------------------------------------
+// ---- Mirrored in kernelbench/simt/interface.py ----------------------------------------------------
 
 struct Counters {  // of one lowered instruction
     u64 warps, threads;
@@ -33,7 +26,6 @@ struct Counters {  // of one lowered instruction
     // least of them, so that both are joined by taking the larger.
     u64 most_ways, least_ways;
 };
-constexpr u64 WAYS_ABOVE = 64;
 constexpr size_t JOINED_BY_MAXIMUM = 2;  // the last fields; all others are added up
 
 // How an input makes its elements at the first touch.
@@ -89,27 +81,9 @@ struct Launch {
     u32 allocation_count, source_count, fault_capacity;
     u32 shared_bytes, dynamic_shared_bytes, local_bytes;
     u32 grid[3], block[3], cluster[3];
-    u32 gang;  // blocks that run together, whole clusters of them
+    u32 group_blocks;  // that run together, whole clusters of them
     u32 ordered, sampled, strict, threads;  // sampled: Sample
     u32 fault_count, status;  // results
-};
-
-// ---- Meaning of numbers in them -------------------------------------------------------------------
-
-enum ByteState : u8 { UNTOUCHED = 0, SOUND = 1, UNSOUND = 2 };
-// Of a grid whose blocks run in order, the first ones do what they would in a whole run; only what others add is missing.
-enum Sample : u32 { EVERY_BLOCK = 0, SOME_BLOCKS = 1, FIRST_BLOCKS = 2 };
-enum Status : u32 { FINISHED = 0, STOPPED = 1, CUT_SHORT = 2, INVALID = 3, NO_MEMORY = 4 };
-enum BarrierForm : u32 {
-    SYNC, ARRIVE, REDUCE_COUNT, REDUCE_AND, REDUCE_OR, CLUSTER_ARRIVE, CLUSTER_WAIT, MBARRIER_WAIT
-};
-
-enum Special : u32 {
-    TID_X, TID_Y, TID_Z, NTID_X, NTID_Y, NTID_Z, CTAID_X, CTAID_Y, CTAID_Z, NCTAID_X, NCTAID_Y, NCTAID_Z,
-    LANEID, WARPID, NWARPID, SMID, NSMID, GRIDID, LANEMASK_EQ, LANEMASK_LE, LANEMASK_LT, LANEMASK_GE, LANEMASK_GT,
-    DYNAMIC_SMEM_SIZE, TOTAL_SMEM_SIZE, CLUSTERID_X, CLUSTERID_Y, CLUSTERID_Z, NCLUSTERID_X, NCLUSTERID_Y,
-    NCLUSTERID_Z, CLUSTER_CTAID_X, CLUSTER_CTAID_Y, CLUSTER_CTAID_Z, CLUSTER_NCTAID_X, CLUSTER_NCTAID_Y,
-    CLUSTER_NCTAID_Z, CLUSTER_CTARANK, CLUSTER_NCTARANK, COUNT_OF_SPECIALS
 };
 
 // ---- While it runs --------------------------------------------------------------------------------
@@ -193,8 +167,8 @@ struct alignas(128) Worker {
     std::vector<Allocation*> hints;  // allocation last met, an instruction
     std::vector<FaultRecord> faults;
     std::vector<u32> fault_slots;    // source x kind -> index in faults + 1
-    std::vector<Block> gang;
-    u32 cluster_blocks;              // of a cluster; its blocks lie next to each other in `gang`
+    std::vector<Block> group;
+    u32 cluster_blocks;              // of a cluster; its blocks lie next to each other in `group`
     WarpState* running;              // whose turn it is, or was last
     u64 executed;                    // warp instructions, the whole quantum of the running warp included
     u64 blocks_run, unsound_blocks;
@@ -217,12 +191,12 @@ void wait_for_mbarrier(WarpState& state, const Instruction& instruction, u32 lan
 void give_up_waiting(WarpState& state);  // for an mbarrier: the wait ends as if its time were over
 u64 awaited_bits(WarpState& state);      // of the mbarrier that it waits for
 
-// gang.cpp: memory of a worker's blocks; block `index` of the grid starts in `place` of the gang.
-void prepare_gang(Worker& worker, u32 blocks);
-void release_gang(Worker& worker);
+// group.cpp: memory of a worker's blocks; block `index` of the grid starts in `place` of the group.
+void prepare_group(Worker& worker, u32 blocks);
+void release_group(Worker& worker);
 void start_block(Worker& worker, Block& block, u64 index, u32 place);
 
 // rounds.cpp: runs them together.
-void run_gang(Worker& worker, const u64* blocks, u32 count);
+void run_group(Worker& worker, const u64* blocks, u32 count);
 
 }  // namespace simt

@@ -13,10 +13,7 @@ namespace simt {
 namespace {
 
 constexpr u32 MOST = (1u << 20) - 1;  // arrivals, and bytes outstanding
-constexpr u32 COUNT_BITS = 20, TRANSACTION_BITS = 21;
 constexpr u32 PARITY_SHIFT = 2 * COUNT_BITS + TRANSACTION_BITS;
-constexpr u32 DROP = 1;         // arrivals that the next phases expect no more
-constexpr u32 NO_COMPLETE = 2;  // arrivals that must not be a phase's last
 
 u32 parity_of(u64 bits) {
     return u32(bits >> PARITY_SHIFT) & 1;
@@ -106,7 +103,7 @@ void wake(Block& owner) {
 
 // Counts `arrivals` and `bytes` (those that have come are negative).
 void count(Warp& warp, const Instruction& instruction, u32 lane, const Place& place, u32 arrivals, s64 bytes,
-           u32 form = 0) {
+           u32 form = ARRIVAL) {
     Mbarrier& one = *find(warp, instruction, lane, place);
     const s64 outstanding = one.transactions + bytes;
     const bool too_many = arrivals > one.pending || (form == NO_COMPLETE && arrivals == one.pending);
@@ -239,7 +236,7 @@ OPERATION(mbarrier_inval) {
     });
 }
 
-// d: what it held before, or NONE; c: arrivals, or NONE for one; e: bytes to come, or NONE; f: DROP, NO_COMPLETE or 0.
+// d: what it held before, or NONE; c: arrivals, or NONE for one; e: bytes to come, or NONE; f: ArriveForm.
 OPERATION(mbarrier_arrive) {
     const u32* counts = instruction.c == NONE ? nullptr : lanes_of<u32>(warp.registers, instruction.c);
     const u32* bytes = instruction.e == NONE ? nullptr : lanes_of<u32>(warp.registers, instruction.e);

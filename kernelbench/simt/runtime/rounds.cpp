@@ -1,4 +1,4 @@
-// How the blocks of a gang (one block, a cluster, those that a launch says wait for each other) run together: in rounds, a
+// How the blocks of a group (one block, a cluster, those that a launch says wait for each other) run together: in rounds, a
 // turn for each warp that does not wait, until all have ended or none can.
 #include <algorithm>
 
@@ -9,7 +9,7 @@ namespace simt {
 namespace {
 
 constexpr u64 TURN = 1u << 16;      // instructions before another warp has a turn, so that spinning ends
-constexpr u64 GANG_TURN = 1u << 10;
+constexpr u64 GROUP_TURN = 1u << 10;
 constexpr u64 PATIENCE = 1u << 8;    // rounds until a wait for an mbarrier gives up, as it may at any time
 constexpr u64 QUIET = 1u << 12;      // rounds in which everybody polls or waits and nothing changes: a deadlock
 
@@ -54,11 +54,11 @@ void cut_short(Worker& worker, WarpState& state, FaultKind kind) {
 }
 
 // A turn for each warp that does not wait. `ran`: whether there was one; `busy`: whether one did more than to ask again.
-// False where the gang ends before its time.
+// False where the group ends before its time.
 bool run_round(Worker& worker, u32 count, bool& ran, bool& busy) {
-    const u64 turn = count > 1 ? GANG_TURN : TURN;
+    const u64 turn = count > 1 ? GROUP_TURN : TURN;
     for (u32 place = 0; place < count; ++place) {
-        Block& block = worker.gang[place];
+        Block& block = worker.group[place];
         for (WarpState& state : block.warps) {
             if (state.status != WarpStatus::ready) {
                 continue;
@@ -82,7 +82,7 @@ bool run_round(Worker& worker, u32 count, bool& ran, bool& busy) {
 bool end_waits(Worker& worker, u32 count) {
     bool any = false;
     for (u32 place = 0; place < count; ++place) {
-        for (WarpState& state : worker.gang[place].warps) {
+        for (WarpState& state : worker.group[place].warps) {
             if (waits_for_mbarrier(state)) {
                 give_up_waiting(state);
                 any = true;
@@ -96,7 +96,7 @@ bool end_waits(Worker& worker, u32 count) {
 WarpState* stuck(Worker& worker, u32 count) {
     WarpState* found = nullptr;
     for (u32 place = 0; place < count; ++place) {
-        for (WarpState& state : worker.gang[place].warps) {
+        for (WarpState& state : worker.group[place].warps) {
             if (waits_for_mbarrier(state)) {
                 return &state;
             }
@@ -111,9 +111,9 @@ WarpState* stuck(Worker& worker, u32 count) {
 
 }  // namespace
 
-void run_gang(Worker& worker, const u64* blocks, u32 count) {
+void run_group(Worker& worker, const u64* blocks, u32 count) {
     for (u32 place = 0; place < count; ++place) {
-        start_block(worker, worker.gang[place], blocks[place], place);
+        start_block(worker, worker.group[place], blocks[place], place);
     }
     for (u64 round = 1, quiet = 0; quiet < QUIET; ++round) {
         const u64 before = worker.changes;
@@ -132,7 +132,7 @@ void run_gang(Worker& worker, const u64* blocks, u32 count) {
     }
     worker.blocks_run += count;
     for (u32 place = 0; place < count; ++place) {
-        worker.unsound_blocks += worker.gang[place].unsound;
+        worker.unsound_blocks += worker.group[place].unsound;
     }
 }
 

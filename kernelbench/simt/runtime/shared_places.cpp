@@ -18,11 +18,11 @@ Place shared_place(Warp& warp, const Instruction& instruction, u32 lane, u64 add
     const Block& own = *warp.state->block;
     const bool generic = address >> WINDOW_SHIFT == SHARED_WINDOW >> WINDOW_SHIFT;
     const u64 tag = address >> RANK_SHIFT;
-    const u64 rank = generic ? (address - SHARED_WINDOW) >> 32 : tag ? tag - 1 : own.rank;
+    const u64 rank = generic ? (address - SHARED_WINDOW) >> WINDOW_RANK_SHIFT : tag ? tag - 1 : own.rank;
     const u32 offset = generic ? u32(address) : u32(address & RANK_OFFSET);
     if (rank >= warp.state->worker->cluster_blocks) {
         const u64 shown = std::min<u64>(rank, RANK_OFFSET);
-        fault(warp, instruction, FaultKind::unwritten_window, lane, SHARED_WINDOW + (shown << 32) + offset);
+        fault(warp, instruction, FaultKind::unwritten_window, lane, SHARED_WINDOW + (shown << WINDOW_RANK_SHIFT) + offset);
         return {nullptr, 0};
     }
     return {own.leader + rank, offset};

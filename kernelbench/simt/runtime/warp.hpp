@@ -8,33 +8,6 @@ namespace simt {
 
 struct WarpState;  // machine.hpp: position, stack, block, worker
 
-// What can be wrong with a kernel. Order and names are mirrored in kernelbench/simt/faults.py.
-enum class FaultKind : u32 {
-    out_of_bounds_read,
-    out_of_bounds_write,
-    misaligned,
-    uninitialised_global,
-    uninitialised_shared,
-    uninitialised_local,
-    shared_race,       // two warps, no barrier between them
-    warp_race,         // two lanes of a warp, no warp-level synchronisation between them
-    divergent_barrier,
-    inactive_lane,     // a shuffle, vote or match names or reads a lane that does not take part
-    endless,           // the instruction budget is used up
-    deadlock,          // every warp that is left waits
-    trapped,           // trap
-    assertion,         // __assertfail
-    invalid_operand,   // barrier number over 15, branch index outside its table
-    unwritten_window,  // an address in the window of a shared or local memory that is not there
-    no_mbarrier,       // never initialised, invalidated, or overwritten
-    mbarrier_count,    // more arrivals than expected, or a number that an mbarrier cannot hold
-    mbarrier_elsewhere,  // in the shared memory of another block than it must be
-    mbarrier_deadlock,   // a deadlock, seen from who waits for an mbarrier
-    bulk_size,         // no multiple of 16 bytes
-    input_write,       // to an array that the launch may only read
-    count_of_kinds
-};
-
 struct Warp {
     u8* registers;    // the register file; see lanes_of
     u32* predicates;  // 32 lanes a predicate

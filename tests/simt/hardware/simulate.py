@@ -47,7 +47,7 @@ class Simulation:
             arguments,
             launch.shared_bytes,
             cooperative=launch.cooperative,
-            gang=launch.gang,
+            co_resident=launch.co_resident,
             **options,
         )
 

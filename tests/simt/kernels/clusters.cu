@@ -250,15 +250,15 @@ extern "C" __global__ void relay(unsigned* flags, unsigned* y, int way) {
         asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(flags + blockIdx.x), "r"(blockIdx.x + 1) : "memory");
 }
 
-// Blocks take tickets; each leaves its own, waits until all of its gang have, and adds up what they left.
-extern "C" __global__ void gangs(unsigned* next, unsigned* come, unsigned* left, unsigned* sums, unsigned gang) {
+// Blocks take tickets; each leaves its own, waits until all of its group have, and adds up what they left.
+extern "C" __global__ void groups(unsigned* next, unsigned* come, unsigned* left, unsigned* sums, unsigned group) {
     if (threadIdx.x) return;
-    const unsigned ticket = atomicAdd(next, 1), number = ticket / gang;
+    const unsigned ticket = atomicAdd(next, 1), number = ticket / group;
     left[ticket] = ticket + 1;
     asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(come + number) : "memory");
     unsigned seen = 0, sum = 0;
-    while (seen < gang) asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(seen) : "l"(come + number) : "memory");
-    for (unsigned k = 0; k < gang; ++k) sum += __ldcg(left + number * gang + k);
+    while (seen < group) asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(seen) : "l"(come + number) : "memory");
+    for (unsigned k = 0; k < group; ++k) sum += __ldcg(left + number * group + k);
     sums[blockIdx.x] = sum;
 }
 

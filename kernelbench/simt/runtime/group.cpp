@@ -33,15 +33,8 @@ u32 constant_special(const Launch& launch, u32 special, u32 warp, u32 lane) {
         case TID_Z: return thread / (block[0] * block[1]);
         case NTID_X: case NTID_Y: case NTID_Z: return block[special - NTID_X];
         case NCTAID_X: case NCTAID_Y: case NCTAID_Z: return launch.grid[special - NCTAID_X];
-        case LANEID: return lane;
         case WARPID: return warp;
         case NWARPID: return warps;
-        case NSMID: return 1;
-        case LANEMASK_EQ: return 1u << lane;
-        case LANEMASK_LE: return lane == 31 ? ALL : (2u << lane) - 1;
-        case LANEMASK_LT: return (1u << lane) - 1;
-        case LANEMASK_GE: return ~((1u << lane) - 1);
-        case LANEMASK_GT: return lane == 31 ? 0 : ~((2u << lane) - 1);
         case DYNAMIC_SMEM_SIZE: return launch.dynamic_shared_bytes;
         case TOTAL_SMEM_SIZE: return launch.shared_bytes;
         case NCLUSTERID_X: case NCLUSTERID_Y: case NCLUSTERID_Z:
@@ -49,7 +42,7 @@ u32 constant_special(const Launch& launch, u32 special, u32 warp, u32 lane) {
         case CLUSTER_NCTAID_X: case CLUSTER_NCTAID_Y: case CLUSTER_NCTAID_Z:
             return launch.cluster[special - CLUSTER_NCTAID_X];
         case CLUSTER_NCTARANK: return launch.cluster[0] * launch.cluster[1] * launch.cluster[2];
-        default: return 0;  // smid, gridid: one multiprocessor, one grid
+        default: return 0;  // changes with the block: see block_special
     }
 }
 
@@ -169,17 +162,17 @@ void start_block(Worker& worker, Block& block, u64 index, u32 place) {
     }
 }
 
-void prepare_gang(Worker& worker, u32 blocks) {
+void prepare_group(Worker& worker, u32 blocks) {
     const u32* cluster = worker.launch->cluster;
     worker.cluster_blocks = cluster[0] * cluster[1] * cluster[2];
-    worker.gang.resize(blocks);
-    for (Block& block : worker.gang) {
+    worker.group.resize(blocks);
+    for (Block& block : worker.group) {
         prepare_block(worker, block);
     }
 }
 
-void release_gang(Worker& worker) {
-    for (Block& block : worker.gang) {
+void release_group(Worker& worker) {
+    for (Block& block : worker.group) {
         for (WarpState& state : block.warps) {
             std::free(state.warp.registers);
             std::free(state.warp.predicates);
@@ -190,7 +183,7 @@ void release_gang(Worker& worker) {
         std::free(block.shared_states);
         delete block.shadow;
     }
-    worker.gang.clear();
+    worker.group.clear();
 }
 
 }  // namespace simt

@@ -1,0 +1,126 @@
+// Numbers with which Python and the runtime understand each other; kernelbench/simt/interface.py has the same.
+// Whatever is made by SIMT_ENUM keeps its list as text, which layout.cpp hands out for comparison.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace simt {
+
+using u8 = uint8_t;
+using u16 = uint16_t;
+using u32 = uint32_t;
+using u64 = uint64_t;
+using u128 = unsigned __int128;
+using s8 = int8_t;
+using s16 = int16_t;
+using s32 = int32_t;
+using s64 = int64_t;
+using f16 = _Float16;
+using f32 = float;
+using f64 = double;
+
+#define SIMT_ENUM(keyword, name, type, ...) \
+    keyword name : type { __VA_ARGS__ };    \
+    constexpr const char* name##_TEXT = #__VA_ARGS__;
+
+// ---- Constants ------------------------------------------------------------------------------------
+
+constexpr int LANES = 32;
+constexpr u32 ALL = 0xffffffffu;   // every lane
+constexpr u32 NONE = 0xffffffffu;  // an operand or target that is not there
+
+constexpr u32 WINDOW_SHIFT = 56;       // of an address: which window it lies in
+constexpr u32 WINDOW_RANK_SHIFT = 32;  // of an address in the shared window: the block's rank in its cluster
+constexpr u64 SHARED_WINDOW = 0x5000000000000000ull;  // + (rank << WINDOW_RANK_SHIFT) + offset
+constexpr u64 LOCAL_WINDOW = 0x6000000000000000ull;
+constexpr u64 PARAMETER_WINDOW = 0x7000000000000000ull;  // of faults alone: parameters have no generic address
+constexpr u32 SECTOR_SHIFT = 5;
+constexpr u64 CHUNK = 65536;    // bytes of an input that are generated together
+constexpr u64 WAYS_ABOVE = 64;  // Counters.least_ways is this less the least ways of a conflict
+constexpr u32 BULK_UNIT = 16;   // bytes: addresses and sizes of bulk copies are multiples
+constexpr u32 COUNT_BITS = 20, TRANSACTION_BITS = 21;  // of an mbarrier's bits: expected, pending, bytes to come
+constexpr u32 COMPARISON_SHIFT = 16;  // a comparison stands above the modifiers
+
+// ---- Of instructions ------------------------------------------------------------------------------
+
+// YIELD: polls what others change: it ends the turn of the warp, after its operation if it has one.
+SIMT_ENUM(enum, Kind, u32, COMPUTE, BRANCH, TABLE_BRANCH, EXIT, BARRIER, NOTHING, TRAP, YIELD)
+
+SIMT_ENUM(enum, BarrierForm, u32,
+    SYNC, ARRIVE, REDUCE_COUNT, REDUCE_AND, REDUCE_OR, CLUSTER_ARRIVE, CLUSTER_WAIT, MBARRIER_WAIT)
+
+SIMT_ENUM(enum, ArriveForm, u32,
+    ARRIVAL,
+    DROP,        // the next phases expect these arrivals no more
+    NO_COMPLETE  // must not be the last of a phase
+)
+
+// Special registers that differ between warps or launches; lowering makes constants of the others.
+SIMT_ENUM(enum, Special, u32,
+    TID_X, TID_Y, TID_Z, NTID_X, NTID_Y, NTID_Z, CTAID_X, CTAID_Y, CTAID_Z, NCTAID_X, NCTAID_Y, NCTAID_Z,
+    CLUSTERID_X, CLUSTERID_Y, CLUSTERID_Z, NCLUSTERID_X, NCLUSTERID_Y, NCLUSTERID_Z,
+    CLUSTER_CTAID_X, CLUSTER_CTAID_Y, CLUSTER_CTAID_Z, CLUSTER_NCTAID_X, CLUSTER_NCTAID_Y, CLUSTER_NCTAID_Z,
+    WARPID, NWARPID, CLUSTER_CTARANK, CLUSTER_NCTARANK, DYNAMIC_SMEM_SIZE, TOTAL_SMEM_SIZE)
+
+SIMT_ENUM(enum, Modifier, u32,
+    ROUND_MASK = 3,  // a Direction
+    FTZ = 4,         // subnormal f32 (or f16) operands and results are zeros
+    SAT = 8,         // to [0, 1], NaN to 0
+    RELU = 16,       // negative to 0
+    KEEP_NAN = 32,   // min, max: NaN if any operand is
+    XOR_SIGN = 64,   // min, max: of magnitudes, with the product of the signs
+    ABSOLUTE = 128,  // min, max: of magnitudes
+    TO_INTEGER = 256,  // cvt of a float to a float of the same size: rounded to a whole number in the direction
+    SATURATE_FINITE = 512,  // cvt: to the largest finite number instead of infinity
+    TIES_AWAY = 1024  // cvt.rna
+)
+SIMT_ENUM(enum, Direction, u32, NEAREST, TOWARD_ZERO, DOWN, UP)
+SIMT_ENUM(enum, CarryUse, u32, READS_CARRY = 1, WRITES_CARRY = 2)
+
+// The first six are all that integers have; lo, ls, hi, hs are lt, le, gt, ge of unsigned ones.
+SIMT_ENUM(enum class, Comparison, u32, eq, ne, lt, le, gt, ge, equ, neu, ltu, leu, gtu, geu, num, nan)
+// How a comparison joins a predicate, which NEGATED negates first.
+SIMT_ENUM(enum, Combine, u32, REPLACE, AND, OR, XOR, NEGATED)
+
+// Sources of cvt.
+SIMT_ENUM(enum class, Type, u32, u8, s8, u16, s16, u32, s32, u64, s64, f16, bf16, f32, f64)
+
+// ---- Of memory and launches -----------------------------------------------------------------------
+
+SIMT_ENUM(enum, ByteState, u8, UNTOUCHED, SOUND, UNSOUND)
+// The first blocks of a grid whose blocks run in order do what they would in a whole run.
+SIMT_ENUM(enum, Sample, u32, EVERY_BLOCK, SOME_BLOCKS, FIRST_BLOCKS)
+SIMT_ENUM(enum, Status, u32, FINISHED, STOPPED, CUT_SHORT, INVALID, NO_MEMORY)
+SIMT_ENUM(enum class, GeneratorKind, u32, none, normal, uniform, mask, masked)
+SIMT_ENUM(enum class, GeneratorType, u32,
+    float32, float16, bfloat16, float64, int8, uint8, int16, uint16, int32, uint32, int64, uint64)
+
+// What can be wrong with a kernel.
+SIMT_ENUM(enum class, FaultKind, u32,
+    out_of_bounds_read,
+    out_of_bounds_write,
+    misaligned,
+    uninitialised_global,
+    uninitialised_shared,
+    uninitialised_local,
+    shared_race,       // two warps, no barrier between them
+    warp_race,         // two lanes of a warp, no warp-level synchronisation between them
+    divergent_barrier,
+    inactive_lane,     // a shuffle, vote or match names or reads a lane that does not take part
+    endless,           // the instruction budget is used up
+    deadlock,          // every warp that is left waits
+    trapped,           // trap
+    assertion,         // __assertfail
+    invalid_operand,   // barrier number over 15, branch index outside its table
+    unwritten_window,  // an address in the window of a shared or local memory that is not there
+    no_mbarrier,       // never initialised, invalidated, or overwritten
+    mbarrier_count,    // more arrivals than expected, or a number that an mbarrier cannot hold
+    mbarrier_elsewhere,  // in the shared memory of another block than it must be
+    mbarrier_deadlock,   // a deadlock, seen from a warp that waits for an mbarrier
+    bulk_size,         // no multiple of 16 bytes
+    input_write,       // to an array that the launch may only read
+    count_of_kinds
+)
+
+}  // namespace simt
