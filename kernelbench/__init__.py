@@ -13,26 +13,31 @@ if TYPE_CHECKING:
     from kernelbench.core import dtypes as dtypes
     from kernelbench.core.errors import MissingLibrary as MissingLibrary
     from kernelbench.core.errors import Unsupported as Unsupported
-    from kernelbench.core.records import *  # noqa: F403 - the same names as in _RECORDS
+    from kernelbench.core.libraries import library as library
+    from kernelbench.core.records import *  # noqa: F403 - the same names as in _HOMES
 
 __version__ = "0.1.0"
 
-_RECORDS = (
-    "BROADCAST", "FLOATS", "Array", "Arrays", "ArraySpec", "Case", "Deviation", "DeviceProperties", "HostCall",
-    "Implementation", "Launch", "LaunchPlan", "Operation", "Origin", "Reference", "Scalar", "SpecialValues",
-    "Tolerance", "Tunable", "by_element", "quarter_of_range", "root_of_range", "x_to_y", "x_to_y_by_element",
-)  # fmt: skip
-_ERRORS = ("MissingLibrary", "Unsupported")
+# Names by the module of kernelbench/core/ that has them.
+_HOMES = {
+    "records": (
+        "BROADCAST", "FLOATS", "Array", "Arrays", "ArraySpec", "Case", "Deviation", "DeviceProperties", "HostCall",
+        "Implementation", "Launch", "LaunchPlan", "Operation", "Origin", "Reference", "Scalar", "SpecialValues",
+        "Tolerance", "Tunable", "by_element", "quarter_of_range", "root_of_range", "x_to_y", "x_to_y_by_element",
+    ),
+    "errors": ("MissingLibrary", "Unsupported"),
+    "libraries": ("library",),
+}  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
     if name == "dtypes":
         return import_module("kernelbench.core.dtypes")
-    for module, names in (("kernelbench.core.records", _RECORDS), ("kernelbench.core.errors", _ERRORS)):
+    for module, names in _HOMES.items():
         if name in names:
-            return getattr(import_module(module), name)
+            return getattr(import_module(f"kernelbench.core.{module}"), name)
     raise AttributeError(f"module 'kernelbench' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted((*_RECORDS, *_ERRORS, "dtypes", "__version__"))
+    return sorted((*(name for names in _HOMES.values() for name in names), "dtypes", "__version__"))

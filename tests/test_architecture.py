@@ -18,8 +18,8 @@ PACKAGE, KERNELS, SPECIMENS = ROOT / "kernelbench", ROOT / "kernels", ROOT / "te
 # Floors of the house, from the ground up: a room imports what lies on lower floors, and no other room on its own.
 FLOORS = (
     ("core",),
-    ("build", "explain", "peers", "planning", "runs", "simt", "suite"),
-    ("compare", "devices", "softmax_plans"),
+    ("build", "explain", "planning", "runs", "simt", "suite"),
+    ("compare", "devices"),
     ("measure", "report"),
     ("walks",),
     ("cli",),
@@ -28,11 +28,9 @@ FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 MAIN, FACE = "kernelbench.__main__", "kernelbench"  # the entry point, above all; and the words that kernels import
 HEAVY = {"pandas", "matplotlib", "scipy", "cupy", "cupyx", "rich", "jinja2", "torch", "kernel_tuner"}
 KERNELS_MAY_IMPORT = {FACE, "numpy", "__future__", "collections.abc", "dataclasses", "functools", "math", "typing"}
-# What several operations share.
-KERNELS_MAY_IMPORT |= {"kernelbench.planning.launch_helpers", "kernelbench.peers"}
-KERNELS_MAY_IMPORT |= {f"kernelbench.softmax_plans.{name}" for name in ("row_plans", "row_tuning")}
-KERNELS_MAY_IMPORT |= {f"kernelbench.softmax_plans.{name}" for name in ("axis_plans", "axis_tuning")}
-KERNELS_MAY_IMPORT |= {"kernelbench.peers.cudnn", "kernelbench.peers.torch_code"}
+# Folders of kernels/ without an operation, and whose modules import from them besides their own: every folder's of
+# `common`, of a family its operations'.
+SHARED = {"common": (), "softmax_family": ("softmax", "log_softmax")}
 CUDA_DEVICE = PACKAGE / "devices" / "cuda"  # its modules know CuPy, and are imported inside functions
 MAX_LINES = 330
 
@@ -48,25 +46,31 @@ class Import:
 
 
 def imports(path: Path) -> list[Import]:
-    return list(_walk(ast.parse(path.read_text(), str(path)), lazy=False, typing=False))
+    return list(_walk(ast.parse(path.read_text(), str(path)), path, lazy=False, typing=False))
 
 
-def _walk(node: ast.AST, lazy: bool, typing: bool) -> Iterator[Import]:
+def _walk(node: ast.AST, path: Path, lazy: bool, typing: bool) -> Iterator[Import]:
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.Import):
             yield from (Import(alias.name, child.lineno, lazy, typing) for alias in child.names)
         elif isinstance(child, ast.ImportFrom):
-            yield from (Import(name, child.lineno, lazy, typing) for name in _from(child))
+            yield from (Import(name, child.lineno, lazy, typing) for name in _from(child, path))
         inside = lazy or isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
         guard = isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test)
-        yield from _walk(child, inside, typing or guard)
+        yield from _walk(child, path, inside, typing or guard)
 
 
-def _from(node: ast.ImportFrom) -> list[str]:
-    """`from kernelbench.core import places` means kernelbench.core.places; other packages are not looked into."""
-    assert node.level == 0, f"line {node.lineno}: imports are absolute"
+def _from(node: ast.ImportFrom, path: Path) -> list[str]:
+    """`from kernelbench.core import places` means kernelbench.core.places; libraries are not looked into.
+
+    Modules of kernels/ import each other by relative names.
+    """
     module = node.module or ""
-    if module.split(".")[0] != "kernelbench":
+    if node.level:
+        assert path.is_relative_to(KERNELS), f"{path}:{node.lineno}: imports are absolute"
+        module = ".".join((*path.relative_to(ROOT).parts[: -node.level], *filter(None, [module])))
+    elif module.split(".")[0] != "kernelbench":
+        assert module.split(".")[0] != "kernels", f"{path}:{node.lineno}: no name of an installed package"
         return [module]
     names = [f"{module}.{alias.name}" for alias in node.names]
     return [name if module_path(name) else module for name in names]
@@ -125,6 +129,7 @@ def test_the_house_is_as_small_as_it_is_meant_to_be() -> None:
 def test_imports_go_down(path: Path) -> None:
     name = module_name(path)
     for found in imports(path):
+        assert found.module.split(".")[0] != "kernels", f"{path}:{found.line}: kernels are loaded, not imported"
         if found.module.split(".")[0] != "kernelbench" or name == MAIN or found.module == FACE:
             continue
         own, other = room_of(name), room_of(found.module)
@@ -134,8 +139,9 @@ def test_imports_go_down(path: Path) -> None:
 
 
 def test_no_module_imports_itself_by_a_detour() -> None:
-    known = {module_name(path) for path in MODULES}
-    graph = {module_name(path): {found.module for found in imports(path)} & known for path in MODULES}
+    modules = [*MODULES, *KERNEL_MODULES]
+    known = {module_name(path) for path in modules}
+    graph = {module_name(path): {found.module for found in imports(path)} & known for path in modules}
     order = list(TopologicalSorter(graph).static_order())
     assert len(order) == len(known)
 
@@ -160,21 +166,49 @@ def test_the_cuda_device_is_imported_where_it_is_used(path: Path) -> None:
         assert all(found.lazy or found.typing for found in uses)
 
 
-@each_module
+@pytest.mark.parametrize("path", [*MODULES, *KERNEL_MODULES], ids=module_name)
 def test_modules_are_short(path: Path) -> None:
     lines = len(path.read_text().splitlines())
     assert lines <= MAX_LINES, f"{lines} lines: split it by what its parts know"
 
 
 @each_kernel
+def test_every_kernel_module_lies_in_an_operation_or_in_what_operations_share(path: Path) -> None:
+    folder = path.parent
+    assert folder.parent in (KERNELS, SPECIMENS), f"{path}: expected <operation>/<name>.py"
+    operation = (KERNELS / folder.name / "operation.py").is_file()
+    assert operation != (folder.name in SHARED), f"{folder}: an operation, or a folder of SHARED"
+    assert (folder / "__init__.py").is_file() == (folder.name in SHARED), f"{folder}: only shared folders have one"
+
+
+def shared_with(folder: str) -> set[str]:
+    """Folders of kernels/ that modules of `folder` import from."""
+    return {folder, *(name for name, users in SHARED.items() if not users or folder in users)}
+
+
+@each_kernel
 def test_kernels_import_little(path: Path) -> None:
+    folder, shared = path.parent.name, path.parent.name in SHARED
     for found in imports(path):
-        if found.module in KERNELS_MAY_IMPORT:
-            continue
+        library = found.module.split(".")[0]
         place = f"{path.relative_to(ROOT)}:{found.line}: {found.module}"
-        assert not found.module.startswith("kernelbench"), f"{place}: this is not for kernels"
+        if found.module in KERNELS_MAY_IMPORT or (shared and library in sys.stdlib_module_names):
+            continue
+        if library == "kernels":
+            assert module_path(found.module), f"{place}: no such module"
+            assert found.module.split(".")[1] in shared_with(folder), f"{place}: not shared with {folder}"
+            continue
+        assert library != "kernelbench", f"{place}: this is not for kernels"
+        if library == "triton" and shared and path.stem.startswith("triton_"):
+            continue  # Triton's kernels are decorated by it; our_triton() imports them
         assert found.lazy, f"{place}: a library peer imports its library inside a function"
         assert not path.with_suffix(".cu").exists(), f"{place}: only a peer without a .cu uses a library"
+
+
+def test_what_is_shared_imports_no_operation_and_common_no_family() -> None:
+    assert shared_with("common") == {"common"}
+    assert all(shared_with(family) == {family, "common"} for family in SHARED if family != "common")
+    assert all((KERNELS / user / "operation.py").is_file() for users in SHARED.values() for user in users)
 
 
 def test_every_kernel_source_has_its_plan() -> None:

@@ -34,6 +34,13 @@ class DeviceProperties:
         major, minor = self.compute_capability
         return f"sm_{major}{minor}"
 
+    @property
+    def max_cluster(self) -> int:
+        """Blocks per cluster, at most: 8 on every GPU with clusters, 16 where a launch may ask for more; 1 without."""
+        if self.compute_capability < (9, 0):
+            return 1
+        return 16 if self.compute_capability < (12, 0) else 8
+
     def resident_blocks(self, threads: int, registers: int, shared_bytes: int) -> int:
         """Blocks that fit on one multiprocessor at once; 0 if not even one does.
 
@@ -70,10 +77,3 @@ class DeviceProperties:
 
     def _registers_per_warp(self, registers: int) -> int:
         return -(-registers * self.warp_size // 256) * 256
-
-
-def max_cluster(device: DeviceProperties) -> int:
-    """Blocks of a cluster at most: 16 where a launch may ask for more than the 8 that every GPU with clusters has."""
-    if device.compute_capability < (9, 0):
-        return 1
-    return 16 if device.compute_capability < (12, 0) else 8

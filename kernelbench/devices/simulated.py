@@ -15,7 +15,6 @@ from kernelbench.core import dtypes
 from kernelbench.core.counters import LaunchCounters
 from kernelbench.core.differences import Differences, differences
 from kernelbench.core.errors import DeviceError, MissingLibrary, PtxError, Unsupported
-from kernelbench.core.gpu import max_cluster
 from kernelbench.core.records import (
     Array,
     Arrays,
@@ -198,7 +197,7 @@ class SimulatedDevice:
         needs = launch.threads, facts.registers, facts.shared_bytes + launch.shared_bytes
         if problem := gpu.refusal(*needs):
             raise DeviceError(f"{launch.entry}: too many resources requested for launch: {problem}")
-        if prod(program.cluster) > (most := max_cluster(gpu)):
+        if prod(program.cluster) > (most := gpu.max_cluster):
             text = f"clusters of {prod(program.cluster)} blocks are over the {most} of this GPU"
             raise DeviceError(f"{launch.entry}: {text}")
         if launch.together > 1:

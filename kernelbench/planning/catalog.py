@@ -3,16 +3,20 @@
     kernels/<operation>/operation.py    defines OPERATION
     kernels/<operation>/<name>.py       defines IMPLEMENTATIONS; <name>.cu beside it is their source
     kernels/<operation>/_<name>.py      left alone
+    kernels/<family>/__init__.py        makes a folder without implementations one that others import from
 A further folder of the same layout (specimens, a user's own) may add implementations of operations
-that an earlier one defines, and operations. Modules are loaded by path under names of their own, so that
-kernels/softmax/torch.py stands in nobody's way.
+that an earlier one defines, and operations. Each such folder is a package of a name of its own, so that
+kernels/softmax/torch.py stands in nobody's way. Relative imports (`from ..common.peers import ..`) look in that
+folder first, then in kernelbench's kernels, as includes of device code do.
 """
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import re
 import sys
+import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
@@ -31,6 +35,7 @@ from kernelbench.planning.record_checks import implementation_problem, operation
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _OPERATION_FILE = "operation.py"
+_DEFINES = re.compile(r"^(IMPLEMENTATIONS|OPERATION)\b", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -78,16 +83,19 @@ class _Reader:
         self.own: dict[str, list[str]] = {}
         self.problems: list[Problem] = []
         self._in_own = False  # whether the folder being read is the user's
+        self._folder = Path()  # that is being read
+        self._package = ""  # its name
         self._definitions: dict[str, Path] = {}  # operation -> the file that defines it
         self._modules: dict[tuple[str, str], Path] = {}  # (operation, implementation) -> its file
 
     def read_folder(self, folder: Path, *, own: bool) -> None:
-        self._in_own = own
+        self._in_own, self._folder = own, folder
         if own and folder.resolve() in (places.KERNELS.resolve(), places.SPECIMENS.resolve()):
             self._problem(folder, "kernelbench's own folder; what is in it is there without --kernels")
             return
-        # A folder without modules (headers shared by all kernels) is no operation.
+        # A folder without modules (of headers alone) is no operation, nor is one that others import from.
         found = [one for one in sorted(folder.iterdir()) if one.is_dir() and any(_modules(one))]
+        found = [one for one in found if self._is_operation(one) or not _is_shared(one)]
         if own and not found:
             text = "no kernels here; expected <operation>/<name>.py, as `kernelbench new softmax/my_kernel` writes it"
             self._problem(folder, text)
@@ -97,6 +105,7 @@ class _Reader:
                 text = f"missing; '{one.name}' has implementations, so expected OPERATION = Operation(...) here"
                 self._problem(one / _OPERATION_FILE, text)
             return
+        self._package = _new_package(folder)
         for operation_folder in found:
             self.read(operation_folder)
 
@@ -104,6 +113,7 @@ class _Reader:
         return folder.name in self._definitions or (folder / _OPERATION_FILE).is_file()
 
     def read(self, folder: Path) -> None:
+        _add_package(f"{self._package}.{folder.name}", folder, places.KERNELS / folder.name)
         operation_file = folder / _OPERATION_FILE
         if operation_file.is_file():
             self._read_operation(operation_file)
@@ -170,9 +180,9 @@ class _Reader:
             )
 
     def _load(self, path: Path) -> ModuleType | None:
-        # The path is part of the name: two folders may both have a softmax/naive.py.
-        digest = sha256(str(path.resolve()).encode()).hexdigest()[:12]
-        name = f"_kernelbench_{digest}_{path.parent.name}_{path.stem}"
+        name = f"{self._package}.{path.parent.name}.{path.stem}"
+        if name in sys.modules:  # a module beside it imports from it
+            return sys.modules[name]
         spec = importlib.util.spec_from_file_location(name, path)
         assert spec is not None, "a path that ends in .py has a loader"
         assert spec.loader is not None
@@ -185,12 +195,48 @@ class _Reader:
             raise
         except BaseException as error:  # foreign code: whatever it raises is a mistake in that file
             del sys.modules[name]
-            self._problem(path, f"cannot be imported: {type(error).__name__}: {error}", raised_at(error, path))
+            place = self._place(error, path)
+            text = str(error).replace(self._package, self._folder.name)
+            self._problem(place, f"cannot be imported: {type(error).__name__}: {text}", raised_at(error, place))
             return None
         return module
 
+    def _place(self, error: BaseException, path: Path) -> Path:
+        """The folder's file that an error left from: `path`, or one that it imports."""
+        files = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
+        files += [error.filename or ""] if isinstance(error, SyntaxError) else []
+        base = self._folder.absolute()
+        inside = [Path(file) for file in files if Path(file).is_relative_to(base)]
+        return self._folder / inside[-1].relative_to(base) if inside else path
+
     def _problem(self, path: Path, text: str, line: int = 0) -> None:
-        self.problems.append(Problem(path, line, text))
+        problem = Problem(path, line, text)
+        if problem not in self.problems:  # as of a module that several import
+            self.problems.append(problem)
+
+
+def _new_package(folder: Path) -> str:
+    """The name of the package that a folder of kernels is. What an earlier reading left under it is forgotten."""
+    # The path is part of the name: two folders may both have a softmax/naive.py.
+    name = f"_kernelbench_{sha256(str(folder.resolve()).encode()).hexdigest()[:12]}"
+    for known in [one for one in sys.modules if one == name or one.startswith(f"{name}.")]:
+        del sys.modules[known]
+    importlib.invalidate_caches()
+    _add_package(name, folder, places.KERNELS)
+    return name
+
+
+def _add_package(name: str, *folders: Path) -> None:
+    """A package whose modules are looked for in these folders; what an __init__.py says is left alone."""
+    package = ModuleType(name)
+    package.__path__ = [*dict.fromkeys(str(folder.absolute()) for folder in folders)]
+    sys.modules[name] = package
+
+
+def _is_shared(folder: Path) -> bool:
+    """Whether it is a package that others import from: none of its modules has implementations."""
+    modules = (path.read_text(encoding="utf-8", errors="replace") for path in _modules(folder))
+    return (folder / "__init__.py").is_file() and not any(_DEFINES.search(text) for text in modules)
 
 
 def _modules(folder: Path) -> Iterator[Path]:

@@ -12,7 +12,8 @@ from kernelbench import (
     Unsupported,
     dtypes,
 )
-from kernelbench.planning.launch_helpers import (
+
+from ..common.launch_helpers import (
     ELEMENTWISE_PACK_BYTES,
     STREAMED_BLOCK,
     STREAMED_HINT,

@@ -6,8 +6,7 @@ the library of that name is imported.
 
 from collections.abc import Callable
 
-from kernelbench import Arrays, Case, Implementation, Origin
-from kernelbench.peers import library
+from kernelbench import Arrays, Case, Implementation, Origin, library
 
 
 def prepare(case: Case, arrays: Arrays, stream: int) -> Callable[[], None]:

@@ -7,7 +7,8 @@ the library of that name is imported.
 from collections.abc import Callable
 
 from kernelbench import Arrays, Case, Implementation, Origin
-from kernelbench.peers import torch_tensor, torch_with_gpu
+
+from ..common.peers import torch_tensor, torch_with_gpu
 
 
 def prepare(case: Case, arrays: Arrays, stream: int) -> Callable[[], None]:

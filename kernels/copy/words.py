@@ -3,7 +3,8 @@
 from functools import partial
 
 from kernelbench import Case, DeviceProperties, Implementation, LaunchPlan, Origin, dtypes
-from kernelbench.planning.launch_helpers import packed_plan
+
+from ..common.launch_helpers import packed_plan
 
 WORDS = (4, 8, 16)
 

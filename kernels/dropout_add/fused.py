@@ -3,7 +3,8 @@
 from dataclasses import replace
 
 from kernelbench import Case, DeviceProperties, Implementation, LaunchPlan, Origin, Scalar, dtypes
-from kernelbench.planning.launch_helpers import packed_plan
+
+from ..common.launch_helpers import packed_plan
 
 ONEFLOW = Origin(
     "Oneflow-Inc/oneflow",

@@ -3,7 +3,8 @@
 from functools import partial
 
 from kernelbench import Case, DeviceProperties, Implementation, LaunchPlan, Origin
-from kernelbench.planning.launch_helpers import narrow_plan
+
+from ..common.launch_helpers import narrow_plan
 
 ARTICLE = Origin(
     "Oneflow-Inc/oneflow, 100 days of open source: performance optimisation",

@@ -3,7 +3,8 @@
 from typing import Any
 
 from kernelbench import Arrays, Case, DeviceProperties, Implementation, LaunchPlan, Origin, dtypes
-from kernelbench.planning.launch_helpers import copy_plan
+
+from ..common.launch_helpers import copy_plan
 
 
 def plan(case: Case, device: DeviceProperties) -> LaunchPlan:

@@ -9,8 +9,7 @@ the library of that name is imported.
 
 from collections.abc import Callable
 
-from kernelbench import Arrays, Case, Implementation, Origin, Unsupported
-from kernelbench.peers import library
+from kernelbench import Arrays, Case, Implementation, Origin, Unsupported, library
 
 
 def prepare(case: Case, arrays: Arrays, stream: int) -> Callable[[], Arrays]:

@@ -1,7 +1,8 @@
 """Launch plan of generic.cu: log-softmax as Eigen ran it in Paddle, until a kernel of its own replaced it."""
 
 from kernelbench import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar, Unsupported, dtypes
-from kernelbench.planning.launch_helpers import Extent, elementwise_geometry
+
+from ..common.launch_helpers import Extent, elementwise_geometry
 
 BLOCK = 256
 MOST = 2**30  # an element, or a column, and a step beyond it still fit int32

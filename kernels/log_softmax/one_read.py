@@ -1,7 +1,8 @@
 """Launch plan of one_read.cu: the block's columns are kept in shared memory between maximum, sum and result."""
 
 from kernelbench import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar, Unsupported, dtypes
-from kernelbench.planning.launch_helpers import power_of_two_from
+
+from ..common.launch_helpers import power_of_two_from
 
 MAX_THREADS = 512  # of a block
 WHOLE_INNER = 64  # columns that one block may cover where they are all there are: its steps then lie end to end

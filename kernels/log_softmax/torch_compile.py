@@ -3,7 +3,8 @@
 from typing import Any
 
 from kernelbench import Case
-from kernelbench.peers.torch_code import compiled_peers
+
+from ..common.torch_code import compiled_peers
 
 
 def expression(torch: Any, case: Case, x: Any) -> Any:

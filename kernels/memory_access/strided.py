@@ -1,7 +1,8 @@
 """Launch plan of strided.cu: an element a thread, one side at the case's offset and stride."""
 
 from kernelbench import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar, dtypes
-from kernelbench.planning.launch_helpers import ELEMENTWISE_BLOCK, thread_each
+
+from ..common.launch_helpers import ELEMENTWISE_BLOCK, thread_each
 
 ARTICLE = Origin(
     "Oneflow-Inc/oneflow, 100 days of open source: performance optimisation",

@@ -1,7 +1,8 @@
 """Launch plan of oneflow.cu: packs of 16 bytes, a grid of at most 32 waves."""
 
 from kernelbench import Case, DeviceProperties, Implementation, LaunchPlan, Origin, dtypes
-from kernelbench.planning.launch_helpers import packed_plan
+
+from ..common.launch_helpers import packed_plan
 
 ONEFLOW = Origin(
     "Oneflow-Inc/oneflow",

@@ -9,7 +9,8 @@ from math import prod
 from typing import Any
 
 from kernelbench import FLOATS, Arrays, ArraySpec, Case, Operation, SpecialValues, quarter_of_range
-from kernelbench.planning.launch_helpers import permutation_of
+
+from ..common.launch_helpers import permutation_of
 
 
 def arrays(case: Case) -> tuple[ArraySpec, ...]:

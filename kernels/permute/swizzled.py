@@ -15,7 +15,8 @@ from kernelbench import (
     Unsupported,
     dtypes,
 )
-from kernelbench.planning.launch_helpers import merged_axes, permutation_of
+
+from ..common.launch_helpers import merged_axes, permutation_of
 
 DOWN = 16  # packs of a tile's column: 256 bytes
 RESIDENT = 0  # threads of a multiprocessor that registers must suffice for: 0 asks for nothing

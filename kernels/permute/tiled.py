@@ -3,7 +3,8 @@
 from functools import partial
 
 from kernelbench import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar, Unsupported, dtypes
-from kernelbench.planning.launch_helpers import merged_axes, permutation_of
+
+from ..common.launch_helpers import merged_axes, permutation_of
 
 TILE = 32  # rows and columns
 TILE_ROWS = 8  # of a block

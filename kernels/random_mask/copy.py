@@ -3,7 +3,8 @@
 from typing import Any
 
 from kernelbench import Arrays, Case, DeviceProperties, Implementation, LaunchPlan, Origin
-from kernelbench.planning.launch_helpers import packed_plan
+
+from ..common.launch_helpers import packed_plan
 
 
 def plan(case: Case, device: DeviceProperties) -> LaunchPlan:

@@ -6,8 +6,7 @@ the library of that name is imported.
 
 from collections.abc import Callable
 
-from kernelbench import Arrays, Case, Implementation, Origin, Unsupported
-from kernelbench.peers import library
+from kernelbench import Arrays, Case, Implementation, Origin, Unsupported, library
 
 # Beyond it CuPy leaves CUB for a kernel of one block, each of whose threads adds up millions of elements in float32.
 MOST_ELEMENTS = 2**31 - 1

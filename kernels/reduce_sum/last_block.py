@@ -14,7 +14,8 @@ from kernelbench import (
     Unsupported,
     dtypes,
 )
-from kernelbench.planning.launch_helpers import cases_of_bytes
+
+from ..common.launch_helpers import cases_of_bytes
 
 BLOCK = 512
 PACKS = 8  # of 16 bytes a thread in flight: 64 KB a block, which is what a multiprocessor of an H200 needs

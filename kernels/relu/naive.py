@@ -1,7 +1,8 @@
 """Launch plan of naive.cu: one element a thread."""
 
 from kernelbench import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar, dtypes
-from kernelbench.planning.launch_helpers import ELEMENTWISE_BLOCK, thread_each
+
+from ..common.launch_helpers import ELEMENTWISE_BLOCK, thread_each
 
 PAGE = Origin(
     "CSDN blog, CUDA notes on element-wise kernels",

@@ -1,7 +1,8 @@
 """Launch plan of from_y.cu: the gradient of relu from its output."""
 
 from kernelbench import Case, DeviceProperties, Implementation, LaunchPlan, Origin, dtypes
-from kernelbench.planning.launch_helpers import packed_plan
+
+from ..common.launch_helpers import packed_plan
 
 ONEFLOW = Origin(
     "Oneflow-Inc/oneflow",

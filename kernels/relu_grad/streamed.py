@@ -3,7 +3,8 @@
 from typing import Any
 
 from kernelbench import Arrays, Case, DeviceProperties, Implementation, LaunchPlan, Origin, dtypes
-from kernelbench.planning.launch_helpers import (
+
+from ..common.launch_helpers import (
     STREAMED_BLOCK,
     STREAMED_HINT,
     STREAMED_PACKS,

@@ -6,8 +6,9 @@ the library of that name is imported.
 
 from collections.abc import Callable
 
-from kernelbench import Arrays, Case, Implementation, Origin, Unsupported
-from kernelbench.peers import library, refuse_scale_and_mask
+from kernelbench import Arrays, Case, Implementation, Origin, Unsupported, library
+
+from ..softmax_family.peers import refuse_scale_and_mask
 
 
 def prepare(case: Case, arrays: Arrays, stream: int) -> Callable[[], Arrays]:

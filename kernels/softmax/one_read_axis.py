@@ -1,9 +1,10 @@
 """Launch plan of one_read_axis.cu: along an axis that is not the last, tiles held in registers and shared memory."""
 
 from kernelbench import Case, DeviceProperties, Implementation, LaunchPlan, Origin
-from kernelbench.peers import refuse_scale_and_mask
-from kernelbench.softmax_plans.axis_plans import axis_plan
-from kernelbench.softmax_plans.axis_tuning import TileStep, tunable
+
+from ..softmax_family.axis_plans import axis_plan
+from ..softmax_family.axis_tuning import TileStep, tunable
+from ..softmax_family.peers import refuse_scale_and_mask
 
 
 def plan(

@@ -1,9 +1,10 @@
 """Launch plan of one_read_rows.cu: rows of the last axis, held between load and store wherever something holds them."""
 
 from kernelbench import Case, DeviceProperties, Implementation, LaunchPlan, Origin
-from kernelbench.peers import refuse_scale_and_mask
-from kernelbench.softmax_plans.row_plans import one_read_rows_plan
-from kernelbench.softmax_plans.row_tuning import Step, tunable
+
+from ..softmax_family.peers import refuse_scale_and_mask
+from ..softmax_family.row_plans import one_read_rows_plan
+from ..softmax_family.row_tuning import Step, tunable
 
 
 def plan(

@@ -95,7 +95,7 @@ def _launch_plan(
         ),
         shared_bytes=4 * columns if technique == "shared" else 0,
     )
-    defines = (("ONEFLOW_TECHNIQUE", f"ONEFLOW_{technique.upper()}"),)
+    defines: tuple[tuple[str, str | int], ...] = (("ONEFLOW_TECHNIQUE", f"ONEFLOW_{technique.upper()}"),)
     defines += tuple((f"ONEFLOW_{name}", value) for name, value in constants.items())
     alignment = constants["PACK"] * dtypes.itemsize(case.dtype)
     return LaunchPlan((launch,), defines, reasons=(reason,), alignment=alignment)

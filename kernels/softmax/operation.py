@@ -5,6 +5,7 @@ NaN, as in PyTorch; a -inf beside numbers gives 0.
 """
 
 from math import frexp
+from typing import Any
 
 from kernelbench import Arrays, ArraySpec, Case, Operation, SpecialValues, Tolerance, Unsupported, dtypes, x_to_y
 
@@ -29,7 +30,8 @@ def arrays(case: Case) -> tuple[ArraySpec, ...]:
     return specs
 
 
-def reference(xp, case: Case, inputs: Arrays) -> Arrays:
+def reference(xp: Any, case: Case, inputs: Arrays) -> Arrays:
+    """Softmax in float64. Slices are along the outer dimension: `x` arrives as [slice, dim * inner]."""
     _, dim, inner = case.outer_dim_inner
     scores = inputs["x"].reshape(-1, dim, inner) * float(case.parameter("scale", 1.0))
     if "mask" in inputs:

@@ -6,8 +6,10 @@ the library of that name is imported.
 
 from collections.abc import Callable
 
-from kernelbench import Arrays, Case, Implementation, Origin, Unsupported, dtypes
-from kernelbench.peers import library, refuse_scale_and_mask, torch_tensor, torch_with_gpu
+from kernelbench import Arrays, Case, Implementation, Origin, Unsupported, dtypes, library
+
+from ..common.peers import torch_tensor, torch_with_gpu
+from ..softmax_family.peers import refuse_scale_and_mask
 
 PACK_BYTES = 16  # of each load; rows must hold whole ones
 

@@ -3,8 +3,9 @@
 from typing import Any
 
 from kernelbench import Case
-from kernelbench.peers import refuse_scale_and_mask
-from kernelbench.peers.torch_code import compiled_peers
+
+from ..common.torch_code import compiled_peers
+from ..softmax_family.peers import refuse_scale_and_mask
 
 
 def expression(torch: Any, case: Case, x: Any) -> Any:

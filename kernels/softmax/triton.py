@@ -1,4 +1,4 @@
-"""Peer: softmax in Triton, tuned on the GPU that it runs on: kernelbench/peers/triton_choice.py. Any axis.
+"""Peer: softmax in Triton, tuned on the GPU that it runs on: kernels/softmax_family/triton_choice.py. Any axis.
 
 The file bears the name that users type. It is loaded by its path, so that it stands in nobody's way when
 the library of that name is imported.
@@ -7,7 +7,9 @@ the library of that name is imported.
 from collections.abc import Callable
 
 from kernelbench import Arrays, Case, Implementation, Origin
-from kernelbench.peers import our_triton, refuse_scale_and_mask, torch_tensor, torch_with_gpu
+
+from ..common.peers import torch_tensor, torch_with_gpu
+from ..softmax_family.peers import our_triton, refuse_scale_and_mask
 
 
 def prepare(case: Case, arrays: Arrays, stream: int) -> Callable[[], None]:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 from kernelbench.core import dtypes
 from kernelbench.core.records import Case, DeviceProperties, LaunchPlan
-from kernelbench.softmax_plans.axis_plans import tile_plan
-from kernelbench.softmax_plans.axis_tiles import WORD, Cut, Tile, deep_tile, pack_columns, tile_of, view_of
+from kernels.softmax_family.axis_plans import tile_plan
+from kernels.softmax_family.axis_tiles import WORD, Cut, Tile, deep_tile, pack_columns, tile_of, view_of
 
 PARTS = 3  # of dim, where blocks share it
 PACKS, SLOTS = 2, 3  # of a thread

@@ -46,7 +46,7 @@ def softmax(x, dim):
 @pytest.fixture
 def torch(monkeypatch):
     """PyTorch that compiles nothing; remembers what it was asked to compile, and how."""
-    code = load_code()
+    code = CATALOG.implementations["relu"]["torch_compile"].prepare.func.__globals__  # of common/torch_code.py
     modes = []
 
     def compile_(function, mode, **options):
@@ -69,11 +69,11 @@ def torch(monkeypatch):
         types.append(dtype)
         return np.ndarray.view(array, Tensor)
 
-    code._compiled.cache_clear()
-    monkeypatch.setattr(code, "torch_with_gpu", lambda: module)
-    monkeypatch.setattr(code, "torch_tensor", tensor)
+    code["_compiled"].cache_clear()
+    monkeypatch.setitem(code, "torch_with_gpu", lambda: module)
+    monkeypatch.setitem(code, "torch_tensor", tensor)
     yield SimpleNamespace(modes=modes, types=types)
-    code._compiled.cache_clear()
+    code["_compiled"].cache_clear()
 
 
 class Nothing:
@@ -82,12 +82,6 @@ class Nothing:
 
     def __exit__(self, *_):
         return None
-
-
-def load_code():
-    from kernelbench.peers import torch_code
-
-    return torch_code
 
 
 @pytest.mark.parametrize("name", ["torch_compile", "torch_compile_autotuned"])

@@ -15,7 +15,7 @@ from kernelbench.core import distributions, dtypes
 from kernelbench.core.records import ArraySpec, Case, LaunchPlan
 from kernelbench.devices.known import KNOWN
 from kernelbench.planning.catalog import load_catalog
-from kernelbench.softmax_plans.axis_choices import tile_for
+from kernels.softmax_family.axis_choices import tile_for
 from tests.gpu import accuracy
 from tests.kernels import deep_tiles
 from tests.kernels.simulated import Build, Fill, run_and_check

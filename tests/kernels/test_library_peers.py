@@ -10,11 +10,9 @@ from types import ModuleType, SimpleNamespace
 import numpy as np
 import pytest
 
-from kernelbench import peers
-from kernelbench.core import places
+from kernelbench.core import libraries, places
 from kernelbench.core.errors import MissingLibrary, Unsupported
 from kernelbench.core.records import Case
-from kernelbench.peers import library
 from kernelbench.planning.catalog import load_catalog
 
 STREAM = 1234
@@ -123,10 +121,10 @@ def test_fast_exponentials_are_said(calls):
 
 def test_what_libraries_compile_is_kept_below_our_cache_unless_told_otherwise(monkeypatch, tmp_path):
     monkeypatch.setattr(places, "cache", lambda: tmp_path)
-    for variable in peers.CACHES:
+    for variable in libraries.CACHES:
         monkeypatch.setenv(variable, "")  # so that it is put back afterwards
         monkeypatch.delenv(variable)
     monkeypatch.setenv("TRITON_CACHE_DIR", "/elsewhere")
-    library("json")
+    libraries.library("json")
     assert os.environ["TORCHINDUCTOR_CACHE_DIR"] == str(tmp_path / "torch_compile")
     assert os.environ["TRITON_CACHE_DIR"] == "/elsewhere"

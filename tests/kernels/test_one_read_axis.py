@@ -11,10 +11,10 @@ from kernelbench.core.errors import Unsupported
 from kernelbench.core.records import Case
 from kernelbench.devices.known import KNOWN
 from kernelbench.planning.catalog import load_catalog
-from kernelbench.softmax_plans import row_choices
-from kernelbench.softmax_plans.axis_choices import resident, tile_for
-from kernelbench.softmax_plans.axis_plans import grid_of, lead_of, turns
-from kernelbench.softmax_plans.axis_tiles import view_of
+from kernels.softmax_family import row_choices
+from kernels.softmax_family.axis_choices import resident, tile_for
+from kernels.softmax_family.axis_plans import grid_of, lead_of, turns
+from kernels.softmax_family.axis_tiles import view_of
 from tests.kernels.simulated import run_and_check
 
 CATALOG = load_catalog()

@@ -15,9 +15,9 @@ from kernelbench.core.errors import Unsupported
 from kernelbench.core.records import Case
 from kernelbench.devices.known import KNOWN
 from kernelbench.planning.catalog import load_catalog
-from kernelbench.softmax_plans import row_choices, row_plans
-from kernelbench.softmax_plans.row_choices import Held, Split, Staged, StagedLanes
-from kernelbench.softmax_plans.row_tuning import Step
+from kernels.softmax_family import row_choices, row_plans
+from kernels.softmax_family.row_choices import Held, Split, Staged, StagedLanes
+from kernels.softmax_family.row_tuning import Step
 from tests.kernels.simulated import run_and_check
 from tests.simt.harness import Kernels
 

@@ -10,7 +10,7 @@ import pytest
 from kernelbench.core.errors import Unsupported
 from kernelbench.core.records import Case
 from kernelbench.planning.catalog import load_catalog
-from kernelbench.planning.launch_helpers import merged_axes
+from kernels.common.launch_helpers import merged_axes
 from tests.kernels.simulated import run_and_check
 
 CATALOG = load_catalog()

@@ -6,14 +6,13 @@ import ast
 import importlib
 import sys
 from math import prod
-from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from kernelbench.peers import torch_code
+from kernelbench.core import places
 
-ROWS = Path(torch_code.__file__).with_name("triton_rows.py")
+ROWS = places.KERNELS / "softmax_family" / "triton_rows.py"
 SHAPES = (
     (7, 1, 1), (2**21, 16, 1), (2**15, 1000, 1), (4096, 16384, 1), (1024, 32000, 1), (2048, 65536, 1),
     (512, 262144, 1), (1, 128, 32768), (512, 896, 48), (349525, 2, 48), (170, 4096, 48), (34, 20000, 48),
@@ -58,7 +57,7 @@ def choice(monkeypatch):
     torch.float32 = "float32"
     for module in (triton, triton.language, triton.testing, torch):
         monkeypatch.setitem(sys.modules, module.__name__, module)
-    names = ["kernelbench.peers.triton_rows", "kernelbench.peers.triton_choice"]
+    names = ["kernels.softmax_family.triton_rows", "kernels.softmax_family.triton_choice"]
     before = {name: sys.modules.pop(name, None) for name in names}
     module = importlib.import_module(names[1])
     yield SimpleNamespace(module=module, launched=launched)

@@ -110,7 +110,59 @@ def test_a_bad_module_is_named_with_its_line(folder, text, said):
     assert said in problem
     assert str(path.parent) in problem
     if "cannot be imported" in problem:
-        assert not [name for name in sys.modules if name.endswith("_scan_bad")], "nothing half made is left behind"
+        assert not [name for name in sys.modules if name.endswith("scan.bad")], "nothing half made is left behind"
+
+
+@pytest.fixture
+def family(folder: Path) -> Path:
+    """`trees`, from which `scan` imports; it has modules of libraries' names."""
+    family = folder / "trees"
+    family.mkdir()
+    (family / "__init__.py").write_text("")
+    (family / "torch.py").write_text("from .copy import NAMES\n")
+    (family / "copy.py").write_text("NAMES = ('tree', 'tree_wide')\n")
+    head = "import copy\nfrom ..trees.torch import NAMES\nassert copy.deepcopy(NAMES)\n"
+    (folder / "scan" / "tree.py").write_text(head + KERNEL.format(names="NAMES"))
+    return family
+
+
+def test_kernels_import_from_what_is_shared_by_relative_names(folder, family):
+    before = {name for name in sys.modules if name.startswith(("trees", "scan", "kernels"))}
+    assert list(load_catalog([folder]).operations) == ["scan"], "no operation without operation.py"
+    assert list(load_catalog([folder]).implementations["scan"]) == ["torch", "tree", "tree_wide"]
+    assert {name for name in sys.modules if name.startswith(("trees", "scan", "kernels"))} == before
+    (family / "copy.py").write_text("NAMES = ('tree', 'flat', 'wide')\n")
+    assert list(load_catalog([folder]).implementations["scan"]) == ["torch", "tree", "flat", "wide"], "read again"
+
+
+def test_a_mistake_in_what_is_shared_is_named_once_with_its_line(folder, family):
+    (folder / "scan" / "flat.py").write_text((folder / "scan" / "tree.py").read_text())
+    (family / "copy.py").write_text("\n1/0\n")
+    (problem,) = problems(folder)
+    assert problem.startswith(f"{family}/copy.py:2: cannot be imported: ZeroDivisionError")
+    (family / "copy.py").write_text("NAMES = (\n")
+    assert problems(folder)[0].startswith(f"{family}/copy.py:1: cannot be imported: SyntaxError")
+    (family / "copy.py").unlink()
+    assert problems(folder)[0].endswith("torch.py:1: cannot be imported: ModuleNotFoundError: "
+                                        "No module named 'kernels.trees.copy'")  # fmt: skip
+
+
+def test_a_users_folder_imports_from_its_own_and_then_from_kernelbenchs(folder, family):
+    (family / "torch.py").write_text("from ..common.launch_helpers import power_of_two_from\nNAMES = ('tree',)\n")
+    catalog = load_catalog([folder], own=[])
+    assert "tree" in catalog.implementations["scan"]
+    own = folder.parent / "own" / "softmax"
+    own.mkdir(parents=True)
+    (own / "mine.cu").write_text("")
+    imports = "from ..softmax_family.row_plans import one_read_rows_plan\nfrom .mine_names import NAMES\n"
+    (own / "mine.py").write_text(imports + KERNEL.format(names="NAMES"))
+    (own / "mine_names.py").write_text(PEER.format(name="named") + "NAMES = ('mine',)\n")
+    assert {"mine", "named", "naive"} <= set(load_catalog(own=[own.parent]).implementations["softmax"])
+
+
+def test_a_package_of_implementations_is_no_shared_one(folder, family):
+    (family / "flat.py").write_text(PEER.format(name="flat"))
+    assert problems(folder)[0].startswith(f"{family}/operation.py: missing; 'trees' has implementations")
 
 
 def test_equal_names_are_refused_with_both_files(folder):

@@ -4,8 +4,7 @@ import os
 from collections.abc import Callable
 from functools import partial
 
-from kernelbench import Arrays, Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar
-from kernelbench.peers import library
+from kernelbench import Arrays, Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar, library
 
 FAULTS = {"illegal_address": 1, "misaligned": 2, "endless": 3, "trap": 4, "assertion": 5}
 

@@ -5,8 +5,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from kernelbench import Arrays, Case, Implementation, Origin
-from kernelbench.peers import library
+from kernelbench import Arrays, Case, Implementation, Origin, library
 
 Call = Callable[[], Any]
 

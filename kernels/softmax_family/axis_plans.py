@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from kernelbench.core import dtypes
-from kernelbench.core.errors import Unsupported
-from kernelbench.core.records import Case, DeviceProperties, Launch, LaunchPlan, Scalar
-from kernelbench.softmax_plans.axis_choices import MANY_PARTS, several, tile_for
-from kernelbench.softmax_plans.axis_tiles import Tile, View, clusters, resident, view_of
-from kernelbench.softmax_plans.axis_tuning import TileStep
-from kernelbench.softmax_plans.slab_plans import slab_plan
+from kernelbench import Case, DeviceProperties, Launch, LaunchPlan, Scalar, Unsupported, dtypes
+
+from .axis_choices import MANY_PARTS, several, tile_for
+from .axis_tiles import Tile, View, clusters, resident, view_of
+from .axis_tuning import TileStep
+from .slab_plans import slab_plan
 
 USUAL_CLOCK_HZ = 1.5e9  # where a GPU's is not known
 UNITS = 1 << 18  # as tickets.cuh has them

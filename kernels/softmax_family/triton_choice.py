@@ -17,7 +17,9 @@ from typing import Any
 import triton
 import triton.testing
 
-from kernelbench.peers import library, triton_rows
+from kernelbench import library
+
+from . import triton_rows
 
 MOST_TILE = 32768  # elements that one program holds; with twice as many, registers spill
 PACKED_TILE = 8192  # elements, beyond which a program takes no second row or slab

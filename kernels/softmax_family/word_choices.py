@@ -6,8 +6,9 @@ words as registers allow. Where that is about equal, wide rows are, which memory
 
 from __future__ import annotations
 
-from kernelbench.core.records import DeviceProperties
-from kernelbench.softmax_plans.axis_tiles import (
+from kernelbench import DeviceProperties
+
+from .axis_tiles import (
     CLUSTERS,
     PACK,
     WIDENED_BYTES,

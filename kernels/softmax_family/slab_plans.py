@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from kernelbench.core import dtypes
-from kernelbench.core.errors import Unsupported
-from kernelbench.core.records import Case, DeviceProperties, Launch, LaunchPlan, Scalar
-from kernelbench.softmax_plans.axis_tiles import pack_columns
-from kernelbench.softmax_plans.row_choices import resident_blocks, staged
+from kernelbench import Case, DeviceProperties, Launch, LaunchPlan, Scalar, Unsupported, dtypes
+
+from .axis_tiles import pack_columns
+from .row_choices import resident_blocks, staged
 
 SMALL_BYTES = 1024  # of a slab, below which a block takes many, if their lanes do not find their columns by themselves
 SMALL_TILE_BYTES = 16 * 1024

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from kernelbench.core import dtypes
-from kernelbench.core.errors import Unsupported
-from kernelbench.core.gpu import max_cluster
-from kernelbench.core.records import FLOATS, Case, DeviceProperties, Tunable
-from kernelbench.softmax_plans.row_choices import WARP, Choice, Held, StagedLanes, in_staged_lanes, most_packs
+from kernelbench import FLOATS, Case, DeviceProperties, Tunable, Unsupported, dtypes
+
+from .row_choices import WARP, Choice, Held, StagedLanes, in_staged_lanes, most_packs
 
 MAX_PACKS = 16  # of a thread in registers
 MAX_WORDS = 34  # of a thread, of rows in shared memory, with twice as many floats
@@ -78,7 +76,7 @@ class Step:
         if choice.shared_packs:
             return choice
         warps = _doubled(choice.warps, self.threads, 32)
-        blocks = _doubled(choice.blocks, self.blocks, max_cluster(device))
+        blocks = _doubled(choice.blocks, self.blocks, device.max_cluster)
         own = -(-packs // (WARP * warps * blocks))
         if warps < 2 or own > MAX_PACKS:
             raise Unsupported(

@@ -9,8 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from kernelbench.core.errors import MissingLibrary, Unsupported
-from kernelbench.core.records import Arrays, Case
+from kernelbench import Arrays, Case, MissingLibrary, Unsupported
 
 # cudnn_ops.h and cudnn_graph.h of cuDNN 9
 _DATA = {"float32": 0, "float16": 2, "bfloat16": 9}

@@ -7,8 +7,9 @@ from functools import cache, partial
 from types import MappingProxyType
 from typing import Any
 
-from kernelbench.core.records import Arrays, Case, Implementation, Origin
-from kernelbench.peers import torch_tensor, torch_with_gpu
+from kernelbench import Arrays, Case, Implementation, Origin
+
+from .peers import torch_tensor, torch_with_gpu
 
 MODES = {"torch_compile": "default", "torch_compile_autotuned": "max-autotune-no-cudagraphs"}
 MOST_COMPILED = 10_000  # PyTorch gives up after 8 shapes of one function, and runs it uncompiled

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from kernelbench.core import dtypes
-from kernelbench.core.errors import Unsupported
-from kernelbench.core.records import Case, DeviceProperties, Launch, LaunchPlan, Scalar
-from kernelbench.softmax_plans.row_choices import PACK_BYTES, WARP, Choice, Held, Split, Staged, StagedLanes, choose
-from kernelbench.softmax_plans.row_tuning import Step
+from kernelbench import Case, DeviceProperties, Launch, LaunchPlan, Scalar, Unsupported, dtypes
+
+from .row_choices import PACK_BYTES, WARP, Choice, Held, Split, Staged, StagedLanes, choose
+from .row_tuning import Step
 
 MAX_COLUMNS = 2**30  # of held rows: the kernels' int indices go up to a block past the row's end
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from kernelbench.core.errors import Unsupported
-from kernelbench.core.records import FLOATS, Case, Tunable
-from kernelbench.softmax_plans.axis_tiles import Tile, View, tile_of, view_of
+from kernelbench import FLOATS, Case, Tunable, Unsupported
+
+from .axis_tiles import Tile, View, tile_of, view_of
 
 # By whole strips, by a cluster, contiguous slabs, strips of words.
 SHAPES = (((1, 128, 32768), 1), ((512, 896, 48), 1), ((64, 1000, 196), 1), ((8, 21, 262144), 1), ((256, 256, 1025), 1))

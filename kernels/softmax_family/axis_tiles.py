@@ -8,9 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import gcd
 
-from kernelbench.core import dtypes
-from kernelbench.core.gpu import max_cluster
-from kernelbench.core.records import Case, DeviceProperties
+from kernelbench import Case, DeviceProperties, dtypes
 
 LAYOUTS = ("whole", "ragged", "shifted")  # as axis_tiles.cuh numbers them
 WARP = 32
@@ -259,7 +257,7 @@ def aligned(at_once: int, segment: int) -> int:
 
 def clusters(device: DeviceProperties) -> tuple[int, ...]:
     """Blocks; the fewest first."""
-    return tuple(blocks for blocks in CLUSTERS if blocks <= max_cluster(device))
+    return tuple(blocks for blocks in CLUSTERS if blocks <= device.max_cluster)
 
 
 def cluster_of(parts: int, tile: Tile) -> Tile:

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 from math import prod
 
-from kernelbench.core import dtypes
-from kernelbench.core.errors import Unsupported
-from kernelbench.core.records import FLOATS, Case, DeviceProperties, Launch, LaunchPlan, Scalar, Tunable
+from kernelbench import FLOATS, Case, DeviceProperties, Launch, LaunchPlan, Scalar, Tunable, Unsupported, dtypes
 
 Extent = tuple[int, int, int]
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import gcd, inf
 
-from kernelbench.core.gpu import max_cluster
-from kernelbench.core.records import DeviceProperties
-from kernelbench.planning.launch_helpers import power_of_two_from
+from kernelbench import DeviceProperties
+
+from ..common.launch_helpers import power_of_two_from
 
 WARP = 32
 PACK_BYTES = 16
@@ -172,7 +172,7 @@ def _technique(rows: int, columns: int, itemsize: int, keeps_powers: bool, devic
     recompute = keeps_powers and itemsize < 4
     if packs <= WARP * WARP_PACKS:
         return many_warps(packs, WARP_PACKS * 4 // words, masked, False, words)
-    most_blocks = max_cluster(device)
+    most_blocks = device.max_cluster
     alone = BLOCK_PACKS if most_blocks == 1 else ALONE_PACKS
     if packs <= FEW_PACKS or (itemsize < 4 and packs <= alone // 2):
         return many_warps(packs, WARP_PACKS, masked, False, words)

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from math import gcd
 
-from kernelbench.core import dtypes
-from kernelbench.core.records import Case, DeviceProperties
-from kernelbench.softmax_plans.axis_tiles import (
+from kernelbench import Case, DeviceProperties, dtypes
+
+from .axis_tiles import (
     BOUND,
     CLUSTERS,
     CUT_BOUND,
@@ -32,8 +32,8 @@ from kernelbench.softmax_plans.axis_tiles import (
     tile_of,
     view_of,
 )
-from kernelbench.softmax_plans.slab_plans import is_small
-from kernelbench.softmax_plans.word_choices import NARROW_BYTES, narrow_cut, word_tile_for
+from .slab_plans import is_small
+from .word_choices import NARROW_BYTES, narrow_cut, word_tile_for
 
 # Of a tile that registers alone hold, at most, as long as clusters are left to halve it. Of a copy on an H200, 512
 # slabs of 896 by 48 bfloat16 reach 0.93 by blocks of 43 KB of which half is in slots, 0.91 by 21 KB in registers; 2048

@@ -1,0 +1,39 @@
+"""Libraries that library peers call: imported where they are used, with their caches below ours."""
+
+from __future__ import annotations
+
+import os
+from importlib import import_module
+from typing import Any
+
+from kernelbench.core import places
+from kernelbench.core.errors import MissingLibrary
+
+# What pip is asked for.
+INSTALL = {
+    "torch": "'kernelbench[torch]'",
+    "cupy": "'kernelbench[cuda13]' or [cuda12]",
+    "triton": "'kernelbench[torch]'",  # PyTorch for Linux brings it
+    "quack": "'kernelbench[quack]'",
+    "liger_kernel": "'kernelbench[liger]'",
+    "flashinfer": "'kernelbench[flashinfer]'",
+}
+# Where libraries keep what they have compiled and tuned for a GPU: below our own cache, so that it outlasts a restart
+# and is found by the next run. Each knows its own by source, version and GPU.
+CACHES = {
+    "TORCHINDUCTOR_CACHE_DIR": "torch_compile",
+    "TRITON_CACHE_DIR": "triton",
+    "FLASHINFER_WORKSPACE_BASE": "flashinfer",
+}
+
+
+def library(module: str) -> Any:
+    """The imported module, such as `cupy` or `cupyx.scipy.special`; MissingLibrary says how to get it."""
+    for variable, folder in CACHES.items():
+        os.environ.setdefault(variable, str(places.cache() / folder))
+    try:
+        return import_module(module)
+    except ImportError as error:
+        package = module.partition(".")[0]
+        name = "cupy" if package.startswith("cupy") else package
+        raise MissingLibrary(f"{name} is not installed; try: pip install {INSTALL[name]}") from error

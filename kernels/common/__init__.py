@@ -1,0 +1,1 @@
+"""What several operations share: headers, launch plans, and what library peers need."""

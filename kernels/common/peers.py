@@ -1,0 +1,29 @@
+"""What library peers share: a case's arrays as the library's own, and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kernelbench import Array, MissingLibrary, library
+
+
+def torch_with_gpu() -> Any:
+    """The module torch, of a build that sees a GPU."""
+    torch = library("torch")
+    if not torch.cuda.is_available():
+        raise MissingLibrary(f"torch {torch.__version__} sees no GPU: it needs a build with CUDA for this driver")
+    return torch
+
+
+def torch_tensor(torch: Any, array: Array, dtype: str) -> Any:
+    """A tensor over the array's own memory, on the device that is current already."""
+    tensor = torch.as_tensor(array, device="cuda")
+    return tensor.view(torch.bfloat16) if dtype == "bfloat16" else tensor
+
+
+def array_of(torch: Any, tensor: Any, dtype: str) -> Array:
+    """A tensor that a library allocated, as the device's own kind of array; bfloat16 as uint16, as everywhere."""
+    cupy = library("cupy")
+    if dtype == "bfloat16":
+        return cupy.asarray(tensor.view(torch.int16)).view(cupy.uint16)
+    return cupy.asarray(tensor)
