@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from kernelbench.compare.recorded import Standing
 from kernelbench.core.units import digits, share_text, time_text
-from kernelbench.walks.standings import Standing
 
 OUTCOMES: Mapping[str, str] = {
     "holds": "hold",

@@ -37,14 +37,14 @@ import measured_blocks
 import peers_blocks
 
 from kernelbench.cli.commands import cli
+from kernelbench.compare.recorded import standings
 from kernelbench.core import places
 from kernelbench.core.units import rate_text, share_text, time_text
 from kernelbench.explain import RULES
 from kernelbench.explain.counted import METRICS
-from kernelbench.walks.standings import standings
 
 if TYPE_CHECKING:
-    from kernelbench.walks.answers import Answer
+    from kernelbench.walks.compare import Answer
 
 ROOT = Path(__file__).resolve().parent.parent
 RECORDED = ROOT / "results" / "h200" / "softmax"  # the run that README.md shows
@@ -64,9 +64,9 @@ def readme_blocks(run: Path) -> Mapping[str, str]:
     if not run.is_dir():
         return dict.fromkeys(("chart", "times", "claims", "terminal"), "")
     from kernelbench.runs.results import read_run
-    from kernelbench.walks import answers
+    from kernelbench.walks.compare import answer as answer_of
 
-    answer = answers.answer(read_run(run), BASELINE)
+    answer = answer_of(read_run(run), BASELINE)
     return {
         "chart": f"![Bars: how many times as fast as FasterTransformer each softmax is on an H200]({CHART})",
         "times": times_block(answer),

@@ -17,14 +17,14 @@ import pytest
 
 from kernelbench import build, devices
 from kernelbench.build import Compiler
-from kernelbench.cli import listing
+from kernelbench.compare import recorded
+from kernelbench.compare.recorded import Standing, standings
 from kernelbench.core import places
 from kernelbench.core.records import Arrays, Limits
 from kernelbench.measure import worker
 from kernelbench.measure.bench import InProcessBench
 from kernelbench.planning.catalog import load_catalog
-from kernelbench.walks import pipeline
-from kernelbench.walks.standings import Standing, standings
+from kernelbench.walks import run as run_walk
 from tests.build.conftest import FAKE_NVCC
 from tests.fake_gpu import FakeDevice
 
@@ -171,7 +171,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
         worker, "WorkerBench", lambda opener, own, _: InProcessBench(opener(), load_catalog(specimens=True, own=own))
     )
     monkeypatch.setattr(build, "find_compiler", lambda nvcc=None: compiler)
-    monkeypatch.setattr(pipeline, "measured_limits", lambda *arguments: LIMITS)
+    monkeypatch.setattr(run_walk, "measured_limits", lambda *arguments: LIMITS)
     monkeypatch.chdir(root)
     return Project(root, device, compiler)
 
@@ -185,7 +185,7 @@ def judged() -> list[Standing]:
 @pytest.fixture
 def judged_once(judged: list[Standing], monkeypatch: pytest.MonkeyPatch) -> None:
     """`list claims` lists those."""
-    monkeypatch.setattr(listing, "standings", lambda: judged)
+    monkeypatch.setattr(recorded, "standings", lambda: judged)
 
 
 @pytest.fixture

@@ -17,13 +17,13 @@ import pytest
 
 from kernelbench.build import BuildRequest, build, find_compiler
 from kernelbench.cli.commands import cli
+from kernelbench.compare.recorded import Standing
 from kernelbench.core import places
 from kernelbench.core.errors import NoCompiler
 from kernelbench.core.launch_texts import input_loads
 from kernelbench.core.records import Binary, Case
 from kernelbench.planning.case_plans import plan_case
 from kernelbench.planning.catalog import load_catalog
-from kernelbench.walks.standings import Standing
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])

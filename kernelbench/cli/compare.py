@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
+from textwrap import fill
+from typing import TYPE_CHECKING
 
 import click
 
 from kernelbench.cli.options import ONLY, OUT_FOLDER, SHOWN_CACHE, TEXT
+from kernelbench.cli.terminal import WIDTH, console, say, warn
 from kernelbench.core.errors import InputError
+from kernelbench.core.texts import printable
+
+if TYPE_CHECKING:
+    from kernelbench.compare.changes import Changes
+    from kernelbench.walks.compare import Answer
 
 REGRESSION = 3  # exit code
 
@@ -76,20 +85,18 @@ def compare(
       kernelbench compare --baseline published
       kernelbench compare before after --fail-on 2% --format markdown
     """
-    from kernelbench.cli import screen
+    from kernelbench.walks.compare import answer_of, save_comparison
 
     if len(runs) > 2:
         raise InputError(f"compare {' '.join(runs)}: expected one run or two, got {len(runs)}")
     if len(runs) == 2:
         return _compare_two(runs[0], runs[1], baseline, caches, only, out, fail_on, form)
-    from kernelbench.walks import answers
-
     for option, given in (("--fail-on", fail_on is not None), (f"--format {form}", form != "table")):
         if given:
             raise InputError(f"{option}: is for two runs, as in kernelbench compare RUN RUN; got {len(runs)}")
-    answer, which = answers.answer_of(runs[0] if runs else None, baseline)
-    folder = answers.save_comparison(answer, out)
-    screen.show_comparison(answer, which, folder, caches or ("cold",), only)
+    answer, which = answer_of(runs[0] if runs else None, baseline)
+    folder = save_comparison(answer, out)
+    _show_one(answer, which, folder, caches or ("cold",), only)
     return 0
 
 
@@ -103,13 +110,59 @@ def _compare_two(
     fail_on: float | None,
     form: str,
 ) -> int:
-    from kernelbench.cli import screen
-    from kernelbench.walks import answers
+    from kernelbench.walks.compare import changes_between
 
     if baseline is not None:
         raise InputError(f"--baseline {baseline}: of two runs the first is the baseline; leave the option out")
     if out is not None:
         raise InputError(f"--out {out}: is for one run; of two, write what is printed to a file: --format csv > FILE")
-    changes = answers.changes_between(first, second, caches, only)
-    screen.show_changes(changes, form, fail_on)
+    changes = changes_between(first, second, caches, only)
+    _show_two(changes, form, fail_on)
     return REGRESSION if fail_on is not None and changes.regressions(fail_on) else 0
+
+
+def _show_one(answer: Answer, which: str, folder: Path, caches: Sequence[str], only: Sequence[str]) -> None:
+    """Speed-ups of the chosen rows, the published ones beside them, and the claims."""
+    from kernelbench.report import peers, self_test
+    from kernelbench.report.console import claims_table, comparison_table, limits_line
+
+    table = answer.comparison
+    chosen = table["cache"].isin([*caches, ""])
+    if only:
+        chosen &= table["implementation"].isin([*only, *table["baseline"].unique()])
+    out = console()
+    say(f"Comparing within {which}")
+    say(limits_line(answer.run))
+    out.print(comparison_table(table[chosen], answer.run))
+    if beside := peers.table(answer.run):
+        out.print(beside)
+    if answer.verdicts:
+        out.print(claims_table(answer.verdicts))
+    if test := self_test.found(answer.run):
+        _told("", "This run is a self-test, compared here without its twins.", *self_test.sentences(test))
+    say(f"all rows: {folder / 'comparison.csv'}")
+
+
+def _show_two(changes: Changes, form: str, least: float | None) -> None:
+    """The second run against the first; `least`: what counts as a regression, None where nobody asked."""
+    from kernelbench.report import changes_table, changes_text
+
+    lines = [] if least is None else changes_table.regression_lines(changes, least)
+    if form != "table":
+        made = {"csv": changes_text.as_csv(changes), "json": changes_text.as_json(changes, least)}
+        say(made[form] if form in made else changes_text.as_markdown(changes, least))
+        if form in made and lines:
+            warn("\n".join(lines))
+        return
+    out = console()
+    _told(
+        f"First:  {changes.first}", f"Second: {changes.second}", *(f"Differs: {one}" for one in changes.differences), ""
+    )
+    out.print(changes_table.changes_table(changes))
+    _told(*changes.noise)
+    _told(changes_table.counts_text(changes), *lines)
+
+
+def _told(*lines: str) -> None:
+    for line in lines:
+        say(fill(printable(line), WIDTH, subsequent_indent="  ", break_on_hyphens=False))

@@ -1,17 +1,19 @@
-"""Is everything here that kernelbench needs? One line each, with the way to get what is missing."""
+"""The command `doctor`: what kernelbench needs here, one line each, with the way to get what is missing."""
 
 from __future__ import annotations
 
 import os
 import platform
 import sys
-import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
 
+import click
+
 from kernelbench import __version__
+from kernelbench.cli.options import NVCC
+from kernelbench.cli.terminal import console
 from kernelbench.core import places
 from kernelbench.core.errors import KernelbenchError
 
@@ -24,6 +26,26 @@ class Finding:
     fine: bool
     text: str
     needed_for: str = ""
+
+
+@click.command()
+@NVCC
+def doctor(nvcc: Path | None) -> int:
+    """Check what kernelbench needs on this machine, and say how to get what is missing.
+
+    \b
+    Examples:
+      kernelbench doctor
+      kernelbench doctor --nvcc /opt/cuda/bin/nvcc
+    """
+    from kernelbench.report.lists import list_table
+
+    found = diagnose(nvcc)
+    rows = [
+        (one.what, "fine" if one.fine else "missing", one.text, "" if one.fine else one.needed_for) for one in found
+    ]
+    console().print(list_table(("what", "", "found", "needed for"), rows))
+    return 0 if all(one.fine for one in found) else 1
 
 
 def diagnose(nvcc: Path | None = None) -> list[Finding]:
@@ -39,10 +61,6 @@ def diagnose(nvcc: Path | None = None) -> list[Finding]:
         _writable("build cache", places.cache),
         _writable("runs", places.runs),
     ]
-
-
-def all_fine(findings: Sequence[Finding]) -> bool:
-    return all(finding.fine for finding in findings)
 
 
 def _python() -> Finding:
@@ -72,6 +90,8 @@ def _compiler(nvcc: Path | None) -> str:
 
 
 def _cupy() -> str:
+    from importlib import metadata
+
     for package in ("cupy-cuda13x", "cupy-cuda12x", "cupy"):
         try:
             return f"{package} {metadata.version(package)}"
@@ -98,6 +118,8 @@ def _simulator() -> str:
 
 def _writable(what: str, where: Callable[[], Path]) -> Finding:
     """Try to write a file in the folder, or in the nearest parent that exists."""
+    import tempfile
+
     try:
         place = folder = where()
     except KernelbenchError as error:

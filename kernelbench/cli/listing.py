@@ -1,17 +1,19 @@
-"""What there is: the tables of `kernelbench list`."""
+"""The command `list`: suites, kernels, devices, runs and claims, each as a table."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import fill
 
-from kernelbench.core import places
+import click
+
+from kernelbench.cli.options import KERNELS
+from kernelbench.cli.terminal import WIDTH, console, say
+from kernelbench.core import places, streams
 from kernelbench.core.errors import KernelbenchError, NoDevice
 from kernelbench.core.units import duration_text
-from kernelbench.planning.catalog import load_catalog
-from kernelbench.runs import folders
-from kernelbench.walks.standings import standings
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,8 @@ class Listing:
 
 def suites(own: Sequence[Path] = ()) -> Listing:
     from kernelbench.compare import read_ledger
+    from kernelbench.planning.catalog import load_catalog
+    from kernelbench.runs import folders
     from kernelbench.suite import read_suite
 
     catalog = load_catalog(specimens=True, own=own)  # a suite may show wrong kernels
@@ -43,6 +47,8 @@ def suites(own: Sequence[Path] = ()) -> Listing:
 
 def kernels(own: Sequence[Path] = ()) -> Listing:
     """All kernels, those of the user's own folders among them."""
+    from kernelbench.planning.catalog import load_catalog
+
     catalog = load_catalog(own=own)
     rows = [
         (operation, one.name, one.role, one.origin.project.split("/")[-1], one.summary)
@@ -75,6 +81,7 @@ def devices() -> Listing:
 
 
 def all_runs() -> Listing:
+    from kernelbench.runs import folders
     from kernelbench.runs.results import read_run
 
     rows = []
@@ -93,6 +100,8 @@ def all_runs() -> Listing:
 
 def claims() -> Listing:
     """Every entry of the ledger with its verdict on the runs that kernelbench ships, and what decided it."""
+    from kernelbench.compare.recorded import standings
+
     rows = []
     for one in standings():
         verdict = f"{one.verdict}, by {one.decided_by}" if one.verdict not in ("", "not measured") else one.verdict
@@ -116,3 +125,24 @@ KINDS: Mapping[str, Callable[..., Listing]] = {
 def listed(kind: str, own: Sequence[Path] = ()) -> Listing:
     """One of KINDS; `own`: folders of the user's own kernels."""
     return KINDS[kind](own) if kind in ("suites", "kernels") else KINDS[kind]()
+
+
+@click.command("list")
+@click.argument("what", type=click.Choice(list(KINDS)), required=False)
+@KERNELS
+def list_(what: str | None, kernels: tuple[Path, ...]) -> None:
+    """Suites, kernels, devices, runs or claims; all of them if none is named.
+
+    \b
+    Examples:
+      kernelbench list
+      kernelbench list claims
+      kernelbench list kernels --kernels kernels
+    """
+    from kernelbench.report.lists import list_table
+
+    for kind in streams.while_read([what] if what else list(KINDS)):
+        listing = listed(kind, kernels)
+        console().print(list_table(listing.header, listing.rows, listing.title))
+        if listing.note:
+            say(fill(listing.note, WIDTH) + "\n")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import re
 from pathlib import Path
-from typing import Any
+from textwrap import fill
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -21,9 +22,13 @@ from kernelbench.cli.options import (
     TEXT,
     TIMEOUT,
     names,
+    request_of,
 )
-from kernelbench.cli.terminal import say
+from kernelbench.cli.terminal import WIDTH, console, say
 from kernelbench.core.errors import InputError
+
+if TYPE_CHECKING:
+    from kernelbench.planning.candidates import Tuned
 
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 _TIME = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(s|min|m|h|)\s*")
@@ -72,7 +77,14 @@ def _seconds(ctx: click.Context, parameter: click.Parameter, value: str | None) 
 @NO_WAIT
 @SEED
 @NVCC
-def tune(operation: str, out: Path | None, **options: Any) -> int:
+def tune(
+    operation: str,
+    implementations: tuple[str, ...],
+    suite: str | None,
+    budget_s: float | None,
+    out: Path | None,
+    **options: Any,
+) -> int:
     """Search launch parameters of kernels on this GPU; plans take those that beat their own rule.
 
     Every candidate is verified and timed as a row of a run is, cold, beside the rule in the same rounds. What is
@@ -85,20 +97,28 @@ def tune(operation: str, out: Path | None, **options: Any) -> int:
       kernelbench tune permute --implementation swizzled --suite peers_permute --budget 2m
       kernelbench tune bias_add --out tuned.yaml
     """
-    from kernelbench.cli import screen
-    from kernelbench.planning import tuned
-    from kernelbench.walks import tuning
+    from kernelbench.cli.progress import ConsoleProgress
+    from kernelbench.planning.tuned import own_file, write_table
+    from kernelbench.walks.tune import BUDGET_S
+    from kernelbench.walks.tune import tune as walk
 
-    given = {name: value for name, value in options.items() if value is not None}
-    request = tuning.TuneRequest(operation, **given)
+    request = request_of((suite,) if suite else (), options)
     failed, written = False, 0
-    for found in tuning.tune(request, screen.ConsoleProgress()):
-        screen.show_tuned(found)
+    for found in walk(operation, implementations, request, ConsoleProgress(), budget_s=budget_s or BUDGET_S):
+        _show(found)
         failed = failed or found.failed
         if found.entry:
-            path = out or tuned.own_file(found.gpu)
-            tuned.write_table(path, found.gpu, [found.entry])
+            path = out or own_file(found.gpu)
+            write_table(path, found.gpu, [found.entry])
             written += 1
     entries = "1 entry" if written == 1 else f"{written} entries"
     say(f"{entries} written to {path}" if written else "Nothing was written: no search came to its end.")
     return 1 if failed else 0
+
+
+def _show(found: Tuned) -> None:
+    from kernelbench.report.tuning import tuning_sentence, tuning_table
+
+    if found.candidates:
+        console().print(tuning_table(found))
+    say(fill(tuning_sentence(found), WIDTH) + "\n")

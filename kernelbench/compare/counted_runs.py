@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from math import prod
+from pathlib import Path
 from typing import Any
 
+from kernelbench.core import places
 from kernelbench.core.counters import Counters
 from kernelbench.explain.counted import COUNTER_COLUMNS, Counted, LaunchShape
-from kernelbench.runs.results import Run
+from kernelbench.runs.folders import RECORDED_SIMULATOR, is_run
+from kernelbench.runs.results import Run, read_run
 
 
 def counted_of_run(run: Run) -> dict[str, dict[str, Counted]]:
@@ -19,6 +22,20 @@ def counted_of_run(run: Run) -> dict[str, dict[str, Counted]]:
         if _number(row["warp_instructions"]):
             found.setdefault(row["case"], {}).setdefault(row["implementation"], _of_row(row))
     return found
+
+
+def counts_of(run: Run, results: Path | None = None) -> tuple[Mapping[str, Mapping[str, Counted]], str]:
+    """Counters by case and implementation, and where they are from: the run itself, or else the recorded simulator run
+    of its suite below `results`."""
+    own = counted_of_run(run)
+    if own:
+        return own, "this run's own counters"
+    folder = (results or places.RECORDED) / RECORDED_SIMULATOR / run.suite
+    if not is_run(folder):
+        return {}, ""
+    recorded = counted_of_run(read_run(folder))
+    wanted = set(run.rows["case"])
+    return {case: one for case, one in recorded.items() if case in wanted}, "the recorded simulator run of this suite"
 
 
 def _of_row(row: Mapping[str, Any]) -> Counted:

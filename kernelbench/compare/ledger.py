@@ -53,6 +53,11 @@ def read_ledger(folder: Path) -> Ledger:
     return entries
 
 
+def claims_about(ledger: Ledger, operation: str, suite: str) -> list[Claim]:
+    """Entries whose statements may concern a suite: those of its operation, and those that name it."""
+    return [claim for claim in ledger.values() if claim.document["operation"] == operation or suite in claim.suites]
+
+
 def _claim(document: dict[str, Any]) -> Claim:
     claim = document.get("claim", {})
     return Claim(

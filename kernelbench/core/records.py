@@ -7,7 +7,7 @@ these words from `kernelbench`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -196,6 +196,25 @@ class Measurement:
 
 
 Status = Literal["ok", "wrong", "failed", "unsupported", "skipped"]
+
+
+@dataclass(frozen=True)
+class Planned:
+    """One implementation of one case: its plan (None for a library call), or a refusal."""
+
+    implementation: Implementation
+    plan: LaunchPlan | None = None
+    binary: Binary | None = None  # once it is built
+    status: Status = "ok"
+    reason: str = ""
+    tuned: Mapping[str, int] = field(default_factory=dict, hash=False)  # arguments of the plan that a table gave
+
+
+@dataclass(frozen=True)
+class CasePlan:
+    case: Case
+    planned: tuple[Planned, ...]
+    inputs: tuple[str, ...] = ()  # names of the arrays that are read
 
 
 @dataclass(frozen=True)

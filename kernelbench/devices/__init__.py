@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kernelbench.core.contracts import Device
 from kernelbench.core.errors import InputError, NoDevice
+from kernelbench.core.records import DeviceProperties
 
 NO_DEVICE_ADVICE = """\
 What works without a GPU:
@@ -40,6 +41,18 @@ def open_device(name: str) -> Device:
         if kind == "auto":
             return _simulated(SIMULATED_GPU)
         raise
+
+
+def gpu_properties(name: str | None) -> DeviceProperties:
+    """A GPU of the table by name; for None the GPU of this machine, else an H200."""
+    from kernelbench.devices.known import known_gpu
+
+    if name:
+        return known_gpu(name)
+    try:
+        return open_device("cuda").properties
+    except NoDevice:
+        return known_gpu(SIMULATED_GPU)
 
 
 def _cuda(number: int) -> Device:

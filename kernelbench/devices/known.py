@@ -90,6 +90,12 @@ KNOWN = {
 }
 
 
+def gpu_of_run(device: str) -> DeviceProperties:
+    """The GPU of the table that a run was on, or whose properties the simulator showed to plans; else an H200."""
+    named = (gpu for key, gpu in KNOWN.items() if device in (gpu.name, f"simulated ({key.upper()} properties)"))
+    return next(named, KNOWN["h200"])
+
+
 def known_gpu(name: str) -> DeviceProperties:
     """The properties of a GPU of the table; InputError lists the names there are."""
     if name.lower() not in KNOWN:

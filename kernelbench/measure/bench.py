@@ -1,5 +1,5 @@
-"""Where cases are measured: on a device of this process, or in a worker that a broken kernel may take with it; and what
-share of a suite's time each takes."""
+"""Where cases are measured: on a device of this process, or in a worker process that a broken kernel may end; and the
+loop over all cases of a suite."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from kernelbench.core.contracts import CountingDevice, Device
-from kernelbench.core.errors import DeviceLost, InputError
-from kernelbench.core.progress import Advance
+from kernelbench.core.errors import DeviceLost
+from kernelbench.core.progress import Advance, Progress
 from kernelbench.core.records import Binary, DeviceProperties, Limits, Result
 from kernelbench.core.stopwatch import OTHER, Stopwatch
 from kernelbench.planning.case_plans import CasePlan
@@ -92,14 +92,29 @@ class InProcessBench:
         pass
 
 
-def make_thorough(bench: Bench, *, full: bool, strict: bool) -> None:
-    """How thorough to be is for the simulator alone. InputError where a GPU is asked for it."""
-    if isinstance(bench, InProcessBench) and isinstance(bench.device, CountingDevice):
-        bench.device.full, bench.device.strict = full, strict
-        return
-    for option, given in (("--full", full), ("--strict", strict)):
-        if given:
-            raise InputError(f"{option}: {bench.name} runs every block and watches none; add --device simulated")
+def run_cases(
+    bench: Bench,
+    plans: Sequence[CasePlan],
+    settings: Settings,
+    title: str,
+    progress: Progress,
+    keep: Callable[[Sequence[Result]], None],
+    stopwatch: Stopwatch,
+) -> None:
+    """Run all cases. `keep` gets the results of each before the next begins, also of a case that lost the device."""
+    total = sum(weight(bench.counting, plan) for plan in plans)
+    with progress.stage(title, total) as advance:
+        for plan in plans:
+            done = _shares(advance, bench.counting, plan)
+            try:
+                with stopwatch.on(OTHER):
+                    results = bench.run(plan, settings, done)
+                    stopwatch.move(bench.spent())
+            except CaseLost as error:
+                keep(error.results)
+                raise
+            keep(results)
+            done(1.0)
 
 
 def weight(counting: bool, plan: CasePlan) -> float:
@@ -111,11 +126,7 @@ def weight(counting: bool, plan: CasePlan) -> float:
     return 0.2 * len(plan.planned) + 200 * 8 * elements / 2e12
 
 
-def total_weight(counting: bool, plans: Sequence[CasePlan]) -> float:
-    return sum(weight(counting, plan) for plan in plans)
-
-
-def shares(advance: Advance, counting: bool, plan: CasePlan) -> Callable[[float], None]:
+def _shares(advance: Advance, counting: bool, plan: CasePlan) -> Callable[[float], None]:
     """Turns the share of a case that is done into progress of the whole suite."""
     whole, done = weight(counting, plan), 0.0
 

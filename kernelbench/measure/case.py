@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from kernelbench.core.contracts import LARGE_SCRATCH_BYTES, CountingDevice, Device, Executable
@@ -13,9 +13,9 @@ from kernelbench.core.records import Arrays, Check, Limits, Measurement, Operati
 from kernelbench.core.stopwatch import FILLING, PREPARING, VERIFYING, Stopwatch
 from kernelbench.core.units import rate_text, time_text
 from kernelbench.measure.limits import ABOVE_CEILING, ABOVE_L2, BELOW_FLOOR
-from kernelbench.measure.rounds import WARM_UP_TO_L2, CaseMeasurement, Contender, Precision
+from kernelbench.measure.rounds import QUICK, WARM_UP_TO_L2, CaseMeasurement, Contender, Precision
 from kernelbench.measure.setup import Setup
-from kernelbench.measure.timing import Cache
+from kernelbench.measure.timing import CACHES, Cache
 from kernelbench.measure.verify import run_and_check
 from kernelbench.planning.case_plans import CasePlan, Planned
 
@@ -35,6 +35,12 @@ class Settings:
     caches: Sequence[Cache] = ("cold", "warm")
     precision: Precision | None = None
     limits: Limits | None = None
+
+
+def settings_for(seed: int, caches: Collection[str], limits: Limits | None, *, quick: bool) -> Settings:
+    """Timed in these cache states, in the order of CACHES."""
+    chosen = [cache for cache in CACHES if cache in caches]
+    return Settings(seed, chosen, QUICK if quick else Precision(), limits)
 
 
 class CaseRun:

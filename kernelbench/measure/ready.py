@@ -1,4 +1,4 @@
-"""From plans to plans that a device can run: binaries, the simulator where it is needed, and the GPU's limits."""
+"""Plans that a device can run: for its properties, with their binaries and the simulator; and the GPU's limits."""
 
 from __future__ import annotations
 
@@ -12,14 +12,22 @@ from kernelbench.core import places
 from kernelbench.core.errors import BuildError, InputError
 from kernelbench.core.launch_texts import input_loads
 from kernelbench.core.progress import Progress
-from kernelbench.core.records import Binary, Limits
+from kernelbench.core.records import Binary, Limits, Suite
 from kernelbench.measure.bench import Bench
-from kernelbench.planning.case_plans import CasePlan, Planned
+from kernelbench.planning.case_plans import CasePlan, Planned, plan_suite
+from kernelbench.planning.catalog import Catalog
+from kernelbench.planning.tuned import tables_for
 
 if TYPE_CHECKING:
     from kernelbench.build import BuildRequest, Compiler
 
 LIMITS_SOURCE = places.KERNELS / "common" / "limits.cu"
+
+
+def planned_on(bench: Bench, suite: Suite, catalog: Catalog) -> tuple[CasePlan, ...]:
+    """The suite's plans: on a GPU with what was tuned on it, on the simulator by the plans' own rules."""
+    tables = None if bench.counting else tables_for(bench.properties.name)
+    return plan_suite(suite, catalog, bench.properties, tables)
 
 
 def made_ready(

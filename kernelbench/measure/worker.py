@@ -15,19 +15,18 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kernelbench.core import streams
 from kernelbench.core.contracts import Device
-from kernelbench.core.errors import DeviceError, KernelbenchError, NoDevice
+from kernelbench.core.errors import DeviceError, KernelbenchError
 from kernelbench.core.records import Binary, DeviceProperties, Limits, Result
 from kernelbench.core.stopwatch import STARTING
-from kernelbench.measure.bench import Bench, CaseLost, InProcessBench
+from kernelbench.measure.bench import CaseLost, InProcessBench
 from kernelbench.planning.case_plans import CasePlan, Planned
-from kernelbench.planning.catalog import Catalog, load_catalog
+from kernelbench.planning.catalog import load_catalog
 from kernelbench.planning.foreign import end_process
 from kernelbench.planning.twins import implementation
 
@@ -196,26 +195,6 @@ def _result(plan: CasePlan, one: Planned, outcome: Outcome) -> Result:
         measurements=measurements,
         counters=counters,
     )
-
-
-def open_bench(
-    name: str, catalog: Catalog, own: Sequence[Path] = (), *, in_process: bool = False, patience_s: float = PATIENCE_S
-) -> Bench:
-    """The device called `name`, see devices.open_device: a GPU in a worker unless `in_process`, the simulator here.
-
-    `own`: the user's folders of kernels that are in `catalog`.
-    """
-    from kernelbench.devices import open_device
-
-    kind = name.partition(":")[0]
-    if in_process or kind not in ("auto", "cuda"):
-        return InProcessBench(open_device(name), catalog)
-    try:
-        return WorkerBench(partial(open_device, "cuda" if kind == "auto" else name), own, patience_s)
-    except NoDevice:
-        if kind == "auto":
-            return InProcessBench(open_device("simulated"), catalog)
-        raise
 
 
 # ---- In the worker -------------------------------------------------------------------------------

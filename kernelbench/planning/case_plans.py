@@ -5,46 +5,20 @@ Pure: no GPU, no compiler. Plans come from kernel folders, so what they raise an
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kernelbench.core.errors import DeviceError, MissingLibrary, Unsupported, words_of
-from kernelbench.core.records import (
-    Binary,
-    Case,
-    DeviceProperties,
-    Implementation,
-    LaunchPlan,
-    Operation,
-    Status,
-    Suite,
-)
+from kernelbench.core.records import Case, DeviceProperties, Implementation, Operation, Suite
+from kernelbench.core.records import CasePlan as CasePlan  # noqa: PLC0414 - who asks for plans needs the records too
+from kernelbench.core.records import Planned as Planned  # noqa: PLC0414
 from kernelbench.planning.plan_checks import plan_problem
 from kernelbench.planning.tuned import warn
 
 if TYPE_CHECKING:
     from kernelbench.planning.catalog import Catalog
     from kernelbench.planning.tuned import Choice, Tables
-
-
-@dataclass(frozen=True)
-class Planned:
-    """One implementation of one case: its plan (None for a library call), or a refusal."""
-
-    implementation: Implementation
-    plan: LaunchPlan | None = None
-    binary: Binary | None = None  # once it is built
-    status: Status = "ok"
-    reason: str = ""
-    tuned: Mapping[str, int] = field(default_factory=dict, hash=False)  # arguments of the plan that a table gave
-
-
-@dataclass(frozen=True)
-class CasePlan:
-    case: Case
-    planned: tuple[Planned, ...]
-    inputs: tuple[str, ...] = ()  # names of the arrays that are read
 
 
 def plan_suite(
@@ -139,13 +113,3 @@ def _refused(implementation: Implementation, error: BaseException) -> Planned:
     if isinstance(error, DeviceError):  # what a user's own folder raised, with its place
         return Planned(implementation, status="failed", reason=text)
     return Planned(implementation, status="failed", reason=f"its plan raised {type(error).__name__}: {text}")
-
-
-def tuned_text(plans: Iterable[CasePlan]) -> dict[str, dict[str, dict[str, int]]]:
-    """Values that tables gave, by implementation and case, as environment.json has them."""
-    found: dict[str, dict[str, dict[str, int]]] = {}
-    for plan in plans:
-        for one in plan.planned:
-            if one.tuned:
-                found.setdefault(one.implementation.name, {})[plan.case.key] = dict(one.tuned)
-    return found

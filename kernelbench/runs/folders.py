@@ -20,6 +20,7 @@ from kernelbench.runs.files import read_environment
 from kernelbench.runs.results import ENVIRONMENT_FILE, RESULTS_FILE
 
 RECORDED_GPU = "h200"  # folder of the recorded runs that claims are judged on, and durations known from
+RECORDED_SIMULATOR = "simulated"  # folder of the recorded simulator runs, beside those of GPUs
 DEFAULT_SUITE = "softmax"  # of the shipped run that is shown when nobody has measured anything yet
 _STAMP, _STAMP_LENGTH = "%Y%m%d-%H%M%S", 15
 _TRIES = 100  # of names for a new folder, while other runs take them

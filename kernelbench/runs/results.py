@@ -60,6 +60,12 @@ class Run:
         """Whether it ended, or is still going on, before all its cases were there."""
         return "finished" in self.environment and not self.environment["finished"]
 
+    @property
+    def has_failures(self) -> bool:
+        """Whether a row failed or was wrong; specimens are wrong on purpose."""
+        bad = self.rows["status"].isin(["failed", "wrong"]) & (self.rows["role"] != "specimen")
+        return bool(bad.any())
+
     @cached_property
     def samples(self) -> pandas.DataFrame:
         """Raw samples; an empty table where the run has no samples file. Of a case that is there twice the later

@@ -66,8 +66,8 @@ def test_noise_alone_ends_with_0(monkeypatch: pytest.MonkeyPatch, command: Comma
     made: dict[str, Run] = {
         str(seed): synthetic([3e-6, 20e-6, 60e-6, 200e-6, 1e-3, 5e-3], seed, World()) for seed in range(11)
     }
-    monkeypatch.setattr("kernelbench.walks.answers.find_run", lambda name: (name, ""))
-    monkeypatch.setattr("kernelbench.walks.answers.read_run", made.__getitem__)
+    monkeypatch.setattr("kernelbench.walks.compare.find_run", lambda name: (name, ""))
+    monkeypatch.setattr("kernelbench.walks.compare.read_run", made.__getitem__)
     codes = [command("compare", "0", str(seed), "--fail-on", "2%")[0] for seed in range(1, 11)]
     assert codes == [0] * 10
 

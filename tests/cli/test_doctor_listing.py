@@ -1,10 +1,8 @@
-"""What `doctor` and `list` say, with and without what they look for; and the environment of a run."""
+"""What `doctor` and `list` say, with and without what they look for."""
 
 from __future__ import annotations
 
-import json
 import re
-import subprocess
 from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
@@ -15,15 +13,12 @@ import pytest
 from kernelbench.cli import doctor, listing
 from kernelbench.core import places
 from kernelbench.core.errors import InputError, NoCompiler, NoDevice
-from kernelbench.core.records import Case, Suite
 from kernelbench.devices.known import KNOWN
 from kernelbench.planning.catalog import load_catalog
 from kernelbench.runs.results import Store
-from kernelbench.walks import environment
-from tests.conftest import LIMITS, Project, move_places
+from tests.conftest import Project, move_places
 
 Command = Callable[..., tuple[int, str, str]]
-SUITE = Suite("s", Path("s.yaml"), "A title", "softmax", (Case("softmax", (1, 2), -1, "float32"),), ("naive",), "naive")
 
 # What a row of a run has at least.
 ROW = {"operation": "softmax", "implementation": "naive", "role": "kernel", "arithmetic": "accurate", "status": "ok"}
@@ -38,12 +33,12 @@ def findings() -> dict[str, doctor.Finding]:
 
 
 def test_all_is_fine_where_nothing_is_missing(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor.metadata, "version", lambda package: "14.2.0")
+    monkeypatch.setattr(metadata, "version", lambda package: "14.2.0")
     found = findings()
     assert list(found) == [
         "kernelbench", "Python", "kernels and suites", "compiler", "CuPy", "GPU", "simulator", "build cache", "runs",
     ]  # fmt: skip
-    assert doctor.all_fine(list(found.values())), [one for one in found.values() if not one.fine]
+    assert all(one.fine for one in found.values()), [one for one in found.values() if not one.fine]
     assert found["compiler"].text == f"nvcc 13.0.88 at {project.compiler.path}"
     assert found["CuPy"].text == "cupy-cuda13x 14.2.0"
     assert found["GPU"].text == "NVIDIA H200, sm_90, 132 SMs, driver ?"
@@ -60,13 +55,12 @@ def test_what_is_missing_is_told_with_the_way_to_get_it(project: Project, monkey
     def no_device(name: str) -> Any:
         raise NoDevice("No CUDA device: none.\n\nWhat works without a GPU:")
 
-    monkeypatch.setattr(doctor.metadata, "version", no_package)
+    monkeypatch.setattr(metadata, "version", no_package)
     monkeypatch.setattr("kernelbench.build.find_compiler", no_compiler)
     monkeypatch.setattr("kernelbench.devices.open_device", no_device)
     found = findings()
     missing = {what: finding for what, finding in found.items() if not finding.fine}
     assert set(missing) == {"compiler", "CuPy", "GPU"}
-    assert not doctor.all_fine(list(found.values()))
     assert missing["CuPy"].text.startswith("not installed; pip install 'kernelbench[cuda12]'")
     assert missing["GPU"].text == "No CUDA device: none.", "the advice is the command's own"
     assert missing["compiler"].text == "no CUDA compiler; looked at\n  PATH: not found"
@@ -95,7 +89,7 @@ def test_broken_kernels_are_told(project: Project) -> None:
 def test_the_command_ends_with_1_where_something_is_missing(
     project: Project, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(doctor.metadata, "version", lambda package: "14.2.0")
+    monkeypatch.setattr(metadata, "version", lambda package: "14.2.0")
     code, out, _ = command("doctor")
     assert (code, "missing" in out) == (0, False)
     (project.root / "cache").write_text("")
@@ -181,64 +175,3 @@ def test_a_broken_suite_is_told_by_list_too(project: Project) -> None:
     project.suite("good, nobody")
     with pytest.raises(InputError, match=r"small\.yaml:5: unknown implementation 'nobody'"):
         listing.suites()
-
-
-# ---- environment ---------------------------------------------------------------------------------
-
-
-def test_the_environment_is_json_and_tells_when_and_with_what() -> None:
-    state = environment.start_environment(SUITE, 7, ("run", "s"))
-    assert json.loads(json.dumps(state)) == state
-    assert (state["suite"], state["title"], state["seed"], state["baseline"]) == ("s", "A title", 7, "naive")
-    assert state["command"] == "kernelbench run s"
-    assert state["finished"] is None
-    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", state["started"])
-    assert state["versions"]["numpy"] == metadata.version("numpy")
-    assert environment.limits_text(LIMITS)["dram_copy"] == "copy_4"
-
-
-def test_absent_packages_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(environment, "PACKAGES", ("numpy", "a_package_that_is_not_there"))
-    assert set(environment.start_environment(SUITE, 7, ())["versions"]) == {"python", "numpy"}
-
-
-def test_the_command_can_be_pasted_and_names_no_place_of_this_machine() -> None:
-    arguments = ("run", f"{places.ROOT}/suites/softmax.yaml", "--filter", "seq>=128")
-    assert environment.command_text(arguments) == "kernelbench run suites/softmax.yaml --filter 'seq>=128'"
-
-
-def test_implementations_are_kept_with_whose_they_are() -> None:
-    found = environment.implementations_text(load_catalog().implementations["softmax"].values())
-    assert found["ft"]["origin"]["project"] == "NVIDIA/FasterTransformer"
-    assert found["ft"]["arithmetic"] == "fast"
-    assert found["copy"]["role"] == "yardstick"
-    assert json.loads(json.dumps(found)) == found
-
-
-def git(folder: Path, *arguments: str) -> str:
-    identity = ("-c", "user.name=a", "-c", "user.email=a@example.org")
-    done = subprocess.run(["git", "-C", str(folder), *identity, *arguments], capture_output=True, text=True, check=True)
-    return done.stdout.strip()
-
-
-def test_the_commit_is_named_and_marked_where_files_differ(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(places, "PACKAGE", tmp_path / "kernelbench")
-    monkeypatch.delenv("KERNELBENCH_COMMIT", raising=False)
-    assert environment.git_commit() is None
-    monkeypatch.setenv("KERNELBENCH_COMMIT", "0123456789ab")
-    assert environment.git_commit() == "0123456789ab", "a tree without its history"
-    git(tmp_path, "init", "-q")
-    assert environment.git_commit() == "0123456789ab", "a copy that has a .git, and nothing in it"
-    monkeypatch.delenv("KERNELBENCH_COMMIT")
-    assert environment.git_commit() is None, "a checkout without a commit"
-    (tmp_path / "file").write_text("one")
-    git(tmp_path, "add", "file")
-    git(tmp_path, "commit", "-qm", "one")
-    commit = git(tmp_path, "rev-parse", "--short=12", "HEAD")
-    assert environment.git_commit() == commit
-    (tmp_path / "not_tracked").write_text("")
-    assert environment.git_commit() == commit
-    (tmp_path / "file").write_text("two")
-    assert environment.git_commit() == f"{commit}-dirty"
-    monkeypatch.setenv("KERNELBENCH_COMMIT", "0123456789abcdef")
-    assert environment.git_commit() == "0123456789ab", "a copy whose git is older than its files"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kernelbench.cli.outputs import require_file_place, require_folder_place
+from kernelbench.cli.options import require_file_place, require_folder_place
 from kernelbench.core.errors import InputError
 from kernelbench.core.writing import write_whole
 from tests.conftest import Project

@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 from kernelbench import build
-from kernelbench.cli import screen
+from kernelbench.cli.progress import ConsoleProgress
 from kernelbench.compare import read_ledger
 from kernelbench.core import places
 from kernelbench.core.errors import NoCompiler
 from kernelbench.explain import evidence
 from kernelbench.explain.evidence import Evidence
-from kernelbench.walks import explaining
-from kernelbench.walks.pipeline import Request
+from kernelbench.walks.explain import explain
+from kernelbench.walks.request import Request
 
 pytestmark = pytest.mark.nvcc
 
@@ -112,7 +112,7 @@ def explained(claim: str, folder: Path) -> dict[str, list[Evidence]]:
         )
     )
     found: dict[str, list[Evidence]] = {one.says: [] for one in said}
-    for one in explaining.explain(Request((str(suite),)), "h200", screen.ConsoleProgress()):
+    for one in explain(Request((str(suite),)), "h200", ConsoleProgress()):
         for piece in one.explanation.evidence:
             if piece.statement.claim == claim and piece.decision != "not visible here":
                 found[piece.statement.says].append(piece)

@@ -18,9 +18,9 @@ from kernelbench.core.errors import DeviceLost
 from kernelbench.core.records import Case, DeviceProperties, Result
 from kernelbench.devices.known import KNOWN
 from kernelbench.measure.case import CaseRun, Settings
+from kernelbench.measure.ready import built
 from kernelbench.planning.case_plans import CasePlan, Planned, plan_case
 from kernelbench.planning.catalog import Catalog, load_catalog
-from kernelbench.walks.pipeline import built
 from tests.gpu import shapes
 from tests.gpu.conftest import Silent, alone
 from tests.gpu.findings import ROUNDED_TWICE, SHOWN_BY, as_found

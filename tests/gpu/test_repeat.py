@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from kernelbench.runs.results import Run, read_run
-from kernelbench.walks import answers
 
 pytestmark = [pytest.mark.gpu, pytest.mark.nvcc]
 
@@ -36,7 +35,7 @@ def test_two_runs_agree_within_one_percent(device: Any, compiler: Any, tmp_path:
     print(f"\nfirst run {first_s:.1f} s, {first.environment['builds']}; second {second_s:.1f} s")
     for run in (first, second):
         bad = run.rows[run.rows["status"].isin(["failed", "wrong"]) & (run.rows["role"] != "specimen")]
-        assert not answers.has_failures(run), bad[["case", "implementation", "reason"]].to_string()
+        assert not run.has_failures, bad[["case", "implementation", "reason"]].to_string()
     assert second.environment["builds"]["compiled"] == 0
     assert second_s < SECONDS
 

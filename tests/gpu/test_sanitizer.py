@@ -18,9 +18,9 @@ import pytest
 from kernelbench.core.records import Case
 from kernelbench.devices.known import KNOWN
 from kernelbench.measure.case import CaseRun, Settings
+from kernelbench.measure.ready import built
 from kernelbench.planning.case_plans import CasePlan, plan_case
 from kernelbench.planning.catalog import load_catalog
-from kernelbench.walks.pipeline import built
 from tests.gpu import sanitizer, sanitizer_script
 from tests.gpu.conftest import Silent
 from tests.gpu.techniques import signature, techniques

@@ -25,11 +25,12 @@ from kernelbench.measure import worker
 from kernelbench.measure.bench import InProcessBench
 from kernelbench.planning.catalog import load_catalog
 from kernelbench.planning.foreign import end_process
-from kernelbench.walks import answers, pipeline
+from kernelbench.walks import report
+from kernelbench.walks import run as run_walk
 from tests.conftest import LIMITS, fake_compiler, softmax, write_kernels
 from tests.fake_gpu import FakeDevice
 
-for name in (*answers.NEEDED, "kernelbench.suite"):  # once, before processes are forked from this one
+for name in (*report.NEEDED, "kernelbench.suite"):  # once, before processes are forked from this one
     import_module(name)
 
 
@@ -113,7 +114,7 @@ def _fake(hooks: Hooks) -> None:
         (devices, "open_device", lambda name: device),
         (worker, "WorkerBench", lambda opener, own, _: InProcessBench(opener(), load_catalog(specimens=True, own=own))),
         (build, "find_compiler", lambda nvcc=None: compiler),
-        (pipeline, "measured_limits", lambda *arguments: LIMITS),
+        (run_walk, "measured_limits", lambda *arguments: LIMITS),
     )
     for module, name, value in changes:
         setattr(module, name, value)

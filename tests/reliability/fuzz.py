@@ -39,8 +39,8 @@ from rich.text import Text
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from kernelbench import compare
-from kernelbench.cli.screen import console
-from kernelbench.compare import computed_flags, figures_table, judge, read_ledger
+from kernelbench.cli.terminal import console
+from kernelbench.compare import computed_flags, counted_runs, figures_table, judge, read_ledger
 from kernelbench.compare.counted_runs import counted_of_run
 from kernelbench.compare.runs import compare_runs
 from kernelbench.compare.self_test import self_test
@@ -55,7 +55,8 @@ from kernelbench.report.html import render
 from kernelbench.report.sources import Published
 from kernelbench.runs.results import ENVIRONMENT_FILE, RESULTS_FILE, SAMPLES_FILE, Run, read_run
 from kernelbench.suite import read_suite, select_cases, select_implementations
-from kernelbench.walks import answers
+from kernelbench.walks.compare import answer
+from kernelbench.walks.report import report
 
 SLOWEST_S = 2.0  # of the processor, however busy the machine is
 DRAWN = 50  # of so many runs, one has its charts drawn
@@ -246,7 +247,7 @@ class Runs:
 
     def _all(self) -> None:
         run = read_run(self.folder)
-        found = answers.answer(run)
+        found = answer(run)
         times = (results_table(run), comparison_table(found.comparison, run), limits_line(run))
         console_text(*times, claims_table(found.verdicts))
         if kept := self_test_text.found(found.run):
@@ -255,7 +256,7 @@ class Runs:
         self.read_so_far += 1
         self.drew = self.read_so_far % DRAWN == 0
         if self.drew:
-            answers.report(found, None)
+            report(found, None)
         for first, second in ((run, self.sound), (self.sound, run)):
             changes = compare_runs(first, second)
             console_text(changes_table(changes))
@@ -288,8 +289,8 @@ class Own:
         with contextlib.ExitStack() as stack:
             for holder, name, instead in (
                 (compare, "read_ledger", self._ledger),
-                (answers, "read_run", lambda folder: folder),
-                (answers, "counted_of_run", self._counted_of),
+                (counted_runs, "read_run", lambda folder: folder),
+                (counted_runs, "counted_of_run", self._counted_of),
                 (jinja2.Environment, "compile", lambda *arguments: self._template(*arguments)),
             ):
                 stack.enter_context(patch.object(holder, name, instead))

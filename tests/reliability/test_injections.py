@@ -24,7 +24,8 @@ from kernelbench.core.texts import cell, from_cell, one_line, printable
 from kernelbench.planning.catalog import load_catalog
 from kernelbench.runs.results import ENVIRONMENT_FILE, RESULTS_FILE, SAMPLES_FILE, read_run
 from kernelbench.suite import read_suite
-from kernelbench.walks import answers
+from kernelbench.walks.compare import answer, save_comparison
+from kernelbench.walks.report import report
 from tests.reliability.fuzz import KINDS, fuzz, make_run
 
 Command = Callable[..., tuple[int, str, str]]
@@ -150,7 +151,7 @@ def test_reasons_of_a_run_are_no_formulas_in_its_tables(run: Path) -> None:
     reason = '=HYPERLINK("http://evil","x")'
     change_row(run, "naive", status="failed", reason=reason, cache="", method="", median_s="")
     assert reason in set(read_run(run).rows["reason"])
-    answers.save_comparison(answers.answer(read_run(run)), run)
+    save_comparison(answer(read_run(run)), run)
     with (run / "comparison.csv").open(newline="") as file:
         cells = [one for line in csv.reader(file) for one in line]
     assert any("HYPERLINK" in one for one in cells)
@@ -276,7 +277,7 @@ IN_ENVIRONMENTS: dict[str, dict[str, Any]] = {
 def test_an_environment_that_no_run_could_have_written_is_refused(values: dict[str, Any], run: Path) -> None:
     change_environment(run, **values)
     with pytest.raises(KernelbenchError):
-        answers.answer(read_run(run))
+        answer(read_run(run))
 
 
 def test_counts_that_say_they_are_of_a_gpu_have_no_times(tmp_path: Path, command: Command) -> None:
@@ -326,7 +327,7 @@ def test_a_link_in_a_run_is_replaced_and_not_written_through(name: str, run: Pat
     secret = tmp_path / "secret"
     secret.write_text("mine")
     (run / name).symlink_to(secret)
-    answers.report(answers.answer(read_run(run)), None)
+    report(answer(read_run(run)), None)
     assert secret.read_text() == "mine"
     assert not (run / name).is_symlink()
 
@@ -335,7 +336,7 @@ def test_charts_that_lead_elsewhere_are_refused(run: Path, tmp_path: Path) -> No
     (tmp_path / "elsewhere").mkdir()
     (run / "charts").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(ResultsError, match="charts: a link"):
-        answers.report(answers.answer(read_run(run)), None)
+        report(answer(read_run(run)), None)
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
 

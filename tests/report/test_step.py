@@ -66,7 +66,7 @@ def test_of_the_simulator_bytes_are_shown():
 
 
 def test_the_table_of_the_terminal_fits_its_width(capsys):
-    from kernelbench.cli.screen import console
+    from kernelbench.cli.terminal import console
 
     console().print(step.table(summed()))
     out = capsys.readouterr().out

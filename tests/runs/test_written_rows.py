@@ -20,10 +20,10 @@ from kernelbench.core.errors import ResultsError, RunWarning
 from kernelbench.core.records import Check, Implementation, Launch, LaunchPlan, Origin, Result, Tolerance
 from kernelbench.core.texts import MAX_TEXT, cell, from_cell, is_obeyed, kept
 from kernelbench.runs import files, results
+from kernelbench.runs.environment import implementations_text
 from kernelbench.runs.results import ENVIRONMENT_FILE, RESULTS_FILE, SAMPLES_FILE, Store, read_run
 from kernelbench.runs.row_checks import read_cells, written
 from kernelbench.runs.rows import rows_of, samples_of
-from kernelbench.walks.environment import implementations_text
 from tests.runs.test_results import ROW, SAMPLES
 from tests.runs.test_rows import BINARY, CASE, COUNTED, LIMITS, OPERATION, measured, result
 

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from kernelbench import build
-from kernelbench.cli import screen
+from kernelbench.cli.progress import ConsoleProgress
 from kernelbench.core.errors import NoCompiler
 from kernelbench.core.records import Result
 from kernelbench.planning.catalog import load_catalog
-from kernelbench.walks import pipeline
-from kernelbench.walks.pipeline import Request
+from kernelbench.walks.check import check as check_walk
+from kernelbench.walks.request import Request
 
 pytestmark = pytest.mark.nvcc
 
@@ -61,7 +61,7 @@ def check(name: str, folder: Path, *, strict: bool) -> list[Result]:
     request = Request(
         (str(suite),), device="simulated", only=(name,), specimens=True, strict=strict, inputs=("normal",)
     )
-    found = list(pipeline.check(request, screen.ConsoleProgress()))
+    found = check_walk(request, ConsoleProgress())
     return [result for result in found if result.implementation.name == name]
 
 

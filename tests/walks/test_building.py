@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from kernelbench.cli import screen
+from kernelbench.cli.progress import ConsoleProgress
 from kernelbench.runs.results import Run
-from kernelbench.walks import pipeline
-from kernelbench.walks.pipeline import Request
+from kernelbench.walks.request import Request
+from kernelbench.walks.run import run as run_walk
 from tests.conftest import Project
 
 
 def measured(project: Project, names: str = "good, broken, compiled", *own: Path) -> Run:
     suite = project.suite(names, "[8]")
-    (answer,) = pipeline.run(Request((str(suite),), quick=True, kernels=own), screen.ConsoleProgress())
+    (answer,) = run_walk(Request((str(suite),), quick=True, kernels=own), ConsoleProgress())
     return answer.run
 
 

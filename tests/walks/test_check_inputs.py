@@ -12,7 +12,8 @@ import pytest
 
 from kernelbench.core.distributions import DISTRIBUTIONS
 from kernelbench.core.records import Arrays, Result
-from kernelbench.walks import pipeline
+from kernelbench.walks.check import check
+from kernelbench.walks.request import Request
 from tests.conftest import Project, softmax
 from tests.gpu.conftest import Silent
 
@@ -36,7 +37,7 @@ def planted(project: Project) -> Project:
 
 
 def checked(suite: Path, inputs: Sequence[str] = ()) -> list[Result]:
-    return list(pipeline.check(pipeline.Request(suites=[str(suite)], inputs=inputs), Silent()))
+    return check(Request(suites=[str(suite)], inputs=inputs), Silent())
 
 
 def suite_with(project: Project, inputs: str, names: str = "good, third") -> Path:

@@ -13,10 +13,10 @@ import pytest
 from kernelbench.core import places
 from kernelbench.core.errors import DeviceError
 from kernelbench.core.records import Arrays
+from kernelbench.measure import search as candidate_search
 from kernelbench.measure import worker
 from kernelbench.measure.worker import WorkerBench
 from kernelbench.planning import tuned
-from kernelbench.walks import candidate_search
 from tests.conftest import Project, softmax
 from tests.walks.candidate_device import device
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from kernelbench import devices
-from kernelbench.cli import screen
+from kernelbench.cli.progress import ConsoleProgress
 from kernelbench.compare import noise
 from kernelbench.compare.pairing import side_of
 from kernelbench.core.errors import InputError, ResultsError
@@ -23,8 +23,9 @@ from kernelbench.planning.case_plans import CasePlan, Planned
 from kernelbench.planning.catalog import load_catalog
 from kernelbench.planning.twins import implementation
 from kernelbench.runs.results import Run, read_run, without_twins
-from kernelbench.walks import answers, pipeline
-from kernelbench.walks.pipeline import Request
+from kernelbench.walks.compare import answer
+from kernelbench.walks.request import Request
+from kernelbench.walks.run import run as run_walk
 from tests.conftest import CALLS, Project
 from tests.fake_simulator import FakeSimulator
 from tests.self_test_devices import SECONDS, NoisyDevice, noisy
@@ -41,7 +42,7 @@ def self_test(project: Project, monkeypatch: pytest.MonkeyPatch) -> Callable[...
     def make(names: str = "good, other, third", columns: str = COLUMNS, **noise: Any) -> Run:
         monkeypatch.setattr(devices, "open_device", lambda name: NoisyDevice(SECONDS, **noise))
         request = Request((str(project.suite(names, columns)),), caches=("cold",), self_test=True, out=next(folders))
-        (found,) = pipeline.run(request, screen.ConsoleProgress())
+        (found,) = run_walk(request, ConsoleProgress())
         return read_run(found.run.folder)
 
     return make
@@ -99,7 +100,7 @@ def test_what_it_says_is_on_screen_and_on_the_page(
 
 def test_comparison_and_claims_are_those_of_a_run_without_twins(self_test: Callable[..., Run]) -> None:
     run = self_test(columns="[8, 64]")
-    found = answers.answer(run)
+    found = answer(run)
     assert set(found.comparison["implementation"]) == set(found.run.rows["implementation"]) == set(SECONDS)
     assert set(found.run.samples["implementation"]) == set(SECONDS)
     assert without_twins(found.run).rows.equals(found.run.rows)
@@ -138,7 +139,7 @@ def test_specimens_have_no_twin(project: Project) -> None:
     request = Request(
         (str(project.suite("good", "[8]")),), quick=True, caches=("cold",), self_test=True, specimens=True
     )
-    (found,) = pipeline.run(request, screen.ConsoleProgress())
+    (found,) = run_walk(request, ConsoleProgress())
     assert "zeros.again" not in set(read_run(found.run.folder).rows["implementation"])
 
 
@@ -146,17 +147,17 @@ def test_a_self_test_is_gone_on_with_as_one(self_test: Callable[..., Run], proje
     run = self_test(columns="[8, 64]")
     suite = str(project.root / "suites" / "small.yaml")
     again = Request((suite,), caches=("cold",), self_test=True, resume=True, out=run.folder)
-    (found,) = pipeline.run(again, screen.ConsoleProgress())
+    (found,) = run_walk(again, ConsoleProgress())
     assert found.run.environment["self_test"] == run.environment["self_test"]
     with pytest.raises(ResultsError, match="self-test"):
-        list(pipeline.run(Request((suite,), caches=("cold",), resume=True, out=run.folder), screen.ConsoleProgress()))
+        list(run_walk(Request((suite,), caches=("cold",), resume=True, out=run.folder), ConsoleProgress()))
 
 
 def test_the_simulator_times_nothing_that_could_be_tested(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     simulator = FakeSimulator(project.device.kernels)
     monkeypatch.setattr(devices, "open_device", lambda name: simulator)
     with pytest.raises(InputError, match=r"--self-test: .* needs a GPU"):
-        list(pipeline.run(Request((str(project.suite("good")),), self_test=True), screen.ConsoleProgress()))
+        list(run_walk(Request((str(project.suite("good")),), self_test=True), ConsoleProgress()))
 
 
 @pytest.mark.parametrize(

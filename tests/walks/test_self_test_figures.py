@@ -22,7 +22,7 @@ from kernelbench.measure import worker
 from kernelbench.measure.bench import InProcessBench
 from kernelbench.planning.catalog import load_catalog
 from kernelbench.planning.twins import AGAIN
-from kernelbench.walks import pipeline
+from kernelbench.walks import run as run_walk
 from tests.conftest import LIMITS, move_places
 from tests.fake_gpu import FakeDevice
 from tests.self_test_devices import NOISE, STEP_S, SteppedClock
@@ -75,7 +75,7 @@ def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Callable[..
     monkeypatch.setattr(
         worker, "WorkerBench", lambda opener, own, _: InProcessBench(opener(), load_catalog(specimens=True, own=own))
     )
-    monkeypatch.setattr(pipeline, "measured_limits", lambda *arguments: LIMITS)
+    monkeypatch.setattr(run_walk, "measured_limits", lambda *arguments: LIMITS)
     spec = importlib.util.spec_from_file_location("self_test_figures", SCRIPT)
     assert spec is not None
     assert spec.loader is not None

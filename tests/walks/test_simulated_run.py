@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from kernelbench import devices
-from kernelbench.cli import screen
+from kernelbench.cli.progress import ConsoleProgress
 from kernelbench.core.contracts import CountingDevice
 from kernelbench.core.errors import DeviceError, InputError
 from kernelbench.runs.results import Run, read_run
-from kernelbench.walks import pipeline
-from kernelbench.walks.pipeline import Request
+from kernelbench.walks.request import Request
+from kernelbench.walks.run import run as run_walk
 from tests.conftest import Project, softmax
 from tests.fake_simulator import FakeSimulator
 
@@ -29,12 +29,12 @@ def simulator(project: Project, monkeypatch: pytest.MonkeyPatch) -> FakeSimulato
     device = FakeSimulator({**dict.fromkeys(("good", "other", "third", "compiled"), KERNEL)})
     device.kernels["zeros"] = (lambda arrays: arrays["y"].fill(0), 0.0, 0.0)
     monkeypatch.setattr(devices, "open_device", lambda name: device)
-    monkeypatch.setattr(pipeline, "measured_limits", lambda *arguments: pytest.fail("nothing is timed"))
+    monkeypatch.setattr("kernelbench.walks.run.measured_limits", lambda *arguments: pytest.fail("nothing is timed"))
     return device
 
 
 def run_suite(project: Project, suite: Path, **options: Any) -> Run:
-    (answer,) = pipeline.run(Request((str(suite),), **options), screen.ConsoleProgress())
+    (answer,) = run_walk(Request((str(suite),), **options), ConsoleProgress())
     return answer.run
 
 

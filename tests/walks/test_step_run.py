@@ -11,15 +11,17 @@ import numpy as np
 import pytest
 
 from kernelbench import devices
-from kernelbench.cli import screen
+from kernelbench.cli.progress import ConsoleProgress
+from kernelbench.cli.run import show
 from kernelbench.compare import step_sums
+from kernelbench.compare.counted_runs import counts_of
 from kernelbench.core import places
 from kernelbench.core.errors import ResultsError
 from kernelbench.core.records import Arrays
 from kernelbench.runs.results import read_run
-from kernelbench.walks import answers, pipeline
-from kernelbench.walks.answers import Answer
-from kernelbench.walks.pipeline import Request
+from kernelbench.walks.compare import Answer
+from kernelbench.walks.request import Request
+from kernelbench.walks.run import run as run_walk
 from tests.conftest import CALLS, Project, softmax
 from tests.fake_simulator import FakeSimulator
 
@@ -65,7 +67,7 @@ def step(project: Project) -> Path:
 
 
 def run(step: Path, **options: Any) -> Answer:
-    (answer,) = pipeline.run(Request((str(step),), quick=True, **options), screen.ConsoleProgress())
+    (answer,) = run_walk(Request((str(step),), quick=True, **options), ConsoleProgress())
     return answer
 
 
@@ -135,7 +137,7 @@ def test_a_sum_is_whole_or_not_there(
     assert {side for side in step_sums.SIDES if summed.total(side) is None} == sides
     assert summed.ratio is None
     assert reason in [text for side in step_sums.SIDES for text in summed.missing(side)]
-    screen.show_run(answer, None)
+    show(answer, None)
     out = " ".join(capsys.readouterr().out.split())
     assert "no sum" in out
     assert reason in out
@@ -191,7 +193,7 @@ def test_the_simulator_adds_up_bytes(step: Path, monkeypatch: pytest.MonkeyPatch
     summed = step_sums.sum_of(answer.run)
     assert summed is not None
     assert summed.unit == "B"
-    counted = answers.counts_of(answer.run)[0]
+    counted = counts_of(answer.run)[0]
     sectors = {name: one.counters.global_sectors for case in counted.values() for name, one in case.items()}
     unfused = summed.total("unfused")
     assert unfused is not None

@@ -103,12 +103,11 @@ def test_a_page_that_cannot_be_written_keeps_no_suite_from_being_run(
     project: Any, command: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from kernelbench.core.errors import ResultsError
-    from kernelbench.walks import answers
 
     def full(*arguments: Any) -> Path:
         raise ResultsError("page.html: cannot write (No space left on device)")
 
-    monkeypatch.setattr(answers, "report", full)
+    monkeypatch.setattr("kernelbench.walks.report.report", full)
     suites = [project.suite("good, other", name=name) for name in ("first", "second")]
     code, out, err = command("run", *suites, "--device", "cuda", "--quick", "--filter", "columns=8")
     assert code == 2

@@ -10,19 +10,19 @@ from typing import Any
 
 import pytest
 
-from kernelbench.cli import screen
+from kernelbench.cli.progress import ConsoleProgress
 from kernelbench.core.errors import DeviceError, DeviceLost, MissingLibrary, ResultsError, Unsupported
 from kernelbench.core.records import Arrays
 from kernelbench.runs.results import Run, read_run
-from kernelbench.walks import answers, pipeline
-from kernelbench.walks.pipeline import Request
+from kernelbench.walks.request import Request
+from kernelbench.walks.run import run as run_walk
 from tests.conftest import LIMITS, Project, softmax
 
 Command = Callable[..., tuple[int, str, str]]
 
 
 def run_suite(project: Project, suite: Path, **options: Any) -> Run:
-    (answer,) = pipeline.run(Request((str(suite),), quick=True, **options), screen.ConsoleProgress())
+    (answer,) = run_walk(Request((str(suite),), quick=True, **options), ConsoleProgress())
     return answer.run
 
 
@@ -94,7 +94,7 @@ def test_the_environment_says_where_the_time_went(project: Project) -> None:
     let(project, "good", slow)
     suites = [project.suite("good", columns=columns, name=f"s{columns[1:-1]}") for columns in ("[8]", "[16]")]
     before = time.monotonic()
-    found = list(pipeline.run(Request(tuple(map(str, suites)), quick=True), screen.ConsoleProgress()))
+    found = list(run_walk(Request(tuple(map(str, suites)), quick=True), ConsoleProgress()))
     taken = time.monotonic() - before
     environments = [one.run.environment for one in found]
     first, second = (one["seconds"] for one in environments)
@@ -136,9 +136,9 @@ def test_every_case_is_on_disk_before_the_next_begins(project: Project) -> None:
 
 def test_only_filter_and_cache_choose(project: Project) -> None:
     suite = project.suite("good, other, third")
-    (answer,) = pipeline.run(
+    (answer,) = run_walk(
         Request((str(suite),), quick=True, only=("other", "third"), filters=("columns>=16",), caches=("cold",)),
-        screen.ConsoleProgress(),
+        ConsoleProgress(),
     )
     run = answer.run
     assert set(answer.comparison["baseline"]) == {"other"}, "the suite's own baseline was left out"
@@ -150,7 +150,7 @@ def test_only_filter_and_cache_choose(project: Project) -> None:
 def test_progress_reaches_the_end_of_every_stage(project: Project) -> None:
     done: dict[str, tuple[float, float]] = {}
 
-    class Counting(screen.ConsoleProgress):
+    class Counting(ConsoleProgress):
         def stage(self, title: str, total: float) -> Any:
             from contextlib import contextmanager
 
@@ -166,7 +166,7 @@ def test_progress_reaches_the_end_of_every_stage(project: Project) -> None:
 
             return counted()
 
-    list(pipeline.run(Request((str(project.suite("good, compiled")),), quick=True), Counting()))
+    list(run_walk(Request((str(project.suite("good, compiled")),), quick=True), Counting()))
     assert set(done) == {"Building kernels", "Measuring small on Fake GPU"}
     for reached, total in done.values():
         assert reached == pytest.approx(total)
@@ -184,7 +184,7 @@ def test_a_kernel_that_does_not_compile_costs_only_its_rows(project: Project) ->
     misfit = rows(run, implementation="misfit")
     assert {row["reason"] for row in misfit} == {"'k' takes 2 arguments, but the plan gives it 3"}
     assert {row["status"] for row in rows(run, implementation="good")} == {"ok"}
-    assert answers.has_failures(run)
+    assert run.has_failures
 
 
 @pytest.mark.nvcc
@@ -224,7 +224,7 @@ def test_refusals_keep_their_reasons_and_are_no_failures(project: Project) -> No
     assert [(row["status"], row["reason"]) for row in rows(run, implementation="third", axes="columns=8")] == [
         ("unsupported", "columns must be odd, got 8")
     ]
-    assert not answers.has_failures(run)
+    assert not run.has_failures
 
 
 def test_a_kernel_that_fails_or_is_wrong_costs_only_its_row(project: Project) -> None:

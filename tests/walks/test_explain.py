@@ -11,14 +11,17 @@ from typing import Any
 import pytest
 
 from kernelbench import devices
-from kernelbench.cli import screen
+from kernelbench.cli.progress import ConsoleProgress
 from kernelbench.compare import read_ledger
 from kernelbench.core import places
 from kernelbench.core.counters import Counters, LaunchCounters
 from kernelbench.core.errors import DeviceError
 from kernelbench.runs.results import read_run, without_twins
-from kernelbench.walks import answers, explaining, pipeline
-from kernelbench.walks.pipeline import Request
+from kernelbench.walks.explain import Explained
+from kernelbench.walks.explain import explain as explain_walk
+from kernelbench.walks.report import explanations, report
+from kernelbench.walks.request import Request
+from kernelbench.walks.run import run as run_walk
 from tests.conftest import Project, softmax
 from tests.fake_simulator import FakeSimulator
 
@@ -33,9 +36,9 @@ def simulator(project: Project, monkeypatch: pytest.MonkeyPatch) -> FakeSimulato
     return device
 
 
-def explain(suite: Path, **options: Any) -> list[explaining.Explained]:
+def explain(suite: Path, **options: Any) -> list[Explained]:
     lines = options.pop("lines", False)
-    return list(explaining.explain(Request((str(suite),), **options), None, screen.ConsoleProgress(), lines=lines))
+    return list(explain_walk(Request((str(suite),), **options), None, ConsoleProgress(), lines=lines))
 
 
 def test_every_case_is_counted_and_explained(project: Project, simulator: FakeSimulator) -> None:
@@ -118,11 +121,11 @@ def test_unknown_gpu_is_named(project: Project, simulator: FakeSimulator, comman
 
 
 def test_a_simulated_run_is_explained_by_its_own_counters(project: Project, simulator: FakeSimulator) -> None:
-    (answer,) = pipeline.run(Request((str(project.suite("compiled, good")),)), screen.ConsoleProgress())
-    cases, source = answers.explanations(answer.run, answer.ledger)
+    (answer,) = run_walk(Request((str(project.suite("compiled, good")),)), ConsoleProgress())
+    cases, source = explanations(answer.run, answer.ledger)
     assert source == "this run's own counters"
     assert [list(case.counted) for case in cases] == [["compiled", "good"]] * 2 + [["good"]]
-    page = answers.report(answer, answer.run.folder / "report.html")
+    page = report(answer, answer.run.folder / "report.html")
     assert "this run&#39;s own counters" in page.read_text()
 
 
@@ -131,14 +134,14 @@ def test_a_timed_run_is_explained_by_the_recorded_simulator_run(
 ) -> None:
     recorded = places.RECORDED / "simulated" / "small"
     suite = str(project.suite("compiled, good"))
-    list(pipeline.run(Request((suite,), out=recorded), screen.ConsoleProgress()))
+    list(run_walk(Request((suite,), out=recorded), ConsoleProgress()))
     monkeypatch.setattr(devices, "open_device", lambda name: project.device)
-    (answer,) = pipeline.run(Request((suite,), filters=("columns=8",), quick=True), screen.ConsoleProgress())
-    cases, source = answers.explanations(answer.run, answer.ledger)
+    (answer,) = run_walk(Request((suite,), filters=("columns=8",), quick=True), ConsoleProgress())
+    cases, source = explanations(answer.run, answer.ledger)
     assert source == "the recorded simulator run of this suite"
     assert [case.case.split()[0] for case in cases] == ["columns=8"]
     empty = replace(answer.run, environment={**answer.run.environment, "suite": "another"})
-    assert answers.explanations(empty, answer.ledger) == ([], "")
+    assert explanations(empty, answer.ledger) == ([], "")
 
 
 RECORDED = [path for path in places.RECORDED.glob("h200/*") if (places.RECORDED / "simulated" / path.name).is_dir()]
@@ -148,7 +151,7 @@ RECORDED = [path for path in places.RECORDED.glob("h200/*") if (places.RECORDED 
 @pytest.mark.parametrize("folder", RECORDED, ids=lambda path: path.name)
 def test_no_measured_time_is_below_its_bound(folder: Path) -> None:
     run = without_twins(read_run(folder))
-    cases, _ = answers.explanations(run, read_ledger(places.LEDGER))
+    cases, _ = explanations(run, read_ledger(places.LEDGER))
     rows = run.rows
     cold = rows[(rows["cache"] == "cold") & (rows["status"] == "ok")]
     shortest = cold.groupby(["case", "implementation"])["min_s"].min().to_dict()

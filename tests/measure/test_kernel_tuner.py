@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 import pytest
 
 from kernelbench.core.errors import InputError
-from kernelbench.walks import tuner
+from kernelbench.measure import kernel_tuner
 
 VALUES = {"across": (8, 16, 32), "down": (8, 16, 32), "hint": (0, 1)}
 Asked = list[Mapping[str, int]]
@@ -19,7 +19,7 @@ def search(
     restrictions: Sequence[str] = (),
     *,
     seconds: float = 60.0,
-    most: int = tuner.SMALL,
+    most: int = kernel_tuner.SMALL,
     values: Mapping[str, Sequence[int]] = VALUES,
 ) -> tuple[bool, list[Asked]]:
     """Whether it came to its end, and the candidates of each call."""
@@ -30,14 +30,14 @@ def search(
         calls.append(list(asked))
         return [None if time_is_up() else evaluate(one) for one in asked]
 
-    return tuner.search(values, restrictions, all_of, seconds=seconds, seed=1, most=most), calls
+    return kernel_tuner.search(values, restrictions, all_of, seconds=seconds, seed=1, most=most), calls
 
 
 def test_a_small_space_is_gone_through_whole_and_each_candidate_once() -> None:
     complete, calls = search(lambda one: one["across"] / one["down"], ["across * down <= 512"])
     asked = [tuple(one.items()) for call in calls for one in call]
     assert complete
-    assert len(asked) == len(set(asked)) == 16 == tuner.space_size(VALUES, ["across * down <= 512"])
+    assert len(asked) == len(set(asked)) == 16 == kernel_tuner.space_size(VALUES, ["across * down <= 512"])
     assert all(one["across"] * one["down"] <= 512 for call in calls for one in call)
 
 
@@ -50,9 +50,9 @@ def test_a_large_space_is_searched_by_generations_towards_the_best() -> None:
         return float(costs[-1])
 
     complete, calls = search(cost, values=values, most=100, seconds=2.0)
-    assert len(calls[0]) == tuner.GENERATION
+    assert len(calls[0]) == kernel_tuner.GENERATION
     assert sum(map(len, calls)) < 16**3
-    assert min(costs) < min(costs[: tuner.GENERATION])
+    assert min(costs) < min(costs[: kernel_tuner.GENERATION])
     assert complete
 
 
@@ -83,4 +83,4 @@ def test_the_searcher_prints_nothing(capfd: pytest.CaptureFixture[str], recwarn:
 def test_without_kernel_tuner_the_message_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "kernel_tuner", None)
     with pytest.raises(InputError, match=r"Kernel Tuner, which cannot be imported .*pip install 'kernelbench\[tune\]'"):
-        tuner.kernel_tuner()
+        kernel_tuner.imported()

@@ -18,15 +18,29 @@ from typing import Any
 
 import kernelbench
 from kernelbench.core import places
-from kernelbench.core.records import Implementation, Limits, Suite
-from kernelbench.planning.twins import AGAIN
-from kernelbench.suite.contents import contents_of
+from kernelbench.core.records import CasePlan, Implementation, Limits, Suite
+from kernelbench.runs.contents import contents_of
 
 PACKAGES = ("numpy", "scipy", "pandas", "cupy-cuda12x", "cupy-cuda13x", "torch", "triton", "nvidia-ml-py")
 
 
-def start_environment(suite: Suite, seed: int, arguments: Sequence[str]) -> dict[str, Any]:
-    """What is known before anything ran: suite, versions, commit, command line, start."""
+def start_environment(
+    suite: Suite,
+    plans: Sequence[CasePlan],
+    twins: Mapping[str, str] | None,
+    device: Mapping[str, Any],
+    limits: Limits | None,
+    own: Mapping[str, Collection[str]],
+    seed: int,
+    arguments: Sequence[str],
+) -> dict[str, Any]:
+    """What is known before anything is built: suite, versions, commit, command line, start, GPU and implementations.
+
+    `twins`: originals by twin, None for a run that is no self-test; `own`: names of the user's own implementations, by
+    operation; `arguments`: the command line.
+    """
+    planned = [one.implementation for plan in plans for one in plan.planned]
+    calls, tuned = calls_text(planned, own), tuned_text(plans)
     return {
         "kernelbench": kernelbench.__version__,
         "git_commit": git_commit(),
@@ -43,13 +57,20 @@ def start_environment(suite: Suite, seed: int, arguments: Sequence[str]) -> dict
         "seed": seed,
         "host": {"system": platform.system(), "machine": platform.machine(), "release": platform.release()},
         "versions": {"python": platform.python_version(), **_package_versions()},
+        "device": dict(device),
+        "limits": asdict(limits) if limits else {},
+        "implementations": implementations_text(one for one in planned if one.name not in (twins or {})),
+        **({"calls": calls} if calls else {}),
+        **({"self_test": {"twins": dict(twins)}} if twins is not None else {}),
+        **({"tuned": tuned} if tuned else {}),
     }
 
 
 def implementations_text(implementations: Iterable[Implementation]) -> Mapping[str, Any]:
-    """Who they are and whose algorithm, for the report of a run that has travelled. Names are those of one operation,
-    so where there are several it stands before the name: `relu/packed`."""
-    found = [one for one in implementations if not one.name.endswith(AGAIN)]
+    """Summary, role and origin of each, so that the report of a run needs no kernel folder. Names are unique within an
+    operation only: where there are several operations, each name gets its operation as a prefix, as in `relu/packed`.
+    """
+    found = list(implementations)
     several = len({one.operation for one in found}) > 1
     return {
         f"{one.operation}/{one.name}" if several else one.name: {
@@ -63,7 +84,7 @@ def implementations_text(implementations: Iterable[Implementation]) -> Mapping[s
 
 
 def calls_text(implementations: Iterable[Implementation], own: Mapping[str, Collection[str]]) -> dict[str, str]:
-    """A hash of the file of each library call of a user's folder, as there is no binary to know its rows by."""
+    """A hash of the file of each library call in a user's folder: it has no binary that identifies its rows."""
     found: dict[str, str] = {}
     for one in implementations:
         if one.prepare is not None and one.name in own.get(one.operation, ()):
@@ -73,8 +94,14 @@ def calls_text(implementations: Iterable[Implementation], own: Mapping[str, Coll
     return found
 
 
-def limits_text(limits: Limits) -> Mapping[str, Any]:
-    return asdict(limits)
+def tuned_text(plans: Iterable[CasePlan]) -> dict[str, dict[str, dict[str, int]]]:
+    """Values that tables gave, by implementation and case, as environment.json has them."""
+    found: dict[str, dict[str, dict[str, int]]] = {}
+    for plan in plans:
+        for one in plan.planned:
+            if one.tuned:
+                found.setdefault(one.implementation.name, {})[plan.case.key] = dict(one.tuned)
+    return found
 
 
 def now() -> str:
@@ -89,8 +116,10 @@ def command_text(arguments: Sequence[str]) -> str:
 
 
 def git_commit() -> str | None:
-    """What KERNELBENCH_COMMIT says (of a tree copied to another machine, whose git may be an older one), else the
-    checkout's commit, with `-dirty` where files differ from it; None outside of a checkout."""
+    """The commit of the checkout, with `-dirty` where files differ from it; None outside of a checkout.
+
+    KERNELBENCH_COMMIT goes first: it names the commit of a tree that was copied to another machine without its history.
+    """
     folder = places.PACKAGE.parent
     if named := os.environ.get("KERNELBENCH_COMMIT"):
         return named[:12]

@@ -1,8 +1,8 @@
 """The search for arguments of one plan that make one case faster than the plan's own rule does.
 
-Candidates are what Kernel Tuner asks for. Each is planned, built, verified and timed as an implementation of a run is,
-beside the rule in the same rounds; the best of them once more, with more samples. One that is refused, does not
-compile, hangs or gives wrong numbers has a reason and no time.
+Kernel Tuner asks for candidates. Each is planned, built, verified and timed like an implementation of a run, beside the
+rule in the same rounds; the best of them once more, with more samples. A candidate that is refused, does not compile,
+hangs or gives wrong numbers has a reason and no time.
 """
 
 from __future__ import annotations
@@ -22,12 +22,13 @@ from kernelbench.core.progress import Advance
 from kernelbench.core.records import Case, Implementation, LaunchPlan, Measurement, Operation, Result
 from kernelbench.core.statistics import paired_ratio_interval
 from kernelbench.core.tunable import values_text
+from kernelbench.measure import kernel_tuner
 from kernelbench.measure.bench import Bench
 from kernelbench.measure.ready import built
 from kernelbench.planning.candidates import Candidate, Tuned
 from kernelbench.planning.case_plans import CasePlan, Planned, plan_case
 from kernelbench.planning.tuned import Entry, source_hash
-from kernelbench.walks import environment, tuner
+from kernelbench.runs.environment import now
 
 if TYPE_CHECKING:
     from kernelbench.build import Compiler
@@ -55,7 +56,7 @@ class Search:
         assert implementation.tunable is not None
         self.bench, self.compiler, self.operation, self.seed = bench, compiler, operation, seed
         self.implementation, self.case, self.tunable = implementation, case, implementation.tunable
-        self.size = tuner.space_size(self.tunable.values, self.tunable.restrictions)
+        self.size = kernel_tuner.space_size(self.tunable.values, self.tunable.restrictions)
         self.rule = plan_case(case, operation, implementation, bench.properties)
         self.rule_s: float | None = None
         self.inputs: tuple[str, ...] = ()
@@ -64,7 +65,7 @@ class Search:
         self.alike: dict[Key, Key] = {}  # to an earlier candidate, whose plan it has; () is the rule
 
     def run(self, seconds: float, advance: Advance) -> Tuned:
-        """Search for that long, whatever that leaves out; at least one batch is measured."""
+        """Search for so many seconds, whatever that leaves out; at least one batch is measured."""
         if self.rule.status != "ok":
             return self._tuned()
         self.inputs = tuple(spec.name for spec in self.operation.arrays(self.case) if spec.role == "input")
@@ -75,7 +76,7 @@ class Search:
         self.plans: dict[LaunchPlan, Key] = {replace(self.rule.plan, reasons=()): ()}  # who has it first
         evaluate = partial(self._evaluate, advance)
         values, restrictions = self.tunable.values, self.tunable.restrictions
-        complete = tuner.search(values, restrictions, evaluate, seconds=seconds - FINAL_S, seed=self.seed)
+        complete = kernel_tuner.search(values, restrictions, evaluate, seconds=seconds - FINAL_S, seed=self.seed)
         if self.rule.status != "ok":
             return self._tuned()
         winner = self._final()
@@ -92,7 +93,7 @@ class Search:
     def _evaluate(
         self, advance: Advance, asked: Sequence[Mapping[str, int]], time_is_up: Callable[[], bool]
     ) -> list[float | str | None]:
-        """See tuner.Evaluate."""
+        """See kernel_tuner.Evaluate."""
         keys = [tuple(values.items()) for values in asked]
         ready = self._made_ready([key for key in keys if key not in self.planned], advance)
         for start in range(0, len(ready), BATCH):
@@ -188,7 +189,7 @@ class Search:
             seconds=winner.seconds if winner and winner.seconds else self.rule_s,
             rule_seconds=self.rule_s,
             case=self.case.key,
-            date=environment.now(),
+            date=now(),
             kernel=source_hash(self.implementation.source),
             kernelbench=kernelbench.__version__,
             environment=", ".join([*words, f"nvcc {self.compiler.version}"]),

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from kernelbench.compare.claims import explain_verdicts, judge
+from kernelbench.compare.counted_runs import counts_of
+from kernelbench.compare.ledger import read_ledger
+from kernelbench.compare.verdicts import ClaimVerdict
 from kernelbench.core import places
 from kernelbench.core.records import Claim
-from kernelbench.runs.folders import RECORDED_GPU, is_run
+from kernelbench.runs.folders import RECORDED_GPU, RECORDED_SIMULATOR, is_run
 from kernelbench.runs.results import read_run
-from kernelbench.walks.answers import SIMULATED, counts_of
-
-if TYPE_CHECKING:
-    from kernelbench.compare import ClaimVerdict
 
 # What a claim is decided by, where it is not times.
 DECIDED_BY = {
@@ -42,8 +41,6 @@ def standings(results: Path = places.RECORDED) -> list[Standing]:
 
     What no clock decides is judged on `results`/simulated where no GPU has run it.
     """
-    from kernelbench.compare import read_ledger
-
     ledger = read_ledger(places.LEDGER)
     found: dict[str, list[tuple[str, ClaimVerdict, str]]] = {}
     for suite in dict.fromkeys(suite for claim in ledger.values() for suite in claim.suites):
@@ -58,10 +55,8 @@ def _judged(
     results: Path, suite: str, ids: Sequence[str], ledger: Mapping[str, Claim]
 ) -> dict[str, tuple[ClaimVerdict, str]]:
     """Verdicts of the GPU's run and their whys; where that decides nothing, those of the simulator's run."""
-    from kernelbench.compare import explain_verdicts, judge
-
     found: dict[str, tuple[ClaimVerdict, str]] = {}
-    for folder in (results / RECORDED_GPU / suite, results / SIMULATED / suite):
+    for folder in (results / RECORDED_GPU / suite, results / RECORDED_SIMULATOR / suite):
         left = [id_ for id_ in ids if id_ not in found or found[id_][0].verdict == "not measured"]
         if not left or not is_run(folder):
             continue

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kernelbench.cli import listing
+from kernelbench.compare.recorded import Standing, standings
 from kernelbench.core import places
-from kernelbench.walks.standings import Standing, standings
 
 # Ids of the five documents that the project reproduces.
 REPRODUCED = """

@@ -1,8 +1,8 @@
-"""Kernel Tuner as the searcher: it knows the space and which candidate is next, we build, verify and time candidates.
+"""Kernel Tuner as the searcher: it knows the space and chooses the next candidates; we build, verify and time them.
 
-None of its backends is used: they launch one kernel of plain arguments, and have no scratch, no second launch and no
-cold caches. Its interface has room for that: a strategy of one's own is given the search space and the options, and
-hands both to one of Kernel Tuner's strategies together with a Runner, which is ours.
+None of its backends is used: they launch one kernel with plain arguments, without scratch, a second launch or cold
+caches. Instead a strategy of our own gets the search space and the options, and hands both to one of Kernel Tuner's
+strategies together with our Runner.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ GENERATION = 16  # candidates that the genetic algorithm asks for at a time, to 
 OBJECTIVE = "share_of_rule"
 
 
-def kernel_tuner() -> Any:
+def imported() -> Any:
     """The module; InputError where it is not installed."""
     try:
         import kernel_tuner as module
@@ -39,7 +39,7 @@ def kernel_tuner() -> Any:
 
 def space_size(values: Mapping[str, Sequence[int]], restrictions: Sequence[str]) -> int:
     """Candidates that the restrictions let pass."""
-    kernel_tuner()
+    imported()
     from kernel_tuner.searchspace import Searchspace
 
     return int(Searchspace({name: list(each) for name, each in values.items()}, list(restrictions), 1024).size)
@@ -56,9 +56,9 @@ def search(
 ) -> bool:
     """Let Kernel Tuner ask for candidates until its strategy ends or the time is up; whether it came to its end.
 
-    A space of up to `most` candidates is gone through whole (brute_force), a larger one by its genetic algorithm.
+    A space of up to `most` candidates is searched completely (brute_force), a larger one by its genetic algorithm.
     """
-    tuner = kernel_tuner()
+    tuner = imported()
     random.seed(seed)
     strategy = _OurMeasuring(evaluate, seed, most)
     with warnings.catch_warnings():

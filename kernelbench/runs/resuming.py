@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from kernelbench.core.errors import ResultsError
 from kernelbench.core.progress import Progress
-from kernelbench.planning.case_plans import CasePlan, Planned
+from kernelbench.core.records import CasePlan, Planned
+from kernelbench.runs.contents import contradictions, differences
 from kernelbench.runs.results import ENVIRONMENT_FILE, RESULTS_FILE, Run, read_run
 from kernelbench.runs.rows import launches_cell
-from kernelbench.suite.contents import contradictions, differences
 
 if TYPE_CHECKING:
     import pandas

@@ -1,0 +1,92 @@
+"""The command `build`: compile only, and say what each binary needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kernelbench.cli.options import CHOICE, GPU, NVCC, SUITES, request_of
+from kernelbench.cli.plan import labels_of
+from kernelbench.cli.terminal import console, say
+from kernelbench.core.units import duration_text
+
+if TYPE_CHECKING:
+    from kernelbench.core.records import Binary, CasePlan, DeviceProperties, EntryFacts, Planned
+    from kernelbench.walks.plan import Found
+
+
+@click.command()
+@SUITES
+@GPU
+@CHOICE
+@NVCC
+def build(suites: tuple[str, ...], gpu: str | None, **options: Any) -> int:
+    """Compile only, and print registers, shared memory, spills and loads of each kernel. No GPU needed.
+
+    \b
+    Examples:
+      kernelbench build softmax
+      kernelbench build softmax --gpu a100 --specimens
+    """
+    from kernelbench.cli.progress import ConsoleProgress
+    from kernelbench.devices import gpu_properties
+    from kernelbench.walks.plan import build as walk
+
+    properties = gpu_properties(gpu)
+    found, summary = walk(request_of(suites, options), properties, ConsoleProgress())
+    _show(found, summary, properties)
+    broken = any(one.status == "failed" for _, plans in found for plan in plans for one in plan.planned)
+    return 1 if broken else 0
+
+
+def _show(found: Found, summary: dict[str, Any], gpu: DeviceProperties) -> None:
+    from kernelbench.report.lists import build_table
+
+    labels = labels_of(found)
+    lines = [line for suite, plans in found for line in _lines(plans, labels)]
+    console().print(build_table(lines))
+    cached = summary["binaries"] - summary["compiled"] - summary["failed"]
+    failed = f", {summary['failed']} failed" if summary["failed"] else ""
+    flags = " ".join(summary["flags"])
+    say(
+        f"{summary['binaries']} binaries for {gpu.name} ({gpu.architecture}): {summary['compiled']} compiled, "
+        f"{cached} from the cache{failed}, {duration_text(summary['seconds'])}; nvcc {flags}"
+    )
+
+
+def _lines(plans: Sequence[CasePlan], labels: Mapping[str, str]) -> Iterator[Any]:
+    """One line for each binary and implementation, with the cases that it serves."""
+    from kernelbench.core.launch_texts import input_loads
+    from kernelbench.report.lists import BuildLine
+
+    groups: dict[tuple[str, str], list[tuple[CasePlan, Planned]]] = {}
+    for plan in plans:
+        for one in plan.planned:
+            if one.binary:
+                groups.setdefault((one.implementation.name, one.binary.key), []).append((plan, one))
+            elif one.status == "failed":
+                yield BuildLine(one.implementation.name, labels[plan.case.key], 0, 0, 0, None, one.reason)
+    for (name, _), served in groups.items():
+        plan, one = served[0]
+        assert one.binary is not None
+        assert one.plan is not None
+        facts = [one.binary.facts[launch.entry] for launch in one.plan.launches]
+        yield BuildLine(
+            implementation=name,
+            cases=labels[plan.case.key] + (f" and {len(served) - 1} more" if len(served) > 1 else ""),
+            registers=max((fact.registers for fact in facts), default=0),
+            shared_bytes=max((fact.shared_bytes for fact in facts), default=0),
+            spill_bytes=max((fact.spill_store_bytes + fact.spill_load_bytes for fact in facts), default=0),
+            loads=input_loads(one.plan, one.binary.facts, plan.inputs),
+            note="; ".join(_notes(one.binary, facts)),
+        )
+
+
+def _notes(binary: Binary, facts: Sequence[EntryFacts]) -> Iterator[str]:
+    """What is known of a binary beside its numbers, each once."""
+    if binary.cached:
+        yield "cached"
+    notes = dict.fromkeys(fact.machine_code for fact in facts)
+    yield from (note for note in notes if note and not note.startswith("not available"))

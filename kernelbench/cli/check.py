@@ -1,0 +1,83 @@
+"""The command `check`: every output against the reference, and no times."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kernelbench.cli.options import (
+    CHOICE,
+    DEVICE,
+    FULL,
+    IN_PROCESS,
+    INPUTS,
+    NO_WAIT,
+    NVCC,
+    SEED,
+    SUITES,
+    TIMEOUT,
+    request_of,
+)
+from kernelbench.cli.terminal import console, say
+
+if TYPE_CHECKING:
+    from kernelbench.core.records import Result
+
+
+@click.command()
+@SUITES
+@DEVICE
+@CHOICE
+@INPUTS
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="On the simulator: look for races, uninitialised reads and the like as well; runs every block.",
+)
+@FULL
+@TIMEOUT
+@IN_PROCESS
+@NO_WAIT
+@SEED
+@NVCC
+def check(suites: tuple[str, ...], **options: Any) -> int:
+    """Verify every output against the float64 reference, and time nothing.
+
+    Inputs are drawn from every distribution that the operation has, whatever the suite is timed on.
+
+    \b
+    Examples:
+      kernelbench check suites/softmax.yaml
+      kernelbench check softmax --inputs normal,masked
+      kernelbench check softmax --specimens        shows that wrong kernels are rejected
+      kernelbench check softmax --device simulated --strict --filter seq=16
+    """
+    from kernelbench.cli.progress import ConsoleProgress
+    from kernelbench.walks.check import check as walk
+
+    results = walk(request_of(suites, options), ConsoleProgress())
+    show(results)
+    wrong = [one for one in results if one.status in ("failed", "wrong") and one.implementation.role != "specimen"]
+    return 1 if wrong else 0
+
+
+def show(results: Sequence[Result]) -> None:
+    from kernelbench.report.lists import check_table
+    from kernelbench.report.view import case_labels
+
+    labels = case_labels(one.case.key for one in results)
+    lines = [(labels[one.case.key], one.implementation.name, one.status, one.check, one.reason) for one in results]
+    console().print(check_table(lines))
+    inputs = dict.fromkeys(one.case.inputs for one in results)
+    for name in inputs if len(inputs) > 1 else ():
+        say(f"{name}: {_verdicts(one for one in results if one.case.inputs == name)}")
+    say(_verdicts(results))
+
+
+def _verdicts(results: Iterable[Result]) -> str:
+    counts = Counter(one.status for one in results)
+    right, wrong = counts["ok"], counts["wrong"] + counts["failed"]
+    return f"{right} right, {wrong} wrong or failed, {counts.total() - right - wrong} refused or skipped"

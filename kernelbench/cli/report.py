@@ -1,0 +1,30 @@
+"""The command `report`: a run as one HTML page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from kernelbench.cli.options import OUT_FILE, RUN, TEXT
+from kernelbench.cli.terminal import say
+
+
+@click.command()
+@RUN
+@click.option("--baseline", type=TEXT, metavar="NAME", help="Whom speed-ups divide by.  [default: the suite's]")
+@click.option("--out", type=OUT_FILE, help="The HTML file.  [default: report.html in the run's folder]")
+def report(run_name: str | None, baseline: str | None, out: Path | None) -> None:
+    """Write a run as one HTML page, with charts as PNG and SVG files beside it. No GPU needed.
+
+    \b
+    Examples:
+      kernelbench report
+      kernelbench report softmax --out softmax.html
+    """
+    from kernelbench.walks.compare import answer_of
+    from kernelbench.walks.report import report as walk
+
+    answer, which = answer_of(run_name, baseline)
+    say(f"Report of {which}")
+    say(f"written to {walk(answer, out)}")

@@ -1,0 +1,105 @@
+"""The command `run`: suites measured on this GPU, or counted on the simulator."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kernelbench.cli.options import (
+    CACHE,
+    CHOICE,
+    DEVICE,
+    FULL,
+    IN_PROCESS,
+    NO_WAIT,
+    NVCC,
+    OUT_FOLDER,
+    SEED,
+    SUITES,
+    TIMEOUT,
+    request_of,
+)
+from kernelbench.cli.terminal import console, say, warn
+from kernelbench.core.errors import InputError, ResultsError
+
+if TYPE_CHECKING:
+    from kernelbench.walks.compare import Answer
+
+
+@click.command()
+@SUITES
+@DEVICE
+@CHOICE
+@CACHE
+@click.option("--quick", is_flag=True, help="Fewer samples: 7 and 2 % instead of 20 and 0.5 %.")
+@click.option(
+    "--self-test",
+    is_flag=True,
+    help="Measure each implementation beside a twin of itself: what this machine tells apart, and what it cannot.",
+)
+@click.option("--resume", is_flag=True, help="Go on with the newest run of the suite (or that in --out).")
+@click.option("--out", type=OUT_FOLDER, help="Folder of the run; one suite only.")
+@click.option("--no-report", is_flag=True, help="Do not write charts and the HTML page.")
+@FULL
+@TIMEOUT
+@IN_PROCESS
+@NO_WAIT
+@SEED
+@NVCC
+def run(suites: tuple[str, ...], no_report: bool, **options: Any) -> int:
+    """Build, verify and measure suites on this GPU; without one, count on the simulator what kernels do.
+
+    \b
+    Examples:
+      kernelbench run suites/softmax.yaml
+      kernelbench run softmax --device simulated:a100 --filter 'seq<=128'
+      kernelbench run softmax softmax_half --cache cold
+      kernelbench run softmax --only ft,oneflow,copy --filter 'seq=512' --quick
+      kernelbench run softmax --resume
+      kernelbench run softmax --self-test --filter 'seq<=512'
+    """
+    from kernelbench.cli.progress import ConsoleProgress
+    from kernelbench.walks.report import report
+    from kernelbench.walks.run import run as walk
+
+    request = request_of(suites, options)
+    if request.out and len(suites) > 1:
+        raise InputError(f"--out {request.out}: one folder holds one suite, but {len(suites)} were named")
+    code = 0
+    for answer in walk(request, ConsoleProgress()):
+        page, problem = None, None
+        try:
+            page = None if no_report else report(answer, answer.run.folder / "report.html")
+        except ResultsError as error:  # costs the page alone: what was measured is shown, and the next suite is run
+            problem = error
+        show(answer, page)
+        if problem:
+            warn(str(problem))
+            code = problem.exit_code
+        elif answer.run.has_failures:
+            code = code or 1
+    return code
+
+
+def show(answer: Answer, page: Path | None) -> None:
+    """Times, reasons, claims, and where everything lies; of a self-test what it found."""
+    from kernelbench.report import peers, self_test
+    from kernelbench.report.console import claims_table, limits_line, results_table
+
+    out = console()
+    if test := self_test.found(answer.run):
+        out.print(self_test.table(test))
+    else:
+        out.print(results_table(answer.run))
+        if beside := peers.table(answer.run):
+            out.print(beside)
+    out.print(limits_line(answer.run))
+    if answer.verdicts and not test:
+        out.print(claims_table(answer.verdicts))
+    builds = answer.run.environment.get("builds", {})
+    say(f"{builds.get('compiled', 0)} of {builds.get('binaries', 0)} binaries compiled in {builds.get('seconds', 0)} s")
+    say(f"rows: {answer.run.folder / 'results.csv'}")
+    if page:
+        say(f"page: {page}")

@@ -1,0 +1,102 @@
+"""One case on the simulator for its counters alone: nothing is verified or timed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import prod
+
+from kernelbench.core.contracts import CountingDevice
+from kernelbench.core.counters import LaunchCounters, total
+from kernelbench.core.errors import EVERYBODYS, reason_of
+from kernelbench.core.progress import Progress
+from kernelbench.core.records import Arrays, ArraySpec, Case, CasePlan, DeviceProperties, Operation, Planned
+from kernelbench.explain.counted import Counted, LaunchShape
+from kernelbench.measure.bench import Bench, InProcessBench
+
+
+def count_case(
+    bench: Bench, operation: Operation, plan: CasePlan, seed: int, progress: Progress
+) -> tuple[dict[str, Counted], dict[str, str]]:
+    """Counters of the implementations that ran, and reasons of those that did not, by name. `bench`: the simulator."""
+    device = bench.device if isinstance(bench, InProcessBench) else None
+    assert isinstance(device, CountingDevice)
+    specs = operation.filled(plan.case)
+    counted: dict[str, Counted] = {}
+    missing: dict[str, str] = {}
+    with progress.stage(f"Counting {plan.case.key}", len(plan.planned)) as advance:
+        arrays = device.allocate(specs)
+        try:
+            device.fill(arrays, specs, seed)
+            for planned in plan.planned:
+                name, launches = planned.implementation.name, _launches(device, plan.case, planned, specs, arrays)
+                if isinstance(launches, str):
+                    missing[name] = launches
+                else:
+                    least_bytes = operation.bytes_moved(plan.case)
+                    counted[name] = _counted(plan.case, planned, launches, specs, least_bytes, device.properties)
+                advance(1, name)
+        finally:
+            del arrays
+            device.release()
+    return counted, missing
+
+
+def _launches(
+    device: CountingDevice, case: Case, planned: Planned, specs: Sequence[ArraySpec], arrays: Arrays
+) -> tuple[LaunchCounters, ...] | str:
+    """What each launch did, or the reason why nothing was counted."""
+    if planned.status != "ok":
+        return planned.reason
+    if planned.plan is None:
+        return "a library call, whose kernels are not at hand"
+    try:
+        device.poison(arrays, specs)
+        executable = device.executable(planned.implementation, case, planned.plan, planned.binary, arrays)
+        executable()
+        device.clock.wait()
+        return device.counts(executable)
+    except EVERYBODYS:
+        raise
+    except Exception as error:  # whatever it is, others go on
+        return reason_of(error)
+
+
+def _counted(
+    case: Case,
+    planned: Planned,
+    launches: Sequence[LaunchCounters],
+    specs: Sequence[ArraySpec],
+    least_bytes: int,
+    gpu: DeviceProperties,
+) -> Counted:
+    """What explanations need to know of one implementation that was run."""
+    assert planned.plan is not None
+    sizes = {spec.name: spec.nbytes for spec in specs} | dict(planned.plan.scratch)
+    sampled = dict.fromkeys(launch.sampled for launch in launches if launch.sampled)
+    return Counted(
+        case=case.key,
+        implementation=planned.implementation.name,
+        counters=total(launch.counters for launch in launches),
+        role=planned.implementation.role,
+        least_bytes=least_bytes,
+        shapes=tuple(_shapes(planned, sizes)),
+        launches=tuple(launches),
+        sampled=next(iter(sampled), ""),
+        gpu=gpu,
+    )
+
+
+def _shapes(planned: Planned, sizes: dict[str, int]) -> Iterator[LaunchShape]:
+    assert planned.plan is not None
+    facts = planned.binary.facts if planned.binary else {}
+    for launch in planned.plan.launches:
+        fact = facts.get(launch.entry)
+        yield LaunchShape(
+            entry=launch.entry,
+            blocks=prod(launch.grid),
+            threads=launch.threads,
+            shared_bytes=launch.shared_bytes + (fact.shared_bytes if fact else 0),
+            registers=fact.registers if fact else 0,
+            array_bytes=sum(sizes[name] for name in {one for one in launch.arguments if isinstance(one, str)}),
+            machine_code=fact.machine_code if fact else "",
+        )

@@ -1,0 +1,72 @@
+"""Opening the device that was asked for: a GPU in a worker process, or the simulator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from kernelbench import devices
+from kernelbench.core.contracts import CountingDevice
+from kernelbench.core.errors import InputError, NoDevice
+from kernelbench.core.progress import Progress
+from kernelbench.devices.gpu_lock import gpu_to_itself
+from kernelbench.measure import worker
+from kernelbench.measure.bench import Bench, InProcessBench
+from kernelbench.planning.catalog import Catalog
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeviceRequest:
+    """Which device, and how it is used; the defaults are those of the command line."""
+
+    device: str = "auto"  # see devices.open_device
+    kernels: Sequence[Path] = ()  # the user's own folders; their implementations join every suite of their operation
+    full: bool = False  # on the simulator: every block of every grid
+    strict: bool = False  # on the simulator: every check it knows
+    in_process: bool = False  # on a GPU: no worker, for debuggers and profilers
+    wait: bool = True  # for another run that uses the GPU
+    patience_s: float = worker.PATIENCE_S  # of a kernel without a sign of life, until its process is ended
+
+
+@contextmanager
+def opened(request: DeviceRequest, catalog: Catalog, progress: Progress) -> Iterator[Bench]:
+    """The device, closed at the end. A GPU is held against other runs; a simulator in place of a GPU is announced.
+
+    `catalog` holds the kernels of the user's own folders too.
+    """
+    with closing(_open(request, catalog)) as bench:
+        _make_thorough(bench, full=request.full, strict=request.strict)
+        if not bench.counting:
+            with gpu_to_itself(bench.environment(), progress, wait=request.wait):
+                yield bench
+            return
+        if request.device == "auto":
+            progress.say(f"No GPU here: {bench.name} executes the kernels and counts what they do; nothing is timed.")
+        yield bench
+
+
+def _open(request: DeviceRequest, catalog: Catalog) -> Bench:
+    """A GPU in a worker unless `in_process`, the simulator in this process."""
+    name, kind = request.device, request.device.partition(":")[0]
+    if request.in_process or kind not in ("auto", "cuda"):
+        return InProcessBench(devices.open_device(name), catalog)
+    opener = partial(devices.open_device, "cuda" if kind == "auto" else name)
+    try:
+        return worker.WorkerBench(opener, request.kernels, request.patience_s)
+    except NoDevice:
+        if kind == "auto":
+            return InProcessBench(devices.open_device("simulated"), catalog)
+        raise
+
+
+def _make_thorough(bench: Bench, *, full: bool, strict: bool) -> None:
+    """InputError where a GPU is asked for what only the simulator does."""
+    if isinstance(bench, InProcessBench) and isinstance(bench.device, CountingDevice):
+        bench.device.full, bench.device.strict = full, strict
+        return
+    for option, given in (("--full", full), ("--strict", strict)):
+        if given:
+            raise InputError(f"{option}: {bench.name} runs every block and watches none; add --device simulated")

@@ -1,0 +1,72 @@
+"""A run while it is made: its environment and its rows are on disk as soon as they are known."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from kernelbench.core.progress import Progress
+from kernelbench.core.records import CasePlan, Limits, Operation, Result
+from kernelbench.runs.environment import now
+from kernelbench.runs.results import Run, Store, read_run
+from kernelbench.runs.resuming import earlier_session, resumed, unfinished
+from kernelbench.runs.rows import rows_of, samples_of
+
+
+class Recording:
+    """The run in `folder`. ResultsError where `folder` holds another run, or one that `resume` cannot go on with.
+
+    `environment` is `start_environment`; `limits` None: the simulator counts, and nothing is timed.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        environment: Mapping[str, Any],
+        operations: Mapping[str, Operation],
+        limits: Limits | None,
+        *,
+        resume: bool,
+    ) -> None:
+        self._earlier = earlier_session(folder, environment, resume=resume)
+        self._environment = resumed(self._earlier, environment) if self._earlier else dict(environment)
+        self._operations, self._limits, self._store = operations, limits, Store(folder)
+        self._store.write_environment(self._environment)
+
+    def built(self, builds: Mapping[str, Any], code: Mapping[str, Any], compiler: str) -> None:
+        """Note what was compiled, the machine code of each binary, and the version of nvcc."""
+        self._note(
+            builds=builds,
+            flags=builds["flags"],
+            code={**self._environment.get("code", {}), **code},
+            versions={**self._environment["versions"], "nvcc": compiler},
+        )
+
+    def unfinished(
+        self, plans: Sequence[CasePlan], caches: Collection[str], progress: Progress
+    ) -> tuple[CasePlan, ...]:
+        """The cases that an earlier session has not finished, see resuming.unfinished."""
+        return unfinished(self._earlier, plans, () if self._limits is None else caches, progress)
+
+    def append(self, results: Sequence[Result]) -> None:
+        """Write the rows and samples of one case."""
+        suite, operations = self._environment["suite"], self._operations
+        rows = [rows_of(suite, operations[one.case.operation], one, self._limits) for one in results]
+        samples = [line for result, own in zip(results, rows, strict=True) for line in samples_of(result, own)]
+        self._store.append([row for own in rows for row in own], samples)
+
+    def finish(self, wall_s: float, spent: Mapping[str, float]) -> None:
+        """Note that every case is measured, how long the run took, and what its seconds were spent on."""
+        seconds = {what: round(taken, 2) for what, taken in spent.items()}
+        self._note(finished=now(), wall_s=round(wall_s, 1), seconds=seconds)
+
+    def add_self_test(self, found: Mapping[str, Any]) -> None:
+        self._note(self_test={**self._environment["self_test"], **found})
+
+    def read(self) -> Run:
+        return read_run(self._store.folder)
+
+    def _note(self, **known: Any) -> None:
+        self._environment.update(known)
+        self._store.write_environment(self._environment)

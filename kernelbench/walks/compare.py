@@ -1,0 +1,74 @@
+"""compare: a run on disk -> ledger -> ratios and verdicts; or two runs against each other. Needs no GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kernelbench.compare.counted_runs import counts_of
+from kernelbench.compare.step_sums import UNFUSED, step_of
+from kernelbench.core import places
+from kernelbench.core.errors import ResultsError
+from kernelbench.core.records import Claim
+from kernelbench.runs.folders import find_run, output_folder
+from kernelbench.runs.results import Run, read_run, without_twins
+
+if TYPE_CHECKING:
+    import pandas
+
+    from kernelbench.compare import ClaimVerdict
+    from kernelbench.compare.changes import Changes
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a run says: its table, the comparison within it, and the verdict of each claim."""
+
+    run: Run
+    comparison: pandas.DataFrame
+    verdicts: Sequence[ClaimVerdict]
+    ledger: Mapping[str, Claim]
+
+
+def answer(run: Run, baseline: str | None = None) -> Answer:
+    """Compare within a run and judge the claims of its suite, both without the twins of a self-test.
+
+    `baseline` None: the baseline of the suite, or the first implementation where --only left that out; for a step the
+    unfused side.
+    """
+    from kernelbench.compare import compare_within, judge, read_ledger
+
+    run = without_twins(run)
+    names = list(run.rows["implementation"])
+    if not names:
+        raise ResultsError(f"{run.folder}: holds no rows yet; the run was stopped in its first case")
+    ledger = read_ledger(places.LEDGER)
+    own = str(run.environment.get("baseline"))
+    chosen = baseline or (UNFUSED if step_of(run) else own if own in names else names[0])
+    counted, _ = counts_of(run)
+    return Answer(run, compare_within(run, chosen, ledger), judge(run, ledger, counted=counted), ledger)
+
+
+def answer_of(run_name: str | None, baseline: str | None) -> tuple[Answer, str]:
+    """The answer of a run on disk, and a line that says which run that is."""
+    folder, which = find_run(run_name)
+    return answer(read_run(folder), baseline), which
+
+
+def save_comparison(found: Answer, out: Path | None) -> Path:
+    """comparison.csv and claims.json in `out`, or where the run's own files go; returns that folder."""
+    from kernelbench.compare import write_comparison
+
+    folder = out or output_folder(found.run.folder)
+    write_comparison(found.run, found.comparison, found.verdicts, folder)
+    return folder
+
+
+def changes_between(first: str, second: str, caches: Sequence[str] = (), only: Sequence[str] = ()) -> Changes:
+    """The second run against the first; each a folder or the name of a run or suite."""
+    from kernelbench.compare.runs import compare_runs
+
+    folders = [find_run(name)[0] for name in (first, second)]
+    return compare_runs(read_run(folders[0]), read_run(folders[1]), caches, only)

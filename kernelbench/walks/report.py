@@ -1,0 +1,69 @@
+"""report: a run with its comparison -> counts -> explanations -> charts -> page. Needs no GPU."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+
+from kernelbench.compare.counted_runs import counts_of
+from kernelbench.core.records import Claim
+from kernelbench.explain.records import CaseExplanation
+from kernelbench.runs.folders import output_folder
+from kernelbench.runs.results import Run
+from kernelbench.walks.compare import Answer, save_comparison
+
+# What tables and pages are made with, and takes a second to import.
+NEEDED = (
+    "pandas", "rich.table", "kernelbench.compare", "matplotlib.figure", "matplotlib.backends.backend_agg",
+    "matplotlib.backends.backend_svg", "jinja2", "kernelbench.report.charts", "kernelbench.report.html",
+)  # fmt: skip
+
+
+def report(found: Answer, out: Path | None) -> Path:
+    """Write comparison.csv, claims.json, charts/ and report.html where the run's own files go, or around `out`."""
+    from kernelbench.compare import FLAGS, figures_table
+    from kernelbench.report.charts import all_charts, write_charts
+    from kernelbench.report.explanation import Explained
+    from kernelbench.report.html import write_report
+    from kernelbench.report.sources import Published
+
+    published = Published(list(found.ledger.values()), figures_table(found.ledger), FLAGS)
+    page = out or output_folder(found.run.folder) / "report.html"
+    save_comparison(found, page.parent)
+    charts = all_charts(found.run, found.comparison, published, counts_of(found.run)[0])
+    write_charts(charts, page.parent / "charts")
+    cases, source = explanations(found.run, found.ledger)
+    explained = Explained(cases, source) if cases else None
+    return write_report(found.run, found.comparison, found.verdicts, page, published, charts, explained)
+
+
+def explanations(run: Run, ledger: Mapping[str, Claim]) -> tuple[list[CaseExplanation], str]:
+    """Explanations of the run's cases, in its order, and whose counts they are from."""
+    from kernelbench.compare.ledger import claims_about
+    from kernelbench.devices.known import gpu_of_run
+    from kernelbench.explain import explain_case
+
+    counted, source = counts_of(run)
+    operations = dict(zip(run.rows["case"], run.rows["operation"], strict=True))
+    gpu, found = gpu_of_run(run.device), []
+    for case, implementations in counted.items():
+        with_gpu = {name: replace(one, gpu=gpu) for name, one in implementations.items()}
+        found.append(explain_case(case, with_gpu, gpu, claims_about(ledger, operations[case], run.suite)))
+    return found, source
+
+
+def prepare() -> None:
+    """Import what comparisons and pages need in a thread of its own, for a process that waits for another one."""
+    from kernelbench.report.style import load_matplotlib
+
+    def import_all() -> None:
+        with suppress(Exception):  # whoever needs it says so
+            load_matplotlib()
+            for name in NEEDED:
+                import_module(name)
+
+    threading.Thread(target=import_all, name="imports", daemon=True).start()

@@ -1,0 +1,60 @@
+"""What the user asked for, and the suites that were meant: where the walks through suites begin."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from kernelbench.core import places
+from kernelbench.core.records import Suite
+from kernelbench.measure.opening import DeviceRequest
+from kernelbench.planning.catalog import Catalog
+
+DEFAULT_SEED = 20260401
+
+
+@dataclass(frozen=True)
+class Request(DeviceRequest):
+    """Suites and options; the defaults are those of the command line."""
+
+    suites: Sequence[str]
+    only: Sequence[str] = ()
+    filters: Sequence[str] = ()
+    caches: Sequence[str] = ()
+    quick: bool = False
+    self_test: bool = False  # every implementation beside a twin of itself
+    resume: bool = False
+    out: Path | None = None
+    nvcc: Path | None = None
+    seed: int = DEFAULT_SEED
+    specimens: bool = False
+    inputs: Sequence[str] = ()  # distributions that `check` verifies on; none: all that the operation has
+    arguments: Sequence[str] = ()  # the command line, for environment.json
+
+    @property
+    def partial(self) -> bool:
+        """Whether less than whole suites is measured, or with fewer samples, or more than them."""
+        return bool(self.only or self.filters or self.caches or self.quick or self.self_test)
+
+
+def read_suites(request: Request, catalog: Catalog) -> list[Suite]:
+    """The suites asked for, with --only and --filter applied, and the user's own kernels and specimens added."""
+    from kernelbench.compare import read_ledger
+    from kernelbench.suite import find_suite, read_suite, select_cases, select_implementations
+
+    claims = read_ledger(places.LEDGER)
+    suites = []
+    for name in request.suites:
+        path = find_suite(name, places.SUITES)
+        whole = read_suite(path, catalog.operations, catalog.implementations, claims)
+        suite = replace(whole, whole=whole)
+        if suite.step is None:  # a step has no place for a kernel that is wrong, nor for two that do the same
+            there = catalog.implementations[suite.operation]
+            added = list(catalog.own.get(suite.operation, ()))
+            if request.specimens:
+                added += [one.name for one in there.values() if one.role == "specimen"]
+            suite = replace(suite, implementations=tuple(dict.fromkeys((*suite.implementations, *added))))
+        suite = select_implementations(suite, request.only) if request.only else suite
+        suites.append(select_cases(suite, request.filters) if request.filters else suite)
+    return suites

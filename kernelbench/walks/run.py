@@ -1,0 +1,97 @@
+"""run: suites -> device -> limits -> plans -> build -> verify and measure -> run on disk -> comparison.
+
+Walks print nothing: what goes on goes to the `Progress` they are given, and results come back as records.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+from kernelbench.core.errors import InputError
+from kernelbench.core.progress import Progress
+from kernelbench.core.records import Limits, Suite
+from kernelbench.core.stopwatch import BUILDING, LIMITS, REPORTING, STARTING, Stopwatch
+from kernelbench.measure.bench import Bench, run_cases
+from kernelbench.measure.opening import opened
+from kernelbench.measure.ready import machine_code_of, made_ready, measured_limits, planned_on
+from kernelbench.planning.catalog import Catalog, load_catalog
+from kernelbench.planning.twins import twins_text, with_twins
+from kernelbench.runs.environment import start_environment
+from kernelbench.runs.folders import expected_text, folder_to_itself, new_folder
+from kernelbench.runs.recording import Recording
+from kernelbench.runs.results import Run
+from kernelbench.walks.compare import Answer, answer
+from kernelbench.walks.report import prepare
+from kernelbench.walks.request import Request, read_suites
+
+if TYPE_CHECKING:
+    from kernelbench.build import Compiler
+
+
+def run(request: Request, progress: Progress) -> Iterator[Answer]:
+    """Measure the suites one after the other; each answer comes when its suite is done and on disk."""
+    from kernelbench.build import find_compiler
+
+    stopwatch = Stopwatch()
+    catalog = load_catalog(specimens=True, own=request.kernels)
+    suites = read_suites(request, catalog)
+    if not request.in_process:  # else what is imported here holds up who measures here
+        prepare()
+    with ExitStack() as stack:
+        with stopwatch.on(STARTING):
+            bench = stack.enter_context(opened(request, catalog, progress))
+        if bench.counting and request.self_test:
+            raise InputError(f"--self-test: {bench.name} times nothing; it needs a GPU")
+        compiler, limits = find_compiler(request.nvcc), None
+        if not bench.counting:
+            if not request.partial and (expected := expected_text([suite.name for suite in suites])):
+                progress.say(expected)
+            with stopwatch.on(LIMITS):
+                limits = measured_limits(bench, compiler, progress)
+        for suite in suites:
+            done = run_suite(suite, request, catalog, bench, compiler, limits, progress, stopwatch)
+            with stopwatch.on(REPORTING):
+                yield answer(done)
+            stopwatch.lap()  # which is none of the next suite's
+    if not bench.counting:
+        progress.say(stopwatch.line())
+
+
+def run_suite(
+    suite: Suite,
+    request: Request,
+    catalog: Catalog,
+    bench: Bench,
+    compiler: Compiler,
+    limits: Limits | None,
+    progress: Progress,
+    stopwatch: Stopwatch,
+) -> Run:
+    """Plan, build and measure one suite; every finished case is on disk before the next begins."""
+    from kernelbench.compare.self_test import self_test
+    from kernelbench.measure.case import settings_for
+
+    folder = request.out or new_folder(suite, bench.name, progress, resume=request.resume)
+    with folder_to_itself(folder):
+        started = time.monotonic()
+        plans = planned_on(bench, suite, catalog)
+        plans = tuple(with_twins(plan) for plan in plans) if request.self_test else plans
+        twins = twins_text(plans) if request.self_test else None
+        environment = start_environment(
+            suite, plans, twins, bench.environment(), limits, catalog.own, request.seed, request.arguments
+        )
+        record = Recording(folder, environment, catalog.operations, limits, resume=request.resume)
+        with stopwatch.on(BUILDING):
+            plans, builds = made_ready(plans, bench, compiler, progress)
+        record.built(builds, machine_code_of(plans), compiler.version)
+        settings = settings_for(request.seed, request.caches or suite.caches, limits, quick=request.quick)
+        plans = record.unfinished(plans, settings.caches, progress)
+        title = f"{'Counting' if bench.counting else 'Measuring'} {suite.name} on {bench.name}"
+        run_cases(bench, plans, settings, title, progress, record.append, stopwatch)
+        record.finish(time.monotonic() - started, stopwatch.lap())
+        if request.self_test:
+            record.add_self_test(self_test(record.read()))
+        return record.read()
