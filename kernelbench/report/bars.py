@@ -32,7 +32,7 @@ def speedup_figure(run: Run, comparison: pandas.DataFrame, cache: str) -> Figure
     colours = style.colours(view.highlights(run, comparison))  # as in the other charts
     colours = {name: colour for name, colour in colours.items() if name not in own}
     bars = [row for row in view.records(table) if row["implementation"] in colours]
-    panels = _panels(bars, run.rows.drop_duplicates("case").set_index("case")["dtype"].to_dict())
+    panels = _panels(bars, run.table.drop_duplicates("case").set_index("case")["dtype"].to_dict())
     with style.settings():
         figure = Figure(
             figsize=(WIDTH, (2.9 if len(panels) < 3 else 2.4) * max(len(panels), 1) + 0.4), layout="constrained"

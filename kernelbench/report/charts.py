@@ -51,16 +51,16 @@ def all_charts(
     published = published or Published()
     wanted = set(map(str, run.environment.get("claims") or ()))
     own = [claim for claim in published.claims if claim.id in wanted]
-    rows = view.shown_rows(run.rows, view.shown_methods(run.rows, comparison))
+    rows = view.shown_rows(run.table, view.shown_methods(run.table, comparison))
     rows = rows[rows["method"] != ""]
     made = _curve_charts(run, comparison, own, counted or {}, _caches(rows))
     drawn = {chart.name: chart for chart in [*made, *_ladder_charts(run, comparison, published)]}
     drawn |= {chart.name: chart for chart in _share_charts(run, comparison)}
-    on_curves = {case for sweep in sweeps.sweeps(list(dict.fromkeys(run.rows["case"])), own) for case in sweep.cases}
+    on_curves = {case for sweep in sweeps.sweeps(list(dict.fromkeys(run.table["case"])), own) for case in sweep.cases}
     on_curves |= shares.followed(run)
     families = settings.families(run, own)
     in_families = {name for family in families for name in (*family.members.values(), family.against)}
-    yardsticks = set(run.rows[run.rows["role"] == "yardstick"]["implementation"])
+    yardsticks = set(run.table[run.table["role"] == "yardstick"]["implementation"])
     for cache in _caches(rows) if families else []:
         drawn |= _named(_settings_chart(run, comparison, families, cache))
     for cache in _caches(rows):
@@ -82,9 +82,9 @@ def all_charts(
 def _too_many(run: Run) -> str:
     """Why charts of it would take minutes and gigabytes, or ''."""
     counts = (
-        ("implementations", run.rows["implementation"].nunique(), MOST_NAMES),
-        ("cases", run.rows["case"].nunique(), MOST_CASES),
-        ("rows", len(run.rows), MOST_ROWS),
+        ("implementations", run.table["implementation"].nunique(), MOST_NAMES),
+        ("cases", run.table["case"].nunique(), MOST_CASES),
+        ("rows", len(run.table), MOST_ROWS),
     )
     return next(
         (f"it has {count} {what}, charts show at most {most}" for what, count, most in counts if count > most), ""
@@ -116,10 +116,10 @@ def _curve_charts(
 ) -> list[Chart]:
     """Bandwidth along each parameter that a claim is about; counts alone where nothing was timed."""
     made = []
-    for sweep in sweeps.sweeps(list(dict.fromkeys(run.rows["case"])), claims):
+    for sweep in sweeps.sweeps(list(dict.fromkeys(run.table["case"])), claims):
         below = " Below: counts of the simulator." if any(sweep.metrics) and counted else ""
         for cache in caches:
-            if set(run.rows[(run.rows["cache"] == cache) & (run.rows["status"] == "ok")]["case"]) & sweep.cases:
+            if set(run.table[(run.table["cache"] == cache) & (run.table["status"] == "ok")]["case"]) & sweep.cases:
                 title = f"Bandwidth by {sweep.along}, {cache}"
                 ranges = " Grey bars: the range that the published claim allows." if cache == sweeps.JUDGED else ""
                 caption = f"Least traffic over median time. Dashed: the copy, a yardstick.{ranges}{below}"

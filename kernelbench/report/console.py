@@ -50,16 +50,16 @@ def results_table(run: Run) -> RenderableType:
     summed = sum_of(run)
     if summed is not None:
         return step.table(summed)
-    methods = view.shown_methods(run.rows)
-    rows, labels = view.shown_rows(run.rows, methods), view.case_labels(run.rows["case"])
+    methods = view.shown_methods(run.table)
+    rows, labels = view.shown_rows(run.table, methods), view.case_labels(run.table["case"])
     parts: list[RenderableType] = []
     for cache in sorted(rows["cache"].unique()):  # cold first
-        parts += _time_panels(rows[rows["cache"] == cache], run.rows, labels, methods, cache)
+        parts += _time_panels(rows[rows["cache"] == cache], run.table, labels, methods, cache)
     if parts:
         parts.append(Text(_legend(rows), "dim"))
     if run.simulated:
         parts += [*counts.tables(run), Text(counts.note(run), "dim")]
-    missing = view.reason_groups(run.rows)
+    missing = view.reason_groups(run.table)
     if missing:
         parts.append(_reasons(missing, labels, "Without counts" if run.simulated else "Without a time"))
     if disturbed := view.disturbed_groups(rows):
@@ -176,7 +176,7 @@ def comparison_table(table: pandas.DataFrame, run: Run) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
-    labels = view.case_labels([*run.rows["case"], *table["case"]])
+    labels = view.case_labels([*run.table["case"], *table["case"]])
     summed = sum_of(run)
     parts: list[RenderableType] = [step.table(summed)] if summed else []
     for cache in dict.fromkeys(view.text(cache) for cache in table["cache"]):

@@ -90,7 +90,7 @@ def _order(values: Mapping[str, Mapping[str, float]]) -> list[str]:
 
 
 def _panels(run: Run, values: Mapping[str, Mapping[str, float]], shown: Shown) -> list[heat.Panel]:
-    dtypes = run.rows.drop_duplicates("case").set_index("case")["dtype"].to_dict()
+    dtypes = run.table.drop_duplicates("case").set_index("case")["dtype"].to_dict()
     present = {case for of_name in values.values() for case in of_name}
     panels = []
     for dtype in dict.fromkeys(dtypes[case] for case in dtypes if case in present):
@@ -116,14 +116,14 @@ def _strength(value: float, shown: Shown) -> float:
 def tables(run: Run) -> list[Table]:
     """A row an implementation, a column a case, or the other way round where that takes fewer panels; of at most 100
     columns each."""
-    labels = view.case_labels(run.rows["case"])
+    labels = view.case_labels(run.table["case"])
     found = []
     for shown in SHOWN:
         values = _values(run, shown) if shown.name in IN_TERMINAL else {}
         cases = [
-            case for case in dict.fromkeys(run.rows["case"]) if any(case in of_name for of_name in values.values())
+            case for case in dict.fromkeys(run.table["case"]) if any(case in of_name for of_name in values.values())
         ]
-        names = [name for name in dict.fromkeys(run.rows["implementation"]) if name in values]
+        names = [name for name in dict.fromkeys(run.table["implementation"]) if name in values]
         texts = {(name, case): shown.text(value) for name in names for case, value in values[name].items()}
         own = {name: name for name in names}
         upright, across = _columns(cases, labels, WIDTH - _longest(names)), _columns(names, own, WIDTH - NARROW)
@@ -166,8 +166,8 @@ def _longest(names: Sequence[str]) -> int:
 
 def note(run: Run) -> str:
     """How the tables are to be read."""
-    sampled = run.rows["sampled"].ne("").sum()
-    total = run.rows["warp_instructions"].notna().sum()
+    sampled = run.table["sampled"].ne("").sum()
+    total = run.table["warp_instructions"].notna().sum()
     text = "Counts of the simulator, of the PTX, over all launches; -: none, reason below."
     if sampled:
         text += (
@@ -237,7 +237,7 @@ def page_table(run: Run) -> dict[str, Any]:
     metrics = [metric for metric in METRICS.values() if metric.shown and any(metric.value(one) for one in everyone)]
     if not metrics:
         return {}
-    labels = view.case_labels(run.rows["case"])
+    labels = view.case_labels(run.table["case"])
     rows = [
         {
             "case": labels[row["case"]],
@@ -249,7 +249,7 @@ def page_table(run: Run) -> dict[str, Any]:
             ],
             "note": row["sampled"] or ("" if row["status"] == "ok" else row["reason"]),
         }
-        for row in view.records(run.rows)
+        for row in view.records(run.table)
     ]
     return {"headers": [(metric.header.replace("\n", " "), metric.meaning) for metric in metrics], "rows": rows}
 

@@ -252,10 +252,10 @@ def _page_row(explained: CaseExplanation, one: Counted, seconds: float | None) -
 
 def _cold_times(run: Run) -> dict[tuple[str, str], float]:
     """Median times with a cleared L2, by case and implementation, of the method that is shown."""
-    methods = view.shown_methods(run.rows)
+    methods = view.shown_methods(run.table)
     return {
         (row["case"], row["implementation"]): row["median_s"]
-        for row in view.records(run.rows)
+        for row in view.records(run.table)
         if row["median_s"] is not None
         and row["cache"] == "cold"
         and row["method"] == methods.get((row["case"], "cold"))

@@ -39,7 +39,7 @@ class Panel:
 
 def ceiling_figure(run: Run, comparison: pandas.DataFrame) -> Figure:
     """A heat table: implementations by cases, per cent of the best copy's bandwidth; a panel a dtype."""
-    rows = view.shown_rows(run.rows, view.shown_methods(run.rows, comparison))
+    rows = view.shown_rows(run.table, view.shown_methods(run.table, comparison))
     rows = rows[rows["share_of_ceiling"].notna()]
     names = rows.groupby("implementation")["share_of_ceiling"].median().sort_values(ascending=False).index.tolist()
     bold = {*comparison["baseline"], *comparison[comparison["published_speedup"].notna()]["implementation"]}

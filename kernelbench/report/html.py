@@ -70,7 +70,7 @@ def render(
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
-    labels = view.case_labels(run.rows["case"])
+    labels = view.case_labels(run.table["case"])
     script = (_HERE / "page.js").read_text(encoding="utf-8")
     templates = Environment(
         loader=FileSystemLoader(_HERE),
@@ -100,7 +100,7 @@ def render(
         reach=f"{100 * strips.REACH:.0f} %",
         problems=page.problems(run, labels),
         launches=page.launches(run, labels),
-        cases=[(labels[key], key) for key in dict.fromkeys(run.rows["case"])],
+        cases=[(labels[key], key) for key in dict.fromkeys(run.table["case"])],
         implementations=sources.implementations(run),
         published=sources.published(published, run, verdicts, comparison),
         environment=page.environment(run),

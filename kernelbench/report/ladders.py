@@ -48,7 +48,7 @@ class Ladder:
 
 def ladders(run: Run, claims: Sequence[Claim]) -> list[Ladder]:
     """The published orders of three and more of the run's implementations; one that begins another is part of it."""
-    present = set(run.rows["implementation"])
+    present = set(run.table["implementation"])
     orders = {
         claim.id: tuple(claim.document["claim"]["order"])
         for claim in claims
@@ -66,7 +66,7 @@ def panels(
     run: Run, comparison: pandas.DataFrame, ladder: Ladder, figures: pandas.DataFrame | None
 ) -> tuple[list[Panel], int]:
     """Published times, then cases measured with the L2 cleared; and how many of these are not near the floor."""
-    rows = view.shown_rows(run.rows, view.shown_methods(run.rows, comparison))
+    rows = view.shown_rows(run.table, view.shown_methods(run.table, comparison))
     rows = rows[(rows["cache"] == "cold") & rows["implementation"].isin(ladder.order)]
     above = rows[rows["floor_limited"] != "yes"]  # near the time of an empty kernel, no step shows
     times: dict[str, dict[str, float]] = {}
@@ -104,7 +104,7 @@ def _published(ladder: Ladder, run: Run, figures: pandas.DataFrame | None) -> li
     """A panel for each shape and GPU that figures of these steps are from."""
     if figures is None or not len(figures):
         return []
-    operations = set(run.rows["operation"])
+    operations = set(run.table["operation"])
     ids = [claim.id for claim in ladder.claims]
     wanted = figures["claim"].isin(ids) & figures["implementation"].isin(ladder.order) & figures["published_s"].notna()
     found: dict[str, dict[str, float]] = {}

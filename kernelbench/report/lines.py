@@ -38,7 +38,7 @@ def time_figure(run: Run, comparison: pandas.DataFrame, cache: str) -> Figure:
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-    rows = view.shown_rows(run.rows, view.shown_methods(run.rows, comparison))
+    rows = view.shown_rows(run.table, view.shown_methods(run.table, comparison))
     rows = rows[rows["cache"] == cache]
     dtypes = list(dict.fromkeys(rows["dtype"]))
     colours = style.colours(view.highlights(run, comparison))

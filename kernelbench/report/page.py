@@ -18,7 +18,7 @@ SYMBOLS = {"holds": "✓", "does not hold": "✗", "holds in part": "◐", "not 
 
 def header(run: Run, verdicts: Sequence[view.Verdict]) -> dict[str, Any]:
     """Title, the answer in a sentence, and what the run was."""
-    rows, environment = run.rows, run.environment
+    rows, environment = run.table, run.environment
     counts = view.shown_status(rows).value_counts().to_dict()
     words = {"wrong": "wrong", "failed": "failed", "unsupported": "refused", "skipped": "skipped"}
     words[view.REJECTED] = "specimens rejected"
@@ -96,7 +96,7 @@ def measurements(
     }
     paths = strips.strips(run.samples) if with_strips else {}
     lines = []
-    for row in view.records(run.rows):
+    for row in view.records(run.table):
         key = (row["case"], row["implementation"], row["cache"], row["method"])
         line = {"case": labels[row["case"]], "implementation": row["implementation"], "status": row["status"]}
         if row["status"] == "ok":
@@ -146,7 +146,7 @@ def _note(row: Mapping[str, Any]) -> str:
 def problems(run: Run, labels: Mapping[str, str]) -> list[dict[str, Any]]:
     """What was wrong, failed, refused or skipped, with its reason; wrong rows first."""
     order = {"wrong": 0, "failed": 1, "skipped": 2}
-    groups = view.reason_groups(run.rows)
+    groups = view.reason_groups(run.table)
     return [
         {
             "implementation": name,
@@ -162,7 +162,7 @@ def problems(run: Run, labels: Mapping[str, str]) -> list[dict[str, Any]]:
 def launches(run: Run, labels: Mapping[str, str]) -> list[dict[str, Any]]:
     """For each case and implementation: its launches, what the compiler said, and how far off the output was."""
     lines = []
-    for row in view.records(run.rows.drop_duplicates(["case", "implementation"])):
+    for row in view.records(run.table.drop_duplicates(["case", "implementation"])):
         if not (row["launches"] or row["check"]):
             continue
         loads = view.parse_loads(row["input_loads"] or "")

@@ -67,7 +67,7 @@ class Pair:
 
 def ours(run: Run) -> list[str]:
     """The kernels of our own; none where the run is not one beside peers."""
-    roles = dict(zip(run.rows["implementation"], run.rows["role"], strict=True))
+    roles = dict(zip(run.table["implementation"], run.table["role"], strict=True))
     if run.simulated or roles.get(str(run.environment.get("baseline"))) != "peer":
         return []
     known = run.environment.get("implementations") or {}
@@ -77,7 +77,7 @@ def ours(run: Run) -> list[str]:
 
 def pairs(run: Run) -> list[Pair]:
     """One for each case in which ours and a peer have a time."""
-    own, rows = ours(run), run.rows[(run.rows["status"] == "ok") & (run.rows["cache"] == "cold")]
+    own, rows = ours(run), run.table[(run.table["status"] == "ok") & (run.table["cache"] == "cold")]
     cases: dict[str, dict[str, ByMethod]] = {}
     for row in view.records(rows) if own else ():
         cases.setdefault(row["case"], {}).setdefault(row["implementation"], {})[row["method"]] = row
@@ -112,7 +112,7 @@ def _side(methods: ByMethod, mine: ByMethod, method: str) -> Side:
 def curves(run: Run) -> dict[str, list[Curve]]:
     """By axis: the cases that differ in it alone, and in the shape that it makes; none where no peer is beside ours."""
     found: dict[str, dict[str, dict[float, str]]] = {}
-    for case in dict.fromkeys(run.rows["case"]) if ours(run) else ():
+    for case in dict.fromkeys(run.table["case"]) if ours(run) else ():
         words = [word.partition("=") for word in case.split(" ")]
         sizes = [(name, value) for name, _, value in words if name not in view.WITHOUT_SIZE and value.isdigit()]
         if len(sizes) == 1:
@@ -189,7 +189,7 @@ def peer_lines(found: Sequence[Pair]) -> list[tuple[str, ...]]:
 
 def section(run: Run) -> dict[str, Any] | None:
     """For the page."""
-    found, labels = pairs(run), view.case_labels(run.rows["case"])
+    found, labels = pairs(run), view.case_labels(run.table["case"])
     if not found:
         return None
     tables = ((PEER_HEADERS, peer_lines(found)), (CASE_HEADERS, case_lines(found, labels)))
@@ -211,7 +211,7 @@ def table(run: Run) -> RenderableType | None:
     from rich.console import Group
     from rich.text import Text
 
-    found, labels = pairs(run), view.case_labels(run.rows["case"])
+    found, labels = pairs(run), view.case_labels(run.table["case"])
     if not found:
         return None
     parts: list[RenderableType] = []

@@ -38,7 +38,7 @@ class Family:
 
 def families(run: Run, claims: Sequence[Claim]) -> list[Family]:
     """Those that a claim about the best of several, or about several alike, is about."""
-    present = set(run.rows[run.rows["status"] == "ok"]["implementation"])
+    present = set(run.table[run.table["status"] == "ok"]["implementation"])
     baseline = view.text(run.environment.get("baseline"))
     found: dict[tuple[str, str], Family] = {}
     for claim in claims:
@@ -69,7 +69,7 @@ def settings_figure(run: Run, comparison: pandas.DataFrame, shown: Sequence[Fami
     """A row of panels a dtype, a panel a family, a line a case."""
     from matplotlib.figure import Figure
 
-    rows = view.shown_rows(run.rows, view.shown_methods(run.rows, comparison))
+    rows = view.shown_rows(run.table, view.shown_methods(run.table, comparison))
     rows = rows[rows["cache"] == cache]
     times: dict[str, dict[str, float]] = {}
     for row in view.records(rows):

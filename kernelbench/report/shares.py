@@ -31,7 +31,7 @@ def share_figure(run: Run, comparison: pandas.DataFrame, along: str, drawn: Sequ
     from matplotlib.figure import Figure
 
     shares = _shares(run, comparison)
-    names = [name for name in dict.fromkeys(run.rows["implementation"]) if any(name in one for one in shares.values())]
+    names = [name for name in dict.fromkeys(run.table["implementation"]) if any(name in one for one in shares.values())]
     looks = _looks(run, comparison, names)
     with style.settings():
         figure = Figure(figsize=(WIDTH, 2.6 * len(drawn) + 0.6), layout="constrained")
@@ -48,7 +48,7 @@ def share_figure(run: Run, comparison: pandas.DataFrame, along: str, drawn: Sequ
 
 def _shares(run: Run, comparison: pandas.DataFrame) -> dict[str, dict[str, float]]:
     """Cold time of the fastest yardstick over that of each other implementation, by case."""
-    rows = view.shown_rows(run.rows, view.shown_methods(run.rows, comparison))
+    rows = view.shown_rows(run.table, view.shown_methods(run.table, comparison))
     found: dict[str, dict[str, float]] = {}
     for case, group in rows[rows["cache"] == "cold"].groupby("case", sort=False):
         yardsticks = group["role"] == "yardstick"

@@ -33,9 +33,9 @@ class Published:
 def implementations(run: Run) -> list[dict[str, Any]]:
     """Who was measured and whose algorithm it is."""
     described = run.environment.get("implementations") or {}
-    names = dict.fromkeys([*run.rows["implementation"], *described])
+    names = dict.fromkeys([*run.table["implementation"], *described])
     if step_of(run):  # its names are of several operations
-        names = dict.fromkeys([*(run.rows["operation"] + "/" + run.rows["implementation"]), *described])
+        names = dict.fromkeys([*(run.table["operation"] + "/" + run.table["implementation"]), *described])
     lines = []
     for name in names:
         about = described.get(name) or {}

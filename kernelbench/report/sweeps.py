@@ -107,7 +107,7 @@ def sweep_figure(
     rates = _rates(run, comparison, cache) if cache else {}
     curves = [curve for curve in sweep.curves if not cache or any(case in rates for case in curve.points.values())]
     metrics = [metric for metric in sweep.metrics if _counts(curves, counted, metric)]
-    names = [name for name in dict.fromkeys(run.rows["implementation"]) if _is_in(name, curves, rates, counted)]
+    names = [name for name in dict.fromkeys(run.table["implementation"]) if _is_in(name, curves, rates, counted)]
     kinds = (["rate"] if cache else []) + metrics
     blocks = [curves[start : start + ACROSS] for start in range(0, len(curves), ACROSS)]
     heights = [2.9 if kind == "rate" else 1.0 for kind in kinds] * len(blocks)
@@ -144,7 +144,7 @@ def sweep_figure(
 
 def _rates(run: Run, comparison: pandas.DataFrame, cache: str) -> dict[str, dict[str, float]]:
     """Bytes a second by case, then implementation."""
-    rows = view.shown_rows(run.rows, view.shown_methods(run.rows, comparison))
+    rows = view.shown_rows(run.table, view.shown_methods(run.table, comparison))
     rows = rows[(rows["cache"] == cache) & rows["bandwidth_bytes_per_s"].notna()]
     found: dict[str, dict[str, float]] = {}
     for row in view.records(rows):
@@ -170,7 +170,7 @@ def _is_in(name: str, curves: Sequence[Curve], *tables: Mapping[str, Mapping[str
 def _looks(run: Run, comparison: pandas.DataFrame, names: Sequence[str]) -> dict[str, dict[str, Any]]:
     """How the line of each implementation is drawn."""
     colours = style.colours([name for name in view.highlights(run, comparison) if name in names] or names)
-    yardsticks = set(run.rows[run.rows["role"] == "yardstick"]["implementation"])
+    yardsticks = set(run.table[run.table["role"] == "yardstick"]["implementation"])
     return {
         name: {
             "color": INK if name in yardsticks else colours.get(name, MUTED),

@@ -254,7 +254,7 @@ def highlights(run: Run, comparison: pandas.DataFrame, limit: int = 6) -> list[s
     """The implementations that a chart colours: the baseline, those with published figures, then the fastest."""
     cited = comparison[comparison["published_speedup"].notna()]["implementation"].tolist()
     wanted = [*comparison["baseline"].tolist(), str(run.environment.get("baseline") or ""), *cited]
-    timed = run.rows[(run.rows["status"] == "ok") & (run.rows["role"] != "yardstick")]
+    timed = run.table[(run.table["status"] == "ok") & (run.table["role"] != "yardstick")]
     relative = timed["median_s"] / timed.groupby(["case", "cache", "method"])["median_s"].transform("min")
     by_speed = relative.groupby(timed["implementation"]).median().sort_values(kind="stable").index.tolist()
     present = set(timed["implementation"])

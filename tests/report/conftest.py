@@ -150,7 +150,7 @@ def environment() -> dict[str, Any]:
 
 def compared(run: Run) -> pd.DataFrame:
     """The comparison against ft, in the simplest way that fills every column."""
-    ok = run.rows[run.rows["status"] == "ok"]
+    ok = run.table[run.table["status"] == "ok"]
     medians = ok.set_index(["case", "cache", "method", "implementation"])["median_s"].to_dict()
     lines = []
     for row in ok.itertuples():
@@ -175,7 +175,7 @@ def compared(run: Run) -> pd.DataFrame:
 
 
 def verdicts_of(run: Run) -> tuple[Verdict, ...]:
-    cases = [key for key in dict.fromkeys(run.rows["case"]) if "float32" in key]
+    cases = [key for key in dict.fromkeys(run.table["case"]) if "float32" in key]
     first = tuple(
         VerdictCase(key, 2.1, ratio, True, f"2.1x measured, {ratio:.2f}x published")
         for key, ratio in zip(cases, PUBLISHED.values(), strict=False)

@@ -14,6 +14,7 @@ from kernelbench.core import columns
 from kernelbench.core.errors import RunWarning
 from kernelbench.report import charts, lines, style
 from kernelbench.runs.results import Run
+from tests.two_runs import rows_of
 
 EXPECTED = {"time-cold", "time-warm", "speedup-cold", "speedup-warm", "ceiling"}
 
@@ -43,7 +44,7 @@ def test_svg_is_the_same_each_time_and_has_no_date(example, written):
 def test_text_stays_text_and_every_implementation_is_named(synthetic_run, written):
     root = ET.parse(written / "time-cold.svg")
     texts = {node.text for node in root.iter("{http://www.w3.org/2000/svg}text")}
-    assert set(synthetic_run.rows["implementation"]) <= texts
+    assert set(synthetic_run.table["implementation"]) <= texts
     assert {"16", "1024", "10 us", "1 ms", "empty kernel"} <= texts
 
 
@@ -90,7 +91,7 @@ def test_names_are_spread_without_overlap_and_in_order():
 def test_a_run_without_comparison_or_times_has_the_charts_it_can_have(example):
     empty = pd.DataFrame(columns=columns.names(columns.COMPARISON))
     assert {chart.name for chart in charts.all_charts(example.run, empty)} == {"time-cold", "time-warm", "ceiling"}
-    refused = Run(example.run.folder, {}, example.run.rows[example.run.rows["status"] != "ok"])
+    refused = Run(example.run.folder, {}, rows_of(example.run.table[example.run.table["status"] != "ok"]))
     assert charts.all_charts(refused, empty) == []
 
 
@@ -113,9 +114,9 @@ def test_callers_matplotlib_settings_are_left_alone(example):
 )
 def test_a_run_of_very_many_has_no_charts_and_that_is_told(example, column: str, count: int, said: str) -> None:
     """5,000 implementations took two minutes and 2.4 GB."""
-    rows = example.run.rows.iloc[[0] * count].assign(**{column: [f"n{number}" for number in range(count)]})
-    run = dataclasses.replace(example.run, rows=rows)
+    rows = example.run.table.iloc[[0] * count].assign(**{column: [f"n{number}" for number in range(count)]})
+    run = dataclasses.replace(example.run, rows=rows_of(rows))
     with pytest.warns(RunWarning, match=f"no charts: {said}"):
         assert charts.all_charts(run, example.comparison) == []
-    few = dataclasses.replace(run, rows=rows[:10])
+    few = dataclasses.replace(run, rows=rows_of(rows[:10]))
     assert charts.all_charts(few, example.comparison)

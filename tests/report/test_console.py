@@ -11,6 +11,7 @@ from rich.console import Console
 from kernelbench.core import columns
 from kernelbench.core.records import Check, Tolerance
 from kernelbench.report import console, view
+from tests.two_runs import rows_of
 
 
 def shown(renderable, width: int = 100) -> str:
@@ -24,9 +25,9 @@ def test_results_fit_100_columns_with_every_implementation_and_time(synthetic_ru
     assert max(map(len, text.splitlines())) <= 100
     assert "…" not in text
     squeezed = "".join(text.split())
-    for name in synthetic_run.rows["implementation"].unique():
+    for name in synthetic_run.table["implementation"].unique():
         assert name.split("_")[-1] in squeezed
-    rows = view.shown_rows(synthetic_run.rows, view.shown_methods(synthetic_run.rows))
+    rows = view.shown_rows(synthetic_run.table, view.shown_methods(synthetic_run.table))
     assert len(rows) > 200
     for median in rows["median_s"]:
         assert console.time_text(median) in text
@@ -48,15 +49,17 @@ def test_wide_intervals_are_marked(synthetic_run):
 
 def test_times_near_the_floor_and_disturbed_ones_are_marked_and_told(synthetic_run):
     plain = shown(console.results_table(synthetic_run.__class__(
-        synthetic_run.folder, synthetic_run.environment, synthetic_run.rows.assign(floor_limited=""))))  # fmt: skip
+        synthetic_run.folder, synthetic_run.environment, rows_of(synthetic_run.table.assign(floor_limited="")))))  # fmt: skip
     assert not {"°", "!"} & set(plain)
     assert "Disturbed" not in plain
-    rows = synthetic_run.rows
+    rows = synthetic_run.table
     at = rows.index[(rows["implementation"] == "oneflow") & (rows["status"] == "ok") & (rows["cache"] == "cold")]
     rows = rows.assign(floor_limited="").copy()
     rows.loc[at, "disturbed"] = "12 of 40 samples beside another process"
     rows.loc[at[:2], "floor_limited"] = "yes"
-    text = shown(console.results_table(type(synthetic_run)(synthetic_run.folder, synthetic_run.environment, rows)))
+    text = shown(
+        console.results_table(type(synthetic_run)(synthetic_run.folder, synthetic_run.environment, rows_of(rows)))
+    )
     assert max(map(len, text.splitlines())) <= 100
     assert " us°!" in text
     assert " us!" in text

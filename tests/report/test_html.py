@@ -15,6 +15,7 @@ from kernelbench.core.records import Claim
 from kernelbench.report import charts, console, html
 from kernelbench.report.page import _note
 from kernelbench.runs.results import Run
+from tests.two_runs import rows_of
 
 LOADING = {"src", "href", "xlink:href", "srcset", "data", "action", "poster", "background", "formaction"}
 
@@ -146,10 +147,10 @@ def test_hostile_text_is_escaped(text):
 
 def test_every_row_is_on_the_page(page, synthetic_run):
     rows = page.table("Median")
-    assert len(rows) == len(synthetic_run.rows)
+    assert len(rows) == len(synthetic_run.table)
     assert sum(row[4] == "refused" for row in rows) == 3
     assert sum(row[4] == "wrong" for row in rows) == 1
-    timed = synthetic_run.rows[synthetic_run.rows["status"] == "ok"].iloc[0]
+    timed = synthetic_run.table[synthetic_run.table["status"] == "ok"].iloc[0]
     assert rows[0][:4] == ["seq=16", timed["implementation"], timed["cache"], timed["method"]]
 
 
@@ -163,7 +164,7 @@ def test_a_row_says_what_makes_its_time_less_certain():
 
 
 def test_every_measured_row_has_its_distribution(page, text, synthetic_run):
-    assert text.count("<svg class=s") == (synthetic_run.rows["status"] == "ok").sum()
+    assert text.count("<svg class=s") == (synthetic_run.table["status"] == "ok").sum()
 
 
 def test_reasons_launches_facts_and_origins(page):
@@ -198,7 +199,7 @@ def test_claims_published_figures_environment_and_commands(page, text):
 
 def test_page_of_24_cases_is_below_3_mb(make_example, tmp_path):
     example = make_example(("float32", "float16"), (8, 32))
-    assert example.run.rows["case"].nunique() == 24
+    assert example.run.table["case"].nunique() == 24
     path = html.write_report(example.run, example.comparison, example.verdicts, tmp_path / "report.html")
     assert path.stat().st_size < 3_000_000
     assert "<svg class=s" in path.read_text(encoding="utf-8")
@@ -210,7 +211,7 @@ def test_strips_give_way_where_the_page_would_be_too_large(example, tmp_path, mo
     text = path.read_text(encoding="utf-8")
     assert "<svg class=s" not in text
     assert "left out to keep this page below 3 MB" in text
-    assert len(Page(text).table("Median")) == len(example.run.rows)
+    assert len(Page(text).table("Median")) == len(example.run.table)
 
 
 @pytest.mark.parametrize(("finished", "said"), [(None, True), ("2026-11-21T17:01:41+00:00", False)])
@@ -224,9 +225,9 @@ def test_a_run_that_was_stopped_says_so(example, tmp_path, finished, said):
 def test_page_of_a_bare_run(example, tmp_path):
     """No environment, no samples, no comparison, no claims: the page says less, and stands."""
     empty = pd.DataFrame(columns=columns.names(columns.COMPARISON))
-    refused = example.run.rows[example.run.rows["status"] != "ok"]
-    for rows in (example.run.rows, refused):
-        path = html.write_report(Run(tmp_path, {}, rows), empty, (), tmp_path / "report.html")
+    refused = example.run.table[example.run.table["status"] != "ok"]
+    for rows in (example.run.table, refused):
+        path = html.write_report(Run(tmp_path, {}, rows_of(rows)), empty, (), tmp_path / "report.html")
         text = path.read_text(encoding="utf-8")
         assert "No published claim belongs to this suite" in text
         assert "nan" not in re.sub(r"<[^>]*>|got nan", "", text).lower().split()

@@ -13,6 +13,7 @@ from kernelbench.core import columns
 from kernelbench.report import charts, html, page, peers, shares, view
 from kernelbench.report.sources import Published
 from kernelbench.runs.results import Run
+from tests.two_runs import rows_of as records_of
 
 NO_COMPARISON = pd.DataFrame(columns=columns.names(columns.COMPARISON))
 ORIGINS = {"ours": "written here", "ours_too": "written here", "theirs": "somebody"}
@@ -22,7 +23,7 @@ SECONDS = {"ours": 2.0, "ours_too": 3.0, "theirs": 1.0, "torch": 4.0, "cudnn": 3
 
 def rows_of(example_run: Run, sizes, seconds=SECONDS) -> pd.DataFrame:
     """A row for each size and implementation; the values are times of 10 us."""
-    template = example_run.rows[example_run.rows["status"] == "ok"].iloc[0]
+    template = example_run.table[example_run.table["status"] == "ok"].iloc[0]
     made = []
     for size in sizes:
         for name, value in seconds.items():
@@ -34,7 +35,7 @@ def rows_of(example_run: Run, sizes, seconds=SECONDS) -> pd.DataFrame:
                     "arithmetic": "fast" if name == "cudnn" else "accurate", "max_absolute_error": 1e-8 * value,
                 }
             )  # fmt: skip
-    return pd.DataFrame(made, columns=example_run.rows.columns)
+    return pd.DataFrame(made, columns=example_run.table.columns)
 
 
 @pytest.fixture
@@ -42,7 +43,9 @@ def make(synthetic_run):
     def made(sizes=(1, 2, 3), baseline="torch", seconds=SECONDS) -> Run:
         known = {name: {"origin": {"project": ORIGINS.get(name, "a library")}} for name in seconds}
         environment = {**synthetic_run.environment, "baseline": baseline, "claims": [], "implementations": known}
-        return dataclasses.replace(synthetic_run, rows=rows_of(synthetic_run, sizes, seconds), environment=environment)
+        return dataclasses.replace(
+            synthetic_run, rows=records_of(rows_of(synthetic_run, sizes, seconds)), environment=environment
+        )
 
     return made
 
@@ -57,9 +60,9 @@ def test_the_fastest_of_ours_is_held_against_the_fastest_peer(make):
 
 def test_two_sides_are_held_against_each_other_by_the_best_method_that_both_have(make):
     def with_graphs(run: Run, *names: str, of: float = 0.5) -> Run:
-        graphs = run.rows[run.rows["implementation"].isin(names)].assign(method="graph")
+        graphs = run.table[run.table["implementation"].isin(names)].assign(method="graph")
         graphs["median_s"] *= of
-        return dataclasses.replace(run, rows=pd.concat([run.rows, graphs], ignore_index=True))
+        return dataclasses.replace(run, rows=records_of(pd.concat([run.table, graphs], ignore_index=True)))
 
     every = with_graphs(make(sizes=(1,)), *SECONDS)
     (pair,) = peers.pairs(with_graphs(make(sizes=(1,)), *(name for name in SECONDS if name != "torch")))
@@ -73,8 +76,10 @@ def test_two_sides_are_held_against_each_other_by_the_best_method_that_both_have
     assert (pair.ours.name, pair.ours.seconds, pair.ahead) == ("ours", 2e-5, pytest.approx(1.5)), "one has no graph"
     (pair,) = peers.pairs(every)
     assert pair.share == pytest.approx(0.9)
-    ours, graph = (every.rows[name] == value for name, value in (("implementation", "ours"), ("method", "graph")))
-    assert peers.pairs(dataclasses.replace(every, rows=every.rows[~(graph ^ ours)])) == [], "nothing that ours have"
+    ours, graph = (every.table[name] == value for name, value in (("implementation", "ours"), ("method", "graph")))
+    assert peers.pairs(dataclasses.replace(every, rows=records_of(every.table[~(graph ^ ours)]))) == [], (
+        "nothing that ours have"
+    )
 
 
 def test_a_run_whose_baseline_is_no_peer_has_no_such_table(make, synthetic_run):
@@ -86,16 +91,16 @@ def test_a_run_whose_baseline_is_no_peer_has_no_such_table(make, synthetic_run):
 
 def test_a_case_without_ours_or_a_peer_is_left_out(make):
     run = make()
-    first = run.rows["case"] == run.rows["case"].iloc[0]
-    no_peer = dataclasses.replace(run, rows=run.rows[~(first & (run.rows["role"] == "peer"))])
+    first = run.table["case"] == run.table["case"].iloc[0]
+    no_peer = dataclasses.replace(run, rows=records_of(run.table[~(first & (run.table["role"] == "peer"))]))
     assert len(peers.pairs(no_peer)) == 2
-    no_copy = dataclasses.replace(run, rows=run.rows[run.rows["role"] != "yardstick"])
+    no_copy = dataclasses.replace(run, rows=records_of(run.table[run.table["role"] != "yardstick"]))
     assert {pair.share for pair in peers.pairs(no_copy)} == {None}
 
 
 def test_lines_give_errors_beside_times_and_mark_fast_arithmetic(make):
     run = make()
-    found, labels = peers.pairs(run), view.case_labels(run.rows["case"])
+    found, labels = peers.pairs(run), view.case_labels(run.table["case"])
     assert peers.case_lines(found, labels)[0] == (
         "columns=1", "ours", "20.00 us", "2e-08", "cudnn", "30.00 us", "3e-08~", "1.50x", "0.90",
     )  # fmt: skip
@@ -111,9 +116,9 @@ def test_lines_give_errors_beside_times_and_mark_fast_arithmetic(make):
 
 def test_the_mean_is_geometric(make):
     run = make(sizes=(1, 2))
-    slower = (run.rows["case"] == run.rows["case"].iloc[0]) & (run.rows["implementation"] == "ours")
-    run.rows.loc[slower, "median_s"] *= 4  # ours_too is faster there, at 3
-    assert peers.sentences(run, peers.pairs(run), view.case_labels(run.rows["case"]))[0].startswith(
+    slower = (run.table["case"] == run.table["case"].iloc[0]) & (run.table["implementation"] == "ours")
+    run.table.loc[slower, "median_s"] *= 4  # ours_too is faster there, at 3
+    assert peers.sentences(run, peers.pairs(run), view.case_labels(run.table["case"]))[0].startswith(
         "On 2 cases the best peer takes 1.22x of our time in the mean, and 1.00x in the least"
     )
 
@@ -159,9 +164,9 @@ def test_a_curve_is_the_copys_time_over_that_of_each(make):
 
 def test_the_largest_fall_between_neighbours_of_a_sweep_is_named(make):
     run = make(sizes=range(1, 41))
-    slower = run.rows["case"].str.startswith("columns=17 ") & run.rows["implementation"].isin(["ours", "ours_too"])
-    run.rows.loc[slower, "median_s"] *= 1.25
-    found, labels = peers.pairs(run), view.case_labels(run.rows["case"])
+    slower = run.table["case"].str.startswith("columns=17 ") & run.table["implementation"].isin(["ours", "ours_too"])
+    run.table.loc[slower, "median_s"] *= 1.25
+    found, labels = peers.pairs(run), view.case_labels(run.table["case"])
     assert peers.sentences(run, found, labels)[-1] == "From one size to the next it falls by at most 20 % (columns=17)."
     few = make(sizes=(1, 2, 4, 8, 16))
     assert len(peers.sentences(few, peers.pairs(few), labels)) == 2, "sizes far from one another are no neighbours"

@@ -15,6 +15,7 @@ from kernelbench.report import charts, heat, ladders, settings, sweeps
 from kernelbench.report.sources import Published
 from kernelbench.runs.results import Run
 from tests.report.conftest import Example
+from tests.two_runs import rows_of
 
 CURVE = {
     "operation": "softmax",
@@ -42,10 +43,12 @@ def without_shapes(example: Example) -> tuple[Run, pd.DataFrame]:
     """The example as if its cases differed in seq alone."""
     keys = {
         key: " ".join(word for word in key.split(" ") if not word.startswith("shape="))
-        for key in example.run.rows["case"]
+        for key in example.run.table["case"]
     }
-    rows = example.run.rows.assign(case=example.run.rows["case"].map(keys))
-    return replace(example.run, rows=rows), example.comparison.assign(case=example.comparison["case"].map(keys))
+    rows = example.run.table.assign(case=example.run.table["case"].map(keys))
+    return replace(example.run, rows=rows_of(rows)), example.comparison.assign(
+        case=example.comparison["case"].map(keys)
+    )
 
 
 def test_a_curve_is_the_cases_that_differ_in_its_parameter_alone(curve):
@@ -70,7 +73,7 @@ def test_cases_on_curves_have_curves_in_place_of_times_and_speedups(example, cur
 
 def test_a_sweep_has_its_published_range_and_counts_below(example, curve):
     run, _ = without_shapes(example)
-    (sweep,) = sweeps.sweeps(list(dict.fromkeys(run.rows["case"])), [curve])
+    (sweep,) = sweeps.sweeps(list(dict.fromkeys(run.table["case"])), [curve])
     cases = [key for size, key in sweep.curves[0].points.items() if size < 100]
     counters = Counters(global_load_requests=1, global_load_sectors=5)
     counted = {case: {"ft": Counted(case, "ft", counters)} for case in cases}
@@ -121,7 +124,7 @@ def test_a_ladder_keeps_to_the_cases_that_its_claim_is_about(example):
 
 def test_numbered_variants_are_a_family_of_settings(synthetic_run):
     names = dict(zip(("tree_modulo", "tree_strided", "tree_sequential"), ("t_8", "t_2", "t_4"), strict=True))
-    run = replace(synthetic_run, rows=synthetic_run.rows.replace({"implementation": names}))
+    run = replace(synthetic_run, rows=rows_of(synthetic_run.table.replace({"implementation": names})))
     best = claim("near_best", dispatched="oneflow", alternatives=["oneflow", *names.values()], within=0.05)
     (family,) = settings.families(run, [best])
     assert (family.stem, list(family.members), family.against, family.allowed) == ("t", [2, 4, 8], "oneflow", 1.05)

@@ -50,17 +50,17 @@ def test_case_labels_of_a_single_case():
 
 
 def test_shown_method_is_graph_only_where_every_implementation_has_it(synthetic_run):
-    case = synthetic_run.rows["case"].iloc[0]
-    assert view.shown_methods(synthetic_run.rows)[case, "cold"] == "graph"
-    rows = synthetic_run.rows
+    case = synthetic_run.table["case"].iloc[0]
+    assert view.shown_methods(synthetic_run.table)[case, "cold"] == "graph"
+    rows = synthetic_run.table
     partly = rows[~((rows["implementation"] == "ft") & (rows["method"] == "graph"))]
     assert view.shown_methods(partly)[case, "cold"] == "events"
 
 
 def test_shown_method_follows_the_comparison(example):
-    methods = view.shown_methods(example.run.rows, example.comparison)
+    methods = view.shown_methods(example.run.table, example.comparison)
     assert set(methods.values()) == {"events"}
-    shown = view.shown_rows(example.run.rows, methods)
+    shown = view.shown_rows(example.run.table, methods)
     assert len(shown)
     assert not shown.duplicated(["case", "cache", "implementation"]).any()
 
