@@ -11,7 +11,7 @@ from rich.console import Console
 from kernelbench.core import columns
 from kernelbench.core.records import Check, Tolerance
 from kernelbench.report import console, view
-from tests.two_runs import rows_of
+from tests.two_runs import with_rows
 
 
 def shown(renderable, width: int = 100) -> str:
@@ -48,8 +48,7 @@ def test_wide_intervals_are_marked(synthetic_run):
 
 
 def test_times_near_the_floor_and_disturbed_ones_are_marked_and_told(synthetic_run):
-    plain = shown(console.results_table(synthetic_run.__class__(
-        synthetic_run.folder, synthetic_run.environment, rows_of(synthetic_run.table.assign(floor_limited="")))))  # fmt: skip
+    plain = shown(console.results_table(with_rows(synthetic_run, synthetic_run.table.assign(floor_limited=""))))
     assert not {"°", "!"} & set(plain)
     assert "Disturbed" not in plain
     rows = synthetic_run.table
@@ -57,9 +56,7 @@ def test_times_near_the_floor_and_disturbed_ones_are_marked_and_told(synthetic_r
     rows = rows.assign(floor_limited="").copy()
     rows.loc[at, "disturbed"] = "12 of 40 samples beside another process"
     rows.loc[at[:2], "floor_limited"] = "yes"
-    text = shown(
-        console.results_table(type(synthetic_run)(synthetic_run.folder, synthetic_run.environment, rows_of(rows)))
-    )
+    text = shown(console.results_table(with_rows(synthetic_run, rows)))
     assert max(map(len, text.splitlines())) <= 100
     assert " us°!" in text
     assert " us!" in text

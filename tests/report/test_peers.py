@@ -13,7 +13,7 @@ from kernelbench.core import columns
 from kernelbench.report import charts, html, page, peers, shares, view
 from kernelbench.report.sources import Published
 from kernelbench.runs.results import Run
-from tests.two_runs import rows_of as records_of
+from tests.two_runs import with_rows
 
 NO_COMPARISON = pd.DataFrame(columns=columns.names(columns.COMPARISON))
 ORIGINS = {"ours": "written here", "ours_too": "written here", "theirs": "somebody"}
@@ -43,9 +43,8 @@ def make(synthetic_run):
     def made(sizes=(1, 2, 3), baseline="torch", seconds=SECONDS) -> Run:
         known = {name: {"origin": {"project": ORIGINS.get(name, "a library")}} for name in seconds}
         environment = {**synthetic_run.environment, "baseline": baseline, "claims": [], "implementations": known}
-        return dataclasses.replace(
-            synthetic_run, rows=records_of(rows_of(synthetic_run, sizes, seconds)), environment=environment
-        )
+        run = dataclasses.replace(synthetic_run, environment=environment)
+        return with_rows(run, rows_of(synthetic_run, sizes, seconds))
 
     return made
 
@@ -62,7 +61,7 @@ def test_two_sides_are_held_against_each_other_by_the_best_method_that_both_have
     def with_graphs(run: Run, *names: str, of: float = 0.5) -> Run:
         graphs = run.table[run.table["implementation"].isin(names)].assign(method="graph")
         graphs["median_s"] *= of
-        return dataclasses.replace(run, rows=records_of(pd.concat([run.table, graphs], ignore_index=True)))
+        return with_rows(run, pd.concat([run.table, graphs], ignore_index=True))
 
     every = with_graphs(make(sizes=(1,)), *SECONDS)
     (pair,) = peers.pairs(with_graphs(make(sizes=(1,)), *(name for name in SECONDS if name != "torch")))
@@ -77,9 +76,7 @@ def test_two_sides_are_held_against_each_other_by_the_best_method_that_both_have
     (pair,) = peers.pairs(every)
     assert pair.share == pytest.approx(0.9)
     ours, graph = (every.table[name] == value for name, value in (("implementation", "ours"), ("method", "graph")))
-    assert peers.pairs(dataclasses.replace(every, rows=records_of(every.table[~(graph ^ ours)]))) == [], (
-        "nothing that ours have"
-    )
+    assert peers.pairs(with_rows(every, every.table[~(graph ^ ours)])) == [], "nothing that ours have"
 
 
 def test_a_run_whose_baseline_is_no_peer_has_no_such_table(make, synthetic_run):
@@ -92,9 +89,9 @@ def test_a_run_whose_baseline_is_no_peer_has_no_such_table(make, synthetic_run):
 def test_a_case_without_ours_or_a_peer_is_left_out(make):
     run = make()
     first = run.table["case"] == run.table["case"].iloc[0]
-    no_peer = dataclasses.replace(run, rows=records_of(run.table[~(first & (run.table["role"] == "peer"))]))
+    no_peer = with_rows(run, run.table[~(first & (run.table["role"] == "peer"))])
     assert len(peers.pairs(no_peer)) == 2
-    no_copy = dataclasses.replace(run, rows=records_of(run.table[run.table["role"] != "yardstick"]))
+    no_copy = with_rows(run, run.table[run.table["role"] != "yardstick"])
     assert {pair.share for pair in peers.pairs(no_copy)} == {None}
 
 

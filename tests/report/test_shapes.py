@@ -15,7 +15,7 @@ from kernelbench.report import charts, heat, ladders, settings, sweeps
 from kernelbench.report.sources import Published
 from kernelbench.runs.results import Run
 from tests.report.conftest import Example
-from tests.two_runs import rows_of
+from tests.two_runs import with_rows
 
 CURVE = {
     "operation": "softmax",
@@ -46,9 +46,7 @@ def without_shapes(example: Example) -> tuple[Run, pd.DataFrame]:
         for key in example.run.table["case"]
     }
     rows = example.run.table.assign(case=example.run.table["case"].map(keys))
-    return replace(example.run, rows=rows_of(rows)), example.comparison.assign(
-        case=example.comparison["case"].map(keys)
-    )
+    return with_rows(example.run, rows), example.comparison.assign(case=example.comparison["case"].map(keys))
 
 
 def test_a_curve_is_the_cases_that_differ_in_its_parameter_alone(curve):
@@ -124,7 +122,7 @@ def test_a_ladder_keeps_to_the_cases_that_its_claim_is_about(example):
 
 def test_numbered_variants_are_a_family_of_settings(synthetic_run):
     names = dict(zip(("tree_modulo", "tree_strided", "tree_sequential"), ("t_8", "t_2", "t_4"), strict=True))
-    run = replace(synthetic_run, rows=rows_of(synthetic_run.table.replace({"implementation": names})))
+    run = with_rows(synthetic_run, synthetic_run.table.replace({"implementation": names}))
     best = claim("near_best", dispatched="oneflow", alternatives=["oneflow", *names.values()], within=0.05)
     (family,) = settings.families(run, [best])
     assert (family.stem, list(family.members), family.against, family.allowed) == ("t", [2, 4, 8], "oneflow", 1.05)
