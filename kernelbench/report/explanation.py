@@ -252,14 +252,7 @@ def _page_row(explained: CaseExplanation, one: Counted, seconds: float | None) -
 
 def _cold_times(run: Run) -> dict[tuple[str, str], float]:
     """Median times with a cleared L2, by case and implementation, of the method that is shown."""
-    methods = view.shown_methods(run.rows)
-    return {
-        (row["case"], row["implementation"]): row["median_s"]
-        for row in view.records(run.rows)
-        if row["median_s"] is not None
-        and row["cache"] == "cold"
-        and row["method"] == methods.get((row["case"], "cold"))
-    }
+    return {(row.case, row.implementation): row.median_s for row in view.shown_rows(run, cache="cold")}
 
 
 # ---- JSON ----------------------------------------------------------------------------------------
