@@ -15,7 +15,7 @@ from kernelbench.runs.results import Run
 def counted_of_run(run: Run) -> dict[str, dict[str, Counted]]:
     """What a run's results.csv holds of counters: by case, then implementation. {} for a run on a GPU."""
     found: dict[str, dict[str, Counted]] = {}
-    for row in run.rows.to_dict("records"):
+    for row in run.table.to_dict("records"):
         if _number(row["warp_instructions"]):
             found.setdefault(row["case"], {}).setdefault(row["implementation"], _of_row(row))
     return found

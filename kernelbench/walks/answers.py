@@ -65,7 +65,7 @@ def answer(run: Run, baseline: str | None = None) -> Answer:
     from kernelbench.compare import compare_within, judge, read_ledger
 
     run = without_twins(run)
-    names = list(run.rows["implementation"])
+    names = list(run.table["implementation"])
     if not names:
         raise ResultsError(f"{run.folder}: holds no rows yet; the run was stopped in its first case")
     ledger = read_ledger(places.LEDGER)
@@ -77,7 +77,7 @@ def answer(run: Run, baseline: str | None = None) -> Answer:
 
 def has_failures(run: Run) -> bool:
     """A row failed or was wrong; specimens are wrong on purpose."""
-    rows = run.rows
+    rows = run.table
     return bool((rows["status"].isin(["failed", "wrong"]) & (rows["role"] != "specimen")).any())
 
 
@@ -124,7 +124,7 @@ def counts_of(run: Run, results: Path | None = None) -> tuple[Mapping[str, Mappi
     if not is_run(folder):
         return {}, ""
     recorded = counted_of_run(read_run(folder))
-    wanted = set(run.rows["case"])
+    wanted = set(run.table["case"])
     return {case: one for case, one in recorded.items() if case in wanted}, "the recorded simulator run of this suite"
 
 
@@ -133,7 +133,7 @@ def explanations(run: Run, ledger: Mapping[str, Claim]) -> tuple[list[CaseExplan
     from kernelbench.explain import explain_case
 
     counted, source = counts_of(run)
-    operations = dict(zip(run.rows["case"], run.rows["operation"], strict=True))
+    operations = dict(zip(run.table["case"], run.table["operation"], strict=True))
     gpu = _gpu_of(run)
     with_gpu = {
         case: {name: replace(counted_one, gpu=gpu) for name, counted_one in one.items()}

@@ -67,7 +67,7 @@ def same(found: Any, given_: Any) -> bool:
 @often
 def test_every_text_and_every_number_of_a_row_comes_back(words: dict[str, str], figures: dict[str, Any]) -> None:
     figures |= {"max_absolute_error": math.inf, "min_s": -1e-9, "temperature_c": -3.5}
-    (row,) = read_back([{**ROW, **words, **figures}]).rows.to_dict("records")
+    (row,) = read_back([{**ROW, **words, **figures}]).table.to_dict("records")
     for name, word in words.items():
         assert row[name] == kept(word)
         assert len(row[name]) <= MAX_TEXT
@@ -79,7 +79,7 @@ def test_every_text_and_every_number_of_a_row_comes_back(words: dict[str, str], 
 @pytest.mark.parametrize("word", LONG)
 def test_a_long_text_comes_back_shortened(word: str) -> None:
     run = read_back([{**ROW, "reason": word, "launches": word, "disturbed": word}])
-    (row,) = run.rows.to_dict("records")
+    (row,) = run.table.to_dict("records")
     assert row["reason"] == row["launches"] == row["disturbed"] == kept(word)
     assert len(kept(word)) <= MAX_TEXT
 
@@ -114,8 +114,8 @@ def test_whatever_a_kernel_makes_of_its_row_the_row_can_be_read(data: st.DataObj
     )  # fmt: skip
     rows = rows_of("s", operation, found, LIMITS)
     run = read_back(rows, samples_of(found, rows))
-    assert len(run.rows) == len(rows)
-    assert set(run.rows["reason"]) == {kept(from_cell(written(row["reason"]))) for row in rows}
+    assert len(run.table) == len(rows)
+    assert set(run.table["reason"]) == {kept(from_cell(written(row["reason"]))) for row in rows}
     assert (run.samples["seconds"] > 0).all()
 
 
@@ -199,7 +199,7 @@ def test_samples_that_no_longer_fit_are_left_out_with_a_warning(
     with pytest.warns(RunWarning, match="is full, 150 bytes unpacked"):
         store.append([{**ROW, "case": "seq=32"}], [("seq=32", *one[1:]) for one in SAMPLES])
     run = read_run(tmp_path)
-    assert (len(run.rows), set(run.samples["case"])) == (2, {"seq=16"})
+    assert (len(run.table), set(run.samples["case"])) == (2, {"seq=16"})
 
 
 @pytest.mark.parametrize("damage", [b"\xff\xfe", b"a,b\n\n", b"seq=16\n"])
@@ -285,10 +285,10 @@ def test_rows_of_the_version_before_are_read(reason: str, tmp_path: Path) -> Non
     rows = [{**ROW, "reason": reason, "max_absolute_error": "inf"}, {**ROW, "implementation": "naive"}]
     folder = earlier_run(tmp_path, *rows)
     run = read_run(folder)
-    assert run.rows["reason"].tolist() == [kept(reason), ""]
-    assert run.rows["max_absolute_error"].tolist()[0] == math.inf
+    assert run.table["reason"].tolist() == [kept(reason), ""]
+    assert run.table["max_absolute_error"].tolist()[0] == math.inf
     Store(folder).append([{**ROW, "case": "seq=32"}], [])
-    assert read_run(folder).rows["reason"].tolist() == [kept(reason), "", ""], "and are gone on with"
+    assert read_run(folder).table["reason"].tolist() == [kept(reason), "", ""], "and are gone on with"
 
 
 @pytest.mark.parametrize("reason", ['"\r\x85\u2028\n=1\0,"', "a\rb"])
