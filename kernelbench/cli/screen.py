@@ -103,9 +103,7 @@ def show_comparison(answer: Answer, which: str, folder: Path, caches: Sequence[s
 
     shown = {*only, *(row.baseline for row in answer.comparison)}
     chosen = [
-        row
-        for row in answer.comparison
-        if row.cache in (*caches, "") and (not only or row.implementation in shown)
+        row for row in answer.comparison if row.cache in (*caches, "") and (not only or row.implementation in shown)
     ]
     out = console()
     say(f"Comparing within {which}")

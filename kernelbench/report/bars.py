@@ -10,12 +10,11 @@ from kernelbench.compare.comparison import ComparedRow, Comparison, baselines
 from kernelbench.report import style, view
 from kernelbench.report.cases import PANEL, laid_out, ticks
 from kernelbench.report.style import INK, PAPER, SOFT, WIDTH
+from kernelbench.runs.results import Run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from kernelbench.runs.results import Run
 
 BARS_PER_PANEL = 40  # bars beside one another that can still be told apart
 WIDE = 30  # the ratio from which on an axis is logarithmic
@@ -63,9 +62,7 @@ def _panels(bars: Sequence[ComparedRow], dtypes: Mapping[str, str]) -> list[tupl
     return panels
 
 
-def _panel(
-    axis: Axes, bars: Sequence[ComparedRow], cases: Sequence[str], colours: dict[str, str], widest: int
-) -> None:
+def _panel(axis: Axes, bars: Sequence[ComparedRow], cases: Sequence[str], colours: dict[str, str], widest: int) -> None:
     layout, order = laid_out(cases), list(colours)
     room = max(layout.right + 1, widest)
     logarithmic = max(ratio for row in bars for ratio in (row.speedup, row.published_speedup) if ratio) > WIDE

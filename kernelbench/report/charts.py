@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from kernelbench.compare.comparison import ComparedRow, Comparison, baselines
 from kernelbench.compare.step_sums import sum_of
@@ -21,10 +20,8 @@ from kernelbench.report.chart import Chart, draw_all
 from kernelbench.report.heat import ceiling_figure
 from kernelbench.report.lines import time_figure
 from kernelbench.report.sources import Published
-
-if TYPE_CHECKING:
-    from kernelbench.runs.records import Row
-    from kernelbench.runs.results import Run
+from kernelbench.runs.records import Row
+from kernelbench.runs.results import Run
 
 # More takes minutes to draw, and nobody can read it. Recorded runs have up to 22, 110 and 440.
 MOST_NAMES, MOST_CASES, MOST_ROWS = 200, 300, 2_000

@@ -24,13 +24,12 @@ from kernelbench.report.lists import (
     new_table,
     plan_table,
 )
+from kernelbench.runs.records import Row
+from kernelbench.runs.results import Run
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
-
-    from kernelbench.runs.records import Row
-    from kernelbench.runs.results import Run
 
 __all__ = [
     "BuildLine", "build_table", "check_table", "claims_table", "comparison_table", "limits_line", "list_table",
@@ -176,7 +175,7 @@ def comparison_table(comparison: Comparison, run: Run) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
-    labels = view.case_labels(row.case for row in (*run.rows, *comparison))
+    labels = view.case_labels([*view.cases(run), *(row.case for row in comparison)])
     summed = sum_of(run)
     parts: list[RenderableType] = [step.table(summed)] if summed else []
     for cache in dict.fromkeys(row.cache for row in comparison):

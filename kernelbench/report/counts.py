@@ -14,12 +14,11 @@ from kernelbench.core.units import bytes_text, count_text
 from kernelbench.explain.counted import METRICS, SECTOR_BYTES, Counted, Metric
 from kernelbench.report import heat, view
 from kernelbench.report.lists import WIDTH, new_table
+from kernelbench.runs.results import Run
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.table import Table
-
-    from kernelbench.runs.results import Run
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,11 @@ from kernelbench.compare.comparison import Comparison
 from kernelbench.report import style, view
 from kernelbench.report.cases import laid_out, stretches, ticks
 from kernelbench.report.style import INK, SERIES, WIDTH
+from kernelbench.runs.results import Run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from kernelbench.runs.results import Run
 
 CASES = 24  # beside one another whose numbers can still be read
 

@@ -21,11 +21,10 @@ from kernelbench.core.writing import write_whole
 from kernelbench.report import counts, explanation, page, peers, self_test, sources, step, strips, style, view
 from kernelbench.report.explanation import Explained
 from kernelbench.report.sources import Published
+from kernelbench.runs.results import Run
 
 if TYPE_CHECKING:
-
     from kernelbench.report.chart import Chart
-    from kernelbench.runs.results import Run
 
 MAX_BYTES = 3_000_000
 _HERE = Path(__file__).parent

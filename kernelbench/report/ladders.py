@@ -16,12 +16,12 @@ from kernelbench.explain.evidence import has_parameters
 from kernelbench.report import style, view
 from kernelbench.report.cases import number_text, word_text
 from kernelbench.report.style import FAINT, INK, MUTED, PAPER, SERIES, SOFT, WIDTH
+from kernelbench.runs.records import Row
+from kernelbench.runs.results import Run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from kernelbench.runs.results import Run
 
 STEPS = 3  # of a ladder, at least
 CASES = 9  # shown of a ladder, at most

@@ -13,12 +13,13 @@ from kernelbench.compare.comparison import Comparison
 from kernelbench.report import style, view
 from kernelbench.report.cases import laid_out, number_text, ticks
 from kernelbench.report.style import FAINT, INK, MARKERS, MUTED, PAPER, SOFT, WIDTH
+from kernelbench.runs.records import Row
+from kernelbench.runs.results import Run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from kernelbench.runs.results import Run
 
 # Shares of a panel's width: what a character of a tick's label takes, and below what two ticks are one.
 LABEL_WIDTH = 0.0135
@@ -47,9 +48,7 @@ def time_figure(run: Run, comparison: Comparison, cache: str) -> Figure:
     height = max(3.4, 0.165 * len(names) + 1.0)
     beside = max(0.21, 0.0098 * max(map(len, names)))  # of the width, for the names
     with style.settings():
-        figure = Figure(
-            figsize=(WIDTH, height * len(rows)), layout=ConstrainedLayoutEngine(rect=(0, 0, 1 - beside, 1))
-        )
+        figure = Figure(figsize=(WIDTH, height * len(rows)), layout=ConstrainedLayoutEngine(rect=(0, 0, 1 - beside, 1)))
         panels = figure.subplots(len(rows), 1, squeeze=False)[:, 0]
         for axis, (dtype, of_dtype) in zip(panels, rows.items(), strict=True):
             placed = _places(axis, list(dict.fromkeys(row.case for row in of_dtype)))

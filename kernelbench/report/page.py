@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kernelbench.compare.comparison import ComparedRow, Comparison, baselines
 from kernelbench.compare.verdicts import ClaimVerdict
 from kernelbench.core.units import bytes_text, duration_text, rate_text, time_text
 from kernelbench.report import strips, view
-
-if TYPE_CHECKING:
-
-    from kernelbench.runs.results import Run
+from kernelbench.runs.records import Row
+from kernelbench.runs.results import Run
 
 SYMBOLS = {"holds": "✓", "does not hold": "✗", "holds in part": "◐", "not measured": "○"}
 
@@ -125,7 +123,11 @@ def _speedup_cells(row: ComparedRow | None) -> dict[str, str]:
         return {"speedup": "", "speedup_interval": "", "verdict": ""}
     low, high = row.speedup_low, row.speedup_high
     interval = "" if low is None or high is None else f"{view.ratio(low)} to {view.ratio(high)}"
-    return {"speedup": view.ratio(row.speedup), "speedup_interval": interval, "verdict": view.verdict_text(row.verdict, row.more_samples)}
+    return {
+        "speedup": view.ratio(row.speedup),
+        "speedup_interval": interval,
+        "verdict": view.verdict_text(row.verdict, row.more_samples),
+    }
 
 
 def _note(row: Row) -> str:

@@ -18,11 +18,11 @@ from kernelbench.core.units import share_text, time_text
 from kernelbench.report import view
 from kernelbench.report.lists import new_table
 from kernelbench.report.sweeps import Curve
+from kernelbench.runs.records import Row
+from kernelbench.runs.results import Run
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-
-    from kernelbench.runs.results import Run
 
 HERE = "written here"  # the origin of our own
 POINTS = 5  # sizes of a curve, at least

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from kernelbench.report import view
 from kernelbench.report.lists import new_table
+from kernelbench.runs.results import Run
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-
-    from kernelbench.runs.results import Run
 
 HEADERS = ("kernels of", "rows", "95 % within", "found from")
 MEANING = (

@@ -15,12 +15,11 @@ from kernelbench.core.records import Claim
 from kernelbench.report import style, view
 from kernelbench.report.cases import word_text
 from kernelbench.report.style import INK, MARKERS, MUTED, PAPER, SERIES, SOFT, WIDTH
+from kernelbench.runs.results import Run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from kernelbench.runs.results import Run
 
 MEMBERS = 3  # of a family, at least
 NARROWEST = 0.1  # of the vertical axis, to either side of 1: below it everything is noise

@@ -10,12 +10,11 @@ from kernelbench.compare.comparison import Comparison
 from kernelbench.report import peers, style, sweeps, view
 from kernelbench.report.style import FAINT, INK, MARKERS, MUTED, PAPER, WIDTH
 from kernelbench.report.sweeps import Curve
+from kernelbench.runs.results import Run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from kernelbench.runs.results import Run
 
 TOP = 1.15  # share, up to which a panel goes where anybody is above the copy
 

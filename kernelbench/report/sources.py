@@ -12,10 +12,10 @@ from kernelbench.compare.step_sums import step_of
 from kernelbench.compare.verdicts import ClaimVerdict
 from kernelbench.core.units import bytes_text, rate_text, share_text, time_text
 from kernelbench.report import view
+from kernelbench.runs.results import Run
 
 if TYPE_CHECKING:
     from kernelbench.core.records import Claim
-    from kernelbench.runs.results import Run
 
 
 @dataclass(frozen=True)

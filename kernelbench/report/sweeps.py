@@ -15,12 +15,11 @@ from kernelbench.explain.evidence import has_parameters, statements
 from kernelbench.report import style, view
 from kernelbench.report.cases import CHARACTER, PANEL, number_text, word_text
 from kernelbench.report.style import INK, MARKERS, MUTED, PAPER, SOFT, WIDTH
+from kernelbench.runs.results import Run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from kernelbench.runs.results import Run
 
 JUDGED = "cold"  # the cache state that claims are judged by
 POINTS = 3  # of a curve, at least

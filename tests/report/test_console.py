@@ -57,9 +57,7 @@ def test_times_near_the_floor_and_disturbed_ones_are_marked_and_told(synthetic_r
     ]
     for number in at:
         near = "yes" if number in at[:2] else ""
-        rows[number] = replace(
-            rows[number], disturbed="12 of 40 samples beside another process", floor_limited=near
-        )
+        rows[number] = replace(rows[number], disturbed="12 of 40 samples beside another process", floor_limited=near)
     text = shown(console.results_table(replace(synthetic_run, rows=tuple(rows))))
     assert max(map(len, text.splitlines())) <= 100
     assert " us°!" in text

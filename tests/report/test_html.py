@@ -86,6 +86,8 @@ CLAIM = Claim(
         "note": "The <b>port</b> never reads its input.",
     },
 )
+
+
 @pytest.fixture(scope="module")
 def written(example, tmp_path_factory):
     source = html.Published([CLAIM], {"kernel-not-as-described": "it computes something else"})

@@ -118,7 +118,9 @@ def test_a_ladder_keeps_to_the_cases_that_its_claim_is_about(example):
 
 def test_numbered_variants_are_a_family_of_settings(synthetic_run):
     names = dict(zip(("tree_modulo", "tree_strided", "tree_sequential"), ("t_8", "t_2", "t_4"), strict=True))
-    rows = (replace(row, implementation=names.get(row.implementation, row.implementation)) for row in synthetic_run.rows)
+    rows = (
+        replace(row, implementation=names.get(row.implementation, row.implementation)) for row in synthetic_run.rows
+    )
     run = replace(synthetic_run, rows=tuple(rows))
     best = claim("near_best", dispatched="oneflow", alternatives=["oneflow", *names.values()], within=0.05)
     (family,) = settings.families(run, [best])
