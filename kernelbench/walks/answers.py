@@ -21,9 +21,7 @@ from kernelbench.runs.folders import find_run, is_run, output_folder
 from kernelbench.runs.results import Run, read_run, without_twins
 
 if TYPE_CHECKING:
-    import pandas
-
-    from kernelbench.compare import ClaimVerdict
+    from kernelbench.compare import ClaimVerdict, Comparison
     from kernelbench.compare.changes import Changes
 
 # What tables and pages are made with, and takes a second to import.
@@ -39,7 +37,7 @@ class Answer:
     """What a run says: its table, the comparison within it, and the verdict of each claim."""
 
     run: Run
-    comparison: pandas.DataFrame
+    comparison: Comparison
     verdicts: Sequence[ClaimVerdict]
     ledger: Mapping[str, Claim]
 
@@ -100,13 +98,13 @@ def save_comparison(found: Answer, out: Path | None) -> Path:
 
 def report(found: Answer, out: Path | None) -> Path:
     """comparison.csv, claims.json, charts/ and report.html: where the run's own files go, or around `out`."""
-    from kernelbench.compare import FLAGS, figures_table
+    from kernelbench.compare import FLAGS
     from kernelbench.report.charts import all_charts, write_charts
     from kernelbench.report.explanation import Explained
     from kernelbench.report.html import write_report
     from kernelbench.report.sources import Published
 
-    published = Published(list(found.ledger.values()), figures_table(found.ledger), FLAGS)
+    published = Published(list(found.ledger.values()), FLAGS)
     page = out or output_folder(found.run.folder) / "report.html"
     save_comparison(found, page.parent)
     charts = all_charts(found.run, found.comparison, published, counts_of(found.run)[0])

@@ -40,7 +40,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from kernelbench import compare
 from kernelbench.cli.screen import console
-from kernelbench.compare import computed_flags, figures_table, judge, read_ledger
+from kernelbench.compare import computed_flags, judge, read_ledger
 from kernelbench.compare.counted_runs import counted_of_run
 from kernelbench.compare.runs import compare_runs
 from kernelbench.compare.self_test import self_test
@@ -194,7 +194,6 @@ class Ledgers:
 
     def read(self) -> None:
         ledger = read_ledger(self.folder)
-        figures_table(ledger)
         for claim in ledger.values():
             computed_flags(claim)
         verdicts = judge(self.run, ledger, list(ledger))
