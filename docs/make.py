@@ -27,7 +27,7 @@ import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import accuracy_blocks
 import claims_page
@@ -44,6 +44,7 @@ from kernelbench.explain import RULES
 from kernelbench.explain.counted import METRICS
 
 if TYPE_CHECKING:
+    from kernelbench.compare import ComparedRow
     from kernelbench.walks.compare import Answer
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -77,10 +78,12 @@ def readme_blocks(run: Path) -> Mapping[str, str]:
 
 def times_block(answer: Answer) -> str:
     """A row a case: both sides' times, their ratio, the published one, and how near a copy comes."""
-    table = answer.comparison
-    cold = table[(table["cache"] == "cold") & (table["implementation"] == RIVAL) & table["speedup"].notna()]
-    rows = cold.astype(object).where(cold.notna(), None).to_dict("records")
-    published_on = next((row["published_device"] for row in rows if row["published_device"]), "elsewhere")
+    rows = [
+        row
+        for row in answer.comparison
+        if row.cache == "cold" and row.implementation == RIVAL and row.speedup is not None
+    ]
+    published_on = next((row.published_device for row in rows if row.published_device), "elsewhere")
     lines = [
         f"| shape | FasterTransformer | OneFlow | speed-up | published, {published_on} | OneFlow, share of ceiling |",
         "|---|--:|--:|--:|--:|--:|",
@@ -89,28 +92,27 @@ def times_block(answer: Answer) -> str:
     return "\n".join([*lines, "", _conditions(answer, rows)])
 
 
-def _times_line(row: Mapping[str, Any]) -> str:
+def _times_line(row: ComparedRow) -> str:
     from kernelbench.report import view
 
-    shape = dict(word.split("=", 1) for word in row["case"].split())["shape"].replace("x", ", ")
-    published = view.ratio_text(row["published_speedup"]) if row["published_speedup"] is not None else ""
+    shape = dict(word.split("=", 1) for word in row.case.split())["shape"].replace("x", ", ")
     cells = (
         f"({shape})",
-        time_text(row["baseline_s"]),
-        time_text(row["median_s"]),
-        f"**{view.ratio_text(row['speedup'])}**",
-        published,
-        share_text(row["share_of_ceiling"]),
+        time_text(row.baseline_s),
+        time_text(row.median_s),
+        f"**{view.ratio_text(row.speedup)}**",
+        view.ratio_text(row.published_speedup),
+        share_text(row.share_of_ceiling),
     )
     return f"| {' | '.join(cells)} |"
 
 
-def _conditions(answer: Answer, rows: Sequence[Mapping[str, Any]]) -> str:
+def _conditions(answer: Answer, rows: Sequence[ComparedRow]) -> str:
     """On what, and how, the times of the table were taken."""
     state, limits = answer.run.environment, answer.run.environment["limits"]
     driver = f", driver {state['device']['driver']}" if "driver" in state["device"] else ""
     floors = {"graph": limits["graph_floor_s"], "events": limits["floor_s"]}
-    counts = {method: sum(row["method"] == method for row in rows) for method in floors}
+    counts = {method: sum(row.method == method for row in rows) for method in floors}
     methods = " and ".join(
         f"{count} rows by {method} (an empty kernel: {time_text(floors[method])})"
         for method, count in counts.items()
@@ -135,12 +137,11 @@ def terminal_block(answer: Answer) -> str:
 
     from kernelbench.report.console import claims_table, comparison_table, limits_line
 
-    table = answer.comparison
     out = io.StringIO()
     console = Console(file=out, width=WIDTH, color_system=None, force_terminal=False, highlight=False)
     console.print(limits_line(answer.run))
-    shown = table["implementation"].isin(SHOWN) & table["cache"].isin(["cold", ""])
-    console.print(comparison_table(table[shown], answer.run))
+    shown = [row for row in answer.comparison if row.implementation in SHOWN and row.cache in ("cold", "")]
+    console.print(comparison_table(shown, answer.run))
     console.print(claims_table(answer.verdicts))
     lines = [line.rstrip() for line in out.getvalue().strip().splitlines()]
     return "\n".join(["```text", *lines, "```"])

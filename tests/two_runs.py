@@ -13,22 +13,36 @@ import numpy as np
 import pandas
 
 from kernelbench.core import columns
+from kernelbench.runs.records import Row, row_of
 from kernelbench.runs.results import RESULTS_FILE, SAMPLES_FILE, Run
 
 TIMES = ("median_s", "low_s", "high_s")
 STEP_S = 32e-9
 
 
+def rows_of(table: pandas.DataFrame) -> tuple[Row, ...]:
+    """Rows with these cells, by columns of results.csv; those that are not there are empty."""
+    empty = {name: "" if name in columns.TEXTS else None for name in columns.names(columns.RESULTS)}
+    empty |= {"shape": "1", "axis": 0}
+    cells = table.astype(object).where(table.notna(), None).to_dict("records")
+    return tuple(row_of({**empty, **row}) for row in cells)
+
+
+def with_rows(run: Run, table: pandas.DataFrame) -> Run:
+    """The run with other rows, and its own samples; nothing is written."""
+    return with_samples(run, table, run.samples)
+
+
 def with_samples(run: Run, rows: pandas.DataFrame, samples: pandas.DataFrame) -> Run:
-    """The run with other tables; nothing is written."""
-    changed = replace(run, rows=rows)
+    """The run with other rows and samples; nothing is written."""
+    changed = replace(run, rows=rows_of(rows))
     changed.__dict__["samples"] = samples  # where the cached property keeps them
     return changed
 
 
 def slowed(run: Run, factor: float, chosen: Callable[[pandas.DataFrame], Any]) -> Run:
     """The run with the samples of the chosen rows made longer."""
-    rows, samples = run.rows.copy(), run.samples.copy()
+    rows, samples = run.table.copy(), run.samples.copy()
     mask = chosen(rows)
     rows.loc[mask, list(TIMES)] *= factor
     keys = ["case", "implementation", "cache", "method"]
@@ -40,7 +54,7 @@ def slowed(run: Run, factor: float, chosen: Callable[[pandas.DataFrame], Any]) -
 def write_copy(run: Run, folder: Path) -> Path:
     """The run, with its tables as they are now, as a folder."""
     shutil.copytree(run.folder, folder)
-    rows = run.rows.drop(columns=[name for name in columns.names(columns.COUNTERS) if name in run.rows])
+    rows = run.table.drop(columns=[name for name in columns.names(columns.COUNTERS) if name in run.table])
     rows.to_csv(folder / RESULTS_FILE, index=False)
     (folder / SAMPLES_FILE).write_bytes(gzip.compress(run.samples.to_csv(index=False).encode()))
     return folder
@@ -90,6 +104,6 @@ def synthetic(seconds: Sequence[float], seed: int, world: World, factor: float =
         "device": {"name": "Test GPU"},
         "limits": {"floor_s": 2.8e-6 + launch, "dram_bytes_per_s": 4e12 * np.exp(-drift)},
     }
-    run = Run(Path(f"synthetic-{seed}"), environment, pandas.DataFrame(rows))
+    run = Run(Path(f"synthetic-{seed}"), environment, rows_of(pandas.DataFrame(rows)))
     table = pandas.DataFrame(samples, columns=["case", "implementation", "cache", "method", "round", "seconds"])
-    return with_samples(run, run.rows, table)
+    return with_samples(run, run.table, table)

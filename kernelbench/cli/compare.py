@@ -126,14 +126,14 @@ def _show_one(answer: Answer, which: str, folder: Path, caches: Sequence[str], o
     from kernelbench.report import peers, self_test
     from kernelbench.report.console import claims_table, comparison_table, limits_line
 
-    table = answer.comparison
-    chosen = table["cache"].isin([*caches, ""])
-    if only:
-        chosen &= table["implementation"].isin([*only, *table["baseline"].unique()])
+    shown = {*only, *(row.baseline for row in answer.comparison)}
+    chosen = [
+        row for row in answer.comparison if row.cache in (*caches, "") and (not only or row.implementation in shown)
+    ]
     out = console()
     say(f"Comparing within {which}")
     say(limits_line(answer.run))
-    out.print(comparison_table(table[chosen], answer.run))
+    out.print(comparison_table(chosen, answer.run))
     if beside := peers.table(answer.run):
         out.print(beside)
     if answer.verdicts:

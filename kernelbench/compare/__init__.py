@@ -3,8 +3,9 @@
 Works on any run on disk; needs no GPU.
 """
 
-from kernelbench.compare.claims import explain_verdicts, judge, write_comparison
-from kernelbench.compare.ledger import computed_flags, figures, figures_table, read_ledger
+from kernelbench.compare.claims import explain_verdicts, judge
+from kernelbench.compare.comparison import ComparedRow, Comparison, write_comparison
+from kernelbench.compare.ledger import computed_flags, figures, read_ledger
 from kernelbench.compare.ratios import PUBLISHED, compare_within
 from kernelbench.compare.schema import FLAGS
 from kernelbench.compare.verdicts import CaseVerdict, ClaimVerdict
@@ -14,11 +15,12 @@ __all__ = [
     "PUBLISHED",
     "CaseVerdict",
     "ClaimVerdict",
+    "ComparedRow",
+    "Comparison",
     "compare_within",
     "computed_flags",
     "explain_verdicts",
     "figures",
-    "figures_table",
     "judge",
     "read_ledger",
     "write_comparison",

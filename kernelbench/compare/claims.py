@@ -1,13 +1,9 @@
-"""Which published claims hold in a run, and the files that keep the answer."""
+"""Which published claims hold in a run, and why."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from difflib import get_close_matches
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 from kernelbench.compare.counted_runs import counted_of_run
 from kernelbench.compare.counts import NO_TIMES
@@ -17,17 +13,10 @@ from kernelbench.compare.measured import Measured
 from kernelbench.compare.schema import FIGURES_ONLY
 from kernelbench.compare.verdicts import ClaimVerdict
 from kernelbench.compare.why import why
-from kernelbench.core.errors import InputError, ResultsError
+from kernelbench.core.errors import InputError
 from kernelbench.core.records import Claim
-from kernelbench.core.texts import cell
-from kernelbench.core.writing import write_whole
 from kernelbench.explain.counted import Counted
 from kernelbench.runs.results import Run
-
-if TYPE_CHECKING:
-    import pandas
-
-COMPARISON_FILE, CLAIMS_FILE = "comparison.csv", "claims.json"
 
 
 def judge(
@@ -82,20 +71,3 @@ def _judge_one(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict
     if measured.run.simulated and claim.kind not in WITHOUT_TIMES:
         return ClaimVerdict(claim.id, claim.title, "not measured", f"Not measured: {NO_TIMES}.")
     return KINDS[claim.kind](measured, claim, ledger)
-
-
-def write_comparison(
-    run: Run, table: pandas.DataFrame, verdicts: Sequence[ClaimVerdict] = (), folder: Path | None = None
-) -> tuple[Path, Path]:
-    """Write comparison.csv and claims.json into `folder`, the run's own unless given; their paths."""
-    folder = run.folder if folder is None else folder
-    plain = table.apply(lambda column: column.map(lambda one: cell(one) if isinstance(one, str) else one))
-    text = plain.to_csv(index=False, float_format="%.9g", lineterminator="\n")
-    claims = json.dumps([asdict(verdict) for verdict in verdicts], indent=2, ensure_ascii=False) + "\n"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        return write_whole(folder / COMPARISON_FILE, text), write_whole(folder / CLAIMS_FILE, claims)
-    except OSError as error:
-        raise ResultsError(
-            f"{folder}: cannot write the comparison ({error.strerror}); choose a folder to write"
-        ) from error

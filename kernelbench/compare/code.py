@@ -59,7 +59,7 @@ def _codes(measured: Measured, case: MeasuredCase, names: Sequence[str]) -> dict
 
 def code_of(measured: Measured, case: str, name: str) -> Code:
     """Hash and instructions of every launch; empty where the run does not have the code of every launch."""
-    rows = measured.run.rows
+    rows = measured.run.table
     mine = rows[(rows["case"] == case) & (rows["implementation"] == name)]
     known: Mapping[str, Any] = measured.run.environment.get("code", {})
     if mine.empty or mine["binary"].iloc[0] not in known:

@@ -18,7 +18,7 @@ from kernelbench.runs.results import Run, read_run
 def counted_of_run(run: Run) -> dict[str, dict[str, Counted]]:
     """What a run's results.csv holds of counters: by case, then implementation. {} for a run on a GPU."""
     found: dict[str, dict[str, Counted]] = {}
-    for row in run.rows.to_dict("records"):
+    for row in run.table.to_dict("records"):
         if _number(row["warp_instructions"]):
             found.setdefault(row["case"], {}).setdefault(row["implementation"], _of_row(row))
     return found
@@ -34,7 +34,7 @@ def counts_of(run: Run, results: Path | None = None) -> tuple[Mapping[str, Mappi
     if not is_run(folder):
         return {}, ""
     recorded = counted_of_run(read_run(folder))
-    wanted = set(run.rows["case"])
+    wanted = {row.case for row in run.rows}
     return {case: one for case, one in recorded.items() if case in wanted}, "the recorded simulator run of this suite"
 
 

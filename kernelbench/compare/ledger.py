@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kernelbench.compare import schema, yamlfile
 from kernelbench.compare.measured import MeasuredCase
@@ -19,9 +19,6 @@ from kernelbench.core.errors import InputError, Problem, ProblemsError
 from kernelbench.core.operations import NORMAL
 from kernelbench.core.records import Claim
 from kernelbench.explain import evidence
-
-if TYPE_CHECKING:
-    import pandas
 
 Ledger = Mapping[str, Claim]
 
@@ -183,30 +180,3 @@ def find(
 def published_of(ledger: Ledger, case: MeasuredCase) -> dict[str, dict[str, Figure]]:
     """`find` for a case of a run."""
     return find(ledger, case.operation, case.shape, case.axis, case.dtype, evidence.inputs_of(case.key))
-
-
-def figures_table(ledger: Ledger) -> pandas.DataFrame:
-    """Every published number with its recomputed bandwidth and share of its GPU's peak."""
-    import pandas
-
-    rows = []
-    for claim in ledger.values():
-        for figure in figures(claim):
-            rows.append(
-                {
-                    "claim": figure.entry,
-                    "operation": figure.operation,
-                    "what": figure.what,
-                    "shape": "" if figure.shape is None else "x".join(map(str, figure.shape)),
-                    "axis": figure.axis,
-                    "dtype": figure.dtype,
-                    "implementation": figure.implementation,
-                    "device": figure.device,
-                    "published_s": figure.seconds,
-                    "moved_bytes": figure.moved_bytes,
-                    "bytes_per_s": figure.bytes_per_s,
-                    "share_of_peak": figure.share_of_peak,
-                    "flags": " ".join(claim.document["flags"]),
-                }
-            )
-    return pandas.DataFrame(rows)

@@ -157,7 +157,7 @@ class Measured:
         seconds = {key: taken for key, (taken, _) in samples.items()}
         steps = {method: noise.clock_of(method, (self.run,), (seconds,)).step_s for method in METHODS}
         none = (np.empty(0), np.empty(0, int))
-        rows = self.run.rows.to_dict("records")
+        rows = self.run.table.to_dict("records")
         several_dtypes = len({row["dtype"] for row in rows}) > 1
         cases: dict[str, MeasuredCase] = {}
         for row in rows:

@@ -109,7 +109,7 @@ def _worst_step(claim: Claim, case: MeasuredCase, names: Sequence[str]) -> float
 
 def _grid_and_block(measured: Measured, case: str, name: str) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
     """Of the first launch; None where the run has no row that was launched."""
-    rows = measured.run.rows
+    rows = measured.run.table
     cells = rows[(rows["case"] == case) & (rows["implementation"] == name)]["launches"]
     match = _LAUNCH.search(cells.iloc[0]) if len(cells) and isinstance(cells.iloc[0], str) else None
     return (_extents(match[1].split("x")), _extents(match[2].split("x"))) if match else None

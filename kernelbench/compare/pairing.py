@@ -51,7 +51,7 @@ class Pair:
 
 def side_of(run: Run) -> Side:
     rows: dict[tuple[str, str], dict[tuple[str, str], Mapping[str, Any]]] = {}
-    for row in without_twins(run).rows.to_dict("records"):
+    for row in without_twins(run).table.to_dict("records"):
         rows.setdefault((row["case"], row["implementation"]), {})[row["cache"], row["method"]] = row
     groups = run.samples.groupby(["case", "implementation", "cache", "method"], sort=False)["seconds"]
     samples = {key: taken for key, group in groups if _is_sound(taken := group.to_numpy(dtype=float))}

@@ -2,40 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kernelbench.compare.comparison import ComparedRow
 from kernelbench.compare.counted_runs import counted_of_run
-from kernelbench.compare.counts import count_cells
+from kernelbench.compare.counts import with_counts
 from kernelbench.compare.deciding import open_text
 from kernelbench.compare.ledger import Figure, Ledger, published_of
-from kernelbench.compare.measured import LEAST_SHARED, Measured, MeasuredCase, Ratio, Timed, speedup
+from kernelbench.compare.measured import LEAST_SHARED, Measured, Ratio, Timed, speedup
 from kernelbench.compare.step_sums import SIDES, step_of
-from kernelbench.core import columns, units
+from kernelbench.core import units
 from kernelbench.core.errors import InputError
 from kernelbench.runs.results import Run
 
-if TYPE_CHECKING:
-    import pandas
-
 PUBLISHED = "published"  # the baseline that stands for each implementation's own published time
 
+Published = Mapping[str, Mapping[str, Figure]]  # figures of one case by ledger entry, then by implementation
 
-def compare_within(run: Run, baseline: str, ledger: Ledger) -> pandas.DataFrame:
-    """One row for each case, cache and implementation, with the columns of `columns.COMPARISON`.
+
+def compare_within(run: Run, baseline: str, ledger: Ledger) -> tuple[ComparedRow, ...]:
+    """One row per case, cache and implementation.
 
     In a run of a step, whose parts are of several operations, the baseline is a side of the step, "unfused" or "fused",
     or, where that side does not have the part, the other.
-    With `published` as the baseline, each implementation is set against its own published time. That is a
-    ratio between two GPUs, so it gets no verdict: shares of the ceiling and of the peak are what compares.
-    Cells of what was not measured or not published are empty, and `reason` says why. A run of the simulator is
-    compared by its counts alone.
+    With `published` as the baseline, each implementation is set against its own published time. That is a ratio between
+    two GPUs, so it gets no verdict: shares of the ceiling and of the peak are what compares.
+    A run of the simulator is compared by its counts alone.
     """
-    import pandas
-
     measured = Measured(run, counted_of_run(run))
     step = step_of(run)
     parts = {part.case: part for part in step.parts} if step else {}
@@ -47,16 +44,17 @@ def compare_within(run: Run, baseline: str, ledger: Ledger) -> pandas.DataFrame:
         if step and baseline != PUBLISHED:
             names = list(parts[case.key].names)
             base = getattr(parts[case.key], baseline) or names[0]
+        counted = measured.counted.get(case.key, {})
         for cache in measured.caches(case.key) or [""]:
             for name in names:
-                if baseline == PUBLISHED:
-                    cells = _against_published(measured, case, cache, name, published)
-                else:
-                    cells = _against_baseline(measured, case, cache, name, base, published)
-                counted = measured.counted.get(case.key, {})
-                cells |= count_cells(counted.get(name), counted.get(base))
-                rows.append(_row(measured, case, cache, name, base) | cells)
-    return pandas.DataFrame(rows, columns=columns.names(columns.COMPARISON))
+                empty = ComparedRow(run.suite, case.key, cache, name, base)
+                row = with_counts(empty, counted.get(name), counted.get(base))
+                timed = measured.best_method(case.key, name, cache)
+                if timed:
+                    row = _with_times(row, timed)
+                against = _against_published if baseline == PUBLISHED else _against_baseline
+                rows.append(against(measured, row, timed, published))
+    return tuple(rows)
 
 
 def _check_baseline(measured: Measured, baseline: str, ledger: Ledger, known: Sequence[str]) -> None:
@@ -75,33 +73,19 @@ def _check_baseline(measured: Measured, baseline: str, ledger: Ledger, known: Se
         )
 
 
-def _row(measured: Measured, case: MeasuredCase, cache: str, name: str, baseline: str) -> dict[str, Any]:
-    row: dict[str, Any] = dict.fromkeys(columns.names(columns.COMPARISON))
-    timed = measured.best_method(case.key, name, cache)
-    row |= {"suite": measured.run.suite, "case": case.key, "cache": cache, "implementation": name}
-    row |= {"baseline": baseline, "method": "", "verdict": "", "published_device": "", "claim": "", "reason": ""}
-    return row | _own_cells(timed)
+def _with_times(row: ComparedRow, timed: Timed) -> ComparedRow:
+    return replace(row, method=timed.method, median_s=timed.median_s, share_of_ceiling=timed.share_of_ceiling)
 
 
-def _own_cells(timed: Timed | None) -> dict[str, Any]:
-    if timed is None:
-        return {}
-    return {"method": timed.method, "median_s": timed.median_s, "share_of_ceiling": timed.share_of_ceiling}
-
-
-def _ratio_cells(ratio: Ratio) -> dict[str, Any]:
-    return {
-        "method": ratio.method,
-        "median_s": ratio.median_s,
-        "baseline_s": ratio.baseline_s,
-        "speedup": ratio.value,
-        "speedup_low": ratio.low,
-        "speedup_high": ratio.high,
-        "verdict": ratio.verdict,
-        "more_samples": ratio.more_samples,
-        "shared_rounds": ratio.shared_rounds or None,
-        "reason": _remarks(ratio),
-    }
+def _with_ratio(row: ComparedRow, ratio: Ratio) -> ComparedRow:
+    return replace(
+        row,
+        baseline_s=ratio.baseline_s,
+        speedup=ratio.value,
+        speedup_low=ratio.low,
+        speedup_high=ratio.high,
+        shared_rounds=ratio.shared_rounds or None,
+    )
 
 
 def _remarks(ratio: Ratio) -> str:
@@ -111,65 +95,64 @@ def _remarks(ratio: Ratio) -> str:
     return "; ".join(unsure if ratio.shared_rounds else [*unsure, unpaired])
 
 
-def _against_baseline(
-    measured: Measured,
-    case: MeasuredCase,
-    cache: str,
-    name: str,
-    baseline: str,
-    published: Mapping[str, Mapping[str, Figure]],
-) -> dict[str, Any]:
-    cells = _published_cells(measured, name, baseline, published)
-    if name == baseline:
-        timed = measured.best_method(case.key, name, cache)
+def _against_baseline(measured: Measured, row: ComparedRow, timed: Timed | None, published: Published) -> ComparedRow:
+    row = _beside_published(measured, row, published)
+    if row.implementation == row.baseline:
         if timed is None:
-            return cells | {"reason": measured.why_not(case.key, cache, name)}
-        one = {"baseline_s": timed.median_s, "speedup": 1.0, "speedup_low": 1.0, "speedup_high": 1.0}
-        return cells | one | {"verdict": "SAME", "reason": "the baseline itself"}
-    ratio = measured.speedup(case.key, cache, baseline, name)
+            return replace(row, reason=measured.why_not(row.case, row.cache, row.implementation))
+        return replace(
+            row,
+            baseline_s=timed.median_s,
+            speedup=1.0,
+            speedup_low=1.0,
+            speedup_high=1.0,
+            verdict="SAME",
+            reason="the baseline itself",
+        )
+    ratio = measured.speedup(row.case, row.cache, row.baseline, row.implementation)
     if ratio is None:
-        return cells | {"reason": measured.why_not(case.key, cache, name, baseline)}
-    times = measured.times(case.key, name, cache)[ratio.method]
-    return cells | _ratio_cells(ratio) | {"share_of_ceiling": times.share_of_ceiling}
+        return replace(row, reason=measured.why_not(row.case, row.cache, row.implementation, row.baseline))
+    row = _with_times(row, measured.times(row.case, row.implementation, row.cache)[ratio.method])
+    return replace(
+        _with_ratio(row, ratio), verdict=ratio.verdict, more_samples=ratio.more_samples, reason=_remarks(ratio)
+    )
 
 
-def _published_cells(
-    measured: Measured, name: str, baseline: str, published: Mapping[str, Mapping[str, Figure]]
-) -> dict[str, Any]:
-    """The published ratio from one entry that has both sides, else what one says of this side alone;
-    the run's own claims come first."""
-    entries = [published[entry] for entry in _by_preference(measured, published) if name in published[entry]]
+def _beside_published(measured: Measured, row: ComparedRow, published: Published) -> ComparedRow:
+    """The published ratio from one entry that has both sides, else what one says of this side alone; the run's own
+    claims come first."""
+    entries = _about(measured, row.implementation, published)
     for figures in entries:
-        mine, theirs = figures[name].seconds, figures[baseline].seconds if baseline in figures else None
+        mine = figures[row.implementation].seconds
+        theirs = figures[row.baseline].seconds if row.baseline in figures else None
         if mine and theirs:
-            return _figure_cells(figures[name]) | {"published_speedup": theirs / mine}
-    return _figure_cells(entries[0][name]) if entries else {}
+            return replace(_with_figure(row, figures[row.implementation]), published_speedup=theirs / mine)
+    return _with_figure(row, entries[0][row.implementation]) if entries else row
 
 
-def _figure_cells(figure: Figure) -> dict[str, Any]:
-    return {"published_device": figure.device, "published_share": figure.share_of_peak, "claim": figure.entry}
-
-
-def _by_preference(measured: Measured, published: Mapping[str, Any]) -> Iterator[str]:
+def _about(measured: Measured, name: str, published: Published) -> list[Mapping[str, Figure]]:
+    """Entries with a figure of this implementation, those that the run's suite names first."""
     claims = list(measured.run.environment.get("claims", ()))
-    yield from sorted(published, key=lambda entry: (entry not in claims, entry))
+    preferred = sorted(published, key=lambda entry: (entry not in claims, entry))
+    return [published[entry] for entry in preferred if name in published[entry]]
 
 
-def _against_published(
-    measured: Measured, case: MeasuredCase, cache: str, name: str, published: Mapping[str, Mapping[str, Figure]]
-) -> dict[str, Any]:
-    figure = next((published[e][name] for e in _by_preference(measured, published) if name in published[e]), None)
+def _with_figure(row: ComparedRow, figure: Figure) -> ComparedRow:
+    return replace(row, published_device=figure.device, published_share=figure.share_of_peak, claim=figure.entry)
+
+
+def _against_published(measured: Measured, row: ComparedRow, timed: Timed | None, published: Published) -> ComparedRow:
+    entries = _about(measured, row.implementation, published)
+    figure = entries[0][row.implementation] if entries else None
     if figure is None or not figure.seconds:
-        return {"reason": f"{name}: nothing published for this case"}
-    cells = _figure_cells(figure) | {"baseline_s": figure.seconds}
-    timed = measured.best_method(case.key, name, cache)
+        return replace(row, reason=f"{row.implementation}: nothing published for this case")
+    row = replace(_with_figure(row, figure), baseline_s=figure.seconds)
     if timed is None:
-        return cells | {"reason": measured.why_not(case.key, cache, name)}
-    ratio = speedup(_exact(figure.seconds, timed.method), timed)
+        return replace(row, reason=measured.why_not(row.case, row.cache, row.implementation))
     share = units.share_text(figure.share_of_peak)
     beside = f"; published {share} of that GPU's peak" if share else ""
     reason = f"another GPU: absolute times do not carry over{beside}"
-    return _ratio_cells(ratio) | cells | {"verdict": "", "more_samples": None, "reason": reason}
+    return replace(_with_ratio(row, speedup(_exact(figure.seconds, timed.method), timed)), reason=reason)
 
 
 def _exact(seconds: float, method: str) -> Timed:

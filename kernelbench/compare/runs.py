@@ -69,7 +69,7 @@ def _check_times(run: Run) -> None:
             f"{run.folder}: a run of the simulator, which has no times; expected two runs of a GPU. "
             f"`kernelbench compare {run.folder}` compares the counts within it"
         )
-    if not run.rows["median_s"].notna().any():
+    if not run.table["median_s"].notna().any():
         raise InputError(f"{run.folder}: no row has a time; expected a run that measured something")
 
 

@@ -87,7 +87,7 @@ def step_of(run: Run) -> Step | None:
         whole = all(part.names for part in step.parts)
     except (KeyError, TypeError) as error:
         raise ResultsError(f"{run.folder / ENVIRONMENT_FILE}: 'step' cannot be read ({error!r})") from error
-    strange = sorted(set(run.rows["case"]) - {part.case for part in step.parts})
+    strange = sorted(set(run.table["case"]) - {part.case for part in step.parts})
     if strange or not whole:
         what = f"case '{strange[0]}' is of none of its parts" if strange else "a part has nobody to run it"
         raise ResultsError(f"{run.folder / ENVIRONMENT_FILE}: 'step' is not that of these rows: {what}")
@@ -100,7 +100,7 @@ def sum_of(run: Run) -> StepSum | None:
     if step is None:
         return None
     rows: dict[str, list[Mapping[str, Any]]] = {part.case: [] for part in step.parts}
-    for row in run.rows.to_dict("records"):
+    for row in run.table.to_dict("records"):
         rows[row["case"]].append(row)
     if run.simulated:
         traffic = counted_of_run(run)

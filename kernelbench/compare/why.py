@@ -82,7 +82,7 @@ def _extent(position: int) -> Value:
 
 
 def _row(measured: Measured, case: MeasuredCase, name: str) -> Mapping[Any, Any]:
-    rows = measured.run.rows
+    rows = measured.run.table
     mine = rows[(rows["case"] == case.key) & (rows["implementation"] == name)]
     return {} if mine.empty else dict(mine.iloc[0])
 

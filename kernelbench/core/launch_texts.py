@@ -1,4 +1,4 @@
-"""Launches of a plan as text, and what their kernels load."""
+"""Launches of a plan as text and back, and what their kernels load."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from kernelbench.core.errors import InputError
 from kernelbench.core.records import EntryFacts, Launch, LaunchPlan
+
+# Behind a launch whose blocks wait for each other, in the words of recorded runs.
+_COOPERATIVE, _GROUPS = " cooperative", " in gangs of "
 
 
 def launches_text(plan: LaunchPlan) -> list[str]:
@@ -21,8 +24,8 @@ def launch_text(launch: Launch) -> str:
     sizes = [_extent_text(launch.grid), _extent_text(launch.block)]
     if launch.shared_bytes:
         sizes.append(str(launch.shared_bytes))
-    groups = f" in gangs of {launch.co_resident}" if launch.co_resident > 1 else ""  # the words of recorded runs
-    waiting = " cooperative" if launch.cooperative else groups
+    groups = f"{_GROUPS}{launch.co_resident}" if launch.co_resident > 1 else ""
+    waiting = _COOPERATIVE if launch.cooperative else groups
     return f"{launch.entry}<<<{', '.join(sizes)}>>>{waiting}"
 
 
@@ -31,6 +34,25 @@ def _extent_text(extent: tuple[int, int, int]) -> str:
     while len(kept) > 1 and kept[-1] == 1:
         kept.pop()
     return "x".join(map(str, kept))
+
+
+def read_launch(text: str) -> Launch | None:
+    """The launch that `launch_text` made this text of, without its arguments; None for any other text, as that of a
+    call of host code."""
+    entry, _, rest = text.partition("<<<")
+    sizes, _, waiting = rest.partition(">>>")
+    try:
+        grid, block, *shared = sizes.split(", ")
+        together = int(waiting.removeprefix(_GROUPS)) if waiting.startswith(_GROUPS) else 1
+        launch = Launch(entry, _extent(grid), _extent(block), (), int(*shared), waiting == _COOPERATIVE, together)
+    except (TypeError, ValueError):
+        return None
+    return launch if launch_text(launch) == text else None
+
+
+def _extent(text: str) -> tuple[int, int, int]:
+    x, y, z = (*map(int, text.split("x")), 1, 1)[:3]
+    return x, y, z
 
 
 def input_loads(plan: LaunchPlan, facts: Mapping[str, EntryFacts], inputs: Sequence[str]) -> dict[str, int]:

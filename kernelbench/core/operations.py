@@ -81,6 +81,12 @@ class Case:
         return rows, columns
 
 
+def key_words(key: str) -> dict[str, str]:
+    """The words of a `Case.key` by their names; one without a name is its own."""
+    parts = (word.partition("=") for word in key.split())
+    return {name: value if equals else name for name, equals, value in parts}
+
+
 Fill = Literal["case", "normal", "uniform", "zeros", "ones", "large", "masked", "mask", "bits"]
 
 

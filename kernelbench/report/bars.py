@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from kernelbench.compare.comparison import ComparedRow, Comparison, baselines
 from kernelbench.report import style, view
 from kernelbench.report.cases import PANEL, laid_out, ticks
 from kernelbench.report.style import INK, PAPER, SOFT, WIDTH
+from kernelbench.runs.results import Run
 
 if TYPE_CHECKING:
-    import pandas
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from kernelbench.runs.results import Run
 
 BARS_PER_PANEL = 40  # bars beside one another that can still be told apart
 WIDE = 30  # the ratio from which on an axis is logarithmic
@@ -23,16 +22,16 @@ LABEL = 20  # points that a number takes above its bar
 NUMBERED = 0.2  # of the panel's height, free above bars that have their numbers on top
 
 
-def speedup_figure(run: Run, comparison: pandas.DataFrame, cache: str) -> Figure:
+def speedup_figure(run: Run, comparison: Comparison, cache: str) -> Figure:
     """Bars for each case: speed-up over the baseline measured here, the published one hatched beside it."""
     from matplotlib.figure import Figure
 
-    table = comparison[(comparison["cache"] == cache) & comparison["speedup"].notna()]
-    own = set(table["baseline"])
+    rows = [row for row in comparison if row.cache == cache and row.speedup is not None]
+    own = {row.baseline for row in rows}
     colours = style.colours(view.highlights(run, comparison))  # as in the other charts
     colours = {name: colour for name, colour in colours.items() if name not in own}
-    bars = [row for row in view.records(table) if row["implementation"] in colours]
-    panels = _panels(bars, run.rows.drop_duplicates("case").set_index("case")["dtype"].to_dict())
+    bars = [row for row in rows if row.implementation in colours]
+    panels = _panels(bars, {row.case: row.dtype for row in run.rows})
     with style.settings():
         figure = Figure(
             figsize=(WIDTH, (2.9 if len(panels) < 3 else 2.4) * max(len(panels), 1) + 0.4), layout="constrained"
@@ -40,19 +39,19 @@ def speedup_figure(run: Run, comparison: pandas.DataFrame, cache: str) -> Figure
         axes = figure.subplots(max(len(panels), 1), 1, squeeze=False, sharey=True)[:, 0]
         for axis, (dtype, cases) in zip(axes, panels, strict=False):
             widest = max(len(of_panel) for other, of_panel in panels if other == dtype)
-            _panel(axis, [row for row in bars if row["case"] in cases], cases, colours, max(widest, 3))
+            _panel(axis, [row for row in bars if row.case in cases], cases, colours, max(widest, 3))
             axis.set_title(f"{dtype}, {cache}")
-        figure.supylabel(f"speed-up over {view.baselines(table)}", fontsize=9.5, color=SOFT)
+        figure.supylabel(f"speed-up over {baselines(rows)}", fontsize=9.5, color=SOFT)
         _legend(figure, bars, colours)
         style.settle(figure)
     return figure
 
 
-def _panels(bars: Sequence[dict[str, Any]], dtypes: dict[str, str]) -> list[tuple[str, list[str]]]:
+def _panels(bars: Sequence[ComparedRow], dtypes: Mapping[str, str]) -> list[tuple[str, list[str]]]:
     """(dtype, cases) of each panel: cases of one dtype, as many as leave room for their bars."""
     count: dict[str, int] = {}
     for row in bars:
-        count[row["case"]] = count.get(row["case"], 0) + 1 + (row["published_speedup"] is not None)
+        count[row.case] = count.get(row.case, 0) + 1 + (row.published_speedup is not None)
     room = max(1, BARS_PER_PANEL // max(count.values(), default=1))
     panels = []
     for dtype in dict.fromkeys(dtypes[case] for case in count):
@@ -63,28 +62,25 @@ def _panels(bars: Sequence[dict[str, Any]], dtypes: dict[str, str]) -> list[tupl
     return panels
 
 
-def _panel(
-    axis: Axes, bars: Sequence[dict[str, Any]], cases: Sequence[str], colours: dict[str, str], widest: int
-) -> None:
+def _panel(axis: Axes, bars: Sequence[ComparedRow], cases: Sequence[str], colours: dict[str, str], widest: int) -> None:
     layout, order = laid_out(cases), list(colours)
     room = max(layout.right + 1, widest)
-    ratios = [row[name] for row in bars for name in ("speedup", "published_speedup") if row[name] is not None]
-    logarithmic = max(ratios) > WIDE
+    logarithmic = max(ratio for row in bars for ratio in (row.speedup, row.published_speedup) if ratio) > WIDE
     if logarithmic:
         _ratio_axis(axis)
     for case in cases:
-        shown: list[tuple[dict[str, Any], bool]] = []
-        of_case = [row for row in bars if row["case"] == case]
-        for row in sorted(of_case, key=lambda row: order.index(row["implementation"])):
-            shown += [(row, False)] + ([(row, True)] if row["published_speedup"] is not None else [])
+        shown: list[tuple[ComparedRow, bool]] = []
+        of_case = [row for row in bars if row.case == case]
+        for row in sorted(of_case, key=lambda row: order.index(row.implementation)):
+            shown += [(row, False)] + ([(row, True)] if row.published_speedup is not None else [])
         width = min(0.8 / max(len(shown), 1), 0.02 * max(room, 8))
         for number, (row, published) in enumerate(shown):
             at = layout.x[case] + (number - (len(shown) - 1) / 2) * width
             bar = _Bar(at, width, foot=1.0 if logarithmic else 0.0, turned=width * PANEL / room < LABEL)
-            _draw(axis, bar, row, colours[row["implementation"]], published)
+            _draw(axis, bar, row, colours[row.implementation], published)
     axis.axhline(1, color=INK, linewidth=1.0)
     axis.set_xlim(-0.5, room - 0.5)
-    axis.margins(y=NUMBERED if any(row["published_speedup"] is not None for row in bars) else 0.05)
+    axis.margins(y=NUMBERED if any(row.published_speedup is not None for row in bars) else 0.05)
     ticks(axis, layout, room)
     axis.tick_params(axis="x", length=0)
     axis.grid(axis="x", visible=False)
@@ -109,8 +105,8 @@ class _Bar:
     turned: bool  # whether its number is wider than itself
 
 
-def _draw(axis: Axes, bar: _Bar, row: dict[str, Any], colour: str, published: bool) -> None:
-    ratio = row["published_speedup"] if published else row["speedup"]
+def _draw(axis: Axes, bar: _Bar, row: ComparedRow, colour: str, published: bool) -> None:
+    ratio = (row.published_speedup if published else row.speedup) or 0.0
     height = ratio - bar.foot
     if published:
         axis.bar(
@@ -119,25 +115,23 @@ def _draw(axis: Axes, bar: _Bar, row: dict[str, Any], colour: str, published: bo
         )  # fmt: skip
     else:
         axis.bar(bar.place, height, 0.88 * bar.width, bar.foot, color=colour)
-        if row["speedup_low"] is not None and row["speedup_high"] is not None:
-            axis.vlines(bar.place, row["speedup_low"], row["speedup_high"], color=INK, linewidth=1.0)
-    if published or row["published_speedup"] is not None:
-        top = max(bar.foot, ratio if published else max(ratio, row["speedup_high"] or ratio))
+        if row.speedup_low is not None and row.speedup_high is not None:
+            axis.vlines(bar.place, row.speedup_low, row.speedup_high, color=INK, linewidth=1.0)
+    if published or row.published_speedup is not None:
+        top = max(bar.foot, ratio if published else max(ratio, row.speedup_high or ratio))
         axis.annotate(
             view.ratio(ratio), (bar.place, top), xytext=(0, 2), textcoords="offset points", ha="center", zorder=5,
             fontsize=7.5, color=SOFT if published else INK, rotation=90 if bar.turned else 0, va="bottom",
         )  # fmt: skip
 
 
-def _legend(figure: Figure, bars: Sequence[dict[str, Any]], colours: dict[str, str]) -> None:
+def _legend(figure: Figure, bars: Sequence[ComparedRow], colours: dict[str, str]) -> None:
     """Names of the colours above the panels; hatching named by the GPU that the figures are from."""
     from matplotlib.patches import Patch
 
-    present = {row["implementation"] for row in bars}
+    present = {row.implementation for row in bars}
     handles = [Patch(color=colour, label=name) for name, colour in colours.items() if name in present]
-    devices = dict.fromkeys(
-        view.text(row["published_device"]) or "device not stated" for row in bars if row["published_speedup"]
-    )
+    devices = dict.fromkeys(row.published_device or "device not stated" for row in bars if row.published_speedup)
     handles += [
         Patch(facecolor=PAPER, edgecolor=SOFT, hatch="////", label=f"published, {device}") for device in devices
     ]

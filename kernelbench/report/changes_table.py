@@ -53,7 +53,7 @@ def _table(rows: Sequence[Row], labels: Mapping[str, str], cache: str, by_share:
         table.add_section()
         table.add_row(Text(labels[case], "bold"))
         for row in (row for row in rows if row["case"] == case):
-            word = Text(view.verdict_text(row), STYLES.get(row["verdict"], ""))
+            word = Text(view.verdict_text(row["verdict"], row["more_samples"]), STYLES.get(row["verdict"], ""))
             table.add_row(Text(f"  {row['implementation']}"), *(cell(row) for cell in cells.values()), word)
     return table
 

@@ -84,7 +84,8 @@ def _table(rows: Sequence[Row], labels: dict[str, str], by_share: bool) -> str:
     lines = [
         (
             labels[row["case"]], row["implementation"], row["cache"],
-            *(cell(row) for cell in cells.values()), view.verdict_text(row), row["reason"],
+            *(cell(row) for cell in cells.values()), view.verdict_text(row["verdict"], row["more_samples"]),
+            row["reason"],
         )
         for row in rows
     ]  # fmt: skip

@@ -4,11 +4,11 @@ what the kinds of its claims call for; of a run of the simulator: what it counte
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from kernelbench.compare.comparison import ComparedRow, Comparison, baselines
 from kernelbench.compare.step_sums import sum_of
 from kernelbench.core.errors import ResultsError, RunWarning
 from kernelbench.core.records import Claim
@@ -20,11 +20,8 @@ from kernelbench.report.chart import Chart, draw_all
 from kernelbench.report.heat import ceiling_figure
 from kernelbench.report.lines import time_figure
 from kernelbench.report.sources import Published
-
-if TYPE_CHECKING:
-    import pandas
-
-    from kernelbench.runs.results import Run
+from kernelbench.runs.records import Row
+from kernelbench.runs.results import Run
 
 # More takes minutes to draw, and nobody can read it. Recorded runs have up to 22, 110 and 440.
 MOST_NAMES, MOST_CASES, MOST_ROWS = 200, 300, 2_000
@@ -32,7 +29,7 @@ MOST_NAMES, MOST_CASES, MOST_ROWS = 200, 300, 2_000
 
 def all_charts(
     run: Run,
-    comparison: pandas.DataFrame,
+    comparison: Comparison,
     published: Published | None = None,
     counted: Mapping[str, Mapping[str, Counted]] | None = None,
 ) -> list[Chart]:
@@ -51,28 +48,28 @@ def all_charts(
     published = published or Published()
     wanted = set(map(str, run.environment.get("claims") or ()))
     own = [claim for claim in published.claims if claim.id in wanted]
-    rows = view.shown_rows(run.rows, view.shown_methods(run.rows, comparison))
-    rows = rows[rows["method"] != ""]
+    rows = view.shown_rows(run, comparison)
     made = _curve_charts(run, comparison, own, counted or {}, _caches(rows))
     drawn = {chart.name: chart for chart in [*made, *_ladder_charts(run, comparison, published)]}
     drawn |= {chart.name: chart for chart in _share_charts(run, comparison)}
-    on_curves = {case for sweep in sweeps.sweeps(list(dict.fromkeys(run.rows["case"])), own) for case in sweep.cases}
+    on_curves = {case for sweep in sweeps.sweeps(view.cases(run), own) for case in sweep.cases}
     on_curves |= shares.followed(run)
     families = settings.families(run, own)
     in_families = {name for family in families for name in (*family.members.values(), family.against)}
-    yardsticks = set(run.rows[run.rows["role"] == "yardstick"]["implementation"])
+    yardsticks = {row.implementation for row in run.rows if row.role == "yardstick"}
     for cache in _caches(rows) if families else []:
         drawn |= _named(_settings_chart(run, comparison, families, cache))
     for cache in _caches(rows):
-        if not set(rows[rows["cache"] == cache]["case"]) <= on_curves:  # else each has its place on a curve
+        if not {row.case for row in rows if row.cache == cache} <= on_curves:  # else each has its place on a curve
             title = f"Time by size, {cache}"
             caption = "Median time, on a logarithmic axis. Dashed: the copy, a yardstick. Dotted: an empty kernel."
             drawn |= _named(Chart(f"time-{cache}", title, caption, partial(time_figure, run, comparison, cache)))
-    for cache in _caches(comparison[comparison["speedup"].notna()]):
-        of_cache = comparison[comparison["cache"] == cache]
-        if not (set(of_cache["case"]) <= on_curves or set(of_cache["implementation"]) <= in_families | yardsticks):
+    for cache in _caches([row for row in comparison if row.speedup is not None]):
+        of_cache = [row for row in comparison if row.cache == cache]
+        on_other_charts = {row.case for row in of_cache} <= on_curves
+        if not (on_other_charts or {row.implementation for row in of_cache} <= in_families | yardsticks):
             drawn |= _named(_speedup_chart(run, comparison, cache))
-    if rows["share_of_ceiling"].notna().any():
+    if any(row.share_of_ceiling is not None for row in rows):
         caption = "Least traffic over time, in per cent of the bandwidth of the best copy in this run; cold."
         drawn |= _named(Chart("ceiling", "Share of the ceiling", caption, partial(ceiling_figure, run, comparison)))
     found = list(drawn.values())
@@ -82,8 +79,8 @@ def all_charts(
 def _too_many(run: Run) -> str:
     """Why charts of it would take minutes and gigabytes, or ''."""
     counts = (
-        ("implementations", run.rows["implementation"].nunique(), MOST_NAMES),
-        ("cases", run.rows["case"].nunique(), MOST_CASES),
+        ("implementations", len(view.implementations(run)), MOST_NAMES),
+        ("cases", len(view.cases(run)), MOST_CASES),
         ("rows", len(run.rows), MOST_ROWS),
     )
     return next(
@@ -91,7 +88,7 @@ def _too_many(run: Run) -> str:
     )
 
 
-def _share_charts(run: Run, comparison: pandas.DataFrame) -> list[Chart]:
+def _share_charts(run: Run, comparison: Comparison) -> list[Chart]:
     """Of a run of ours beside peers, along each size."""
     caption = "Cold time of the copy over that of each; ours in black. 1: as fast as a copy of the same bytes."
     return [
@@ -109,17 +106,17 @@ def _named(chart: Chart) -> dict[str, Chart]:
 
 def _curve_charts(
     run: Run,
-    comparison: pandas.DataFrame,
+    comparison: Comparison,
     claims: Sequence[Claim],
     counted: Mapping[str, Mapping[str, Counted]],
     caches: Sequence[str],
 ) -> list[Chart]:
     """Bandwidth along each parameter that a claim is about; counts alone where nothing was timed."""
     made = []
-    for sweep in sweeps.sweeps(list(dict.fromkeys(run.rows["case"])), claims):
+    for sweep in sweeps.sweeps(view.cases(run), claims):
         below = " Below: counts of the simulator." if any(sweep.metrics) and counted else ""
         for cache in caches:
-            if set(run.rows[(run.rows["cache"] == cache) & (run.rows["status"] == "ok")]["case"]) & sweep.cases:
+            if {row.case for row in run.rows if row.cache == cache and row.status == "ok"} & sweep.cases:
                 title = f"Bandwidth by {sweep.along}, {cache}"
                 ranges = " Grey bars: the range that the published claim allows." if cache == sweeps.JUDGED else ""
                 caption = f"Least traffic over median time. Dashed: the copy, a yardstick.{ranges}{below}"
@@ -132,10 +129,10 @@ def _curve_charts(
     return made
 
 
-def _ladder_charts(run: Run, comparison: pandas.DataFrame, published: Published) -> list[Chart]:
+def _ladder_charts(run: Run, comparison: Comparison, published: Published) -> list[Chart]:
     made = []
     for number, ladder in enumerate(ladders.ladders(run, published.claims)):
-        shown, cases = ladders.panels(run, comparison, ladder, published.figures)
+        shown, cases = ladders.panels(run, comparison, ladder)
         measured = sum(not panel.published for panel in shown)
         if measured:
             ids = ", ".join(claim.id for claim in ladder.claims)
@@ -151,7 +148,7 @@ def _ladder_charts(run: Run, comparison: pandas.DataFrame, published: Published)
     return made
 
 
-def _settings_chart(run: Run, comparison: pandas.DataFrame, families: Sequence[settings.Family], cache: str) -> Chart:
+def _settings_chart(run: Run, comparison: Comparison, families: Sequence[settings.Family], cache: str) -> Chart:
     against = ", ".join(dict.fromkeys(family.against for family in families))
     caption = f"Time of {against} over that of each variant, by the variant's setting. Above 1: the variant is faster."
     if any(family.allowed for family in families):
@@ -161,18 +158,17 @@ def _settings_chart(run: Run, comparison: pandas.DataFrame, families: Sequence[s
     return Chart(f"settings-{cache}", title, caption, figure)
 
 
-def _speedup_chart(run: Run, comparison: pandas.DataFrame, cache: str) -> Chart:
-    title = f"Speed-up over {view.baselines(comparison)}, {cache}"
+def _speedup_chart(run: Run, comparison: Comparison, cache: str) -> Chart:
+    title = f"Speed-up over {baselines(comparison)}, {cache}"
     caption = "Bars: measured here, with the 95 % interval."
-    rows = comparison[comparison["cache"] == cache]
-    if rows["published_speedup"].notna().any():
+    if any(row.cache == cache and row.published_speedup is not None for row in comparison):
         caption += " Hatched: published, on the GPU that the figures are from."
     return Chart(f"speedup-{cache}", title, caption, partial(speedup_figure, run, comparison, cache))
 
 
-def _caches(table: pandas.DataFrame) -> list[str]:
-    """The cache states in a table, out of the two there are: they become names of files."""
-    return [cache for cache in ("cold", "warm") if (table["cache"] == cache).any()]
+def _caches(rows: Iterable[Row | ComparedRow]) -> list[str]:
+    """The cache states of these rows, out of the two there are: they become names of files."""
+    return sorted({row.cache for row in rows} & {"cold", "warm"})
 
 
 def write_charts(charts: Sequence[Chart], folder: Path) -> list[Path]:

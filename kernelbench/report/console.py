@@ -6,9 +6,12 @@ All tables fit 100 columns; long text is folded, never cut.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from kernelbench.compare.comparison import ComparedRow, Comparison, baselines
+from kernelbench.compare.ratios import PUBLISHED
 from kernelbench.compare.step_sums import sum_of
+from kernelbench.compare.verdicts import ClaimVerdict
 from kernelbench.core.units import rate_text, share_text, time_text
 from kernelbench.report import counts, step, view
 from kernelbench.report.lists import (
@@ -21,13 +24,12 @@ from kernelbench.report.lists import (
     new_table,
     plan_table,
 )
+from kernelbench.runs.records import Row
+from kernelbench.runs.results import Run
 
 if TYPE_CHECKING:
-    import pandas
     from rich.console import RenderableType
     from rich.table import Table
-
-    from kernelbench.runs.results import Run
 
 __all__ = [
     "BuildLine", "build_table", "check_table", "claims_table", "comparison_table", "limits_line", "list_table",
@@ -50,11 +52,10 @@ def results_table(run: Run) -> RenderableType:
     summed = sum_of(run)
     if summed is not None:
         return step.table(summed)
-    methods = view.shown_methods(run.rows)
-    rows, labels = view.shown_rows(run.rows, methods), view.case_labels(run.rows["case"])
+    rows, labels = view.shown_rows(run), view.case_labels(view.cases(run))
     parts: list[RenderableType] = []
-    for cache in sorted(rows["cache"].unique()):  # cold first
-        parts += _time_panels(rows[rows["cache"] == cache], run.rows, labels, methods, cache)
+    for cache in sorted({row.cache for row in rows}):  # cold first
+        parts += _time_panels([row for row in rows if row.cache == cache], run, labels, cache)
     if parts:
         parts.append(Text(_legend(rows), "dim"))
     if run.simulated:
@@ -67,38 +68,34 @@ def results_table(run: Run) -> RenderableType:
     return Group(*parts)
 
 
-def _legend(rows: pandas.DataFrame) -> str:
+def _legend(rows: Sequence[Row]) -> str:
     """What marks mean; those of single rows only where there are such."""
     parts = ["-: no time, reason below. ±: half width of the 95 % interval, where above 0.5 %."]
-    if (rows["floor_limited"] != "").any():
+    if any(row.floor_limited for row in rows):
         parts.append(f"{NEAR_FLOOR}: floor-limited, below 3 times an empty kernel.")
-    if (rows["disturbed"] != "").any():
+    if any(row.disturbed for row in rows):
         parts.append(f"{DISTURBED}: disturbed, see below.")
     return " ".join(parts)
 
 
-def _time_panels(
-    rows: pandas.DataFrame,
-    everything: pandas.DataFrame,
-    labels: Mapping[str, str],
-    methods: Mapping[tuple[str, str], str],
-    cache: str,
-) -> list[RenderableType]:
+def _time_panels(rows: Sequence[Row], run: Run, labels: Mapping[str, str], cache: str) -> list[RenderableType]:
     """The tables of one cache state: as many implementations in each as fit."""
     from rich.text import Text
 
-    cells = {(row["case"], row["implementation"]): _time_cell(row) for row in view.records(rows)}
-    cases = [case for case in dict.fromkeys(everything["case"]) if cache == "cold" or case in set(rows["case"])]
-    used = {methods[case, cache] for case in cases if (case, cache) in methods}
+    cells = {(row.case, row.implementation): _time_cell(row) for row in rows}
+    methods = {row.case: row.method for row in rows}
+    cases = [case for case in labels if cache == "cold" or case in methods]
+    used = set(methods.values())
     starts = {case: labels[case] for case in cases}
     if len(used) > 1:
-        starts = {case: f"{labels[case]} ({methods.get((case, cache), 'no time')})" for case in cases}
+        starts = {case: f"{labels[case]} ({methods.get(case, 'no time')})" for case in cases}
     first = min(40, max(map(len, starts.values())))
     title = f"Median time, {cache}" + (f", by {next(iter(used))}" if len(used) == 1 else "")
+    present = {row.implementation for row in rows}
     columns = {
         _broken(name): [cells.get((case, name), "-") for case in cases]
-        for name in dict.fromkeys(everything["implementation"])
-        if name in set(rows["implementation"])
+        for name in view.implementations(run)
+        if name in present
     }
     tables: list[RenderableType] = []
     for panel in panels(columns, WIDTH - first - BETWEEN):
@@ -126,12 +123,13 @@ def panels(columns: Mapping[str, Sequence[str]], width: int) -> list[list[str]]:
     return panels
 
 
-def _time_cell(row: Mapping[str, Any]) -> str:
+def _time_cell(row: Row) -> str:
     """`26.43 us`, with the marks of what makes it less certain, or `26.43 us ±2%` where the interval is wide."""
-    half = (row["high_s"] - row["low_s"]) / 2 / row["median_s"] if row["low_s"] is not None else 0.0
+    seconds = view.seconds(row)
+    half = (row.high_s - row.low_s) / 2 / seconds if row.low_s and row.high_s else 0.0
     remark = f"\n±{100 * half:.1f} %" if half > PRECISE else ""
-    marks = (NEAR_FLOOR if row["floor_limited"] else "") + (DISTURBED if row["disturbed"] else "")
-    return time_text(row["median_s"]) + marks + remark
+    marks = (NEAR_FLOOR if row.floor_limited else "") + (DISTURBED if row.disturbed else "")
+    return time_text(seconds) + marks + remark
 
 
 def _broken(name: str, width: int = 12) -> str:
@@ -144,17 +142,18 @@ def _broken(name: str, width: int = 12) -> str:
     return "\n".join(lines)
 
 
-def _reasons(groups: Sequence[tuple[str, str, list[str], str]], labels: Mapping[str, str], title: str) -> Table:
+def _reasons(groups: Sequence[view.ReasonGroup], labels: Mapping[str, str], title: str) -> Table:
     """What has no time, with its reason; many cases of one reason are counted."""
     from rich.text import Text
 
     table = new_table(title)
     for header in ("implementation", "status", "cases", "reason"):
         table.add_column(header, overflow="fold")
-    for name, status, cases, reason in groups:
-        shown = "\n".join(labels[case] for case in cases[:3]) + (f"\nand {len(cases) - 3} more" if cases[3:] else "")
-        word = view.STATUS_WORDS.get(status, status)
-        table.add_row(Text(name), Text(word, STYLES.get(status, "")), Text(shown), Text(reason))
+    for group in groups:
+        more = len(group.cases) - 3
+        shown = "\n".join(labels[case] for case in group.cases[:3]) + (f"\nand {more} more" if more > 0 else "")
+        word = Text(group.word, STYLES.get(group.status, ""))
+        table.add_row(Text(group.implementation), word, Text(shown), Text(group.reason))
     return table
 
 
@@ -170,103 +169,94 @@ def _disturbed(groups: Sequence[tuple[str, str, list[str]]], labels: Mapping[str
     return table
 
 
-def comparison_table(table: pandas.DataFrame, run: Run) -> RenderableType:
-    """Speed-ups against the baseline with their intervals, beside the published ones; a block a case. Of a step, its
+def comparison_table(comparison: Comparison, run: Run) -> RenderableType:
+    """Speed-ups against the baseline with their intervals, beside the published ones; a block per case. Of a step, its
     parts added up as well."""
     from rich.console import Group
     from rich.text import Text
 
-    labels = view.case_labels([*run.rows["case"], *table["case"]])
+    labels = view.case_labels([*view.cases(run), *(row.case for row in comparison)])
     summed = sum_of(run)
     parts: list[RenderableType] = [step.table(summed)] if summed else []
-    for cache in dict.fromkeys(view.text(cache) for cache in table["cache"]):
-        rows = [row for row in view.records(table) if view.text(row["cache"]) == cache]
+    for cache in dict.fromkeys(row.cache for row in comparison):
+        rows = [row for row in comparison if row.cache == cache]
         parts.append(counts.ratios_table(rows, labels) if run.simulated else _speedups(rows, labels, cache))
         parts += [Text(note, "dim") for note in _notes(rows, labels)]
         parts.append(Text(""))
     return Group(*parts)
 
 
-def _speedups(rows: Sequence[Mapping[str, Any]], labels: Mapping[str, str], cache: str) -> Table:
+def _speedups(rows: Sequence[ComparedRow], labels: Mapping[str, str], cache: str) -> Table:
     """The comparison of one cache state; columns that nobody fills are left out."""
     from rich.text import Text
 
-    devices = {view.text(row["published_device"]) for row in rows if _published(row, False) or _is_abroad(row)}
-    methods = {view.text(row["method"]) for row in rows} - {""}
-    columns: dict[str, Callable[[Mapping[str, Any]], str]] = {
-        "by": lambda row: view.text(row["method"]) if len(methods) > 1 else "",
-        "time": lambda row: time_text(row["median_s"]),
-        "speed-up": lambda row: "1" if _is_baseline(row) else view.ratio_text(row["speedup"]),
+    devices = {row.published_device for row in rows if _published(row, False) or _is_abroad(row)}
+    methods = {row.method for row in rows} - {""}
+    columns: dict[str, Callable[[ComparedRow], str]] = {
+        "by": lambda row: row.method if len(methods) > 1 else "",
+        "time": lambda row: time_text(row.median_s),
+        "speed-up": lambda row: "1" if row.is_baseline else view.ratio_text(row.speedup),
         "95 % interval": _interval,
-        "ceiling": lambda row: share_text(row["share_of_ceiling"]),
+        "ceiling": lambda row: share_text(row.share_of_ceiling),
         "published": lambda row: _published(row, with_device=len(devices) > 1),
-        "of its peak": lambda row: share_text(row["published_share"]) if _is_abroad(row) else "",
+        "of its peak": lambda row: share_text(row.published_share) if _is_abroad(row) else "",
     }
     columns = {header: cell for header, cell in columns.items() if any(cell(row) for row in rows)}
-    of = ", ".join(dict.fromkeys(view.text(row["baseline"]) for row in rows))
     table = new_table(
-        f"Speed-up over {of}" + (f", {cache}" if cache else "") + (f", by {min(methods)}" if len(methods) == 1 else "")
+        f"Speed-up over {baselines(rows)}"
+        + (f", {cache}" if cache else "")
+        + (f", by {min(methods)}" if len(methods) == 1 else "")
     )
-    longest = max((len(str(row["implementation"])) for row in rows), default=0)
+    longest = max((len(row.implementation) for row in rows), default=0)
     table.add_column("case, implementation", overflow="fold", min_width=min(longest + 2, 34), max_width=34)
     for header in columns:
         table.add_column(header, justify="right", overflow="fold", max_width=22)
     table.add_column("verdict", no_wrap=True)
-    for case in dict.fromkeys(row["case"] for row in rows):
-        of_case = [row for row in rows if row["case"] == case]
+    for case in dict.fromkeys(row.case for row in rows):
         table.add_section()
         table.add_row(Text(labels[case], "bold"))
-        for row in of_case:
-            verdict = "baseline" if _is_baseline(row) else view.text(row["verdict"])
-            said = verdict if _is_baseline(row) else view.verdict_text(row)
+        for row in (row for row in rows if row.case == case):
+            said = "baseline" if row.is_baseline else view.verdict_text(row.verdict, row.more_samples)
+            style = "" if row.is_baseline else STYLES.get(row.verdict, "")
             cells = (cell(row) for cell in columns.values())
-            table.add_row(Text(f"  {row['implementation']}"), *cells, Text(said, STYLES.get(verdict, "")))
+            table.add_row(Text(f"  {row.implementation}"), *cells, Text(said, style))
     notes = [f"published: on {min(devices)}"] if len(devices) == 1 else []
-    if any(view.number(row["more_samples"]) for row in rows):
+    if any(row.more_samples for row in rows):
         notes.append("UNSURE +N: about N more samples of each would decide.")
     if notes:
         table.caption, table.caption_justify = Text("\n".join(notes)), "left"
     return table
 
 
-def _is_baseline(row: Mapping[str, Any]) -> bool:
-    return bool(row["implementation"] == row["baseline"] and row["median_s"] is not None)
-
-
-def _is_abroad(row: Mapping[str, Any]) -> bool:
+def _is_abroad(row: ComparedRow) -> bool:
     """Whether the ratio is against the implementation's own time on the GPU that it was published for."""
-    return bool(row["baseline"] == "published" and row["speedup"] is not None)
+    return row.baseline == PUBLISHED and row.speedup is not None
 
 
-def _interval(row: Mapping[str, Any]) -> str:
-    low, high = row["speedup_low"], row["speedup_high"]
-    return "" if _is_baseline(row) or low is None or high is None else f"{view.ratio(low)} .. {view.ratio(high)}"
+def _interval(row: ComparedRow) -> str:
+    low, high = row.speedup_low, row.speedup_high
+    return "" if row.is_baseline or low is None or high is None else f"{view.ratio(low)} .. {view.ratio(high)}"
 
 
-def _published(row: Mapping[str, Any], with_device: bool) -> str:
-    if row["published_speedup"] is None or row["implementation"] == row["baseline"]:
+def _published(row: ComparedRow, with_device: bool) -> str:
+    if row.published_speedup is None or row.implementation == row.baseline:
         return ""
-    return view.ratio_text(row["published_speedup"]) + (f" {view.text(row['published_device'])}" if with_device else "")
+    return view.ratio_text(row.published_speedup) + (f" {row.published_device}" if with_device else "")
 
 
-def _notes(rows: Sequence[Mapping[str, Any]], labels: Mapping[str, str]) -> list[str]:
-    """Why cells are empty, alike reasons gathered. Of an UNSURE row its verdict says how many samples are missing."""
-    cases: dict[str, list[str]] = {}
+def _notes(rows: Sequence[ComparedRow], labels: Mapping[str, str]) -> list[str]:
+    """Why cells are empty, alike reasons gathered. The verdict of an UNSURE row says how many samples are missing."""
+    cases: dict[str, dict[str, None]] = {}
     for row in rows:
-        if (
-            view.text(row["reason"])
-            and not _is_baseline(row)
-            and not view.number(row["more_samples"])
-            and labels[row["case"]] not in cases.setdefault(row["reason"], [])
-        ):
-            cases[row["reason"]].append(labels[row["case"]])
+        if row.reason and not row.is_baseline and not row.more_samples:
+            cases.setdefault(row.reason, {})[labels[row.case]] = None
     return [
-        f"{', '.join(where[:3])}{f' and {len(where) - 3} more' if where[3:] else ''}: {reason}"
+        f"{', '.join([*where][:3])}{f' and {len(where) - 3} more' if len(where) > 3 else ''}: {reason}"
         for reason, where in cases.items()
     ]
 
 
-def claims_table(verdicts: Iterable[view.Verdict]) -> Table:
+def claims_table(verdicts: Iterable[ClaimVerdict]) -> Table:
     """Whether each published claim holds, in a sentence."""
     from rich.text import Text
 
@@ -285,7 +275,7 @@ def limits_line(run: Run) -> str:
     if run.simulated:
         return f"{run.device}: counts of what kernels do; the simulator has no times{_stopped(run)}"
     limits = run.environment.get("limits") or {}
-    floor, graph, dram = (view.number(limits.get(name)) for name in ("floor_s", "graph_floor_s", "dram_bytes_per_s"))
+    floor, graph, dram = (limits.get(name) for name in ("floor_s", "graph_floor_s", "dram_bytes_per_s"))
     parts = []
     if floor is not None:
         parts.append(

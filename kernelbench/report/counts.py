@@ -8,17 +8,17 @@ from functools import partial
 from math import log2
 from typing import TYPE_CHECKING, Any
 
+from kernelbench.compare.comparison import ComparedRow, baselines
 from kernelbench.compare.counted_runs import counted_of_run
 from kernelbench.core.units import bytes_text, count_text
 from kernelbench.explain.counted import METRICS, SECTOR_BYTES, Counted, Metric
 from kernelbench.report import heat, view
 from kernelbench.report.lists import WIDTH, new_table
+from kernelbench.runs.results import Run
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.table import Table
-
-    from kernelbench.runs.results import Run
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def _order(values: Mapping[str, Mapping[str, float]]) -> list[str]:
 
 
 def _panels(run: Run, values: Mapping[str, Mapping[str, float]], shown: Shown) -> list[heat.Panel]:
-    dtypes = run.rows.drop_duplicates("case").set_index("case")["dtype"].to_dict()
+    dtypes = {row.case: row.dtype for row in run.rows}
     present = {case for of_name in values.values() for case in of_name}
     panels = []
     for dtype in dict.fromkeys(dtypes[case] for case in dtypes if case in present):
@@ -116,14 +116,12 @@ def _strength(value: float, shown: Shown) -> float:
 def tables(run: Run) -> list[Table]:
     """A row an implementation, a column a case, or the other way round where that takes fewer panels; of at most 100
     columns each."""
-    labels = view.case_labels(run.rows["case"])
+    labels = view.case_labels(view.cases(run))
     found = []
     for shown in SHOWN:
         values = _values(run, shown) if shown.name in IN_TERMINAL else {}
-        cases = [
-            case for case in dict.fromkeys(run.rows["case"]) if any(case in of_name for of_name in values.values())
-        ]
-        names = [name for name in dict.fromkeys(run.rows["implementation"]) if name in values]
+        cases = [case for case in labels if any(case in of_name for of_name in values.values())]
+        names = [name for name in view.implementations(run) if name in values]
         texts = {(name, case): shown.text(value) for name in names for case, value in values[name].items()}
         own = {name: name for name in names}
         upright, across = _columns(cases, labels, WIDTH - _longest(names)), _columns(names, own, WIDTH - NARROW)
@@ -166,8 +164,8 @@ def _longest(names: Sequence[str]) -> int:
 
 def note(run: Run) -> str:
     """How the tables are to be read."""
-    sampled = run.rows["sampled"].ne("").sum()
-    total = run.rows["warp_instructions"].notna().sum()
+    sampled = sum(bool(row.sampled) for row in run.rows)
+    total = sum(row.counters is not None for row in run.rows)
     text = "Counts of the simulator, of the PTX, over all launches; -: none, reason below."
     if sampled:
         text += (
@@ -176,41 +174,35 @@ def note(run: Run) -> str:
     return text
 
 
-def ratios_table(rows: Sequence[Mapping[str, Any]], labels: Mapping[str, str]) -> Table:
-    """Rows of a comparison: each count over that of the baseline, a block a case."""
+def ratios_table(rows: Sequence[ComparedRow], labels: Mapping[str, str]) -> Table:
+    """Rows of a comparison: each count over that of the baseline, a block per case."""
     from rich.text import Text
 
-    columns = {
-        name: header
-        for name, header in (
-            ("global_bytes", "global\ntraffic"),
-            ("distinct_bytes", "distinct\nbytes"),
-            ("shared_wavefronts", "shared\nwavefronts"),
-            ("warp_instructions", "warp\ninstr."),
-        )
-        if any(row[name] for row in rows)
-    }
-    table = new_table(f"Counts over those of {', '.join(dict.fromkeys(view.text(row['baseline']) for row in rows))}")
+    columns = {header: of for header, of in _COMPARED.items() if any(of(row)[0] for row in rows)}
+    table = new_table(f"Counts over those of {baselines(rows)}")
     table.min_width = len(str(table.title))
     table.add_column("case, implementation", overflow="fold", max_width=34)
-    for header in columns.values():
+    for header in columns:
         table.add_column(Text(header), justify="right", no_wrap=True)
-    for case in dict.fromkeys(row["case"] for row in rows):
+    for case in dict.fromkeys(row.case for row in rows):
         table.add_section()
         table.add_row(Text(labels[case], "bold"))
         for row in rows:
-            if row["case"] == case and any(row[name] is not None for name in columns):
-                table.add_row(Text(f"  {row['implementation']}"), *(Text(_ratio_cell(row, name)) for name in columns))
+            counts = [of(row) for of in columns.values()]
+            if row.case == case and any(count is not None for count, _, _ in counts):
+                itself = row.implementation == row.baseline  # has its own counts, others have theirs over these
+                cells = (text(count) if itself else view.ratio_text(ratio) for count, ratio, text in counts)
+                table.add_row(Text(f"  {row.implementation}"), *map(Text, cells))
     return table
 
 
-def _ratio_cell(row: Mapping[str, Any], name: str) -> str:
-    """The baseline's own count, and what others have over it."""
-    if row[name] is None:
-        return ""
-    if row["implementation"] == row["baseline"]:
-        return bytes_text(row[name]) if name.endswith("_bytes") else count_text(row[name])
-    return view.ratio_text(row[f"{name}_ratio"])
+# Count, ratio to the baseline's, and how the count is written, by header.
+_COMPARED: Mapping[str, Callable[[ComparedRow], tuple[int | None, float | None, Callable[[float | None], str]]]] = {
+    "global\ntraffic": lambda row: (row.global_bytes, row.global_bytes_ratio, bytes_text),
+    "distinct\nbytes": lambda row: (row.distinct_bytes, row.distinct_bytes_ratio, bytes_text),
+    "shared\nwavefronts": lambda row: (row.shared_wavefronts, row.shared_wavefronts_ratio, count_text),
+    "warp\ninstr.": lambda row: (row.warp_instructions, row.warp_instructions_ratio, count_text),
+}
 
 
 def _columns(cases: Sequence[str], labels: Mapping[str, str], width: int) -> list[list[str]]:
@@ -237,19 +229,17 @@ def page_table(run: Run) -> dict[str, Any]:
     metrics = [metric for metric in METRICS.values() if metric.shown and any(metric.value(one) for one in everyone)]
     if not metrics:
         return {}
-    labels = view.case_labels(run.rows["case"])
+    labels = view.case_labels(view.cases(run))
     rows = [
         {
-            "case": labels[row["case"]],
-            "implementation": row["implementation"],
-            "status": row["status"],
-            "word": "" if row["status"] == "ok" else view.STATUS_WORDS.get(row["status"], row["status"]),
-            "cells": [
-                _page_cell(counted.get(row["case"], {}).get(row["implementation"]), metric) for metric in metrics
-            ],
-            "note": row["sampled"] or ("" if row["status"] == "ok" else row["reason"]),
+            "case": labels[row.case],
+            "implementation": row.implementation,
+            "status": row.status,
+            "word": "" if row.status == "ok" else view.STATUS_WORDS.get(row.status, row.status),
+            "cells": [_page_cell(counted.get(row.case, {}).get(row.implementation), metric) for metric in metrics],
+            "note": row.sampled or ("" if row.status == "ok" else row.reason),
         }
-        for row in view.records(run.rows)
+        for row in run.rows
     ]
     return {"headers": [(metric.header.replace("\n", " "), metric.meaning) for metric in metrics], "rows": rows}
 

@@ -14,12 +14,11 @@ from kernelbench.explain.records import CaseExplanation, Line, Listing, Sentence
 from kernelbench.report import view
 from kernelbench.report.console import BETWEEN, panels
 from kernelbench.report.lists import STYLES, WIDTH, new_table
+from kernelbench.runs.results import Run
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
-
-    from kernelbench.runs.results import Run
 
 NOTE = (
     "Counts of the simulator, of the PTX, over all launches. Bounds are what no run with a cleared L2 can be below; "
@@ -252,14 +251,7 @@ def _page_row(explained: CaseExplanation, one: Counted, seconds: float | None) -
 
 def _cold_times(run: Run) -> dict[tuple[str, str], float]:
     """Median times with a cleared L2, by case and implementation, of the method that is shown."""
-    methods = view.shown_methods(run.rows)
-    return {
-        (row["case"], row["implementation"]): row["median_s"]
-        for row in view.records(run.rows)
-        if row["median_s"] is not None
-        and row["cache"] == "cold"
-        and row["method"] == methods.get((row["case"], "cold"))
-    }
+    return {(row.case, row.implementation): view.seconds(row) for row in view.shown_rows(run, cache="cold")}
 
 
 # ---- JSON ----------------------------------------------------------------------------------------

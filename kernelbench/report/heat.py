@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
+from statistics import median
 from typing import TYPE_CHECKING
 
+from kernelbench.compare.comparison import Comparison
 from kernelbench.report import style, view
 from kernelbench.report.cases import laid_out, stretches, ticks
 from kernelbench.report.style import INK, SERIES, WIDTH
+from kernelbench.runs.results import Run
 
 if TYPE_CHECKING:
-    import pandas
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from kernelbench.runs.results import Run
-
 
 CASES = 24  # beside one another whose numbers can still be read
 
@@ -37,24 +36,22 @@ class Panel:
     cells: Sequence[Cell]
 
 
-def ceiling_figure(run: Run, comparison: pandas.DataFrame) -> Figure:
+def ceiling_figure(run: Run, comparison: Comparison) -> Figure:
     """A heat table: implementations by cases, per cent of the best copy's bandwidth; a panel a dtype."""
-    rows = view.shown_rows(run.rows, view.shown_methods(run.rows, comparison))
-    rows = rows[rows["share_of_ceiling"].notna()]
-    names = rows.groupby("implementation")["share_of_ceiling"].median().sort_values(ascending=False).index.tolist()
-    bold = {*comparison["baseline"], *comparison[comparison["published_speedup"].notna()]["implementation"]}
-    panels = []
-    for dtype in dict.fromkeys(rows["dtype"]):
-        of_dtype = view.records(rows[rows["dtype"] == dtype])
-        cells = [
-            Cell(
-                row["case"], row["implementation"], _per_cent(row["share_of_ceiling"]),
-                min(row["share_of_ceiling"], 1.0) ** 1.5,
-            )
-            for row in of_dtype
-        ]  # fmt: skip
-        panels.append(Panel(f"{dtype}, cold, % of the best copy", list(dict.fromkeys(c.case for c in cells)), cells))
-    return heat_figure(panels, names, bold)
+    cells: dict[str, list[Cell]] = {}
+    shares: dict[str, list[float]] = {}
+    for row in view.shown_rows(run, comparison):
+        if (share := row.share_of_ceiling) is not None:
+            cell = Cell(row.case, row.implementation, _per_cent(share), min(share, 1.0) ** 1.5)
+            cells.setdefault(row.dtype, []).append(cell)
+            shares.setdefault(row.implementation, []).append(share)
+    names = sorted(sorted(shares), key=lambda name: -median(shares[name]))
+    cited = (row.implementation for row in comparison if row.published_speedup is not None)
+    panels = [
+        Panel(f"{dtype}, cold, % of the best copy", list(dict.fromkeys(cell.case for cell in of_dtype)), of_dtype)
+        for dtype, of_dtype in cells.items()
+    ]
+    return heat_figure(panels, names, {*(row.baseline for row in comparison), *cited})
 
 
 def _per_cent(share: float) -> str:

@@ -13,18 +13,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from kernelbench.compare.comparison import Comparison, baselines
 from kernelbench.compare.step_sums import sum_of
+from kernelbench.compare.verdicts import ClaimVerdict
 from kernelbench.core.errors import ResultsError
 from kernelbench.core.writing import write_whole
 from kernelbench.report import counts, explanation, page, peers, self_test, sources, step, strips, style, view
 from kernelbench.report.explanation import Explained
 from kernelbench.report.sources import Published
+from kernelbench.runs.results import Run
 
 if TYPE_CHECKING:
-    import pandas
-
     from kernelbench.report.chart import Chart
-    from kernelbench.runs.results import Run
 
 MAX_BYTES = 3_000_000
 _HERE = Path(__file__).parent
@@ -32,8 +32,8 @@ _HERE = Path(__file__).parent
 
 def write_report(
     run: Run,
-    comparison: pandas.DataFrame,
-    verdicts: Sequence[view.Verdict],
+    comparison: Comparison,
+    verdicts: Sequence[ClaimVerdict],
     out: Path,
     published: Published | None = None,
     drawn: Sequence[Chart] = (),
@@ -59,8 +59,8 @@ def write_report(
 
 def render(
     run: Run,
-    comparison: pandas.DataFrame,
-    verdicts: Sequence[view.Verdict],
+    comparison: Comparison,
+    verdicts: Sequence[ClaimVerdict],
     published: Published,
     drawn: Sequence[Chart] = (),
     explained: Explained | None = None,
@@ -70,7 +70,7 @@ def render(
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
-    labels = view.case_labels(run.rows["case"])
+    labels = view.case_labels(view.cases(run))
     script = (_HERE / "page.js").read_text(encoding="utf-8")
     templates = Environment(
         loader=FileSystemLoader(_HERE),
@@ -86,7 +86,7 @@ def render(
         script_hash=_content_hash(f"\n{script}\n"),
         version=view.text(run.environment.get("kernelbench")),
         head=page.header(run, verdicts),
-        baseline=view.baselines(comparison),
+        baseline=baselines(comparison),
         claims=page.claims(verdicts, labels),
         self_test=self_test.section(run),
         step=step.section(sum_of(run)),
@@ -100,7 +100,7 @@ def render(
         reach=f"{100 * strips.REACH:.0f} %",
         problems=page.problems(run, labels),
         launches=page.launches(run, labels),
-        cases=[(labels[key], key) for key in dict.fromkeys(run.rows["case"])],
+        cases=[(label, key) for key, label in labels.items()],
         implementations=sources.implementations(run),
         published=sources.published(published, run, verdicts, comparison),
         environment=page.environment(run),

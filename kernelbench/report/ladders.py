@@ -8,19 +8,20 @@ from math import ceil
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
+from kernelbench.compare.comparison import Comparison
+from kernelbench.compare.ledger import figures
 from kernelbench.core.records import Claim
 from kernelbench.core.units import time_text
 from kernelbench.explain.evidence import has_parameters
 from kernelbench.report import style, view
 from kernelbench.report.cases import number_text, word_text
 from kernelbench.report.style import FAINT, INK, MUTED, PAPER, SERIES, SOFT, WIDTH
+from kernelbench.runs.records import Row
+from kernelbench.runs.results import Run
 
 if TYPE_CHECKING:
-    import pandas
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from kernelbench.runs.results import Run
 
 STEPS = 3  # of a ladder, at least
 CASES = 9  # shown of a ladder, at most
@@ -48,7 +49,7 @@ class Ladder:
 
 def ladders(run: Run, claims: Sequence[Claim]) -> list[Ladder]:
     """The published orders of three and more of the run's implementations; one that begins another is part of it."""
-    present = set(run.rows["implementation"])
+    present = {row.implementation for row in run.rows}
     orders = {
         claim.id: tuple(claim.document["claim"]["order"])
         for claim in claims
@@ -62,34 +63,30 @@ def ladders(run: Run, claims: Sequence[Claim]) -> list[Ladder]:
     return found
 
 
-def panels(
-    run: Run, comparison: pandas.DataFrame, ladder: Ladder, figures: pandas.DataFrame | None
-) -> tuple[list[Panel], int]:
+def panels(run: Run, comparison: Comparison, ladder: Ladder) -> tuple[list[Panel], int]:
     """Published times, then cases measured with the L2 cleared; and how many of these are not near the floor."""
-    rows = view.shown_rows(run.rows, view.shown_methods(run.rows, comparison))
-    rows = rows[(rows["cache"] == "cold") & rows["implementation"].isin(ladder.order)]
-    above = rows[rows["floor_limited"] != "yes"]  # near the time of an empty kernel, no step shows
+    rows = [row for row in view.shown_rows(run, comparison, "cold") if row.implementation in ladder.order]
+    above = {row.case for row in rows if not row.floor_limited}  # near the time of an empty kernel, no step shows
     times: dict[str, dict[str, float]] = {}
-    for row in view.records(rows[rows["case"].isin(above["case"])] if len(above) else rows):
-        if any(_is_about(claim, row) for claim in ladder.claims):
-            times.setdefault(row["case"], {})[row["implementation"]] = row["median_s"]
+    for row in rows:
+        if (row.case in above or not above) and any(_is_about(claim, row) for claim in ladder.claims):
+            times.setdefault(row.case, {})[row.implementation] = view.seconds(row)
     times = {case: of_case for case, of_case in times.items() if len(of_case) >= STEPS}
     labels = view.case_labels(times)
     chosen = _chosen(list(times))
     measured = [Panel(" ".join(map(word_text, labels[case].split(" "))), times[case]) for case in chosen]
-    return [*_published(ladder, run, figures), *measured], len(times)
+    return [*_published(ladder, run), *measured], len(times)
 
 
-def _is_about(claim: Claim, row: Mapping[str, object]) -> bool:
+def _is_about(claim: Claim, row: Row) -> bool:
     """Whether a claim concerns a case. A claim about another operation lends its order only."""
     stated = claim.document["claim"]
-    if claim.document["operation"] != row["operation"]:
+    if claim.document["operation"] != row.operation:
         return True
-    columns = int(str(row["shape"]).split("x")[int(str(row["axis"]))])
     return (
-        row["dtype"] in stated.get("dtypes", [row["dtype"]])
-        and columns >= stated.get("from_columns", 0)
-        and has_parameters(str(row["case"]), stated.get("parameters", {}))
+        row.dtype in stated.get("dtypes", [row.dtype])
+        and row.shape[row.axis] >= stated.get("from_columns", 0)
+        and has_parameters(row.case, stated.get("parameters", {}))
     )
 
 
@@ -100,19 +97,16 @@ def _chosen(cases: Sequence[str]) -> list[str]:
     return [cases[round(index * (len(cases) - 1) / (CASES - 1))] for index in range(CASES)]
 
 
-def _published(ladder: Ladder, run: Run, figures: pandas.DataFrame | None) -> list[Panel]:
-    """A panel for each shape and GPU that figures of these steps are from."""
-    if figures is None or not len(figures):
-        return []
-    operations = set(run.rows["operation"])
-    ids = [claim.id for claim in ladder.claims]
-    wanted = figures["claim"].isin(ids) & figures["implementation"].isin(ladder.order) & figures["published_s"].notna()
+def _published(ladder: Ladder, run: Run) -> list[Panel]:
+    """A panel per shape and GPU that figures of these steps are from."""
+    operations = {row.operation for row in run.rows}
     found: dict[str, dict[str, float]] = {}
-    for row in view.records(figures[wanted & figures["operation"].isin(operations)]):
-        device = view.text(row["device"])
-        where = f"on {device}" if device and not device.startswith("not ") else "GPU not stated"
-        shape = f", {number_text(row['shape'])}" if row["shape"] else ""
-        found.setdefault(f"published, {where}{shape}", {})[row["implementation"]] = row["published_s"]
+    for figure in (figure for claim in ladder.claims for figure in figures(claim)):
+        if figure.seconds is None or figure.implementation not in ladder.order or figure.operation not in operations:
+            continue
+        where = f"on {figure.device}" if figure.device and not figure.device.startswith("not ") else "GPU not stated"
+        shape = f", {number_text('x'.join(map(str, figure.shape)))}" if figure.shape else ""
+        found.setdefault(f"published, {where}{shape}", {})[figure.implementation] = figure.seconds
     return [Panel(title, times, published=True) for title, times in found.items() if len(times) >= STEPS]
 
 

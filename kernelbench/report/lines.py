@@ -6,18 +6,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import log2
+from statistics import median
 from typing import TYPE_CHECKING
 
+from kernelbench.compare.comparison import Comparison
 from kernelbench.report import style, view
 from kernelbench.report.cases import laid_out, number_text, ticks
 from kernelbench.report.style import FAINT, INK, MARKERS, MUTED, PAPER, SOFT, WIDTH
+from kernelbench.runs.records import Row
+from kernelbench.runs.results import Run
 
 if TYPE_CHECKING:
-    import pandas
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from kernelbench.runs.results import Run
 
 # Shares of a panel's width: what a character of a tick's label takes, and below what two ticks are one.
 LABEL_WIDTH = 0.0135
@@ -33,51 +35,47 @@ class Places:
     line: Mapping[str, int | None]  # by case: lines go on within a stretch only; None where there is none
 
 
-def time_figure(run: Run, comparison: pandas.DataFrame, cache: str) -> Figure:
+def time_figure(run: Run, comparison: Comparison, cache: str) -> Figure:
     """Median times, a line an implementation, a panel a dtype, each line named at its end."""
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-    rows = view.shown_rows(run.rows, view.shown_methods(run.rows, comparison))
-    rows = rows[rows["cache"] == cache]
-    dtypes = list(dict.fromkeys(rows["dtype"]))
+    rows: dict[str, list[Row]] = {}  # by dtype
+    for row in view.shown_rows(run, comparison, cache):
+        rows.setdefault(row.dtype, []).append(row)
+    names = {row.implementation for of_dtype in rows.values() for row in of_dtype}
     colours = style.colours(view.highlights(run, comparison))
-    height = max(3.4, 0.165 * rows["implementation"].nunique() + 1.0)
-    beside = max(0.21, 0.0098 * rows["implementation"].str.len().max())  # of the width, for the names
+    height = max(3.4, 0.165 * len(names) + 1.0)
+    beside = max(0.21, 0.0098 * max(map(len, names)))  # of the width, for the names
     with style.settings():
-        figure = Figure(
-            figsize=(WIDTH, height * len(dtypes)), layout=ConstrainedLayoutEngine(rect=(0, 0, 1 - beside, 1))
-        )
-        panels = figure.subplots(len(dtypes), 1, squeeze=False)[:, 0]
-        for axis, dtype in zip(panels, dtypes, strict=True):
-            of_dtype = rows[rows["dtype"] == dtype]
-            placed = _places(axis, list(dict.fromkeys(of_dtype["case"])))
+        figure = Figure(figsize=(WIDTH, height * len(rows)), layout=ConstrainedLayoutEngine(rect=(0, 0, 1 - beside, 1)))
+        panels = figure.subplots(len(rows), 1, squeeze=False)[:, 0]
+        for axis, (dtype, of_dtype) in zip(panels, rows.items(), strict=True):
+            placed = _places(axis, list(dict.fromkeys(row.case for row in of_dtype)))
             _panel(axis, of_dtype, placed, colours)
             _floor_line(axis, run, of_dtype)
             axis.set_title(f"{dtype}, {cache}")
             style.plain_time_axis(axis)
         # The names go into the free fifth on the right, once the panels have their places.
         style.settle(figure)
-        for axis, dtype in zip(panels, dtypes, strict=True):
-            _name_lines(axis, rows[rows["dtype"] == dtype])
+        for axis, of_dtype in zip(panels, rows.values(), strict=True):
+            _name_lines(axis, of_dtype)
     return figure
 
 
-def _panel(axis: Axes, rows: pandas.DataFrame, places: Places, colours: Mapping[str, str]) -> None:
+def _panel(axis: Axes, rows: Sequence[Row], places: Places, colours: Mapping[str, str]) -> None:
     nowhere = float("nan")
     joined = any(line is not None for line in places.line.values())
-    for index, name in enumerate(dict.fromkeys(rows["implementation"])):
-        of_name = rows[rows["implementation"] == name]
-        yardstick = bool((of_name["role"] == "yardstick").any())
+    for index, name in enumerate(dict.fromkeys(row.implementation for row in rows)):
+        of_name = [row for row in rows if row.implementation == name]
+        yardstick = any(row.role == "yardstick" for row in of_name)
         points: list[tuple[float, float]] = []
         last: int | None = None
-        for x, case, median in sorted(
-            (places.x[case], case, median) for case, median in zip(of_name["case"], of_name["median_s"], strict=True)
-        ):
+        for x, case, seconds in sorted((places.x[row.case], row.case, view.seconds(row)) for row in of_name):
             line = places.line[case]
             if points and (line is None or line != last):
                 points.append((nowhere, nowhere))
-            points.append((x, median))
+            points.append((x, seconds))
             last = line
         axis.plot(
             *zip(*points, strict=True),
@@ -123,12 +121,12 @@ def _size_ticks(axis: Axes, sizes: Sequence[float], texts: Sequence[str]) -> Non
         axis.tick_params(axis="x", rotation=60)
 
 
-def _floor_line(axis: Axes, run: Run, rows: pandas.DataFrame) -> None:
+def _floor_line(axis: Axes, run: Run, rows: Sequence[Row]) -> None:
     """The time of an empty kernel, where it is within sight of the times shown."""
     limits = run.environment.get("limits") or {}
-    graph = bool((rows["method"] == "graph").all())
-    floor = view.number(limits.get("graph_floor_s" if graph else "floor_s"))
-    if floor and floor > rows["median_s"].min() / 8:
+    graph = all(row.method == "graph" for row in rows)
+    floor = limits.get("graph_floor_s" if graph else "floor_s")
+    if floor and floor > min(view.seconds(row) for row in rows) / 8:
         axis.axhline(floor, color=SOFT, linestyle=":", linewidth=1.2, zorder=1, label="_floor")
         axis.annotate(
             "empty kernel", (0.995, floor), xycoords=("axes fraction", "data"), xytext=(0, 3),
@@ -136,7 +134,7 @@ def _floor_line(axis: Axes, run: Run, rows: pandas.DataFrame) -> None:
         )  # fmt: skip
 
 
-def _name_lines(axis: Axes, rows: pandas.DataFrame) -> None:
+def _name_lines(axis: Axes, rows: Sequence[Row]) -> None:
     """Names to the right of the panel, each near where its line leads, moved apart where they would overlap."""
     import numpy as np
 
@@ -167,14 +165,19 @@ def _name_lines(axis: Axes, rows: pandas.DataFrame) -> None:
         )  # fmt: skip
 
 
-def _expected_ends(rows: pandas.DataFrame) -> dict[str, float]:
+def _expected_ends(rows: Sequence[Row]) -> dict[str, float]:
     """Seconds at which each line ends in the last case; for one that stops earlier, where it would by its
     usual distance from the others."""
-    typical = rows.groupby("case", sort=False)["median_s"].median()
-    relative = rows["median_s"] / rows["case"].map(typical)
-    usual = relative.groupby(rows["implementation"]).median() * typical.iloc[-1]
-    last = rows[rows["case"] == typical.index[-1]].set_index("implementation")["median_s"]
-    return {**usual.to_dict(), **last.to_dict()}
+    by_case: dict[str, list[float]] = {}
+    for row in rows:
+        by_case.setdefault(row.case, []).append(view.seconds(row))
+    typical = {case: median(times) for case, times in by_case.items()}
+    relative: dict[str, list[float]] = {}
+    for row in rows:
+        relative.setdefault(row.implementation, []).append(view.seconds(row) / typical[row.case])
+    last = list(typical)[-1]
+    usual = {name: median(ratios) * typical[last] for name, ratios in relative.items()}
+    return usual | {row.implementation: view.seconds(row) for row in rows if row.case == last}
 
 
 def spread(wanted: Sequence[float], step: float, low: float, high: float) -> list[float]:

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from kernelbench.compare.comparison import ComparedRow, Comparison, baselines
+from kernelbench.compare.verdicts import ClaimVerdict
 from kernelbench.core.units import bytes_text, duration_text, rate_text, time_text
 from kernelbench.report import strips, view
-
-if TYPE_CHECKING:
-    import pandas
-
-    from kernelbench.runs.results import Run
+from kernelbench.runs.records import Row
+from kernelbench.runs.results import Run
 
 SYMBOLS = {"holds": "✓", "does not hold": "✗", "holds in part": "◐", "not measured": "○"}
 
 
-def header(run: Run, verdicts: Sequence[view.Verdict]) -> dict[str, Any]:
+def header(run: Run, verdicts: Sequence[ClaimVerdict]) -> dict[str, Any]:
     """Title, the answer in a sentence, and what the run was."""
-    rows, environment = run.rows, run.environment
-    counts = view.shown_status(rows).value_counts().to_dict()
+    environment, cases = run.environment, view.cases(run)
+    counts = Counter(map(view.shown_status, run.rows))
     words = {"wrong": "wrong", "failed": "failed", "unsupported": "refused", "skipped": "skipped"}
     words[view.REJECTED] = "specimens rejected"
     limits = environment.get("limits") or {}
@@ -31,22 +31,22 @@ def header(run: Run, verdicts: Sequence[view.Verdict]) -> dict[str, Any]:
         "date": view.text(environment.get("started"))[:10],
         "answer": _answer(run, verdicts),
         "detail": next((one.sentence for one in verdicts if one.verdict != "not measured"), ""),
-        "cases": rows["case"].nunique(),
-        "implementations": rows["implementation"].nunique(),
-        "measured": counts.get("ok", 0),
-        "troubles": [f"{counts[status]} {word}" for status, word in words.items() if counts.get(status)],
-        "alarm": bool(counts.get("wrong") or counts.get("failed")),
-        "floor": time_text(view.number(limits.get("floor_s"))),
-        "graph_floor": time_text(view.number(limits.get("graph_floor_s"))),
-        "ceiling": rate_text(view.number(limits.get("dram_bytes_per_s"))),
+        "cases": len(cases),
+        "implementations": len(view.implementations(run)),
+        "measured": counts["ok"],
+        "troubles": [f"{counts[status]} {word}" for status, word in words.items() if counts[status]],
+        "alarm": bool(counts["wrong"] or counts["failed"]),
+        "floor": time_text(limits.get("floor_s")),
+        "graph_floor": time_text(limits.get("graph_floor_s")),
+        "ceiling": rate_text(limits.get("dram_bytes_per_s")),
         "ceiling_copy": view.text(limits.get("dram_copy")),
-        "l2": rate_text(view.number(limits.get("l2_bytes_per_s"))),
-        "common": view.shared_words(rows["case"]),
+        "l2": rate_text(limits.get("l2_bytes_per_s")),
+        "common": view.shared_words(cases),
         "stopped": run.stopped,
     }
 
 
-def _answer(run: Run, verdicts: Sequence[view.Verdict]) -> str:
+def _answer(run: Run, verdicts: Sequence[ClaimVerdict]) -> str:
     """On the simulator only some claims can be judged; the others are not worth a sentence each."""
     if not run.simulated:
         return view.answer(verdicts, run.device)
@@ -56,7 +56,7 @@ def _answer(run: Run, verdicts: Sequence[view.Verdict]) -> str:
     return f"Kernels were executed and counted, not timed: {run.device}.{about_times}"
 
 
-def claims(verdicts: Sequence[view.Verdict], labels: Mapping[str, str]) -> list[dict[str, Any]]:
+def claims(verdicts: Sequence[ClaimVerdict], labels: Mapping[str, str]) -> list[dict[str, Any]]:
     """Each claim with its verdict and what each case says of it."""
     return [
         {
@@ -88,58 +88,59 @@ def _quantity(value: float | None) -> str:
 
 
 def measurements(
-    run: Run, comparison: pandas.DataFrame, labels: Mapping[str, str], with_strips: bool
+    run: Run, comparison: Comparison, labels: Mapping[str, str], with_strips: bool
 ) -> list[dict[str, Any]]:
     """Every row of results.csv, in its order."""
-    speedups = {
-        (row["case"], row["implementation"], row["cache"], row["method"]): row for row in view.records(comparison)
-    }
+    speedups = {(row.case, row.implementation, row.cache, row.method): row for row in comparison}
     paths = strips.strips(run.samples) if with_strips else {}
     lines = []
-    for row in view.records(run.rows):
-        key = (row["case"], row["implementation"], row["cache"], row["method"])
-        line = {"case": labels[row["case"]], "implementation": row["implementation"], "status": row["status"]}
-        if row["status"] == "ok":
+    for row in run.rows:
+        key = (row.case, row.implementation, row.cache, row.method)
+        line = {"case": labels[row.case], "implementation": row.implementation, "status": row.status}
+        if row.status == "ok":
             line |= _time_cells(row) | _speedup_cells(speedups.get(key)) | {"strip": paths.get(key, "")}
-        lines.append(line | {"word": view.STATUS_WORDS.get(row["status"], row["status"]), "note": _note(row)})
+        lines.append(line | {"word": view.STATUS_WORDS.get(row.status, row.status), "note": _note(row)})
     return lines
 
 
-def _time_cells(row: Mapping[str, Any]) -> dict[str, Any]:
-    median, low, high = row["median_s"], row["low_s"], row["high_s"]
-    bandwidth = row["bandwidth_bytes_per_s"]
+def _time_cells(row: Row) -> dict[str, str]:
+    median, low, high, bandwidth = row.median_s, row.low_s, row.high_s, row.bandwidth_bytes_per_s
     return {
-        "cache": row["cache"],
-        "method": row["method"],
+        "cache": row.cache,
+        "method": row.method,
         "seconds": "" if median is None else f"{median:.4g}",  # of a simulator's run that does not say it is one
         "median": time_text(median),
         "half": "" if median is None or low is None or high is None else f"{50 * (high - low) / median:.2f}",
-        "share": "" if row["share_of_ceiling"] is None else f"{100 * row['share_of_ceiling']:.0f}",
+        "share": "" if row.share_of_ceiling is None else f"{100 * row.share_of_ceiling:.0f}",
         "bandwidth": "" if bandwidth is None else f"{bandwidth / 1e9:.0f}",
-        "samples": "" if row["samples"] is None else f"{row['samples']:.0f}",
-        "range": f"5 % below {time_text(row['p5_s'])}, 5 % above {time_text(row['p95_s'])}",
+        "samples": _count(row.samples),
+        "range": f"5 % below {time_text(row.p5_s)}, 5 % above {time_text(row.p95_s)}",
     }
 
 
-def _speedup_cells(row: Mapping[str, Any] | None) -> dict[str, Any]:
-    if row is None or row["speedup"] is None:
+def _speedup_cells(row: ComparedRow | None) -> dict[str, str]:
+    if row is None or row.speedup is None:
         return {"speedup": "", "speedup_interval": "", "verdict": ""}
-    low, high = row["speedup_low"], row["speedup_high"]
+    low, high = row.speedup_low, row.speedup_high
     interval = "" if low is None or high is None else f"{view.ratio(low)} to {view.ratio(high)}"
-    return {"speedup": view.ratio(row["speedup"]), "speedup_interval": interval, "verdict": view.verdict_text(row)}
+    return {
+        "speedup": view.ratio(row.speedup),
+        "speedup_interval": interval,
+        "verdict": view.verdict_text(row.verdict, row.more_samples),
+    }
 
 
-def _note(row: Mapping[str, Any]) -> str:
+def _note(row: Row) -> str:
     """What to know of a row: its reason, and what makes its time less certain."""
-    parts = [row["reason"] or ""]
-    if row["floor_limited"] == "yes":
+    parts = [row.reason]
+    if row.floor_limited:
         parts.append("floor-limited")
-    if row["stopped"] in ("time limit", "sample limit"):
-        parts.append(f"stopped by the {row['stopped']}")
-    if row["throttle"]:
-        parts.append(f"clock lowered: {row['throttle']}")
-    if row["disturbed"]:
-        parts.append(f"disturbed: {row['disturbed']}")
+    if row.stopped in ("time limit", "sample limit"):
+        parts.append(f"stopped by the {row.stopped}")
+    if row.throttle:
+        parts.append(f"clock lowered: {row.throttle}")
+    if row.disturbed:
+        parts.append(f"disturbed: {row.disturbed}")
     return "; ".join(part for part in parts if part)
 
 
@@ -149,40 +150,39 @@ def problems(run: Run, labels: Mapping[str, str]) -> list[dict[str, Any]]:
     groups = view.reason_groups(run.rows)
     return [
         {
-            "implementation": name,
-            "status": status,
-            "word": view.STATUS_WORDS.get(status, status),
-            "cases": ", ".join(labels[case] for case in cases),
-            "reason": reason,
+            "implementation": group.implementation,
+            "status": group.status,
+            "word": group.word,
+            "cases": ", ".join(labels[case] for case in group.cases),
+            "reason": group.reason,
         }
-        for name, status, cases, reason in sorted(groups, key=lambda group: order.get(group[1], 3))
+        for group in sorted(groups, key=lambda group: order.get(group.status, 3))
     ]
 
 
 def launches(run: Run, labels: Mapping[str, str]) -> list[dict[str, Any]]:
-    """For each case and implementation: its launches, what the compiler said, and how far off the output was."""
-    lines = []
-    for row in view.records(run.rows.drop_duplicates(["case", "implementation"])):
-        if not (row["launches"] or row["check"]):
-            continue
-        loads = view.parse_loads(row["input_loads"] or "")
-        lines.append(
-            {
-                "case": labels[row["case"]],
-                "implementation": row["implementation"],
-                "launches": [part.strip() for part in (row["launches"] or "").split(";")],
-                "registers": _count(row["registers"]),
-                "shared": _count(row["static_shared_bytes"]),
-                "spills": _count(row["spill_bytes"]),
-                "loads": row["input_loads"] or "",
-                "flag": view.never_read(loads),
-                "check": row["check"] or "",
-                "absolute": _error(row["max_absolute_error"]),
-                "relative": _error(row["max_relative_error"]),
-                "tolerance": _error(row["relative_tolerance"]),
-            }
-        )
-    return lines
+    """Per case and implementation: its launches, what the compiler said, and how far off the output was."""
+    first: dict[tuple[str, str], Row] = {}
+    for row in run.rows:
+        first.setdefault((row.case, row.implementation), row)
+    return [
+        {
+            "case": labels[row.case],
+            "implementation": row.implementation,
+            "launches": row.launch_texts or ("",),
+            "registers": _count(row.registers),
+            "shared": _count(row.static_shared_bytes),
+            "spills": _count(row.spill_bytes),
+            "loads": " ".join(f"{name}={count}" for name, count in row.input_loads.items()),
+            "flag": view.never_read(row.input_loads),
+            "check": row.check,
+            "absolute": _error(row.max_absolute_error),
+            "relative": _error(row.max_relative_error),
+            "tolerance": _error(row.relative_tolerance),
+        }
+        for row in first.values()
+        if row.launch_texts or row.check
+    ]
 
 
 def _count(value: float | None) -> str:
@@ -225,13 +225,13 @@ def _with_unit(name: str, value: Any) -> tuple[str, str]:
     return name, separator.join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
-def commands(run: Run, comparison: pandas.DataFrame) -> list[tuple[str, str]]:
+def commands(run: Run, comparison: Comparison) -> list[tuple[str, str]]:
     """What to type to get this again, on this GPU or another."""
     import shlex
 
     command = run.environment.get("command")
     words = shlex.join(map(str, command)) if isinstance(command, list | tuple) else view.text(command)
-    baseline = view.baselines(comparison) or view.text(run.environment.get("baseline"))
+    baseline = baselines(comparison) or view.text(run.environment.get("baseline"))
     against = f" --baseline {shlex.quote(baseline)}" if baseline else ""
     lines = [
         ("as it was run", words),

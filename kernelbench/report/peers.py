@@ -18,16 +18,16 @@ from kernelbench.core.units import share_text, time_text
 from kernelbench.report import view
 from kernelbench.report.lists import new_table
 from kernelbench.report.sweeps import Curve
+from kernelbench.runs.records import Row
+from kernelbench.runs.results import Run
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from kernelbench.runs.results import Run
-
 HERE = "written here"  # the origin of our own
 POINTS = 5  # sizes of a curve, at least
 MANY = 25  # sizes, beyond which their curve is a sweep: next to one another they should not leap
-ByMethod = dict[str, Mapping[str, Any]]  # rows of an implementation on a case, by method
+ByMethod = dict[str, Row]  # rows of an implementation on a case, by method
 _SHAPE = ("shape", "axis")  # words of a case that its size determines
 FAST = "~"  # mark of fast arithmetic
 CASE_HEADERS = ("case", "ours", "time", "error", "best peer", "its time", "its error", "ahead", "of the copy")
@@ -67,7 +67,7 @@ class Pair:
 
 def ours(run: Run) -> list[str]:
     """The kernels of our own; none where the run is not one beside peers."""
-    roles = dict(zip(run.rows["implementation"], run.rows["role"], strict=True))
+    roles = {row.implementation: row.role for row in run.rows}
     if run.simulated or roles.get(str(run.environment.get("baseline"))) != "peer":
         return []
     known = run.environment.get("implementations") or {}
@@ -77,10 +77,11 @@ def ours(run: Run) -> list[str]:
 
 def pairs(run: Run) -> list[Pair]:
     """One for each case in which ours and a peer have a time."""
-    own, rows = ours(run), run.rows[(run.rows["status"] == "ok") & (run.rows["cache"] == "cold")]
+    own = ours(run)
     cases: dict[str, dict[str, ByMethod]] = {}
-    for row in view.records(rows) if own else ():
-        cases.setdefault(row["case"], {}).setdefault(row["implementation"], {})[row["method"]] = row
+    for row in run.rows if own else ():
+        if row.status == "ok" and row.cache == "cold":
+            cases.setdefault(row.case, {}).setdefault(row.implementation, {})[row.method] = row
     found = [_pair(case, timed, own) for case, timed in cases.items()]
     return [pair for pair in found if pair is not None]
 
@@ -90,12 +91,12 @@ def _pair(case: str, timed: Mapping[str, ByMethod], own: Sequence[str]) -> Pair 
     known = shared_method(*kernels) if kernels else None
     if known is None:
         return None
-    _, fastest = min((methods[known]["median_s"], place) for place, methods in enumerate(kernels))
+    _, fastest = min((view.seconds(methods[known]), place) for place, methods in enumerate(kernels))
     mine = kernels[fastest]
     held: dict[str, list[tuple[Side, str]]] = {}  # with the method that both have, by role
     for methods in timed.values():
         if both := shared_method(methods, mine):
-            held.setdefault(methods[both]["role"], []).append((_side(methods, mine, both), both))
+            held.setdefault(methods[both].role, []).append((_side(methods, mine, both), both))
     if "peer" not in held:
         return None
     best, method = min(held["peer"], key=lambda side: side[0].ratio)
@@ -105,14 +106,14 @@ def _pair(case: str, timed: Mapping[str, ByMethod], own: Sequence[str]) -> Pair 
 
 def _side(methods: ByMethod, mine: ByMethod, method: str) -> Side:
     row = methods[method]
-    ratio = row["median_s"] / mine[method]["median_s"]
-    return Side(row["implementation"], row["median_s"], ratio, row["max_absolute_error"], row["arithmetic"] == "fast")
+    ratio = view.seconds(row) / view.seconds(mine[method])
+    return Side(row.implementation, view.seconds(row), ratio, row.max_absolute_error, row.arithmetic == "fast")
 
 
 def curves(run: Run) -> dict[str, list[Curve]]:
     """By axis: the cases that differ in it alone, and in the shape that it makes; none where no peer is beside ours."""
     found: dict[str, dict[str, dict[float, str]]] = {}
-    for case in dict.fromkeys(run.rows["case"]) if ours(run) else ():
+    for case in view.cases(run) if ours(run) else ():
         words = [word.partition("=") for word in case.split(" ")]
         sizes = [(name, value) for name, _, value in words if name not in view.WITHOUT_SIZE and value.isdigit()]
         if len(sizes) == 1:
@@ -189,7 +190,7 @@ def peer_lines(found: Sequence[Pair]) -> list[tuple[str, ...]]:
 
 def section(run: Run) -> dict[str, Any] | None:
     """For the page."""
-    found, labels = pairs(run), view.case_labels(run.rows["case"])
+    found, labels = pairs(run), view.case_labels(view.cases(run))
     if not found:
         return None
     tables = ((PEER_HEADERS, peer_lines(found)), (CASE_HEADERS, case_lines(found, labels)))
@@ -211,7 +212,7 @@ def table(run: Run) -> RenderableType | None:
     from rich.console import Group
     from rich.text import Text
 
-    found, labels = pairs(run), view.case_labels(run.rows["case"])
+    found, labels = pairs(run), view.case_labels(view.cases(run))
     if not found:
         return None
     parts: list[RenderableType] = []

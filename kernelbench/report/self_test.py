@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from kernelbench.report import view
 from kernelbench.report.lists import new_table
+from kernelbench.runs.results import Run
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-
-    from kernelbench.runs.results import Run
 
 HEADERS = ("kernels of", "rows", "95 % within", "found from")
 MEANING = (
@@ -29,7 +28,7 @@ def found(run: Run) -> Mapping[str, Any] | None:
 def sentences(test: Mapping[str, Any]) -> list[str]:
     """The answer first."""
     rows, false = test["rows"], test.get("false_verdicts") or 0
-    drift, signed = view.number(test.get("drift")), view.number(test.get("drift_signed"))
+    drift, signed = test.get("drift"), test.get("drift_signed")
     told = f"Of {rows} rows, each against a twin of itself, {false} {'is' if false == 1 else 'are'} falsely told apart"
     lines = [f"{told} ({_percent(false / rows)}); {test.get('same')} are SAME, {test.get('unsure')} UNSURE."]
     if drift is not None:
@@ -70,7 +69,7 @@ def table(test: Mapping[str, Any]) -> RenderableType:
 
 
 def _length_text(one: Mapping[str, Any]) -> str:
-    low, high = view.number(one.get("from_s")), view.number(one.get("to_s"))
+    low, high = one.get("from_s"), one.get("to_s")
     if not low:
         return f"under {_short(high)}"
     return f"{_short(low)} to {_short(high)}" if high else f"{_short(low)} and more"
@@ -83,6 +82,5 @@ def _short(seconds: float | None) -> str:
     return f"{1e3 * seconds:g} ms" if seconds >= 1e-3 else f"{1e6 * seconds:g} us"
 
 
-def _percent(share: Any, *, signed: bool = False) -> str:
-    value = view.number(share)
-    return "-" if value is None else f"{100 * value:{'+' if signed else ''}.2f} %"
+def _percent(share: float | None, *, signed: bool = False) -> str:
+    return "-" if share is None else f"{100 * share:{'+' if signed else ''}.2f} %"

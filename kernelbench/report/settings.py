@@ -10,17 +10,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from kernelbench.compare.comparison import Comparison
 from kernelbench.core.records import Claim
 from kernelbench.report import style, view
 from kernelbench.report.cases import word_text
 from kernelbench.report.style import INK, MARKERS, MUTED, PAPER, SERIES, SOFT, WIDTH
+from kernelbench.runs.results import Run
 
 if TYPE_CHECKING:
-    import pandas
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from kernelbench.runs.results import Run
 
 MEMBERS = 3  # of a family, at least
 NARROWEST = 0.1  # of the vertical axis, to either side of 1: below it everything is noise
@@ -38,7 +37,7 @@ class Family:
 
 def families(run: Run, claims: Sequence[Claim]) -> list[Family]:
     """Those that a claim about the best of several, or about several alike, is about."""
-    present = set(run.rows[run.rows["status"] == "ok"]["implementation"])
+    present = {row.implementation for row in run.rows if row.status == "ok"}
     baseline = view.text(run.environment.get("baseline"))
     found: dict[tuple[str, str], Family] = {}
     for claim in claims:
@@ -65,24 +64,20 @@ def _numbered(names: Sequence[str]) -> dict[str, dict[int, str]]:
     return {stem: dict(sorted(members.items())) for stem, members in found.items() if len(members) >= MEMBERS}
 
 
-def settings_figure(run: Run, comparison: pandas.DataFrame, shown: Sequence[Family], cache: str) -> Figure:
+def settings_figure(run: Run, comparison: Comparison, shown: Sequence[Family], cache: str) -> Figure:
     """A row of panels a dtype, a panel a family, a line a case."""
     from matplotlib.figure import Figure
 
-    rows = view.shown_rows(run.rows, view.shown_methods(run.rows, comparison))
-    rows = rows[rows["cache"] == cache]
-    times: dict[str, dict[str, float]] = {}
-    for row in view.records(rows):
-        times.setdefault(row["case"], {})[row["implementation"]] = row["median_s"]
-    dtypes = list(dict.fromkeys(rows["dtype"]))
-    cases = {dtype: list(dict.fromkeys(rows[rows["dtype"] == dtype]["case"])) for dtype in dtypes}
-    looks = _looks([case for of_dtype in cases.values() for case in of_dtype])
+    times: dict[str, dict[str, dict[str, float]]] = {}  # by dtype, case and implementation
+    for row in view.shown_rows(run, comparison, cache):
+        times.setdefault(row.dtype, {}).setdefault(row.case, {})[row.implementation] = view.seconds(row)
+    looks = _looks([case for of_dtype in times.values() for case in of_dtype])
     with style.settings():
-        figure = Figure(figsize=(WIDTH, 2.6 * len(dtypes) + 0.5), layout="constrained")
-        grid = figure.subplots(len(dtypes), len(shown), squeeze=False, sharey="row")
-        for axes, dtype in zip(grid, dtypes, strict=True):
+        figure = Figure(figsize=(WIDTH, 2.6 * len(times) + 0.5), layout="constrained")
+        grid = figure.subplots(len(times), len(shown), squeeze=False, sharey="row")
+        for axes, (dtype, of_dtype) in zip(grid, times.items(), strict=True):
             for axis, family in zip(axes, shown, strict=True):
-                _panel(axis, family, {case: times[case] for case in cases[dtype]}, looks)
+                _panel(axis, family, of_dtype, looks)
                 axis.set_title(f"{family.stem}, {dtype}, {cache}", fontsize=9)
             low, high = axes[0].get_ylim()
             axes[0].set_ylim(min(low, 1 - NARROWEST), max(high, 1 + NARROWEST))

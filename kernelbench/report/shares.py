@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import log2
+from math import inf, log2
 from typing import TYPE_CHECKING, Any
 
+from kernelbench.compare.comparison import Comparison
 from kernelbench.report import peers, style, sweeps, view
 from kernelbench.report.style import FAINT, INK, MARKERS, MUTED, PAPER, WIDTH
 from kernelbench.report.sweeps import Curve
+from kernelbench.runs.results import Run
 
 if TYPE_CHECKING:
-    import pandas
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from kernelbench.runs.results import Run
 
 TOP = 1.15  # share, up to which a panel goes where anybody is above the copy
 
@@ -26,12 +25,13 @@ def followed(run: Run) -> set[str]:
     return {case for curve in drawn if len(curve.points) > peers.MANY for case in curve.points.values()}
 
 
-def share_figure(run: Run, comparison: pandas.DataFrame, along: str, drawn: Sequence[Curve]) -> Figure:
+def share_figure(run: Run, comparison: Comparison, along: str, drawn: Sequence[Curve]) -> Figure:
     """A panel a curve below one another: time of the copy over that of each implementation, by the size."""
     from matplotlib.figure import Figure
 
     shares = _shares(run, comparison)
-    names = [name for name in dict.fromkeys(run.rows["implementation"]) if any(name in one for one in shares.values())]
+    present = view.implementations(run)
+    names = [name for name in present if any(name in of_case for of_case in shares.values())]
     looks = _looks(run, comparison, names)
     with style.settings():
         figure = Figure(figsize=(WIDTH, 2.6 * len(drawn) + 0.6), layout="constrained")
@@ -46,20 +46,21 @@ def share_figure(run: Run, comparison: pandas.DataFrame, along: str, drawn: Sequ
     return figure
 
 
-def _shares(run: Run, comparison: pandas.DataFrame) -> dict[str, dict[str, float]]:
+def _shares(run: Run, comparison: Comparison) -> dict[str, dict[str, float]]:
     """Cold time of the fastest yardstick over that of each other implementation, by case."""
-    rows = view.shown_rows(run.rows, view.shown_methods(run.rows, comparison))
+    rows = view.shown_rows(run, comparison, "cold")
+    copies: dict[str, float] = {}
+    for row in rows:
+        if row.role == "yardstick":
+            copies[row.case] = min(copies.get(row.case, inf), view.seconds(row))
     found: dict[str, dict[str, float]] = {}
-    for case, group in rows[rows["cache"] == "cold"].groupby("case", sort=False):
-        yardsticks = group["role"] == "yardstick"
-        copy = group[yardsticks]["median_s"].min()
-        if yardsticks.any():
-            rest = group[~yardsticks]
-            found[str(case)] = dict(zip(rest["implementation"], copy / rest["median_s"], strict=True))
+    for row in rows:
+        if row.role != "yardstick" and row.case in copies:
+            found.setdefault(row.case, {})[row.implementation] = copies[row.case] / view.seconds(row)
     return found
 
 
-def _looks(run: Run, comparison: pandas.DataFrame, names: Sequence[str]) -> dict[str, dict[str, Any]]:
+def _looks(run: Run, comparison: Comparison, names: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Ours in ink, and above all others."""
     own = peers.ours(run)
     colours = style.colours([name for name in view.highlights(run, comparison) if name in names and name not in own])

@@ -6,38 +6,33 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from kernelbench.compare.comparison import Comparison
+from kernelbench.compare.ledger import Figure, figures
 from kernelbench.compare.step_sums import step_of
+from kernelbench.compare.verdicts import ClaimVerdict
 from kernelbench.core.units import bytes_text, rate_text, share_text, time_text
 from kernelbench.report import view
+from kernelbench.runs.results import Run
 
 if TYPE_CHECKING:
-    import pandas
-
     from kernelbench.core.records import Claim
-    from kernelbench.runs.results import Run
 
 
 @dataclass(frozen=True)
 class Published:
-    """Ledger entries with their numbers. The page shows those that the run's claims and comparison name.
-
-    `figures` has one row a published number: claim, what, shape, axis, dtype, implementation, device, published_s,
-    moved_bytes, bytes_per_s, share_of_peak.
-    """
+    """Ledger entries, and what their flags mean. The page shows those that the run's claims and comparison name."""
 
     claims: Sequence[Claim] = ()
-    figures: pandas.DataFrame | None = None
     flag_meanings: Mapping[str, str] = field(default_factory=dict)
 
 
 def implementations(run: Run) -> list[dict[str, Any]]:
     """Who was measured and whose algorithm it is."""
     described = run.environment.get("implementations") or {}
-    names = dict.fromkeys([*run.rows["implementation"], *described])
-    if step_of(run):  # its names are of several operations
-        names = dict.fromkeys([*(run.rows["operation"] + "/" + run.rows["implementation"]), *described])
+    step = step_of(run)  # its names are of several operations
+    measured = (f"{row.operation}/{row.implementation}" if step else row.implementation for row in run.rows)
     lines = []
-    for name in names:
+    for name in dict.fromkeys([*measured, *described]):
         about = described.get(name) or {}
         origin = about.get("origin") or {}
         words = (about.get("role"), about.get("arithmetic") and f"{about['arithmetic']} arithmetic")
@@ -55,16 +50,17 @@ def implementations(run: Run) -> list[dict[str, Any]]:
     return lines
 
 
-def published(source: Published, run: Run, verdicts: Sequence[view.Verdict], comparison: pandas.DataFrame) -> list[Any]:
+def published(
+    source: Published, run: Run, verdicts: Sequence[ClaimVerdict], comparison: Comparison
+) -> list[dict[str, Any]]:
     """The ledger entries that this run is held against: citation, flags, and every published number."""
-    wanted = {verdict.id for verdict in verdicts} | set(map(view.text, comparison["claim"]))
+    wanted = {verdict.id for verdict in verdicts} | {row.claim for row in comparison}
     wanted |= set(map(str, run.environment.get("claims") or ()))
     entries = []
     for claim in source.claims:
         if claim.id not in wanted:
             continue
         document = claim.document
-        figures = source.figures[source.figures["claim"] == claim.id] if source.figures is not None else None
         entries.append(
             {
                 "id": claim.id,
@@ -77,19 +73,20 @@ def published(source: Published, run: Run, verdicts: Sequence[view.Verdict], com
                 "facts": [(key, view.text(document.get(key))) for key in ("tool", "clock", "cache", "input")],
                 "flags": [(flag, source.flag_meanings.get(flag, "")) for flag in document.get("flags") or ()],
                 "note": view.text(document.get("note")),
-                "figures": [] if figures is None else [_figure(row) for row in view.records(figures)],
+                "figures": list(map(_figure, figures(claim))),
             }
         )
     return entries
 
 
-def _figure(row: Mapping[str, Any]) -> dict[str, str]:
+def _figure(figure: Figure) -> dict[str, str]:
+    shape = "x".join(map(str, figure.shape)) if figure.shape else "not stated"
     return {
-        "shape": " ".join(part for part in (row["shape"] or "not stated", row["what"] or "") if part),
-        "dtype": row["dtype"] or "",
-        "implementation": row["implementation"],
-        "time": time_text(row["published_s"]),
-        "bytes": bytes_text(row["moved_bytes"]),
-        "rate": rate_text(row["bytes_per_s"]),
-        "share": share_text(row["share_of_peak"]),
+        "shape": f"{shape} {figure.what}".rstrip(),
+        "dtype": figure.dtype,
+        "implementation": figure.implementation,
+        "time": time_text(figure.seconds),
+        "bytes": bytes_text(figure.moved_bytes),
+        "rate": rate_text(figure.bytes_per_s),
+        "share": share_text(figure.share_of_peak),
     }

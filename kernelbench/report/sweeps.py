@@ -8,19 +8,18 @@ from dataclasses import dataclass
 from math import log2
 from typing import TYPE_CHECKING, Any
 
+from kernelbench.compare.comparison import Comparison
 from kernelbench.core.records import Claim
 from kernelbench.explain.counted import METRICS, Counted
 from kernelbench.explain.evidence import has_parameters, statements
 from kernelbench.report import style, view
 from kernelbench.report.cases import CHARACTER, PANEL, number_text, word_text
 from kernelbench.report.style import INK, MARKERS, MUTED, PAPER, SOFT, WIDTH
+from kernelbench.runs.results import Run
 
 if TYPE_CHECKING:
-    import pandas
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from kernelbench.runs.results import Run
 
 JUDGED = "cold"  # the cache state that claims are judged by
 POINTS = 3  # of a curve, at least
@@ -66,7 +65,7 @@ def file_name(along: str) -> str:
 
 
 def sweeps(cases: Sequence[str], claims: Sequence[Claim]) -> list[Sweep]:
-    """One for each parameter that a claim of a curve is about, where these cases have a curve along it."""
+    """One per parameter that a claim of a curve is about, where these cases have a curve along it."""
     by_parameter: dict[str, list[Claim]] = {}
     for claim in claims:
         if claim.kind == "curve":
@@ -93,7 +92,7 @@ def _curves(cases: Sequence[str], along: str) -> list[Curve]:
 
 def sweep_figure(
     run: Run,
-    comparison: pandas.DataFrame,
+    comparison: Comparison,
     sweep: Sweep,
     cache: str,
     counted: Mapping[str, Mapping[str, Counted]],
@@ -107,7 +106,7 @@ def sweep_figure(
     rates = _rates(run, comparison, cache) if cache else {}
     curves = [curve for curve in sweep.curves if not cache or any(case in rates for case in curve.points.values())]
     metrics = [metric for metric in sweep.metrics if _counts(curves, counted, metric)]
-    names = [name for name in dict.fromkeys(run.rows["implementation"]) if _is_in(name, curves, rates, counted)]
+    names = [name for name in view.implementations(run) if _is_in(name, curves, rates, counted)]
     kinds = (["rate"] if cache else []) + metrics
     blocks = [curves[start : start + ACROSS] for start in range(0, len(curves), ACROSS)]
     heights = [2.9 if kind == "rate" else 1.0 for kind in kinds] * len(blocks)
@@ -142,13 +141,12 @@ def sweep_figure(
     return figure
 
 
-def _rates(run: Run, comparison: pandas.DataFrame, cache: str) -> dict[str, dict[str, float]]:
+def _rates(run: Run, comparison: Comparison, cache: str) -> dict[str, dict[str, float]]:
     """Bytes a second by case, then implementation."""
-    rows = view.shown_rows(run.rows, view.shown_methods(run.rows, comparison))
-    rows = rows[(rows["cache"] == cache) & rows["bandwidth_bytes_per_s"].notna()]
     found: dict[str, dict[str, float]] = {}
-    for row in view.records(rows):
-        found.setdefault(row["case"], {})[row["implementation"]] = row["bandwidth_bytes_per_s"]
+    for row in view.shown_rows(run, comparison, cache):
+        if row.bandwidth_bytes_per_s is not None:
+            found.setdefault(row.case, {})[row.implementation] = row.bandwidth_bytes_per_s
     return found
 
 
@@ -167,10 +165,10 @@ def _is_in(name: str, curves: Sequence[Curve], *tables: Mapping[str, Mapping[str
     return any(name in table.get(case, {}) for table in tables for curve in curves for case in curve.points.values())
 
 
-def _looks(run: Run, comparison: pandas.DataFrame, names: Sequence[str]) -> dict[str, dict[str, Any]]:
+def _looks(run: Run, comparison: Comparison, names: Sequence[str]) -> dict[str, dict[str, Any]]:
     """How the line of each implementation is drawn."""
     colours = style.colours([name for name in view.highlights(run, comparison) if name in names] or names)
-    yardsticks = set(run.rows[run.rows["role"] == "yardstick"]["implementation"])
+    yardsticks = {row.implementation for row in run.rows if row.role == "yardstick"}
     return {
         name: {
             "color": INK if name in yardsticks else colours.get(name, MUTED),

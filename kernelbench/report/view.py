@@ -5,19 +5,19 @@ Console, charts and page share these, so that they name the same case alike and 
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import dataclass
+from math import inf
+from statistics import median, mode
 
+from kernelbench.compare.comparison import Comparison
+from kernelbench.compare.verdicts import ClaimVerdict
 from kernelbench.core.operations import NORMAL
 from kernelbench.core.units import digits
-
-if TYPE_CHECKING:
-    import pandas
-
-    from kernelbench.runs.results import Run
+from kernelbench.runs.records import Row
+from kernelbench.runs.results import Run
 
 VERDICTS = ("holds", "holds in part", "does not hold", "not measured")
 REJECTED = "rejected"
@@ -25,66 +25,14 @@ WITHOUT_SIZE = {"shape", "axis", "dtype", "inputs"}
 STATUS_WORDS = {"unsupported": "refused"}  # shown for a status where another word says more
 
 
-class VerdictCase(Protocol):
-    """What one case says about a claim."""
-
-    @property
-    def case(self) -> str: ...
-
-    @property
-    def measured(self) -> float | None: ...
-
-    @property
-    def published(self) -> float | None: ...
-
-    @property
-    def holds(self) -> bool | None: ...
-
-    @property
-    def text(self) -> str: ...
+def text(value: object) -> str:
+    """A value as text; '' for None."""
+    return "" if value is None else str(value)
 
 
-class Verdict(Protocol):
-    """Whether one published claim holds; `verdict` is one of VERDICTS."""
-
-    @property
-    def id(self) -> str: ...
-
-    @property
-    def title(self) -> str: ...
-
-    @property
-    def verdict(self) -> str: ...
-
-    @property
-    def sentence(self) -> str: ...
-
-    @property
-    def cases(self) -> Sequence[VerdictCase]: ...
-
-
-def number(value: Any) -> float | None:
-    """A table's cell as a number; None for an empty one."""
-    if value is None or value == "" or (isinstance(value, float) and math.isnan(value)):
-        return None
-    return float(value)
-
-
-def text(value: Any) -> str:
-    """A table's cell as text; '' for an empty one."""
-    return "" if value is None or (isinstance(value, float) and math.isnan(value)) else str(value)
-
-
-def verdict_text(row: Mapping[str, Any]) -> str:
+def verdict_text(verdict: str, more_samples: int | None) -> str:
     """`UNSURE +240` where 240 more samples would decide."""
-    more = number(row["more_samples"])
-    return f"{row['verdict']} +{more:.0f}" if more else text(row["verdict"])
-
-
-def records(table: pandas.DataFrame) -> list[dict[str, Any]]:
-    """The rows of a table as dictionaries, empty cells as None."""
-    rows: list[dict[str, Any]] = table.astype(object).where(table.notna(), None).to_dict("records")
-    return rows
+    return f"{verdict} +{more_samples}" if more_samples else verdict
 
 
 def case_words(keys: Iterable[str]) -> dict[str, dict[str, str]]:
@@ -136,6 +84,16 @@ def case_labels(keys: Iterable[str]) -> dict[str, str]:
     }
 
 
+def cases(run: Run) -> list[str]:
+    """Their keys, in the run's order."""
+    return list(dict.fromkeys(row.case for row in run.rows))
+
+
+def implementations(run: Run) -> list[str]:
+    """Their names, in the run's order."""
+    return list(dict.fromkeys(row.implementation for row in run.rows))
+
+
 def shared_words(keys: Iterable[str]) -> str:
     """What all cases have in common, as `case_labels` leaves it out; '' for a single case."""
     unique = list(dict.fromkeys(keys))
@@ -144,64 +102,95 @@ def shared_words(keys: Iterable[str]) -> str:
     return " ".join(word for word in unique[0].split(" ") if all(word in key.split(" ") for key in unique))
 
 
-def shown_methods(rows: pandas.DataFrame, comparison: pandas.DataFrame | None = None) -> dict[tuple[str, str], str]:
-    """The one timing method to show for each (case, cache).
+def shown_methods(rows: Iterable[Row], comparison: Comparison = ()) -> dict[tuple[str, str], str]:
+    """The one timing method to show per (case, cache).
 
-    That of the comparison where there is one; else graphs where every implementation has them, for
-    two methods must not stand side by side in one row; else events.
+    That of the comparison where there is one; else graphs where every implementation has them, since two methods must
+    not stand side by side in one row; else events.
     """
-    chosen: dict[tuple[str, str], str] = {}
-    for (case, cache), group in rows[rows["status"] == "ok"].groupby(["case", "cache"], sort=False):
-        sets = [set(methods) for _, methods in group.groupby("implementation")["method"]]
-        chosen[str(case), str(cache)] = "graph" if all("graph" in methods for methods in sets) else "events"
-    if comparison is not None and len(comparison):
-        timed = comparison[comparison["method"].isin(["events", "graph"])]
-        for (case, cache), group in timed.groupby(["case", "cache"], sort=False):
-            chosen[str(case), str(cache)] = str(group["method"].mode().iloc[0])
-    return chosen
+    timed: dict[tuple[str, str], dict[str, set[str]]] = {}
+    for row in rows:
+        if row.status == "ok":
+            timed.setdefault((row.case, row.cache), {}).setdefault(row.implementation, set()).add(row.method)
+    chosen = {
+        place: "graph" if all("graph" in methods for methods in of_place.values()) else "events"
+        for place, of_place in timed.items()
+    }
+    compared: dict[tuple[str, str], list[str]] = {}
+    for one in comparison:
+        if one.method:
+            compared.setdefault((one.case, one.cache), []).append(one.method)
+    return chosen | {place: mode(sorted(methods)) for place, methods in compared.items()}
 
 
-def shown_rows(rows: pandas.DataFrame, methods: Mapping[tuple[str, str], str]) -> pandas.DataFrame:
-    """The measured rows by the method of `shown_methods`: at most one for a case, cache and implementation."""
-    keep = [
-        status == "ok" and methods.get((case, cache)) == method
-        for case, cache, method, status in zip(rows["case"], rows["cache"], rows["method"], rows["status"], strict=True)
+def shown_rows(run: Run, comparison: Comparison = (), cache: str = "") -> list[Row]:
+    """The measured rows by the method of `shown_methods`: at most one per case, cache and implementation. `cache`: of
+    this state alone."""
+    methods = shown_methods(run.rows, comparison)
+    return [
+        row
+        for row in run.rows
+        if row.status == "ok" and methods[row.case, row.cache] == row.method and cache in ("", row.cache)
     ]
-    return rows[keep]
 
 
-def shown_status(rows: pandas.DataFrame) -> pandas.Series[Any]:
-    """Each row's status; a specimen that verification found wrong, as it must, is called rejected."""
-    return rows["status"].mask((rows["status"] == "wrong") & (rows["role"] == "specimen"), REJECTED)
+def seconds(row: Row) -> float:
+    """The median time of a row that `shown_rows` has."""
+    assert row.median_s is not None, row
+    return row.median_s
 
 
-def reason_groups(rows: pandas.DataFrame) -> list[tuple[str, str, list[str], str]]:
-    """(implementation, status, case keys, reason) of what has no time; alike reasons gathered.
+def shown_status(row: Row) -> str:
+    """Its status; a specimen that verification found wrong, as it must, is called rejected."""
+    return REJECTED if row.status == "wrong" and row.role == "specimen" else row.status
 
-    Refusals that differ in their numbers alone ("got 2048", "got 4096") count as alike, and so do all
-    rejections of a specimen: the first reason is shown.
+
+@dataclass(frozen=True)
+class ReasonGroup:
+    """Rows of one implementation without a time, for the same reason."""
+
+    implementation: str
+    status: str
+    reason: str  # of the first of them
+    cases: list[str]
+
+    @property
+    def word(self) -> str:
+        return STATUS_WORDS.get(self.status, self.status)
+
+
+def reason_groups(rows: Iterable[Row]) -> list[ReasonGroup]:
+    """What has no time; alike reasons gathered.
+
+    Refusals that differ in their numbers alone ("got 2048", "got 4096") count as alike, and so do all rejections of a
+    specimen: the first reason is shown.
     """
-    groups: dict[tuple[str, str, str], tuple[list[str], str]] = {}
-    missing = rows[rows["status"] != "ok"].assign(status=shown_status)
-    for name, status, case, reason in missing[["implementation", "status", "case", "reason"]].itertuples(index=False):
-        pattern = "" if status == REJECTED else f"{case} {reason}"
+    groups: dict[tuple[str, str, str], ReasonGroup] = {}
+    for row in rows:
+        if row.status == "ok":
+            continue
+        status = shown_status(row)
+        pattern = "" if status == REJECTED else f"{row.case} {row.reason}"
         if status in ("unsupported", "skipped"):
-            pattern = re.sub(r"\d+", "#", reason)
-        cases, _ = groups.setdefault((name, status, pattern), ([], reason))
-        if case not in cases:
-            cases.append(case)
-    return [(name, status, cases, reason) for (name, status, _), (cases, reason) in groups.items()]
+            pattern = re.sub(r"\d+", "#", row.reason)
+        group = groups.setdefault(
+            (row.implementation, status, pattern), ReasonGroup(row.implementation, status, row.reason, [])
+        )
+        if row.case not in group.cases:
+            group.cases.append(row.case)
+    return list(groups.values())
 
 
-def disturbed_groups(rows: pandas.DataFrame) -> list[tuple[str, str, list[str]]]:
-    """(case, cache and what its samples were taken beside or under, implementations); counts of samples apart, alike
-    rows are gathered with the words of the first."""
+def disturbed_groups(rows: Iterable[Row]) -> list[tuple[str, str, list[str]]]:
+    """(case, cache and what its samples were taken beside or under, implementations). Rows that differ only in the
+    counts of samples are gathered, with the words of the first."""
     groups: dict[tuple[str, str], tuple[str, list[str]]] = {}
-    marked = rows[rows["disturbed"] != ""]
-    for case, name, cache, said in marked[["case", "implementation", "cache", "disturbed"]].itertuples(index=False):
-        _, names = groups.setdefault((case, re.sub(r"\d+", "#", f"{cache} {said}")), (f"{cache}: {said}", []))
-        names.append(name)
-    return [(case, what, names) for (case, _), (what, names) in groups.items()]
+    for row in rows:
+        if row.disturbed:
+            said = f"{row.cache}: {row.disturbed}"
+            _, names = groups.setdefault((row.case, re.sub(r"\d+", "#", said)), (said, []))
+            names.append(row.implementation)
+    return [(case, said, names) for (case, _), (said, names) in groups.items()]
 
 
 def ratio(value: float) -> str:
@@ -216,18 +205,13 @@ def ratio_text(value: float | None) -> str:
     return "" if value is None else f"{ratio(value)}x"
 
 
-def parse_loads(cell: str) -> dict[str, int]:
-    """`x=4 mask=0` as {"x": 4, "mask": 0}."""
-    return {name: int(count) for name, count in re.findall(r"([^\s=;,]+)=(\d+)", cell)}
-
-
 def never_read(loads: Mapping[str, int]) -> str:
     """`never reads x`, or ''."""
     unread = [name for name, count in loads.items() if count == 0]
     return f"never reads {', '.join(unread)}" if unread else ""
 
 
-def answer(verdicts: Sequence[Verdict], device: str) -> str:
+def answer(verdicts: Sequence[ClaimVerdict], device: str) -> str:
     """The answer in a sentence: how many of the published claims hold on this GPU."""
     if not verdicts:
         return f"No published claim belongs to this suite; the times below are those of {device}."
@@ -245,17 +229,19 @@ def answer(verdicts: Sequence[Verdict], device: str) -> str:
     return f"Of {len(verdicts)} published claims, {', '.join(parts)} on {device}."
 
 
-def baselines(comparison: pandas.DataFrame) -> str:
-    """Whom the speed-ups of a comparison divide by."""
-    return ", ".join(dict.fromkeys(comparison["baseline"]))
-
-
-def highlights(run: Run, comparison: pandas.DataFrame, limit: int = 6) -> list[str]:
+def highlights(run: Run, comparison: Comparison, limit: int = 6) -> list[str]:
     """The implementations that a chart colours: the baseline, those with published figures, then the fastest."""
-    cited = comparison[comparison["published_speedup"].notna()]["implementation"].tolist()
-    wanted = [*comparison["baseline"].tolist(), str(run.environment.get("baseline") or ""), *cited]
-    timed = run.rows[(run.rows["status"] == "ok") & (run.rows["role"] != "yardstick")]
-    relative = timed["median_s"] / timed.groupby(["case", "cache", "method"])["median_s"].transform("min")
-    by_speed = relative.groupby(timed["implementation"]).median().sort_values(kind="stable").index.tolist()
-    present = set(timed["implementation"])
-    return [name for name in dict.fromkeys([*wanted, *by_speed]) if name in present][:limit]
+    cited = [row.implementation for row in comparison if row.published_speedup is not None]
+    wanted = [*(row.baseline for row in comparison), str(run.environment.get("baseline") or ""), *cited]
+    timed = [row for row in run.rows if row.status == "ok" and row.role != "yardstick"]
+    best: dict[tuple[str, str, str], float] = {}
+    for row in timed:
+        if row.median_s is not None:
+            place = row.case, row.cache, row.method
+            best[place] = min(best.get(place, inf), row.median_s)
+    relative: dict[str, list[float]] = {row.implementation: [] for row in timed}
+    for row in timed:
+        if row.median_s is not None:
+            relative[row.implementation].append(row.median_s / best[row.case, row.cache, row.method])
+    by_speed = sorted(sorted(relative), key=lambda name: median(relative[name] or [inf]))
+    return [name for name in dict.fromkeys([*wanted, *by_speed]) if name in relative][:limit]

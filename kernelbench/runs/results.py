@@ -24,7 +24,8 @@ from typing import TYPE_CHECKING, Any
 from kernelbench.core import columns, writing
 from kernelbench.core.errors import ResultsError, RunWarning
 from kernelbench.runs import files
-from kernelbench.runs.row_checks import check_rows, numbers, read_cells, read_rows, written
+from kernelbench.runs.records import Row, table_of
+from kernelbench.runs.row_checks import read_cells, read_rows, written
 
 if TYPE_CHECKING:
     import pandas
@@ -36,11 +37,16 @@ _MOST_SAMPLE_BYTES = files.MAX_SAMPLES_BYTES - 100  # its header aside
 
 @dataclass(frozen=True)
 class Run:
-    """One run folder, read. Tables are pandas DataFrames with the columns of `kernelbench.core.columns`."""
+    """One run folder, read."""
 
     folder: Path
     environment: Mapping[str, Any]
-    rows: pandas.DataFrame
+    rows: tuple[Row, ...]
+
+    @cached_property
+    def table(self) -> pandas.DataFrame:
+        """The rows as a pandas DataFrame with the columns of `columns.RESULTS`."""
+        return table_of(self.rows)
 
     @property
     def suite(self) -> str:
@@ -63,8 +69,7 @@ class Run:
     @property
     def has_failures(self) -> bool:
         """Whether a row failed or was wrong; specimens are wrong on purpose."""
-        bad = self.rows["status"].isin(["failed", "wrong"]) & (self.rows["role"] != "specimen")
-        return bool(bad.any())
+        return any(row.status in ("failed", "wrong") and row.role != "specimen" for row in self.rows)
 
     @cached_property
     def samples(self) -> pandas.DataFrame:
@@ -108,14 +113,6 @@ def read_run(folder: Path) -> Run:
     if not whole:
         _warn(f"{results}: its last row is cut off and left out; --resume measures it again")
     rows = read_rows(results, cells)
-    for column in columns.names(columns.RESULTS):
-        if column not in rows and column in columns.LATER:
-            rows[column] = ""  # of a run from before there was such a column
-        if column not in rows:
-            raise ResultsError(f"{results}: column '{column}' is missing; this file was not written by this version")
-        if column not in columns.TEXTS:
-            rows[column] = numbers(results, rows[column])
-    check_rows(results, rows)
     return Run(folder, _environment(folder / ENVIRONMENT_FILE, rows), rows)
 
 
@@ -125,14 +122,14 @@ def _cells(results: Path) -> tuple[list[list[str]], bool]:
     return cells or [list(columns.names(columns.RESULTS))], whole
 
 
-def _environment(path: Path, rows: pandas.DataFrame) -> Mapping[str, Any]:
+def _environment(path: Path, rows: Sequence[Row]) -> Mapping[str, Any]:
     """environment.json; where there is none, what the rows themselves say of it."""
     if os.path.lexists(path):
         return files.read_environment(path)
-    if not len(rows):
+    if not rows:
         return {}  # killed before anything was measured
     _warn(f"{path}: missing; on which GPU and with what these rows were measured is not known")
-    suite = rows["suite"].iloc[0]
+    suite = rows[0].suite
     return {"suite": suite} if files.is_suite_name(suite) else {}
 
 
@@ -152,7 +149,7 @@ def without_twins(run: Run) -> Run:
     twins = twins_of(run)
     if not twins:
         return run
-    left = replace(run, rows=run.rows[~run.rows["implementation"].isin(list(twins))].reset_index(drop=True))
+    left = replace(run, rows=tuple(row for row in run.rows if row.implementation not in twins))
     samples = run.samples
     left.__dict__["samples"] = samples[~samples["implementation"].isin(list(twins))]  # where the property keeps them
     return left

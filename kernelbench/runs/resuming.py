@@ -33,7 +33,7 @@ def earlier_session(folder: Path, state: Mapping[str, Any], *, resume: bool) -> 
     if not resume:
         raise ResultsError(f"{folder}: already holds a run; add --resume to go on with it, or choose another --out")
     earlier = read_run(folder)
-    if not len(earlier.rows):
+    if not earlier.rows:
         return None
     for problem in _differences(earlier, state):
         raise ResultsError(f"{folder}: --resume: {problem}; start a new run without --resume")
@@ -62,7 +62,7 @@ def _differences(earlier: Run, state: Mapping[str, Any]) -> Iterator[str]:
 
 def _other_suite(earlier: Run, now: Mapping[str, Any]) -> Iterator[str]:
     then = earlier.environment.get("contents")
-    found = list(differences(then, now) if then else contradictions(earlier.rows, now))
+    found = list(differences(then, now) if then else contradictions(earlier.table, now))
     if found:
         yield f"its suite '{earlier.suite}' is another one now: {'; '.join(found)}"
 
@@ -87,7 +87,7 @@ def unfinished(
     and why. `plans` have their binaries; `caches` are those to be timed, none where nothing is."""
     if earlier is None:
         return tuple(plans)
-    rows, samples = earlier.rows, earlier.samples
+    rows, samples = earlier.table, earlier.samples
     left, again = [], Counter[str]()
     for plan in plans:
         own = rows[rows["case"] == plan.case.key]

@@ -6,18 +6,16 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Mapping
-from math import inf, isfinite, nan
+from math import isfinite, isinf, nan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 from kernelbench.core import columns, dtypes
 from kernelbench.core.errors import ResultsError
 from kernelbench.core.records import Status
 from kernelbench.core.texts import MAX_TEXT, cell, from_cell, kept, one_line
 from kernelbench.runs.files import MAX_RESULTS_BYTES
-
-if TYPE_CHECKING:
-    import pandas
+from kernelbench.runs.records import Row, row_of
 
 _CUT = ("reason", "launches", "input_loads")  # texts that earlier versions wrote at any length
 # What a CSV reader takes for the end of a line or refuses, and earlier versions wrote as it came.
@@ -55,14 +53,12 @@ def read_cells(path: Path, text: str) -> tuple[list[list[str]], bool]:
     return (cells, True) if whole else (cells[:-1], False)
 
 
-def read_rows(path: Path, cells: list[list[str]]) -> pandas.DataFrame:
-    """The table of results.csv, all of it text, without characters that a terminal obeys.
+def read_rows(path: Path, cells: list[list[str]]) -> tuple[Row, ...]:
+    """The rows of results.csv, without characters that a terminal obeys.
 
-    ResultsError names the line of a row that is cut short or too long, and of a text that is too long.
+    ResultsError for a column that is missing, and for the first row that no run could have written, with its line.
     """
-    import pandas
-
-    header = cells[0] if cells else []
+    header = [one_line(name) for name in cells[0]] if cells else []
     if len(set(header)) < len(header) or not header:
         raise ResultsError(f"{path}:1: expected the names of columns, each once")
     for number, line in enumerate(cells[1:], start=2):
@@ -71,8 +67,20 @@ def read_rows(path: Path, cells: list[list[str]]) -> pandas.DataFrame:
         longest = max(len(one) for name, one in zip(header, line, strict=True) if name not in _CUT)
         if longest > MAX_TEXT:
             raise refused(path, number, f"a cell of {longest} characters; the limit is {MAX_TEXT}")
-    table = [[kept(from_cell(one)) for one in line] for line in cells[1:]]
-    return pandas.DataFrame(table, columns=[one_line(name) for name in header], dtype=str)
+    rows: list[dict[str, Any]] = [{} for _ in cells[1:]]
+    for column in columns.names(columns.RESULTS):
+        if column not in header and column not in columns.LATER:
+            raise ResultsError(f"{path}: column '{column}' is missing; this file was not written by this version")
+        place = header.index(column) if column in header else None
+        for number, (row, line) in enumerate(zip(rows, cells[1:], strict=True), start=2):
+            try:
+                row[column] = _value(column, "" if place is None else kept(from_cell(line[place])))
+            except ValueError as error:
+                raise refused(path, number, str(error)) from None
+    for number, row in enumerate(rows, start=2):
+        for problem in _problems(row):
+            raise refused(path, number, problem)
+    return tuple(map(row_of, rows))
 
 
 def refused(path: Path, number: int, problem: str) -> ResultsError:
@@ -80,25 +88,19 @@ def refused(path: Path, number: int, problem: str) -> ResultsError:
     return ResultsError(f"{path}:{number}: {problem}; without that line the others are read, and --resume measures it")
 
 
-def numbers(path: Path, cells: pandas.Series) -> pandas.Series:
-    """A column of text as numbers, NaN where it is empty; ResultsError names the first cell that is anything else."""
-    import numpy
-    import pandas
-
-    found = pandas.to_numeric(cells, errors="coerce")
-    wrong = numpy.isnan(found) if cells.name in columns.INFINITE else ~numpy.isfinite(found)
-    wrong &= cells.astype(str) != ""
-    if wrong.any():
-        place = int(wrong.to_numpy().argmax())
-        raise refused(path, place + 2, _no_number(str(cells.name), cells.iloc[place]))
-    return found
-
-
-def check_rows(path: Path, rows: pandas.DataFrame) -> None:
-    """ResultsError for the first row that no run could have written."""
-    for number, row in enumerate(rows.to_dict("records"), start=2):
-        for problem in _problems(row):
-            raise refused(path, number, problem)
+def _value(column: str, text: str) -> Any:
+    """What a cell says: a text, a number, or None for no number; ValueError for what is not of its column."""
+    if column in columns.TEXTS:
+        return text
+    if not text:
+        return None
+    try:
+        number = float(text) if text.isascii() and "_" not in text else nan
+    except ValueError:
+        number = nan
+    if isfinite(number) or (isinf(number) and column in columns.INFINITE):
+        return number
+    raise ValueError(f"'{column}' must be a number or empty, got '{text:.80}'")
 
 
 def written(value: Any) -> str:
@@ -111,26 +113,14 @@ def written(value: Any) -> str:
 
 def row_problem(row: Mapping[str, Any]) -> str:
     """Why the reader would refuse this row once it is written, or ''. `row` holds values by column name."""
-    read: dict[str, Any] = {}
-    for name in columns.names(columns.RESULTS):
-        text = kept(from_cell(written(row.get(name))))
-        if name in columns.TEXTS:
-            read[name] = text
-            continue
-        try:
-            read[name] = float(text) if text else nan
-        except ValueError:
-            return _no_number(name, text)
-        if text and not (isfinite(read[name]) or (read[name] == inf and name in columns.INFINITE)):
-            return _no_number(name, text)
-    return next(_problems(read), "")
+    names = columns.names(columns.RESULTS)
+    try:
+        return next(_problems({name: _value(name, kept(from_cell(written(row.get(name))))) for name in names}), "")
+    except ValueError as error:
+        return str(error)
 
 
-def _no_number(name: str, text: str) -> str:
-    return f"'{name}' must be a number or empty, got '{text:.80}'"
-
-
-def _problems(row: Mapping[Any, Any]) -> Iterator[str]:
+def _problems(row: Mapping[str, Any]) -> Iterator[str]:
     for name in ("implementation", "operation"):
         if not _WORD.fullmatch(row[name]):
             yield f"'{name}' must be a name, got {row[name]!r:.80}"
@@ -143,11 +133,11 @@ def _problems(row: Mapping[Any, Any]) -> Iterator[str]:
             yield f"'{name}' must not be below 0, got {value:g}"
     if row["status"] == "ok" and row["method"]:
         times = [row[name] for name in ("median_s", "low_s", "high_s")]
-        if not all(value > 0 for value in times):
+        if not all(value is not None and value > 0 for value in times):
             yield "a row with a method needs median_s, low_s and high_s above 0"
 
 
-def _shape_problems(row: Mapping[Any, Any]) -> Iterator[str]:
+def _shape_problems(row: Mapping[str, Any]) -> Iterator[str]:
     """Shape and axis, as columns and within the key of the case."""
     if not _SHAPE.fullmatch(row["shape"]):
         yield f"'shape' must be such as 32x64, got {row['shape']!r:.80}"
@@ -156,8 +146,8 @@ def _shape_problems(row: Mapping[Any, Any]) -> Iterator[str]:
     if not all(1 <= extent <= _MAX_EXTENT for extent in extents):
         yield f"'shape' must have extents from 1 to 2^63 - 1, got {row['shape']}"
     axis, rank = row["axis"], len(extents)
-    if not (axis == axis and axis == int(axis) and -rank <= axis < rank):  # noqa: PLR0124 - NaN
-        yield f"'axis' must be a whole number from {-rank} to {rank - 1}, got {axis:g}"
+    if axis is None or axis != int(axis) or not -rank <= axis < rank:
+        yield f"'axis' must be a whole number from {-rank} to {rank - 1}, got {nan if axis is None else axis:g}"
         return
     words: dict[str, str] = {}
     for word in row["case"].split():

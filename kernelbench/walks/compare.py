@@ -16,9 +16,7 @@ from kernelbench.runs.folders import find_run, output_folder
 from kernelbench.runs.results import Run, read_run, without_twins
 
 if TYPE_CHECKING:
-    import pandas
-
-    from kernelbench.compare import ClaimVerdict
+    from kernelbench.compare import ClaimVerdict, Comparison
     from kernelbench.compare.changes import Changes
 
 
@@ -27,7 +25,7 @@ class Answer:
     """What a run says: its table, the comparison within it, and the verdict of each claim."""
 
     run: Run
-    comparison: pandas.DataFrame
+    comparison: Comparison
     verdicts: Sequence[ClaimVerdict]
     ledger: Mapping[str, Claim]
 
@@ -41,7 +39,7 @@ def answer(run: Run, baseline: str | None = None) -> Answer:
     from kernelbench.compare import compare_within, judge, read_ledger
 
     run = without_twins(run)
-    names = list(run.rows["implementation"])
+    names = [row.implementation for row in run.rows]
     if not names:
         raise ResultsError(f"{run.folder}: holds no rows yet; the run was stopped in its first case")
     ledger = read_ledger(places.LEDGER)

@@ -25,13 +25,13 @@ NEEDED = (
 
 def report(found: Answer, out: Path | None) -> Path:
     """Write comparison.csv, claims.json, charts/ and report.html where the run's own files go, or around `out`."""
-    from kernelbench.compare import FLAGS, figures_table
+    from kernelbench.compare import FLAGS
     from kernelbench.report.charts import all_charts, write_charts
     from kernelbench.report.explanation import Explained
     from kernelbench.report.html import write_report
     from kernelbench.report.sources import Published
 
-    published = Published(list(found.ledger.values()), figures_table(found.ledger), FLAGS)
+    published = Published(list(found.ledger.values()), FLAGS)
     page = out or output_folder(found.run.folder) / "report.html"
     save_comparison(found, page.parent)
     charts = all_charts(found.run, found.comparison, published, counts_of(found.run)[0])
@@ -48,7 +48,7 @@ def explanations(run: Run, ledger: Mapping[str, Claim]) -> tuple[list[CaseExplan
     from kernelbench.explain import explain_case
 
     counted, source = counts_of(run)
-    operations = dict(zip(run.rows["case"], run.rows["operation"], strict=True))
+    operations = {row.case: row.operation for row in run.rows}
     gpu, found = gpu_of_run(run.device), []
     for case, implementations in counted.items():
         with_gpu = {name: replace(one, gpu=gpu) for name, one in implementations.items()}

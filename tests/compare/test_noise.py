@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pandas
 import pytest
 
 from kernelbench.compare import noise
@@ -15,7 +14,7 @@ RNG = np.random.default_rng(3)
 
 
 def run(**environment) -> Run:
-    return Run(Path("run"), environment, pandas.DataFrame())
+    return Run(Path("run"), environment, ())
 
 
 def key(number: int, name: str = "kernel", method: str = "events") -> noise.Key:

@@ -1,19 +1,22 @@
 """Speed-ups within a run: values, verdicts, methods, empty cells and published numbers."""
 
+from dataclasses import fields
+
 import pandas
 import pytest
 
-from kernelbench.compare import compare_within
-from kernelbench.compare.claims import write_comparison
+from kernelbench.compare import ComparedRow, compare_within, write_comparison
 from kernelbench.core import columns
 from kernelbench.core.errors import InputError, ResultsError
 
 
-def cell(table, name, column, cache="cold", case=None):
-    rows = table[(table.implementation == name) & (table.cache == cache)]
-    rows = rows if case is None else rows[rows.case == case.key]
-    assert len(rows) == 1
-    return rows.iloc[0][column]
+def cell(comparison, name, column, cache="cold", case=None):
+    (row,) = (
+        row
+        for row in comparison
+        if row.implementation == name and row.cache == cache and (case is None or row.case == case.key)
+    )
+    return getattr(row, column)
 
 
 @pytest.mark.parametrize(
@@ -34,7 +37,6 @@ def test_verdict_follows_from_the_interval(build, ledger, published_case, median
     build.time(case, "ft", 100)
     build.time(case, "oneflow", median_us, spread)
     table = compare_within(build.write(), "ft", ledger)
-    assert list(table.columns) == columns.names(columns.COMPARISON)
     assert cell(table, "oneflow", "verdict") == verdict
     assert cell(table, "oneflow", "speedup") == pytest.approx(100 / median_us)
     low, high = cell(table, "oneflow", "speedup_low"), cell(table, "oneflow", "speedup_high")
@@ -53,7 +55,7 @@ def test_an_unsure_row_says_how_many_samples_would_decide(build, ledger, publish
     assert cell(table, "oneflow", "reason") == f"about {more:.0f} more samples of each would decide"
     factor = ((25 + more) / 25) ** 0.5  # the interval is then that many times as narrow
     assert 100 / 99 / (1 + (100 / 99 / low - 1) / factor) > 1.005
-    assert pandas.isna(cell(table, "naive", "more_samples"))
+    assert cell(table, "naive", "more_samples") is None
     assert cell(table, "naive", "reason").startswith("on the edge of its band: over 10000 more samples")
     assert cell(table, "ft", "reason") == "the baseline itself"
 
@@ -75,7 +77,7 @@ def test_ratios_are_paired_by_the_rounds_that_both_have(build, ledger, published
     table = compare_within(build.write(), "ft", ledger)
     assert cell(table, "oneflow", "shared_rounds", case=shared) == 25
     assert cell(table, "oneflow", "shared_rounds", case=apart) == 12
-    assert pandas.isna(cell(table, "oneflow", "shared_rounds", case=few))
+    assert cell(table, "oneflow", "shared_rounds", case=few) is None
     found = {case.key: cell(table, "oneflow", "speedup_high", case=case) for case in (shared, apart, few)}
     assert found[shared.key] == pytest.approx(2)
     assert found[apart.key] > 2.03
@@ -104,7 +106,7 @@ def test_published_ratio_device_and_share_stand_beside_and_the_baseline_is_itsel
     assert cell(table, "oneflow", "published_device") == "A100 PCIe 40 GB"
     assert cell(table, "oneflow", "published_share") == pytest.approx(0.279, abs=1e-3)
     assert cell(table, "oneflow", "claim") == "softmax-ft-oneflow"
-    assert pandas.isna(cell(table, "naive", "published_speedup"))
+    assert cell(table, "naive", "published_speedup") is None
     assert cell(table, "naive", "published_device") == ""
     assert cell(table, "ft", "speedup") == 1
     assert cell(table, "ft", "reason") == "the baseline itself"
@@ -122,7 +124,7 @@ def test_of_two_entries_with_a_case_the_runs_own_claim_is_taken(build, ledger, c
     expected = 809.086437 / 840.205157 if claims else 923.042225 / 907.0727
     assert cell(table, "triton", "published_speedup") == pytest.approx(expected)
     alone = compare_within(run, "naive", ledger)
-    assert pandas.isna(cell(alone, "triton", "published_speedup"))
+    assert cell(alone, "triton", "published_speedup") is None
     assert cell(alone, "triton", "claim")
 
 
@@ -139,7 +141,7 @@ def test_graph_is_used_only_where_both_sides_have_it(build, ledger, published_ca
     assert cell(table, "oneflow", "speedup") == pytest.approx(2)
     assert cell(table, "torch", "speedup") == pytest.approx(2)
     assert cell(table, "torch", "baseline_s") == pytest.approx(13e-6)
-    assert pandas.isna(cell(table, "only_graph", "speedup", "warm"))
+    assert cell(table, "only_graph", "speedup", "warm") is None
     reason = cell(table, "only_graph", "reason", "warm")
     assert reason == "no timing method in common: only_graph by graph; ft by events"
 
@@ -168,14 +170,14 @@ def test_missing_rows_leave_cells_empty_and_say_why(build, ledger, published_cas
     assert "unsupported (columns must be at most 1024" in cell(table, "oneflow", "reason", case=large)
     assert cell(table, "oneflow", "median_s", case=large) == pytest.approx(5e-6)
     for column in ("speedup", "speedup_low", "speedup_high", "baseline_s"):
-        assert pandas.isna(cell(table, "oneflow", column, case=large))
+        assert cell(table, "oneflow", column, case=large) is None
     assert cell(table, "oneflow", "verdict", case=large) == ""
 
 
 def test_case_that_nobody_could_run_still_has_its_rows(build, ledger, published_case):
     build.refuse(published_case(16), "ft", "failed", "out of memory")
     table = compare_within(build.write(), "ft", ledger)
-    assert table[["cache", "reason"]].to_numpy().tolist() == [["", "ft: failed (out of memory)"]]
+    assert [(row.cache, row.reason) for row in table] == [("", "ft: failed (out of memory)")]
 
 
 def test_without_raw_samples_the_interval_comes_from_both_medians(build, ledger, published_case):
@@ -223,12 +225,14 @@ def test_comparison_is_the_same_every_time_and_is_written(build, ledger, publish
     build.time(case, "ft", 100, spread=0.1)
     build.time(case, "oneflow", 97, spread=0.1)
     run = build.write()
+    rows = compare_within(run, "ft", ledger)
     first, second = (write_comparison(run, compare_within(run, "ft", ledger), (), tmp_path / out) for out in "ab")
     assert first[0].read_bytes() == second[0].read_bytes()
     read = pandas.read_csv(first[0])
     assert list(read.columns) == columns.names(columns.COMPARISON)
+    assert {field.name for field in fields(ComparedRow)} == set(read.columns)
     assert read.speedup.iloc[-1] == pytest.approx(100 / 97)
-    assert write_comparison(run, read)[0] == run.folder / "comparison.csv"
+    assert write_comparison(run, rows)[0] == run.folder / "comparison.csv"
 
 
 def test_folder_that_cannot_be_written_is_a_results_error(build, ledger, published_case, tmp_path):

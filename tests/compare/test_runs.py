@@ -42,15 +42,15 @@ def verdicts(changes) -> Counter:
 def test_a_run_with_itself_gives_only_same(folder: Path) -> None:
     run = read_run(folder)
     found = compare_runs(run, run)
-    timed = int(run.rows["median_s"].notna().sum())
+    timed = int(run.table["median_s"].notna().sum())
     assert timed > 0
-    assert verdicts(found) == Counter({"SAME": timed, "": len(run.rows) - timed}) - Counter({"": 0})
+    assert verdicts(found) == Counter({"SAME": timed, "": len(run.table) - timed}) - Counter({"": 0})
     assert {row["ratio"] for row in found.rows if row["verdict"]} == {1.0}
     assert "one run, given twice" in found.differences[0]
 
 
 def test_without_raw_samples_a_run_with_itself_gives_only_same(softmax: Run) -> None:
-    bare = with_samples(softmax, softmax.rows, softmax.samples.iloc[:0])
+    bare = with_samples(softmax, softmax.table, softmax.samples.iloc[:0])
     assert set(verdicts(compare_runs(bare, bare))) == {"SAME", ""}
 
 
@@ -59,7 +59,7 @@ def test_a_planted_slowdown_is_found() -> None:
     planted: list[str] = []
     for folder in RECORDED:
         run = read_run(folder)
-        names = set(sorted(run.rows.loc[run.rows["role"] == "kernel", "implementation"].unique())[::2])
+        names = set(sorted(run.table.loc[run.table["role"] == "kernel", "implementation"].unique())[::2])
         found = compare_runs(run, slowed(run, 1.02, lambda rows, names=names: rows["implementation"].isin(names)))
         slow = [row for row in found.rows if row["verdict"] and row["implementation"] in names]
         planted += [row["verdict"] for row in slow if row["first_s"] >= 20e-6]
@@ -248,7 +248,7 @@ def test_every_row_has_every_column(pair: tuple[RunBuilder, RunBuilder]) -> None
 
 def with_environment(run: Run, **changes) -> Run:
     changed = replace(run, environment={**run.environment, **changes})
-    return with_samples(changed, run.rows, run.samples)
+    return with_samples(changed, run.table, run.samples)
 
 
 def test_two_gpus_are_compared_by_share_of_the_ceiling(softmax: Run) -> None:
@@ -269,10 +269,10 @@ def test_two_gpus_are_compared_by_share_of_the_ceiling(softmax: Run) -> None:
 
 def test_seed_versions_and_code_are_said(softmax: Run) -> None:
     environment = dict(softmax.environment)
-    binary = softmax.rows.loc[softmax.rows["implementation"] == "naive", "binary"].iloc[0]
+    binary = softmax.table.loc[softmax.table["implementation"] == "naive", "binary"].iloc[0]
     code = {("new" if key == binary else key): entries for key, entries in environment["code"].items()}
     code["new"] = {entry: {**facts, "hash": "other"} for entry, facts in code["new"].items()}
-    rows = softmax.rows.assign(binary=softmax.rows["binary"].replace(binary, "new"))
+    rows = softmax.table.assign(binary=softmax.table["binary"].replace(binary, "new"))
     second = with_samples(softmax, rows, softmax.samples)
     second = with_environment(
         second, seed=7, code=code, finished=None, versions={**environment["versions"], "torch": "9"}
@@ -287,7 +287,7 @@ def test_seed_versions_and_code_are_said(softmax: Run) -> None:
 
 
 def test_a_lower_clock_and_a_throttle_are_remarked(softmax: Run) -> None:
-    rows = softmax.rows.assign(throttle="", sm_clock_hz=1980e6)
+    rows = softmax.table.assign(throttle="", sm_clock_hz=1980e6)
     cool = with_samples(softmax, rows.copy(), softmax.samples)
     at = rows["implementation"] == "ft"
     rows.loc[at, "sm_clock_hz"] *= 0.9
@@ -341,7 +341,7 @@ def test_the_band_is_never_narrower_than_the_sampling(softmax: Run) -> None:
 
 
 def test_numbers_that_no_run_measured_end_in_no_traceback(softmax: Run) -> None:
-    rows = softmax.rows.copy()
+    rows = softmax.table.copy()
     timed = rows.index[rows["status"] == "ok"]
     for number, index in enumerate(timed[:40]):
         rows.loc[index, ["low_s", "median_s", "high_s"]] = [5e-324, 1e-300, 1.7e308][number % 3]

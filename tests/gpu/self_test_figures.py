@@ -69,10 +69,10 @@ def run(out: Path, *arguments: str, kernels: Path | None = None) -> tuple[Run, f
 def self_test(out: Path, *arguments: str) -> dict[str, Any]:
     """What environment.json says, with the rows of the lengths asked for, and those that are marked."""
     made, wall_s = run(out, *arguments)
-    rows = made.rows[(made.rows["status"] == "ok") & ~made.rows["implementation"].str.endswith(AGAIN)]
+    rows = made.table[(made.table["status"] == "ok") & ~made.table["implementation"].str.endswith(AGAIN)]
     timed = rows[(rows["median_s"] >= SHORTEST_S) & (rows["median_s"] <= LONGEST_S)]
     kept = {name: value for name, value in made.environment["self_test"].items() if name != "twins"}
-    beside = made.rows["disturbed"].str.contains("another process").sum()
+    beside = made.table["disturbed"].str.contains("another process").sum()
     return {
         **kept,
         "rows_3us_to_5ms": len(timed),

@@ -33,7 +33,7 @@ def test_broken_kernels_cost_their_own_rows(device: object, compiler: object, tm
     done = subprocess.run([*command, "--out", str(tmp_path / "run")], capture_output=True, text=True, check=False)
     assert done.returncode == 1, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
-    rows = read_run(tmp_path / "run").rows.drop_duplicates("implementation").set_index("implementation")
+    rows = read_run(tmp_path / "run").table.drop_duplicates("implementation").set_index("implementation")
     print(rows[["status", "reason"]].to_string())
     for name, part in REASONS.items():
         assert rows.status[name] == "failed", f"{name}: {rows.status[name]}"

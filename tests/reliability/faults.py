@@ -87,7 +87,7 @@ def resumed(stage: Stage, before: Rows, *options: Any) -> int:
     assert run.environment["finished"]
     if stage.kind != SIMULATOR:
         timed = run.samples.groupby(["case", "implementation", "cache", "method"]).size()
-        assert timed.to_dict() == {key: int(row[run.rows.columns.get_loc("samples")]) for key, row in after.items()}
+        assert timed.to_dict() == {key: int(row[run.table.columns.get_loc("samples")]) for key, row in after.items()}
     return lost(before, after)
 
 

@@ -40,7 +40,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from kernelbench import compare
 from kernelbench.cli.terminal import console
-from kernelbench.compare import computed_flags, counted_runs, figures_table, judge, read_ledger
+from kernelbench.compare import computed_flags, counted_runs, judge, read_ledger
 from kernelbench.compare.counted_runs import counted_of_run
 from kernelbench.compare.runs import compare_runs
 from kernelbench.compare.self_test import self_test
@@ -195,7 +195,6 @@ class Ledgers:
 
     def read(self) -> None:
         ledger = read_ledger(self.folder)
-        figures_table(ledger)
         for claim in ledger.values():
             computed_flags(claim)
         verdicts = judge(self.run, ledger, list(ledger))
@@ -313,7 +312,7 @@ def make_run(folder: Path, device: str = "h200") -> Path:
     """A small run: two cases of the recorded run of softmax."""
     source = places.RECORDED / device / "softmax"
     run = read_run(source)
-    keys = list(dict.fromkeys(run.rows["case"]))[1:4:2]
+    keys = list(dict.fromkeys(run.table["case"]))[1:4:2]
     names = ["ft", "oneflow", "copy", "naive", "tree_modulo", "ft_as_published"]
     folder.mkdir()
     with (source / RESULTS_FILE).open(newline="") as file:
@@ -347,7 +346,7 @@ def make_step(folder: Path) -> Path:
     run = read_run(make_run(folder))
     parts = [
         {"name": f"part {key}", "operation": "softmax", "case": key, "calls": 12, "unfused": "ft", "fused": "oneflow"}
-        for key in dict.fromkeys(run.rows["case"])
+        for key in dict.fromkeys(run.table["case"])
     ]
     environment = {**run.environment, "step": {"parts": parts, "leaves_out": "the rest"}}
     (folder / ENVIRONMENT_FILE).write_text(json.dumps(environment))
@@ -357,7 +356,7 @@ def make_step(folder: Path) -> Path:
 def make_inputs(folder: Path) -> Path:
     """A small run of one case with two distributions of its inputs."""
     make_run(folder)
-    first, second = dict.fromkeys(read_run(folder).rows["case"])
+    first, second = dict.fromkeys(read_run(folder).table["case"])
     results, samples = folder / RESULTS_FILE, folder / SAMPLES_FILE
     replaced = second.encode(), f"{first} inputs=zeros".encode()
     shapes = [

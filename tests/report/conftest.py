@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
-from kernelbench.core import columns
+from kernelbench.compare import CaseVerdict, ClaimVerdict, ComparedRow
 from kernelbench.runs.results import Run, Store, read_run
 
 IMPLEMENTATIONS = (
@@ -26,30 +25,12 @@ HOSTILE = "<script>alert('row')</script>"
 
 
 @dataclass(frozen=True)
-class VerdictCase:
-    case: str
-    measured: float | None
-    published: float | None
-    holds: bool | None
-    text: str
-
-
-@dataclass(frozen=True)
-class Verdict:
-    id: str
-    title: str
-    verdict: str
-    sentence: str
-    cases: tuple[VerdictCase, ...]
-
-
-@dataclass(frozen=True)
 class Example:
     """A run with what compare makes of it."""
 
     run: Run
-    comparison: pd.DataFrame
-    verdicts: tuple[Verdict, ...]
+    comparison: tuple[ComparedRow, ...]
+    verdicts: tuple[ClaimVerdict, ...]
 
 
 def key_of(size: int, dtype: str, batch: int) -> str:
@@ -148,50 +129,48 @@ def environment() -> dict[str, Any]:
     }  # fmt: skip
 
 
-def compared(run: Run) -> pd.DataFrame:
+def compared(run: Run) -> tuple[ComparedRow, ...]:
     """The comparison against ft, in the simplest way that fills every column."""
-    ok = run.rows[run.rows["status"] == "ok"]
-    medians = ok.set_index(["case", "cache", "method", "implementation"])["median_s"].to_dict()
+    timed = [row for row in run.rows if row.status == "ok" and row.method == "events"]
+    medians = {(row.case, row.cache, row.method, row.implementation): row.median_s for row in timed}
     lines = []
-    for row in ok.itertuples():
-        if row.method != "events":
-            continue
+    for row in timed:
         base = medians.get((row.case, row.cache, row.method, "ft"))
         size = int(row.axes.split("=")[-1])
         published = PUBLISHED.get(size) if row.implementation == "oneflow" and row.cache == "cold" else None
         ratio = base / row.median_s if base else None
-        lines.append({
-            "suite": row.suite, "case": row.case, "cache": row.cache, "method": row.method,
-            "implementation": row.implementation, "baseline": "ft", "median_s": row.median_s, "baseline_s": base,
-            "speedup": ratio, "speedup_low": ratio and 0.99 * ratio, "speedup_high": ratio and 1.01 * ratio,
-            "verdict": "" if ratio is None else "FASTER" if ratio > 1.01 else "SLOWER" if ratio < 0.99 else "SAME",
-            "share_of_ceiling": row.share_of_ceiling, "published_speedup": published,
-            "published_device": "A100-PCIE-40GB" if published else "",
-            "published_share": 0.28 if published else None,
-            "claim": "softmax-ft-oneflow" if published else "",
-            "reason": "" if base else "ft: columns must be at most 1000, got 1024",
-        })  # fmt: skip
-    return pd.DataFrame(lines, columns=columns.names(columns.COMPARISON))
+        lines.append(ComparedRow(
+            suite=row.suite, case=row.case, cache=row.cache, method=row.method,
+            implementation=row.implementation, baseline="ft", median_s=row.median_s, baseline_s=base,
+            speedup=ratio, speedup_low=ratio and 0.99 * ratio, speedup_high=ratio and 1.01 * ratio,
+            verdict="" if ratio is None else "FASTER" if ratio > 1.01 else "SLOWER" if ratio < 0.99 else "SAME",
+            share_of_ceiling=row.share_of_ceiling, published_speedup=published,
+            published_device="A100-PCIE-40GB" if published else "",
+            published_share=0.28 if published else None,
+            claim="softmax-ft-oneflow" if published else "",
+            reason="" if base else "ft: columns must be at most 1000, got 1024",
+        ))  # fmt: skip
+    return tuple(lines)
 
 
-def verdicts_of(run: Run) -> tuple[Verdict, ...]:
-    cases = [key for key in dict.fromkeys(run.rows["case"]) if "float32" in key]
+def verdicts_of(run: Run) -> tuple[ClaimVerdict, ...]:
+    cases = [key for key in dict.fromkeys(row.case for row in run.rows) if "float32" in key]
     first = tuple(
-        VerdictCase(key, 2.1, ratio, True, f"2.1x measured, {ratio:.2f}x published")
+        CaseVerdict(key, "", 2.1, ratio, True, f"2.1x measured, {ratio:.2f}x published")
         for key, ratio in zip(cases, PUBLISHED.values(), strict=False)
     )
-    second = tuple(VerdictCase(key, 1.02, None, key != cases[0], "block 256 chosen") for key in cases[:3])
+    second = tuple(CaseVerdict(key, "", 1.02, None, key != cases[0], "block 256 chosen") for key in cases[:3])
     return (
-        Verdict(
+        ClaimVerdict(
             "softmax-ft-oneflow", "OneFlow softmax against FasterTransformer softmax", "holds",
             "OneFlow is faster than FasterTransformer at every size, 1.9x to 2.3x.", first,
         ),
-        Verdict(
+        ClaimVerdict(
             "block-size-occupancy", "The largest block with the same number of resident blocks", "holds in part",
             "The chosen block is fastest or within 2 % of it in 2 of 3 cases; at seq=16 block 128 is 4 % faster.",
             second,
         ),
-        Verdict(
+        ClaimVerdict(
             "smem-layout", f"Bank conflicts {HOSTILE}", "not measured",
             "No case of this run reaches the shared-memory regime.", (),
         ),

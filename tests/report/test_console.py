@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
-import pandas as pd
 import pytest
 from rich.console import Console
 
-from kernelbench.core import columns
 from kernelbench.core.records import Check, Tolerance
 from kernelbench.report import console, view
 
@@ -24,12 +23,12 @@ def test_results_fit_100_columns_with_every_implementation_and_time(synthetic_ru
     assert max(map(len, text.splitlines())) <= 100
     assert "…" not in text
     squeezed = "".join(text.split())
-    for name in synthetic_run.rows["implementation"].unique():
+    for name in view.implementations(synthetic_run):
         assert name.split("_")[-1] in squeezed
-    rows = view.shown_rows(synthetic_run.rows, view.shown_methods(synthetic_run.rows))
+    rows = view.shown_rows(synthetic_run)
     assert len(rows) > 200
-    for median in rows["median_s"]:
-        assert console.time_text(median) in text
+    for row in rows:
+        assert console.time_text(row.median_s) in text
 
 
 def test_results_list_reasons(synthetic_run):
@@ -41,22 +40,25 @@ def test_results_list_reasons(synthetic_run):
 
 
 def test_wide_intervals_are_marked(synthetic_run):
-    row = {"median_s": 1e-5, "low_s": 0.98e-5, "high_s": 1.02e-5, "floor_limited": "", "disturbed": ""}
+    row = replace(synthetic_run.rows[0], median_s=1e-5, low_s=0.98e-5, high_s=1.02e-5, floor_limited="")
     assert console._time_cell(row) == "10.00 us\n±2.0 %"
-    assert console._time_cell(row | {"low_s": 0.999e-5, "high_s": 1.001e-5}) == "10.00 us"
+    assert console._time_cell(replace(row, low_s=0.999e-5, high_s=1.001e-5)) == "10.00 us"
 
 
 def test_times_near_the_floor_and_disturbed_ones_are_marked_and_told(synthetic_run):
-    plain = shown(console.results_table(synthetic_run.__class__(
-        synthetic_run.folder, synthetic_run.environment, synthetic_run.rows.assign(floor_limited=""))))  # fmt: skip
+    rows = [replace(row, floor_limited="") for row in synthetic_run.rows]
+    plain = shown(console.results_table(replace(synthetic_run, rows=tuple(rows))))
     assert not {"°", "!"} & set(plain)
     assert "Disturbed" not in plain
-    rows = synthetic_run.rows
-    at = rows.index[(rows["implementation"] == "oneflow") & (rows["status"] == "ok") & (rows["cache"] == "cold")]
-    rows = rows.assign(floor_limited="").copy()
-    rows.loc[at, "disturbed"] = "12 of 40 samples beside another process"
-    rows.loc[at[:2], "floor_limited"] = "yes"
-    text = shown(console.results_table(type(synthetic_run)(synthetic_run.folder, synthetic_run.environment, rows)))
+    at = [
+        number
+        for number, row in enumerate(rows)
+        if (row.implementation, row.status, row.cache) == ("oneflow", "ok", "cold")
+    ]
+    for number in at:
+        near = "yes" if number in at[:2] else ""
+        rows[number] = replace(rows[number], disturbed="12 of 40 samples beside another process", floor_limited=near)
+    text = shown(console.results_table(replace(synthetic_run, rows=tuple(rows))))
     assert max(map(len, text.splitlines())) <= 100
     assert " us°!" in text
     assert " us!" in text
@@ -70,9 +72,9 @@ def test_comparison_fits_100_columns_with_every_row(example):
     text = shown(console.comparison_table(example.comparison, example.run))
     assert max(map(len, text.splitlines())) <= 100
     assert "…" not in text
-    for row in view.records(example.comparison):
-        line = [line for line in text.splitlines() if line.split()[:1] == [row["implementation"]]]
-        assert any(console.time_text(row["median_s"]) in one for one in line), row
+    for row in example.comparison:
+        line = [line for line in text.splitlines() if line.split()[:1] == [row.implementation]]
+        assert any(console.time_text(row.median_s) in one for one in line), row
     assert "2.74x" in text
     assert "published: on A100-PCIE-40GB" in text
     assert text.count("baseline") == 10  # 5 sizes, cold and warm
@@ -80,21 +82,25 @@ def test_comparison_fits_100_columns_with_every_row(example):
 
 
 def test_unsure_rows_say_on_screen_how_many_samples_would_decide(example):
-    table = example.comparison.copy()
-    unsure = table["implementation"] == "naive"
-    table.loc[unsure, ["verdict", "more_samples", "reason"]] = "UNSURE", 240, "about 240 more samples of each would .."
-    text = shown(console.comparison_table(table, example.run))
-    assert text.count("UNSURE +240") == unsure.sum()
+    unsure = {"verdict": "UNSURE", "more_samples": 240, "reason": "about 240 more samples of each would .."}
+    rows = [replace(row, **unsure) if row.implementation == "naive" else row for row in example.comparison]
+    text = shown(console.comparison_table(rows, example.run))
+    assert text.count("UNSURE +240") == sum(row.implementation == "naive" for row in rows) > 0
     assert text.count("UNSURE +N: about N more samples of each would decide.") == 2  # cold and warm
     assert "about 240 more" not in text, "once is enough"
     assert "UNSURE +N" not in shown(console.comparison_table(example.comparison, example.run))
 
 
 def test_comparison_names_methods_and_devices_where_they_differ(example):
-    table = example.comparison.copy()
-    table.loc[table["implementation"] == "naive", "method"] = "graph"
-    table.loc[table["case"].str.contains("seq=32 ") & (table["claim"] != ""), "published_device"] = "Other GPU"
-    text = shown(console.comparison_table(table, example.run))
+    rows = [
+        replace(
+            row,
+            method="graph" if row.implementation == "naive" else row.method,
+            published_device="Other GPU" if "seq=32 " in row.case and row.claim else row.published_device,
+        )
+        for row in example.comparison
+    ]
+    text = shown(console.comparison_table(rows, example.run))
     assert max(map(len, text.splitlines())) <= 100
     line = next(line for line in text.splitlines() if line.split()[:1] == ["naive"])
     assert line.split()[1] == "graph"
@@ -102,24 +108,26 @@ def test_comparison_names_methods_and_devices_where_they_differ(example):
 
 
 def test_comparison_with_published_times_names_the_gpu_and_its_share(example):
-    table = example.comparison.assign(baseline="published", published_speedup=None)
-    table.loc[table["claim"] == "", "speedup"] = None
-    text = shown(console.comparison_table(table, example.run))
+    rows = [
+        replace(row, baseline="published", published_speedup=None, speedup=row.speedup if row.claim else None)
+        for row in example.comparison
+    ]
+    text = shown(console.comparison_table(rows, example.run))
     line = next(line for line in text.splitlines() if line.split()[:1] == ["oneflow"])
     assert "28 %" in line
     assert "published: on A100-PCIE-40GB" in text
 
 
 def test_a_baseline_without_a_time_is_not_called_one(example):
-    table = example.comparison.copy()
-    table.loc[table["implementation"] == "ft", ["median_s", "speedup"]] = None
-    text = shown(console.comparison_table(table, example.run))
+    rows = [
+        replace(row, median_s=None, speedup=None) if row.implementation == "ft" else row for row in example.comparison
+    ]
+    text = shown(console.comparison_table(rows, example.run))
     assert not [line for line in text.splitlines() if line.split()[:1] == ["ft"] and "baseline" in line]
 
 
 def test_comparison_of_nothing(example):
-    empty = pd.DataFrame(columns=columns.names(columns.COMPARISON))
-    assert shown(console.comparison_table(empty, example.run)).strip() == ""
+    assert shown(console.comparison_table((), example.run)).strip() == ""
 
 
 def test_claims_table_says_verdicts_in_words(example):
@@ -140,7 +148,7 @@ def test_limits_line(synthetic_run):
 
 @pytest.mark.parametrize("limits", [None, {}])
 def test_limits_line_without_limits(synthetic_run, limits):
-    run = type(synthetic_run)(synthetic_run.folder, {"limits": limits}, synthetic_run.rows)
+    run = replace(synthetic_run, environment={"limits": limits})
     assert console.limits_line(run) == "unknown device: floor and ceiling were not measured"
 
 

@@ -35,7 +35,7 @@ def counted(case, name, wavefronts, sampled=""):
 
 @pytest.fixture
 def explained(example):
-    case = example.run.rows["case"].iloc[0]
+    case = example.run.rows[0].case
     return CaseExplanation(
         case=case,
         counted={

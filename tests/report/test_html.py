@@ -5,14 +5,13 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
-import pandas as pd
 import pytest
 
-from kernelbench.core import columns
 from kernelbench.core.records import Claim
-from kernelbench.report import charts, console, html
+from kernelbench.report import charts, console, html, view
 from kernelbench.report.page import _note
 from kernelbench.runs.results import Run
 
@@ -71,26 +70,27 @@ CLAIM = Claim(
             "url": "https://example.org/page",
             "section": "4",
         },
-        "device": {"name": "A100-PCIE-40GB"},
+        "device": {"name": "A100-PCIE-40GB", "peak_bytes_per_s": 1.555e12},
+        "operation": "softmax",
+        "figures": [
+            {
+                "shape": [32, 64, 16, 16],
+                "axis": -1,
+                "dtype": "float32",
+                "us": {"ft": 26.43},
+                "moved_bytes": {"ft": 2097152},
+            }
+        ],
         "tool": "Nsight Compute",
         "flags": ["kernel-not-as-described"],
         "note": "The <b>port</b> never reads its input.",
     },
 )
-FIGURES = pd.DataFrame(
-    [
-        {
-            "claim": "softmax-ft-oneflow", "what": "", "shape": "32x64x16x16", "axis": -1, "dtype": "float32",
-            "implementation": "ft", "device": "A100-PCIE-40GB", "published_s": 26.43e-6, "moved_bytes": 2097152.0,
-            "bytes_per_s": 79.3e9, "share_of_peak": 0.05,
-        }
-    ]
-)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def written(example, tmp_path_factory):
-    source = html.Published([CLAIM], FIGURES, {"kernel-not-as-described": "it computes something else"})
+    source = html.Published([CLAIM], {"kernel-not-as-described": "it computes something else"})
     return html.write_report(
         example.run,
         example.comparison,
@@ -149,21 +149,21 @@ def test_every_row_is_on_the_page(page, synthetic_run):
     assert len(rows) == len(synthetic_run.rows)
     assert sum(row[4] == "refused" for row in rows) == 3
     assert sum(row[4] == "wrong" for row in rows) == 1
-    timed = synthetic_run.rows[synthetic_run.rows["status"] == "ok"].iloc[0]
-    assert rows[0][:4] == ["seq=16", timed["implementation"], timed["cache"], timed["method"]]
+    timed = next(row for row in synthetic_run.rows if row.status == "ok")
+    assert rows[0][:4] == ["seq=16", timed.implementation, timed.cache, timed.method]
 
 
-def test_a_row_says_what_makes_its_time_less_certain():
-    row = {"reason": "", "floor_limited": "", "stopped": "precise", "throttle": "", "disturbed": ""}
+def test_a_row_says_what_makes_its_time_less_certain(synthetic_run):
+    row = replace(synthetic_run.rows[0], reason="", floor_limited="", stopped="precise")
     assert _note(row) == ""
     marked = {"floor_limited": "yes", "throttle": "power cap", "disturbed": "3 of 40 samples beside another process"}
-    assert _note(row | marked) == (
+    assert _note(replace(row, **marked)) == (
         "floor-limited; clock lowered: power cap; disturbed: 3 of 40 samples beside another process"
     )
 
 
 def test_every_measured_row_has_its_distribution(page, text, synthetic_run):
-    assert text.count("<svg class=s") == (synthetic_run.rows["status"] == "ok").sum()
+    assert text.count("<svg class=s") == sum(row.status == "ok" for row in synthetic_run.rows)
 
 
 def test_reasons_launches_facts_and_origins(page):
@@ -198,7 +198,7 @@ def test_claims_published_figures_environment_and_commands(page, text):
 
 def test_page_of_24_cases_is_below_3_mb(make_example, tmp_path):
     example = make_example(("float32", "float16"), (8, 32))
-    assert example.run.rows["case"].nunique() == 24
+    assert len(view.cases(example.run)) == 24
     path = html.write_report(example.run, example.comparison, example.verdicts, tmp_path / "report.html")
     assert path.stat().st_size < 3_000_000
     assert "<svg class=s" in path.read_text(encoding="utf-8")
@@ -223,10 +223,9 @@ def test_a_run_that_was_stopped_says_so(example, tmp_path, finished, said):
 
 def test_page_of_a_bare_run(example, tmp_path):
     """No environment, no samples, no comparison, no claims: the page says less, and stands."""
-    empty = pd.DataFrame(columns=columns.names(columns.COMPARISON))
-    refused = example.run.rows[example.run.rows["status"] != "ok"]
+    refused = tuple(row for row in example.run.rows if row.status != "ok")
     for rows in (example.run.rows, refused):
-        path = html.write_report(Run(tmp_path, {}, rows), empty, (), tmp_path / "report.html")
+        path = html.write_report(Run(tmp_path, {}, rows), (), (), tmp_path / "report.html")
         text = path.read_text(encoding="utf-8")
         assert "No published claim belongs to this suite" in text
         assert "nan" not in re.sub(r"<[^>]*>|got nan", "", text).lower().split()

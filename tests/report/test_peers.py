@@ -4,37 +4,48 @@ from __future__ import annotations
 
 import dataclasses
 import io
+from collections.abc import Callable
 
-import pandas as pd
 import pytest
 from rich.console import Console
 
-from kernelbench.core import columns
 from kernelbench.report import charts, html, page, peers, shares, view
 from kernelbench.report.sources import Published
+from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run
 
-NO_COMPARISON = pd.DataFrame(columns=columns.names(columns.COMPARISON))
 ORIGINS = {"ours": "written here", "ours_too": "written here", "theirs": "somebody"}
 ROLES = {"torch": "peer", "cudnn": "peer", "copy": "yardstick"}
 SECONDS = {"ours": 2.0, "ours_too": 3.0, "theirs": 1.0, "torch": 4.0, "cudnn": 3.0, "copy": 1.8}
 
 
-def rows_of(example_run: Run, sizes, seconds=SECONDS) -> pd.DataFrame:
+def rows_of(example_run: Run, sizes, seconds=SECONDS) -> tuple[Row, ...]:
     """A row for each size and implementation; the values are times of 10 us."""
-    template = example_run.rows[example_run.rows["status"] == "ok"].iloc[0]
-    made = []
-    for size in sizes:
-        for name, value in seconds.items():
-            made.append(
-                template.to_dict()
-                | {
-                    "case": f"columns={size} shape=9x{size} axis=-1 dtype=float32", "implementation": name,
-                    "role": ROLES.get(name, "kernel"), "cache": "cold", "method": "events", "median_s": 1e-5 * value,
-                    "arithmetic": "fast" if name == "cudnn" else "accurate", "max_absolute_error": 1e-8 * value,
-                }
-            )  # fmt: skip
-    return pd.DataFrame(made, columns=example_run.rows.columns)
+    template = next(row for row in example_run.rows if row.status == "ok")
+    return tuple(
+        dataclasses.replace(
+            template, case=f"columns={size} shape=9x{size} axis=-1 dtype=float32", implementation=name,
+            role=ROLES.get(name, "kernel"), cache="cold", method="events", median_s=1e-5 * value,
+            arithmetic="fast" if name == "cudnn" else "accurate", max_absolute_error=1e-8 * value,
+        )
+        for size in sizes
+        for name, value in seconds.items()
+    )  # fmt: skip
+
+
+def without(run: Run, left_out: Callable[[Row], bool]) -> Run:
+    return dataclasses.replace(run, rows=tuple(row for row in run.rows if not left_out(row)))
+
+
+def slowed(run: Run, column: str, factor: float, *names: str) -> Run:
+    """`names` take so many times as long on the case of one size."""
+    rows = (
+        dataclasses.replace(row, median_s=factor * row.median_s)
+        if row.case.startswith(f"columns={column} ") and row.implementation in names
+        else row
+        for row in run.rows
+    )
+    return dataclasses.replace(run, rows=tuple(rows))
 
 
 @pytest.fixture
@@ -57,9 +68,12 @@ def test_the_fastest_of_ours_is_held_against_the_fastest_peer(make):
 
 def test_two_sides_are_held_against_each_other_by_the_best_method_that_both_have(make):
     def with_graphs(run: Run, *names: str, of: float = 0.5) -> Run:
-        graphs = run.rows[run.rows["implementation"].isin(names)].assign(method="graph")
-        graphs["median_s"] *= of
-        return dataclasses.replace(run, rows=pd.concat([run.rows, graphs], ignore_index=True))
+        graphs = (
+            dataclasses.replace(row, method="graph", median_s=of * row.median_s)
+            for row in run.rows
+            if row.implementation in names
+        )
+        return dataclasses.replace(run, rows=(*run.rows, *graphs))
 
     every = with_graphs(make(sizes=(1,)), *SECONDS)
     (pair,) = peers.pairs(with_graphs(make(sizes=(1,)), *(name for name in SECONDS if name != "torch")))
@@ -73,8 +87,8 @@ def test_two_sides_are_held_against_each_other_by_the_best_method_that_both_have
     assert (pair.ours.name, pair.ours.seconds, pair.ahead) == ("ours", 2e-5, pytest.approx(1.5)), "one has no graph"
     (pair,) = peers.pairs(every)
     assert pair.share == pytest.approx(0.9)
-    ours, graph = (every.rows[name] == value for name, value in (("implementation", "ours"), ("method", "graph")))
-    assert peers.pairs(dataclasses.replace(every, rows=every.rows[~(graph ^ ours)])) == [], "nothing that ours have"
+    no_common = without(every, lambda row: (row.implementation == "ours") != (row.method == "graph"))
+    assert peers.pairs(no_common) == [], "nothing that ours have"
 
 
 def test_a_run_whose_baseline_is_no_peer_has_no_such_table(make, synthetic_run):
@@ -86,16 +100,15 @@ def test_a_run_whose_baseline_is_no_peer_has_no_such_table(make, synthetic_run):
 
 def test_a_case_without_ours_or_a_peer_is_left_out(make):
     run = make()
-    first = run.rows["case"] == run.rows["case"].iloc[0]
-    no_peer = dataclasses.replace(run, rows=run.rows[~(first & (run.rows["role"] == "peer"))])
+    no_peer = without(run, lambda row: row.case == run.rows[0].case and row.role == "peer")
     assert len(peers.pairs(no_peer)) == 2
-    no_copy = dataclasses.replace(run, rows=run.rows[run.rows["role"] != "yardstick"])
+    no_copy = without(run, lambda row: row.role == "yardstick")
     assert {pair.share for pair in peers.pairs(no_copy)} == {None}
 
 
 def test_lines_give_errors_beside_times_and_mark_fast_arithmetic(make):
     run = make()
-    found, labels = peers.pairs(run), view.case_labels(run.rows["case"])
+    found, labels = peers.pairs(run), view.case_labels(view.cases(run))
     assert peers.case_lines(found, labels)[0] == (
         "columns=1", "ours", "20.00 us", "2e-08", "cudnn", "30.00 us", "3e-08~", "1.50x", "0.90",
     )  # fmt: skip
@@ -110,10 +123,8 @@ def test_lines_give_errors_beside_times_and_mark_fast_arithmetic(make):
 
 
 def test_the_mean_is_geometric(make):
-    run = make(sizes=(1, 2))
-    slower = (run.rows["case"] == run.rows["case"].iloc[0]) & (run.rows["implementation"] == "ours")
-    run.rows.loc[slower, "median_s"] *= 4  # ours_too is faster there, at 3
-    assert peers.sentences(run, peers.pairs(run), view.case_labels(run.rows["case"]))[0].startswith(
+    run = slowed(make(sizes=(1, 2)), "1", 4, "ours")  # ours_too is faster there, at 3
+    assert peers.sentences(run, peers.pairs(run), view.case_labels(view.cases(run)))[0].startswith(
         "On 2 cases the best peer takes 1.22x of our time in the mean, and 1.00x in the least"
     )
 
@@ -128,7 +139,7 @@ def test_the_terminal_says_whose_times_these_are(make):
 
 
 def test_the_page_has_the_section_for_such_a_run_alone(make, example):
-    text = html.render(make(), NO_COMPARISON, (), Published())
+    text = html.render(make(), (), (), Published())
     assert 'id="peers"' in text
     assert "3e-08~" in text
     assert 'id="peers"' not in html.render(example.run, example.comparison, (), Published())
@@ -150,7 +161,7 @@ def test_curves_follow_the_one_size_of_a_case(make):
 def test_a_curve_is_the_copys_time_over_that_of_each(make):
     run = make(sizes=(1, 2, 4, 8, 16))
     (drawn,) = peers.curves(run).values()
-    (axis,) = shares.share_figure(run, NO_COMPARISON, "columns", drawn).axes
+    (axis,) = shares.share_figure(run, (), "columns", drawn).axes
     lines = {str(line.get_label()): list(line.get_ydata()) for line in axis.lines}
     assert lines["ours"] == pytest.approx(5 * [0.9])
     assert lines["torch"] == pytest.approx(5 * [0.45])
@@ -158,18 +169,16 @@ def test_a_curve_is_the_copys_time_over_that_of_each(make):
 
 
 def test_the_largest_fall_between_neighbours_of_a_sweep_is_named(make):
-    run = make(sizes=range(1, 41))
-    slower = run.rows["case"].str.startswith("columns=17 ") & run.rows["implementation"].isin(["ours", "ours_too"])
-    run.rows.loc[slower, "median_s"] *= 1.25
-    found, labels = peers.pairs(run), view.case_labels(run.rows["case"])
+    run = slowed(make(sizes=range(1, 41)), "17", 1.25, "ours", "ours_too")
+    found, labels = peers.pairs(run), view.case_labels(view.cases(run))
     assert peers.sentences(run, found, labels)[-1] == "From one size to the next it falls by at most 20 % (columns=17)."
     few = make(sizes=(1, 2, 4, 8, 16))
     assert len(peers.sentences(few, peers.pairs(few), labels)) == 2, "sizes far from one another are no neighbours"
 
 
 def test_a_long_sweep_has_curves_in_place_of_bars(make):
-    names = {chart.name for chart in charts.all_charts(make(sizes=range(1, 41)), NO_COMPARISON)}
+    names = {chart.name for chart in charts.all_charts(make(sizes=range(1, 41)), ())}
     assert "share-columns" in names
     assert "time-cold" not in names
-    few = {chart.name for chart in charts.all_charts(make(sizes=range(1, 8)), NO_COMPARISON)}
+    few = {chart.name for chart in charts.all_charts(make(sizes=range(1, 8)), ())}
     assert {"share-columns", "time-cold"} <= few

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pandas as pd
 import pytest
 
-from kernelbench.core import columns
+from kernelbench.compare import ComparedRow
 from kernelbench.core.counters import Counters
 from kernelbench.core.records import Claim
 from kernelbench.explain.counted import Counted
-from kernelbench.report import charts, heat, ladders, settings, sweeps
+from kernelbench.report import charts, heat, ladders, settings, sweeps, view
 from kernelbench.report.sources import Published
 from kernelbench.runs.results import Run
 from tests.report.conftest import Example
@@ -22,7 +21,7 @@ CURVE = {
     "explanation": [{"says": "", "of": "ft", "metric": "load_sectors", "relation": "times", "than": 4}],
 }
 STEPS = ("tree_modulo", "tree_strided", "tree_sequential", "tree_two_loads")
-NONE = pd.DataFrame(columns=columns.names(columns.COMPARISON))
+NONE = ()  # a comparison of nothing
 
 
 def claim(kind: str, name: str = "c", operation: str = "softmax", **stated: object) -> Claim:
@@ -38,14 +37,14 @@ def curve() -> Claim:
     return Claim("c", "A curve", "curve", ("softmax",), CURVE)
 
 
-def without_shapes(example: Example) -> tuple[Run, pd.DataFrame]:
+def without_shapes(example: Example) -> tuple[Run, tuple[ComparedRow, ...]]:
     """The example as if its cases differed in seq alone."""
-    keys = {
-        key: " ".join(word for word in key.split(" ") if not word.startswith("shape="))
-        for key in example.run.rows["case"]
-    }
-    rows = example.run.rows.assign(case=example.run.rows["case"].map(keys))
-    return replace(example.run, rows=rows), example.comparison.assign(case=example.comparison["case"].map(keys))
+
+    def cut(key: str) -> str:
+        return " ".join(word for word in key.split(" ") if not word.startswith("shape="))
+
+    rows = tuple(replace(row, case=cut(row.case)) for row in example.run.rows)
+    return replace(example.run, rows=rows), tuple(replace(row, case=cut(row.case)) for row in example.comparison)
 
 
 def test_a_curve_is_the_cases_that_differ_in_its_parameter_alone(curve):
@@ -70,7 +69,7 @@ def test_cases_on_curves_have_curves_in_place_of_times_and_speedups(example, cur
 
 def test_a_sweep_has_its_published_range_and_counts_below(example, curve):
     run, _ = without_shapes(example)
-    (sweep,) = sweeps.sweeps(list(dict.fromkeys(run.rows["case"])), [curve])
+    (sweep,) = sweeps.sweeps(view.cases(run), [curve])
     cases = [key for size, key in sweep.curves[0].points.items() if size < 100]
     counters = Counters(global_load_requests=1, global_load_sectors=5)
     counted = {case: {"ft": Counted(case, "ft", counters)} for case in cases}
@@ -96,12 +95,10 @@ def test_an_order_that_begins_another_is_part_of_its_ladder(synthetic_run):
 
 def test_a_ladder_has_the_factor_of_each_step_and_the_published_one(example):
     order = claim("order", order=STEPS, within=0.02)
+    figure = {"shape": "not stated", "axis": -1, "dtype": "float32", "us": dict(zip(STEPS, (8, 4, 5, 1), strict=True))}
+    order.document.update(device={"name": "a GPU"}, figures=[figure])
     (ladder,) = ladders.ladders(example.run, [order])
-    figures = pd.DataFrame(
-        [("c", "softmax", "", name, "a GPU", time) for name, time in zip(STEPS, (8e-6, 4e-6, 5e-6, 1e-6), strict=True)],
-        columns=["claim", "operation", "shape", "implementation", "device", "published_s"],
-    )
-    shown, cases = ladders.panels(example.run, NONE, ladder, figures)
+    shown, cases = ladders.panels(example.run, NONE, ladder)
     assert [panel.published for panel in shown] == [True] + 6 * [False]
     assert cases == 6
     axis = ladders.ladder_figure(ladder, shown).axes[0]
@@ -112,16 +109,19 @@ def test_a_ladder_has_the_factor_of_each_step_and_the_published_one(example):
 
 def test_a_ladder_keeps_to_the_cases_that_its_claim_is_about(example):
     (ladder,) = ladders.ladders(example.run, [claim("order", order=STEPS, from_columns=128)])
-    assert [panel.title for panel in ladders.panels(example.run, NONE, ladder, None)[0]] == [
+    assert [panel.title for panel in ladders.panels(example.run, NONE, ladder)[0]] == [
         "seq=128", "seq=512", "seq=1024",
     ]  # fmt: skip
     (lent,) = ladders.ladders(example.run, [claim("order", operation="reduce_sum", order=STEPS, from_columns=128)])
-    assert len(ladders.panels(example.run, NONE, lent, None)[0]) == 6
+    assert len(ladders.panels(example.run, NONE, lent)[0]) == 6
 
 
 def test_numbered_variants_are_a_family_of_settings(synthetic_run):
     names = dict(zip(("tree_modulo", "tree_strided", "tree_sequential"), ("t_8", "t_2", "t_4"), strict=True))
-    run = replace(synthetic_run, rows=synthetic_run.rows.replace({"implementation": names}))
+    rows = (
+        replace(row, implementation=names.get(row.implementation, row.implementation)) for row in synthetic_run.rows
+    )
+    run = replace(synthetic_run, rows=tuple(rows))
     best = claim("near_best", dispatched="oneflow", alternatives=["oneflow", *names.values()], within=0.05)
     (family,) = settings.families(run, [best])
     assert (family.stem, list(family.members), family.against, family.allowed) == ("t", [2, 4, 8], "oneflow", 1.05)

@@ -24,7 +24,7 @@ def measured(project: Project, names: str = "good, broken, compiled", *own: Path
 
 def reasons(run: Run) -> dict[str, set[str]]:
     """Of each implementation; what went well has ''."""
-    table = run.rows.assign(reason=run.rows["reason"].where(run.rows["status"] != "ok", ""))
+    table = run.table.assign(reason=run.table["reason"].where(run.table["status"] != "ok", ""))
     return {name: set(rows["reason"]) for name, rows in table.groupby("implementation")}
 
 

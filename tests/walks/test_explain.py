@@ -152,7 +152,7 @@ RECORDED = [path for path in places.RECORDED.glob("h200/*") if (places.RECORDED 
 def test_no_measured_time_is_below_its_bound(folder: Path) -> None:
     run = without_twins(read_run(folder))
     cases, _ = explanations(run, read_ledger(places.LEDGER))
-    rows = run.rows
+    rows = run.table
     cold = rows[(rows["cache"] == "cold") & (rows["status"] == "ok")]
     shortest = cold.groupby(["case", "implementation"])["min_s"].min().to_dict()
     bounds = {(case.case, name): limit for case in cases for name, limit in case.bounds.items()}

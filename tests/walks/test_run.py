@@ -27,7 +27,7 @@ def run_suite(project: Project, suite: Path, **options: Any) -> Run:
 
 
 def rows(run: Run, **wanted: str) -> list[dict[str, Any]]:
-    table = run.rows
+    table = run.table
     for column, value in wanted.items():
         table = table[table[column] == value]
     return [dict(row) for row in table.to_dict("records")]
@@ -141,7 +141,7 @@ def test_only_filter_and_cache_choose(project: Project) -> None:
         ConsoleProgress(),
     )
     run = answer.run
-    assert set(answer.comparison["baseline"]) == {"other"}, "the suite's own baseline was left out"
+    assert {row.baseline for row in answer.comparison} == {"other"}, "the suite's own baseline was left out"
     assert [(columns_of(row), row["implementation"], row["cache"]) for row in rows(run)] == [
         (columns, name, "cold") for columns in (16, 32) for name in ("other", "third")
     ]
@@ -294,7 +294,7 @@ def test_ctrl_c_keeps_finished_cases_and_resume_measures_only_the_rest(project: 
     assert (folder / "results.csv").read_text().startswith(stopped)
     assert [columns_of(row) for row in rows(run, implementation="good", cache="cold")] == [8, 16, 32]
     assert run.environment["finished"]
-    assert set(run.samples["case"]) == set(run.rows["case"])
+    assert set(run.samples["case"]) == set(run.table["case"])
 
 
 def test_resume_of_a_finished_run_measures_nothing(project: Project) -> None:

@@ -39,7 +39,7 @@ def run_suite(project: Project, suite: Path, **options: Any) -> Run:
 
 
 def rows(run: Run, **wanted: str) -> list[dict[str, Any]]:
-    table = run.rows
+    table = run.table
     for column, value in wanted.items():
         table = table[table[column] == value]
     return [dict(row) for row in table.to_dict("records")]

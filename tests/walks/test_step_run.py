@@ -72,7 +72,7 @@ def run(step: Path, **options: Any) -> Answer:
 
 
 def test_every_part_is_run_by_its_own_implementations(step: Path) -> None:
-    rows = run(step).run.rows.drop_duplicates(["case", "implementation"])
+    rows = run(step).run.table.drop_duplicates(["case", "implementation"])
     found = [(row.case, row.operation, row.implementation, row.status) for row in rows.itertuples()]
     assert found == [
         (SOFTMAX_KEY, "softmax", "good", "ok"),
@@ -85,7 +85,7 @@ def test_calls_times_medians_add_up_on_each_side(step: Path) -> None:
     answer = run(step)
     summed = step_sums.sum_of(answer.run)
     assert summed is not None
-    rows = answer.run.rows.sort_values("method", ascending=False).drop_duplicates("implementation")  # graphs first
+    rows = answer.run.table.sort_values("method", ascending=False).drop_duplicates("implementation")  # graphs first
     medians = dict(zip(rows["implementation"], rows["median_s"], strict=True))
     unfused, fused = summed.total("unfused"), summed.total("fused")
     assert unfused is not None
@@ -94,8 +94,8 @@ def test_calls_times_medians_add_up_on_each_side(step: Path) -> None:
     assert fused.value == pytest.approx(12 * medians["other"]), "the fused step has no relu of its own"
     assert summed.ratio is not None
     assert summed.ratio.value == pytest.approx(unfused.value / fused.value)
-    assert list(answer.comparison["baseline"]) == ["good", "good", "plain"]
-    assert list(answer.comparison["speedup"])[1] == pytest.approx(medians["good"] / medians["other"])
+    assert [row.baseline for row in answer.comparison] == ["good", "good", "plain"]
+    assert answer.comparison[1].speedup == pytest.approx(medians["good"] / medians["other"])
 
 
 def test_the_environment_keeps_the_step_and_whose_each_name_is(step: Path) -> None:

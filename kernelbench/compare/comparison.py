@@ -1,0 +1,96 @@
+"""The comparison within a run: its rows, and the files comparison.csv and claims.json."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal
+
+from kernelbench.compare.changes import Verdict
+from kernelbench.compare.verdicts import ClaimVerdict
+from kernelbench.core import columns
+from kernelbench.core.errors import ResultsError
+from kernelbench.core.texts import cell
+from kernelbench.core.writing import write_whole
+from kernelbench.runs.results import Run
+
+COMPARISON_FILE, CLAIMS_FILE = "comparison.csv", "claims.json"
+
+
+@dataclass(frozen=True)
+class ComparedRow:
+    """One implementation on one case with one cache state, against the baseline.
+
+    Fields are the columns of comparison.csv, as `columns.COMPARISON` describes them. None or '': not measured, not
+    published or not counted; `reason` says why.
+    """
+
+    suite: str
+    case: str
+    cache: str
+    implementation: str
+    baseline: str
+    method: str = ""
+    median_s: float | None = None
+    baseline_s: float | None = None
+    speedup: float | None = None
+    speedup_low: float | None = None
+    speedup_high: float | None = None
+    verdict: Verdict | Literal[""] = ""
+    more_samples: int | None = None
+    shared_rounds: int | None = None
+    share_of_ceiling: float | None = None
+    published_speedup: float | None = None
+    published_device: str = ""
+    published_share: float | None = None
+    claim: str = ""
+    reason: str = ""
+    global_bytes: int | None = None
+    global_bytes_ratio: float | None = None
+    distinct_bytes: int | None = None
+    distinct_bytes_ratio: float | None = None
+    shared_wavefronts: int | None = None
+    shared_wavefronts_ratio: float | None = None
+    warp_instructions: int | None = None
+    warp_instructions_ratio: float | None = None
+
+    @property
+    def is_baseline(self) -> bool:
+        """Whether this is the measured baseline itself."""
+        return self.implementation == self.baseline and self.median_s is not None
+
+
+Comparison = Sequence[ComparedRow]
+
+
+def baselines(rows: Iterable[ComparedRow]) -> str:
+    """Whom the speed-ups of these rows divide by."""
+    return ", ".join(dict.fromkeys(row.baseline for row in rows))
+
+
+def write_comparison(
+    run: Run, comparison: Comparison, verdicts: Sequence[ClaimVerdict] = (), folder: Path | None = None
+) -> tuple[Path, Path]:
+    """Write comparison.csv and claims.json into `folder`, the run's own unless given; their paths."""
+    folder = run.folder if folder is None else folder
+    claims = json.dumps([asdict(verdict) for verdict in verdicts], indent=2, ensure_ascii=False) + "\n"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        return write_whole(folder / COMPARISON_FILE, _csv(comparison)), write_whole(folder / CLAIMS_FILE, claims)
+    except OSError as error:
+        raise ResultsError(
+            f"{folder}: cannot write the comparison ({error.strerror}); choose a folder to write"
+        ) from error
+
+
+def _csv(comparison: Comparison) -> str:
+    import pandas
+
+    rows = [
+        {name: cell(value) if isinstance(value, str) else value for name, value in asdict(row).items()}
+        for row in comparison
+    ]
+    table = pandas.DataFrame(rows, columns=columns.names(columns.COMPARISON))
+    return str(table.to_csv(index=False, float_format="%.9g", lineterminator="\n"))
