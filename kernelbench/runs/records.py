@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from math import isfinite
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 
 # Counters with a column of their own; results.csv has thread_instructions as lanes_per_instruction.
 COUNTER_COLUMNS = tuple(one.name for one in fields(Counters) if one.name != "thread_instructions")
-_WHOLE = ("axis", "samples", "bytes_moved", "seed", "registers", "static_shared_bytes", "spill_bytes")
+# Columns of whole numbers.
+WHOLE = ("axis", "samples", "bytes_moved", "seed", "registers", "static_shared_bytes", "spill_bytes")
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,7 @@ class Row:
 def row_of(values: Mapping[str, Any]) -> Row:
     """The record of a checked row. `values`: by column, texts as str and numbers as float, or None for an empty one."""
     cells = {name: values[name] for name in _PLAIN}
-    cells |= {name: None if values[name] is None else round(values[name]) for name in _WHOLE}
+    cells |= {name: None if values[name] is None else round(values[name]) for name in WHOLE}
     launches = values["launches"]
     return Row(
         **cells,
@@ -101,7 +103,7 @@ def row_of(values: Mapping[str, Any]) -> Row:
 
 
 _PLAIN = tuple(
-    one.name for one in fields(Row) if one.name not in (*_WHOLE, "shape", "launch_texts", "input_loads", "counters")
+    one.name for one in fields(Row) if one.name not in (*WHOLE, "shape", "launch_texts", "input_loads", "counters")
 )  # as they are read
 
 
@@ -115,8 +117,11 @@ def _counters(values: Mapping[str, Any]) -> Counters | None:
     warps = values["warp_instructions"]
     if warps is None:
         return None
-    threads = round((values["lanes_per_instruction"] or 0) * warps)
-    return Counters(thread_instructions=threads, **{name: round(values[name] or 0) for name in COUNTER_COLUMNS})
+    threads = (values["lanes_per_instruction"] or 0) * warps
+    return Counters(
+        thread_instructions=round(threads) if isfinite(threads) else 0,
+        **{name: round(values[name] or 0) for name in COUNTER_COLUMNS},
+    )
 
 
 def table_of(rows: Sequence[Row]) -> pandas.DataFrame:
@@ -124,13 +129,13 @@ def table_of(rows: Sequence[Row]) -> pandas.DataFrame:
     import pandas
 
     table = pandas.DataFrame([_cells(row) for row in rows], columns=columns.names(columns.RESULTS))
-    return table.astype({name: float for name in table.columns if name not in columns.TEXTS})
+    return table.astype({name: float for name in table.columns if name not in (*columns.TEXTS, "axis")})
 
 
 def _cells(row: Row) -> dict[str, Any]:
     counters = {} if row.counters is None else {name: getattr(row.counters, name) for name in _COUNTED}
     return (
-        {name: getattr(row, name) for name in (*_PLAIN, *_WHOLE)}
+        {name: getattr(row, name) for name in (*_PLAIN, *WHOLE)}
         | counters
         | {
             "shape": "x".join(map(str, row.shape)),

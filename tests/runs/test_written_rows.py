@@ -19,7 +19,7 @@ from kernelbench.core import columns
 from kernelbench.core.errors import ResultsError, RunWarning
 from kernelbench.core.records import Check, Implementation, Launch, LaunchPlan, Origin, Result, Tolerance
 from kernelbench.core.texts import MAX_TEXT, cell, from_cell, is_obeyed, kept
-from kernelbench.runs import files, results
+from kernelbench.runs import files, records, results
 from kernelbench.runs.results import ENVIRONMENT_FILE, RESULTS_FILE, SAMPLES_FILE, Store, read_run
 from kernelbench.runs.row_checks import read_cells, written
 from kernelbench.runs.rows import rows_of, samples_of
@@ -39,9 +39,13 @@ anything = texts | numbers | st.floats() | st.integers() | st.booleans() | st.sa
 FREE = [
     name for name in columns.TEXTS
     if name not in ("case", "operation", "shape", "dtype", "implementation", "role", "arithmetic", "status", "cache",
-                    "method", "check")
+                    "method", "check", "launches", "input_loads")
 ]  # fmt: skip
-NUMBERS = [name for name in columns.names(columns.RESULTS) if name not in (*columns.TEXTS, "axis")]
+WHOLE = [*records.WHOLE[1:], *records.COUNTER_COLUMNS]  # axis aside
+NUMBERS = [
+    name for name in columns.names(columns.RESULTS)
+    if name not in (*columns.TEXTS, *WHOLE, "axis", "lanes_per_instruction")
+]  # fmt: skip
 often = settings(
     max_examples=25, deadline=None, phases=(Phase.explicit, Phase.generate),  # to shrink would take minutes
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
@@ -60,34 +64,54 @@ def read_back(rows: list[Mapping[str, Any]], samples: Any = ()) -> results.Run:
 def same(found: Any, given_: Any) -> bool:
     """A number as it was written, to nine digits; nothing as nothing."""
     text = written(given_)
-    return math.isnan(found) if not text else float(found) == float(text)
+    return found is None if not text else float(found) == float(text)
 
 
-@given(st.fixed_dictionaries(dict.fromkeys(FREE, texts)), st.fixed_dictionaries(dict.fromkeys(NUMBERS, numbers)))
+@given(
+    st.fixed_dictionaries(dict.fromkeys(FREE, texts)),
+    st.fixed_dictionaries(dict.fromkeys(NUMBERS, numbers) | dict.fromkeys(WHOLE, st.integers(0, 2**63))),
+    texts,
+)
 @often
-def test_every_text_and_every_number_of_a_row_comes_back(words: dict[str, str], figures: dict[str, Any]) -> None:
+def test_every_text_and_every_number_of_a_row_comes_back(
+    words: dict[str, str], figures: dict[str, Any], launches: str
+) -> None:
     figures |= {"max_absolute_error": math.inf, "min_s": -1e-9, "temperature_c": -3.5}
-    (row,) = read_back([{**ROW, **words, **figures}]).table.to_dict("records")
-    for name, word in words.items():
-        assert row[name] == kept(word)
-        assert len(row[name]) <= MAX_TEXT
-        assert not [one for one in row[name] if is_obeyed(one) and one != "\n"]
-    assert [name for name, figure in figures.items() if not same(row[name], figure)] == []
-    assert row["case"] == ROW["case"]
+    (row,) = read_back([{**ROW, **words, **figures, "launches": launches}]).rows
+    found = {**vars(row), **vars(row.counters)}
+    for name, word in {**words, "launches": launches}.items():
+        text = "; ".join(row.launch_texts) if name == "launches" else found[name]
+        assert text == kept(word)
+        assert len(text) <= MAX_TEXT
+        assert not [one for one in text if is_obeyed(one) and one != "\n"]
+    assert [name for name, figure in figures.items() if not same(found[name], figure)] == []
+    assert row.case == ROW["case"]
+
+
+@pytest.mark.parametrize("name", [*records.WHOLE[1:], "median_s"])
+def test_a_number_that_is_not_there_is_none(name: str) -> None:
+    (row,) = read_back([{**ROW, "status": "failed", name: None}]).rows
+    assert getattr(row, name) is None
+    assert row.counters is None
+
+
+def test_counters_whose_lanes_come_to_more_than_a_number_holds_are_read() -> None:
+    (row,) = read_back([{**ROW, "warp_instructions": 1e300, "lanes_per_instruction": 1e300}]).rows
+    assert row.counters is not None
 
 
 @pytest.mark.parametrize("word", LONG)
 def test_a_long_text_comes_back_shortened(word: str) -> None:
     run = read_back([{**ROW, "reason": word, "launches": word, "disturbed": word}])
-    (row,) = run.table.to_dict("records")
-    assert row["reason"] == row["launches"] == row["disturbed"] == kept(word)
+    (row,) = run.rows
+    assert row.reason == "; ".join(row.launch_texts) == row.disturbed == kept(word)
     assert len(kept(word)) <= MAX_TEXT
 
 
 @pytest.mark.parametrize("name", sorted(columns.INFINITE))
 def test_an_error_of_infinity_is_a_value(name: str) -> None:
-    (row,) = read_back([{**ROW, name: math.inf}]).rows.to_dict("records")
-    assert row[name] == math.inf
+    (row,) = read_back([{**ROW, name: math.inf}]).rows
+    assert getattr(row, name) == math.inf
 
 
 @given(st.data())
@@ -114,8 +138,8 @@ def test_whatever_a_kernel_makes_of_its_row_the_row_can_be_read(data: st.DataObj
     )  # fmt: skip
     rows = rows_of("s", operation, found, LIMITS)
     run = read_back(rows, samples_of(found, rows))
-    assert len(run.table) == len(rows)
-    assert set(run.table["reason"]) == {kept(from_cell(written(row["reason"]))) for row in rows}
+    assert len(run.rows) == len(rows)
+    assert {row.reason for row in run.rows} == {kept(from_cell(written(row["reason"]))) for row in rows}
     assert (run.samples["seconds"] > 0).all()
 
 
