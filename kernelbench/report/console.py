@@ -14,7 +14,7 @@ from kernelbench.compare.step_sums import sum_of
 from kernelbench.compare.verdicts import ClaimVerdict
 from kernelbench.core.units import rate_text, share_text, time_text
 from kernelbench.report import counts, step, view
-from kernelbench.report.lists import (
+from kernelbench.report.tables import (
     STYLES,
     WIDTH,
     BuildLine,

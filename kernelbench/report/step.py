@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from kernelbench.compare.step_sums import FUSED, SIDES, UNFUSED, Amount, PartAmount, StepSum
 from kernelbench.core.units import bytes_text, time_text
 from kernelbench.report import style, view
-from kernelbench.report.lists import new_table
 from kernelbench.report.style import INK, PAPER, SOFT, WIDTH
+from kernelbench.report.tables import new_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

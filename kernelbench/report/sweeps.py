@@ -13,7 +13,7 @@ from kernelbench.core.records import Claim
 from kernelbench.explain.counted import METRICS, Counted
 from kernelbench.explain.evidence import has_parameters, statements
 from kernelbench.report import style, view
-from kernelbench.report.cases import CHARACTER, PANEL, number_text, word_text
+from kernelbench.report.case_axis import CHARACTER, PANEL, number_text, word_text
 from kernelbench.report.style import INK, MARKERS, MUTED, PAPER, SOFT, WIDTH
 from kernelbench.runs.results import Run
 
