@@ -38,6 +38,7 @@ import peers_blocks
 
 from kernelbench.cli.commands import cli
 from kernelbench.core import columns, places
+from kernelbench.core.operations import key_words
 from kernelbench.core.units import rate_text, share_text, time_text
 from kernelbench.explain import RULES
 from kernelbench.explain.counted import METRICS
@@ -95,7 +96,7 @@ def times_block(answer: Answer) -> str:
 def _times_line(row: ComparedRow) -> str:
     from kernelbench.report import view
 
-    shape = dict(word.split("=", 1) for word in row.case.split())["shape"].replace("x", ", ")
+    shape = key_words(row.case)["shape"].replace("x", ", ")
     cells = (
         f"({shape})",
         time_text(row.baseline_s),
