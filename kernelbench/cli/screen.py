@@ -144,7 +144,7 @@ def _told(*lines: str) -> None:
 
 
 def show_checks(results: Sequence[Result]) -> None:
-    from kernelbench.report.lists import check_table
+    from kernelbench.report.tables import check_table
     from kernelbench.report.view import case_labels
 
     labels = case_labels(one.case.key for one in results)
@@ -199,7 +199,7 @@ def show_explanations(found: Iterable[Explained], *, as_json: bool) -> None:
 
 
 def show_plans(found: Found, gpu: DeviceProperties) -> None:
-    from kernelbench.report.lists import plan_table
+    from kernelbench.report.tables import plan_table
 
     labels = _labels(found)
     for suite, plans in found:
@@ -217,7 +217,7 @@ def _plan_entry(case: str, one: Planned) -> tuple[str, str, list[str], Sequence[
 
 
 def show_builds(found: Found, summary: dict[str, Any], gpu: DeviceProperties) -> None:
-    from kernelbench.report.lists import build_table
+    from kernelbench.report.tables import build_table
 
     labels = _labels(found)
     lines = [line for suite, plans in found for line in _build_lines(plans, labels)]
@@ -248,7 +248,7 @@ def _build_notes(binary: Binary, facts: Sequence[EntryFacts]) -> Iterator[str]:
 
 def _build_lines(plans: Sequence[CasePlan], labels: Mapping[str, str]) -> Iterator[Any]:
     """One line for each binary and implementation, with the cases that it serves."""
-    from kernelbench.report.lists import BuildLine
+    from kernelbench.report.tables import BuildLine
 
     groups: dict[tuple[str, str], list[tuple[CasePlan, Planned]]] = {}
     for plan in plans:
@@ -284,7 +284,7 @@ def show_written(written: Written) -> None:
 
 
 def show_list(listing: Listing) -> None:
-    from kernelbench.report.lists import list_table
+    from kernelbench.report.tables import list_table
 
     console().print(list_table(listing.header, listing.rows, listing.title))
     if listing.note:
@@ -294,7 +294,7 @@ def show_list(listing: Listing) -> None:
 def show_diagnosis(findings: Sequence[Finding]) -> bool:
     """True if nothing is missing."""
     from kernelbench.cli.doctor import all_fine
-    from kernelbench.report.lists import list_table
+    from kernelbench.report.tables import list_table
 
     rows = [
         (finding.what, "fine" if finding.fine else "missing", finding.text, "" if finding.fine else finding.needed_for)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kernelbench.compare.changes import VERDICTS, Change, Changes, Judged
 from kernelbench.core.units import digits, time_text
 from kernelbench.report import view
-from kernelbench.report.lists import STYLES, list_table, new_table
+from kernelbench.report.tables import STYLES, list_table, new_table
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
