@@ -38,7 +38,8 @@ import peers_blocks
 
 from kernelbench.cli.commands import cli
 from kernelbench.compare.recorded import standings
-from kernelbench.core import places
+from kernelbench.core import columns, places
+from kernelbench.core.operations import key_words
 from kernelbench.core.units import rate_text, share_text, time_text
 from kernelbench.explain import RULES
 from kernelbench.explain.counted import METRICS
@@ -95,7 +96,7 @@ def times_block(answer: Answer) -> str:
 def _times_line(row: ComparedRow) -> str:
     from kernelbench.report import view
 
-    shape = dict(word.split("=", 1) for word in row.case.split())["shape"].replace("x", ", ")
+    shape = key_words(row.case)["shape"].replace("x", ", ")
     cells = (
         f"({shape})",
         time_text(row.baseline_s),
@@ -212,17 +213,33 @@ def rules_block() -> str:
     return "\n".join(lines + [f"| {rule.name} | {rule.template} |" for rule in RULES])
 
 
+CSV_FILES = (
+    ("results.csv", "A row for each case, implementation, cache and method.", columns.RESULTS),
+    ("samples.csv.gz", "A row for each sample.", columns.SAMPLES),
+    ("comparison.csv", "A row for each case, cache and implementation, against the baseline.", columns.COMPARISON),
+    ("compare RUN RUN --format csv", "A row for each row of either run.", columns.CHANGES),
+)
+
+
+def columns_block() -> str:
+    """A table per CSV file: column, unit, meaning."""
+    parts = []
+    for name, rows, listed in CSV_FILES:
+        lines = [f"### {name}", "", rows, "", "| column | unit | meaning |", "|---|---|---|"]
+        lines += [f"| `{one.name}` | {one.unit} | {one.meaning.replace('|', chr(92) + '|')} |" for one in listed]
+        parts.append("\n".join(lines))
+    return "\n\n".join(parts)
+
+
 # ---- All of it -----------------------------------------------------------------------------------
 
 
 def pages(run: Path = RECORDED, results: Path = places.RECORDED) -> Mapping[Path, str]:
     """Every page that this makes, wholly or in part, as it should read."""
-    from kernelbench.report import columns_page
-
     judged = standings(results)
     summary = f"{claims_page.summary(judged)} [Every one of them, and why](docs/claims.md)."
 
-    readme, columns = ROOT / "README.md", ROOT / "docs" / "reading-a-report.md"
+    readme, reading = ROOT / "README.md", ROOT / "docs" / "reading-a-report.md"
     measuring, explaining = ROOT / "docs" / "measuring.md", ROOT / "docs" / "explaining.md"
     simulator, inputs = ROOT / "docs" / "simulator.md", ROOT / "docs" / "inputs.md"
     kernels, own = ROOT / "docs" / "kernels.md", {**accuracy_blocks.accuracy_blocks(), **peers_blocks.peers_blocks()}
@@ -247,7 +264,7 @@ def pages(run: Path = RECORDED, results: Path = places.RECORDED) -> Mapping[Path
         simulator: with_blocks(simulator.read_text(encoding="utf-8"), simulation),
         kernels: with_blocks(kernels.read_text(encoding="utf-8"), own),
         inputs: with_blocks(inputs.read_text(encoding="utf-8"), inputs_blocks.inputs_blocks()),
-        columns: columns_page.updated(columns.read_text(encoding="utf-8")),
+        reading: with_blocks(reading.read_text(encoding="utf-8"), {"columns": columns_block()}),
     }
 
 

@@ -25,14 +25,14 @@ def peers_blocks(folder: Path = PEERS) -> Mapping[str, str]:
 def peers_block(folder: Path) -> str:
     """What the report says first, and a line a case: ours, the copy, the best peer."""
     run = read_run(folder)
-    found, labels = peers.pairs(run), view.case_labels(run.rows["case"])
+    found, labels = peers.pairs(run), view.case_labels(view.cases(run))
     said = " ".join(peers.sentences(run, found, labels))
     if run.stopped:
         said += f" The run was stopped: {len(found)} of the suite's cases are in it."
     if len(found) > MOST_CASES:
         return said
     lines = ["| case | ours | of the copy | best peer | its time | ahead |", "|---|--:|--:|---|--:|--:|"]
-    axes = dict(zip(run.rows["case"], run.rows["axes"].fillna("").astype(str), strict=True))
+    axes = {row.case: row.axes for row in run.rows}
     for pair in found:
         share = f"{pair.share:.2f}" if pair.share else ""
         cells = (

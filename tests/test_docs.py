@@ -18,7 +18,7 @@ import pytest
 from kernelbench.build import BuildRequest, build, find_compiler
 from kernelbench.cli.commands import cli
 from kernelbench.compare.recorded import Standing
-from kernelbench.core import places
+from kernelbench.core import columns, places
 from kernelbench.core.errors import NoCompiler
 from kernelbench.core.launch_texts import input_loads
 from kernelbench.core.records import Binary, Case
@@ -109,6 +109,16 @@ def test_every_block_of_the_readme_is_made(make: ModuleType, tmp_path: Path) -> 
 
 
 # ---- docs/claims.md ------------------------------------------------------------------------------
+
+
+def test_every_column_is_listed_with_unit_and_meaning(make: ModuleType) -> None:
+    page = (ROOT / "docs" / "reading-a-report.md").read_text(encoding="utf-8")
+    listed = (*columns.RESULTS, *columns.SAMPLES, *columns.COMPARISON, *columns.CHANGES)
+    assert len(listed) > 50
+    for column in listed:
+        meaning = column.meaning.replace("|", "\\|")  # a bare one would end the cell
+        assert f"| `{column.name}` | {column.unit} | {meaning} |" in page
+    assert make.with_blocks(page, {"columns": make.columns_block()}) == page
 
 
 def test_every_id_of_the_ledger_is_on_the_page_of_claims() -> None:

@@ -42,7 +42,7 @@ def build(suites: tuple[str, ...], gpu: str | None, **options: Any) -> int:
 
 
 def _show(found: Found, summary: dict[str, Any], gpu: DeviceProperties) -> None:
-    from kernelbench.report.lists import build_table
+    from kernelbench.report.tables import build_table
 
     labels = labels_of(found)
     lines = [line for suite, plans in found for line in _lines(plans, labels)]
@@ -59,7 +59,7 @@ def _show(found: Found, summary: dict[str, Any], gpu: DeviceProperties) -> None:
 def _lines(plans: Sequence[CasePlan], labels: Mapping[str, str]) -> Iterator[Any]:
     """One line for each binary and implementation, with the cases that it serves."""
     from kernelbench.core.launch_texts import input_loads
-    from kernelbench.report.lists import BuildLine
+    from kernelbench.report.tables import BuildLine
 
     groups: dict[tuple[str, str], list[tuple[CasePlan, Planned]]] = {}
     for plan in plans:

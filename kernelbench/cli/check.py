@@ -65,7 +65,7 @@ def check(suites: tuple[str, ...], **options: Any) -> int:
 
 
 def show(results: Sequence[Result]) -> None:
-    from kernelbench.report.lists import check_table
+    from kernelbench.report.tables import check_table
     from kernelbench.report.view import case_labels
 
     labels = case_labels(one.case.key for one in results)

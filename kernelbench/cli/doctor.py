@@ -38,7 +38,7 @@ def doctor(nvcc: Path | None) -> int:
       kernelbench doctor
       kernelbench doctor --nvcc /opt/cuda/bin/nvcc
     """
-    from kernelbench.report.lists import list_table
+    from kernelbench.report.tables import list_table
 
     found = diagnose(nvcc)
     rows = [

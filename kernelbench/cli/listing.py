@@ -139,7 +139,7 @@ def list_(what: str | None, kernels: tuple[Path, ...]) -> None:
       kernelbench list claims
       kernelbench list kernels --kernels kernels
     """
-    from kernelbench.report.lists import list_table
+    from kernelbench.report.tables import list_table
 
     for kind in streams.while_read([what] if what else list(KINDS)):
         listing = listed(kind, kernels)

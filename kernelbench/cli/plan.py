@@ -28,7 +28,7 @@ def plan(suites: tuple[str, ...], gpu: str | None, **options: Any) -> None:
       kernelbench plan softmax_oneflow_regimes --gpu a100 --filter columns=4096
     """
     from kernelbench.devices import gpu_properties
-    from kernelbench.report.lists import plan_table
+    from kernelbench.report.tables import plan_table
     from kernelbench.walks.plan import plan as walk
 
     properties = gpu_properties(gpu)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kernelbench.compare.comparison import ComparedRow, Comparison, baselines
 from kernelbench.report import style, view
-from kernelbench.report.cases import PANEL, laid_out, ticks
+from kernelbench.report.case_axis import PANEL, laid_out, ticks
 from kernelbench.report.style import INK, PAPER, SOFT, WIDTH
 from kernelbench.runs.results import Run
 

@@ -16,7 +16,7 @@ from kernelbench.core.writing import write_whole
 from kernelbench.explain.counted import Counted
 from kernelbench.report import counts, ladders, peers, settings, shares, step, style, sweeps, view
 from kernelbench.report.bars import speedup_figure
-from kernelbench.report.chart import Chart, draw_all
+from kernelbench.report.drawing import Chart, draw_all
 from kernelbench.report.heat import ceiling_figure
 from kernelbench.report.lines import time_figure
 from kernelbench.report.sources import Published

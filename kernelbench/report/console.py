@@ -14,27 +14,13 @@ from kernelbench.compare.step_sums import sum_of
 from kernelbench.compare.verdicts import ClaimVerdict
 from kernelbench.core.units import rate_text, share_text, time_text
 from kernelbench.report import counts, step, view
-from kernelbench.report.lists import (
-    STYLES,
-    WIDTH,
-    BuildLine,
-    build_table,
-    check_table,
-    list_table,
-    new_table,
-    plan_table,
-)
+from kernelbench.report.tables import STYLES, WIDTH, new_table
 from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
-
-__all__ = [
-    "BuildLine", "build_table", "check_table", "claims_table", "comparison_table", "limits_line", "list_table",
-    "panels", "plan_table", "results_table",
-]  # fmt: skip
 
 PRECISE = 0.005  # half width of an interval, as a share of the median, that needs no remark
 NEAR_FLOOR, DISTURBED = "°", "!"  # marks of a time

@@ -13,7 +13,7 @@ from kernelbench.compare.counted_runs import counted_of_run
 from kernelbench.core.units import bytes_text, count_text
 from kernelbench.explain.counted import METRICS, SECTOR_BYTES, Counted, Metric
 from kernelbench.report import heat, view
-from kernelbench.report.lists import WIDTH, new_table
+from kernelbench.report.tables import WIDTH, new_table
 from kernelbench.runs.results import Run
 
 if TYPE_CHECKING:

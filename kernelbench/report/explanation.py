@@ -13,7 +13,7 @@ from kernelbench.explain.counted import METRICS, Counted
 from kernelbench.explain.records import CaseExplanation, Line, Listing, Sentence
 from kernelbench.report import view
 from kernelbench.report.console import BETWEEN, panels
-from kernelbench.report.lists import STYLES, WIDTH, new_table
+from kernelbench.report.tables import STYLES, WIDTH, new_table
 from kernelbench.runs.results import Run
 
 if TYPE_CHECKING:

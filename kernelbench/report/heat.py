@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from kernelbench.compare.comparison import Comparison
 from kernelbench.report import style, view
-from kernelbench.report.cases import laid_out, stretches, ticks
+from kernelbench.report.case_axis import laid_out, stretches, ticks
 from kernelbench.report.style import INK, SERIES, WIDTH
 from kernelbench.runs.results import Run
 

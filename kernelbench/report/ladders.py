@@ -14,7 +14,7 @@ from kernelbench.core.records import Claim
 from kernelbench.core.units import time_text
 from kernelbench.explain.evidence import has_parameters
 from kernelbench.report import style, view
-from kernelbench.report.cases import number_text, word_text
+from kernelbench.report.case_axis import number_text, word_text
 from kernelbench.report.style import FAINT, INK, MUTED, PAPER, SERIES, SOFT, WIDTH
 from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run
@@ -86,7 +86,7 @@ def _is_about(claim: Claim, row: Row) -> bool:
     return (
         row.dtype in stated.get("dtypes", [row.dtype])
         and row.shape[row.axis] >= stated.get("from_columns", 0)
-        and has_parameters(row.case, stated.get("parameters", {}))
+        and has_parameters(row.words, stated.get("parameters", {}))
     )
 
 

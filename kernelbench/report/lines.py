@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from kernelbench.compare.comparison import Comparison
 from kernelbench.report import style, view
-from kernelbench.report.cases import laid_out, number_text, ticks
+from kernelbench.report.case_axis import laid_out, number_text, ticks
 from kernelbench.report.style import FAINT, INK, MARKERS, MUTED, PAPER, SOFT, WIDTH
 from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run

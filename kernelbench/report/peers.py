@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from kernelbench.core.methods import shared_method
 from kernelbench.core.units import share_text, time_text
 from kernelbench.report import view
-from kernelbench.report.lists import new_table
 from kernelbench.report.sweeps import Curve
+from kernelbench.report.tables import new_table
 from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from kernelbench.report import view
-from kernelbench.report.lists import new_table
+from kernelbench.report.tables import new_table
 from kernelbench.runs.results import Run
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from kernelbench.compare.comparison import Comparison
 from kernelbench.core.records import Claim
 from kernelbench.report import style, view
-from kernelbench.report.cases import word_text
+from kernelbench.report.case_axis import word_text
 from kernelbench.report.style import INK, MARKERS, MUTED, PAPER, SERIES, SOFT, WIDTH
 from kernelbench.runs.results import Run
 

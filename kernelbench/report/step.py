@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kernelbench.compare.step_sums import FUSED, SIDES, UNFUSED, Amount, PartAmount, StepSum
+from kernelbench.core.operations import key_words
 from kernelbench.core.units import bytes_text, time_text
 from kernelbench.report import style, view
-from kernelbench.report.lists import new_table
 from kernelbench.report.style import INK, PAPER, SOFT, WIDTH
+from kernelbench.report.tables import new_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,7 +42,7 @@ def lines(summed: StepSum) -> list[tuple[str, ...]]:
 
 def _line(summed: StepSum, one: PartAmount) -> tuple[str, ...]:
     part = one.part
-    words = dict(word.split("=", 1) for word in part.case.split())
+    words = key_words(part.case)
     case = " ".join((part.operation, words["shape"], words["dtype"]))
     calls = {side: text(summed, one.amounts[side]) or "-" if side in one.amounts else "" for side in SIDES}
     steps = {side: text(summed, one.total(side)) or "-" if side in one.amounts else "" for side in SIDES}

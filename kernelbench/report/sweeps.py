@@ -9,11 +9,12 @@ from math import log2
 from typing import TYPE_CHECKING, Any
 
 from kernelbench.compare.comparison import Comparison
+from kernelbench.core.operations import key_words
 from kernelbench.core.records import Claim
 from kernelbench.explain.counted import METRICS, Counted
 from kernelbench.explain.evidence import has_parameters, statements
 from kernelbench.report import style, view
-from kernelbench.report.cases import CHARACTER, PANEL, number_text, word_text
+from kernelbench.report.case_axis import CHARACTER, PANEL, number_text, word_text
 from kernelbench.report.style import INK, MARKERS, MUTED, PAPER, SOFT, WIDTH
 from kernelbench.runs.results import Run
 
@@ -232,9 +233,10 @@ def _bands(axis: Axes, sweep: Sweep, curve: Curve, rates: Mapping[str, Mapping[s
         stated = claim.document["claim"]
         first = next(iter(curve.points.values()))
         about = {**stated.get("parameters", {})}
-        dtype = next((word[6:] for word in first.split(" ") if word.startswith("dtype=")), "")
+        words = key_words(first)
+        dtype = words.get("dtype", "")
         base = rates.get(curve.points.get(float(stated["base"]), ""), {}).get(stated["of"])
-        if base is None or not has_parameters(first, about) or dtype not in stated.get("dtypes", [dtype]):
+        if base is None or not has_parameters(words, about) or dtype not in stated.get("dtypes", [dtype]):
             continue
         for point, (low, high) in stated["bands"].items():
             axis.vlines(

@@ -9,7 +9,7 @@ from kernelbench.core.texts import printable
 from kernelbench.core.tunable import values_text
 from kernelbench.core.units import time_text
 from kernelbench.planning.candidates import Candidate, Tuned
-from kernelbench.report.lists import STYLES, new_table
+from kernelbench.report.tables import STYLES, new_table
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -14,7 +14,7 @@ from statistics import median, mode
 
 from kernelbench.compare.comparison import Comparison
 from kernelbench.compare.verdicts import ClaimVerdict
-from kernelbench.core.operations import NORMAL
+from kernelbench.core.operations import NORMAL, key_words
 from kernelbench.core.units import digits
 from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run
@@ -41,7 +41,7 @@ def case_words(keys: Iterable[str]) -> dict[str, dict[str, str]]:
     Words that all cases share are left out; so is a shape that the axes or parameters of its case determine.
     """
     unique = list(dict.fromkeys(keys))
-    every = {key: _named_words(key) for key in unique}
+    every = {key: key_words(key) for key in unique}
     if any("inputs" in words for words in every.values()):
         every = {key: {**words, "inputs": words.get("inputs", NORMAL)} for key, words in every.items()}
     if len(unique) < 2:
@@ -63,12 +63,6 @@ def case_words(keys: Iterable[str]) -> dict[str, dict[str, str]]:
 
 def _size(words: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in words.items() if name in ("shape", "inputs")}
-
-
-def _named_words(key: str) -> dict[str, str]:
-    """The words of a case key by their names; one without a name is its own."""
-    parts = (word.partition("=") for word in key.split(" "))
-    return {name: value if equals else name for name, equals, value in parts}
 
 
 def word_text(name: str, value: str) -> str:

@@ -19,7 +19,7 @@ from kernelbench.walks.compare import Answer, save_comparison
 # What tables and pages are made with, and takes a second to import.
 NEEDED = (
     "pandas", "rich.table", "kernelbench.compare", "matplotlib.figure", "matplotlib.backends.backend_agg",
-    "matplotlib.backends.backend_svg", "jinja2", "kernelbench.report.charts", "kernelbench.report.html",
+    "matplotlib.backends.backend_svg", "jinja2", "kernelbench.report.charts", "kernelbench.report.html_page",
 )  # fmt: skip
 
 
@@ -28,7 +28,7 @@ def report(found: Answer, out: Path | None) -> Path:
     from kernelbench.compare import FLAGS
     from kernelbench.report.charts import all_charts, write_charts
     from kernelbench.report.explanation import Explained
-    from kernelbench.report.html import write_report
+    from kernelbench.report.html_page import write_report
     from kernelbench.report.sources import Published
 
     published = Published(list(found.ledger.values()), FLAGS)

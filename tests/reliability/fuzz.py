@@ -51,7 +51,7 @@ from kernelbench.report import changes_text
 from kernelbench.report import self_test as self_test_text
 from kernelbench.report.changes_table import changes_table
 from kernelbench.report.console import claims_table, comparison_table, limits_line, results_table
-from kernelbench.report.html import render
+from kernelbench.report.html_page import render
 from kernelbench.report.sources import Published
 from kernelbench.runs.results import ENVIRONMENT_FILE, RESULTS_FILE, SAMPLES_FILE, Run, read_run
 from kernelbench.suite import read_suite, select_cases, select_implementations

@@ -198,4 +198,5 @@ def test_rows_that_could_hide_a_slowdown_are_counted(changes: Changes) -> None:
 
 def test_counts_and_verdicts(changes: Changes) -> None:
     assert counts_text(changes) == "1 SLOWER, 1 FASTER, 1 UNSURE, 1 SAME; 2 rows not compared"
-    assert [view.verdict_text(one) for one in changes.rows[:4]] == ["SLOWER", "FASTER", "SAME", "UNSURE +240"]
+    said = [view.verdict_text(one["verdict"], one["more_samples"]) for one in changes.rows[:4]]
+    assert said == ["SLOWER", "FASTER", "SAME", "UNSURE +240"]

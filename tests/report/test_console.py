@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from kernelbench.core.records import Check, Tolerance
-from kernelbench.report import console, view
+from kernelbench.report import console, tables, view
 
 
 def shown(renderable, width: int = 100) -> str:
@@ -154,29 +154,29 @@ def test_limits_line_without_limits(synthetic_run, limits):
 
 def test_build_table_flags_inputs_never_read():
     lines = [
-        console.BuildLine("ft_as_published", "seq=16..512", 32, 128, 0, {"x": 0}),
-        console.BuildLine("naive", "float32", 30, 0, 16, {"x": 3}, "cached"),
+        tables.BuildLine("ft_as_published", "seq=16..512", 32, 128, 0, {"x": 0}),
+        tables.BuildLine("naive", "float32", 30, 0, 16, {"x": 3}, "cached"),
     ]
-    first, second = [line for line in shown(console.build_table(lines)).splitlines() if "x=" in line]
+    first, second = [line for line in shown(tables.build_table(lines)).splitlines() if "x=" in line]
     assert "never reads x" in first
     assert "never" not in second
     assert "cached" in second
 
 
 def test_plan_check_and_list_tables_show_all_text_as_it_is():
-    plan = console.plan_table(
+    plan = tables.plan_table(
         [("seq=16", "ft", ["a<<<(1,1,1), (32,1,1), 0>>>", "b<<<(2,1,1), (32,1,1), 0>>>"], ["[why]"])]
     )
     assert "b<<<(2,1,1), (32,1,1), 0>>>" in shown(plan)
     assert "[why]" in shown(plan)
     check = Check(False, 7, 100, 3, None, 0.5, Tolerance(1e-5, 0.0), "y[0, 17]: got nan, expected 0.0021")
     text = shown(
-        console.check_table([("seq=16", "ft", "wrong", check, ""), ("seq=16", "torch", "skipped", None, "no torch")])
+        tables.check_table([("seq=16", "ft", "wrong", check, ""), ("seq=16", "torch", "skipped", None, "no torch")])
     )
     assert "y[0, 17]: got nan, expected 0.0021" in " ".join(text.split())
     assert "5.0e-01" in text
     assert "no torch" in text
-    assert "[red]x[/red]" in shown(console.list_table(("name", "n"), [("[red]x[/red]", 3)]))
+    assert "[red]x[/red]" in shown(tables.list_table(("name", "n"), [("[red]x[/red]", 3)]))
 
 
 def test_nothing_is_lost_without_colour(example):

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from kernelbench.compare import compare_within
 from kernelbench.report import charts, console, counts
-from kernelbench.report.html import write_report
+from kernelbench.report.html_page import write_report
 from kernelbench.runs.results import Run, Store, read_run
 
 SIZES = (16, 64, 1024)

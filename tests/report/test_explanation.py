@@ -14,7 +14,7 @@ from kernelbench.core.counters import Counters
 from kernelbench.explain.counted import METRICS, Counted, LaunchShape
 from kernelbench.explain.evidence import Evidence, Statement
 from kernelbench.explain.records import Bound, CaseExplanation, Line, Link, Listing, Sentence
-from kernelbench.report import explanation, html
+from kernelbench.report import explanation, html_page
 from kernelbench.report.explanation import Explained
 from kernelbench.report.sources import Published
 
@@ -102,7 +102,7 @@ def test_source_lines_stand_beside_their_counters(explained):
 def test_page_shows_counts_beside_measured_times(example, explained):
     said = replace(explained.sentences[0], text=HOSTILE)
     shown = Explained([replace(explained, sentences=(said,))], "the recorded simulator run of this suite")
-    text = html.render(example.run, example.comparison, example.verdicts, Published(), explained=shown)
+    text = html_page.render(example.run, example.comparison, example.verdicts, Published(), explained=shown)
     start = text.index('<section id="explanation">')
     section = text[start : text.index("</section>", start)]
     assert '<a href="#explanation">' in text
@@ -116,7 +116,7 @@ def test_page_shows_counts_beside_measured_times(example, explained):
 
 
 def test_page_without_counts_has_no_such_section(example):
-    text = html.render(example.run, example.comparison, example.verdicts, Published())
+    text = html_page.render(example.run, example.comparison, example.verdicts, Published())
     assert 'id="explanation"' not in text
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 from rich.console import Console
 
-from kernelbench.report import charts, html, page, peers, shares, view
+from kernelbench.report import charts, html_page, page_sections, peers, shares, view
 from kernelbench.report.sources import Published
 from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run
@@ -139,11 +139,11 @@ def test_the_terminal_says_whose_times_these_are(make):
 
 
 def test_the_page_has_the_section_for_such_a_run_alone(make, example):
-    text = html.render(make(), (), (), Published())
+    text = html_page.render(make(), (), (), Published())
     assert 'id="peers"' in text
     assert "3e-08~" in text
-    assert 'id="peers"' not in html.render(example.run, example.comparison, (), Published())
-    assert page.header(make(), ())["measured"] == 18
+    assert 'id="peers"' not in html_page.render(example.run, example.comparison, (), Published())
+    assert page_sections.header(make(), ())["measured"] == 18
 
 
 # ---- curves --------------------------------------------------------------------------------------

@@ -49,10 +49,9 @@ def test_case_labels_of_a_single_case():
 
 
 def test_shown_method_is_graph_only_where_every_implementation_has_it(synthetic_run):
-    case = synthetic_run.rows["case"].iloc[0]
+    case = synthetic_run.rows[0].case
     assert view.shown_methods(synthetic_run.rows)[case, "cold"] == "graph"
-    rows = synthetic_run.rows
-    partly = rows[~((rows["implementation"] == "ft") & (rows["method"] == "graph"))]
+    partly = [row for row in synthetic_run.rows if (row.implementation, row.method) != ("ft", "graph")]
     assert view.shown_methods(partly)[case, "cold"] == "events"
 
 

@@ -18,13 +18,13 @@ from kernelbench.compare.step_sums import sum_of
 from kernelbench.compare.verdicts import ClaimVerdict
 from kernelbench.core.errors import ResultsError
 from kernelbench.core.writing import write_whole
-from kernelbench.report import counts, explanation, page, peers, self_test, sources, step, strips, style, view
+from kernelbench.report import counts, explanation, page_sections, peers, self_test, sources, step, strips, style, view
 from kernelbench.report.explanation import Explained
 from kernelbench.report.sources import Published
 from kernelbench.runs.results import Run
 
 if TYPE_CHECKING:
-    from kernelbench.report.chart import Chart
+    from kernelbench.report.drawing import Chart
 
 MAX_BYTES = 3_000_000
 _HERE = Path(__file__).parent
@@ -85,26 +85,26 @@ def render(
         script=Markup(script),
         script_hash=_content_hash(f"\n{script}\n"),
         version=view.text(run.environment.get("kernelbench")),
-        head=page.header(run, verdicts),
+        head=page_sections.header(run, verdicts),
         baseline=baselines(comparison),
-        claims=page.claims(verdicts, labels),
+        claims=page_sections.claims(verdicts, labels),
         self_test=self_test.section(run),
         step=step.section(sum_of(run)),
         peers=peers.section(run),
         charts=_charts(drawn),
         explained=explanation.section(explained, run, labels) if explained else None,
-        rows=[] if run.simulated else page.measurements(run, comparison, labels, with_strips),
+        rows=[] if run.simulated else page_sections.measurements(run, comparison, labels, with_strips),
         counts=counts.page_table(run) if run.simulated else {},
         counts_note=counts.note(run) if run.simulated else "",
         with_strips=with_strips,
         reach=f"{100 * strips.REACH:.0f} %",
-        problems=page.problems(run, labels),
-        launches=page.launches(run, labels),
+        problems=page_sections.problems(run, labels),
+        launches=page_sections.launches(run, labels),
         cases=[(label, key) for key, label in labels.items()],
         implementations=sources.implementations(run),
         published=sources.published(published, run, verdicts, comparison),
-        environment=page.environment(run),
-        commands=page.commands(run, comparison),
+        environment=page_sections.environment(run),
+        commands=page_sections.commands(run, comparison),
     )
 
 

@@ -11,8 +11,8 @@ from html.parser import HTMLParser
 import pytest
 
 from kernelbench.core.records import Claim
-from kernelbench.report import charts, console, html, view
-from kernelbench.report.page import _note
+from kernelbench.report import charts, console, html_page, view
+from kernelbench.report.page_sections import _note
 from kernelbench.runs.results import Run
 
 LOADING = {"src", "href", "xlink:href", "srcset", "data", "action", "poster", "background", "formaction"}
@@ -90,8 +90,8 @@ CLAIM = Claim(
 
 @pytest.fixture(scope="module")
 def written(example, tmp_path_factory):
-    source = html.Published([CLAIM], {"kernel-not-as-described": "it computes something else"})
-    return html.write_report(
+    source = html_page.Published([CLAIM], {"kernel-not-as-described": "it computes something else"})
+    return html_page.write_report(
         example.run,
         example.comparison,
         example.verdicts,
@@ -199,14 +199,14 @@ def test_claims_published_figures_environment_and_commands(page, text):
 def test_page_of_24_cases_is_below_3_mb(make_example, tmp_path):
     example = make_example(("float32", "float16"), (8, 32))
     assert len(view.cases(example.run)) == 24
-    path = html.write_report(example.run, example.comparison, example.verdicts, tmp_path / "report.html")
+    path = html_page.write_report(example.run, example.comparison, example.verdicts, tmp_path / "report.html")
     assert path.stat().st_size < 3_000_000
     assert "<svg class=s" in path.read_text(encoding="utf-8")
 
 
 def test_strips_give_way_where_the_page_would_be_too_large(example, tmp_path, monkeypatch):
-    monkeypatch.setattr(html, "MAX_BYTES", 100_000)
-    path = html.write_report(example.run, example.comparison, example.verdicts, tmp_path / "report.html")
+    monkeypatch.setattr(html_page, "MAX_BYTES", 100_000)
+    path = html_page.write_report(example.run, example.comparison, example.verdicts, tmp_path / "report.html")
     text = path.read_text(encoding="utf-8")
     assert "<svg class=s" not in text
     assert "left out to keep this page below 3 MB" in text
@@ -216,7 +216,7 @@ def test_strips_give_way_where_the_page_would_be_too_large(example, tmp_path, mo
 @pytest.mark.parametrize(("finished", "said"), [(None, True), ("2026-11-21T17:01:41+00:00", False)])
 def test_a_run_that_was_stopped_says_so(example, tmp_path, finished, said):
     run = Run(tmp_path, {**example.run.environment, "finished": finished}, example.run.rows)
-    path = html.write_report(run, example.comparison, example.verdicts, tmp_path / "report.html")
+    path = html_page.write_report(run, example.comparison, example.verdicts, tmp_path / "report.html")
     for shown in (path.read_text(encoding="utf-8"), console.limits_line(run)):
         assert ("stopped before its end, other cases are missing" in shown) == said
 
@@ -225,7 +225,7 @@ def test_page_of_a_bare_run(example, tmp_path):
     """No environment, no samples, no comparison, no claims: the page says less, and stands."""
     refused = tuple(row for row in example.run.rows if row.status != "ok")
     for rows in (example.run.rows, refused):
-        path = html.write_report(Run(tmp_path, {}, rows), (), (), tmp_path / "report.html")
+        path = html_page.write_report(Run(tmp_path, {}, rows), (), (), tmp_path / "report.html")
         text = path.read_text(encoding="utf-8")
         assert "No published claim belongs to this suite" in text
         assert "nan" not in re.sub(r"<[^>]*>|got nan", "", text).lower().split()
@@ -247,7 +247,7 @@ def test_page_of_a_bare_run(example, tmp_path):
     ],
 )
 def test_links_are_http_only(url, expected):
-    assert html.safe_link(url) == expected
+    assert html_page.safe_link(url) == expected
 
 
 def test_unwritable_place_is_named(example, tmp_path):
@@ -255,4 +255,4 @@ def test_unwritable_place_is_named(example, tmp_path):
 
     (tmp_path / "file").write_text("")
     with pytest.raises(ResultsError, match="choose another place with --out"):
-        html.write_report(example.run, example.comparison, (), tmp_path / "file" / "report.html")
+        html_page.write_report(example.run, example.comparison, (), tmp_path / "file" / "report.html")

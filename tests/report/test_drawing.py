@@ -7,8 +7,7 @@ import sys
 
 import pytest
 
-from kernelbench.report import chart as drawing
-from kernelbench.report import charts
+from kernelbench.report import charts, drawing
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are copied on Linux alone")
 
