@@ -162,7 +162,9 @@ def specimen(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
         rejected = all(state == "wrong" for state in checked.values())
         said = "; ".join(f"{name}: {state}" for name, state in checked.items())
         text = f"{said}; {correct} " + (f"takes {units.time_text(timed.median_s)}" if timed else "is right")
-        share = sum(state == "wrong" for state in checked.values()) / len(checked)  # what stands for a time without one
+        share = sum(state == "wrong" for state in checked.values()) / len(
+            checked
+        )  # in place of a time where there is none
         cases.append(CaseVerdict(case.key, case.label, timed.median_s if timed else share, None, rejected, text))
     outcome = verdicts.overall(cases)
     if outcome == "not measured":
@@ -217,17 +219,12 @@ KINDS: Mapping[str, Judge] = {
     "explanation": explanation,
 }
 
-WITHOUT_TIMES = (
-    "specimen",
-    "same_code",
-    "longer_code",
-    "launch",
-    "explanation",
-)  # what a run of the simulator can decide as well
+# What a run of the simulator can decide as well.
+WITHOUT_TIMES = ("specimen", "same_code", "longer_code", "launch", "explanation")
 
 
 def _traffic_ratios(claim: Claim, case: MeasuredCase) -> tuple[float, float]:
-    """Traffic of unfused over fused, as published and as counted: [a, b] means a arrays and b values a row."""
+    """Traffic of unfused over fused, as published and as counted: [a, b] means a arrays and b values per row."""
     size, rows = case.elements, case.elements // case.columns
 
     def total(name: str) -> float:

@@ -1,5 +1,5 @@
-"""Charts of a run (matplotlib, no window): time by size, speed-ups beside published ones, share of the ceiling, and
-what the kinds of its claims call for; of a run of the simulator: what it counted."""
+"""Which charts a run has, and their files: time by size, speed-ups beside published ones, share of the ceiling, and
+what the kinds of its claims call for; for a run of the simulator, what it counted."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def all_charts(
         warnings.warn(f"{run.folder}: no charts: {problem}", RunWarning, stacklevel=2)
         return []
     style.load_matplotlib()
-    if summed := sum_of(run):  # its parts have nothing to be held against but their sum
+    if summed := sum_of(run):  # its parts compare with nothing but their sum
         caption = "All calls of each operation, added up."
         return [Chart("step", step.title(summed), caption, partial(step.figure, summed))]
     published = published or Published()
@@ -89,7 +89,7 @@ def _too_many(run: Run) -> str:
 
 
 def _share_charts(run: Run, comparison: Comparison) -> list[Chart]:
-    """Of a run of ours beside peers, along each size."""
+    """For a run of ours beside peers: one chart per size that its cases vary."""
     caption = "Cold time of the copy over that of each; ours in black. 1: as fast as a copy of the same bytes."
     return [
         Chart(

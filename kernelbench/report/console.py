@@ -28,9 +28,9 @@ BETWEEN = 2  # characters between two columns of `new_table`
 
 
 def results_table(run: Run) -> RenderableType:
-    """Median times: a row a case, a column an implementation, panels of at most 100 columns, one set a cache.
+    """Median times: a row per case, a column per implementation, in panels of at most 100 characters, per cache state.
 
-    Of a run of the simulator, what it counted; of a step, its parts added up.
+    For a run of the simulator, what it counted; for a step, its parts added up.
     """
     from rich.console import Group
     from rich.text import Text
@@ -55,7 +55,7 @@ def results_table(run: Run) -> RenderableType:
 
 
 def _legend(rows: Sequence[Row]) -> str:
-    """What marks mean; those of single rows only where there are such."""
+    """What the marks mean, those of single rows only where a row has them."""
     parts = ["-: no time, reason below. ±: half width of the 95 % interval, where above 0.5 %."]
     if any(row.floor_limited for row in rows):
         parts.append(f"{NEAR_FLOOR}: floor-limited, below 3 times an empty kernel.")
@@ -144,7 +144,7 @@ def _reasons(groups: Sequence[view.ReasonGroup], labels: Mapping[str, str], titl
 
 
 def _disturbed(groups: Sequence[tuple[str, str, list[str]]], labels: Mapping[str, str]) -> Table:
-    """Times that count samples which something disturbed, for want of others."""
+    """Times that include disturbed samples because too few others could be had."""
     from rich.text import Text
 
     table = new_table("Disturbed")
@@ -156,8 +156,8 @@ def _disturbed(groups: Sequence[tuple[str, str, list[str]]], labels: Mapping[str
 
 
 def comparison_table(comparison: Comparison, run: Run) -> RenderableType:
-    """Speed-ups against the baseline with their intervals, beside the published ones; a block per case. Of a step, its
-    parts added up as well."""
+    """Speed-ups against the baseline with their intervals, beside the published ones; a block per case. For a step
+    also its parts added up."""
     from rich.console import Group
     from rich.text import Text
 

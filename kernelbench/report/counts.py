@@ -1,4 +1,4 @@
-"""A run of the simulator, shown: its tables for the terminal, its charts, and the rows of its page."""
+"""What a run of the simulator shows in place of times: tables of the terminal, charts, rows of the page."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Shown:
-    """One number of each implementation on each case."""
+    """One number per implementation and case."""
 
     name: str  # of its chart's file
     title: str
     caption: str
     value: Callable[[Counted], float | None]
     text: Callable[[float], str]
-    ideal: float  # the value that nothing is better than
+    ideal: float  # the best possible value
     doublings: float  # from there to the strongest colour
 
 
@@ -39,7 +39,7 @@ def _traffic(one: Counted) -> float | None:
 
 
 def _per_32_elements(one: Counted) -> float | None:
-    """Warp instructions for 32 elements of 4 bytes read or written at least."""
+    """Warp instructions per 128 bytes of the least traffic: 32 elements of 4 bytes."""
     return one.counters.warp_instructions / (one.least_bytes / 128) if one.least_bytes else None
 
 
@@ -64,7 +64,7 @@ IN_TERMINAL = ("traffic", "wavefronts", "instructions")
 
 
 def charts(run: Run) -> list[tuple[Shown, Callable[[], Figure]]]:
-    """A heat table for each number that the run has."""
+    """A heat table per number that the run has."""
     found: list[tuple[Shown, Callable[[], Figure]]] = []
     for shown in SHOWN:
         values = _values(run, shown)
@@ -74,7 +74,7 @@ def charts(run: Run) -> list[tuple[Shown, Callable[[], Figure]]]:
 
 
 def _values(run: Run, shown: Shown) -> dict[str, dict[str, float]]:
-    """By implementation, then case; who has none is left out."""
+    """By implementation, then case; an implementation without any is left out."""
     found: dict[str, dict[str, float]] = {}
     for case, counted in counted_of_run(run).items():
         for name, one in counted.items():
@@ -85,7 +85,7 @@ def _values(run: Run, shown: Shown) -> dict[str, dict[str, float]]:
 
 
 def _order(values: Mapping[str, Mapping[str, float]]) -> list[str]:
-    """Least first, by the median case."""
+    """Implementations by their median case, the least first."""
     return sorted(values, key=lambda name: sorted(values[name].values())[len(values[name]) // 2])
 
 
@@ -106,7 +106,7 @@ def _panels(run: Run, values: Mapping[str, Mapping[str, float]], shown: Shown) -
 
 
 def _strength(value: float, shown: Shown) -> float:
-    """0 at the ideal, 1 so many doublings away."""
+    """0 at the ideal, 1 at `shown.doublings` doublings from it."""
     return min(1.0, max(0.0, log2(max(value, 1e-9) / shown.ideal) / shown.doublings))
 
 
@@ -114,8 +114,8 @@ def _strength(value: float, shown: Shown) -> float:
 
 
 def tables(run: Run) -> list[Table]:
-    """A row an implementation, a column a case, or the other way round where that takes fewer panels; of at most 100
-    columns each."""
+    """A row per implementation and a column per case, or the other way round where that takes fewer panels of 100
+    characters."""
     labels = view.case_labels(view.cases(run))
     found = []
     for shown in SHOWN:
@@ -143,7 +143,7 @@ def _table(
     panel: tuple[Sequence[str], Mapping[str, str]],
     texts: Mapping[tuple[str, str], str],
 ) -> Table:
-    """`first` and `panel` have what is written for each row and for each column."""
+    """`first` and `panel` hold the texts of each row and of each column."""
     from rich.text import Text
 
     table = new_table(title)
@@ -223,7 +223,7 @@ def _columns(cases: Sequence[str], labels: Mapping[str, str], width: int) -> lis
 
 
 def page_table(run: Run) -> dict[str, Any]:
-    """Headers with their meanings and one row a case and implementation; {} for a run that counted nothing."""
+    """Headers with their meanings, and a row per case and implementation; {} for a run that counted nothing."""
     counted = counted_of_run(run)
     everyone = [one for of_case in counted.values() for one in of_case.values()]
     metrics = [metric for metric in METRICS.values() if metric.shown and any(metric.value(one) for one in everyone)]

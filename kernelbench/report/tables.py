@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from kernelbench.core.records import Check
 
-WIDTH = 100  # characters, of every table
-NAME_WIDTH = 28  # columns of single words up to this length are not broken
+WIDTH = 100  # characters per line of a table
+NAME_WIDTH = 28  # longest single word that is not broken
 STYLES = {
     "holds": "green", "FASTER": "green", "passed": "green",
     "holds in part": "yellow", "UNSURE": "yellow", "unsupported": "yellow", "skipped": "yellow",
@@ -40,7 +40,7 @@ class BuildLine:
 
 
 def plan_table(entries: Iterable[tuple[str, str, Sequence[str], Sequence[str]]]) -> Table:
-    """Launches. `entries`: (case, implementation, one text a launch, reasons for the choice or refusal)."""
+    """Launches. `entries`: (case, implementation, one text per launch, reasons for the choice or refusal)."""
     return list_table(
         ("case", "implementation", "launches", "why"),
         [(case, name, "\n".join(launches) or "-", "\n".join(reasons)) for case, name, launches, reasons in entries],
