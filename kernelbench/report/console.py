@@ -14,7 +14,7 @@ from kernelbench.compare.step_sums import sum_of
 from kernelbench.compare.verdicts import ClaimVerdict
 from kernelbench.core.units import rate_text, share_text, time_text
 from kernelbench.report import counts, step, view
-from kernelbench.report.tables import STYLES, WIDTH, new_table
+from kernelbench.report.tables import BETWEEN, STYLES, WIDTH, new_table, panels
 from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 PRECISE = 0.005  # half width of an interval, as a share of the median, that needs no remark
 NEAR_FLOOR, DISTURBED = "°", "!"  # marks of a time
-BETWEEN = 2  # characters between two columns of `new_table`
 
 
 def results_table(run: Run) -> RenderableType:
@@ -84,7 +83,8 @@ def _time_panels(rows: Sequence[Row], run: Run, labels: Mapping[str, str], cache
         if name in present
     }
     tables: list[RenderableType] = []
-    for panel in panels(columns, WIDTH - first - BETWEEN):
+    texts = {header: (header, *column) for header, column in columns.items()}
+    for panel in panels(texts, WIDTH - first - BETWEEN):
         table = new_table(title + (", continued" if tables else ""))
         table.add_column("case", overflow="fold", max_width=first)
         for header in panel:
@@ -93,20 +93,6 @@ def _time_panels(rows: Sequence[Row], run: Run, labels: Mapping[str, str], cache
             table.add_row(Text(starts[case]), *(columns[header][position] for header in panel))
         tables.append(table)
     return tables
-
-
-def panels(columns: Mapping[str, Sequence[str]], width: int) -> list[list[str]]:
-    """Headers gathered in order, so that the columns of each group fit `width` characters."""
-    panels: list[list[str]] = []
-    left = 0
-    for header, cells in columns.items():
-        needed = BETWEEN + max(len(line) for text in (header, *cells) for line in text.split("\n"))
-        if not panels or needed > left:
-            panels.append([])
-            left = width
-        panels[-1].append(header)
-        left -= needed
-    return panels
 
 
 def _time_cell(row: Row) -> str:

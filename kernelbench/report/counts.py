@@ -13,11 +13,11 @@ from kernelbench.compare.counted_runs import counted_of_run
 from kernelbench.core.units import bytes_text, count_text
 from kernelbench.explain.counted import METRICS, SECTOR_BYTES, Counted, Metric
 from kernelbench.report import heat, view
-from kernelbench.report.tables import WIDTH, new_table
+from kernelbench.report.drawing import Chart
+from kernelbench.report.tables import WIDTH, new_table, panels
 from kernelbench.runs.results import Run
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
     from rich.table import Table
 
 
@@ -63,14 +63,17 @@ NARROW = 48  # characters of the first column, at most
 IN_TERMINAL = ("traffic", "wavefronts", "instructions")
 
 
-def charts(run: Run) -> list[tuple[Shown, Callable[[], Figure]]]:
+def charts(run: Run) -> list[Chart]:
     """A heat table per number that the run has."""
-    found: list[tuple[Shown, Callable[[], Figure]]] = []
-    for shown in SHOWN:
-        values = _values(run, shown)
-        if values:
-            found.append((shown, partial(heat.heat_figure, _panels(run, values, shown), _order(values))))
-    return found
+    values = {shown: _values(run, shown) for shown in SHOWN}
+    return [
+        Chart(
+            shown.name, shown.title, shown.caption,
+            partial(heat.heat_figure, _panels(run, of_shown, shown), _order(of_shown)),
+        )
+        for shown, of_shown in values.items()
+        if of_shown
+    ]  # fmt: skip
 
 
 def _values(run: Run, shown: Shown) -> dict[str, dict[str, float]]:
@@ -124,7 +127,8 @@ def tables(run: Run) -> list[Table]:
         names = [name for name in view.implementations(run) if name in values]
         texts = {(name, case): shown.text(value) for name in names for case, value in values[name].items()}
         own = {name: name for name in names}
-        upright, across = _columns(cases, labels, WIDTH - _longest(names)), _columns(names, own, WIDTH - NARROW)
+        upright = panels({case: _needed(labels[case]) for case in cases}, WIDTH - _longest(names))
+        across = panels({name: _needed(name) for name in names}, WIDTH - NARROW)
         if len(upright) <= len(across):
             made = [_table(shown.title, ("implementation", own), names, (panel, labels), texts) for panel in upright]
         else:
@@ -156,6 +160,11 @@ def _table(
     for row in rows:
         table.add_row(Text(names[row]), *(texts.get((row, column), "-") for column in columns))
     return table
+
+
+def _needed(header: str) -> list[str]:
+    """Texts as wide as a column needs to be: the words of its header, and a number."""
+    return [*header.split(" "), "1234.56"]
 
 
 def _longest(names: Sequence[str]) -> int:
@@ -203,20 +212,6 @@ _COMPARED: Mapping[str, Callable[[ComparedRow], tuple[int | None, float | None, 
     "shared\nwavefronts": lambda row: (row.shared_wavefronts, row.shared_wavefronts_ratio, count_text),
     "warp\ninstr.": lambda row: (row.warp_instructions, row.warp_instructions_ratio, count_text),
 }
-
-
-def _columns(cases: Sequence[str], labels: Mapping[str, str], width: int) -> list[list[str]]:
-    """Cases gathered in order, so that the columns of each group fit `width` characters."""
-    panels: list[list[str]] = []
-    left = 0
-    for case in cases:
-        needed = 2 + max(7, *(len(word) for word in labels[case].split(" ")))
-        if not panels or needed > left:
-            panels.append([])
-            left = width
-        panels[-1].append(case)
-        left -= needed
-    return panels
 
 
 # ---- Page ----------------------------------------------------------------------------------------

@@ -12,8 +12,7 @@ from kernelbench.explain import evidence
 from kernelbench.explain.counted import METRICS, Counted
 from kernelbench.explain.records import CaseExplanation, Line, Listing, Sentence
 from kernelbench.report import view
-from kernelbench.report.console import BETWEEN, panels
-from kernelbench.report.tables import STYLES, WIDTH, new_table
+from kernelbench.report.tables import BETWEEN, STYLES, WIDTH, new_table, panels
 from kernelbench.runs.results import Run
 
 if TYPE_CHECKING:
@@ -52,7 +51,8 @@ def case_table(explained: CaseExplanation, title: str) -> RenderableType:
         for metric in explained.metrics
     }
     parts: list[RenderableType] = []
-    for panel in panels(columns, WIDTH - first - BETWEEN):
+    texts = {header: (header, *column) for header, column in columns.items()}
+    for panel in panels(texts, WIDTH - first - BETWEEN):
         table = new_table(title + (", continued" if parts else ""))
         table.add_column("implementation", no_wrap=True, min_width=first)
         for header in panel:
