@@ -87,7 +87,7 @@ def all_runs() -> Listing:
             continue
         started = str(run.environment.get("started", ""))[:16].replace("T", " ")
         state = "" if run.environment.get("finished") else "not finished; --resume goes on"
-        rows.append((name, run.device, started, str(run.table["case"].nunique()), state))
+        rows.append((name, run.device, started, str(len({row.case for row in run.rows})), state))
     return Listing("Runs", ("run", "device", "started", "cases", "state"), rows, "kernelbench compare RUN reads one")
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run
 
-_ENTRY = re.compile(r"([\w$]+)<<<")  # as planning.launch_text writes a launch
+Code = tuple[tuple[str, int], ...]  # hash and number of instructions, launch by launch
+
 LIBRARIES = ("torch", "triton", "cupy-cuda12x", "cupy-cuda13x")
 # Place in environment.json, and what it is called.
 _STATED = (
@@ -71,24 +72,26 @@ def libraries_alike(first: Run, second: Run) -> bool:
     return all(versions[0].get(name) == versions[1].get(name) for name in LIBRARIES)
 
 
-def code_state(first: Run, one: Mapping[str, Any], second: Run, other: Mapping[str, Any]) -> str:
+def code_state(first: Run, one: Row, second: Run, other: Row) -> str:
     """One of the keys of _CODE, `same`, or '' for a library's call, whose code no run keeps."""
-    if not (one["binary"] and other["binary"]):
+    if not (one.binary and other.binary):
         return ""
-    if one["binary"] != other["binary"]:
-        codes = _code(first, one), _code(second, other)
+    if one.binary != other.binary:
+        codes = code_of_row(first, one), code_of_row(second, other)
         if not all(codes):
             return "other binary"
-        if codes[0] != codes[1]:
+        if [digest for digest, _ in codes[0]] != [digest for digest, _ in codes[1]]:
             return "other code"
-    return "same" if one["launches"] == other["launches"] else "other launches"
+    return "same" if one.launch_texts == other.launch_texts else "other launches"
 
 
-def _code(run: Run, row: Mapping[str, Any]) -> tuple[str, ...]:
-    """Hash of the machine code of every launch; empty where environment.json has not all of them."""
-    entries = run.environment.get("code", {}).get(row["binary"], {})
-    launched = _ENTRY.findall(row["launches"])
-    return tuple(str(entries[entry]["hash"]) for entry in launched) if all(e in entries for e in launched) else ()
+def code_of_row(run: Run, row: Row) -> Code:
+    """The machine code of every launch; empty where environment.json has not all of them."""
+    entries = run.environment.get("code", {}).get(row.binary, {})
+    if any(launch.entry not in entries for launch in row.launches):
+        return ()
+    launched = [entries[launch.entry] for launch in row.launches]
+    return tuple((str(entry["hash"]), int(entry["instructions"])) for entry in launched)
 
 
 def _at(run: Run, path: tuple[str, ...]) -> Any:

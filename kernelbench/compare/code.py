@@ -5,20 +5,15 @@ No clock decides them, so a run of the simulator will do: it builds the same cub
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from kernelbench.compare import verdicts
+from kernelbench.compare.between import Code, code_of_row
 from kernelbench.compare.judging import cases_of, label, parameters, unmeasured
 from kernelbench.compare.ledger import Ledger
 from kernelbench.compare.measured import Measured, MeasuredCase
 from kernelbench.compare.verdicts import CaseVerdict, ClaimVerdict
 from kernelbench.core.records import Claim
-
-_ENTRY = re.compile(r"([\w$]+)<<<")  # as planning.launch_text writes a launch
-
-Code = tuple[tuple[str, int], ...]  # hash and number of instructions, launch by launch
 
 
 def same_code(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
@@ -59,16 +54,8 @@ def _codes(measured: Measured, case: MeasuredCase, names: Sequence[str]) -> dict
 
 def code_of(measured: Measured, case: str, name: str) -> Code:
     """Hash and instructions of every launch; empty where the run does not have the code of every launch."""
-    rows = measured.run.table
-    mine = rows[(rows["case"] == case) & (rows["implementation"] == name)]
-    known: Mapping[str, Any] = measured.run.environment.get("code", {})
-    if mine.empty or mine["binary"].iloc[0] not in known:
-        return ()
-    entries = known[mine["binary"].iloc[0]]
-    launched = _ENTRY.findall(mine["launches"].iloc[0])
-    if any(entry not in entries for entry in launched):
-        return ()
-    return tuple((str(entries[entry]["hash"]), int(entries[entry]["instructions"])) for entry in launched)
+    row = measured.first_row(case, name)
+    return code_of_row(measured.run, row) if row else ()
 
 
 def _hashes(code: Code) -> str:

@@ -48,20 +48,17 @@ def curve(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
 
 def _curves(measured: Measured, claim: Claim, along: str) -> list[tuple[str, dict[int, MeasuredCase]]]:
     """Each curve's name and its cases by the value of `along`, in which alone they differ."""
-    found: dict[tuple[str, ...], dict[int, MeasuredCase]] = {}
+    found: dict[tuple[tuple[str, str], ...], dict[int, MeasuredCase]] = {}
     for case in cases_of(measured, claim):
-        words = case.key.split()
-        values = [word.split("=", 1)[1] for word in words if word.startswith(f"{along}=")]
-        if values:
-            common = tuple(word for word in words if not word.startswith(f"{along}="))
-            found.setdefault(common, {})[int(values[0])] = case
+        if along in case.words:
+            common = tuple((name, value) for name, value in case.words.items() if name != along)
+            found.setdefault(common, {})[int(case.words[along])] = case
     return [(_name(common), points) for common, points in found.items() if len(points) > 1]
 
 
-def _name(words: Sequence[str]) -> str:
+def _name(words: Sequence[tuple[str, str]]) -> str:
     """What cases have in common, but for what their axes say already."""
-    told = [word for word in words if not word.startswith(("shape=", "axis="))]
-    return " ".join(told)
+    return " ".join(f"{name}={value}" for name, value in words if name not in ("shape", "axis"))
 
 
 def _timed(measured: Measured, case: MeasuredCase, name: str) -> Timed | None:

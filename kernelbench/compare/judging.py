@@ -36,9 +36,9 @@ def cases_of(measured: Measured, claim: Claim) -> Iterator[MeasuredCase]:
             continue
         if case.dtype not in limits.get("dtypes", [case.dtype]) or case.columns < limits.get("from_columns", 0):
             continue
-        if not evidence.has_published_inputs(evidence.inputs_of(case.key), claim):
+        if not evidence.has_published_inputs(evidence.inputs_of(case.words), claim):
             continue
-        if evidence.has_parameters(case.key, limits.get("parameters", {})):
+        if evidence.has_parameters(case.words, limits.get("parameters", {})):
             yield case
 
 

@@ -174,4 +174,4 @@ def find(
 
 def published_of(ledger: Ledger, case: MeasuredCase) -> dict[str, dict[str, Figure]]:
     """`find` for a case of a run."""
-    return find(ledger, case.operation, case.shape, case.axis, case.dtype, evidence.inputs_of(case.key))
+    return find(ledger, case.operation, case.shape, case.axis, case.dtype, evidence.inputs_of(case.words))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from math import isfinite, log, log1p
-from typing import TYPE_CHECKING, Any
+from math import log, log1p
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,7 +16,9 @@ from kernelbench.compare.counts import NO_TIMES
 from kernelbench.compare.deciding import more_samples, verdict_of
 from kernelbench.core import statistics
 from kernelbench.core.methods import METHODS, shared_method
+from kernelbench.core.operations import shape_text
 from kernelbench.explain.counted import Counted
+from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run
 
 if TYPE_CHECKING:
@@ -43,6 +45,7 @@ class MeasuredCase:
     dtype: str
     label: str  # short, for sentences: "seq=512"
     bytes_moved: float | None
+    words: Mapping[str, str]  # of the key, by their names
 
     @property
     def columns(self) -> int:
@@ -149,7 +152,7 @@ class Measured:
         self.cases: list[MeasuredCase] = []
         self.implementations: list[str] = []
         self._timed: dict[tuple[str, str, str], dict[str, Timed]] = {}
-        self._status: dict[tuple[str, str], tuple[str, str]] = {}  # status and reason
+        self._rows: dict[tuple[str, str], list[Row]] = {}
         self._read()
 
     def _read(self) -> None:
@@ -157,21 +160,19 @@ class Measured:
         seconds = {key: taken for key, (taken, _) in samples.items()}
         steps = {method: noise.clock_of(method, (self.run,), (seconds,)).step_s for method in METHODS}
         none = (np.empty(0), np.empty(0, int))
-        rows = self.run.table.to_dict("records")
-        several_dtypes = len({row["dtype"] for row in rows}) > 1
+        several_dtypes = len({row.dtype for row in self.run.rows}) > 1
         cases: dict[str, MeasuredCase] = {}
-        for row in rows:
-            case, name = row["case"], row["implementation"]
+        for row in self.run.rows:
+            case, name = row.case, row.implementation
             known = cases.get(case)
             if known is None or known.bytes_moved is None:
                 cases[case] = _case(row, several_dtypes)
             if name not in self.implementations:
                 self.implementations.append(name)
-            self._status[case, name] = (row["status"], row["reason"])
-            if row["status"] == "ok" and isfinite(row["median_s"]):
-                taken = samples.get((case, name, row["cache"], row["method"]), none)
-                timed = _timed(row, *taken, steps.get(row["method"], 0.0))
-                self._timed.setdefault((case, name, row["cache"]), {})[row["method"]] = timed
+            self._rows.setdefault((case, name), []).append(row)
+            taken = samples.get((case, name, row.cache, row.method), none)
+            if timed := _timed(row, *taken, steps.get(row.method, 0.0)):
+                self._timed.setdefault((case, name, row.cache), {})[row.method] = timed
         self.cases = list(cases.values())
 
     def caches(self, case: str) -> list[str]:
@@ -196,7 +197,12 @@ class Measured:
 
     def status(self, case: str, name: str) -> tuple[str, str]:
         """Status and reason of the last row; ("", "") where the run has none."""
-        return self._status.get((case, name), ("", ""))
+        rows = self._rows.get((case, name))
+        return (rows[-1].status, rows[-1].reason) if rows else ("", "")
+
+    def first_row(self, case: str, name: str) -> Row | None:
+        """For what all its rows have in common: launches, binary, registers."""
+        return next(iter(self._rows.get((case, name), ())), None)
 
     def why_not(self, case: str, cache: str, *names: str) -> str:
         """Why these cannot be compared on this case: "ft: unsupported (columns must be ..)"."""
@@ -217,32 +223,35 @@ class Measured:
         return "; ".join(reasons)
 
 
-def _case(row: Mapping[str, Any], with_dtype: bool) -> MeasuredCase:
-    label = row["axes"] or row["shape"]
-    moved = row["bytes_moved"]
+def _case(row: Row, with_dtype: bool) -> MeasuredCase:
+    label = row.axes or shape_text(row.shape)
     return MeasuredCase(
-        key=row["case"],
-        operation=row["operation"],
-        shape=tuple(int(extent) for extent in row["shape"].split("x")),
-        axis=int(row["axis"]),
-        dtype=row["dtype"],
-        label=f"{label} {row['dtype']}" if with_dtype else label,
-        bytes_moved=float(moved) if isfinite(moved) else None,
+        key=row.case,
+        operation=row.operation,
+        shape=row.shape,
+        axis=row.axis,
+        dtype=row.dtype,
+        label=f"{label} {row.dtype}" if with_dtype else label,
+        bytes_moved=row.bytes_moved,
+        words=row.words,
     )
 
 
-def _timed(row: Mapping[str, Any], samples: np.ndarray, rounds: np.ndarray, step_s: float) -> Timed:
-    share, taken = row["share_of_ceiling"], row["samples"]
+def _timed(row: Row, samples: np.ndarray, rounds: np.ndarray, step_s: float) -> Timed | None:
+    """None for a row without times."""
+    if row.times is None:
+        return None
+    low_s, median_s, high_s = row.times
     return Timed(
-        method=row["method"],
-        median_s=row["median_s"],
-        low_s=row["low_s"],
-        high_s=row["high_s"],
-        share_of_ceiling=share if isfinite(share) else None,
+        method=row.method,
+        median_s=median_s,
+        low_s=low_s,
+        high_s=high_s,
+        share_of_ceiling=row.share_of_ceiling,
         samples_s=samples,
         rounds=rounds,
         step_s=step_s,
-        taken=max(len(samples), int(taken) if isfinite(taken) else 0),
+        taken=max(len(samples), row.samples or 0),
     )
 
 

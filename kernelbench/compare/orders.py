@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -23,8 +22,6 @@ from kernelbench.compare.measured import Measured, MeasuredCase
 from kernelbench.compare.verdicts import CaseVerdict, ClaimVerdict
 from kernelbench.core import units
 from kernelbench.core.records import Claim
-
-_LAUNCH = re.compile(r"<<<([\dx]+), ([\dx]+)")  # grid and block, as planning.launch_text writes them
 
 
 def order(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
@@ -109,13 +106,11 @@ def _worst_step(claim: Claim, case: MeasuredCase, names: Sequence[str]) -> float
 
 def _grid_and_block(measured: Measured, case: str, name: str) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
     """Of the first launch; None where the run has no row that was launched."""
-    rows = measured.run.table
-    cells = rows[(rows["case"] == case) & (rows["implementation"] == name)]["launches"]
-    match = _LAUNCH.search(cells.iloc[0]) if len(cells) and isinstance(cells.iloc[0], str) else None
-    return (_extents(match[1].split("x")), _extents(match[2].split("x"))) if match else None
+    row = measured.first_row(case, name)
+    return (_extents(row.launches[0].grid), _extents(row.launches[0].block)) if row and row.launches else None
 
 
-def _extents(values: Sequence[int | str]) -> tuple[int, ...]:
+def _extents(values: Sequence[int]) -> tuple[int, ...]:
     """(x, y), with z where it is not 1."""
-    x, y, z = (*(int(value) for value in values), 1, 1)[:3]
+    x, y, z = (*values, 1, 1)[:3]
     return (x, y) if z == 1 else (x, y, z)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from math import exp, isfinite, log, log1p
+from math import exp, log, log1p
 
 import numpy as np
 
 from kernelbench.compare import noise
 from kernelbench.compare.between import differences, libraries_alike, title
-from kernelbench.compare.changes import Changes, Row
+from kernelbench.compare.changes import Change, Changes, Judged
 from kernelbench.compare.deciding import more_samples, open_text, verdict_of
-from kernelbench.compare.pairing import Pair, Side, all_keys, empty, matched, number, side_of
+from kernelbench.compare.pairing import Pair, Side, all_keys, matched, side_of
 from kernelbench.core.errors import InputError
 from kernelbench.runs.results import Run
 
@@ -44,22 +44,20 @@ def compare_runs(first: Run, second: Run, caches: Sequence[str] = (), only: Sequ
     methods = dict.fromkeys(pair.key[3] for pair in pairs)
     samples = [side.samples for side in sides]
     clocks = {method: noise.clock_of(method, (first, second), samples) for method in methods}
-    found = [_judged(pair, _band(pair, sides, drift, clocks)) for pair in pairs] + rest
+    found = [*(_judged(pair, _band(pair, sides, drift, clocks)) for pair in pairs), *rest]
     places = {key: place for place, key in enumerate(all_keys(*sides))}
-    found.sort(key=lambda row: places[row["case"], row["implementation"]])
+    found.sort(key=lambda row: places[row.case, row.implementation])
     notes = [*_floors_told(sides), told, *_clocks_told(clocks)]
     rows = _chosen(found, caches, only)
     return Changes(title(first), title(second), by_share, differences(first, second, _codes(pairs)), notes, rows)
 
 
-def _chosen(rows: Sequence[Row], caches: Sequence[str], only: Sequence[str]) -> list[Row]:
-    if only and (unknown := [name for name in only if all(row["implementation"] != name for row in rows)]):
-        names = ", ".join(dict.fromkeys(row["implementation"] for row in rows))
+def _chosen(rows: Sequence[Change], caches: Sequence[str], only: Sequence[str]) -> list[Change]:
+    if only and (unknown := [name for name in only if all(row.implementation != name for row in rows)]):
+        names = ", ".join(dict.fromkeys(row.implementation for row in rows))
         raise InputError(f"--only {','.join(only)}: neither run has '{unknown[0]}'; they have {names}")
     return [
-        row
-        for row in rows
-        if (not caches or row["cache"] in (*caches, "")) and (not only or row["implementation"] in only)
+        row for row in rows if (not caches or row.cache in (*caches, "")) and (not only or row.implementation in only)
     ]
 
 
@@ -69,12 +67,12 @@ def _check_times(run: Run) -> None:
             f"{run.folder}: a run of the simulator, which has no times; expected two runs of a GPU. "
             f"`kernelbench compare {run.folder}` compares the counts within it"
         )
-    if not run.table["median_s"].notna().any():
+    if all(row.median_s is None for row in run.rows):
         raise InputError(f"{run.folder}: no row has a time; expected a run that measured something")
 
 
-def _first_reason(rest: Sequence[Row]) -> str:
-    return f"{rest[0]['implementation']} on {rest[0]['case']}: {rest[0]['reason']}" if rest else ""
+def _first_reason(rest: Sequence[Change]) -> str:
+    return f"{rest[0].implementation} on {rest[0].case}: {rest[0].reason}" if rest else ""
 
 
 # ---- Judging -------------------------------------------------------------------------------------
@@ -90,9 +88,9 @@ def _drift(sides: Sequence[Side], pairs: Sequence[Pair], by_share: bool) -> tupl
     controls = [
         pair
         for pair in pairs
-        if pair.first["role"] in CONTROLS
-        and (pair.code == "same" or (peers and not pair.first["binary"]))
-        and pair.seconds >= noise.LONG_S
+        if pair.first.role in CONTROLS
+        and (pair.code == "same" or (peers and not pair.first.binary))
+        and min(pair.seconds) >= noise.LONG_S
     ]
     ceilings = [noise.stated(run, "limits", "dram_bytes_per_s") for run in runs]
     drift = noise.drift_of(ceilings, [pair.value for pair in controls])
@@ -110,37 +108,42 @@ def _drift(sides: Sequence[Side], pairs: Sequence[Pair], by_share: bool) -> tupl
 
 def _band(pair: Pair, sides: Sequence[Side], drift: float, clocks: Mapping[str, noise.Clock]) -> float:
     """Half the band's width, as ln."""
-    rows = zip(sides, (pair.first, pair.second), strict=True)
-    own = max(side.floor.at(pair.key, float(row["median_s"])) for side, row in rows)
-    launches = 1 + max(str(row["launches"]).count("; ") for row in (pair.first, pair.second))
-    return own + drift + log1p(clocks[pair.key[3]].seconds(launches) / pair.seconds)
+    own = max(side.floor.at(pair.key, seconds) for side, seconds in zip(sides, pair.seconds, strict=True))
+    launches = max(1, len(pair.first.launch_texts), len(pair.second.launch_texts))
+    # What a clock adds weighs more on the shorter time.
+    return own + drift + log1p(clocks[pair.key[3]].seconds(launches) / min(pair.seconds))
 
 
-def _judged(pair: Pair, band: float) -> Row:
+def _judged(pair: Pair, band: float) -> Judged:
     verdict, factor = verdict_of(pair.value, pair.low, pair.high, band)
-    taken = int(max(*pair.sizes, number(pair.first["samples"]) or 0))
+    taken = max(*pair.sizes, pair.first.samples or 0)
     more = more_samples(factor, taken) if verdict == "UNSURE" else None
     remarks = list(_remarks(pair))
     if verdict == "UNSURE" and more is None:
         remarks.insert(0, open_text(more))
-    return empty(pair.key) | {
-        "first_s": pair.first["median_s"],
-        "second_s": pair.second["median_s"],
-        "first_share": number(pair.first["share_of_ceiling"]),
-        "second_share": number(pair.second["share_of_ceiling"]),
-        "ratio": _ratio(pair.value),
-        "ratio_low": _ratio(pair.low),
-        "ratio_high": _ratio(pair.high),
-        "band": _ratio(band) - 1,
-        "verdict": verdict,
-        "more_samples": more,
-        "first_samples": pair.sizes[0],
-        "second_samples": pair.sizes[1],
-        "code": pair.code,
-        "first_status": "ok",
-        "second_status": "ok",
-        "reason": "; ".join(remarks),
-    }
+    case, implementation, cache, method = pair.key
+    return Judged(
+        case=case,
+        implementation=implementation,
+        cache=cache,
+        method=method,
+        first_s=pair.seconds[0],
+        second_s=pair.seconds[1],
+        first_share=pair.first.share_of_ceiling,
+        second_share=pair.second.share_of_ceiling,
+        ratio=_ratio(pair.value),
+        ratio_low=_ratio(pair.low),
+        ratio_high=_ratio(pair.high),
+        band=_ratio(band) - 1,
+        verdict=verdict,
+        more_samples=more,
+        first_samples=pair.sizes[0],
+        second_samples=pair.sizes[1],
+        code=pair.code,
+        first_status="ok",
+        second_status="ok",
+        reason="; ".join(remarks),
+    )
 
 
 def _ratio(logarithm: float) -> float:
@@ -149,18 +152,17 @@ def _ratio(logarithm: float) -> float:
 
 def _remarks(pair: Pair) -> Iterator[str]:
     """What was not alike while both were measured."""
-    sides = (("first", pair.first), ("second", pair.second))
-    for side, row in sides:
-        if row["throttle"]:
-            yield f"{side} run: throttled ({row['throttle']})"
-        if row["disturbed"]:
-            yield f"{side} run: {row['disturbed']}"
-    clocks = pair.first["sm_clock_hz"], pair.second["sm_clock_hz"]
-    if all(isfinite(clock) and clock > 0 for clock in clocks) and abs(log(clocks[1]) - log(clocks[0])) > SLOWER_CLOCK:
-        yield f"SM clock {clocks[0] / 1e6:.0f} MHz in the first run, {clocks[1] / 1e6:.0f} MHz in the second"
-    moved = [number(row["bytes_moved"]) for _, row in sides]
+    for side, row in (("first", pair.first), ("second", pair.second)):
+        if row.throttle:
+            yield f"{side} run: throttled ({row.throttle})"
+        if row.disturbed:
+            yield f"{side} run: {row.disturbed}"
+    first, second = pair.first.sm_clock_hz, pair.second.sm_clock_hz
+    if first and second and abs(log(second) - log(first)) > SLOWER_CLOCK:
+        yield f"SM clock {first / 1e6:.0f} MHz in the first run, {second / 1e6:.0f} MHz in the second"
+    moved = pair.first.bytes_moved, pair.second.bytes_moved
     if moved[0] != moved[1] and None not in moved:
-        yield f"another least traffic: {moved[0]:.0f} B in the first run, {moved[1]:.0f} B in the second"
+        yield f"another least traffic: {moved[0]} B in the first run, {moved[1]} B in the second"
 
 
 # ---- What is told of it --------------------------------------------------------------------------

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite
-from typing import Any
 
 from kernelbench.compare.counted_runs import counted_of_run
 from kernelbench.core.errors import ResultsError
 from kernelbench.core.methods import METHODS
 from kernelbench.core.parts import Part, Step
 from kernelbench.explain.counted import SECTOR_BYTES, Counted
+from kernelbench.runs.records import Row
 from kernelbench.runs.results import ENVIRONMENT_FILE, Run
 
 UNFUSED, FUSED = SIDES = ("unfused", "fused")
@@ -87,7 +86,7 @@ def step_of(run: Run) -> Step | None:
         whole = all(part.names for part in step.parts)
     except (KeyError, TypeError) as error:
         raise ResultsError(f"{run.folder / ENVIRONMENT_FILE}: 'step' cannot be read ({error!r})") from error
-    strange = sorted(set(run.table["case"]) - {part.case for part in step.parts})
+    strange = sorted({row.case for row in run.rows} - {part.case for part in step.parts})
     if strange or not whole:
         what = f"case '{strange[0]}' is of none of its parts" if strange else "a part has nobody to run it"
         raise ResultsError(f"{run.folder / ENVIRONMENT_FILE}: 'step' is not that of these rows: {what}")
@@ -99,9 +98,9 @@ def sum_of(run: Run) -> StepSum | None:
     step = step_of(run)
     if step is None:
         return None
-    rows: dict[str, list[Mapping[str, Any]]] = {part.case: [] for part in step.parts}
-    for row in run.table.to_dict("records"):
-        rows[row["case"]].append(row)
+    rows: dict[str, list[Row]] = {part.case: [] for part in step.parts}
+    for row in run.rows:
+        rows[row.case].append(row)
     if run.simulated:
         traffic = counted_of_run(run)
         amounts = {case: _bytes(traffic.get(case, {})) for case in rows}
@@ -111,22 +110,21 @@ def sum_of(run: Run) -> StepSum | None:
     return StepSum(parts, step.leaves_out, "B" if run.simulated else "s")
 
 
-def _part_amount(part: Part, rows: Sequence[Mapping[str, Any]], by_name: Mapping[str, Amount]) -> PartAmount:
+def _part_amount(part: Part, rows: Sequence[Row], by_name: Mapping[str, Amount]) -> PartAmount:
     sides = {UNFUSED: part.unfused, FUSED: part.fused}
     amounts = {side: by_name.get(name) for side, name in sides.items() if name}
     reasons = {side: _why_not(rows, sides[side]) for side, amount in amounts.items() if amount is None}
     return PartAmount(part, amounts, reasons)
 
 
-def _seconds(rows: Sequence[Mapping[str, Any]]) -> dict[str, Amount]:
+def _seconds(rows: Sequence[Row]) -> dict[str, Amount]:
     """By implementation, all by one method: that which most of them have."""
-    timed = [row for row in rows if row["status"] == "ok" and row["cache"] == CACHE and isfinite(row["median_s"])]
-    method = max(METHODS, key=lambda one: sum(row["method"] == one for row in timed))
-    return {
-        row["implementation"]: Amount(row["median_s"], row["low_s"], row["high_s"])
-        for row in timed
-        if row["method"] == method
-    }
+    timed: dict[str, dict[str, Amount]] = {method: {} for method in METHODS}
+    for row in rows:
+        if row.cache == CACHE and row.method in timed and row.times:
+            low, median, high = row.times
+            timed[row.method][row.implementation] = Amount(median, low, high)
+    return max(timed.values(), key=len)
 
 
 def _bytes(counted: Mapping[str, Counted]) -> dict[str, Amount]:
@@ -134,11 +132,11 @@ def _bytes(counted: Mapping[str, Counted]) -> dict[str, Amount]:
     return {name: Amount(size, size, size) for name, size in sizes.items()}
 
 
-def _why_not(rows: Sequence[Mapping[str, Any]], name: str) -> str:
-    own = [row for row in rows if row["implementation"] == name]
+def _why_not(rows: Sequence[Row], name: str) -> str:
+    own = [row for row in rows if row.implementation == name]
     if not own:
         return f"{name} is not in this run"
-    if own[-1]["status"] != "ok":
-        return f"{name}: {own[-1]['status']} ({own[-1]['reason']})"
-    methods = ", ".join(dict.fromkeys(row["method"] for row in own if row["cache"] == CACHE)) or "no method"
+    if own[-1].status != "ok":
+        return f"{name}: {own[-1].status} ({own[-1].reason})"
+    methods = ", ".join(dict.fromkeys(row.method for row in own if row.cache == CACHE)) or "no method"
     return f"{name}: timed by {methods} with a {CACHE} cache, the other side otherwise"

@@ -17,9 +17,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from math import isfinite
-from numbers import Real
-from typing import Any
+from math import prod
 
 from kernelbench.compare import verdicts
 from kernelbench.compare.code import code_of
@@ -27,13 +25,12 @@ from kernelbench.compare.judging import CACHE
 from kernelbench.compare.measured import Measured, MeasuredCase
 from kernelbench.core import units
 from kernelbench.core.errors import InputError, ResultsError
-from kernelbench.core.records import Claim
+from kernelbench.core.records import Claim, Launch
 from kernelbench.explain.counted import METRICS
 
 _TERM = r"\w+(?:/\w+)?\.\w+(?:@[^{}]+?)?"
 _PLACE = re.compile(rf"\{{({_TERM})(?: over ({_TERM}))?\}}")
 _PARTS = re.compile(r"(\w+)(?:/(\w+))?\.(\w+)(?:@(.+))?")
-_LAUNCH = re.compile(r"<<<([\dx]+), ([\dx]+)")  # grid and block, as planning.launch_text writes them
 
 Value = Callable[[Measured, MeasuredCase, str], float | None]
 
@@ -58,33 +55,17 @@ def _instructions(measured: Measured, case: MeasuredCase, name: str) -> float | 
     return float(sum(count for _, count in code)) if code else None
 
 
-def _cell(column: str) -> Value:
-    def value(measured: Measured, case: MeasuredCase, name: str) -> float | None:
-        found = _row(measured, case, name).get(column)
-        return float(found) if isinstance(found, Real) and isfinite(found) else None
-
-    return value
+def _registers(measured: Measured, case: MeasuredCase, name: str) -> float | None:
+    row = measured.first_row(case.key, name)
+    return row.registers if row else None
 
 
-def _extent(position: int) -> Value:
-    """Blocks of the first launch, or threads of one."""
+def _of_first_launch(value: Callable[[Launch], int]) -> Value:
+    def found(measured: Measured, case: MeasuredCase, name: str) -> float | None:
+        row = measured.first_row(case.key, name)
+        return value(row.launches[0]) if row and row.launches else None
 
-    def value(measured: Measured, case: MeasuredCase, name: str) -> float | None:
-        found = _LAUNCH.search(str(_row(measured, case, name).get("launches", "")))
-        if found is None:
-            return None
-        product = 1
-        for extent in found[position].split("x"):
-            product *= int(extent)
-        return float(product)
-
-    return value
-
-
-def _row(measured: Measured, case: MeasuredCase, name: str) -> Mapping[Any, Any]:
-    rows = measured.run.table
-    mine = rows[(rows["case"] == case.key) & (rows["implementation"] == name)]
-    return {} if mine.empty else dict(mine.iloc[0])
+    return found
 
 
 def _whole(value: float) -> str:
@@ -97,9 +78,9 @@ FACTS: Mapping[str, tuple[Value, Callable[[float], str]]] = {
     "rate": (_rate, units.rate_text),  # least bytes over time
     "share": (_share, units.share_text),  # of the ceiling
     "instructions": (_instructions, _whole),  # of the machine code of all launches
-    "registers": (_cell("registers"), _whole),
-    "blocks": (_extent(1), _whole),  # of the first launch
-    "threads": (_extent(2), _whole),  # of one of these blocks
+    "registers": (_registers, _whole),
+    "blocks": (_of_first_launch(lambda launch: prod(launch.grid)), _whole),
+    "threads": (_of_first_launch(lambda launch: launch.threads), _whole),  # of a block
 }
 
 
@@ -146,7 +127,7 @@ def _values(measured: Measured, term: str, place: str) -> tuple[list[float], Cal
     found = [
         value
         for case in measured.cases
-        if wanted <= set(case.key.split())
+        if wanted <= {f"{word}={value}" for word, value in case.words.items()}
         for value in _numbers(measured, case, name, other, what)
     ]
     if not found:

@@ -37,7 +37,7 @@ class Case:
     def key(self) -> str:
         """The case as one text, unique within a suite: used in CSV, --filter and --resume."""
         words = [f"{name}={value}" for name, value in self.axes]
-        words += [f"shape={'x'.join(map(str, self.shape))}", f"axis={self.axis}", f"dtype={self.dtype}"]
+        words += [f"shape={shape_text(self.shape)}", f"axis={self.axis}", f"dtype={self.dtype}"]
         words += [f"{name}={value}" for name, value in self.parameters]
         words += [f"inputs={self.inputs}"] if self.inputs != NORMAL else []
         return " ".join(words)
@@ -77,6 +77,16 @@ class Case:
         if max_columns is not None and columns > max_columns:
             raise Unsupported(f"columns must be at most {max_columns}, got {columns}")
         return rows, columns
+
+
+def shape_text(shape: tuple[int, ...]) -> str:
+    """`32x64x16x16`"""
+    return "x".join(map(str, shape))
+
+
+def read_shape(text: str) -> tuple[int, ...]:
+    """The shape that `shape_text` made this text of."""
+    return tuple(map(int, text.split("x")))
 
 
 def key_words(key: str) -> dict[str, str]:

@@ -7,19 +7,16 @@ none of them computes anything from counters by itself.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
 
 from kernelbench.core.counters import Counters, LaunchCounters
 from kernelbench.core.gpu import DeviceProperties
+from kernelbench.core.operations import key_words, read_shape
 from kernelbench.core.units import bytes_text, count_text, digits, share_text
 
-if TYPE_CHECKING:
-    pass
-
 SECTOR_BYTES = 32
-# Counters with a column of their own in results.csv; it has thread_instructions as lanes_per_instruction.
-COUNTER_COLUMNS = tuple(one.name for one in fields(Counters) if one.name != "thread_instructions")
 
 
 @dataclass(frozen=True)
@@ -57,18 +54,18 @@ class Counted:
     @property
     def columns(self) -> int | None:
         """Extent along the case's axis, out of its key; None where that does not tell it."""
-        words = self._words
-        if "shape" not in words or "axis" not in words:
+        if "shape" not in self.words or "axis" not in self.words:
             return None
-        return int(words["shape"].split("x")[int(words["axis"])])
+        return read_shape(self.words["shape"])[int(self.words["axis"])]
 
     @property
     def dtype(self) -> str:
-        return self._words.get("dtype", "")
+        return self.words.get("dtype", "")
 
-    @property
-    def _words(self) -> dict[str, str]:
-        return dict(word.split("=", 1) for word in self.case.split() if "=" in word)
+    @cached_property
+    def words(self) -> Mapping[str, str]:
+        """Of the case's key, by their names."""
+        return key_words(self.case)
 
     def value(self, metric: str) -> float | None:
         """None where it makes no sense: sectors a request without a request."""

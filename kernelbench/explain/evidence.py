@@ -130,29 +130,25 @@ def _out_of_scope(statement: Statement, one: Counted) -> str:
         return f"rows of {one.columns}, and it is about rows of at least {statement.from_columns}"
     if statement.dtypes and one.dtype and one.dtype not in statement.dtypes:
         return f"{one.dtype}, and it is about {' and '.join(statement.dtypes)}"
-    if not has_parameters(one.case, dict(statement.parameters)):
+    if not has_parameters(one.words, dict(statement.parameters)):
         return f"it is about cases with {', '.join(f'{name}={value}' for name, value in statement.parameters)}"
     return ""
 
 
-def has_parameters(case: str, wanted: Mapping[str, object]) -> bool:
-    """Whether the case of this key was asked for with these values; what its suite does not set counts as false."""
-    words = _words(case)
+def has_parameters(words: Mapping[str, str], wanted: Mapping[str, object]) -> bool:
+    """Whether the case whose key has these words was asked for with these values; what its suite does not set counts
+    as false."""
     return all(words.get(name, str(False)) == str(value) for name, value in wanted.items())
 
 
-def inputs_of(case: str) -> str:
-    """The distribution of the inputs of the case of this key."""
-    return _words(case).get("inputs", NORMAL)
+def inputs_of(words: Mapping[str, str]) -> str:
+    """The distribution of the inputs of the case whose key has these words."""
+    return words.get("inputs", NORMAL)
 
 
 def has_published_inputs(inputs: str, claim: Claim) -> bool:
     """Whether the source had such inputs: normal numbers where it is silent, constants where it is flagged for them."""
     return inputs == NORMAL or (inputs == "ones" and "input-constant" in claim.document["flags"])
-
-
-def _words(case: str) -> dict[str, str]:
-    return dict(word.split("=", 1) for word in case.split() if "=" in word)
 
 
 def decide_all(claims: Iterable[Claim], case: Mapping[str, Counted], asked: Collection[str]) -> list[Evidence]:
@@ -161,7 +157,7 @@ def decide_all(claims: Iterable[Claim], case: Mapping[str, Counted], asked: Coll
         decide(statement, case)
         for claim in claims
         for statement in statements(claim)
-        if all(has_published_inputs(inputs_of(one.case), claim) for one in case.values())
+        if all(has_published_inputs(inputs_of(one.words), claim) for one in case.values())
         and all(name in asked for name in statement.names)
         and not (statement.of in case and _out_of_scope(statement, case[statement.of]))
     ]

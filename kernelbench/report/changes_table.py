@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from kernelbench.compare.changes import VERDICTS, Changes, Row, is_broken
+from kernelbench.compare.changes import VERDICTS, Change, Changes, Judged
 from kernelbench.core.units import digits, time_text
 from kernelbench.report import view
 from kernelbench.report.tables import STYLES, list_table, new_table
@@ -24,22 +24,22 @@ def changes_table(changes: Changes) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
-    labels = view.case_labels(row["case"] for row in changes.rows)
-    compared = [row for row in changes.rows if row["verdict"]]
+    labels = view.case_labels(row.case for row in changes.rows)
+    judged = changes.judged
     parts: list[RenderableType] = []
-    for cache in dict.fromkeys(row["cache"] for row in compared):
-        parts.append(_table([row for row in compared if row["cache"] == cache], labels, cache, changes.by_share))
-    if any(row["more_samples"] for row in compared):
+    for cache in dict.fromkeys(row.cache for row in judged):
+        parts.append(_table([row for row in judged if row.cache == cache], labels, cache, changes.by_share))
+    if any(row.more_samples for row in judged):
         parts.append(Text("UNSURE +N: about N more samples of the row in each run would decide.", "dim"))
     if changes.without:
         parts.append(list_table(("not compared", "cases", "why"), _groups(changes.without, labels), "Not compared"))
-    remarks = _remarks(compared, labels)
+    remarks = _remarks(judged, labels)
     if remarks:
         parts.append(list_table(("remark", "rows"), remarks, "Remarks"))
     return Group(*parts)
 
 
-def _table(rows: Sequence[Row], labels: Mapping[str, str], cache: str, by_share: bool) -> Table:
+def _table(rows: Sequence[Judged], labels: Mapping[str, str], cache: str, by_share: bool) -> Table:
     from rich.text import Text
 
     what = "by share of each GPU's ceiling; + is farther from it" if by_share else "+ is slower"
@@ -49,34 +49,33 @@ def _table(rows: Sequence[Row], labels: Mapping[str, str], cache: str, by_share:
     for header in cells:
         table.add_column(header, justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
-    for case in dict.fromkeys(row["case"] for row in rows):
+    for case in dict.fromkeys(row.case for row in rows):
         table.add_section()
         table.add_row(Text(labels[case], "bold"))
-        for row in (row for row in rows if row["case"] == case):
-            word = Text(view.verdict_text(row["verdict"], row["more_samples"]), STYLES.get(row["verdict"], ""))
-            table.add_row(Text(f"  {row['implementation']}"), *(cell(row) for cell in cells.values()), word)
+        for row in (row for row in rows if row.case == case):
+            word = Text(view.verdict_text(row.verdict, row.more_samples), STYLES.get(row.verdict, ""))
+            table.add_row(Text(f"  {row.implementation}"), *(cell(row) for cell in cells.values()), word)
     return table
 
 
-def columns_of(by_share: bool) -> dict[str, Callable[[Row], str]]:
+def columns_of(by_share: bool) -> dict[str, Callable[[Judged], str]]:
     """Headers and cells between the name of a row and its verdict."""
-    side = _share if by_share else _time
     return {
-        "by": lambda row: str(row["method"]),
-        "first": lambda row: side(row, "first"),
-        "second": lambda row: side(row, "second"),
-        "change %": lambda row: percent(row["ratio"]),
-        "95 % interval": lambda row: f"{percent(row['ratio_low'])} .. {percent(row['ratio_high'])}",
-        "band %": lambda row: f"±{digits(100 * row['band'], 2)}",
+        "by": lambda row: row.method,
+        "first": lambda row: _share(row.first_share) if by_share else time_text(row.first_s),
+        "second": lambda row: _share(row.second_share) if by_share else time_text(row.second_s),
+        "change %": lambda row: percent(row.ratio),
+        "95 % interval": _interval,
+        "band %": lambda row: f"±{digits(100 * row.band, 2)}",
     }
 
 
-def _time(row: Row, side: str) -> str:
-    return time_text(row[f"{side}_s"])
+def _share(share: float | None) -> str:
+    return "" if share is None else f"{100 * share:.1f} %"
 
 
-def _share(row: Row, side: str) -> str:
-    return f"{100 * row[f'{side}_share']:.1f} %"
+def _interval(row: Judged) -> str:
+    return f"{percent(row.ratio_low)} .. {percent(row.ratio_high)}"
 
 
 def percent(ratio: float) -> str:
@@ -86,26 +85,24 @@ def percent(ratio: float) -> str:
     return text if any(digit in "123456789" for digit in text) else "0.00"
 
 
-def _groups(rows: Sequence[Row], labels: Mapping[str, str]) -> list[tuple[str, str, str]]:
+def _groups(rows: Sequence[Change], labels: Mapping[str, str]) -> list[tuple[str, str, str]]:
     """Implementation, cases and reason, rows of like states gathered."""
-    found: dict[tuple[str, str, str, bool], list[Row]] = {}
+    found: dict[tuple[str, str, str], list[Change]] = {}
     for row in rows:
-        absent = not (row["first_status"] and row["second_status"])
-        states = (row["first_status"], row["second_status"], absent)
-        found.setdefault((row["implementation"], *states), []).append(row)
-    return [(key[0], some(labels[row["case"]] for row in group), _reason(group)) for key, group in found.items()]
+        found.setdefault((row.implementation, row.first_status, row.second_status), []).append(row)
+    return [(key[0], some(labels[row.case] for row in group), _reason(group)) for key, group in found.items()]
 
 
-def _reason(group: Sequence[Row]) -> str:
-    reasons = list(dict.fromkeys(str(row["reason"]) for row in group))
+def _reason(group: Sequence[Change]) -> str:
+    reasons = list(dict.fromkeys(row.reason for row in group))
     return reasons[0] + (f" (and {len(reasons) - 1} like it)" if reasons[1:] else "")
 
 
-def _remarks(rows: Sequence[Row], labels: Mapping[str, str]) -> list[tuple[str, str]]:
+def _remarks(rows: Sequence[Judged], labels: Mapping[str, str]) -> list[tuple[str, str]]:
     found: dict[str, list[str]] = {}
     for row in rows:
-        if row["reason"]:
-            found.setdefault(row["reason"], []).append(f"{row['implementation']} {labels[row['case']]}")
+        if row.reason:
+            found.setdefault(row.reason, []).append(f"{row.implementation} {labels[row.case]}")
     return [(reason, some(places, PLACES)) for reason, places in found.items()]
 
 
@@ -128,7 +125,7 @@ def counts_text(changes: Changes) -> str:
 def regression_lines(changes: Changes, least: float) -> list[str]:
     """One line for each regression by at least `least`, with what could hide one; never empty."""
     limit = f"{100 * least:g} %"
-    labels = view.case_labels(row["case"] for row in changes.rows)
+    labels = view.case_labels(row.case for row in changes.rows)
     lines = [_regression(row, labels) for row in changes.regressions(least)]
     if not lines:
         lines = [f"No row is slower by {limit}."]
@@ -139,10 +136,8 @@ def regression_lines(changes: Changes, least: float) -> list[str]:
     return lines
 
 
-def _regression(row: Row, labels: Mapping[str, str]) -> str:
-    place = [row["implementation"], labels[row["case"]]]
-    place += [row["cache"], f"by {row['method']}"] if row["cache"] else []
-    if is_broken(row):
-        return f"REGRESSION: {', '.join(place)}: {row['reason']}"
-    interval = f"{percent(row['ratio_low'])} .. {percent(row['ratio_high'])}"
-    return f"REGRESSION: {', '.join(place)}: {percent(row['ratio'])} % ({interval})"
+def _regression(row: Change, labels: Mapping[str, str]) -> str:
+    place = [row.implementation, labels[row.case]]
+    place += [row.cache, f"by {row.method}"] if row.cache else []
+    what = f"{percent(row.ratio)} % ({_interval(row)})" if isinstance(row, Judged) else row.reason
+    return f"REGRESSION: {', '.join(place)}: {what}"

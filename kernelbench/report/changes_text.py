@@ -6,9 +6,10 @@ import csv
 import io
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from typing import Any
 
-from kernelbench.compare.changes import VERDICTS, Changes, Row
+from kernelbench.compare.changes import VERDICTS, Changes, Judged
 from kernelbench.core import columns, texts
 from kernelbench.report import view
 from kernelbench.report.changes_table import columns_of, counts_text, regression_lines
@@ -25,7 +26,7 @@ def as_csv(changes: Changes) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(names)
-    writer.writerows([_cell(row[name]) for name in names] for row in changes.rows)
+    writer.writerows([_cell(getattr(row, name)) for name in names] for row in changes.rows)
     return text.getvalue().rstrip("\n")
 
 
@@ -46,15 +47,15 @@ def as_json(changes: Changes, least: float | None) -> str:
         "noise": list(changes.noise),
         "counts": {verdict: len(changes.of(verdict)) for verdict in VERDICTS} | {"not compared": len(changes.without)},
         "fail_on": least,
-        "regressions": [{name: row[name] for name in _KEY} for row in asked],
-        "rows": list(changes.rows),
+        "regressions": [{name: getattr(row, name) for name in _KEY} for row in asked],
+        "rows": list(map(asdict, changes.rows)),
     }
     return json.dumps(document, indent=2, allow_nan=False)
 
 
 def as_markdown(changes: Changes, least: float | None) -> str:
     """For a pull request: what changed as a table, what did not folded away."""
-    labels = view.case_labels(row["case"] for row in changes.rows)
+    labels = view.case_labels(row.case for row in changes.rows)
     parts = [f"**{counts_text(changes)}**"]
     if least is not None:
         parts.append(_bullets(regression_lines(changes, least)))
@@ -67,7 +68,7 @@ def as_markdown(changes: Changes, least: float | None) -> str:
     if same:
         parts.append(_folded(f"{len(same)} SAME", _table(same, labels, changes.by_share)))
     if changes.without:
-        lines = [(row["implementation"], labels[row["case"]], row["reason"]) for row in changes.without]
+        lines = [(row.implementation, labels[row.case], row.reason) for row in changes.without]
         parts.append(_folded(f"{len(lines)} not compared", _grid(("implementation", "case", "why"), lines, 0)))
     parts.append(_folded("How it was judged", _bullets([_direction(changes), *changes.noise])))
     return "\n\n".join(parts)
@@ -79,13 +80,12 @@ def _direction(changes: Changes) -> str:
     return "A change of + is slower."
 
 
-def _table(rows: Sequence[Row], labels: dict[str, str], by_share: bool) -> str:
+def _table(rows: Sequence[Judged], labels: dict[str, str], by_share: bool) -> str:
     cells = columns_of(by_share)
     lines = [
         (
-            labels[row["case"]], row["implementation"], row["cache"],
-            *(cell(row) for cell in cells.values()), view.verdict_text(row["verdict"], row["more_samples"]),
-            row["reason"],
+            labels[row.case], row.implementation, row.cache,
+            *(cell(row) for cell in cells.values()), view.verdict_text(row.verdict, row.more_samples), row.reason,
         )
         for row in rows
     ]  # fmt: skip

@@ -86,7 +86,7 @@ def _is_about(claim: Claim, row: Row) -> bool:
     return (
         row.dtype in stated.get("dtypes", [row.dtype])
         and row.shape[row.axis] >= stated.get("from_columns", 0)
-        and has_parameters(row.case, stated.get("parameters", {}))
+        and has_parameters(row.words, stated.get("parameters", {}))
     )
 
 

@@ -233,9 +233,10 @@ def _bands(axis: Axes, sweep: Sweep, curve: Curve, rates: Mapping[str, Mapping[s
         stated = claim.document["claim"]
         first = next(iter(curve.points.values()))
         about = {**stated.get("parameters", {})}
-        dtype = key_words(first).get("dtype", "")
+        words = key_words(first)
+        dtype = words.get("dtype", "")
         base = rates.get(curve.points.get(float(stated["base"]), ""), {}).get(stated["of"])
-        if base is None or not has_parameters(first, about) or dtype not in stated.get("dtypes", [dtype]):
+        if base is None or not has_parameters(words, about) or dtype not in stated.get("dtypes", [dtype]):
             continue
         for point, (low, high) in stated["bands"].items():
             axis.vlines(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from kernelbench.core import columns
 from kernelbench.core.counters import Counters
 from kernelbench.core.launch_texts import read_launch
-from kernelbench.core.operations import key_words
+from kernelbench.core.operations import key_words, read_shape, shape_text
 from kernelbench.core.records import Launch
 
 if TYPE_CHECKING:
@@ -82,6 +82,13 @@ class Row:
         """Its launches, which are read without their arguments; a call of host code is none."""
         return tuple(launch for text in self.launch_texts if (launch := read_launch(text)))
 
+    @property
+    def times(self) -> tuple[float, float, float] | None:
+        """The median between the ends of its interval; None for a row that was not timed."""
+        if self.status != "ok" or not (self.low_s and self.median_s and self.high_s):
+            return None
+        return self.low_s, self.median_s, self.high_s
+
     @cached_property
     def words(self) -> Mapping[str, str]:
         """The words of the case's key by their names: axes, shape, axis, dtype, parameters, inputs."""
@@ -95,7 +102,7 @@ def row_of(values: Mapping[str, Any]) -> Row:
     launches = values["launches"]
     return Row(
         **cells,
-        shape=tuple(map(int, values["shape"].split("x"))),
+        shape=read_shape(values["shape"]),
         launch_texts=tuple(launches.split("; ")) if launches else (),
         input_loads=MappingProxyType(_loads(values["input_loads"])),
         counters=_counters(values),
@@ -138,7 +145,7 @@ def _cells(row: Row) -> dict[str, Any]:
         {name: getattr(row, name) for name in (*_PLAIN, *WHOLE)}
         | counters
         | {
-            "shape": "x".join(map(str, row.shape)),
+            "shape": shape_text(row.shape),
             "launches": "; ".join(row.launch_texts),
             "input_loads": " ".join(f"{name}={count}" for name, count in row.input_loads.items()),
         }

@@ -12,6 +12,7 @@ from typing import Any, get_args
 
 from kernelbench.core import columns, dtypes
 from kernelbench.core.errors import ResultsError
+from kernelbench.core.operations import read_shape
 from kernelbench.core.records import Status
 from kernelbench.core.texts import MAX_TEXT, cell, from_cell, kept, one_line
 from kernelbench.runs.files import MAX_RESULTS_BYTES
@@ -142,7 +143,7 @@ def _shape_problems(row: Mapping[str, Any]) -> Iterator[str]:
     if not _SHAPE.fullmatch(row["shape"]):
         yield f"'shape' must be such as 32x64, got {row['shape']!r:.80}"
         return
-    extents = [int(extent) for extent in row["shape"].split("x")]
+    extents = read_shape(row["shape"])
     if not all(1 <= extent <= _MAX_EXTENT for extent in extents):
         yield f"'shape' must have extents from 1 to 2^63 - 1, got {row['shape']}"
     axis, rank = row["axis"], len(extents)

@@ -11,6 +11,7 @@ import numpy as np
 from kernelbench.core import columns
 from kernelbench.core.counters import LaunchCounters, total
 from kernelbench.core.launch_texts import input_loads, launches_text
+from kernelbench.core.operations import shape_text
 from kernelbench.core.records import LaunchPlan, Limits, Measurement, Operation, Result
 from kernelbench.core.texts import kept
 from kernelbench.runs.row_checks import row_problem
@@ -95,7 +96,7 @@ def _case_cells(suite: str, result: Result) -> dict[str, Any]:
         "suite": suite,
         "case": case.key,
         "operation": case.operation,
-        "shape": "x".join(map(str, case.shape)),
+        "shape": shape_text(case.shape),
         "axis": case.axis,
         "dtype": case.dtype,
         "axes": " ".join(f"{name}={value}" for name, value in case.axes),

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kernelbench.core.records import Suite
-
-if TYPE_CHECKING:
-    import pandas
 
 
 def contents_of(suite: Suite) -> dict[str, Any]:
@@ -39,9 +36,9 @@ def differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str
         yield "the parts of its step have other calls, or others compute them"
 
 
-def contradictions(rows: pandas.DataFrame, now: Mapping[str, Any]) -> Iterator[str]:
-    """What shows that rows are of another suite, for a run whose environment.json has no contents."""
-    then = dict(zip(rows["case"], rows["operation"], strict=True))
+def contradictions(then: Mapping[str, str], now: Mapping[str, Any]) -> Iterator[str]:
+    """What shows that a run is of another suite, where its environment.json has no contents. `then`: operations of its
+    rows, by case."""
     yield from _other_operation(then, now["cases"])
     yield from _changed("case", "is not in it", [one for one in then if one not in now["cases"]])
 

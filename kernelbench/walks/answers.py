@@ -65,7 +65,7 @@ def answer(run: Run, baseline: str | None = None) -> Answer:
     from kernelbench.compare import compare_within, judge, read_ledger
 
     run = without_twins(run)
-    names = list(run.table["implementation"])
+    names = [row.implementation for row in run.rows]
     if not names:
         raise ResultsError(f"{run.folder}: holds no rows yet; the run was stopped in its first case")
     ledger = read_ledger(places.LEDGER)
@@ -77,8 +77,7 @@ def answer(run: Run, baseline: str | None = None) -> Answer:
 
 def has_failures(run: Run) -> bool:
     """A row failed or was wrong; specimens are wrong on purpose."""
-    rows = run.table
-    return bool((rows["status"].isin(["failed", "wrong"]) & (rows["role"] != "specimen")).any())
+    return any(row.status in ("failed", "wrong") and row.role != "specimen" for row in run.rows)
 
 
 def answer_of(run_name: str | None, baseline: str | None) -> tuple[Answer, str]:
@@ -124,7 +123,7 @@ def counts_of(run: Run, results: Path | None = None) -> tuple[Mapping[str, Mappi
     if not is_run(folder):
         return {}, ""
     recorded = counted_of_run(read_run(folder))
-    wanted = set(run.table["case"])
+    wanted = {row.case for row in run.rows}
     return {case: one for case, one in recorded.items() if case in wanted}, "the recorded simulator run of this suite"
 
 
@@ -133,7 +132,7 @@ def explanations(run: Run, ledger: Mapping[str, Claim]) -> tuple[list[CaseExplan
     from kernelbench.explain import explain_case
 
     counted, source = counts_of(run)
-    operations = dict(zip(run.table["case"], run.table["operation"], strict=True))
+    operations = {row.case: row.operation for row in run.rows}
     gpu = _gpu_of(run)
     with_gpu = {
         case: {name: replace(counted_one, gpu=gpu) for name, counted_one in one.items()}

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from kernelbench.core.errors import ResultsError
 from kernelbench.core.progress import Progress
 from kernelbench.planning.case_plans import CasePlan, Planned
+from kernelbench.runs.records import Row
 from kernelbench.runs.results import ENVIRONMENT_FILE, RESULTS_FILE, Run, read_run
 from kernelbench.runs.rows import launches_cell
 from kernelbench.suite.contents import contradictions, differences
@@ -62,7 +63,9 @@ def _differences(earlier: Run, state: Mapping[str, Any]) -> Iterator[str]:
 
 def _other_suite(earlier: Run, now: Mapping[str, Any]) -> Iterator[str]:
     then = earlier.environment.get("contents")
-    found = list(differences(then, now) if then else contradictions(earlier.table, now))
+    found = list(
+        differences(then, now) if then else contradictions({row.case: row.operation for row in earlier.rows}, now)
+    )
     if found:
         yield f"its suite '{earlier.suite}' is another one now: {'; '.join(found)}"
 
@@ -87,12 +90,12 @@ def unfinished(
     and why. `plans` have their binaries; `caches` are those to be timed, none where nothing is."""
     if earlier is None:
         return tuple(plans)
-    rows, samples = earlier.table, earlier.samples
+    samples = earlier.samples
     left, again = [], Counter[str]()
     for plan in plans:
-        own = rows[rows["case"] == plan.case.key]
-        why = next(_reasons(own, samples[samples["case"] == plan.case.key], plan, caches), "") if len(own) else ""
-        if why or not len(own):
+        own = [row for row in earlier.rows if row.case == plan.case.key]
+        why = next(_reasons(own, samples[samples["case"] == plan.case.key], plan, caches), "") if own else ""
+        if why or not own:
             left.append(plan)
         if why:
             again[why] += 1
@@ -102,36 +105,35 @@ def unfinished(
     return tuple(left)
 
 
-def _reasons(
-    rows: pandas.DataFrame, samples: pandas.DataFrame, plan: CasePlan, caches: Collection[str]
-) -> Iterator[str]:
+def _reasons(rows: Sequence[Row], samples: pandas.DataFrame, plan: CasePlan, caches: Collection[str]) -> Iterator[str]:
     """Why a case that has rows is not finished."""
     for one in plan.planned:
         name = one.implementation.name
-        own = rows[rows["implementation"] == name]
-        if not len(own):
+        own = [row for row in rows if row.implementation == name]
+        if not own:
             yield f"there is no row of {name}"
             continue
         yield from _binary_reasons(one, own)
-        timed = own[own["status"] == "ok"]
+        timed = [row for row in own if row.status == "ok"]
         for cache in caches:
-            told = timed["reason"].str.contains(f"not timed {cache}", regex=False)
-            if len(timed) and not (timed["cache"] == cache).any() and not told.any():
+            if timed and not any(row.cache == cache or f"not timed {cache}" in row.reason for row in timed):
                 yield f"{name} was not timed {cache}"
     keys = ["implementation", "cache", "method"]
     measured = samples[samples["implementation"].isin([one.implementation.name for one in plan.planned])]
-    missing = set(map(tuple, measured[keys].to_numpy())) - set(map(tuple, rows[keys].to_numpy()))
+    missing = set(map(tuple, measured[keys].to_numpy())) - {(row.implementation, row.cache, row.method) for row in rows}
     for name, cache, method in sorted(missing):
         yield f"there are samples of {name}, {cache}, by {method}, but no row"
 
 
-def _binary_reasons(one: Planned, rows: pandas.DataFrame) -> Iterator[str]:
+def _binary_reasons(one: Planned, rows: Sequence[Row]) -> Iterator[str]:
     """Rows of a kernel that does not compile now stay as they are: there is nothing to measure in their place."""
     if one.binary is None:
         return
     now, name = one.binary.short_key, one.implementation.name
-    for then in sorted(set(rows["binary"]) - {now}):
+    for then in sorted({row.binary for row in rows} - {now}):
         yield f"{name} is another binary now, {now} instead of {then}" if then else f"{name} had no binary, now it has"
     launches = launches_cell(one.plan) if one.plan else ""
-    for then in sorted(set(rows["launches"]) - {launches, ""}):  # as another table of tuned values may say
+    for then in sorted(
+        {"; ".join(row.launch_texts) for row in rows} - {launches, ""}
+    ):  # as another table of tuned values may say
         yield f"{name} is launched as {launches} now, instead of {then}"
