@@ -1,4 +1,4 @@
-"""Two implementations by what the simulator counted of them: traffic, wavefronts, instructions. Never by time."""
+"""Two implementations compared by what the simulator counted: traffic, wavefronts, instructions. Never by time."""
 
 from __future__ import annotations
 
