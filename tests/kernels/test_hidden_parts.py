@@ -65,7 +65,7 @@ def case_of(shape: tuple[int, ...], dtype: str, operation: str = "log_softmax") 
         ("h200", (1, 1100, 48), "whole", "cluster", 0),
         ("h200", (1, 2001, 31), "shifted", "cluster", 1),
         ("h200", (1, 500, 1025), "shifted", "cluster", 0),
-        ("a100", (1, 3001, 31), "ragged", "gang", 0),
+        ("a100", (1, 3001, 31), "ragged", "co-resident", 0),
     ],
 )
 def test_parts_that_are_hidden_have_no_weight(
@@ -86,7 +86,7 @@ def test_hidden_parts_of_narrow_rows_of_halves(binaries: Build) -> None:
     checked(binaries, this, "h200", "hidden", 1)
 
 
-@pytest.mark.parametrize("exchange", ["block", "cluster", "gang", "tickets"])
+@pytest.mark.parametrize("exchange", ["block", "cluster", "co-resident", "tickets"])
 @pytest.mark.parametrize("form", ["slabs", "ragged", "shifted"])
 def test_hidden_parts_of_small_tiles(binaries: Build, form: str, exchange: str) -> None:
     for dtype in DTYPES:
