@@ -56,7 +56,7 @@ CO_RESIDENT_SHARE = 2  # a group is at most this part of the blocks that a GPU h
 # Packs and threads of a block that takes tickets, of which a multiprocessor holds several.
 TICKET_PACKS, TICKET_THREADS = 8, 256
 UNIT_SHARE = 2  # a strip of dim is at most this part of the L2, while narrower strips are left
-STRIP_BYTES = 128  # of a strip's row: a line of the caches
+STRIP_BYTES = 128  # per row of a strip: a line of the caches
 DOUBLED_DIM = range(129, 513)  # two lines, where clusters of two to four then hold dim
 # Rows that are not cut into strips where a cluster holds dim of them: short ones, and longer ones of no whole lines.
 CONTIGUOUS_BYTES, UNEVEN_BYTES = 256, 1024

@@ -11,7 +11,7 @@ from .slab_plans import MOST_UNITS, SHARED_CONSTANTS, slab_plan
 
 USUAL_CLOCK_HZ = 1.5e9  # where a GPU's is not known
 AHEAD_SHARE = 3  # this part of the L2 is summed up before results follow, while columns of a strip are joined
-LOADING_SHARE = 0.6  # of the blocks of co-resident groups that a GPU holds: those that load at once
+LOADING_SHARE = 0.6  # share of the co-resident blocks that load at once
 
 
 def lead_of(tile: Tile, view: View, ahead: int) -> int:

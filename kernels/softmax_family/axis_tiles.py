@@ -21,12 +21,12 @@ BOUND, CUT_BOUND, LARGE_BOUND = (1024, 1), (768, 1), (320, 2)
 # types, whose exchanges between lanes cost more than loads.
 LINE = {4: 128, 8: 32}
 JOIN_CHUNK = 4  # (maximum, sum) pairs that a lane joins at once: a define of the kernels
-OWNED_PACKS = 8  # of a column that one thread has alone, at most
+OWNED_PACKS = 8  # longest column, in packs, that one thread has alone
 MOST_LOADS, UNALIGNED_THREADS = 32, 544  # 4-byte loads per thread, and threads per block, where rows begin anywhere
 LEAST_THREADS = 64  # per such block, where there are rows for them
 UNALIGNED_REGISTERS = 40  # per thread of such a block, beside what it loads
 REGISTERS = 65536  # per multiprocessor
-WIDENED_BYTES = 16 * 1024  # of a strip of few rows, which is wider instead
+WIDENED_BYTES = 16 * 1024  # a strip of few rows is widened to so many
 CLUSTERS = (1, 2, 4, 8, 16)  # blocks per cluster
 OWNED_PACKED = 6  # packs per row from which a thread with columns of its own is faster, where dim is short
 

@@ -78,12 +78,12 @@ Choice = Held | Staged | StagedLanes | Split
 # Longest rows, by itemsize, that one thread takes whole where rows do not end with a pack: short rows by masked packs
 # have many ends and idle lanes.
 STAGED_COLUMNS = {2: 64, 4: 72}
-STAGED_BYTES = 160  # of several rows per thread: 1024 threads keep in flight what fits shared memory
+STAGED_BYTES = 160  # most bytes of several rows per thread: those of 1024 threads fit shared memory
 # Halves of these lengths: a whole row per thread takes too many registers, and masked packs cost 22 instructions per
 # element where 4-byte loads from shared memory cost 10 to 12. Longer rows have few masked ends.
 STAGED_LANES_COLUMNS = range(65, 304)
-# Warps per multiprocessor, from MASKED_FROM columns on, below which masked packs are done earlier: each of a lane's
-# rows is taken after another.
+# From MASKED_FROM columns on, rows by lanes need so many warps per multiprocessor: a warp takes its rows one after
+# another, so masked packs are done earlier where rows are few.
 LEAST_WARPS, MASKED_FROM = 12, 89
 LANE_LOADS = 12  # 4-byte loads per lane, at most
 # Rows per warp by lanes: so many rows of halves are whole sectors of 32 bytes, however long, and ask for at most four
@@ -93,15 +93,15 @@ SHORT_BLOCK = 128
 # Instructions per lane that are not a pack's (addresses, exchanges, and masked ends), in packs.
 LANE_PACKS = 2.0
 MASKED_LANE_PACKS = {2: 4.0, 4: 3.5}
-LANE_COST = 3.2  # of all lanes, in packs of the row, up to which a row is within 3 % of a copy
+LANE_COST = 3.2  # instructions of all lanes, in packs of the row: up to here a row is within 3 % of a copy
 # Lanes at least, by masked or not: neighbours read and write so many packs at once.
 LEAST_LANES = {False: 2, True: 8}
 LANE_MOST_PACKS = 5
 TWO_WARPS = range(113, 129)  # packs of which two warps are better than one
 WARP_PACKS = 4  # per thread before a row gets a second warp
 FEW_PACKS = 1024  # up to here fewer packs per thread, and more threads, are as fast
-BLOCK_PACKS = 4096  # 64 KB in 512 threads: two such blocks keep 128 KB per multiprocessor in flight
-ALONE_PACKS = 2560  # of a row that gets no cluster
+ALONE_PACKS = 2560  # longest row in one block where there are clusters
+BLOCK_PACKS = 4096  # and where there are none: two blocks of 512 threads keep 128 KB per multiprocessor in flight
 THREAD_PACKS = 8  # in registers: 32 of them
 MAX_WARPS = 32
 RESERVED_BYTES = 4096  # of shared memory per block: the system's and the warps' parts
@@ -116,7 +116,7 @@ LONG_ROWS = {
     False: ((8, 14, 3, 29), (8, 24, 2, 51), (16, 24, 1, 51)),
     True: ((8, 8, 4, 19), (16, 8, 2, 21), (32, 8, 1, 21)),
 }
-# Resident blocks with which floats are kept and their exponentials computed again: with others, exponentials are kept.
+# With so many resident blocks per multiprocessor, floats are kept and their exponentials computed twice.
 RECOMPUTE_RESIDENT = 3
 
 
