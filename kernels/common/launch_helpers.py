@@ -1,7 +1,4 @@
-"""What launch plans of several operations share: geometries, and the copy that serves as yardstick.
-
-Plans under kernels/ may import it; it knows cases and devices no more than they do.
-"""
+"""What launch plans of several operations share: geometries, and the copy that serves as yardstick."""
 
 from __future__ import annotations
 
@@ -13,9 +10,9 @@ Extent = tuple[int, int, int]
 
 COPY_BLOCK = 256
 COPY_PACK_BYTES = 16
-COPY_PACKS = 4  # 16 KB in flight a block: four resident blocks reach the 64 KB a multiprocessor that an H200 needs
+COPY_PACKS = 4  # 16 KB in flight per block: four resident blocks reach the 64 KB per multiprocessor an H200 needs
 
-COLUMNS_A_THREAD = 4  # of a kernel that goes element by element
+COLUMNS_A_THREAD = 4  # where a kernel goes element by element
 
 
 def power_of_two_from(number: int) -> int:
@@ -37,7 +34,7 @@ def elementwise_geometry(rows: int, columns: int, block: int, max_grid_y: int) -
 def copy_plan(
     entry: str, arguments: tuple[str, ...], elements: int, itemsize: int, device: DeviceProperties
 ) -> LaunchPlan:
-    """The launch of a kernel round `copy_packs` of common/copy.cuh, which copies `elements` from array to array.
+    """The launch of a kernel that calls `copy_packs` of common/copy.cuh, which copies `elements` from array to array.
 
     `arguments` are the kernel's arrays; the number of elements follows them.
     """
@@ -89,7 +86,7 @@ def packed_plan(
     waves: int = ELEMENTWISE_WAVES,
     defines: tuple[tuple[str, str | int], ...] = (),
 ) -> LaunchPlan:
-    """The launch of a kernel round `map_packed` of common/elementwise.cuh over arrays of the case's own type.
+    """The launch of a kernel that calls `map_packed` of common/elementwise.cuh over arrays of the case's own type.
 
     `arguments` are the kernel's arrays; the numbers of packs and of elements follow them. With the parameter `debug` of
     the case, it is built by nvcc -G.
@@ -113,13 +110,11 @@ def packed_plan(
 
 # ---- Streamed: a block a tile --------------------------------------------------------------------
 
-# Of 16 bytes that a thread has in flight from each array: eight resident blocks have 32 KB in flight from each, so. On
-# an H200 one is the best of 1, 2 and 4, or within 2 % of it, from 64 MB to 3 GB; copying 1 GB, 1 pack reaches 1.00 of
-# the best copy, 2 packs 0.99, 4 packs 0.97.
+# Packs of 16 bytes per thread and array in flight: eight resident blocks have 32 KB in flight from each array. On an
+# H200 one is the best of 1, 2 and 4, or within 2 % of it, from 64 MB to 3 GB.
 STREAMED_PACKS = 1
 STREAMED_BLOCK = 256  # 128 differs by less than samples do; 512 loses 1 %
-# Of common/streamed.cuh: memory is told nothing. Stores marked as streaming differ by less than samples do; loads and
-# stores so marked lose 4 to 8 %, loads that take no place in the L1 2 % from 1 GB on.
+# A hint of common/streamed.cuh: none. Others gain nothing on an H200 and lose up to 8 %.
 STREAMED_HINT = 0
 
 
@@ -129,7 +124,7 @@ STREAMED_BYTES = (16 * MB, 64 * MB, 256 * MB, 1024 * MB)
 
 
 def streamed_tunable(operation: str, dtypes_: tuple[str, ...] = FLOATS) -> Tunable:
-    """Of a kernel round `map_streamed` to which all shapes of as many bytes are alike."""
+    """For a kernel that calls `map_streamed`, to which all shapes of as many bytes are alike."""
     return Tunable(STREAMED_VALUES, cases=cases_of_bytes(operation, STREAMED_BYTES, dtypes_))
 
 
@@ -152,7 +147,7 @@ def streamed_plan(
     defines: tuple[tuple[str, str | int], ...] = (),
     per_pack: int | None = None,
 ) -> LaunchPlan:
-    """The launch of a kernel round `map_streamed` of common/streamed.cuh: each block moves one tile and ends.
+    """The launch of a kernel that calls `map_streamed` of common/streamed.cuh: each block moves one tile and ends.
 
     `arguments` are the kernel's arrays, and what follows the number of elements. A pack has `per_pack` elements; left
     out, as many of the case's type as fit 16 bytes.
@@ -181,7 +176,7 @@ MAX_NARROW_ELEMENTS = 2**30  # with 32-bit indices: a step of the grid beyond th
 
 
 def index_name(elements: int) -> str:
-    """Of an entry's name: the type that its indices need, `i32` or `i64`."""
+    """The type that indices of so many elements need, as entries are named: `i32` or `i64`."""
     return "i32" if elements <= MAX_NARROW_ELEMENTS else "i64"
 
 

@@ -17,7 +17,11 @@ def plan(
 ) -> LaunchPlan:
     """Threads, blocks and the others: see Step."""
     return one_read_rows_plan(
-        "log_softmax_one_read_rows", case, device, keeps_powers=False, step=Step(threads, blocks, rows, block, hint)
+        "log_softmax_one_read_rows",
+        case,
+        device,
+        keeps_exponentials=False,
+        step=Step(threads, blocks, rows, block, hint),
     )
 
 

@@ -18,9 +18,8 @@ def plan(
 ) -> LaunchPlan:
     """Threads, blocks and the others: see Step."""
     refuse_scale_and_mask(case)
-    return one_read_rows_plan(
-        "softmax_one_read_rows", case, device, keeps_powers=True, step=Step(threads, blocks, rows, block, hint)
-    )
+    step = Step(threads, blocks, rows, block, hint)
+    return one_read_rows_plan("softmax_one_read_rows", case, device, keeps_exponentials=True, step=step)
 
 
 IMPLEMENTATIONS = (

@@ -1,4 +1,4 @@
-"""Which tile of a view [outer, dim, inner] a case is best served by, for kernels round common/one_read_axis.cuh.
+"""Which tile of a view [outer, dim, inner] serves a case best, for kernels that include one_read_axis.cuh.
 
 A tile is what one block holds in registers and shared memory: all rows of dim or a share of them, by all of inner or a
 strip of it.
@@ -17,10 +17,10 @@ from .axis_tiles import (
     CLUSTERS,
     CUT_BOUND,
     LARGE_BOUND,
+    MOST_LOADS,
     PACK,
     WARP,
     WIDENED_BYTES,
-    WORDS,
     Cut,
     Tile,
     View,
@@ -33,61 +33,49 @@ from .axis_tiles import (
     view_of,
 )
 from .slab_plans import is_small
-from .word_choices import NARROW_BYTES, narrow_cut, word_tile_for
+from .unaligned_choices import NARROW_BYTES, narrow_cut, unaligned_tile_for
 
-# Of a tile that registers alone hold, at most, as long as clusters are left to halve it. Of a copy on an H200, 512
-# slabs of 896 by 48 bfloat16 reach 0.93 by blocks of 43 KB of which half is in slots, 0.91 by 21 KB in registers; 2048
-# of 256 by 64 0.95 by 32 KB and slots, 0.91 without.
-TILE_BYTES = {4: 32 * 1024, 2: 16 * 1024}
-KEPT = 8  # packs that a thread keeps in registers where the rest is in slots
-# Of such a tile, at most. 1310 slabs of 256 by 100 bfloat16, as a stretch, reach 0.91 by 25 KB, 0.86 by 50.
-DEEP_BYTES, DEEP_THREADS = {"whole": 50 * 1024, "ragged": 32 * 1024}, 256
-# Threads, packs in registers and packs at most, before a cluster has sixteen blocks: of half types and of long rows, in
-# one piece. 64 slabs of 1000 by 196 floats reach 0.87 so, 0.79 by sixteen; 64 of 900 by 304 bfloat16 0.69 and 0.53; but
-# 85 of 2048 by 96 floats 0.84 and 0.92, strips of 4096 by 512 bfloat16 0.75 and 0.91.
+# Fitted to an H200, by the share of a copy's bandwidth that a tile reaches there.
+TILE_BYTES = {4: 32 * 1024, 2: 16 * 1024}  # largest tile kept in registers while a larger cluster could still halve it
+KEPT = 8  # packs per thread in registers where the rest is in shared memory
+DEEP_BYTES, DEEP_THREADS = {"whole": 50 * 1024, "ragged": 32 * 1024}, 256  # largest such tile, by layout
+# (threads, packs in registers, packs at most), by itemsize, tried before a cluster gets sixteen blocks: for half types,
+# and for long rows in one piece.
 DEEPER = {4: (256, 10, 30), 2: (192, 8, 24)}
-# Parts of slabs as a stretch of packs, at most, where rows are not whole packs; others are better held by words. 3971
-# slabs of 256 by 33 floats reach 0.93 of a copy by two, by words 0.98; 20000 of 21 by 77, by one, 0.91 and 0.97. Words
-# of halves are two columns: 2000 slabs of 256 by 31 reach 0.92 by packs, 0.80 by words; but 127 of 1009 by 31, by two,
-# 0.71 and 0.75, and 3971 of 256 by 33, by one, 0.63 and 0.80.
+# Most parts of dim, by itemsize, where slabs whose rows are no whole packs are read as one stretch of packs: with more,
+# 4-byte loads are faster. One of halves covers two columns, so packs stay ahead for longer.
 RAGGED_UNIT, RAGGED_PARTS = 32, {4: 1, 2: 2}
-# Columns of halves that are held so in any number of parts: 200 slabs of 5000 by 17 reach 0.69 so, by words 0.60; but
-# 400 of 2000 by 18 0.68 and 0.78.
-NARROW_HALVES = 17
-# Parts from which few threads hold many packs in registers: float slabs of 172 KB reach 0.97 so by clusters of eight,
-# 0.92 by 8 packs.
+NARROW_HALVES = 17  # columns of halves up to which that holds for any number of parts
+# Parts from which few threads hold many packs in registers.
 MANY_PARTS, HIGH_PACKS, HIGH_THREADS = 8, 16, 96
-# Of rows shorter than a pack: 65536 slabs of 256 by 2 bfloat16 reach 0.94 so, 0.70 by 8, whose registers are too many.
-FOLDED_PACKS = 4
-# Of a gang's blocks: threads, packs in registers and packs at most. 34 slabs of 20000 by 48 bfloat16 reach 0.76 by 192
-# threads of 24 packs, 0.72 by 252 of 20; 16 of 100000 by 20 floats 0.77 by 255 of 20, 0.74 by 190.
-GANG, WORD_GANG = {4: (256, KEPT, 20), 2: (192, KEPT, 24)}, (256, WORDS, 2 * WORDS)
-GANG_SHARE = 2  # of the blocks that a GPU holds at once, which a gang is at most: others load while it waits
+FOLDED_PACKS = 4  # per thread, of rows shorter than a pack, which take more registers
+# (threads, packs in registers, packs at most) per block of a co-resident group, by itemsize; where rows begin anywhere.
+CO_RESIDENT = {4: (256, KEPT, 20), 2: (192, KEPT, 24)}
+UNALIGNED_CO_RESIDENT = (256, MOST_LOADS, 2 * MOST_LOADS)
+CO_RESIDENT_SHARE = 2  # a group is at most this part of the blocks that a GPU holds: others load while it waits
 # Packs and threads of a block that takes tickets, of which a multiprocessor holds several.
 TICKET_PACKS, TICKET_THREADS = 8, 256
-UNIT_SHARE = 2  # of the L2: a strip of dim, at most, as long as strips are left to be narrowed
-STRIP_BYTES = 128  # of a row segment: a line of the caches
-# Two lines where clusters of two to four then hold dim: 32 slabs of 256 by 4096 floats reach 0.98 so, 0.96 by one.
-DOUBLED_DIM = range(129, 513)
-# Rows that are not cut into strips where a cluster holds dim of them: short ones, and longer ones that are no whole
-# lines. 1310 slabs of 256 by 100 floats reach 0.97 of a copy whole, 0.62 by strips.
+UNIT_SHARE = 2  # a strip of dim is at most this part of the L2, while narrower strips are left
+STRIP_BYTES = 128  # per row of a strip: a line of the caches
+DOUBLED_DIM = range(129, 513)  # two lines, where clusters of two to four then hold dim
+# Rows that are not cut into strips where a cluster holds dim of them: short ones, and longer ones of no whole lines.
 CONTIGUOUS_BYTES, UNEVEN_BYTES = 256, 1024
-MAX_UNIT = 512  # packs side by side of a contiguous tile, at most
+MAX_UNIT = 512  # packs of a contiguous tile's row, at most
 WIDEST = 256  # packs of a strip's row, at most
-# Threads of a block that covers several slabs; fewer where rows are no whole packs: one slab of 48 threads reaches 0.88
-# of a copy, five together 0.85.
-SMALL_BLOCK, SMALL_CUT_BLOCK = 256, 64
+SMALL_BLOCK, SMALL_CUT_BLOCK = 256, 64  # threads per block of several slabs; the second where rows are no whole packs
 
 
 def tile_for(case: Case, device: DeviceProperties) -> Tile | None:
-    """The tile that a case is best served by; None for small slabs, of which a block takes many."""
+    """The tile that serves a case best; None for small slabs, of which a block takes many."""
     view, itemsize = view_of(case), dtypes.itemsize(case.dtype)
     tile = one_read_tile(view, itemsize, device)
     if is_small(case) and (tile is None or tile.group == 0):
         return None
     if tile is None:
-        return gang_tile(view, itemsize, device) or ticket_tile(view, itemsize, device)
-    return less_crowded(tile, view, device) if itemsize < 4 and tile.layout == "whole" and not tile.slots else tile
+        return co_resident_tile(view, itemsize, device) or ticket_tile(view, itemsize, device)
+    return (
+        less_crowded(tile, view, device) if itemsize < 4 and tile.layout == "whole" and not tile.shared_packs else tile
+    )
 
 
 def one_read_tile(view: View, itemsize: int, device: DeviceProperties) -> Tile | None:
@@ -99,7 +87,7 @@ def one_read_tile(view: View, itemsize: int, device: DeviceProperties) -> Tile |
             tile = held_tile(view, cut, itemsize, parts)
             if tile is not None and tile.shared_bytes <= device.shared_per_block_optin:
                 return several(tile, view)
-    return word_tile_for(view, itemsize, device)
+    return unaligned_tile_for(view, itemsize, device)
 
 
 def ragged_parts(cut: Cut, itemsize: int) -> int:
@@ -109,7 +97,7 @@ def ragged_parts(cut: Cut, itemsize: int) -> int:
 
 
 def held_tile(view: View, cut: Cut, itemsize: int, parts: int) -> Tile | None:
-    """The tile of one of `parts` blocks, in registers or in slots as well; None where there should be more of them."""
+    """The tile of one of `parts` blocks, in registers and shared memory; None where there should be more blocks."""
     rows, whole, many = -(-view.dim // parts), cut.layout == "whole", parts >= MANY_PARTS
     tile = tile_of(view, cut, rows)
     if tile is not None and view.fold and tile.packs > FOLDED_PACKS:
@@ -131,16 +119,13 @@ def held_tile(view: View, cut: Cut, itemsize: int, parts: int) -> Tile | None:
 
 
 def roomy(tile: Tile) -> Tile:
-    """With the registers of CUT_BOUND, which packs in slots and what is made of them need."""
+    """With the registers of CUT_BOUND, which packs in shared memory need while they are worked on."""
     threads = -(-tile.threads // 32) * 32
     return replace(tile, bound=(threads, max(1, CUT_BOUND[0] // threads)))
 
 
 def less_crowded(tile: Tile, view: View, device: DeviceProperties) -> Tile:
-    """With more registers, where fewer blocks of a multiprocessor run all tiles at once all the same.
-
-    Of a copy on an H200, 128 by 32768 bfloat16 reach 0.89 by 80 registers, 0.81 by 64, of which some are spilled.
-    """
+    """With 80 registers instead of 64, which spill, where all tiles are resident at once even so."""
     blocks = tile.parts * tile.strips(view) * -(-view.outer // tile.slabs)
     warps = -(-tile.segment * tile.at_once * tile.slabs // 32)
     if blocks > device.multiprocessors * (CUT_BOUND[0] // (32 * warps)):
@@ -149,10 +134,10 @@ def less_crowded(tile: Tile, view: View, device: DeviceProperties) -> Tile:
 
 
 def several(tile: Tile, view: View) -> Tile:
-    """Several slabs a block, where one alone would be few threads."""
-    if tile.parts > 1 or tile.slots or view.inner != tile.width:
+    """With several slabs per block, where one alone would be few threads."""
+    if tile.parts > 1 or tile.shared_packs or view.inner != tile.width:
         return tile
-    if tile.group:  # few packs leave room for more blocks; halves whose columns are several of a pack need registers
+    if tile.group:  # few packs leave room for more blocks; halves with several columns per pack need registers
         blocks = 5 if tile.packs <= 2 else 3 if tile.packs > 4 and tile.fold and tile.per_pack == 8 else 4
         tile = replace(tile, bound=(SMALL_BLOCK, blocks))
     block = SMALL_BLOCK if tile.layout == "whole" else SMALL_CUT_BLOCK
@@ -161,10 +146,10 @@ def several(tile: Tile, view: View) -> Tile:
     return replace(tile, slabs=max(1, min(64, block // tile.threads)))
 
 
-def gang_tile(view: View, itemsize: int, device: DeviceProperties) -> Tile | None:
-    """The tile of a block whose gang holds all of dim; None where a GPU has no room for it beside others."""
+def co_resident_tile(view: View, itemsize: int, device: DeviceProperties) -> Tile | None:
+    """The tile of a block whose co-resident group holds all of dim; None where a GPU has no room beside it."""
     for cut in long_cuts(view, itemsize):
-        threads, kept, packs = GANG[itemsize] if cut.layout != "shifted" else WORD_GANG
+        threads, kept, packs = CO_RESIDENT[itemsize] if cut.layout != "shifted" else UNALIGNED_CO_RESIDENT
         at_once = threads // cut.segment
         rows = packs * (at_once - at_once % cut.per_pack if cut.layout == "shifted" else at_once)
         if cut.layout == "ragged":
@@ -174,14 +159,14 @@ def gang_tile(view: View, itemsize: int, device: DeviceProperties) -> Tile | Non
         tile = deep_tile(view, cut, min(rows, view.dim), threads, kept, packs)
         if tile is None:
             continue
-        tile = replace(roomy(tile), parts=-(-view.dim // tile.rows), exchange="gang")
-        if tile.parts <= resident(tile, device) // GANG_SHARE:
+        tile = replace(roomy(tile), parts=-(-view.dim // tile.rows), exchange="co-resident")
+        if tile.parts <= resident(tile, device) // CO_RESIDENT_SHARE:
             return tile
     return None
 
 
 def ticket_tile(view: View, itemsize: int, device: DeviceProperties) -> Tile:
-    """The tile of a block that sums up its share of dim, or reads it once more from the L2."""
+    """The tile of a block that sums up its share of dim, and reads it once more from the L2."""
     tiles = [
         replace(tile, parts=-(-view.dim // tile.rows), exchange="tickets")
         for cut in long_cuts(view, itemsize)
@@ -191,13 +176,13 @@ def ticket_tile(view: View, itemsize: int, device: DeviceProperties) -> Tile:
 
 
 def unit_bytes(tile: Tile) -> int:
-    """Of the tiles that share columns."""
+    """Bytes of the tiles that share columns."""
     return tile.parts * tile.held_bytes
 
 
 def full_tile(view: View, cut: Cut, threads: int) -> Tile | None:
-    """The tile of as many rows as so many threads hold."""
-    packs = TICKET_PACKS if cut.layout != "shifted" else WORDS
+    """The tile of as many rows as `threads` threads hold; None if they hold none."""
+    packs = TICKET_PACKS if cut.layout != "shifted" else MOST_LOADS
     rows = threads // cut.segment * packs
     if cut.layout == "ragged":
         rows = (rows * cut.segment * cut.per_pack - cut.per_pack) // cut.width
@@ -211,7 +196,7 @@ def full_tile(view: View, cut: Cut, threads: int) -> Tile | None:
 
 
 def cuts(view: View, itemsize: int) -> Iterator[Cut]:
-    """Of packs, from the one that memory serves best; none where rows that are no whole packs are long."""
+    """Cuts into packs, the one that memory serves best first; none for long rows that are no whole packs."""
     per_pack, row = PACK // itemsize, view.inner * itemsize
     if row % PACK == 0:
         if row <= CONTIGUOUS_BYTES or (row % STRIP_BYTES and row <= UNEVEN_BYTES):
@@ -230,7 +215,7 @@ def cuts(view: View, itemsize: int) -> Iterator[Cut]:
 
 
 def long_cuts(view: View, itemsize: int) -> Iterator[Cut]:
-    """As cuts, and narrow strips of rows that are no whole packs, where a slab is too much."""
+    """Those of cuts(), then narrow strips where rows are no whole packs and a slab is too much."""
     row = view.inner * itemsize
     yield from cuts(view, itemsize)
     if row % PACK and row > NARROW_BYTES:

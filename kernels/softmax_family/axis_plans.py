@@ -1,4 +1,4 @@
-"""Launches of softmax and log-softmax along an axis that is not the last, by kernels round common/one_read_axis.cuh."""
+"""Launches of softmax and log-softmax off the last axis, of kernels that include one_read_axis.cuh."""
 
 from __future__ import annotations
 
@@ -7,30 +7,28 @@ from kernelbench import Case, DeviceProperties, Launch, LaunchPlan, Scalar, Unsu
 from .axis_choices import MANY_PARTS, several, tile_for
 from .axis_tiles import Tile, View, clusters, resident, view_of
 from .axis_tuning import TileStep
-from .slab_plans import slab_plan
+from .slab_plans import MOST_UNITS, SHARED_CONSTANTS, slab_plan
 
 USUAL_CLOCK_HZ = 1.5e9  # where a GPU's is not known
-UNITS = 1 << 18  # as tickets.cuh has them
-# Of the L2: what is summed up while the columns of a strip are joined, before it is read again. Of a copy on an H200,
-# 8 by 50000 by 48 bfloat16 reach 0.66 by a third of the L2, 0.60 by a fifth, 0.57 by a fifteenth.
-AHEAD_SHARE = 3
-# Of the blocks of gangs that a GPU holds, those that load at once. Of a copy on an H200, 34 by 20000 by 48 floats reach
-# 0.79 so, 0.74 by all of them, 0.75 by a third.
-LOADING_SHARE = 0.6
+AHEAD_SHARE = 3  # this part of the L2 is summed up before results follow, while columns of a strip are joined
+LOADING_SHARE = 0.6  # share of the co-resident blocks that load at once
 
 
 def lead_of(tile: Tile, view: View, ahead: int) -> int:
-    """Tiles by which sums are ahead of results: those of a strip, and `ahead` bytes of others."""
+    """Tiles by which sums are ahead of results: those of a strip, and `ahead` bytes of other strips."""
     tiles = tile.parts * tile.strips(view) * view.outer
     return min(tiles, tile.parts + ahead // tile.held_bytes)
 
 
 def grid_of(tile: Tile, view: View, device: DeviceProperties, lead: int = 0) -> tuple[int, int, int]:
-    """As place_of reads it: strips side by side and slabs below each other, or all along x. `lead`: of lead_of."""
+    """The grid as place_of() reads it: strips along x and slabs along y and z, or all along x.
+
+    `lead`: tiles of lead_of(). Raises Unsupported for more units or blocks than a launch may have.
+    """
     strips = tile.strips(view)
-    if tile.exchange in ("tickets", "gang"):
-        if (units := strips * view.outer) > UNITS:
-            raise Unsupported(f"strips of slabs whose blocks wait must be at most {UNITS}, got {units}")
+    if tile.exchange in ("tickets", "co-resident"):
+        if (units := strips * view.outer) > MOST_UNITS:
+            raise Unsupported(f"strips of slabs whose blocks wait must be at most {MOST_UNITS}, got {units}")
         grid = (tile.parts * units + lead, 1, 1)
     elif strips > 1:
         rows = min(view.outer, device.max_grid[1])
@@ -43,21 +41,19 @@ def grid_of(tile: Tile, view: View, device: DeviceProperties, lead: int = 0) -> 
     return grid
 
 
-def turns(tile: Tile, device: DeviceProperties) -> tuple[Scalar, ...]:
-    """Blocks that begin one after another, and cycles from one to the next: what memory needs to read a tile.
+def staggered_start(tile: Tile, device: DeviceProperties) -> tuple[Scalar, ...]:
+    """(Blocks that start one after another, cycles from one to the next: what memory needs to read a tile).
 
-    Of gangs, blocks that load at once; none where tickets are taken.
-
-    Of a copy on an H200, 64 by 1000 by 196 floats by clusters of 16 reach 0.80 so, 0.72 all at once.
+    Of co-resident groups, the blocks that load at once; nothing where tickets are taken.
     """
     if tile.exchange == "tickets":
         return ()
-    if tile.exchange == "gang":
+    if tile.exchange == "co-resident":
         return (Scalar("int32", max(1, int(resident(tile, device) * LOADING_SHARE))),)
     cycles = tile.slabs * tile.held_bytes / device.peak_bytes_per_s * (device.max_clock_hz or USUAL_CLOCK_HZ)
-    if tile.parts == 1:  # which do not wait for each other: 1024 tiles of 16 KB reach 1.01 so, 0.96 by all of it
+    if tile.parts == 1:  # such blocks do not wait for each other
         cycles /= 2
-    if tile.layout == "shifted" and tile.parts >= MANY_PARTS:  # 64 by 1000 by 513 floats 0.84 so, 0.82 else
+    if tile.layout == "shifted" and tile.parts >= MANY_PARTS:
         cycles *= 2
     return Scalar("int32", resident(tile, device)), Scalar("float32", round(cycles, 2))
 
@@ -67,7 +63,7 @@ def defines_of(tile: Tile, view: View, options: dict[str, int]) -> tuple[tuple[s
         "LAYOUT": tile.number,
         "ITEM_BYTES": tile.itemsize,
         "PACKS": tile.packs,
-        "SLOTS": tile.slots,
+        "SLOTS": tile.shared_packs,
         "SEGMENT": tile.lanes,
         "GROUP": tile.group,
         "FOLD": tile.fold,
@@ -77,11 +73,12 @@ def defines_of(tile: Tile, view: View, options: dict[str, int]) -> tuple[tuple[s
         "EXACT": int(tile.is_exact(view)),
         "CLUSTER": tile.parts if tile.exchange == "cluster" else 1,
         "TICKETS": int(tile.exchange == "tickets"),
-        "GANG": int(tile.exchange == "gang"),
+        "GANG": int(tile.exchange == "co-resident"),
         "THREADS": tile.bound[0],
         "BLOCKS": tile.bound[1],
         "LOADS": 0,
         "STORES": 0,
+        **SHARED_CONSTANTS,
     }
     return tuple((defines | options).items())
 
@@ -89,10 +86,9 @@ def defines_of(tile: Tile, view: View, options: dict[str, int]) -> tuple[tuple[s
 def tile_plan(
     name: str, case: Case, device: DeviceProperties, tile: Tile, ahead: int | None = None, **options: int
 ) -> LaunchPlan:
-    """The launch of a tile.
+    """The launch of a tile, by an entry whose name begins with `name`.
 
-    `name` begins that of the entry. `ahead`: of lead_of, where blocks take tickets. `options` are defines of the kernel
-    other than those of the tile: LOADS, STORES, THREADS, BLOCKS.
+    `ahead`: bytes of lead_of(), where blocks take tickets. `options`: the defines LOADS and STORES, else 0.
     """
     view = view_of(case)
     strips = tile.strips(view)
@@ -101,15 +97,15 @@ def tile_plan(
     lead = 0
     if tile.exchange == "tickets":
         lead = lead_of(tile, view, device.l2_bytes // AHEAD_SHARE if ahead is None else ahead)
-        extents += [lead, (tile.parts + lead) // 2]  # what was summed up is joined halfway to its results
+        extents += [lead, (tile.parts + lead) // 2]  # sums are joined halfway to their results
         scratch = (("partials", 8 * view.outer * strips * (tile.parts + 1) * tile.width),)
         shared = (
-            f"{tile.parts} blocks share dim, more than a gang: by tickets tiles are read again from the L2,"
+            f"{tile.parts} blocks share dim, more than can be co-resident: by tickets tiles are read again from the L2,"
             f" {lead} tiles ({lead * tile.held_bytes / 1e6:.1f} MB) after they were summed up"
         )
-    elif tile.exchange == "gang":
+    elif tile.exchange == "co-resident":
         scratch = (("partials", 8 * view.outer * strips * tile.parts * tile.width),)
-        shared = f"a gang of {tile.parts} blocks shares dim"
+        shared = f"a co-resident group of {tile.parts} blocks shares dim"
     elif tile.parts > 1:
         shared = f"a cluster of {tile.parts} blocks shares dim"
     else:
@@ -120,20 +116,21 @@ def tile_plan(
         entry=f"{name}_{dtypes.suffix(case.dtype)}",
         grid=grid_of(tile, view, device, lead),
         block=(tile.segment, tile.at_once, tile.slabs),
-        arguments=("x", "y", *(one for one, _ in scratch), *values, *sizes, *turns(tile, device)),
+        arguments=("x", "y", *(one for one, _ in scratch), *values, *sizes, *staggered_start(tile, device)),
         shared_bytes=tile.shared_bytes,
-        co_resident=tile.parts if tile.exchange == "gang" else 1,
+        co_resident=tile.parts if tile.exchange == "co-resident" else 1,
     )
-    slots = f" and {tile.slots} in shared memory" if tile.slots else ""
-    kind = "words" if tile.layout == "shifted" else "packs"
-    reason = f"{tile.rows} rows of {tile.width} columns a block, {tile.packs} {kind} a thread{slots}"
+    shared_packs = f" and {tile.shared_packs} in shared memory" if tile.shared_packs else ""
+    kind = "4-byte loads" if tile.layout == "shifted" else "packs"
+    reason = f"{tile.rows} rows of {tile.width} columns a block, {tile.packs} {kind} a thread{shared_packs}"
     return LaunchPlan((launch,), defines_of(tile, view, options), scratch, (reason, shared))
 
 
 def axis_plan(name: str, case: Case, device: DeviceProperties, step: TileStep | None = None) -> LaunchPlan:
-    """The launches of an operation whose entries' names begin with `name`, as `softmax_one_read_axis`.
+    """The launch for a view [outer, dim, inner], whose entry's name begins with `name`, as `softmax_one_read_axis`.
 
-    `step`: what is to be otherwise than the tile.
+    `step`: what differs from the rule's tile. Raises Unsupported where the axis is the last, and for a step that does
+    not fit.
     """
     if case.outer_dim_inner[2] < 2:
         raise Unsupported(f"axis must not be the last, got axis {case.axis} of {len(case.shape)}: one_read_rows has it")

@@ -1,6 +1,6 @@
-"""What a block of common/one_read_axis.cuh holds of a view [outer, dim, inner]: packs, threads, shared memory.
+"""What a block of one_read_axis.cuh holds of a view [outer, dim, inner]: packs, threads, shared memory.
 
-A pack is 16 bytes; a word of 4 where rows begin anywhere.
+A pack is what a thread loads at once: 16 bytes, or 4 where rows begin anywhere.
 """
 
 from __future__ import annotations
@@ -12,28 +12,28 @@ from kernelbench import Case, DeviceProperties, dtypes
 
 LAYOUTS = ("whole", "ragged", "shifted")  # as axis_tiles.cuh numbers them
 WARP = 32
-PACK, WORD = 16, 4  # bytes
-BUSY = 0.9  # share of a tile's places for packs that is enough to look no further
-PACKS = (8, 4, 6, 7, 5, 3, 2, 1)  # of a thread, the best first
-# Threads of a block, and blocks of a multiprocessor, that leave registers: 64, 80 where rows are no whole packs, 96.
+PACK, LOAD = 16, 4  # bytes
+BUSY = 0.9  # share of a tile's places that hold packs: enough to look no further
+PACKS = (8, 4, 6, 7, 5, 3, 2, 1)  # per thread, the best first
+# (threads per block, blocks per multiprocessor) that leave 64 registers; 80 where rows are no whole packs; 96.
 BOUND, CUT_BOUND, LARGE_BOUND = (1024, 1), (768, 1), (320, 2)
-# Bytes of a slab that threads side by side are to move at once, by a pack's elements: a line; of half types, whose
-# lanes' exchanges cost more than loads, a sector (262144 slabs of 16 by 4: 0.89 of a copy, 0.63 by lines).
+# Bytes of a slab that neighbouring threads move at once, by elements per pack: a line of the caches; a sector for half
+# types, whose exchanges between lanes cost more than loads.
 LINE = {4: 128, 8: 32}
-CHUNK = 4  # pairs that a lane joins at once, as axis_join.cuh has it
-OWNED_PACKS = 8  # of a column that is one thread's, at most
-WORDS, WORD_THREADS = 32, 544  # of a thread, and of a block, at most, where rows begin anywhere
-LEAST_THREADS = 64  # of such a block, where there are rows for them
-WORD_REGISTERS = 40  # of a thread, beside its words
-REGISTERS = 65536  # of a multiprocessor
-WIDENED_BYTES = 16 * 1024  # of a strip of few rows, which is wider in their place
-CLUSTERS = (1, 2, 4, 8, 16)  # blocks of a cluster
-OWNED_PACKED = 6  # packs of a row from which threads are better given columns of their own, where dim is short
+JOIN_CHUNK = 4  # (maximum, sum) pairs that a lane joins at once: a define of the kernels
+OWNED_PACKS = 8  # longest column, in packs, that one thread has alone
+MOST_LOADS, UNALIGNED_THREADS = 32, 544  # 4-byte loads per thread, and threads per block, where rows begin anywhere
+LEAST_THREADS = 64  # per such block, where there are rows for them
+UNALIGNED_REGISTERS = 40  # per thread of such a block, beside what it loads
+REGISTERS = 65536  # per multiprocessor
+WIDENED_BYTES = 16 * 1024  # a strip of few rows is widened to so many
+CLUSTERS = (1, 2, 4, 8, 16)  # blocks per cluster
+OWNED_PACKED = 6  # packs per row from which a thread with columns of its own is faster, where dim is short
 
 
 @dataclass(frozen=True)
 class View:
-    """The array as [outer, dim, inner]. `fold`: columns, where inner is a pack of several short rows; else 0."""
+    """The array as [outer, dim, inner]. `fold`: columns, where several short rows make one pack, inner; else 0."""
 
     outer: int
     dim: int
@@ -56,7 +56,7 @@ def view_of(case: Case) -> View:
 
 @dataclass(frozen=True)
 class Cut:
-    """A way to lay tiles over a view, before rows and threads are chosen."""
+    """How tiles are laid over a view, before rows and threads are chosen."""
 
     layout: str
     segment: int  # packs side by side
@@ -66,21 +66,21 @@ class Cut:
 
 @dataclass(frozen=True)
 class Tile(Cut):
-    """What a block holds of a cut, and whom it shares columns with."""
+    """What a block holds of a cut, and which blocks it shares columns with."""
 
-    rows: int  # of a part
-    packs: int  # of a thread
-    at_once: int  # rows of packs of which a thread has every so many
-    bound: tuple[int, int]  # threads of a block, and blocks of a multiprocessor, that the compiler allows for
+    rows: int  # of its part of dim
+    packs: int  # per thread, in registers
+    at_once: int  # rows of packs that the block's threads hold side by side
+    bound: tuple[int, int]  # threads per block, blocks per multiprocessor that the compiler leaves registers for
     fold: int = 0
-    parts: int = 1  # of dim
-    exchange: str = "block"  # "cluster", "gang" or "tickets", where parts are several
-    slabs: int = 1  # of a block
-    slots: int = 0  # further packs of a thread, in shared memory
+    parts: int = 1  # of dim, a block each
+    exchange: str = "block"  # "cluster", "co-resident" or "tickets" where there are several parts
+    slabs: int = 1  # per block
+    shared_packs: int = 0  # further packs per thread, in shared memory
 
     @property
     def pack_bytes(self) -> int:
-        return WORD if self.layout == "shifted" else PACK
+        return LOAD if self.layout == "shifted" else PACK
 
     @property
     def itemsize(self) -> int:
@@ -92,13 +92,13 @@ class Tile(Cut):
 
     @property
     def threads(self) -> int:
-        """Of a slab."""
+        """Per slab."""
         return self.segment * self.at_once
 
     @property
     def group(self) -> int:
-        """Threads that find their columns' sums without shared memory: lanes of a warp, or each its own; else 0."""
-        if self.parts > 1 or self.layout != "whole" or self.slots:
+        """Threads that sum up a column without shared memory: lanes of a warp, or 1; 0 where they need it."""
+        if self.parts > 1 or self.layout != "whole" or self.shared_packs:
             return 0
         if self.at_once == 1:
             return 1
@@ -106,24 +106,24 @@ class Tile(Cut):
 
     @property
     def lanes(self) -> int:
-        """Distance of a warp's lanes that have the same columns; 0 where there are none."""
+        """Distance between lanes of a warp that have the same columns; 0 where none have."""
         if self.at_once == 1 or (self.group == 0 and self.threads % WARP):
             return 1 if self.group == 1 else 0
         return self.segment if self.layout == "whole" and is_power(self.segment) and self.segment < WARP else 0
 
     @property
-    def sheet_rows(self) -> int:
-        """Rows that a block's threads write what they know of their columns in: one a warp where lanes were joined."""
+    def state_rows(self) -> int:
+        """Rows of column state per block: one per warp where lanes were joined, else one per row of threads."""
         return self.threads // WARP if self.lanes else self.at_once
 
     @property
     def ways(self) -> int:
-        """Lanes that join a column's rows, each a chunk of them at least."""
+        """Lanes that join a column's state, each at least JOIN_CHUNK rows of it."""
         copies = self.segment * self.per_pack // self.width if self.layout == "ragged" else 1
         ways = WARP
         while ways > 1 and (
             ways * self.width > self.threads
-            or ways * CHUNK > self.sheet_rows * copies
+            or ways * JOIN_CHUNK > self.state_rows * copies
             or (self.slabs > 1 and self.threads % ways)
         ):
             ways //= 2
@@ -131,28 +131,28 @@ class Tile(Cut):
 
     @property
     def shared_bytes(self) -> int:
-        """As Sheets of common/axis_join.cuh are laid out, behind slots."""
+        """Packs in shared memory, then column state as axis_columns.cuh lays it out."""
         if self.group:
             return 0
-        rows = self.sheet_rows
+        rows = self.state_rows
         labels, padded = self.segment * self.per_pack, -(-self.width // 4) * 4
         wide = max(self.threads, padded)
-        pairs = {"tickets": wide, "gang": wide, "cluster": self.parts * padded}.get(self.exchange, 0)
+        pairs = {"tickets": wide, "co-resident": wide, "cluster": self.parts * padded}.get(self.exchange, 0)
         floats = -(-rows * labels // 4) * 4 + 2 * padded + 2 * pairs
-        slots = -(-self.threads * self.slots * self.pack_bytes // PACK)
+        packs = -(-self.threads * self.shared_packs * self.pack_bytes // PACK)
         maxima = -(-rows * self.segment * self.pack_bytes // PACK)
-        return PACK * (1 + slots + self.slabs * (maxima + -(-floats // 4)))
+        return PACK * (1 + packs + self.slabs * (maxima + -(-floats // 4)))
 
     @property
     def held_bytes(self) -> int:
-        return self.pack_bytes * self.threads * (self.packs + self.slots)
+        return self.pack_bytes * self.threads * (self.packs + self.shared_packs)
 
     def strips(self, view: View) -> int:
         return -(-view.inner // self.width)
 
     def is_exact(self, view: View) -> bool:
-        """Whether whole tiles have neither more packs than rows nor fewer rows at the end of dim."""
-        filled = self.rows == self.at_once * (self.packs + self.slots)
+        """Whether every pack of every tile is whole: rows fill the packs, and tiles fill dim."""
+        filled = self.rows == self.at_once * (self.packs + self.shared_packs)
         return self.layout == "whole" and filled and view.dim == self.rows * self.parts
 
 
@@ -161,12 +161,12 @@ def is_power(number: int) -> bool:
 
 
 def tile_of(view: View, cut: Cut, rows: int, only: int | None = None) -> Tile | None:
-    """The tile of so many rows: packs and threads that leave few places empty; None if no block holds it.
+    """The tile of so many rows, with few places left empty; None if no block holds it.
 
-    `only`: packs of a thread, instead of those that fit best.
+    `only`: packs per thread, instead of those that fit best.
     """
     if cut.layout == "shifted":
-        return word_tile(cut, rows, only)
+        return unaligned_tile(cut, rows, only)
     best, most = None, 0.0
     bound = LARGE_BOUND if only is not None and only > max(PACKS) else BOUND if cut.layout == "whole" else CUT_BOUND
     high, rows = packs_below(view, cut, rows)
@@ -190,27 +190,27 @@ def tile_of(view: View, cut: Cut, rows: int, only: int | None = None) -> Tile | 
     return best
 
 
-def word_tile(cut: Cut, rows: int, only: int | None) -> Tile | None:
-    """The tile of so many rows that begin anywhere, by few threads of many words; None if no block holds it.
+def unaligned_tile(cut: Cut, rows: int, only: int | None) -> Tile | None:
+    """The tile of so many rows that begin anywhere, by few threads of many 4-byte loads; None if no block holds it.
 
-    `only`: words of a thread, at most; else some are fewer, for a block to have threads enough.
+    `only`: loads per thread, at most. Without it some threads have fewer, so that a block has enough threads.
     """
-    at_once = -(-rows // (only or WORDS))
+    at_once = -(-rows // (only or MOST_LOADS))
     if only is None:
         at_once = max(at_once, min(rows, LEAST_THREADS // cut.segment))
     at_once = -(-at_once // cut.per_pack) * cut.per_pack
     threads = -(-cut.segment * at_once // WARP) * WARP
-    if threads > WORD_THREADS:
+    if threads > UNALIGNED_THREADS:
         return None
     packs = -(-rows // at_once)
-    bound = (threads, REGISTERS // (threads * (WORD_REGISTERS + packs)))
+    bound = (threads, REGISTERS // (threads * (UNALIGNED_REGISTERS + packs)))
     return Tile(cut.layout, cut.segment, cut.width, cut.per_pack, rows, packs, at_once, bound)
 
 
 def deep_tile(view: View, cut: Cut, rows: int, threads: int, kept: int, most: int = 16) -> Tile | None:
-    """The tile of so many rows by few threads of many packs: half, at most `kept`, in registers, others in slots.
+    """The tile of so many rows by at most `threads` threads of at most `most` packs; None if no block holds it.
 
-    `threads`: at most. `most`: packs of a thread. None if no block holds it.
+    Half of a thread's packs, at most `kept`, are in registers, the others in shared memory.
     """
     high, rows = packs_below(view, cut, rows)
     at_once = -(-high // most)
@@ -227,11 +227,11 @@ def deep_tile(view: View, cut: Cut, rows: int, threads: int, kept: int, most: in
     registers = packs if packs <= kept else min(-(-packs // 2), kept)
     bound = (-(-cut.segment * at_once // WARP) * WARP, 1)
     tile = Tile(cut.layout, cut.segment, cut.width, cut.per_pack, rows, registers, at_once, bound, view.fold)
-    return replace(tile, slots=packs - registers)
+    return replace(tile, shared_packs=packs - registers)
 
 
 def packs_below(view: View, cut: Cut, rows: int) -> tuple[int, int]:
-    """Rows of packs that hold so many rows, and rows, which are some more where tiles are whole packs so."""
+    """(Rows of packs that hold so many rows, rows: some more where that makes tiles of whole packs)."""
     if cut.layout != "ragged":
         return rows, rows
     beyond = cut.per_pack - 1  # elements of the first and last pack beyond the tile
@@ -242,12 +242,12 @@ def packs_below(view: View, cut: Cut, rows: int) -> tuple[int, int]:
 
 
 def owned(cut: Cut, high: int) -> bool:
-    """Whether threads are better given columns of their own."""
+    """Whether each thread gets columns of its own."""
     return cut.layout == "whole" and high <= OWNED_PACKS and cut.segment >= OWNED_PACKED
 
 
 def aligned(at_once: int, segment: int) -> int:
-    """So many rows or some more, so that lanes a row apart have the same columns."""
+    """So many rows or a few more, so that lanes one row apart have the same columns."""
     threads = at_once * segment
     if threads >= WARP:
         return -(-threads // WARP) * WARP // segment
@@ -256,7 +256,7 @@ def aligned(at_once: int, segment: int) -> int:
 
 
 def clusters(device: DeviceProperties) -> tuple[int, ...]:
-    """Blocks; the fewest first."""
+    """Blocks per cluster that the device allows, the fewest first."""
     return tuple(blocks for blocks in CLUSTERS if blocks <= device.max_cluster)
 
 
@@ -265,7 +265,7 @@ def cluster_of(parts: int, tile: Tile) -> Tile:
 
 
 def resident(tile: Tile, device: DeviceProperties) -> int:
-    """Blocks that a GPU holds at once, by the registers that the compiler allows for."""
+    """Blocks that a GPU holds at once, with as many registers as the compiler may take."""
     threads = -(-tile.threads * tile.slabs // WARP) * WARP
     bound, blocks = tile.bound
     warps = -(-max(bound, WARP) * blocks // (4 * WARP)) * 4  # as many on each of the four schedulers
@@ -274,5 +274,5 @@ def resident(tile: Tile, device: DeviceProperties) -> int:
 
 
 def evenly(count: int, most: int) -> int:
-    """A share of at most `most`, of as few and equal shares as there are."""
+    """The size of the fewest equal shares of `count` that are at most `most` each."""
     return -(-count // -(-count // most))

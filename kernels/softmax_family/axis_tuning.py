@@ -8,22 +8,22 @@ from kernelbench import FLOATS, Case, Tunable, Unsupported
 
 from .axis_tiles import Tile, View, tile_of, view_of
 
-# By whole strips, by a cluster, contiguous slabs, strips of words.
+# Whole strips, a cluster, contiguous slabs, few long rows, strips of 4-byte loads.
 SHAPES = (((1, 128, 32768), 1), ((512, 896, 48), 1), ((64, 1000, 196), 1), ((8, 21, 262144), 1), ((256, 256, 1025), 1))
 
 
 @dataclass(frozen=True)
 class TileStep:
-    """Arguments of a plan that are not its rule; None and 0: as the rule says."""
+    """Arguments of a plan beside its rule; None and 0: as the rule says."""
 
-    packs: int | None = None  # of a thread
-    blocks: int = 0  # that share dim by a cluster: so many times doubled, halved where below 0
-    loads: int | None = None  # hints of common/row_packs.cuh
+    packs: int | None = None  # per thread
+    blocks: int = 0  # that share dim by a cluster: doubled so many times, halved where below 0
+    loads: int | None = None  # hints of row_packs.cuh
     stores: int | None = None
 
     @property
     def options(self) -> dict[str, int]:
-        """Defines that are the tile's no longer."""
+        """Defines in place of the tile's."""
         given = {"LOADS": self.loads, "STORES": self.stores}
         return {name: value for name, value in given.items() if value is not None}
 
@@ -34,7 +34,7 @@ class TileStep:
         if tile is None:
             raise Unsupported("small slabs have no packs of a thread, and no clusters")
         parts = tile.parts
-        if tile.slots:
+        if tile.shared_packs:
             raise Unsupported("a tile that is held in shared memory as well is as its rule says")
         if self.blocks:
             if tile.exchange not in ("block", "cluster"):
@@ -56,7 +56,7 @@ def layout(case: Case) -> str:
 
 
 def tunable(operation: str) -> Tunable:
-    """Of `operation`, whose plan has the fields of TileStep as arguments."""
+    """What a search may try of `operation`, whose plan has the fields of TileStep as arguments."""
     values = {"packs": (0, 1, 2, 3, 4, 5, 6, 7, 8), "blocks": (-1, 0, 1), "loads": (0, 1), "stores": (0, 1)}
     return Tunable(
         values,

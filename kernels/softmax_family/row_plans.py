@@ -1,4 +1,4 @@
-"""Launch plans of softmax and log-softmax along the last axis, for kernels round common/one_read_rows.cuh."""
+"""Launch plans of softmax and log-softmax along the last axis, for kernels that include one_read_rows_entries.cuh."""
 
 from __future__ import annotations
 
@@ -7,23 +7,24 @@ from kernelbench import Case, DeviceProperties, Launch, LaunchPlan, Scalar, Unsu
 from .row_choices import PACK_BYTES, WARP, Choice, Held, Split, Staged, StagedLanes, choose
 from .row_tuning import Step
 
-MAX_COLUMNS = 2**30  # of held rows: the kernels' int indices go up to a block past the row's end
+MAX_COLUMNS = 2**30  # of held rows: int indices in the kernels go up to a block past the row's end
 
 
 def one_read_rows_plan(
-    name: str, case: Case, device: DeviceProperties, keeps_powers: bool, step: Step | None = None
+    name: str, case: Case, device: DeviceProperties, keeps_exponentials: bool, step: Step | None = None
 ) -> LaunchPlan:
-    """The launches of an operation whose entries' names begin with `name`, as `softmax_one_read_rows`.
+    """The launches for x [rows, columns], whose entries' names begin with `name`, as `softmax_one_read_rows`.
 
-    `step`: what is to be otherwise than the choice.
+    `step`: what differs from the rule's choice. Raises Unsupported where the axis is not the last, and for a step that
+    does not fit.
     """
     rows, columns = case.rows_columns()
-    choice = choose(rows, columns, dtypes.itemsize(case.dtype), keeps_powers, device)
-    return plan_of(name, step.taken(choice, case, device, keeps_powers) if step else choice, case, device)
+    choice = choose(rows, columns, dtypes.itemsize(case.dtype), keeps_exponentials, device)
+    return plan_of(name, step.taken(choice, case, device, keeps_exponentials) if step else choice, case, device)
 
 
 def plan_of(name: str, choice: Choice, case: Case, device: DeviceProperties) -> LaunchPlan:
-    """The launches of a technique."""
+    """The launches of a technique; Unsupported where a grid is too large."""
     if isinstance(choice, Held):
         return _held_plan(name, choice, case, device)
     if isinstance(choice, Staged):
@@ -45,7 +46,6 @@ def _common(choice: Choice, technique: str) -> tuple[tuple[str, str | int], ...]
         ("BLOCK", choice.block),
         ("RESIDENT", choice.resident),
         ("HINT", choice.hint),
-        ("FAST", int(choice.fast)),
     )
 
 
@@ -108,8 +108,10 @@ def _staged_lanes_plan(name: str, choice: StagedLanes, case: Case, device: Devic
         ("x", "y", Scalar("int64", rows), Scalar("int32", columns)),
         shared_bytes=warps * (choice.warp_rows * columns * itemsize + PACK_BYTES),  # a span may begin within a pack
     )
-    reason = f"{choice.lanes} lanes a row, {choice.words} words each through shared memory: rows end within a pack"
-    constants = (("LANES", choice.lanes), ("WORDS", choice.words), ("GROUP", choice.group), ("ROWS", choice.rows))
+    reason = (
+        f"{choice.lanes} lanes a row, {choice.loads} 4-byte loads each through shared memory: rows end within a pack"
+    )
+    constants = (("LANES", choice.lanes), ("WORDS", choice.loads), ("GROUP", choice.group), ("ROWS", choice.rows))
     return LaunchPlan((_checked(launch, device),), (*_common(choice, "STAGED_LANES"), *constants), reasons=(reason,))
 
 

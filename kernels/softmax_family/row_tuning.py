@@ -8,26 +8,26 @@ from kernelbench import FLOATS, Case, DeviceProperties, Tunable, Unsupported, dt
 
 from .row_choices import WARP, Choice, Held, StagedLanes, in_staged_lanes, most_packs
 
-MAX_PACKS = 16  # of a thread in registers
-MAX_WORDS = 34  # of a thread, of rows in shared memory, with twice as many floats
-REGISTERS = 65536  # of a multiprocessor
+MAX_PACKS = 16  # per thread in registers
+MAX_LOADS = 34  # of 4 bytes per thread, with twice as many floats in registers
+REGISTERS = 65536  # per multiprocessor
 
-# Rows by a few lanes, a warp, several warps and a cluster; the last lengths begin rows within packs.
+# Rows by a few lanes, a warp, several warps and a cluster; rows of the last three lengths begin within packs.
 COLUMNS = (128, 512, 1024, 4096, 16384, 129, 1000, 4097)
 ELEMENTS = 2**26
 
 
 @dataclass(frozen=True)
 class Step:
-    """Arguments of a plan that are not its rule; None and 0: as the rule says."""
+    """Arguments of a plan beside its rule; None and 0: as the rule says."""
 
-    threads: int = 0  # of a row in a block: so many times doubled, halved where below 0
-    blocks: int = 0  # of a row, likewise
+    threads: int = 0  # per row in a block: doubled so many times, halved where below 0
+    blocks: int = 0  # per row, likewise
     rows: int | None = None  # that lanes of a warp work on at once
-    block: int | None = None  # threads, where a row has not more than a warp of them
+    block: int | None = None  # threads, where a row has a warp of them or less
     hint: int | None = None
 
-    def taken(self, choice: Choice, case: Case, device: DeviceProperties, keeps_powers: bool) -> Choice:
+    def taken(self, choice: Choice, case: Case, device: DeviceProperties, keeps_exponentials: bool) -> Choice:
         """The choice, changed. Unsupported where that is none for rows of this length."""
         choice = choice if self.hint is None else replace(choice, hint=self.hint)
         if isinstance(choice, StagedLanes):
@@ -35,11 +35,11 @@ class Step:
         if not isinstance(choice, Held):
             return self._of_others(choice)
         packs = most_packs(case.outer_dim_inner[1], dtypes.itemsize(case.dtype))
-        words = 8 if keeps_powers and dtypes.itemsize(case.dtype) < 4 and not choice.recompute else 4
+        registers = 8 if keeps_exponentials and dtypes.itemsize(case.dtype) < 4 and not choice.recompute else 4
         found = self._in_warp(choice, packs) if choice.warps == 1 else self._of_warps(choice, packs, device)
         if (found.packs, found.rows, found.block) == (choice.packs, choice.rows, choice.block):
             return found
-        more = (found.packs * found.rows - choice.packs * choice.rows) * words
+        more = (found.packs * found.rows - choice.packs * choice.rows) * registers
         return replace(found, resident=_resident(choice.resident * choice.block, more, found.block))
 
     def _of_others(self, choice: Choice) -> Choice:
@@ -54,10 +54,10 @@ class Step:
             raise Unsupported("a row of one warp has one block")
         lanes, rows, block = _doubled(choice.lanes, self.threads, WARP), self.rows or choice.rows, self.block
         found = replace(in_staged_lanes(columns, lanes, rows, block or choice.block), hint=choice.hint)
-        if found.group % rows or found.words * rows > MAX_WORDS:
+        if found.group % rows or found.loads * rows > MAX_LOADS:
             raise Unsupported(
-                f"rows at once must divide {found.group}, with {MAX_WORDS} words a thread at most, "
-                f"got {rows} with {found.words * rows}"
+                f"rows at once must divide {found.group}, with {MAX_LOADS} loads per thread at most, "
+                f"got {rows} with {found.loads * rows}"
             )
         return found
 
@@ -93,7 +93,7 @@ def _doubled(number: int, times: int, most: int) -> int:
 
 
 def _resident(threads: int, more_registers: int, block: int) -> int:
-    """Blocks of a multiprocessor, where so many threads had room and each has more or fewer registers now."""
+    """Blocks per multiprocessor, where `threads` had room and each has `more_registers` (or fewer) now."""
     left = REGISTERS // max(24, REGISTERS // threads + more_registers)
     return max(1, min(32, min(2048, left) // block))
 
@@ -103,7 +103,7 @@ def layout(case: Case) -> str:
 
 
 def tunable(operation: str) -> Tunable:
-    """Of `operation`, whose plan has the fields of Step as arguments."""
+    """What a search may try of `operation`, whose plan has the fields of Step as arguments."""
     values = {"threads": (-1, 0, 1), "blocks": (-1, 0, 1), "rows": (1, 2), "block": (32, 64, 128, 256), "hint": (0, 1)}
     cases = tuple(Case(operation, (ELEMENTS // columns, columns), -1, dtype) for dtype in FLOATS for columns in COLUMNS)
     return Tunable(values, layout=layout, cases=cases)

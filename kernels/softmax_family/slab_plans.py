@@ -1,22 +1,24 @@
-"""Launches for softmax and log-softmax along an axis of slabs [dim, inner] so small that a block takes many of them."""
+"""Launches of softmax and log-softmax for slabs [dim, inner] so small that a block takes many of them."""
 
 from __future__ import annotations
 
 from kernelbench import Case, DeviceProperties, Launch, LaunchPlan, Scalar, Unsupported, dtypes
 
-from .axis_tiles import pack_columns
+from .axis_tiles import JOIN_CHUNK, pack_columns
 from .row_choices import resident_blocks, staged
 
-SMALL_BYTES = 1024  # of a slab, below which a block takes many, if their lanes do not find their columns by themselves
+SMALL_BYTES = 1024  # of a slab, below which a block takes many of them
 SMALL_TILE_BYTES = 16 * 1024
-SMALL_HELD = 16  # elements of a column that a thread holds, at most
+SMALL_HELD = 16  # elements of a column per thread, at most
 SMALL, STAGED = 3, 4  # layouts, as one_read_axis_entries.cuh numbers them
 STAGED_SIZE = 64  # elements of a slab that a thread's registers hold
 SMALL_BLOCK = 256
+MOST_UNITS = 1 << 18  # strips of slabs of a launch, where blocks wait for each other
+SHARED_CONSTANTS = {"JOIN_CHUNK": JOIN_CHUNK, "MOST_UNITS": MOST_UNITS}  # of axis_columns.cuh and tickets.cuh
 
 
 def is_small(case: Case) -> bool:
-    """Whether slabs are so short that a block takes many of them."""
+    """Whether slabs have so few bytes that a block takes many of them."""
     _, dim, inner = case.outer_dim_inner
     return dim * inner * dtypes.itemsize(case.dtype) < SMALL_BYTES
 
@@ -32,7 +34,7 @@ def staged_plan(name: str, case: Case, device: DeviceProperties) -> LaunchPlan:
     outer, dim, inner = case.outer_dim_inner
     itemsize, size = dtypes.itemsize(case.dtype), dim * inner
     rows = staged(size, itemsize)
-    # A thread keeps its words, and a slab's elements as floats.
+    # A thread keeps what it loads, and a slab's elements as floats.
     blocks = resident_blocks(32 + rows.group * size * itemsize // 4 + size, rows.block)
     launch = Launch(
         entry=f"{name}_staged_{dtypes.suffix(case.dtype)}",
@@ -46,13 +48,13 @@ def staged_plan(name: str, case: Case, device: DeviceProperties) -> LaunchPlan:
     return LaunchPlan((launch,), tuple(defines.items()), reasons=reasons)
 
 
-def small_plan(name: str, case: Case, device: DeviceProperties, tile_bytes: int = SMALL_TILE_BYTES) -> LaunchPlan:
+def small_plan(name: str, case: Case, device: DeviceProperties) -> LaunchPlan:
     """The launch for slabs of which a block takes many, as one stretch of memory."""
     outer, dim, inner = case.outer_dim_inner
     itemsize = dtypes.itemsize(case.dtype)
     per_pack = pack_columns(case.dtype)
     size = dim * inner
-    slabs = max(1, min(outer, tile_bytes // (size * itemsize)))
+    slabs = max(1, min(outer, SMALL_TILE_BYTES // (size * itemsize)))
     # Slabs of an odd number of packs put neighbours' columns into different banks by themselves.
     pad = 1 if size % per_pack == 0 and size // per_pack % 2 == 0 else 0
     lanes = 1
@@ -76,13 +78,14 @@ def small_plan(name: str, case: Case, device: DeviceProperties, tile_bytes: int 
         "BLOCKS": 3,
         "LOADS": 0,
         "STORES": 0,
+        **SHARED_CONSTANTS,
     }
     reasons = (f"{slabs} slabs a block as one stretch, {lanes} threads a column",)
     return LaunchPlan((launch,), tuple(defines.items()), reasons=reasons)
 
 
 def grid_within(blocks: int, device: DeviceProperties) -> int:
-    """So many blocks, where a launch may have them."""
+    """`blocks`; Unsupported where a launch may not have so many."""
     if blocks > device.max_grid[0]:
         raise Unsupported(f"blocks must be at most {device.max_grid[0]}, got {blocks}")
     return blocks

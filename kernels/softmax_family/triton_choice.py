@@ -1,6 +1,6 @@
-"""Which Triton kernel of ours takes a shape, tuned over its tiles and warps on the GPU that it runs on.
+"""Which of our Triton kernels takes a shape [outer, dim, inner], tuned over tiles and warps on the GPU it runs on.
 
-Imported only by its peers, once triton is known to be there.
+Imported by our_triton() only, once triton is known to be there.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ PACKED_TILE = 8192  # elements, beyond which a program takes no second row or sl
 ELEMENTS = (8, 16, 32)  # that a thread may hold; 64 in the largest tile
 FEW_ELEMENTS = (8, 16)  # that it may hold beside maxima and sums of each, or their places
 WARPS, PACKED_WARPS = (1, 2, 4, 8, 16, 32), (1, 4, 8)  # of a program with one row, with several
-LEAST_BYTES = 32  # of neighbours that a program takes along: a sector
+LEAST_BYTES = 32  # of neighbours per program: a sector
 NARROW = 32  # neighbours, below which a program goes on into the next slab
 LEAST_PROGRAMS, MOST_PARTS, LEAST_PART = 1024, 64, 256  # where a long axis is split
 TILE = ("ROWS", "COLUMNS", "OUTER", "DIM", "INNER", "LANES", "BLOCK")  # extents of a tile

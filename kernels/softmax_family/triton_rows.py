@@ -1,6 +1,6 @@
-"""Softmax and log_softmax in Triton, of our own writing: tiles that are read once where they fit, tuned on the GPU.
+"""Softmax and log_softmax in Triton, of our own writing: tiles read once where they fit, tuned on the GPU.
 
-Arrays are [outer, dim, inner]; who chooses tiles and launches is `triton_choice.py`. Functions that Triton compiles
+Arrays are [outer, dim, inner]; `triton_choice.py` chooses tiles and launches. Functions that Triton compiles
 have no types but `constexpr`: it takes other annotations for values. What is read once makes way in the L2 cache
 (`evict_first`) for what is read twice (`evict_last`).
 """
@@ -10,13 +10,13 @@ import triton.language as tl
 
 
 @triton.jit
-def _result(shifted, powers, total, LOG: tl.constexpr):
-    return shifted - tl.log(total) if LOG else powers * (1.0 / total)
+def _result(shifted, exponentials, total, LOG: tl.constexpr):
+    return shifted - tl.log(total) if LOG else exponentials * (1.0 / total)
 
 
 @triton.jit
 def _added(values, largest, total):
-    """Online: the maximum so far and the sum of powers below it, with further values in each lane."""
+    """Online: the maximum so far and the sum of exponentials below it, with further values in each lane."""
     larger = tl.maximum(largest, values)
     base = tl.where(larger == -float("inf"), 0.0, larger)
     return larger, total * tl.exp(largest - base) + tl.exp(values - base)
@@ -24,7 +24,7 @@ def _added(values, largest, total):
 
 @triton.jit
 def _over_lanes(largest, total, AXIS: tl.constexpr):
-    """Maximum and sum of powers over all lanes along AXIS, of which every lane has its own."""
+    """Maximum and sum of exponentials over all lanes along AXIS, of which every lane has its own."""
     top = tl.max(largest, AXIS, keep_dims=True)
     base = tl.where(top == -float("inf"), 0.0, top)
     return top, tl.sum(total * tl.exp(largest - base), AXIS, keep_dims=True)
@@ -39,8 +39,8 @@ def rows_in_tiles(x, y, rows, columns: tl.constexpr, ROWS: tl.constexpr, COLUMNS
     inside = (row < rows - first) & (column < columns)
     values = tl.load(x + at, mask=inside, other=-float("inf"), eviction_policy="evict_first").to(tl.float32)
     shifted = values - tl.max(values, 1, keep_dims=True)
-    powers = tl.exp(shifted)
-    result = _result(shifted, powers, tl.sum(powers, 1, keep_dims=True), LOG)
+    exponentials = tl.exp(shifted)
+    result = _result(shifted, exponentials, tl.sum(exponentials, 1, keep_dims=True), LOG)
     tl.store(y + at, result, mask=inside, eviction_policy="evict_first")
 
 
@@ -77,8 +77,8 @@ def columns_in_tiles(
     inside = (slab < outer) & (along < dim) & (across < inner)
     values = tl.load(x + at, mask=inside, other=-float("inf"), eviction_policy="evict_first").to(tl.float32)
     shifted = values - tl.max(values, 1, keep_dims=True)
-    powers = tl.exp(shifted)
-    result = _result(shifted, powers, tl.sum(powers, 1, keep_dims=True), LOG)
+    exponentials = tl.exp(shifted)
+    result = _result(shifted, exponentials, tl.sum(exponentials, 1, keep_dims=True), LOG)
     tl.store(y + at, result, mask=inside, eviction_policy="evict_first")
 
 
@@ -94,8 +94,8 @@ def small_slabs(
     inside = (along < dim) & (lane // inner < outer - slab)
     values = tl.load(x + at, mask=inside, other=-float("inf"), eviction_policy="evict_first").to(tl.float32)
     shifted = values - tl.max(values, 0, keep_dims=True)
-    powers = tl.exp(shifted)
-    result = _result(shifted, powers, tl.sum(powers, 0, keep_dims=True), LOG)
+    exponentials = tl.exp(shifted)
+    result = _result(shifted, exponentials, tl.sum(exponentials, 0, keep_dims=True), LOG)
     tl.store(y + at, result, mask=inside, eviction_policy="evict_first")
 
 
@@ -103,7 +103,7 @@ def small_slabs(
 def sums_of_parts(
     x, tops, sums, dim, inner: tl.constexpr, parts, DIM: tl.constexpr, INNER: tl.constexpr, STAGES: tl.constexpr
 ):  # fmt: skip
-    """Maximum and sum of powers of one of `parts` of dim, for INNER neighbours; to [outer, parts, inner]."""
+    """Maximum and sum of exponentials of one of `parts` of dim, for INNER neighbours; to [outer, parts, inner]."""
     program, blocks = tl.program_id(0), tl.cdiv(inner, INNER)
     across, group = program % blocks * INNER + tl.arange(0, INNER)[None, :], program // blocks
     slab, part, steps = (group // parts).to(tl.int64), group % parts, tl.cdiv(tl.cdiv(dim, parts), DIM)

@@ -222,11 +222,10 @@ Binaries = Mapping[tuple[Implementation, LaunchPlan], Binary]
 
 
 def built(chosen: Sequence[Technique], architecture: str, compiler: Compiler) -> Binaries:
-    """The binary of every form of every technique. SystemExit where one does not compile."""
+    """The binary of every technique. SystemExit where one does not compile."""
     requests = {
-        (one.implementation, plan): BuildRequest.of(one.implementation.source, plan, architecture)
+        (one.implementation, one.plan): BuildRequest.of(one.implementation.source, one.plan, architecture)
         for one in chosen
-        for _, plan in one.forms
         if one.implementation.source is not None
     }
     results = build(set(requests.values()), compiler, places.cache())
@@ -239,7 +238,7 @@ def built(chosen: Sequence[Technique], architecture: str, compiler: Compiler) ->
 def rows_of(
     device: Any, catalog: Catalog, technique: Technique, binaries: Binaries, late: bool = False, peer: bool = False
 ) -> Iterator[Row]:
-    """All inputs, each by every form of the technique, and by PyTorch. `late`: all arrays begin one element beyond an
+    """All inputs, each by the technique, and by PyTorch. `late`: all arrays begin one element beyond an
     aligned address; then not all inputs."""
     case, operation = technique.case, catalog.operations[technique.case.operation]
     known = catalog.implementations[operation.name]
@@ -248,9 +247,8 @@ def rows_of(
         if late and inputs not in ("normal", *EXACT):
             continue
         given = Given(device, operation, case, inputs, names)
-        for form, plan in technique.forms:
-            binary = binaries[technique.implementation, plan]
-            yield given.row(technique.implementation, form, plan, binary, technique.name)
+        own, plan = technique.implementation, technique.plan
+        yield given.row(own, technique.form, plan, binaries[own, plan], technique.name)
         if peer and PEER in known:
             yield given.row(known[PEER], "", None, None, "")
         del given

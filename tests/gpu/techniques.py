@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 
-from kernelbench.core.records import Case, DeviceProperties, Implementation, LaunchPlan
-from kernelbench.planning.case_plans import Planned, plan_case
+from kernelbench.core.records import FLOATS, Case, DeviceProperties, Implementation, LaunchPlan
+from kernelbench.planning.case_plans import plan_case
 from kernelbench.planning.catalog import Catalog
 from tests.gpu import shapes
 
@@ -32,22 +32,25 @@ MOST_ELEMENTS = 2**23  # clusters to which several rows come hold that many
 # How fast a technique is depends on these, not what it does.
 TUNING = ("HINT", "LOADS", "STORES", "RESIDENT")
 LEFT_OUT = ("indexing",)  # kernels that show what a choice costs; one result for all of them
-# Half types by common/exponential.cuh's hardware_exp; float32 where a plan has no FAST to say otherwise.
-BY_HARDWARE = ("one_read_rows", "one_read_axis")
+# Kernels that take the hardware's exponential, and for which types.
+BY_HARDWARE = {"one_read_rows": ("float16", "bfloat16"), "one_read_axis": FLOATS}
 _NUMBER = re.compile(r"\d+")
 
 
 @dataclass(frozen=True)
 class Technique:
-    """One technique of a kernel on one case. `forms`: its plan by the arithmetic of exponentials, '' for none."""
+    """One technique of a kernel on one case."""
 
     implementation: Implementation
     case: Case
-    forms: tuple[tuple[str, LaunchPlan], ...]
+    plan: LaunchPlan
 
     @property
-    def plan(self) -> LaunchPlan:
-        return self.forms[0][1]
+    def form(self) -> str:
+        """Whose exponential it takes: expf's ("accurate"), or that of the hardware; '' for none."""
+        if self.implementation.operation not in ROW_OPERATIONS:
+            return ""
+        return "hardware" if self.case.dtype in BY_HARDWARE.get(self.implementation.name, ()) else "accurate"
 
     @property
     def name(self) -> str:
@@ -70,7 +73,7 @@ def techniques(
                 size = (is_one_block(planned.plan), case.elements)
                 key = signature(planned.plan)
                 if key not in chosen or size < chosen[key][0]:
-                    chosen[key] = size, Technique(implementation, case, tuple(forms(planned)))
+                    chosen[key] = size, Technique(implementation, case, planned.plan)
             found += [technique for _, technique in chosen.values()]
     return tuple({(one.implementation.name, one.case): one for one in found}.values())
 
@@ -108,18 +111,3 @@ def _few(value: int | float) -> int | float:
 
 def is_one_block(plan: LaunchPlan) -> bool:
     return max((launch.grid[0] * launch.grid[1] for launch in plan.launches), default=1) == 1
-
-
-def forms(planned: Planned) -> Iterator[tuple[str, LaunchPlan]]:
-    """By whose exponential: expf's ("accurate"), or that of the hardware; "fast" where both are a plan's to choose."""
-    plan, name = planned.plan, planned.implementation.name
-    assert plan is not None
-    if planned.implementation.operation not in ROW_OPERATIONS:
-        yield "", plan
-        return
-    defines = dict(plan.defines)
-    of_float = plan.launches[0].entry.endswith("_f32")
-    hardware = name in BY_HARDWARE and not (of_float and "FAST" in defines)
-    yield ("hardware" if hardware else "accurate"), plan
-    if of_float and defines.get("FAST") == 0:
-        yield "fast", replace(plan, defines=tuple({**defines, "FAST": 1}.items()))

@@ -1,5 +1,5 @@
 """Small tiles of softmax and log-softmax off the last axis, by the techniques that the rule has for long ones: packs in
-slots of shared memory, and blocks that share dim by a cluster, as a gang, or by tickets."""
+shared memory, and blocks that share dim by a cluster, as a co-resident group, or by tickets."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from kernelbench.core import dtypes
 from kernelbench.core.records import Case, DeviceProperties, LaunchPlan
 from kernels.softmax_family.axis_plans import tile_plan
-from kernels.softmax_family.axis_tiles import WORD, Cut, Tile, deep_tile, pack_columns, tile_of, view_of
+from kernels.softmax_family.axis_tiles import LOAD, Cut, Tile, deep_tile, pack_columns, tile_of, view_of
 
 PARTS = 3  # of dim, where blocks share it
-PACKS, SLOTS = 2, 3  # of a thread
+PACKS, SHARED_PACKS = 2, 3  # of a thread
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def case_of(form: str, exchange: str, dtype: str, operation: str = "log_softmax"
 
 
 def packs_of(exchange: str) -> int:
-    return PACKS if exchange == "tickets" else PACKS + SLOTS
+    return PACKS if exchange == "tickets" else PACKS + SHARED_PACKS
 
 
 def rows_of(form: Form, per_pack: int, exchange: str) -> int:
@@ -64,14 +64,14 @@ def tile_for(form: str, exchange: str, case: Case) -> Tile:
     this, per_pack, packs = FORMS[form], pack_columns(case.dtype), packs_of(exchange)
     rows, width = rows_of(this, per_pack, exchange), (this.widths or this.inner)[per_pack]
     view, threads = view_of(case), this.segment * this.at_once
-    in_pack = WORD // dtypes.itemsize(case.dtype) if this.layout == "shifted" else per_pack
+    in_pack = LOAD // dtypes.itemsize(case.dtype) if this.layout == "shifted" else per_pack
     cut = Cut(this.layout, this.segment, width, in_pack)
     found = (
         tile_of(view, cut, rows, PACKS) if exchange == "tickets" else deep_tile(view, cut, rows, threads, PACKS, packs)
     )
     assert found is not None
     tile = replace(found, parts=-(-view.dim // rows), exchange=exchange)
-    assert (tile.rows, tile.packs, tile.slots, tile.at_once) == (rows, PACKS, packs - PACKS, this.at_once)
+    assert (tile.rows, tile.packs, tile.shared_packs, tile.at_once) == (rows, PACKS, packs - PACKS, this.at_once)
     assert tile.parts == (1 if exchange == "block" else PARTS)
     return tile
 

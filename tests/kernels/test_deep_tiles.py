@@ -36,12 +36,12 @@ class Technique:
 
 # A compiler's run for each technique is most of the time. Both types are one where a tile has the same packs for each.
 TYPES = {
-    "strips": {"block": HALF, "cluster": FLOAT, "gang": HALF},
-    "slabs": {"block": BOTH, "cluster": BOTH, "gang": BOTH, "tickets": HALF},
-    "ragged": {"block": BOTH, "cluster": BOTH, "gang": BOTH, "tickets": FLOAT},
-    "even": {"block": HALF, "cluster": FLOAT, "gang": HALF},
-    "shifted": {"block": BOTH, "cluster": BOTH, "gang": BOTH, "tickets": HALF},
-    "folded": {"block": HALF, "gang": FLOAT},
+    "strips": {"block": HALF, "cluster": FLOAT, "co-resident": HALF},
+    "slabs": {"block": BOTH, "cluster": BOTH, "co-resident": BOTH, "tickets": HALF},
+    "ragged": {"block": BOTH, "cluster": BOTH, "co-resident": BOTH, "tickets": FLOAT},
+    "even": {"block": HALF, "cluster": FLOAT, "co-resident": HALF},
+    "shifted": {"block": BOTH, "cluster": BOTH, "co-resident": BOTH, "tickets": HALF},
+    "folded": {"block": HALF, "co-resident": FLOAT},
 }
 EVERY = [
     Technique(form, exchange, dtype)
@@ -54,7 +54,7 @@ ALONE = [one for one in EVERY if one.exchange == "block"]
 AS_SOFTMAX = [
     Technique("slabs", "cluster", "float32"),
     Technique("ragged", "block", "bfloat16"),
-    Technique("shifted", "gang", "bfloat16"),
+    Technique("shifted", "co-resident", "bfloat16"),
 ]
 
 
@@ -73,7 +73,7 @@ def checked(
     less: int = 0,
     loading: int = 0,
 ) -> None:
-    """`less`: bytes of shared memory kept from the launch. `loading`: blocks of a gang that load at once, if not 0."""
+    """`less`: bytes of shared memory kept from the launch. `loading`: blocks of a group that load at once, if not 0."""
 
     def plan(this: Case, device: DeviceProperties) -> LaunchPlan:
         made = planned(technique.form, technique.exchange)(this, device)
@@ -135,7 +135,7 @@ def test_arrays_may_begin_anywhere(binaries: Build, technique: Technique) -> Non
 
 @pytest.mark.exhaustive
 @of(LACKING)
-def test_slots_may_have_no_element(binaries: Build, technique: Technique) -> None:
+def test_packs_in_shared_memory_may_have_no_element(binaries: Build, technique: Technique) -> None:
     """Of a last block of one row, or a single one of half of them."""
     rows = tile_for(technique.form, technique.exchange, case_for(technique)).rows
     lacks = rows // 2 if technique.exchange == "block" else rows - 1
@@ -143,15 +143,15 @@ def test_slots_may_have_no_element(binaries: Build, technique: Technique) -> Non
 
 
 @pytest.mark.exhaustive
-@of([Technique("slabs", "gang", "float32")])
-def test_blocks_of_a_gang_may_load_one_by_one(binaries: Build, technique: Technique) -> None:
+@of([Technique("slabs", "co-resident", "float32")])
+def test_blocks_of_a_group_may_load_one_by_one(binaries: Build, technique: Technique) -> None:
     """And what counts them begins again at the next launch."""
     checked(binaries, technique, case_for(technique), seeds=(7, 8, 7), loading=1)
 
 
 @pytest.mark.exhaustive
 @of(ALONE)
-def test_slots_are_waited_for(binaries: Build, technique: Technique) -> None:
+def test_packs_in_shared_memory_are_waited_for(binaries: Build, technique: Technique) -> None:
     """After the last copy has begun: the simulator has none under way."""
     plan = planned(technique.form, technique.exchange)(case_for(technique), KNOWN["h200"])
     (binary,) = binaries(CATALOG.implementations["log_softmax"]["one_read_axis"], [plan], "sm_90")

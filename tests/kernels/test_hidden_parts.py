@@ -66,7 +66,7 @@ def case_of(shape: tuple[int, ...], dtype: str, operation: str = "log_softmax") 
         ("h200", (1, 1100, 48), "whole", "cluster", 0),
         ("h200", (1, 2001, 31), "shifted", "cluster", 1),
         ("h200", (1, 500, 1025), "shifted", "cluster", 0),
-        ("a100", (1, 3001, 31), "ragged", "gang", 0),
+        ("a100", (1, 3001, 31), "ragged", "co-resident", 0),
     ],
 )
 def test_parts_that_are_hidden_have_no_weight(
@@ -89,7 +89,7 @@ def test_hidden_parts_of_narrow_rows_of_halves(binaries: Build) -> None:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("exchange", ["block", "cluster", "gang", "tickets"])
+@pytest.mark.parametrize("exchange", ["block", "cluster", "co-resident", "tickets"])
 @pytest.mark.parametrize("form", ["slabs", "ragged", "shifted"])
 def test_hidden_parts_of_small_tiles(binaries: Build, form: str, exchange: str) -> None:
     for dtype in DTYPES:

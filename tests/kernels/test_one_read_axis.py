@@ -13,8 +13,9 @@ from kernelbench.devices.known import KNOWN
 from kernelbench.planning.catalog import load_catalog
 from kernels.softmax_family import row_choices
 from kernels.softmax_family.axis_choices import resident, tile_for
-from kernels.softmax_family.axis_plans import grid_of, lead_of, turns
+from kernels.softmax_family.axis_plans import grid_of, lead_of, staggered_start
 from kernels.softmax_family.axis_tiles import view_of
+from tests.kernels import tile_choices
 from tests.kernels.simulated import run_and_check
 
 CATALOG = load_catalog()
@@ -37,43 +38,15 @@ def checked(operation, this, device, binaries, shift=0):
 # ---- Tiles ----
 
 
-@pytest.mark.parametrize(
-    ("shape", "dtype", "layout", "width", "rows", "parts", "exchange"),
-    [
-        ((1, 128, 32768), "float32", "whole", 32, 128, 1, "block"),  # a line of each row
-        ((1, 128, 32768), "bfloat16", "whole", 64, 128, 1, "block"),
-        ((512, 896, 48), "float32", "whole", 48, 112, 8, "cluster"),  # whole slabs, shared
-        ((4, 10000, 1024), "float32", "whole", 32, 640, 16, "gang"),  # longer than a cluster
-        ((8, 50000, 48), "float32", "whole", 48, 420, 120, "gang"),
-        ((1, 1000000, 1024), "float32", "whole", 32, 256, 3907, "tickets"),  # more than a GPU holds
-        ((64, 101, 31), "float32", "ragged", 31, 101, 1, "block"),
-        ((400, 5000, 9), "bfloat16", "ragged", 9, 1256, 4, "cluster"),  # of narrow rows words hold two columns only
-        ((500, 512, 65), "float32", "shifted", 65, 128, 4, "cluster"),  # whole rows of words
-        ((3000, 50, 257), "float32", "shifted", 257, 25, 2, "cluster"),
-        ((5000, 50, 130), "float32", "shifted", 130, 25, 2, "cluster"),  # as much by one block, of two rows at once
-        ((64, 500, 333), "float32", "shifted", 111, 63, 8, "cluster"),  # strips of them
-        ((64, 256, 197), "float32", "shifted", 99, 64, 4, "cluster"),  # not whole by eight blocks
-        ((64, 1000, 513), "float32", "shifted", 57, 63, 16, "cluster"),  # not 103 by eight blocks, of 51 KB
-        ((127, 1009, 63), "bfloat16", "shifted", 63, 127, 8, "cluster"),
-        ((4000, 100, 49), "bfloat16", "shifted", 49, 100, 1, "block"),  # too little for two blocks
-        ((20, 8192, 65), "float32", "ragged", 65, 240, 35, "gang"),
-    ],
-)
-def test_tiles(h200, shape, dtype, layout, width, rows, parts, exchange):
-    tile = tile_for(case(shape, 1, dtype), h200)
-    assert tile is not None
-    found = (tile.layout, tile.width, tile.rows, tile.parts, tile.exchange)
-    assert found == (layout, width, rows, parts, exchange)
+def test_choices_are_those_of_the_table():
+    """`python tests/kernels/tile_choices.py --write` writes it anew, where other choices are meant."""
+    assert len(tile_choices.TABLE.read_text().splitlines()) > 80
+    assert tile_choices.differences() == []
 
 
-def test_rows_of_whole_packs_are_never_words(h200):
-    shape = (8, 264, 32)  # a little more than a block's packs hold, not more than its words do
+def test_rows_of_whole_packs_are_never_taken_by_4_byte_loads(h200):
+    shape = (8, 264, 32)  # a little more than a block's packs hold, not more than its 4-byte loads do
     assert tile_for(case(shape), KNOWN["a100"]).layout == "whole"
-
-
-def test_few_rows_of_words_are_taken_by_few_threads(h200):
-    tile = tile_for(case((40000, 12, 49)), h200)
-    assert (tile.layout, tile.at_once, tile.packs) == ("shifted", 1, 12)
 
 
 def test_registers_are_given_to_as_many_warps_on_each_scheduler(h200):
@@ -97,7 +70,7 @@ def holds_all_of_dim(device, dtype, dim, inner):
         return
     assert tile.parts * tile.rows >= view.dim
     assert tile.threads * tile.slabs <= 1024
-    held = tile.segment * tile.at_once * (tile.packs + tile.slots) * tile.per_pack
+    held = tile.segment * tile.at_once * (tile.packs + tile.shared_packs) * tile.per_pack
     assert held >= tile.rows * tile.width, "a block holds its tile"
     assert tile.shared_bytes <= device.shared_per_block_optin
     if tile.layout == "whole":
@@ -111,9 +84,9 @@ def holds_all_of_dim(device, dtype, dim, inner):
         assert tile.group or tile.threads % 32 == 0
     if tile.exchange == "tickets":
         assert tile.parts <= lead_of(tile, view, 0), "sums of a strip come before its results"
-    if tile.exchange == "gang":
+    if tile.exchange == "co-resident":
         assert (tile.parts - 1) * tile.rows < view.dim, "every block has rows"
-        assert 2 * tile.parts <= resident(tile, device), "others load while a gang waits"
+        assert 2 * tile.parts <= resident(tile, device), "others load while a group waits"
 
 
 def test_blocks_of_gpus_without_clusters_wait_for_each_other(h200):
@@ -126,7 +99,7 @@ def test_blocks_of_gpus_without_clusters_wait_for_each_other(h200):
     assert plan.scratch == (("partials", 8 * 2 * launch.co_resident * 48),), "a pair for each column of a block"
 
 
-def test_gpus_that_hold_no_gang_take_tickets(h200):
+def test_gpus_that_hold_no_co_resident_group_take_tickets(h200):
     shape = (2, 9000, 48)
     few = replace(KNOWN["a100"], multiprocessors=4)
     (launch,) = planned(shape, few).launches
@@ -138,22 +111,22 @@ def test_gpus_that_hold_no_gang_take_tickets(h200):
 def test_the_first_blocks_begin_as_memory_reads_their_tiles(h200):
     shape = (512, 896, 48)
     tile = tile_for(case(shape), h200)
-    first, cycles = turns(tile, h200)
+    first, cycles = staggered_start(tile, h200)
     assert planned(shape, h200).launches[0].arguments[-2:] == (first, cycles)
     assert first.value == resident(tile, h200)
-    _, slower = turns(tile, replace(h200, peak_bytes_per_s=h200.peak_bytes_per_s / 2))
+    _, slower = staggered_start(tile, replace(h200, peak_bytes_per_s=h200.peak_bytes_per_s / 2))
     assert slower.value == pytest.approx(2 * cycles.value, rel=1e-2)
-    (_, clocked), (_, faster) = (turns(tile, replace(h200, max_clock_hz=clock)) for clock in (1e9, 2e9))
+    (_, clocked), (_, faster) = (staggered_start(tile, replace(h200, max_clock_hz=clock)) for clock in (1e9, 2e9))
     assert faster.value == pytest.approx(2 * clocked.value, rel=1e-2)
     assert 0 < clocked.value <= 1.01 * tile.held_bytes / h200.peak_bytes_per_s * 1e9, "the last one does not begin late"
 
 
-def test_blocks_of_a_gang_begin_when_others_have_loaded(h200):
+def test_blocks_of_a_group_begin_when_others_have_loaded(h200):
     shape = (4, 10000, 1024)
     tile = tile_for(case(shape), h200)
-    (loading,) = turns(tile, h200)
+    (loading,) = staggered_start(tile, h200)
     assert planned(shape, h200).launches[0].arguments[-1] == loading
-    assert tile.parts <= loading.value < resident(tile, h200), "a gang loads at once, and others wait meanwhile"
+    assert tile.parts <= loading.value < resident(tile, h200), "a group loads at once, and others wait meanwhile"
 
 
 def test_clusters_are_as_large_as_every_such_gpu_has_them_or_larger_where_it_may_be_asked(h200):
@@ -165,28 +138,10 @@ def test_clusters_are_as_large_as_every_such_gpu_has_them_or_larger_where_it_may
         assert max(choice.blocks for choice in rows) == most
 
 
-def test_rows_are_cut_to_strips_that_the_l2_holds(h200):
-    tile = tile_for(case((1, 100_000, 101)), h200)
-    assert (tile.layout, tile.width) == ("shifted", 51)
-
-
-def test_long_rows_of_no_whole_packs_are_cut_to_strips(h200):
-    tile = tile_for(case((64, 256, 1025)), h200)
-    assert (tile.layout, tile.width, tile.segment) == ("shifted", 114, 114), "four lines, in shares as equal as may be"
-
-
 def test_a_launch_has_so_many_units_at_most(h200):
     tile = replace(tile_for(case((8, 50000, 48)), h200), parts=1, rows=50000)
     with pytest.raises(Unsupported, match="strips of slabs whose blocks wait must be at most 262144, got 262145"):
         grid_of(tile, view_of(case((262145, 50000, 48))), h200)
-
-
-@pytest.mark.parametrize(
-    ("shape", "entry"),
-    [((1000, 3, 5), "staged_f32"), ((1000, 3, 30), "small_f32"), ((100, 4, 64), "f32"), ((1000, 64, 4), "f32")],
-)
-def test_small_slabs_are_loaded_as_one_stretch(h200, shape, entry):
-    assert planned(shape, h200).launches[0].entry == f"log_softmax_one_read_axis_{entry}"
 
 
 def test_refusals(h200):
@@ -242,8 +197,8 @@ def test_softmax_is_right(h200, binaries, what, dtype):
         ("h200", (1, 1100, 48), "cluster", "float32", 0),
         ("h200", (1, 4001, 15), "cluster", "bfloat16", 1),  # ragged
         ("h200", (1, 500, 1025), "cluster", "float32", 0),  # shifted
-        ("a100", (2, 1501, 48), "gang", "float32", 1),
-        ("a100", (1, 3001, 31), "gang", "bfloat16", 0),
+        ("a100", (2, 1501, 48), "co-resident", "float32", 1),
+        ("a100", (1, 3001, 31), "co-resident", "bfloat16", 0),
     ],
 )
 def test_parts_of_dim_are_joined(binaries, gpu, shape, exchange, dtype, shift):

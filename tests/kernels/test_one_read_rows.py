@@ -34,72 +34,15 @@ def forced(operation, choice):
     )
 
 
-@pytest.mark.parametrize(
-    ("columns", "itemsize", "technique", "lanes", "warps", "blocks"),
-    [
-        (16, 4, Held, 2, 1, 1),
-        (16, 2, Held, 2, 1, 1),
-        (24, 2, Held, 2, 1, 1),
-        (17, 4, Staged, 0, 0, 0),
-        (1, 4, Staged, 0, 0, 0),  # less than a pack
-        (65, 4, Staged, 0, 0, 0),
-        (73, 4, Held, 8, 1, 1),  # too long for a thread
-        (48, 4, Held, 8, 1, 1),
-        (72, 4, Held, 8, 1, 1),  # 16 lanes would have nearly half their packs idle
-        (104, 2, Held, 8, 1, 1),  # whole packs
-        (263, 2, Held, 8, 1, 1),
-        (512, 4, Held, 32, 2, 1),
-        (256, 2, Held, 16, 1, 1),
-        (512, 2, Held, 32, 1, 1),
-        (2049, 2, Held, 32, 2, 1),  # five packs a thread rather than a third warp
-        (4096, 4, Held, 32, 8, 1),
-        (8192, 4, Held, 32, 8, 1),
-        (8191, 4, Held, 32, 9, 1),  # a pack more than eight warps hold is no reason for a cluster
-        (10244, 4, Held, 32, 8, 4),
-        (16384, 4, Held, 32, 8, 4),
-        (16384, 2, Held, 32, 8, 2),
-        (65536, 4, Held, 32, 8, 8),
-        (262144, 2, Held, 32, 8, 16),
-        (262144, 4, Held, 32, 8, 16),
-        (262145, 4, Held, 32, 8, 16),  # a part of it in shared memory
-        (524287, 4, Held, 32, 16, 16),  # masked, in shared memory of more warps
-        (1671168, 4, Held, 32, 16, 16),  # the most that registers and shared memory of sixteen blocks hold
-        (1671172, 4, Split, 0, 0, 0),
-        (1376253, 4, Held, 32, 32, 16),  # of masked rows
-        (1376255, 4, Split, 0, 0, 0),
-    ],
-)
-def test_rows_get_the_least_that_holds_them(h200, columns, itemsize, technique, lanes, warps, blocks):
-    choice = row_choices.choose(2048, columns, itemsize, True, h200)
-    assert isinstance(choice, technique)
-    if isinstance(choice, Held):
-        assert (choice.lanes, choice.warps, choice.blocks) == (lanes, warps, blocks)
+def capacity(choice):
+    """Packs of a row that it holds."""
+    return choice.lanes * choice.warps * choice.blocks * (choice.packs + choice.shared_packs)
 
 
-@pytest.mark.parametrize(
-    ("columns", "itemsize", "blocks", "packs", "shared_packs", "resident", "recompute"),
-    [
-        (24576, 4, 4, 6, 0, 5, False),
-        (40960, 4, 8, 5, 0, 6, False),
-        (98304, 4, 8, 12, 0, 4, False),
-        (147456, 4, 16, 9, 0, 4, False),
-        (147456, 2, 8, 9, 0, 4, True),
-        (262144, 4, 16, 16, 0, 3, True),  # three that keep powers would spill
-        (300000, 4, 16, 14, 5, 3, True),
-        (524288, 4, 16, 24, 8, 2, False),
-        (36863, 4, 8, 5, 0, 6, False),  # masked from here on
-        (98303, 4, 16, 7, 0, 4, False),
-        (262143, 4, 16, 8, 9, 4, False),
-        (524287, 2, 16, 8, 9, 4, True),
-    ],
-)
-def test_rows_of_clusters_leave_room_for_others(
-    h200, columns, itemsize, blocks, packs, shared_packs, resident, recompute
-):
-    choice = row_choices.choose(2048, columns, itemsize, True, h200)
-    assert (choice.blocks, choice.packs, choice.shared_packs) == (blocks, packs, shared_packs)
-    assert (choice.resident, choice.recompute) == (resident, recompute)
-    assert not row_choices.choose(2048, columns, itemsize, False, h200).recompute, "there is no power to be kept"
+def test_elements_are_never_computed_again(h200):
+    for columns, itemsize in product((512, 16384, 147456, 262144, 524287), (2, 4)):
+        choice = row_choices.choose(2048, columns, itemsize, False, h200)
+        assert not choice.recompute, "there is no exponential to be kept"
 
 
 @pytest.mark.parametrize("gpu", ["h200", "rtx5090"])
@@ -108,33 +51,14 @@ def test_blocks_of_rows_have_no_more_shared_memory_than_there_is(gpu):
     for columns in range(50_000, 1_700_000, 9_999):
         choice = row_choices.choose(2048, columns, 4, True, device)
         if isinstance(choice, Held):
-            assert choice.capacity >= row_choices.most_packs(columns, 4)
+            assert capacity(choice) >= row_choices.most_packs(columns, 4)
             assert choice.shared_packs * choice.block * 16 + 2048 <= device.shared_per_block_optin
 
 
-def test_rows_that_the_l2_holds_have_more_at_once_by_smaller_blocks(h200):
-    def form(rows, columns, itemsize):
-        choice = row_choices.choose(rows, columns, itemsize, True, h200)
-        return choice.lanes, choice.packs, choice.rows, choice.block
-
-    assert [form(rows, 64, 4) for rows in (10**5, 10**6)] == [(8, 2, 4, 32), (16, 1, 2, 128)]
-    assert [form(rows, 32, 2) for rows in (10**5, 10**6)] == [(4, 1, 2, 64), (4, 1, 1, 128)]
-
-
-@pytest.mark.parametrize(
-    ("columns", "lanes"),
-    [
-        (65, 4),  # of which a thread would have too many registers
-        (100, 8),
-        (129, 8),
-        (193, 16),
-        (300, 16),
-    ],
-)
-def test_many_rows_of_halves_that_end_within_a_pack_are_taken_by_words(h200, columns, lanes):
+@pytest.mark.parametrize("columns", [65, 100, 129, 193, 300])
+def test_many_rows_of_halves_that_end_within_a_pack_are_taken_by_4_byte_loads(h200, columns):
     choice = row_choices.choose(2**20, columns, 2, True, h200)
     assert isinstance(choice, StagedLanes)
-    assert choice.lanes == lanes
     assert choice.hint == 0  # x is longer than the L2 cache
     few = row_choices.choose(12 * 16 * 132 - 1, columns, 2, True, h200)
     assert isinstance(few, StagedLanes if columns < 89 else Held)  # masked packs, which short rows have too few of
@@ -150,7 +74,7 @@ def test_what_is_chosen_holds_the_row_and_fits_the_device(h200, itemsize):
             masked = columns * itemsize % 16 != 0
             packs = -(-(columns * itemsize + masked * (16 - itemsize)) // 16)  # from a pack's last element on
             if isinstance(choice, Held):
-                assert choice.capacity >= packs, columns
+                assert capacity(choice) >= packs, columns
                 assert choice.masked == masked
                 assert choice.blocks == 1 or device is h200
                 assert choice.block * choice.shared_packs * 16 <= device.shared_per_block_optin - 2048
@@ -166,8 +90,8 @@ def test_what_is_chosen_holds_the_row_and_fits_the_device(h200, itemsize):
                 unit = next(width for width in (16, 8, 4) if thread_bytes % width == 0)
                 assert thread_bytes // unit % 2 == 1, f"{columns} columns: threads' words lie in the same banks"
             if isinstance(choice, StagedLanes):
-                assert choice.lanes * choice.words > columns // 2, "a row may begin and end within words"
-                assert choice.lanes * (choice.words - 1) <= columns // 2, "only the last words are masked"
+                assert choice.lanes * choice.loads > columns // 2, "a row may begin and end within words"
+                assert choice.lanes * (choice.loads - 1) <= columns // 2, "only the last words are masked"
                 assert choice.warp_rows % 16 == 0, "whole sectors"
                 assert choice.group % choice.rows == 0
                 assert words_in_a_bank(columns, choice.lanes, choice.group) <= 4
@@ -187,9 +111,9 @@ def test_steps_from_rows_by_lanes(h200):
     choice = row_choices.choose(2**20, 129, 2, True, h200)
     assert Step().taken(choice, case, h200, True) == choice
     stepped = Step(threads=1, rows=2, block=64, hint=1).taken(choice, case, h200, True)
-    assert (stepped.lanes, stepped.words, stepped.rows, stepped.block, stepped.hint) == (16, 5, 2, 64, 1)
+    assert (stepped.lanes, stepped.loads, stepped.rows, stepped.block, stepped.hint) == (16, 5, 2, 64, 1)
     assert stepped.group % 2 == 0
-    for step, reason in [(Step(blocks=1), "one block"), (Step(threads=-3, rows=2), "34 words a thread at most")]:
+    for step, reason in [(Step(blocks=1), "one block"), (Step(threads=-3, rows=2), "34 loads per thread at most")]:
         with pytest.raises(Unsupported, match=reason):
             step.taken(choice, case, h200, True)
 
@@ -222,12 +146,17 @@ RUNS = [
     ("softmax", (9, 72), "bfloat16", None),  # of whose lanes some have a pack less
     ("softmax", (300, 1), "float16", None),  # staged: all of a thread's in its pack
     ("log_softmax", (300, 6), "bfloat16", None),  # by packs, where a warp's rows are all there
-    ("log_softmax", (100, 33), "bfloat16", None),  # by words
+    ("log_softmax", (100, 33), "bfloat16", None),  # by 4-byte loads
     ("softmax", (100, 17), "float32", None),
     ("softmax", (7, 301), "float32", None),  # masked, in a warp
     ("log_softmax", (5, 257), "float16", None),
     ("softmax", (5, 135), "bfloat16", None),  # as many packs as lanes hold, or one less
-    ("softmax", (100, 65), "bfloat16", row_choices.staged_lanes(65)),  # by words, of which rows share every other one
+    (
+        "softmax",
+        (100, 65),
+        "bfloat16",
+        row_choices.staged_lanes(65),
+    ),  # rows share every other 4-byte load
     ("log_softmax", (37, 129), "float16", row_choices.staged_lanes(129)),
     ("softmax", (70, 150), "float16", row_choices.in_staged_lanes(150, 8, 2, 64)),
     ("softmax", (3, 1025), "float32", None),  # and in several
