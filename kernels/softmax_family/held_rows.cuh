@@ -10,10 +10,10 @@
 // Warps exchange maximum and sum at once, behind one barrier: each takes powers relative to its own maximum, and corrects
 // them by one factor when the row's is known.
 #pragma once
-#include "common/cluster_exchange.cuh"
-#include "common/row_packs.cuh"
-#include "common/row_softmax.cuh"
-#include "common/rows_by_elements.cuh"
+#include "softmax_family/cluster_exchange.cuh"
+#include "softmax_family/row_packs.cuh"
+#include "softmax_family/algebra.cuh"
+#include "softmax_family/rows_by_elements.cuh"
 
 // Joins the parts of a row's warps, of all its blocks; every thread gets the result. Called once by a block.
 template <int Warps, int Blocks>

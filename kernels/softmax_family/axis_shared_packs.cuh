@@ -1,7 +1,7 @@
 // Packs of a tile that are held in shared memory, beyond those in registers: a thread reads back only what it has put there.
 //   SLOTS  of a thread, below its PACKS in the tile
 #pragma once
-#include "common/axis_tiles.cuh"
+#include "softmax_family/axis_tiles.cuh"
 
 struct Slots {
   Pack* first;

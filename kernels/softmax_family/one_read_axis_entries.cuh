@@ -1,14 +1,14 @@
 // The entries of softmax's and log-softmax's one_read_axis.cu: one form of tile, or small slabs, for each type.
 //   FORM    Softmax or LogSoftmax;  ENTRY(name)  names an entry
-//   LAYOUT  of common/axis_tiles.cuh, or 3: small slabs; 4: of SIZE elements, INNER columns, SLABS of a thread
+//   LAYOUT  of softmax_family/axis_tiles.cuh, or 3: small slabs; 4: of SIZE elements, INNER columns, SLABS of a thread
 //   ITEM_BYTES  of the types that are compiled
 //   THREADS, BLOCKS  of a multiprocessor, from which the compiler takes its registers
 #pragma once
 #if LAYOUT == 4
-#include "common/staged_rows.cuh"
+#include "softmax_family/staged_rows.cuh"
 #else
-#include "common/small_slabs.cuh"
-#include "common/ticketed_axis.cuh"
+#include "softmax_family/small_slabs.cuh"
+#include "softmax_family/ticketed_axis.cuh"
 #endif
 
 #define BOUNDED __launch_bounds__(THREADS, BLOCKS)

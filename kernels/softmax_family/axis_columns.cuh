@@ -4,12 +4,12 @@
 //   GROUP    threads of a slab that is a part of a warp: a power of two; 1 where none shares a column; 0 where it is more
 //   FOLD     columns of an array whose rows are less than a pack, which holds several: 2 or 4; else 0
 //   CLUSTER  blocks that share a column by their cluster
-//   TICKETS, GANG  see common/tickets.cuh
+//   TICKETS, GANG  see softmax_family/tickets.cuh
 //   WAYS     lanes of a warp that join a column's rows: a power of two to 32; slabs of a block are multiples of it
 #pragma once
-#include "common/axis_tiles.cuh"
-#include "common/cluster_exchange.cuh"
-#include "common/exponential.cuh"
+#include "softmax_family/axis_tiles.cuh"
+#include "softmax_family/cluster_exchange.cuh"
+#include "softmax_family/exponentials.cuh"
 
 constexpr int CHUNK = 4;  // pairs of a column that are under way at once, when they are joined
 

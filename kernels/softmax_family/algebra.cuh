@@ -2,7 +2,7 @@
 //   Form    Softmax: exp(x - max) / sum;  LogSoftmax: x - max - log(sum)
 // A row of -inf, or with +inf or NaN, gives NaN throughout. A sum is at least 0.99 where it is not NaN, and finite.
 #pragma once
-#include "common/exponential.cuh"
+#include "softmax_family/exponentials.cuh"
 #include "common/reduce.cuh"
 
 // 1 / sum, of a finite normal one that is not near the ends of float's range, where a division's branches are not needed.

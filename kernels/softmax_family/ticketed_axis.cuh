@@ -1,10 +1,10 @@
 // Softmax and log-softmax along any axis where dim is more than a cluster holds: tiles are summed up, and read once more, from
-// the L2, when their columns are known. See common/tickets.cuh.
+// the L2, when their columns are known. See softmax_family/tickets.cuh.
 //   tile      as one_read_axis.cuh has it; a unit is all tiles of a strip of a slab
 //   partials  [units, parts + 1, width]: (maximum, sum) of a tile's columns; at last (maximum, log or reciprocal of the sum)
 #pragma once
-#include "common/one_read_axis.cuh"
-#include "common/tickets.cuh"
+#include "softmax_family/one_read_axis.cuh"
+#include "softmax_family/tickets.cuh"
 
 #if TICKETS
 template <int Form, typename T>

@@ -10,7 +10,7 @@
 //   WIDE, HIGH  packs side by side and rows at once, where the compiler is to know them; else 0
 //   labels   of a block, blockDim.x * IN_PACK: where the columns are that a thread has in all its packs
 #pragma once
-#include "common/axis_packs.cuh"
+#include "softmax_family/axis_packs.cuh"
 
 #ifndef WIDE
 #define WIDE 0

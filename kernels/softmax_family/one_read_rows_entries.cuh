@@ -20,7 +20,7 @@ static_assert(HINT >= 0 && HINT <= 2, "HINT: 0 none, 1 evict first, 2 past the L
 #endif
 
 #if TECHNIQUE == HELD
-#include "common/held_rows.cuh"
+#include "softmax_family/held_rows.cuh"
 
 static_assert(BLOCK == 32 * WARPS, "a row of several warps has a block of its own");
 #define DEFINE(dtype, T)                                                                                             \
@@ -30,7 +30,7 @@ static_assert(BLOCK == 32 * WARPS, "a row of several warps has a block of its ow
   }
 
 #elif TECHNIQUE == IN_WARP
-#include "common/warp_rows.cuh"
+#include "softmax_family/warp_rows.cuh"
 
 #define DEFINE(dtype, T)                                                                                             \
   extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT)                                                      \
@@ -39,7 +39,7 @@ static_assert(BLOCK == 32 * WARPS, "a row of several warps has a block of its ow
   }
 
 #elif TECHNIQUE == STAGED
-#include "common/staged_rows.cuh"
+#include "softmax_family/staged_rows.cuh"
 
 #define DEFINE(dtype, T)                                                                                             \
   extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT) ENTRY(dtype)(const T* x, T* y, long long rows) {     \
@@ -47,7 +47,7 @@ static_assert(BLOCK == 32 * WARPS, "a row of several warps has a block of its ow
   }
 
 #elif TECHNIQUE == STAGED_LANES
-#include "common/staged_lanes.cuh"
+#include "softmax_family/staged_lanes.cuh"
 
 #define DEFINE(dtype, T)                                                                                             \
   extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT)                                                      \
@@ -56,7 +56,7 @@ static_assert(BLOCK == 32 * WARPS, "a row of several warps has a block of its ow
   }
 
 #elif TECHNIQUE == SPLIT
-#include "common/split_rows.cuh"
+#include "softmax_family/split_rows.cuh"
 
 #define DEFINE(dtype, T)                                                                                             \
   extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT)                                                      \

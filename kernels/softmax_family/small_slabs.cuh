@@ -6,7 +6,7 @@
 #pragma once
 #include <cuda_pipeline_primitives.h>
 
-#include "common/one_read_axis.cuh"
+#include "softmax_family/one_read_axis.cuh"
 
 struct SlabView {
   long long outer;

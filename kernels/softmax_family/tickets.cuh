@@ -8,7 +8,7 @@
 //   TICKETS 1 where blocks read twice; GANG: 1 where they read once and wait for each other; else 0
 //   UNITS   of a launch, at most
 #pragma once
-#include "common/axis_join.cuh"
+#include "softmax_family/axis_columns.cuh"
 
 constexpr unsigned UNITS = 1 << 18;
 

@@ -7,9 +7,9 @@
 //   needs      Lanes * Packs packs hold a row, and Lanes * (Packs - 1) do not, wherever it begins
 //   launch     block Block, any number of whole warps; grid ceil(rows / (Block / Lanes * Rows))
 #pragma once
-#include "common/row_packs.cuh"
-#include "common/row_softmax.cuh"
-#include "common/rows_by_elements.cuh"
+#include "softmax_family/row_packs.cuh"
+#include "softmax_family/algebra.cuh"
+#include "softmax_family/rows_by_elements.cuh"
 
 template <typename Form, int Lanes, int Packs, int Rows, int Block, int Hint, bool Fast, bool Masked, typename T>
 __device__ __forceinline__ void warp_rows(const T* __restrict__ x, T* __restrict__ y, long long rows, int columns) {

@@ -8,8 +8,8 @@
 //              32 banks
 //   launch     block Block, any number of whole warps; grid ceil(rows / (Block * Group))
 #pragma once
-#include "common/row_packs.cuh"
-#include "common/row_softmax.cuh"
+#include "softmax_family/row_packs.cuh"
+#include "softmax_family/algebra.cuh"
 
 // A thread's bytes between shared memory and registers, by the widest access that divides them.
 template <int Bytes>

@@ -1,9 +1,9 @@
 // What tiles off the last axis are made of: packs of 16 bytes; words of 4 where rows begin anywhere, as a pack of which a part
 // is stored takes several stores.
-//   LAYOUT  of common/axis_tiles.cuh
-//   LOADS, STORES  hints of common/row_packs.cuh, for packs of 16 bytes
+//   LAYOUT  of softmax_family/axis_tiles.cuh
+//   LOADS, STORES  hints of softmax_family/row_packs.cuh, for packs of 16 bytes
 #pragma once
-#include "common/row_packs.cuh"
+#include "softmax_family/row_packs.cuh"
 
 enum Layout { WHOLE = 0, RAGGED = 1, SHIFTED = 2 };
 

@@ -1,6 +1,6 @@
 // Rows element by element, a warp each, read twice: for arrays that do not begin where a launch supposes.
 #pragma once
-#include "common/row_softmax.cuh"
+#include "softmax_family/algebra.cuh"
 
 template <typename Form, bool Fast, typename T>
 __device__ __noinline__ void rows_by_elements(const T* x, T* y, long long rows, int columns) {

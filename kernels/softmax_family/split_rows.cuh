@@ -5,8 +5,8 @@
 //   chunk     elements of a chunk, PER_PACK * Block * Packs at most; Block threads
 //   launch    grid (chunks, rows), of y as many as gridDim.y has, each of which takes every gridDim.y-th row; block Block
 #pragma once
-#include "common/row_packs.cuh"
-#include "common/row_softmax.cuh"
+#include "softmax_family/row_packs.cuh"
+#include "softmax_family/algebra.cuh"
 
 // A chunk's packs, with -inf where there is no element.
 template <int Block, int Packs, int Hint, typename T>

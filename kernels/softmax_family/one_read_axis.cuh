@@ -1,17 +1,17 @@
 // Softmax and log-softmax along any axis of a view [outer, dim, inner], from a tile in registers and shared memory.
-//   tile    all rows of dim, or one of `parts` shares of them, by all of inner or a strip of it: see common/axis_tiles.cuh
+//   tile    all rows of dim, or one of `parts` shares of them, by all of inner or a strip of it: see softmax_family/axis_tiles.cuh
 //   order   a thread has the same columns in each of its packs: with its lanes it finds their maxima, then sums relative to
 //           them; pairs of both are joined within the block, and at last by the blocks that share a column
 //   sums    joined in an order fixed by thread and block numbers: the same on every run
 //   PACKS    of a thread, in registers; SLOTS: further ones in shared memory
-//   GANG     1 where the blocks that share columns are a gang, see common/tickets.cuh; else 0
-//   SEGMENT, GROUP, FOLD, CLUSTER, TICKETS  see common/axis_join.cuh
-//   LOADS, STORES  hints of common/row_packs.cuh
+//   GANG     1 where the blocks that share columns are a gang, see softmax_family/tickets.cuh; else 0
+//   SEGMENT, GROUP, FOLD, CLUSTER, TICKETS  see softmax_family/axis_columns.cuh
+//   LOADS, STORES  hints of softmax_family/row_packs.cuh
 #pragma once
-#include "common/axis_join.cuh"
-#include "common/axis_slots.cuh"
-#include "common/cluster_exchange.cuh"
-#include "common/tickets.cuh"
+#include "softmax_family/axis_columns.cuh"
+#include "softmax_family/axis_shared_packs.cuh"
+#include "softmax_family/cluster_exchange.cuh"
+#include "softmax_family/tickets.cuh"
 
 #if CLUSTER > 1
 #define ONE_READ_AXIS_CLUSTER __cluster_dims__(CLUSTER, 1, 1)

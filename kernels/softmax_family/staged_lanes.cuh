@@ -11,8 +11,8 @@
 //   launch     block Block, any number of whole warps; grid ceil(rows / (Block / Lanes * Group));
 //              shared memory Block / Lanes * Group * columns * 2 bytes and 16 more for each warp
 #pragma once
-#include "common/row_packs.cuh"
-#include "common/row_softmax.cuh"
+#include "softmax_family/row_packs.cuh"
+#include "softmax_family/algebra.cuh"
 
 // Results of Rows rows in place of their elements, which begin at the elements `begin` of `words`; `own`: the lane's number
 // in its row.
