@@ -6,12 +6,12 @@ from kernelbench.core import dtypes
 from kernelbench.core.errors import Unsupported
 from kernelbench.core.records import Case, DeviceProperties, Launch, LaunchPlan, Scalar
 from kernelbench.softmax_plans.axis_choices import MANY_PARTS, several, tile_for
-from kernelbench.softmax_plans.axis_tiles import Tile, View, clusters, resident, view_of
+from kernelbench.softmax_plans.axis_tiles import CHUNK, Tile, View, clusters, resident, view_of
 from kernelbench.softmax_plans.axis_tuning import TileStep
 from kernelbench.softmax_plans.slab_plans import slab_plan
 
 USUAL_CLOCK_HZ = 1.5e9  # where a GPU's is not known
-UNITS = 1 << 18  # as tickets.cuh has them
+UNITS = 1 << 18  # of a launch, at most
 # Of the L2: what is summed up while the columns of a strip are joined, before it is read again. Of a copy on an H200,
 # 8 by 50000 by 48 bfloat16 reach 0.66 by a third of the L2, 0.60 by a fifth, 0.57 by a fifteenth.
 AHEAD_SHARE = 3
@@ -75,6 +75,8 @@ def defines_of(tile: Tile, view: View, options: dict[str, int]) -> tuple[tuple[s
         "WIDE": tile.segment,
         "HIGH": tile.at_once,
         "WAYS": tile.ways,
+        "JOIN_CHUNK": CHUNK,
+        "MOST_UNITS": UNITS,
         "EXACT": int(tile.is_exact(view)),
         "CLUSTER": tile.parts if tile.exchange == "cluster" else 1,
         "TICKETS": int(tile.exchange == "tickets"),

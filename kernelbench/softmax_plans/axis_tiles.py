@@ -22,7 +22,7 @@ BOUND, CUT_BOUND, LARGE_BOUND = (1024, 1), (768, 1), (320, 2)
 # Bytes of a slab that threads side by side are to move at once, by a pack's elements: a line; of half types, whose
 # lanes' exchanges cost more than loads, a sector (262144 slabs of 16 by 4: 0.89 of a copy, 0.63 by lines).
 LINE = {4: 128, 8: 32}
-CHUNK = 4  # pairs that a lane joins at once, as axis_join.cuh has it
+CHUNK = 4  # pairs that a lane joins at once
 OWNED_PACKS = 8  # of a column that is one thread's, at most
 WORDS, WORD_THREADS = 32, 544  # of a thread, and of a block, at most, where rows begin anywhere
 LEAST_THREADS = 64  # of such a block, where there are rows for them
