@@ -8,10 +8,10 @@
 //   needs        dim <= 2^30, inner <= 2^30
 //   BLOCK        threads of a block
 //   launch       reductions: a thread a column, grid ceil(outer * inner / BLOCK). Element by element: outer * dim rows
-//                of inner elements, by each_element of common/rows.cuh
+//                of inner elements, by each_element of softmax/rows.cuh
 //   moves        float: reads 5 D, writes 3 D, besides the columns' own values
 //   A column of -inf gives NaN.   Origin: PaddlePaddle/Paddle, paddle/fluid/operators/log_softmax_op.h, by Eigen.
-#include "common/rows.cuh"
+#include "softmax/rows.cuh"
 #include "common/convert.cuh"
 
 // The column's values joined by Op, one after the other, for the column that is this thread's.

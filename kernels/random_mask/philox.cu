@@ -9,7 +9,7 @@
 //   A mask that does not begin at a multiple of STORE bytes is written byte by byte.
 //   Origin: OneFlow's RandomMaskGenerator; written here.
 #include "common/elementwise.cuh"
-#include "common/philox.cuh"
+#include "philox.cuh"
 
 static_assert(STORE == 1 || STORE == 4 || STORE == 16, "a store has 1, 4 or 16 bytes");
 

@@ -8,7 +8,7 @@
 //   BLOCK    threads of a block: 256
 //   launch   grid at most 32 waves of resident blocks, block BLOCK; no shared memory
 //   moves    D in, D and a bit an element out
-//   order    of bits: that of common/bits.cuh, but for Strided, which tells its own
+//   order    of bits: that of relu_grad/bits.cuh, but for Strided, which tells its own
 //   A NaN gives 0 and no bit, -0 gives 0.   Origin: OneFlow's article on performance; written here.
 #include "common/elementwise.cuh"
 

@@ -4,7 +4,7 @@
 //   mask     words [ceil(elements / 32)], a bit set where x > 0, the rest 0; written once
 //   T        float, __half, __nv_bfloat16, in packs of 16 bytes
 //   needs    elements >= 1
-//   order    of bits: that of common/bits.cuh
+//   order    of bits: that of relu_grad/bits.cuh
 //   BLOCK    threads of a block; PACKS: packs a thread has in flight; HINT: of common/streamed.cuh
 //   launch   grid ceil(elements / (BLOCK * PACKS * elements of a pack)), block BLOCK; no shared memory
 //   moves    D in, D and a bit an element out

@@ -1,6 +1,6 @@
 // The gradient of relu from a mask of one bit an element: dx = dy where the bit is set, else 0, by packs of 16 bytes.
 //   dy      T [elements], of T's own alignment; read once
-//   mask    bytes [ceil(elements / 8)], in the order of common/bits.cuh; read once, for float by two threads at once
+//   mask    bytes [ceil(elements / 8)], in the order of bits.cuh; read once, for float by two threads at once
 //   dx      T [elements]; must not overlap dy or mask; written once
 //   T       float, __half, __nv_bfloat16
 //   packs   whole packs of 16 / sizeof(T) elements, counted by the host
@@ -10,7 +10,7 @@
 //   moves   D and a bit an element in, D out: for float 2 D + D / 32
 //   Where dy or dx does not begin at a multiple of 16 bytes, all is gone through element by element.
 //   Origin: OneFlow's relu_grad, of its fused batch norm; written here.
-#include "common/bits.cuh"
+#include "bits.cuh"
 #include "common/elementwise.cuh"
 
 template <typename T>

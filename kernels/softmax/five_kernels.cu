@@ -14,7 +14,7 @@
 //             article counts 7 D + 4. 2-byte T: 26 bytes an element, 13 D
 //   A row of -inf gives NaN.   Origin: the unfused softmax of OneFlow's article; written here.
 #include "common/convert.cuh"
-#include "common/rows.cuh"
+#include "softmax/rows.cuh"
 
 static_assert(BLOCK % WARP_SIZE == 0 && BLOCK <= 1024, "a block must be whole warps");
 

@@ -11,7 +11,7 @@
 //   A row of -inf gives NaN.   Origin: the article's four kernels, one block long, taken row by row; written here.
 #include "common/convert.cuh"
 #include "common/reduction_trees.cuh"
-#include "common/rows.cuh"
+#include "softmax/rows.cuh"
 
 static_assert(BLOCK % WARP_SIZE == 0 && (BLOCK & (BLOCK - 1)) == 0, "trees halve the block down to one thread");
 

@@ -11,7 +11,7 @@
 //   A row of -inf gives NaN.   Origin: the trees of M. Harris (NVIDIA), as softmax wraps them; written here.
 #include "common/convert.cuh"
 #include "common/reduction_trees.cuh"
-#include "common/rows.cuh"
+#include "softmax/rows.cuh"
 
 using Tree = trees::TREE;
 static_assert(BLOCK * LOADS == 256, "a step must cover 256 columns, whatever the tree");

@@ -10,7 +10,7 @@
 //   moves     as four_kernels does: float 6 D + 4 R for D bytes of x and R of one float a row
 //   Origin: the article's four kernels, one block long, taken row by row; written here.
 #include "common/convert.cuh"
-#include "common/rows.cuh"
+#include "softmax/rows.cuh"
 
 static_assert(BLOCK % WARP_SIZE == 0 && (BLOCK & (BLOCK - 1)) == 0, "trees halve the block down to one thread");
 

@@ -1,22 +1,22 @@
-// Softmax or log-softmax of rows of halves that end within a pack, by a few lanes each: a warp brings a span of rows into
-// shared memory by packs of 16 bytes, lanes read and write their row there by words of two elements, and the warp stores
-// the span by packs. Each element is read once, written once; of a row only two words are masked, those that it shares with
-// its neighbours.
-//   x, y       T [rows, columns], T of 2 bytes, row-major, beginning anywhere (by packs where both begin alike, else by
-//              elements); must not overlap
+// Softmax or log-softmax of rows of halves that end within a pack, by a few lanes each. A warp brings a span of rows into
+// shared memory by packs of 16 bytes, lanes read and write their row there by 4-byte words of two elements, and the warp stores
+// the span by packs. Only two words of a row are masked, those that it shares with its neighbours.
+//   x, y       T [rows, columns], T of 2 bytes, row-major; must not overlap. Moved by packs where both begin alike, else by
+//              elements
 //   Lanes      neighbouring lanes of a row, a power of two to 32
-//   Words      of a row in a lane's registers: as few as hold columns / 2 + 1 words, where a row begins and ends within words
+//   Words      4-byte loads of a lane per row: as few as hold columns / 2 + 1 words, as a row may begin and end within words
 //   Group      rows that lanes take one after another; 32 / Lanes * Group rows, a warp's, are a multiple of 8
 //   Rows       of these, that lanes work on at once
 //   launch     block Block, any number of whole warps; grid ceil(rows / (Block / Lanes * Group));
 //              shared memory Block / Lanes * Group * columns * 2 bytes and 16 more for each warp
+//   moves      each element is read once and written once
 #pragma once
-#include "common/row_packs.cuh"
-#include "common/row_softmax.cuh"
+#include "softmax_family/algebra.cuh"
+#include "softmax_family/row_packs.cuh"
 
 // Results of Rows rows in place of their elements, which begin at the elements `begin` of `words`; `own`: the lane's number
 // in its row.
-template <typename Form, int Lanes, int Words, int Rows, bool Fast, typename T>
+template <typename Form, int Lanes, int Words, int Rows, typename T>
 __device__ __forceinline__ void rows_by_lanes(unsigned* words, const unsigned (&begin)[Rows], unsigned columns,
                                               unsigned own) {
   constexpr int Last = Words - 1;
@@ -53,14 +53,14 @@ __device__ __forceinline__ void rows_by_lanes(unsigned* words, const unsigned (&
   float kept[Rows][2 * Words];  // in place of the elements
 #pragma unroll
   for (int r = 0; r < Rows; ++r) {
-    const Powers<Fast, T> powers(max[r]);
+    const Exponentials<T> exponentials(max[r]);
     float sums[4];  // that do not wait for one another
 #pragma unroll
     for (int i = 0; i < 2 * Words; ++i) {
-      const float value = element_at<T>(held[r], i), exponent = powers.exponent(value);
-      const float power = powers.of_exponent(exponent);
-      kept[r][i] = Form::template kept<T>(value, exponent, power);
-      sums[i % 4] = i < 4 ? power : sums[i % 4] + power;
+      const float value = element_at<T>(held[r], i), exponent = exponentials.exponent(value);
+      const float exponential = exponentials.of_exponent(exponent);
+      kept[r][i] = Form::template kept<T>(value, exponent, exponential);
+      sums[i % 4] = i < 4 ? exponential : sums[i % 4] + exponential;
     }
     sum[r] = (sums[0] + sums[1]) + (sums[2] + sums[3]);
   }
@@ -69,11 +69,11 @@ __device__ __forceinline__ void rows_by_lanes(unsigned* words, const unsigned (&
 
 #pragma unroll
   for (int r = 0; r < Rows; ++r) {
-    const Ends ends = Form::ends(max[r], sum[r], Powers<Fast, T>(max[r]));
+    const Norm norm = Form::norm({max[r], sum[r]}, Exponentials<T>(max[r]));
 #pragma unroll
     for (int k = 0; k < Words; ++k)
-      held[r][k] = word_of<T>(Form::template result<T>(kept[r][2 * k], ends),
-                              Form::template result<T>(kept[r][2 * k + 1], ends));
+      held[r][k] = word_of<T>(Form::template result<T>(kept[r][2 * k], norm),
+                              Form::template result<T>(kept[r][2 * k + 1], norm));
     if (!head[r]) place[r][0] = held[r][0];
     else reinterpret_cast<unsigned short*>(place[r])[1] = static_cast<unsigned short>(held[r][0] >> 16);
 #pragma unroll
@@ -85,7 +85,7 @@ __device__ __forceinline__ void rows_by_lanes(unsigned* words, const unsigned (&
   __syncwarp();  // and written before they are read for another row
 }
 
-template <typename Form, int Lanes, int Words, int Group, int Rows, int Block, int Hint, bool Fast, typename T>
+template <typename Form, int Lanes, int Words, int Group, int Rows, int Block, int Hint, typename T>
 __device__ __forceinline__ void staged_lanes(const T* __restrict__ x, T* __restrict__ y, long long rows, int columns) {
   static_assert(sizeof(T) == 2, "words of shared memory have two elements");
   static_assert(Lanes >= 1 && Lanes <= 32 && (Lanes & (Lanes - 1)) == 0, "LANES must be a power of two to 32");
@@ -117,7 +117,7 @@ __device__ __forceinline__ void staged_lanes(const T* __restrict__ x, T* __restr
     for (int k = 0; k < MostPacks; k += WARP_SIZE)
       if ((k > 0 || lane > 0 || shift == 0) && (k + WARP_SIZE <= LeastPacks || k + lane < packs))
         copy_ahead(tile + lane + k, from + k);
-  } else {  // by packs as well: by elements, a warp that is the last may take a twentieth of the launch's time
+  } else {  // by packs as well: by elements, the last warp would take much longer than the others
     for (int k = 0; k + lane < packs; k += WARP_SIZE)
       if (k > 0 || lane > 0 || shift == 0) copy_ahead(tile + lane + k, from + k);
     for (int k = (shift + elements + N - 1) / N + lane; k < places; k += WARP_SIZE) tile[k] = uint4{};
@@ -131,7 +131,7 @@ __device__ __forceinline__ void staged_lanes(const T* __restrict__ x, T* __restr
     unsigned begin[Rows];
 #pragma unroll
     for (int r = 0; r < Rows; ++r, next += columns) begin[r] = next;
-    rows_by_lanes<Form, Lanes, Words, Rows, Fast, T>(reinterpret_cast<unsigned*>(tile), begin, columns, lane % Lanes);
+    rows_by_lanes<Form, Lanes, Words, Rows, T>(reinterpret_cast<unsigned*>(tile), begin, columns, lane % Lanes);
   }
   if (shift_of(y_rows) == shift) {
     uint4* to = reinterpret_cast<uint4*>(y_rows - shift) + lane;

@@ -1,13 +1,13 @@
-// What the blocks of a cluster (sm_90) tell each other: values put into each other's shared memory, where a barrier counts the
-// bytes that have come, so that a thread waits for nothing but what it needs. A release at a cluster's barrier would wait for
-// all that the thread has written before, results too.
-//   use   open_mailbox by all threads, once; cluster_wait by all before the first is sent; then for every exchange: every
-//         sender sends to each block, one thread expects the bytes of all senders, every reader awaits the exchange's parity.
-//         It may expect them after some have come: without its arrival the exchange is not over, whatever came. What waits
-//         for others' values first is what is sent to them, so it comes last.
-//         Places that are sent to may be used again one exchange later, once every block has been heard from since.
-// For a GPU without clusters, whose clusters have one block, nothing of this is called.
+// The blocks of a cluster (sm_90) put pairs into each other's shared memory, where a barrier counts the bytes that have come: a
+// thread waits for nothing but what it needs. A release at a cluster's barrier would wait for all that the thread has written
+// before, results too.
+//   use    open_mailbox by all threads, once; cluster_wait by all before the first pair is sent. Then for every exchange: every
+//          sender sends to each block, one thread expects the bytes of all senders, every reader awaits the exchange's parity
+//   order  bytes may be expected after some have come: the exchange is not over before that
+//   reuse  places that are sent to may be used again one exchange later, once every block has been heard from since
+// On a GPU without clusters nothing of this is called.
 #pragma once
+#include "softmax_family/algebra.cuh"
 
 using Mailbox = unsigned long long;  // in shared memory: bytes that are yet to come, and the parity of the exchange
 
@@ -36,12 +36,12 @@ __device__ __forceinline__ void open_mailbox(Mailbox* box) {
 __device__ __forceinline__ void cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
 
 // Puts a value into the same place of another block's shared memory, or of the own.
-__device__ __forceinline__ void send(float2* place, int rank, float2 value, Mailbox* box) {
+__device__ __forceinline__ void send(MaxSum* place, int rank, MaxSum value, Mailbox* box) {
   unsigned remote, remote_box;
   asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(remote) : "r"(shared_address(place)), "r"(rank));
   asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(remote_box) : "r"(shared_address(box)), "r"(rank));
   asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v2.f32 [%0], {%1, %2}, [%3];" ::"r"(remote),
-               "f"(value.x), "f"(value.y), "r"(remote_box)
+               "f"(value.max), "f"(value.sum), "r"(remote_box)
                : "memory");
 }
 
@@ -69,7 +69,7 @@ __device__ __forceinline__ void await(Mailbox* box, unsigned parity) {
 __device__ __forceinline__ int cluster_rank() { return 0; }
 __device__ __forceinline__ void open_mailbox(Mailbox*) {}
 __device__ __forceinline__ void cluster_wait() {}
-__device__ __forceinline__ void send(float2*, int, float2, Mailbox*) {}
+__device__ __forceinline__ void send(MaxSum*, int, MaxSum, Mailbox*) {}
 __device__ __forceinline__ void expect(Mailbox*, int) {}
 __device__ __forceinline__ void await(Mailbox*, unsigned) {}
 #endif

@@ -1,12 +1,13 @@
 // Softmax or log-softmax of rows that no cluster holds, or that are too few to fill a GPU: two launches. The first reads
-// each chunk of a row for its maximum and sum of powers, the second joins a row's parts and reads x again.
+// each chunk of a row for its maximum and sum of exponentials, the second joins a row's parts and reads x again.
 //   x, y      T [rows, columns], row-major, beginning anywhere; must not overlap
-//   parts     float2 [rows, chunks], maximum and sum of powers relative to it; written and read once
+//   parts     MaxSum [rows, chunks], maximum and sum of exponentials relative to it; written and read once
 //   chunk     elements of a chunk, PER_PACK * Block * Packs at most; Block threads
-//   launch    grid (chunks, rows), of y as many as gridDim.y has, each of which takes every gridDim.y-th row; block Block
+//   launch    grid (chunks, at most rows), block Block: a block takes every gridDim.y-th row
+//   moves     each element is read twice and written once
 #pragma once
-#include "common/row_packs.cuh"
-#include "common/row_softmax.cuh"
+#include "softmax_family/algebra.cuh"
+#include "softmax_family/row_packs.cuh"
 
 // A chunk's packs, with -inf where there is no element.
 template <int Block, int Packs, int Hint, typename T>
@@ -26,10 +27,10 @@ __device__ __forceinline__ void load_chunk(uint4 (&held)[Packs], const T* first,
   }
 }
 
-template <int Block, int Packs, bool Fast, typename T>
-__device__ __forceinline__ void split_rows_parts(const T* __restrict__ x, float2* __restrict__ parts, long long rows,
+template <int Block, int Packs, typename T>
+__device__ __forceinline__ void split_rows_parts(const T* __restrict__ x, MaxSum* __restrict__ parts, long long rows,
                                                  long long columns, int chunk) {
-  __shared__ float2 warp_parts[Block / WARP_SIZE];
+  __shared__ MaxSum warp_parts[Block / WARP_SIZE];
   const long long start = static_cast<long long>(blockIdx.x) * chunk;  // of the chunk in its row
   const int elements = static_cast<int>(min(static_cast<long long>(chunk), columns - start));
   for (long long row = blockIdx.y; row < rows; row += gridDim.y) {
@@ -42,32 +43,26 @@ __device__ __forceinline__ void split_rows_parts(const T* __restrict__ x, float2
       for (int i = 0; i < PER_PACK<T>; ++i) max = MaxOp::apply(max, element_of<T>(held[k], i));
     max = warp_all_reduce<MaxOp>(max);
     const float base = base_of(max);
-    const Powers<Fast, T> powers(base);
+    const Exponentials<T> exponentials(base);
     float sum = 0.0f;
 #pragma unroll
     for (int k = 0; k < Packs; ++k)
 #pragma unroll
-      for (int i = 0; i < PER_PACK<T>; ++i) sum += powers.of(element_of<T>(held[k], i));
-    sum = powers.corrected(warp_all_reduce<SumOp>(sum), base);
-    if (threadIdx.x % WARP_SIZE == 0) warp_parts[threadIdx.x / WARP_SIZE] = make_float2(max, sum);
+      for (int i = 0; i < PER_PACK<T>; ++i) sum += exponentials.of(element_of<T>(held[k], i));
+    sum = exponentials.without_excess(warp_all_reduce<SumOp>(sum), base);
+    if (threadIdx.x % WARP_SIZE == 0) warp_parts[threadIdx.x / WARP_SIZE] = {max, sum};
     __syncthreads();  // every warp's part is there
     if (threadIdx.x < WARP_SIZE) {
-      float own = MaxOp::identity();
-      for (int i = threadIdx.x; i < Block / WARP_SIZE; i += WARP_SIZE) own = MaxOp::apply(own, warp_parts[i].x);
-      own = warp_all_reduce<MaxOp>(own);
-      float joined = 0.0f;  // of a chunk that is -inf throughout 0, not NaN: the rest of the row may be finite
-      for (int i = threadIdx.x; i < Block / WARP_SIZE; i += WARP_SIZE)
-        joined += warp_parts[i].y * expf(warp_parts[i].x - base_of(own));
-      joined = warp_all_reduce<SumOp>(joined);
-      if (threadIdx.x == 0) parts[row * gridDim.x + blockIdx.x] = make_float2(own, joined);
+      const MaxSum joined = warp_all_join<PartWeight>(warp_parts, Block / WARP_SIZE);
+      if (threadIdx.x == 0) parts[row * gridDim.x + blockIdx.x] = joined;
     }
     __syncthreads();  // all have read before the next row's parts are written
   }
 }
 
-template <typename Form, int Block, int Packs, int Hint, bool Fast, typename T>
+template <typename Form, int Block, int Packs, int Hint, typename T>
 __device__ __forceinline__ void split_rows_finish(const T* __restrict__ x, T* __restrict__ y,
-                                                  const float2* __restrict__ parts, long long rows, long long columns,
+                                                  const MaxSum* __restrict__ parts, long long rows, long long columns,
                                                   int chunk) {
   const long long start = static_cast<long long>(blockIdx.x) * chunk;
   const int elements = static_cast<int>(min(static_cast<long long>(chunk), columns - start));
@@ -76,9 +71,9 @@ __device__ __forceinline__ void split_rows_finish(const T* __restrict__ x, T* __
     T* y_chunk = y + row * columns + start;
     uint4 held[Packs];
     load_chunk<Block, Packs, Hint>(held, x_chunk, elements, Matrix<T>{x, x + rows * columns});
-    const Part all = warp_all_join(parts + row * gridDim.x, gridDim.x);  // by every warp: no barrier
-    const Powers<Fast, T> powers(all.max);
-    const Ends ends = ends_of<Form>(all, powers);
+    const MaxSum all = warp_all_join(parts + row * gridDim.x, gridDim.x);  // by every warp: no barrier
+    const Exponentials<T> exponentials(all.max);
+    const Norm norm = norm_of<Form>(all, exponentials);
     const int shift = shift_of(x_chunk);
     const bool packed = shift_of(y_chunk) == shift;
 #pragma unroll
@@ -87,7 +82,7 @@ __device__ __forceinline__ void split_rows_finish(const T* __restrict__ x, T* __
       if (at >= elements) continue;
       float results[PER_PACK<T>];
 #pragma unroll
-      for (int i = 0; i < PER_PACK<T>; ++i) results[i] = result_of<Form>(element_of<T>(held[k], i), powers, ends);
+      for (int i = 0; i < PER_PACK<T>; ++i) results[i] = result_of<Form>(element_of<T>(held[k], i), exponentials, norm);
       store_pack<Hint, true>(y_chunk, at, elements, packed, results);
     }
   }

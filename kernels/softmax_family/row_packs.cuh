@@ -1,7 +1,7 @@
 // Rows of a matrix in packs of 16 bytes, wherever the rows begin: loads and stores of packs, and what they hold.
 //   T      float, __half, __nv_bfloat16
 //   shift  elements of the first pack of a row that lie before the row: 0 where the row begins at a multiple of 16 bytes
-//   pack   ranges [0, packs_of(columns, shift)); its first element is the row's column pack * PER_PACK - shift
+//   pack   its first element is the row's column pack * PER_PACK - shift
 #pragma once
 #include <cuda/std/type_traits>
 
@@ -96,8 +96,7 @@ __device__ __forceinline__ void stay_packed(uint4& pack) {
   asm volatile("" : "+r"(pack.x), "+r"(pack.y), "+r"(pack.z), "+r"(pack.w));
 }
 
-// As element_of, by other instructions: else the compiler would keep what it unpacked before, and halves would fill twice the
-// registers.
+// As element_of, by other instructions: else the compiler would keep what it unpacked before, as with stay_packed.
 template <typename T>
 __device__ __forceinline__ float element_again_of(const uint4& pack, int i) {
   const unsigned words[4] = {pack.x, pack.y, pack.z, pack.w};
@@ -113,7 +112,7 @@ __device__ __forceinline__ float element_again_of(const uint4& pack, int i) {
   }
 }
 
-// What a maximum and a sum of powers do not see.
+// What neither a maximum nor a sum of exponentials sees: packs of -inf.
 template <typename T>
 __device__ __forceinline__ uint4 nothing() {
   const unsigned word = sizeof(T) == 4 ? 0xff800000u : cuda::std::is_same_v<T, __half> ? 0xfc00fc00u : 0xff80ff80u;
@@ -148,8 +147,8 @@ __device__ __forceinline__ void store_once(void* place, const uint4& held) {
   else *pack = held;
 }
 
-// The same where parts of packs are stored as well: of an ordinary store the compiler makes four there, of a word each, to
-// have them in common with those of parts.
+// The same where parts of packs are stored as well: there the compiler would split an ordinary store into four of 4 bytes, to
+// share them with those of parts.
 template <int Hint>
 __device__ __forceinline__ void store_whole(void* place, const uint4& held) {
   if constexpr (Hint != 0) {
@@ -254,7 +253,7 @@ __device__ __forceinline__ void store_pack(T* row, int column, int columns, bool
   else store_once<Hint>(row + column, pack);
 }
 
-// A pack, or a word of 4 bytes, into shared memory, in flight until it is waited for; both places at multiples of its size.
+// Copies a pack, or 4 bytes, into shared memory: in flight until await_copies. Both places are at multiples of its size.
 template <typename P>
 __device__ __forceinline__ void copy_ahead(P* shared, const void* place) {
 #if __CUDA_ARCH__ >= 800

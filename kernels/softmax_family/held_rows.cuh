@@ -1,55 +1,55 @@
-// Softmax or log-softmax of rows of several warps, which hold them between load and store: each element read once, written
-// once.
+// Softmax or log-softmax of rows of several warps, which hold a row between load and store.
 //   x, y       T [rows, columns], row-major; must not overlap
 //   Warps      of a row in a block, two at least; Blocks: of a row, which are a cluster (sm_90) where there are several
-//   Packs      packs of 16 bytes of a row in a thread's registers, SharedPacks: further ones in its slots of shared memory
-//   Recompute  powers are not kept but computed again
+//   Packs      packs of 16 bytes of a row in a thread's registers, SharedPacks: further ones in shared memory
+//   Recompute  exponentials are computed again, not kept
 //   Masked     rows begin anywhere; else at multiples of 16 bytes
 //   needs      32 * Warps * Blocks * (Packs + SharedPacks) packs hold a row
-//   launch     block 32 * Warps, grid rows * Blocks; SharedPacks * 16 bytes a thread of dynamic shared memory
-// Warps exchange maximum and sum at once, behind one barrier: each takes powers relative to its own maximum, and corrects
-// them by one factor when the row's is known.
+//   launch     block 32 * Warps, grid rows * Blocks; SharedPacks * 16 bytes per thread of dynamic shared memory
+//   moves      each element is read once and written once
+// Warps exchange maximum and sum together, behind one barrier: each takes exponentials relative to its own maximum, and
+// corrects them by one factor when the row's is known.
 #pragma once
-#include "common/cluster_exchange.cuh"
-#include "common/row_packs.cuh"
-#include "common/row_softmax.cuh"
-#include "common/rows_by_elements.cuh"
+#include "softmax_family/algebra.cuh"
+#include "softmax_family/cluster_exchange.cuh"
+#include "softmax_family/row_packs.cuh"
+#include "softmax_family/rows_by_elements.cuh"
 
-// Joins the parts of a row's warps, of all its blocks; every thread gets the result. Called once by a block.
+// Exchanges the parts of a row's warps, of all its blocks: every thread gets the row's pair. Called once by a block.
 template <int Warps, int Blocks>
-__device__ __forceinline__ Part row_all_join(Part own, int rank, Mailbox* box) {
-  __shared__ float2 parts[Warps * Blocks];
+__device__ __forceinline__ MaxSum exchange_parts(MaxSum own, int rank, Mailbox* box) {
+  __shared__ MaxSum parts[Warps * Blocks];
   const int lane = threadIdx.x % WARP_SIZE, warp = threadIdx.x / WARP_SIZE;
-  float2* place = parts + rank * Warps + warp;
+  MaxSum* place = parts + rank * Warps + warp;
   if constexpr (Blocks == 1) {
-    if (lane == 0) *place = make_float2(own.max, own.sum);
+    if (lane == 0) *place = own;
     __syncthreads();  // every warp's part is there
   } else {
     cluster_wait();  // every block runs, so that its shared memory may be written
-    if (lane < Blocks) send(place, lane, make_float2(own.max, own.sum), box);
-    expect(box, Warps * Blocks * sizeof(float2));
+    if (lane < Blocks) send(place, lane, own, box);
+    expect(box, Warps * Blocks * sizeof(MaxSum));
     await(box, 0);  // every part is here; a block that others still send to waits for them, too
   }
   return warp_all_join(parts, Warps * Blocks);
 }
 
-template <typename Form, int Warps, int Blocks, int Packs, int SharedPacks, int Hint, bool Fast, bool Recompute, bool Masked,
+template <typename Form, int Warps, int Blocks, int Packs, int SharedPacks, int Hint, bool Recompute, bool Masked,
           typename T>
 __device__ __forceinline__ void held_rows(const T* __restrict__ x, T* __restrict__ y, long long rows, int columns) {
   static_assert(Warps >= 2 && Warps <= 32 && Blocks >= 1 && Blocks <= 16, "a block has 32 warps, a cluster 16 blocks");
   constexpr int N = PER_PACK<T>;
   constexpr int Step = WARP_SIZE * Warps * Blocks;  // packs between two of a thread
-  constexpr bool KeepsPowers = Form::KEEPS_POWERS && !Recompute;  // in place of the elements
-  constexpr bool SharedPowers = Form::KEEPS_POWERS && sizeof(T) == 4;  // halves would lose bits in their places
+  constexpr bool KeepsExponentials = Form::KEEPS_EXPONENTIALS && !Recompute;  // in place of the elements
+  constexpr bool SharedExponentials = Form::KEEPS_EXPONENTIALS && sizeof(T) == 4;  // halves would lose bits in their places
   const auto begin = reinterpret_cast<unsigned long long>(x), target = reinterpret_cast<unsigned long long>(y);
-  if (!Masked && (begin | target) % sizeof(uint4) != 0) return rows_by_elements<Form, Fast>(x, y, rows, columns);
+  if (!Masked && (begin | target) % sizeof(uint4) != 0) return rows_by_elements<Form>(x, y, rows, columns);
 
-  extern __shared__ uint4 slots[];  // [SharedPacks][threads]: a thread reads back only what it has written itself
+  extern __shared__ uint4 shared_packs[];  // [SharedPacks][threads]: a thread reads back only what it has written itself
   __shared__ Mailbox box;
   int rank = 0;
   if constexpr (Blocks > 1) {
     rank = cluster_rank();
-    open_mailbox(&box);  // waited for by row_all_join
+    open_mailbox(&box);  // waited for by exchange_parts
   }
   const int own = rank * Warps * WARP_SIZE + threadIdx.x;  // [0, Step)
   const long long row = static_cast<long long>(blockIdx.x) / Blocks;
@@ -65,10 +65,10 @@ __device__ __forceinline__ void held_rows(const T* __restrict__ x, T* __restrict
 #pragma unroll
   for (int k = 0; k < SharedPacks; ++k) {
     const int column = column_of(Packs + k);
-    uint4* slot = slots + k * blockDim.x + threadIdx.x;
-    if (column >= columns) *slot = nothing<T>();
-    else if (inside || matrix.holds(x_row + column)) copy_ahead(slot, x_row + column);
-    else *slot = load_part(x_row, column, columns);
+    uint4* place = shared_packs + k * blockDim.x + threadIdx.x;
+    if (column >= columns) *place = nothing<T>();
+    else if (inside || matrix.holds(x_row + column)) copy_ahead(place, x_row + column);
+    else *place = load_part(x_row, column, columns);
   }
 #pragma unroll
   for (int k = 0; k < Packs; ++k) {
@@ -78,7 +78,7 @@ __device__ __forceinline__ void held_rows(const T* __restrict__ x, T* __restrict
     else held[k] = load_part(x_row, column, columns);
   }
 
-  // reduce: the maximum of a warp, then powers relative to it
+  // reduce: the maximum of a warp, then exponentials relative to it
   Peak<T> peak = least<T>();
 #pragma unroll
   for (int k = 0; k < Packs; ++k) {
@@ -88,48 +88,48 @@ __device__ __forceinline__ void held_rows(const T* __restrict__ x, T* __restrict
   if constexpr (SharedPacks > 0) await_copies();
 #pragma unroll 1  // a pack at a time: unrolled, they would all come to registers that there are not
   for (int k = 0; k < SharedPacks; ++k) {
-    uint4* slot = slots + k * blockDim.x + threadIdx.x;
+    uint4* place = shared_packs + k * blockDim.x + threadIdx.x;
     const int column = column_of(Packs + k);
-    if (at_end(column)) *slot = masked<T>(*slot, column, columns);
-    peak = larger<T>(peak, peak_of<T>(*slot));
+    if (at_end(column)) *place = masked<T>(*place, column, columns);
+    peak = larger<T>(peak, peak_of<T>(*place));
   }
   const float max = warp_all_reduce<MaxOp>(largest_of<T>(peak)), base = base_of(max);
-  const Powers<Fast, T> powers(base);
+  const Exponentials<T> exponentials(base);
   float sum = 0.0f;
-  float kept[Packs][KeepsPowers ? N : 1];
+  float kept[Packs][KeepsExponentials ? N : 1];
 #pragma unroll
   for (int k = 0; k < Packs; ++k) {
     float pack_sum = 0.0f;  // first by packs: they do not wait for one another
 #pragma unroll
     for (int i = 0; i < N; ++i) {
-      const float power = powers.of(element_of<T>(held[k], i));
-      if constexpr (KeepsPowers) kept[k][i] = power;
-      pack_sum += power;
+      const float exponential = exponentials.of(element_of<T>(held[k], i));
+      if constexpr (KeepsExponentials) kept[k][i] = exponential;
+      pack_sum += exponential;
     }
     sum += pack_sum;
   }
 #pragma unroll 2
   for (int k = 0; k < SharedPacks; ++k) {
-    uint4* slot = slots + k * blockDim.x + threadIdx.x;
-    const uint4 pack = *slot;
-    float own_powers[N], pack_sum = 0.0f;
+    uint4* place = shared_packs + k * blockDim.x + threadIdx.x;
+    const uint4 pack = *place;
+    float own_exponentials[N], pack_sum = 0.0f;
 #pragma unroll
     for (int i = 0; i < N; ++i) {
-      own_powers[i] = powers.of(element_of<T>(pack, i));
-      pack_sum += own_powers[i];
+      own_exponentials[i] = exponentials.of(element_of<T>(pack, i));
+      pack_sum += own_exponentials[i];
     }
-    if constexpr (SharedPowers) *slot = pack_of<T>(own_powers);
+    if constexpr (SharedExponentials) *place = pack_of<T>(own_exponentials);
     sum += pack_sum;
   }
-  const Part part{max, powers.corrected(warp_all_reduce<SumOp>(sum), base)};
-  const Part all = row_all_join<Warps, Blocks>(part, rank, &box);
+  const MaxSum part{max, exponentials.without_excess(warp_all_reduce<SumOp>(sum), base)};
+  const MaxSum all = exchange_parts<Warps, Blocks>(part, rank, &box);
 
   // compute and store
-  const Powers<Fast, T> row_powers(all.max);
-  const Ends ends = ends_of<Form>(all, row_powers);
-  float factor = 1.0f;  // of powers that are relative to the warp's maximum
-  if constexpr (KeepsPowers || SharedPowers)
-    factor = powers.correction(base) * expf(max - all.max) * reciprocal_of<T>(all.sum);
+  const Exponentials<T> row_exponentials(all.max);
+  const Norm norm = norm_of<Form>(all, row_exponentials);
+  float factor = 1.0f;  // of exponentials that are relative to the warp's maximum
+  if constexpr (KeepsExponentials || SharedExponentials)
+    factor = exponentials.correction(base) * expf(max - all.max) * reciprocal_of<T>(all.sum);
   unsigned block = blockIdx.x;
   asm volatile("" : "+r"(block));  // where the row lies is found again: kept, it would take registers from packs
   const long long start = static_cast<long long>(block) / Blocks * columns;
@@ -143,8 +143,8 @@ __device__ __forceinline__ void held_rows(const T* __restrict__ x, T* __restrict
     float results[N];
 #pragma unroll
     for (int i = 0; i < N; ++i) {
-      if constexpr (KeepsPowers) results[i] = kept[k][i] * factor;
-      else results[i] = result_of<Form>(element_again_of<T>(held[k], i), row_powers, ends);
+      if constexpr (KeepsExponentials) results[i] = kept[k][i] * factor;
+      else results[i] = result_of<Form>(element_again_of<T>(held[k], i), row_exponentials, norm);
     }
     store_pack<Hint, Masked>(y_row, column, columns, packed, results);
   }
@@ -152,12 +152,12 @@ __device__ __forceinline__ void held_rows(const T* __restrict__ x, T* __restrict
   for (int k = 0; k < SharedPacks; ++k) {
     const int column = column_of(Packs + k);
     if (column >= columns) continue;
-    const uint4 pack = slots[k * blockDim.x + threadIdx.x];
+    const uint4 pack = shared_packs[k * blockDim.x + threadIdx.x];
     float results[N];
 #pragma unroll
     for (int i = 0; i < N; ++i) {
-      if constexpr (SharedPowers) results[i] = element_of<T>(pack, i) * factor;
-      else results[i] = result_of<Form>(element_of<T>(pack, i), row_powers, ends);
+      if constexpr (SharedExponentials) results[i] = element_of<T>(pack, i) * factor;
+      else results[i] = result_of<Form>(element_of<T>(pack, i), row_exponentials, norm);
     }
     store_pack<Hint, Masked>(y_row, column, columns, packed, results);
   }

@@ -1,8 +1,8 @@
-// Rows element by element, a warp each, read twice: for arrays that do not begin where a launch supposes.
+// Rows element by element, a warp per row, read three times: for arrays that do not begin where a launch supposes.
 #pragma once
-#include "common/row_softmax.cuh"
+#include "softmax_family/algebra.cuh"
 
-template <typename Form, bool Fast, typename T>
+template <typename Form, typename T>
 __device__ __noinline__ void rows_by_elements(const T* x, T* y, long long rows, int columns) {
   const int lane = threadIdx.x % WARP_SIZE;
   const int warps = blockDim.x / WARP_SIZE;
@@ -12,11 +12,11 @@ __device__ __noinline__ void rows_by_elements(const T* x, T* y, long long rows, 
     float own_max = MaxOp::identity();
     for (int column = lane; column < columns; column += WARP_SIZE) own_max = MaxOp::apply(own_max, to_float(x_row[column]));
     const float max = warp_all_reduce<MaxOp>(own_max);
-    const Powers<Fast, T> powers(max);
+    const Exponentials<T> exponentials(max);
     float own_sum = 0.0f;
-    for (int column = lane; column < columns; column += WARP_SIZE) own_sum += powers.of(to_float(x_row[column]));
-    const Ends ends = Form::ends(max, warp_all_reduce<SumOp>(own_sum), powers);
+    for (int column = lane; column < columns; column += WARP_SIZE) own_sum += exponentials.of(to_float(x_row[column]));
+    const Norm norm = Form::norm({max, warp_all_reduce<SumOp>(own_sum)}, exponentials);
     for (int column = lane; column < columns; column += WARP_SIZE)
-      y[row * columns + column] = from_float<T>(result_of<Form>(to_float(x_row[column]), powers, ends));
+      y[row * columns + column] = from_float<T>(result_of<Form>(to_float(x_row[column]), exponentials, norm));
   }
 }

@@ -1,17 +1,19 @@
-// What tiles off the last axis are made of: packs of 16 bytes; words of 4 where rows begin anywhere, as a pack of which a part
-// is stored takes several stores.
-//   LAYOUT  of common/axis_tiles.cuh
-//   LOADS, STORES  hints of common/row_packs.cuh, for packs of 16 bytes
+// What tiles off the last axis are made of: packs of 16 bytes, or of 4 where rows begin anywhere, because parts of larger packs
+// would take several stores.
+//   Tile   the constants of a launch, which one_read_axis_entries.cuh makes of its plan's defines. Here its Layout, and
+//          Loads and Stores: hints of row_packs.cuh, for packs of 16 bytes
 #pragma once
-#include "common/row_packs.cuh"
+#include "softmax_family/row_packs.cuh"
 
 enum Layout { WHOLE = 0, RAGGED = 1, SHIFTED = 2 };
 
-using Pack = cuda::std::conditional_t<LAYOUT == SHIFTED, unsigned, uint4>;
+template <typename Tile>
+using Pack = cuda::std::conditional_t<Tile::Layout == SHIFTED, unsigned, uint4>;
 
-template <typename T>
-constexpr int IN_PACK = sizeof(Pack) / sizeof(T);
-constexpr int PACK_WORDS = sizeof(Pack) / sizeof(unsigned);
+template <typename Tile, typename T>
+constexpr int IN_PACK = sizeof(Pack<Tile>) / sizeof(T);
+template <typename Tile>
+constexpr int PACK_WORDS = sizeof(Pack<Tile>) / sizeof(unsigned);
 
 __device__ __forceinline__ unsigned& word_at(unsigned& pack, int) { return pack; }
 __device__ __forceinline__ unsigned& word_at(uint4& pack, int i) {
@@ -33,7 +35,7 @@ __device__ __forceinline__ float element_of(const unsigned& word, int i) {
 __device__ __forceinline__ void stay_packed(unsigned& word) { asm volatile("" : "+r"(word)); }
 
 // A pack of such words.
-template <typename P = Pack>
+template <typename P>
 __device__ __forceinline__ P filled(unsigned word) {
   if constexpr (sizeof(P) == 4) return word;
   else return make_uint4(word, word, word, word);
@@ -41,61 +43,65 @@ __device__ __forceinline__ P filled(unsigned word) {
 
 // ---- Memory ----
 
-__device__ __forceinline__ uint4 load_whole(const uint4* place) { return load_once<LOADS>(place); }
-__device__ __forceinline__ unsigned load_whole(const unsigned* place) { return *place; }
+template <typename Tile>
+__device__ __forceinline__ uint4 load_pack(const uint4* place) { return load_once<Tile::Loads>(place); }
+template <typename Tile>
+__device__ __forceinline__ unsigned load_pack(const unsigned* place) { return *place; }
 
-__device__ __forceinline__ void store_whole(uint4* place, const uint4& pack) { store_whole<STORES>(place, pack); }
-__device__ __forceinline__ void store_whole(unsigned* place, unsigned word) { *place = word; }
+template <typename Tile>
+__device__ __forceinline__ void store_pack(uint4* place, const uint4& pack) { store_whole<Tile::Stores>(place, pack); }
+template <typename Tile>
+__device__ __forceinline__ void store_pack(unsigned* place, unsigned word) { *place = word; }
 
 // ---- Elements [begin, end) of a pack, which are the tile's ----
 
 // All their bits.
-template <typename T>
-__device__ __forceinline__ Pack bits_of(int begin, int end) {
+template <typename Tile, typename T>
+__device__ __forceinline__ Pack<Tile> bits_of(int begin, int end) {
   constexpr int Bits = 8 * sizeof(T);
-  Pack bits;
+  Pack<Tile> bits;
 #pragma unroll
-  for (int i = 0; i < PACK_WORDS; ++i)
+  for (int i = 0; i < PACK_WORDS<Tile>; ++i)
     word_at(bits, i) = __funnelshift_lc(0u, ~0u, max(begin * Bits - 32 * i, 0)) &
                        __funnelshift_rc(~0u, 0u, max(32 * (i + 1) - end * Bits, 0));
   return bits;
 }
 
 // Those bits of a pack, and nothing in place of the others.
-template <typename T>
-__device__ __forceinline__ Pack only(Pack pack, Pack bits) {
+template <typename Tile, typename T>
+__device__ __forceinline__ Pack<Tile> only(Pack<Tile> pack, Pack<Tile> bits) {
   const unsigned fill = nothing<T>().x;
 #pragma unroll
-  for (int i = 0; i < PACK_WORDS; ++i)
+  for (int i = 0; i < PACK_WORDS<Tile>; ++i)
     word_at(pack, i) = (word_at(pack, i) & word_at(bits, i)) | (fill & ~word_at(bits, i));
   return pack;
 }
 
 // A pack of them, one by one. `place`: of element 0.
-template <typename T>
+template <typename Tile, typename T>
 __device__ __forceinline__ auto load_within(const T* place, int begin, int end) {
-  if constexpr (IN_PACK<T> > 2) {
+  if constexpr (IN_PACK<Tile, T> > 2) {
     return load_part(place + begin, -begin, end - begin);
   } else {
     const float one = begin <= 0 && end > 0 ? to_float(place[0]) : -CUDART_INF_F;
-    const float values[2] = {one, IN_PACK<T> > 1 && begin <= 1 && end > 1 ? to_float(place[1]) : -CUDART_INF_F};
+    const float values[2] = {one, IN_PACK<Tile, T> > 1 && begin <= 1 && end > 1 ? to_float(place[1]) : -CUDART_INF_F};
     return word_from<T>(values);
   }
 }
 
 // Element i of a pack, as it is.
-template <typename T>
-__device__ __forceinline__ void store_element(T* place, Pack pack, int i) {
+template <typename Tile, typename T>
+__device__ __forceinline__ void store_element(T* place, Pack<Tile> pack, int i) {
   if constexpr (sizeof(T) == 4) *reinterpret_cast<unsigned*>(place) = word_at(pack, i);
   else *reinterpret_cast<unsigned short*>(place) = static_cast<unsigned short>(word_at(pack, i / 2) >> i % 2 * 16);
 }
 
 // `place`: of element 0; `packed`: it is where a pack may be stored whole.
-template <typename T>
-__device__ __forceinline__ void store_within(T* place, const Pack& pack, int begin, int end, bool packed) {
-  constexpr int V = IN_PACK<T>;
+template <typename Tile, typename T>
+__device__ __forceinline__ void store_within(T* place, const Pack<Tile>& pack, int begin, int end, bool packed) {
+  constexpr int V = IN_PACK<Tile, T>;
   if (packed && begin <= 0 && end >= V) {
-    store_whole(reinterpret_cast<Pack*>(place), pack);
+    store_pack<Tile>(reinterpret_cast<Pack<Tile>*>(place), pack);
     return;
   }
   if (end <= 0 || begin >= V) return;
@@ -105,5 +111,5 @@ __device__ __forceinline__ void store_within(T* place, const Pack& pack, int beg
   }
 #pragma unroll
   for (int i = 0; i < V; ++i)
-    if (i >= begin && i < end) store_element(place + i, pack, i);
+    if (i >= begin && i < end) store_element<Tile>(place + i, pack, i);
 }

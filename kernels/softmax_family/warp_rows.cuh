@@ -1,22 +1,23 @@
-// Softmax or log-softmax of rows that lanes of a warp hold between load and store: each element read once, written once.
+// Softmax or log-softmax of rows that lanes of a warp hold between load and store.
 //   x, y       T [rows, columns], row-major; must not overlap
 //   Lanes      neighbouring lanes of a row, a power of two to 32
 //   Packs      of 16 bytes of a row in a lane's registers
 //   Rows       rows that a lane works on at once
 //   Masked     rows begin anywhere, and are longer than a pack; else at multiples of 16 bytes
 //   needs      Lanes * Packs packs hold a row, and Lanes * (Packs - 1) do not, wherever it begins
-//   launch     block Block, any number of whole warps; grid ceil(rows / (Block / Lanes * Rows))
+//   launch     block Block, any number of whole warps; grid ceil(rows / (Block / Lanes * Rows)), no shared memory
+//   moves      each element is read once and written once
 #pragma once
-#include "common/row_packs.cuh"
-#include "common/row_softmax.cuh"
-#include "common/rows_by_elements.cuh"
+#include "softmax_family/algebra.cuh"
+#include "softmax_family/row_packs.cuh"
+#include "softmax_family/rows_by_elements.cuh"
 
-template <typename Form, int Lanes, int Packs, int Rows, int Block, int Hint, bool Fast, bool Masked, typename T>
+template <typename Form, int Lanes, int Packs, int Rows, int Block, int Hint, bool Masked, typename T>
 __device__ __forceinline__ void warp_rows(const T* __restrict__ x, T* __restrict__ y, long long rows, int columns) {
   static_assert(Lanes >= 1 && Lanes <= 32 && (Lanes & (Lanes - 1)) == 0, "LANES must be a power of two to 32");
   constexpr int N = PER_PACK<T>, Groups = Block / Lanes;  // rows of a block at a time
   const auto begin = reinterpret_cast<unsigned long long>(x), target = reinterpret_cast<unsigned long long>(y);
-  if (!Masked && (begin | target) % sizeof(uint4) != 0) return rows_by_elements<Form, Fast>(x, y, rows, columns);
+  if (!Masked && (begin | target) % sizeof(uint4) != 0) return rows_by_elements<Form>(x, y, rows, columns);
   const bool packed = (begin ^ target) % sizeof(uint4) == 0;  // packs of x and y lie alike
   const int own = threadIdx.x % Lanes;
   const long long first_row = static_cast<long long>(blockIdx.x) * (Groups * Rows) + threadIdx.x / Lanes;
@@ -69,17 +70,17 @@ __device__ __forceinline__ void warp_rows(const T* __restrict__ x, T* __restrict
 #pragma unroll
   for (int r = 0; r < Rows; ++r) max[r] = warp_all_reduce<MaxOp, Lanes>(max[r]);
   float kept[Rows][Packs][N];  // in place of the elements
-  Ends ends[Rows];
+  Norm norms[Rows];
 #pragma unroll
   for (int r = 0; r < Rows; ++r) {
-    const Powers<Fast, T> powers(max[r]);
+    const Exponentials<T> exponentials(max[r]);
 #pragma unroll
     for (int k = 0; k < Packs; ++k) {
       float terms[N];
 #pragma unroll
       for (int i = 0; i < N; ++i) {
-        const float value = element_of<T>(held[r][k], i), exponent = powers.exponent(value);
-        terms[i] = powers.of_exponent(exponent);
+        const float value = element_of<T>(held[r][k], i), exponent = exponentials.exponent(value);
+        terms[i] = exponentials.of_exponent(exponent);
         kept[r][k][i] = Form::template kept<T>(value, exponent, terms[i]);
       }
 #pragma unroll
@@ -92,7 +93,7 @@ __device__ __forceinline__ void warp_rows(const T* __restrict__ x, T* __restrict
 #pragma unroll
   for (int r = 0; r < Rows; ++r) sum[r] = warp_all_reduce<SumOp, Lanes>(sum[r]);
 #pragma unroll
-  for (int r = 0; r < Rows; ++r) ends[r] = Form::ends(max[r], sum[r], Powers<Fast, T>(max[r]));
+  for (int r = 0; r < Rows; ++r) norms[r] = Form::norm({max[r], sum[r]}, Exponentials<T>(max[r]));
 
   // compute and store
 #pragma unroll
@@ -102,7 +103,7 @@ __device__ __forceinline__ void warp_rows(const T* __restrict__ x, T* __restrict
     for (int k = 0; k < Packs; ++k) {
       float results[N];
 #pragma unroll
-      for (int i = 0; i < N; ++i) results[i] = Form::template result<T>(kept[r][k][i], ends[r]);
+      for (int i = 0; i < N; ++i) results[i] = Form::template result<T>(kept[r][k][i], norms[r]);
       held[r][k] = pack_of<T>(results);
     }
     T* y_lane = y + offset[r];

@@ -3,10 +3,12 @@
 //            slab there put the same column of neighbouring slabs into different banks
 //   columns  `lanes` neighbouring threads each, a power of two to 32, and at most 16 elements of each in registers
 //   sums     joined in an order fixed by thread numbers: the same on every run
+//   launch   block (threads), grid ceil(outer / slabs); dynamic shared memory for the slabs and their pads
+//   moves    each element is read once and written once
 #pragma once
 #include <cuda_pipeline_primitives.h>
 
-#include "common/one_read_axis.cuh"
+#include "softmax_family/algebra.cuh"
 
 struct SlabView {
   long long outer;
@@ -17,13 +19,12 @@ struct SlabView {
   int lanes;
 };
 
-
 // Columns of the tile, by threads that hold at most Most elements of one.
-template <typename Result, int Most, typename T>
+template <typename Form, int Most, typename T>
 __device__ __forceinline__ void work_on_columns(T* tile, SlabView view, int columns, int slab_stride) {
   const int lanes = view.lanes, lane = threadIdx.x % lanes;
   const float per_inner = 1.0f / view.inner;
-  // All threads of a warp go round as often, for the shuffles.
+  // All threads of a warp take as many rounds, as shuffles need all of them.
   for (int base = 0; base < columns; base += blockDim.x / lanes) {
     const int column = base + threadIdx.x / lanes;
     const int slab = static_cast<int>((column + 0.5f) * per_inner);
@@ -31,27 +32,28 @@ __device__ __forceinline__ void work_on_columns(T* tile, SlabView view, int colu
     const int own_dim = column < columns ? view.dim - lane : 0;  // elements from this lane's first on
     const int step = lanes * view.inner;
     float held[Most];
-    float2 pair = {MaxOp::identity(), 0.0f};
+    MaxSum pair = no_element();
 #pragma unroll
     for (int k = 0; k < Most; ++k) {
       held[k] = k * lanes < own_dim ? to_float(own[k * step]) : -CUDART_INF_F;
-      pair.x = fmaxf(pair.x, held[k]);
+      pair.max = fmaxf(pair.max, held[k]);
     }
     for (int offset = lanes / 2; offset > 0; offset /= 2)
-      pair.x = fmaxf(pair.x, __shfl_xor_sync(ALL_LANES, pair.x, offset));
-    const float maximum = pair.x;
+      pair.max = fmaxf(pair.max, __shfl_xor_sync(ALL_LANES, pair.max, offset));
+    const Exponentials<T, true> for_sums(pair.max);
 #pragma unroll
     for (int k = 0; k < Most; ++k)
-      if (k * lanes < own_dim) pair.y += hardware_exp(held[k] - maximum);
-    for (int offset = lanes / 2; offset > 0; offset /= 2) pair.y += __shfl_xor_sync(ALL_LANES, pair.y, offset);
-    const float end = Result::template end_of<T>(maximum, pair.y);
+      if (k * lanes < own_dim) pair.sum += for_sums.of(held[k]);
+    for (int offset = lanes / 2; offset > 0; offset /= 2) pair.sum += __shfl_xor_sync(ALL_LANES, pair.sum, offset);
+    const Exponentials<T> exponentials(pair.max);
+    const Norm norm = Form::norm(pair, exponentials);
 #pragma unroll
     for (int k = 0; k < Most; ++k)
-      if (k * lanes < own_dim) own[k * step] = from_float<T>(Result::template apply<T>(held[k], maximum, end));
+      if (k * lanes < own_dim) own[k * step] = from_float<T>(result_of<Form>(held[k], exponentials, norm));
   }
 }
 
-template <typename Result, typename T>
+template <typename Form, int Stores, typename T>
 __device__ __forceinline__ void small_slabs(const T* __restrict__ x, T* __restrict__ y, SlabView view) {
   extern __shared__ uint4 shared_packs[];
   constexpr int V = sizeof(uint4) / sizeof(T);
@@ -65,8 +67,8 @@ __device__ __forceinline__ void small_slabs(const T* __restrict__ x, T* __restri
   const T* x_tile = x + first * size;
   T* y_tile = y + first * size;
 
-  // Packs are where memory is aligned, so the first begins `phase` elements before the tile. Padded slabs are whole
-  // packs: if they are not aligned, the arrays are not, and single elements are moved.
+  // Packs are aligned in memory, so the first begins `phase` elements before the tile. Padded slabs are whole packs: where
+  // one is not aligned, the array is not, and single elements are moved.
   const int beyond = reinterpret_cast<unsigned long long>(x_tile) / sizeof(T) % V;
   const bool packed = view.pad == 0 || beyond == 0;
   const int phase = view.pad == 0 ? beyond : 0;
@@ -77,7 +79,7 @@ __device__ __forceinline__ void small_slabs(const T* __restrict__ x, T* __restri
       for (int i = thread; i < count; i += threads) move_element(i);
       return;
     }
-    // Counted along, not divided: packs behind which a slab ends, and where in its slab the pack is.
+    // Counted, as divisions are slow: packs behind which a slab ends, and where in its slab the pack is.
     int ended = view.pad ? thread / slab_packs : 0, within = view.pad ? thread % slab_packs : 0;
     const int slabs_on = view.pad ? threads / slab_packs : 0, packs_on = view.pad ? threads % slab_packs : 0;
     for (int pack = thread; pack * V - phase < count; pack += threads) {
@@ -104,13 +106,13 @@ __device__ __forceinline__ void small_slabs(const T* __restrict__ x, T* __restri
   const int columns = slabs * view.inner, slab_stride = size + view.pad * V;
   const int most = (view.dim + view.lanes - 1) / view.lanes;
   if (most <= 2) {
-    work_on_columns<Result, 2>(tile + phase, view, columns, slab_stride);
+    work_on_columns<Form, 2>(tile + phase, view, columns, slab_stride);
   } else if (most <= 4) {
-    work_on_columns<Result, 4>(tile + phase, view, columns, slab_stride);
+    work_on_columns<Form, 4>(tile + phase, view, columns, slab_stride);
   } else if (most <= 8) {
-    work_on_columns<Result, 8>(tile + phase, view, columns, slab_stride);
+    work_on_columns<Form, 8>(tile + phase, view, columns, slab_stride);
   } else {
-    work_on_columns<Result, 16>(tile + phase, view, columns, slab_stride);
+    work_on_columns<Form, 16>(tile + phase, view, columns, slab_stride);
   }
   __syncthreads();  // the results are stored by other threads than made them
 
@@ -118,7 +120,7 @@ __device__ __forceinline__ void small_slabs(const T* __restrict__ x, T* __restri
   copy(
       y_packed,
       [=](int i, int pack) {
-        if constexpr (STORES == 1) {
+        if constexpr (Stores == 1) {
           __stcs(reinterpret_cast<uint4*>(y_tile + i), shared_packs[pack]);
         } else {
           *reinterpret_cast<uint4*>(y_tile + i) = shared_packs[pack];

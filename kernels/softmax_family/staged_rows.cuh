@@ -1,15 +1,15 @@
-// Softmax or log-softmax of short rows, whole ones in a thread: a warp brings a span of rows into shared memory by packs of
-// 16 bytes, each thread works on its own there, and the warp stores the span by packs. Each element is read once, written
-// once. No element is masked, for where a row begins in its thread's words is known to the compiler.
-//   x, y       T [rows, Columns], row-major, beginning anywhere (by packs where at multiples of 16 bytes, else by elements);
-//              must not overlap
+// Softmax or log-softmax of short rows, each whole in a thread. A warp brings a span of rows into shared memory by packs of
+// 16 bytes, each thread works on its own rows there, and the warp stores the span by packs. No element is masked, because the
+// compiler knows where a row begins in its thread's words.
+//   x, y       T [rows, Columns], row-major; must not overlap. Moved by packs where they begin at multiples of 16 bytes, else
+//              by elements
 //   Inner      columns of a row that is a slab [Columns / Inner, Inner]: softmax goes along its first axis. 1: along the row
-//   Group      rows of a thread: as many as are an odd number of packs, or of 8 or 4 bytes, so that 32 threads' words lie in
-//              32 banks
-//   launch     block Block, any number of whole warps; grid ceil(rows / (Block * Group))
+//   Group      rows of a thread: an odd number of packs in all, or of 8 or 4 bytes, so that 32 threads' words lie in 32 banks
+//   launch     block Block, any number of whole warps; grid ceil(rows / (Block * Group)); static shared memory
+//   moves      each element is read once and written once
 #pragma once
-#include "common/row_packs.cuh"
-#include "common/row_softmax.cuh"
+#include "softmax_family/algebra.cuh"
+#include "softmax_family/row_packs.cuh"
 
 // A thread's bytes between shared memory and registers, by the widest access that divides them.
 template <int Bytes>
@@ -23,7 +23,7 @@ __device__ __forceinline__ void copy_units(void* to, const void* from) {
 }
 
 // Results of Group rows in place of their elements.
-template <typename Form, int Columns, int Group, bool Fast, typename T>
+template <typename Form, int Columns, int Group, typename T>
 __device__ __forceinline__ void rows_in_words(unsigned* words) {
   float lower = 0.0f;  // the result that waits for its neighbour in the upper half of its word
 #pragma unroll
@@ -43,22 +43,22 @@ __device__ __forceinline__ void rows_in_words(unsigned* words) {
       }
       if ((first + Columns) % 2 != 0) max = fmaxf(max, element_at<T>(words, first + Columns - 1));
     }
-    const Powers<Fast, T> powers(max);
+    const Exponentials<T> exponentials(max);
     constexpr int Sums = Columns < 8 ? 1 : 4;  // that do not wait for one another
     float kept[Columns], sums[Sums];
 #pragma unroll
     for (int column = 0; column < Columns; ++column) {
-      const float value = element_at<T>(words, first + column), exponent = powers.exponent(value);
-      const float power = powers.of_exponent(exponent);
-      kept[column] = Form::template kept<T>(value, exponent, power);
-      sums[column % Sums] = column < Sums ? power : sums[column % Sums] + power;
+      const float value = element_at<T>(words, first + column), exponent = exponentials.exponent(value);
+      const float exponential = exponentials.of_exponent(exponent);
+      kept[column] = Form::template kept<T>(value, exponent, exponential);
+      sums[column % Sums] = column < Sums ? exponential : sums[column % Sums] + exponential;
     }
     const float sum = Sums == 1 ? sums[0] : (sums[0] + sums[1 % Sums]) + (sums[2 % Sums] + sums[3 % Sums]);
-    const Ends ends = Form::ends(max, sum, powers);
+    const Norm norm = Form::norm({max, sum}, exponentials);
 #pragma unroll
     for (int column = 0; column < Columns; ++column) {
       const int at = first + column;
-      const float result = Form::template result<T>(kept[column], ends);
+      const float result = Form::template result<T>(kept[column], norm);
       if constexpr (sizeof(T) == 4) words[at] = __float_as_uint(result);
       else if (at % 2 == 0) lower = result;
       else words[at / 2] = word_of<T>(lower, result);
@@ -67,33 +67,33 @@ __device__ __forceinline__ void rows_in_words(unsigned* words) {
 }
 
 // And of Group slabs, whose columns are Inner elements apart.
-template <typename Form, int Size, int Inner, int Group, bool Fast, typename T>
+template <typename Form, int Size, int Inner, int Group, typename T>
 __device__ __forceinline__ void slabs_in_words(unsigned* words) {
   float lower = 0.0f;  // as above
 #pragma unroll
   for (int slab = 0; slab < Group; ++slab) {
     const int first = slab * Size;
     float kept[Size];
-    Ends ends[Inner];
+    Norm norms[Inner];
 #pragma unroll
     for (int column = 0; column < Inner; ++column) {
       float max = element_at<T>(words, first + column), sum = 0.0f;
 #pragma unroll
       for (int i = column + Inner; i < Size; i += Inner) max = fmaxf(max, element_at<T>(words, first + i));
-      const Powers<Fast, T> powers(max);
+      const Exponentials<T> exponentials(max);
 #pragma unroll
       for (int i = column; i < Size; i += Inner) {
-        const float value = element_at<T>(words, first + i), exponent = powers.exponent(value);
-        const float power = powers.of_exponent(exponent);
-        kept[i] = Form::template kept<T>(value, exponent, power);
-        sum = i == column ? power : sum + power;
+        const float value = element_at<T>(words, first + i), exponent = exponentials.exponent(value);
+        const float exponential = exponentials.of_exponent(exponent);
+        kept[i] = Form::template kept<T>(value, exponent, exponential);
+        sum = i == column ? exponential : sum + exponential;
       }
-      ends[column] = Form::ends(max, sum, powers);
+      norms[column] = Form::norm({max, sum}, exponentials);
     }
 #pragma unroll
     for (int i = 0; i < Size; ++i) {
       const int at = first + i;
-      const float result = Form::template result<T>(kept[i], ends[i % Inner]);
+      const float result = Form::template result<T>(kept[i], norms[i % Inner]);
       if constexpr (sizeof(T) == 4) words[at] = __float_as_uint(result);
       else if (at % 2 == 0) lower = result;
       else words[at / 2] = word_of<T>(lower, result);
@@ -101,13 +101,13 @@ __device__ __forceinline__ void slabs_in_words(unsigned* words) {
   }
 }
 
-template <typename Form, int Columns, int Group, bool Fast, int Inner, typename T>
+template <typename Form, int Columns, int Group, int Inner, typename T>
 __device__ __forceinline__ void work_in_words(unsigned* words) {
-  if constexpr (Inner == 1) rows_in_words<Form, Columns, Group, Fast, T>(words);
-  else slabs_in_words<Form, Columns, Inner, Group, Fast, T>(words);
+  if constexpr (Inner == 1) rows_in_words<Form, Columns, Group, T>(words);
+  else slabs_in_words<Form, Columns, Inner, Group, T>(words);
 }
 
-template <typename Form, int Columns, int Group, int Block, int Hint, bool Fast, int Inner = 1, typename T>
+template <typename Form, int Columns, int Group, int Block, int Hint, int Inner = 1, typename T>
 __device__ __forceinline__ void staged_rows(const T* __restrict__ x, T* __restrict__ y, long long rows) {
   constexpr int Bytes = Columns * Group * static_cast<int>(sizeof(T));  // of a thread
   constexpr int WarpRows = WARP_SIZE * Group, Elements = WarpRows * Columns;
@@ -126,7 +126,7 @@ __device__ __forceinline__ void staged_rows(const T* __restrict__ x, T* __restri
   if (Packs == WARP_SIZE && full && x_packed && y_packed) {  // a pack of each thread needs no other order
     const uint4 pack = load_once<Hint>(x_rows + lane * PER_PACK<T>);
     words[0] = pack.x, words[1] = pack.y, words[2] = pack.z, words[3] = pack.w;
-    work_in_words<Form, Columns, Group, Fast, Inner, T>(words);
+    work_in_words<Form, Columns, Group, Inner, T>(words);
     store_once<Hint>(y_rows + lane * PER_PACK<T>, make_uint4(words[0], words[1], words[2], words[3]));
     return;
   }
@@ -139,7 +139,7 @@ __device__ __forceinline__ void staged_rows(const T* __restrict__ x, T* __restri
 #pragma unroll
     for (int k = lane; k < Packs; k += WARP_SIZE) copy_ahead(tile + k, x_rows + k * PER_PACK<T>);
     await_copies();
-  } else if (x_packed) {  // by packs as well: by elements, a warp that is the last may take a tenth of the launch's time
+  } else if (x_packed) {  // by packs as well: by elements, the last warp would take much longer than the others
     for (int k = lane; k < packs; k += WARP_SIZE) copy_ahead(tile + k, x_rows + k * PER_PACK<T>);
     for (int k = packs + 1 + lane; k < Packs; k += WARP_SIZE) tile[k] = uint4{};
     if (lane < PER_PACK<T>) staged[part] = part < elements ? x_rows[part] : from_float<T>(0.0f);
@@ -150,7 +150,7 @@ __device__ __forceinline__ void staged_rows(const T* __restrict__ x, T* __restri
   __syncwarp();  // every lane's packs are there
   char* own = reinterpret_cast<char*>(tile) + lane * Bytes;
   copy_units<Bytes>(words, own);
-  work_in_words<Form, Columns, Group, Fast, Inner, T>(words);
+  work_in_words<Form, Columns, Group, Inner, T>(words);
   copy_units<Bytes>(own, words);
   __syncwarp();  // every row is done
   if (y_packed && full) {

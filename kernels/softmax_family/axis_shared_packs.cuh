@@ -1,0 +1,83 @@
+// Packs of a tile that are held in shared memory, beyond those in registers: a thread reads back only what it has put there.
+//   Tile   its SharedPacks: of a thread, below its Packs in the tile
+#pragma once
+#include "softmax_family/axis_tiles.cuh"
+
+template <typename Tile>
+struct SharedPacks {
+  Pack<Tile>* first;
+  int stride;  // to the next
+  __device__ __forceinline__ Pack<Tile>& operator[](int k) const { return first[k * stride]; }
+};
+
+template <typename Tile>
+__device__ __forceinline__ SharedPacks<Tile> own_shared_packs() {
+  extern __shared__ uint4 shared_packs[];
+  return {reinterpret_cast<Pack<Tile>*>(shared_packs + 1) + threadIdx.y * Tile::Wide + threadIdx.x, Tile::Wide * Tile::High};
+}
+
+// A thread's packs below those in registers.
+template <typename Tile>
+__device__ __forceinline__ Share<Tile> below_registers(Share<Tile> share) {
+  share.first += Tile::Packs * share.stride;
+  share.at += Tile::Packs * share.step;
+  return share;
+}
+
+// Under way until await_shared_packs.
+template <typename Tile, typename T>
+__device__ __forceinline__ void load_shared_packs(const SharedPacks<Tile>& packs, const T* __restrict__ x,
+                                                  const Share<Tile>& share, bool even) {
+  constexpr int V = IN_PACK<Tile, T>;
+  if (even) {
+    const T* from = x + share.first;
+#pragma unroll
+    for (int k = 0; k < Tile::SharedPacks; ++k, from += share.stride) {
+      if (has(share, k)) copy_ahead(&packs[k], from);
+      else packs[k] = filled<Pack<Tile>>(nothing<T>().x);
+    }
+    return;
+  }
+  const bool packed = phase_of<Tile>(x + share.first) == 0;  // of all packs, as their distances are whole packs
+  long long first = share.first;
+#pragma unroll 2
+  for (int k = 0; k < Tile::SharedPacks; ++k, first += share.stride) {
+    const int begin = share.begin_of(k), end = share.end_of(k);
+    const bool inside = Tile::Layout == WHOLE || (first >= 0 && first + V <= share.size);
+    if (end <= 0 || begin >= V) packs[k] = filled<Pack<Tile>>(nothing<T>().x);
+    else if (packed && inside && (Tile::Layout != WHOLE || (begin <= 0 && end >= V))) copy_ahead(&packs[k], x + first);
+    else packs[k] = load_within<Tile>(x + first, begin, end);
+  }
+}
+
+template <typename Tile, typename T>
+__device__ __forceinline__ void await_shared_packs(const SharedPacks<Tile>& packs, const Share<Tile>& share, bool even) {
+  await_copies();
+  if constexpr (Tile::Layout == RAGGED) {
+#pragma unroll 1
+    for (int k = 0; k < Tile::SharedPacks && !even; ++k) {  // of packs that were read beyond the tile
+      const int begin = share.begin_of(k), end = share.end_of(k);
+      if (begin > 0 || end < IN_PACK<Tile, T>) packs[k] = only<Tile, T>(packs[k], bits_of<Tile, T>(begin, end));
+    }
+  }
+}
+
+// Results of packs, by `result_of(element, i)`, to their places.
+template <typename Tile, typename T, typename ResultOf>
+__device__ __forceinline__ void store_shared_packs(T* __restrict__ y, const SharedPacks<Tile>& packs,
+                                                   const Share<Tile>& share, bool even, ResultOf result_of) {
+  constexpr int V = IN_PACK<Tile, T>;
+  T* to = y + share.first;
+  const bool packed = phase_of<Tile>(to) == 0;
+#pragma unroll 2
+  for (int k = 0; k < Tile::SharedPacks; ++k, to += share.stride) {
+    Pack<Tile> pack = packs[k];
+    float results[V];
+#pragma unroll
+    for (int i = 0; i < V; ++i) results[i] = result_of(element_of<T>(pack, i), i);
+#pragma unroll
+    for (int i = 0; i < PACK_WORDS<Tile>; ++i) word_at(pack, i) = word_from<T>(results + i * 4 / sizeof(T));
+    if (even && has(share, k)) store_pack<Tile>(reinterpret_cast<Pack<Tile>*>(to), pack);
+    else if (!even) store_within<Tile>(to, pack, share.begin_of(k), share.end_of(k), packed);
+  }
+}

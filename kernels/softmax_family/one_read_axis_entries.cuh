@@ -1,0 +1,83 @@
+// The entries of softmax's and log-softmax's one_read_axis.cu: tiles, or small slabs, for each type. Defines of a launch plan
+// are read here alone: they become the constants of a Tile.
+//   FORM        Softmax or LogSoftmax;  ENTRY(name)  names an entry
+//   LAYOUT      0 to 2: tiles, as axis_packs.cuh numbers them. 3: small slabs. 4: slabs of SIZE elements and INNER columns,
+//               SLABS of a thread
+//   ITEM_BYTES  of the types that are compiled
+//   THREADS, BLOCKS  of a multiprocessor, from which the compiler takes its registers
+//   STORES, LOADS    hints of row_packs.cuh
+//   Of tiles    PACKS, SLOTS  packs of a thread, in registers and in shared memory
+//               WIDE, HIGH  packs side by side, rows at once
+//               EXACT: axis_tiles.cuh;  SEGMENT, GROUP, FOLD, CLUSTER, WAYS, JOIN_CHUNK: axis_columns.cuh
+//               GANG, TICKETS  1 where a co-resident group, or blocks that read twice, exchange sums, else 0
+//               MOST_UNITS  tickets.cuh
+#pragma once
+
+#if LAYOUT <= 2 && CLUSTER > 1
+#define IN_CLUSTER __cluster_dims__(CLUSTER, 1, 1)
+#else
+#define IN_CLUSTER
+#endif
+#define KERNEL extern "C" __global__ void IN_CLUSTER __launch_bounds__(THREADS, BLOCKS)
+
+#if LAYOUT == 4
+#include "softmax_family/staged_rows.cuh"
+
+#define DEFINE(dtype, T)                                                                                              \
+  KERNEL ENTRY(staged_##dtype)(const T* x, T* y, long long slabs) {                                                   \
+    staged_rows<FORM, SIZE, SLABS, THREADS, STORES, INNER>(x, y, slabs);                                              \
+  }
+
+#elif LAYOUT == 3
+#include "softmax_family/small_slabs.cuh"
+
+#define DEFINE(dtype, T)                                                                                              \
+  KERNEL ENTRY(small_##dtype)(const T* x, T* y, long long outer, int dim, int inner, int slabs, int pad, int lanes) { \
+    small_slabs<FORM, STORES>(x, y, {outer, dim, inner, slabs, pad, lanes});                                          \
+  }
+
+#else
+#include "softmax_family/ticketed_axis.cuh"
+
+static_assert(MOST_UNITS >= 1 && JOIN_CHUNK >= 1, "MOST_UNITS and JOIN_CHUNK must be at least 1");
+static_assert(GANG + TICKETS + (CLUSTER > 1) <= 1, "blocks exchange sums in one way");
+
+struct Tile {
+  static constexpr int Layout = LAYOUT, Loads = LOADS, Stores = STORES;
+  static constexpr int Packs = PACKS, SharedPacks = SLOTS, Wide = WIDE, High = HIGH;
+  static constexpr int Segment = SEGMENT, Group = GROUP, Fold = FOLD, Cluster = CLUSTER, Ways = WAYS, Chunk = JOIN_CHUNK;
+  static constexpr bool Exact = EXACT;
+  static constexpr unsigned Units = MOST_UNITS;
+  static constexpr Exchange Exchanged = GANG          ? Exchange::CoResident
+                                        : TICKETS     ? Exchange::Tickets
+                                        : CLUSTER > 1 ? Exchange::Cluster
+                                                      : Exchange::None;
+};
+
+#define VIEW_PARAMETERS long long outer, int dim, long long inner, int width, int strips, int rows, int parts
+#define VIEW {outer, dim, inner, width, strips, rows, parts}
+
+#if TICKETS
+#define DEFINE(dtype, T)                                                                                              \
+  KERNEL ENTRY(dtype)(const T* x, T* y, MaxSum* partials, VIEW_PARAMETERS, int lead, int join) {                      \
+    ticketed_axis<FORM, Tile>(x, y, partials, VIEW, lead, join);                                                      \
+  }
+#elif GANG
+#define DEFINE(dtype, T)                                                                                              \
+  KERNEL ENTRY(dtype)(const T* x, T* y, MaxSum* partials, VIEW_PARAMETERS, int loading) {                             \
+    one_read_axis<FORM, Tile>(x, y, partials, VIEW, {loading, 0.0f});                                                 \
+  }
+#else
+#define DEFINE(dtype, T)                                                                                              \
+  KERNEL ENTRY(dtype)(const T* x, T* y, VIEW_PARAMETERS, int first, float cycles) {                                   \
+    one_read_axis<FORM, Tile>(x, y, nullptr, VIEW, {first, cycles});                                                  \
+  }
+#endif
+#endif
+
+#if ITEM_BYTES == 2
+DEFINE(f16, __half)
+DEFINE(bf16, __nv_bfloat16)
+#else
+DEFINE(f32, float)
+#endif
