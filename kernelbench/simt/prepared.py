@@ -55,7 +55,7 @@ class Prepared:
         self._image[program.image_offset : program.image_offset + len(program.image)] = np.frombuffer(
             program.image, np.uint8
         )
-        self._zeroed = np.array(program.zeroed, interface.RANGES)
+        self._zeroed = np.array(list(program.zeroed), interface.RANGES)
         self._specials = np.array(
             [(interface.SPECIALS.index(one.name), one.offset) for one in program.specials], interface.SPECIAL_SLOTS
         )

@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
+from kernelbench.core.documents import Entries, Items, Node, Refused, Value
 from kernelbench.core.errors import InputError
 from kernelbench.core.parts import PART, Part, Step
 from kernelbench.core.records import Case, Operation
 from kernelbench.suite.blocks import Defaults, read_block, read_defaults
-from kernelbench.suite.document import Entries, Items, Node, Refused, Value
 from kernelbench.suite.expand import expand
 from kernelbench.suite.fields import Fields, as_integer
 from kernelbench.suite.shapes import NAME, parse_extent
