@@ -122,7 +122,7 @@ def read_document(path: Path, problems: Problems, form: Form) -> Entries:
         # The position counts characters of the text; the mark that other errors carry is missing here.
         line = text.count("\n", 0, error.position) + 1
         found = f"character {text[error.position]!a}" if error.position < len(text) else "a character"
-        problems.fail(line, f"not valid YAML: {found} cannot stand in {form.name}")
+        problems.fail(line, f"{found} cannot stand in {form.name}: not valid YAML")
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         said = ", ".join(part for part in (error.context, error.problem) if part)

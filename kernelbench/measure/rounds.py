@@ -47,7 +47,7 @@ class Precision:
 
     least_samples: int = 20
     most_samples: int = 400
-    interval_width: float = 0.005  # of the 95 % interval of the median, from end to end
+    interval_width: float = statistics.PRECISION  # of the 95 % interval of the median, from end to end
     seconds_per_case: float = 2.0  # unless the least samples take longer; as long again for rows that need it
     every_place: bool = True  # at least one sample at each place in memory
 
