@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from kernelbench.build.request import BuildRequest, content
+from kernelbench.build.request import BuildRequest
 from kernelbench.core.errors import InputError
+from kernelbench.core.sources import content
 
 _ASKS = b"__has_include"
 _CONTINUED = re.compile(rb"\\[ \t\r\v\f]*\n")
