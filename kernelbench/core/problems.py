@@ -1,4 +1,4 @@
-"""Mistakes of one file, collected while it is read, and the words they are told in."""
+"""Mistakes of one file, collected while it is read, and the words of their messages."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def texts(source: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def content(path: Path) -> bytes:
-    """Of a source or header; InputError for what is no regular file, or larger than any source is."""
+    """The bytes of a source or header; InputError for what is no regular file, or larger than any source is."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # does not wait for a pipe
         try:

@@ -28,7 +28,7 @@ def power_of_two_from(number: int) -> int:
 def elementwise_geometry(rows: int, columns: int, block: int, max_grid_y: int) -> tuple[Extent, Extent]:
     """Grid and block for `each_element` of common/rows.cuh on a matrix [rows, columns].
 
-    Rows are shared by blocks of grid.y once a thread would have more than 4 columns.
+    Rows are shared by blocks of grid.y where a thread would have more than 4 columns.
     """
     lanes = min(block, power_of_two_from(columns))
     block_rows = block // lanes
@@ -131,7 +131,7 @@ STREAMED_BYTES = (16 * MB, 64 * MB, 256 * MB, 1024 * MB)
 
 
 def streamed_tunable(operation: str, dtypes_: tuple[str, ...] = FLOATS) -> Tunable:
-    """Of a kernel round `map_streamed` to which all shapes of as many bytes are alike."""
+    """The layout of a kernel built on `map_streamed`, to which all shapes of as many bytes are alike."""
     return Tunable(STREAMED_VALUES, cases=cases_of_bytes(operation, STREAMED_BYTES, dtypes_))
 
 
@@ -183,7 +183,7 @@ MAX_NARROW_ELEMENTS = 2**30  # with 32-bit indices: a step of the grid beyond th
 
 
 def index_name(elements: int) -> str:
-    """Of an entry's name: the type that its indices need, `i32` or `i64`."""
+    """The part of an entry's name that gives the type that its indices need, `i32` or `i64`."""
     return "i32" if elements <= MAX_NARROW_ELEMENTS else "i64"
 
 

@@ -28,7 +28,7 @@ from kernelbench.core.tunable import values_text
 from kernelbench.core.units import bytes_text
 from kernelbench.core.writing import write_whole
 
-SAME_SIZE = 2.0  # times as many bytes up to which an entry serves a case, and as many times fewer
+SAME_SIZE = 2.0  # an entry serves cases of up to so many times more or fewer bytes
 FORM = Form("a table", "'gpu' and a list of 'entries', as `kernelbench tune` writes them",
             "'gpu' and a list of 'entries'", max_bytes=2**20, fast=True)  # fmt: skip  # an entry has about 400 bytes
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
@@ -227,7 +227,7 @@ def _digits(seconds: float) -> float:
 
 @cache
 def source_hash(source: Path | None) -> str:
-    """Of a .cu with all headers of kernels/ that it includes, without comments and spaces: 16 digits."""
+    """Hash of a .cu with all headers of kernels/ that it includes, without comments and spaces: 16 digits."""
     assert source is not None, "what has a plan has a source"
     whole = sha256()
     for _, text in texts(source):

@@ -108,7 +108,7 @@ def configuration(
     threads = prod(found.block)
     limits = [LARGEST_THREADS, *([prod(program.max_threads)] if program.max_threads else [])]
     if threads > min(limits):
-        raise DeviceError(f"kernel {program.name}: {threads} threads a block, at most {min(limits)}")
+        raise DeviceError(f"kernel {program.name}: {threads} threads per block, at most {min(limits)}")
     required = (*program.required_threads, 1, 1, 1)[:3]
     if program.required_threads and found.block != required:  # a GPU compares axis by axis
         raise DeviceError(f"kernel {program.name}: block {found.block}, exactly {required}")

@@ -26,7 +26,7 @@ Implementations = Mapping[str, Collection[str]]
 def read_step(
     fields: Fields, operations: Operations, implementations: Implementations
 ) -> tuple[Step, tuple[Case, ...]]:
-    """The step of a suite with `step`, and its cases, one a part in the order of the file; mistakes are noted."""
+    """The step of a suite with `step`, and its cases, one per part, in the order of the file; mistakes are noted."""
     fields.require("leaves_out")
     for key in INSTEAD:
         if key in fields:
