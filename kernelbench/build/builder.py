@@ -17,11 +17,12 @@ from kernelbench.build.compiler import Compiler
 from kernelbench.build.dependencies import Dependencies, Files
 from kernelbench.build.facts import entry_facts
 from kernelbench.build.limits import advice, kept_output, limit
-from kernelbench.build.request import BuildRequest, content, require_plain, rule_of, shown_path
+from kernelbench.build.request import BuildRequest, require_plain, rule_of, shown_path
 from kernelbench.build.sass import cross_check_all, disassemble
 from kernelbench.core import processes
 from kernelbench.core.errors import BuildError, InputError
 from kernelbench.core.records import Binary, EntryFacts
+from kernelbench.core.sources import content
 
 # on_done(request, result, done, total), called in the caller's thread as each request is finished
 OnDone = Callable[[BuildRequest, "Binary | BuildError", int, int], None]

@@ -1,8 +1,8 @@
 """What a compiler read, by its own list, and whether it would read the same now.
 
 A list has what was read, not what was looked for in vain. So files of the same names that lie in the folders where
-headers are looked for are kept beside it: a new one may hide the one that was read. What no list tells makes a binary
-that is compiled anew each time: whether a file is there (`__has_include`), and a file that cannot be read twice.
+headers are looked for are kept beside it: a new one may hide the one that was read. A binary is compiled anew
+each time where no list is enough: `__has_include` asks whether a file is there, and a pipe cannot be read twice.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from kernelbench.build.request import BuildRequest, content
+from kernelbench.build.request import BuildRequest
 from kernelbench.core.errors import InputError
+from kernelbench.core.sources import content
 
 _ASKS = b"__has_include"
 _CONTINUED = re.compile(rb"\\[ \t\r\v\f]*\n")
@@ -32,7 +33,7 @@ class Files:
         self._rivals: dict[tuple[str, str], tuple[str, ...]] = {}
 
     def hash(self, path: str) -> str:
-        """Of a regular file's content; '' for what cannot be read."""
+        """Hash of a regular file's content; '' for what cannot be read."""
         if path not in self._hashes:
             try:
                 self._hashes[path] = sha256(content(Path(path))).hexdigest()
@@ -59,7 +60,8 @@ class Files:
 
 @dataclass(frozen=True)
 class Dependencies:
-    """Of one binary. Files below an include folder are spelled `0:common/a.cuh`: a moved checkout finds its entries."""
+    """What one binary was made from. A file below an include folder is spelled `0:common/a.cuh`, so that a moved
+    checkout finds its entries."""
 
     source: str  # hash of the source's content
     headers: tuple[tuple[str, str], ...]  # as spelled, with the hash of the content

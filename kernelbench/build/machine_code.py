@@ -33,7 +33,7 @@ class MachineCode:
 
 
 def machine_code(cubin: Path) -> dict[str, MachineCode]:
-    """Of every entry; ValueError for a file that is no cubin, OSError where it cannot be read."""
+    """Machine code of every entry; ValueError for a file that is no cubin, OSError where it cannot be read."""
     found = {}
     for name, content in _sections(cubin.read_bytes()):
         if name.startswith(_TEXT):
@@ -43,7 +43,7 @@ def machine_code(cubin: Path) -> dict[str, MachineCode]:
 
 
 def machine_code_text(binaries: Iterable[Binary]) -> dict[str, dict[str, dict[str, str | int]]]:
-    """Of each binary, by the key that rows of results.csv name it with, then by entry: for environment.json.
+    """Hash and length of each binary's code, by its key in results.csv, then by entry: for environment.json.
 
     A cubin that is no longer there whole has no code; a claim about it then is not measured.
     """

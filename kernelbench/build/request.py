@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
-import stat
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from kernelbench.build.compiler import Compiler
-from kernelbench.core import places
+from kernelbench.core import sources
 from kernelbench.core.argument_checks import define_problem
 from kernelbench.core.errors import InputError
 from kernelbench.core.launching import LaunchPlan
@@ -20,8 +17,6 @@ FLAGS = ("-O3", "-std=c++17", "-lineinfo")
 _ARCHITECTURE = re.compile(r"sm_\d+[af]?")
 # nvcc hands its command line on to a shell, within double quotes, and takes a list apart at its commas.
 _NOT_PLAIN = re.compile(r"""[$`"\\,\x00-\x1f\x7f]""")
-_INCLUDE = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*(?:\"([^\"\n]+)\"|<([^>\n]+)>)", re.MULTILINE)
-MOST_BYTES = 64 * 2**20  # of a source; the largest header of the toolkit has 1 MB
 
 
 @dataclass(frozen=True)
@@ -49,8 +44,7 @@ class BuildRequest:
 
     @property
     def include_folders(self) -> tuple[Path, ...]:
-        """The folder that holds the operation's folder, and the project's kernels."""
-        return tuple(dict.fromkeys((self.source.absolute().parent.parent, places.KERNELS)))
+        return sources.include_folders(self.source)
 
     @property
     def flags(self) -> tuple[str, ...]:
@@ -98,45 +92,6 @@ class BuildRequest:
         files = ("-o", f"./{self.source.stem}.cubin", shown_path(self.source.absolute()))
         return (compiler.name, "-cubin", *options, *files)
 
-    def texts(self) -> Iterator[tuple[str, bytes]]:
-        """The source, then the headers that it includes by name from its own folder or the include folders, however
-        deep, as spelled there: what a person reads of it. What a compiler reads, the compiler lists.
-
-        InputError for a file that cannot be read.
-        """
-        waiting: list[tuple[str, Path]] = [("source", self.source.absolute())]
-        seen: set[Path] = set()
-        while waiting:
-            spelled, path = waiting.pop(0)
-            if path in seen:
-                continue
-            seen.add(path)
-            text = content(path)
-            yield spelled, text
-            for quoted, angled in _INCLUDE.findall(text):
-                name = os.fsdecode(quoted or angled)
-                folders = [path.parent, *self.include_folders] if quoted else self.include_folders
-                waiting += [(name, header) for header in _first_file(folders, name)]
-
-
-def content(path: Path) -> bytes:
-    """Of a source or header; InputError for what is no regular file, or larger than any source is."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # a pipe is not waited for
-        try:
-            found = os.fstat(descriptor)
-            if not stat.S_ISREG(found.st_mode):
-                raise InputError(f"{path}: not a file; expected CUDA source here")
-            with open(descriptor, "rb", closefd=False) as file:
-                text = file.read(min(found.st_size, MOST_BYTES) + 1)  # so much memory is taken, whatever is there
-        finally:
-            os.close(descriptor)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}); expected CUDA source here") from error
-    if len(text) > MOST_BYTES:
-        raise InputError(f"{path}: larger than {MOST_BYTES >> 20} MB; expected CUDA source here")
-    return text
-
 
 def rule_of(output: Path) -> Path:
     """Where nvcc writes which files it read to make `output`."""
@@ -145,14 +100,6 @@ def rule_of(output: Path) -> Path:
 
 def _list_options(output: Path) -> list[str]:
     return ["-MD", "-MF", str(rule_of(output))]
-
-
-def _first_file(folders: Iterable[Path], name: str) -> list[Path]:
-    """The first file of that name, if there is one; what is none to the operating system is left to nvcc."""
-    try:
-        return [(folder / name).resolve() for folder in folders if (folder / name).is_file()][:1]
-    except OSError:  # a name that is too long, a folder that cannot be entered
-        return []
 
 
 def require_plain(path: Path) -> None:

@@ -132,7 +132,7 @@ def _cross_check(known: Mapping[str, list[tuple[str, str]]], entry: str, code: M
 def _ptx_accesses(
     known: Mapping[str, list[tuple[str, str]]], entry: str, before: frozenset[str] = frozenset()
 ) -> Iterator[Access]:
-    """Of a kernel and all functions that it may call, each of them once; as far as the first opcode of `before`."""
+    """Instructions of a kernel and of all functions that it may call, each once, up to the first opcode of `before`."""
     waiting, seen = [entry], {entry}
     while waiting:
         for opcode, operands in known[waiting.pop()]:

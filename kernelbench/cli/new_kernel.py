@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 
-from kernelbench.build import BuildRequest
-from kernelbench.core import places
+from kernelbench.core import places, sources
 from kernelbench.core.errors import InputError
 from kernelbench.core.records import Implementation
 from kernelbench.core.texts import one_line
@@ -126,8 +125,7 @@ def _start_of(catalog: Catalog, operation: str, start: str | None) -> Implementa
 def _lines(one: Implementation) -> int:
     """Of its .cu and all headers, as a kernel of few lines round a long header is no simple one."""
     assert one.source is not None
-    request = BuildRequest(one.source, (), "sm_90")
-    return sum(len(text.splitlines()) for _, text in request.texts())
+    return sum(len(text.splitlines()) for _, text in sources.texts(one.source))
 
 
 def _words(operation: str, name: str, start: str, folder: Path) -> dict[str, str]:

@@ -9,18 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from kernelbench.compare import schema, yamlfile
+from kernelbench.compare import schema
 from kernelbench.compare.measured import MeasuredCase
+from kernelbench.core.documents import Form, line_at, plain, read_document
 from kernelbench.core.errors import InputError, Problem, ProblemsError
 from kernelbench.core.operations import NORMAL
+from kernelbench.core.problems import Problems
 from kernelbench.core.records import Claim
 from kernelbench.explain import evidence
 
 Ledger = Mapping[str, Claim]
+
+FORM = Form("a ledger file", "a mapping with id, title, citation, ..", "a mapping", max_text=5000, fast=True)
 
 _GIBI = 2.0**30 / 1e9
 _BANDWIDTH_TOLERANCE = 0.02  # published times have 3 digits as a rule
@@ -36,15 +39,9 @@ def read_ledger(folder: Path) -> Ledger:
     entries: dict[str, Claim] = {}
     for path in paths:
         try:
-            document = yamlfile.load(path)
+            entries[path.stem] = read_entry(path)
         except ProblemsError as error:
             found += error.problems
-            continue
-        texts = islice(schema.problems(document, path.stem), yamlfile.MAX_PROBLEMS)
-        problems = [Problem(path, 0, text) for text in texts]
-        found += problems
-        if not problems:
-            entries[path.stem] = _claim(document)
     if found:
         raise ProblemsError(found)
     return entries
@@ -53,6 +50,18 @@ def read_ledger(folder: Path) -> Ledger:
 def claims_about(ledger: Ledger, operation: str, suite: str) -> list[Claim]:
     """Entries whose statements may concern a suite: those of its operation, and those that name it."""
     return [claim for claim in ledger.values() if claim.document["operation"] == operation or suite in claim.suites]
+
+
+def read_entry(path: Path) -> Claim:
+    """One file. ProblemsError with all that is wrong in it."""
+    problems = Problems(path)
+    root = read_document(path, problems, FORM)
+    problems.raise_any()
+    document = plain(root)
+    for text in schema.problems(document, path.stem):
+        problems.add(line_at(root, text.partition(":")[0]), text)
+    problems.raise_any()
+    return _claim(document)
 
 
 def _claim(document: dict[str, Any]) -> Claim:

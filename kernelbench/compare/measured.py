@@ -26,9 +26,7 @@ if TYPE_CHECKING:
 
 CACHES = ("cold", "warm")
 
-# Half the noise band of two medians of one run: the precision that sampling aims at for each of them, to which a step
-# of the clock is added.
-DIFFERENT = 0.005
+DIFFERENT = statistics.PRECISION  # half the noise band of two medians of one run, to which a step of the clock is added
 SAME = 0.02  # what published claims call the same: two runs on one GPU agree within 1 % a side
 LEAST_SHARED = 12  # rounds that two rows share, for their ratio to be paired by them
 _LEAST_NUMBER, _LARGEST_NUMBER = 1e-130, 1e130  # of a ratio whose logarithm is taken; a file may say more

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kernelbench.core.statistics import PRECISION
 from kernelbench.runs.results import Run, twins_of
 
 Key = tuple[str, str, str, str]  # case, implementation, cache, method
 Samples = Mapping[Key, np.ndarray]
 
-LEAST = 0.005  # the precision that sampling aims at: medians are not known better
+LEAST = PRECISION  # medians are not known better
 MOST_DRIFT = 0.01  # two runs on two days may differ by a per cent; what is beyond that, no drift excuses
 WITHIN_95 = 1.96 / 0.6745  # 95 % of a normal distribution over the median of its absolute values
 NEAREST = 30  # rows of a like length that a floor is read from

@@ -99,7 +99,7 @@ RESULTS = (
     Column("launches", "", "each launch as entry<<<grid, block, shared bytes>>>, separated by ;"),
     Column("registers", "", "largest number of registers a thread among the launches"),
     Column("static_shared_bytes", "B", "largest static shared memory a block among the launches"),
-    Column("spill_bytes", "B", "largest spill stores plus loads a thread among the launches"),
+    Column("spill_bytes", "B", "largest spill stores plus loads per thread among the launches"),
     Column("input_loads", "", "global load instructions by input, as x=4; 0 means: never read"),
     Column("binary", "", "hash of source, all that it includes, flags, architecture and compiler"),
     Column("sm_clock_hz", "Hz", "SM clock round the row's samples"),

@@ -86,7 +86,7 @@ class LaunchCounters:
     lines: Mapping[tuple[str, int], Counters] = field(default_factory=dict)  # by file and line of the .cu
     blocks: int = 0
     blocks_run: int = 0
-    # Of lines whose shared loads and stores conflict: how many times the fewest wavefronts, from and to. Where one line
+    # For lines whose shared loads and stores conflict, the range of wavefronts over the fewest possible. Where one line
     # conflicts more or less as it goes on, as a tree does, its average does not tell that.
     conflicts: Mapping[tuple[str, int], tuple[int, int]] = field(default_factory=dict)
     faults: tuple[str, ...] = ()  # each as one sentence with its place; none for a correct kernel

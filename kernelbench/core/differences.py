@@ -15,7 +15,7 @@ from kernelbench.core.records import Array, Tolerance
 
 @dataclass(frozen=True)
 class Differences:
-    """Of one slice. Errors are None where they are NaN: the output holds NaN against a number."""
+    """The differences of one slice. Errors are None where they are NaN: the output holds NaN against a number."""
 
     mismatches: int
     max_absolute: float | None

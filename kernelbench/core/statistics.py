@@ -7,6 +7,7 @@ from functools import cache, lru_cache
 
 import numpy as np
 
+PRECISION = 0.005  # share of a median that its 95 % interval is to span, end to end: what sampling aims at
 TAIL = 0.025  # of a 95 % interval, on either side
 PAIRED_DRAWS = 1000  # resamples of rounds; four times as many move the ends of an interval by a thirtieth of its width
 

@@ -33,7 +33,7 @@ class Stopwatch:
             self._doing.pop()
 
     def move(self, taken: Mapping[str, float]) -> None:
-        """Of the time of the block that this is called in, so many seconds went to these things, elsewhere."""
+        """Book seconds that another process spent on these things, inside the block that this is called in."""
         self._book()
         for what, seconds in taken.items():
             self._add(what, seconds)

@@ -13,7 +13,7 @@ from kernelbench.core.operations import Case
 
 
 def one_layout(case: Case) -> str:
-    """Of a kernel to which all shapes of as many bytes are alike."""
+    """The layout of a kernel to which all shapes of as many bytes are alike."""
     return ""
 
 

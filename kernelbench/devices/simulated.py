@@ -29,7 +29,7 @@ from kernelbench.core.records import (
 )
 from kernelbench.core.units import bytes_text
 from kernelbench.devices.known import known_gpu
-from kernelbench.devices.simulated_plan import SMALL_BYTES, PlanRun, Step, poison, poison_unwritten
+from kernelbench.devices.sampled_plan import SMALL_BYTES, PlanRun, Step, poison, poison_unwritten
 from kernelbench.devices.written import ranges
 from kernelbench.simt import native
 from kernelbench.simt.arena import Allocation, Arena, Generator

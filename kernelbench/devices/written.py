@@ -22,7 +22,7 @@ def marked(sectors: npt.NDArray[np.uint8]) -> Integers:
 def ranges(sectors: Integers, states: npt.NDArray[np.uint8], good: int, itemsize: int, elements: int) -> Integers:
     """Ranges [start, stop) of the elements of which every byte is in the state `good`.
 
-    `sectors` in order; `states` has a byte a byte of each, [sectors, 32].
+    `sectors` in order; `states` has one state per byte, [sectors, 32].
     """
     each = SECTOR_BYTES // itemsize
     alike = np.frombuffer(bytes([good]) * WORD, np.uint64)[0]

@@ -55,10 +55,10 @@ class Bench(Protocol):
 
 
 class InProcessBench:
-    """A device of this process. `sign` hears the name of each implementation that is about to run, '' for none."""
+    """A device of this process. `heartbeat` gets the name of each implementation before it runs, '' for none."""
 
-    def __init__(self, device: Device, catalog: Catalog, sign: Callable[[str], None] = lambda name: None) -> None:
-        self.device, self._operations, self._sign = device, catalog.operations, sign
+    def __init__(self, device: Device, catalog: Catalog, heartbeat: Callable[[str], None] = lambda name: None) -> None:
+        self.device, self._operations, self._heartbeat = device, catalog.operations, heartbeat
         self.name, self.properties = device.name, device.properties
         self.counting = isinstance(device, CountingDevice)
         self._stopwatch = Stopwatch()
@@ -79,7 +79,7 @@ class InProcessBench:
         from kernelbench.measure.case import CaseRun
 
         operation = self._operations[plan.case.operation]
-        case_run = CaseRun(self.device, operation, plan, self._sign, self._stopwatch)
+        case_run = CaseRun(self.device, operation, plan, self._heartbeat, self._stopwatch)
         try:
             return case_run.run(settings, progress)
         except DeviceLost as error:

@@ -44,17 +44,17 @@ def settings_for(seed: int, caches: Collection[str], limits: Limits | None, *, q
 
 
 class CaseRun:
-    """The walk of one case over all its implementations. `sign` hears whose turn it is, '' for nobody's."""
+    """One case, measured for all its implementations. `heartbeat` gets the name of each before it runs, '' for none."""
 
     def __init__(
         self,
         device: Device,
         operation: Operation,
         plan: CasePlan,
-        sign: Callable[[str], None] = lambda name: None,
+        heartbeat: Callable[[str], None] = lambda name: None,
         stopwatch: Stopwatch | None = None,
     ) -> None:
-        self.device, self.operation, self.plan, self.sign = device, operation, plan, sign
+        self.device, self.operation, self.plan, self.heartbeat = device, operation, plan, heartbeat
         self.stopwatch = stopwatch or Stopwatch()
         self.results: dict[str, Result] = {}
         self.counters: dict[str, tuple[LaunchCounters, ...]] = {}  # of those that were right, by name
@@ -81,7 +81,7 @@ class CaseRun:
             self._place(setup, contenders, settings.seed + 1)
             ready = [contender for contender in contenders if not contender.failure]
             seed = settings.seed + 1
-            told = (progress, self.sign, self.stopwatch)
+            told = (progress, self.heartbeat, self.stopwatch)
             CaseMeasurement(setup, settings.caches, settings.precision, seed, *told).run(ready)
         for contender in contenders:
             self._finish(contender, settings)
@@ -134,7 +134,7 @@ class CaseRun:
     def _prepare(self, contender: Contender, placements: Sequence[Arrays]) -> None:
         """Make a contender ready at further places; what goes wrong costs its own row only."""
         planned = self._planned(contender)
-        self.sign(planned.implementation.name)
+        self.heartbeat(planned.implementation.name)
         try:
             contender.executables += [self._executable(planned, arrays) for arrays in placements]
         except (DeviceLost, *EVERYBODYS):
@@ -155,12 +155,12 @@ class CaseRun:
         """Run and check each implementation once; those that are right go on."""
         contenders = []
         for number, planned in enumerate(self.plan.planned, start=1):
-            self.sign(planned.implementation.name)
+            self.heartbeat(planned.implementation.name)
             contender = self._verify(setup, planned, seed)
             if contender is not None:
                 contenders.append(contender)
             progress(number / len(self.plan.planned))
-        self.sign("")
+        self.heartbeat("")
         return contenders
 
     def _verify(self, setup: Setup, planned: Planned, seed: int) -> Contender | None:
@@ -223,8 +223,8 @@ class CaseRun:
         ]
 
     def _impossible(self, contender: Contender, limits: Limits) -> str:
-        """A time that no correct kernel can have: less than an empty kernel's, or for more bytes a second than the
-        memory that they lie in has."""
+        """A time that no correct kernel can have: less than an empty kernel's, or more bytes per second than
+        their memory has."""
         moved = self.operation.bytes_moved(self.plan.case)
         ceiling, where, allowed = self._ceiling(moved, limits)
         for measured in contender.measurements:

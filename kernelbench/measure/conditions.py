@@ -73,7 +73,7 @@ class Watch:
         return ", ".join(sorted({reason for one in self._round(samples) for reason in one.throttle}))
 
     def mean(self, name: str, samples: Sequence[int]) -> float | None:
-        """Of the readings round these samples; None where the driver gives none."""
+        """Mean of the readings round these samples; None where the driver gives none."""
         values = [float(one.values[name]) for one in self._round(samples) if name in one.values]
         return float(np.mean(values)) if values else None
 

@@ -30,13 +30,13 @@ from kernelbench.measure.timing import GRAPH_REPEATS, EventTimer, FlushGraph, Gr
 
 COPY_BYTES = 4 * 2**30  # read and as many written: hundreds of times any L2, long enough for the start not to matter
 PACK_BYTES, BLOCK = 16, 256
-PACKS = (1, 2, 4, 8)  # in flight a thread
+PACKS = (1, 2, 4, 8)  # in flight per thread
 COPIES = {f"{kind}_{packs}": packs for kind in ("copy", "stream") for packs in PACKS}
 # Bytes moved by each kind of kernel for a byte of its larger array.
 MOVES = {"write": 1.0, "copy": 2.0, "stream": 2.0, "add": 1.5, "read": 1.0}
 L2_MOVES = {"read": 1, "write": 1, "copy": 2}  # of a pack
 L2_SHARES = (1 / 16, 1 / 8, 1 / 4)  # of the L2, read or written; where it has halves, less is faster
-L2_BLOCKS, L2_PACKS = 4, 4  # blocks a multiprocessor, which run at once; packs of a thread in a round
+L2_BLOCKS, L2_PACKS = 4, 4  # resident blocks per multiprocessor; packs per thread in a round
 L2_BYTES = 2**31  # moved within the L2 by one run, long enough for the start not to matter
 FLOOR_SAMPLES, COPY_SAMPLES = 50, 7
 # What is beyond these is an error. Of DRAM our kernels reach what there is, and noise 1 % more; of the L2 somebody's
@@ -97,7 +97,7 @@ def _rates(device: Device, yardstick: _Yardstick) -> dict[str, float]:
 
 
 def _l2_rate(device: Device, yardstick: _Yardstick) -> float:
-    """Bytes a second of the fastest kernel that reads, writes or copies what the L2 holds already."""
+    """Bytes per second of the fastest kernel that reads, writes or copies what the L2 holds already."""
     arrays = _in_and_out(device, int(max(L2_SHARES) * device.properties.l2_bytes) // PACK_BYTES * PACK_BYTES)
     rates = []
     for kind, moves in L2_MOVES.items():

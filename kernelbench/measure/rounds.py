@@ -47,7 +47,7 @@ class Precision:
 
     least_samples: int = 20
     most_samples: int = 400
-    interval_width: float = 0.005  # of the 95 % interval of the median, from end to end
+    interval_width: float = statistics.PRECISION  # of the 95 % interval of the median, from end to end
     seconds_per_case: float = 2.0  # unless the least samples take longer; as long again for rows that need it
     every_place: bool = True  # at least one sample at each place in memory
 
@@ -114,10 +114,10 @@ class CaseMeasurement:
         precision: Precision,
         seed: int,
         progress: Callable[[float], None] = lambda share: None,
-        sign: Callable[[str], None] = lambda name: None,
+        heartbeat: Callable[[str], None] = lambda name: None,
         stopwatch: Stopwatch | None = None,
     ) -> None:
-        self.sign, self.stopwatch = sign, stopwatch or Stopwatch()
+        self.heartbeat, self.stopwatch = heartbeat, stopwatch or Stopwatch()
         self.setup, self.device = setup, setup.device
         self.caches, self.precision = caches, precision.over(len(setup.placements))
         self.seed, self.progress = seed, progress
@@ -165,7 +165,7 @@ class CaseMeasurement:
         self.flush_graph = FlushGraph(self.device.clock)
         for contender in contenders:
             if pilots.get(contender.implementation.name, float("inf")) < GRAPH_UP_TO * GRAPH_BELOW_S:
-                self.sign(contender.implementation.name)
+                self.heartbeat(contender.implementation.name)
                 try:
                     with self.stopwatch.on(PREPARING):
                         timer = GraphTimer(self.device.clock, contender.executables, staging=self.staging)
@@ -275,7 +275,7 @@ class CaseMeasurement:
 
     def _attempt(self, contender: Contender, action: Callable[[], Done]) -> Done | None:
         """`action`, or None with the failure noted; a lost device ends the case."""
-        self.sign(contender.implementation.name)
+        self.heartbeat(contender.implementation.name)
         try:
             return action()
         except DeviceLost:

@@ -17,7 +17,7 @@ MOST_ELEMENTS = 2**25  # of the largest array, verified for one implementation; 
 
 @dataclass(frozen=True)
 class Written:
-    """Of one output: flat ranges [start, stop) that were written, int64 [n, 2], in order and apart."""
+    """What was written of one output: flat ranges [start, stop) that were written, int64 [n, 2], in order and apart."""
 
     ranges: Array
 

@@ -1,9 +1,9 @@
 """A process of its own for the GPU: a kernel that hangs, faults or crashes takes it down and costs its own rows.
 
-The worker signs before each run of an implementation, in memory that both processes see: whose turn it is, and when
-that was. Where it ends, or gives no sign for too long, the parent knows by that who was at work, ends what is left of
-the process, starts another, and runs the case again without that implementation. So nothing is measured in a context
-in which something went wrong. Where it was nobody's turn the case is tried once more, and then it has failed.
+Before each run of an implementation the worker writes a heartbeat into memory that both processes see: whose turn it
+is, and since when. If the worker ends, or its heartbeat stops for too long, the parent ends what is left of it, starts
+another, and runs the case again without the implementation whose turn it was. So nothing is measured in a context in
+which something went wrong. If it was nobody's turn, the case is tried once more before it fails.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from kernelbench.planning.twins import implementation
 if TYPE_CHECKING:
     from kernelbench.measure.case import Settings
 
-PATIENCE_S = 60.0  # without a sign of life of one implementation, until its process is ended
+PATIENCE_S = 60.0  # without a heartbeat of one implementation, until its process is ended
 NOBODY = -1.0  # whose turn it is while memory is filled, and between cases
 STARTING_S = 300.0  # the longest that a process may take to start, and a case to make its arrays
 POLL_S = 0.2
@@ -50,7 +50,7 @@ class _Gone(DeviceError):
 class WorkerBench:
     """A Bench whose device, made by `opener`, lives in another process.
 
-    `own`: the user's folders of kernels; `patience_s`: how long an implementation may give no sign of life.
+    `own`: the user's folders of kernels; `patience_s`: how long an implementation may go without a heartbeat.
     Raises what `opener` raises.
     """
 
@@ -83,7 +83,7 @@ class WorkerBench:
                 self._spend(spent)
                 return [_result(plan, one, outcome) for one, outcome in zip(plan.planned, outcomes, strict=True)]
             except _Gone as gone:
-                turn = int(self._pulse[0])
+                turn = int(self._heartbeat[0])
                 self._start_anew()
                 if turn == int(NOBODY) and again:
                     again = False
@@ -112,9 +112,12 @@ class WorkerBench:
     def _start(self) -> None:
         context = multiprocessing.get_context("spawn")
         self._pipe, theirs = context.Pipe()
-        self._pulse = context.RawArray("d", (NOBODY, time.monotonic()))
+        self._heartbeat = context.RawArray("d", (NOBODY, time.monotonic()))
         self._process = context.Process(
-            target=serve, args=(theirs, self._pulse, self._opener, self._own), name="kernelbench worker", daemon=True
+            target=serve,
+            args=(theirs, self._heartbeat, self._opener, self._own),
+            name="kernelbench worker",
+            daemon=True,
         )
         # What is blocked here is blocked there: Ctrl-C is for the parent, which ends this process.
         masked = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
@@ -137,7 +140,7 @@ class WorkerBench:
         self._process.join(ENDING_S)
 
     def _ask(self, *request: Any, progress: Callable[[float], None] = lambda share: None) -> Any:
-        self._pulse[0], self._pulse[1] = NOBODY, time.monotonic()
+        self._heartbeat[0], self._heartbeat[1] = NOBODY, time.monotonic()
         try:
             self._pipe.send(request)
         except OSError as error:
@@ -159,8 +162,8 @@ class WorkerBench:
                 if kind == "answer":
                     return value
                 progress(value)
-            silent_s = time.monotonic() - self._pulse[1]
-            longest_s = STARTING_S if self._pulse[0] == NOBODY else self._patience_s
+            silent_s = time.monotonic() - self._heartbeat[1]
+            longest_s = STARTING_S if self._heartbeat[0] == NOBODY else self._patience_s
             if silent_s > longest_s:
                 raise _Gone(f"no sign of life for {longest_s:.0f} s: its process was ended (--timeout)")
 
@@ -200,19 +203,19 @@ def _result(plan: CasePlan, one: Planned, outcome: Outcome) -> Result:
 # ---- In the worker -------------------------------------------------------------------------------
 
 
-def serve(pipe: Connection, pulse: Any, opener: Callable[[], Device], own: Sequence[Path]) -> None:
+def serve(pipe: Connection, heartbeat: Any, opener: Callable[[], Device], own: Sequence[Path]) -> None:
     """The worker's life: answers requests until the pipe closes or the device is lost."""
     streams.prepare()  # what a kernel or a library prints for a reader who is gone ends nothing here
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     names: list[str] = []
 
-    def sign(name: str) -> None:
-        pulse[1] = time.monotonic()
-        pulse[0] = names.index(name) if name else NOBODY
+    def beat(name: str) -> None:
+        heartbeat[1] = time.monotonic()
+        heartbeat[0] = names.index(name) if name else NOBODY
 
     try:
         catalog = load_catalog(specimens=True, own=own)
-        bench = InProcessBench(opener(), catalog, sign)
+        bench = InProcessBench(opener(), catalog, beat)
         pipe.send(("answer", (bench.name, bench.properties)))
         while True:
             request, *arguments = pipe.recv()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import cache
 from hashlib import sha256
@@ -19,15 +19,18 @@ from pathlib import Path
 from typing import Any
 
 from kernelbench.core import dtypes, places
+from kernelbench.core.documents import Form, plain, read_document
 from kernelbench.core.errors import InputError, RunWarning
+from kernelbench.core.problems import Problems
 from kernelbench.core.records import Case, Implementation
+from kernelbench.core.sources import texts
 from kernelbench.core.tunable import values_text
 from kernelbench.core.units import bytes_text
 from kernelbench.core.writing import write_whole
 
-SAME_SIZE = 2.0  # times as many bytes up to which an entry serves a case, and as many times fewer
-MAX_BYTES = 2**20  # of a table; an entry has about 400
-_INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
+SAME_SIZE = 2.0  # an entry serves cases of up to so many times more or fewer bytes
+FORM = Form("a table", "'gpu' and a list of 'entries', as `kernelbench tune` writes them",
+            "'gpu' and a list of 'entries'", max_bytes=2**20, fast=True)  # fmt: skip  # an entry has about 400 bytes
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _HEADER = """\
 # Launch parameters that `kernelbench tune` measured on this GPU, see docs/tuning.md. `values: rule`: no candidate was
@@ -151,18 +154,11 @@ def tables_for(gpu: str) -> Tables:
 
 def read_table(path: Path, gpu: str) -> Table:
     """InputError with file and place for what is no table of this GPU."""
-    import yaml
-
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise InputError(f"{path}: more than {MAX_BYTES} bytes; expected a table as `kernelbench tune` writes it")
-        document = yaml.load(path.read_text(encoding="utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise InputError(f"{path}: not valid YAML: {str(error).splitlines()[0]}") from error
-    whole = isinstance(document, dict) and set(document) == {"gpu", "entries"}
-    if not whole or not isinstance(document["entries"], list):
+    problems = Problems(path)
+    root = read_document(path, problems, FORM)
+    problems.raise_any()
+    document = plain(root)
+    if set(document) != {"gpu", "entries"} or not isinstance(document["entries"], list):
         raise InputError(f"{path}: expected what `kernelbench tune` writes: 'gpu' and a list of 'entries'")
     if document["gpu"] != gpu:
         raise InputError(f"{path}: a table of {document['gpu']}, expected one of {gpu}")
@@ -231,26 +227,10 @@ def _digits(seconds: float) -> float:
 
 @cache
 def source_hash(source: Path | None) -> str:
-    """Of a .cu with all headers of kernels/ that it includes, without comments and spaces: 16 digits."""
+    """Hash of a .cu with all headers of kernels/ that it includes, without comments and spaces: 16 digits."""
     assert source is not None, "what has a plan has a source"
     whole = sha256()
-    for text in _texts(source):
-        whole.update("".join(_COMMENT.sub("", text).split()).encode() + b"\0")
+    for _, text in texts(source):
+        code = _COMMENT.sub("", text.decode(errors="replace"))
+        whole.update("".join(code.split()).encode() + b"\0")
     return whole.hexdigest()[:16]
-
-
-def _texts(source: Path) -> Iterator[str]:
-    waiting, seen = [source.resolve()], set()
-    while waiting:
-        path = waiting.pop(0)
-        if path in seen:
-            continue
-        seen.add(path)
-        text = path.read_text(encoding="utf-8", errors="replace")
-        yield text
-        waiting += _headers(_INCLUDE.findall(text), (path.parent, source.resolve().parent.parent, places.KERNELS))
-
-
-def _headers(names: Iterable[str], folders: Sequence[Path]) -> Iterator[Path]:
-    for name in names:
-        yield from [(folder / name).resolve() for folder in folders if (folder / name).is_file()][:1]

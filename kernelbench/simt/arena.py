@@ -51,8 +51,8 @@ class Allocation:
 
     `role`: "input" and "variable" hold values from the start; any other ("output", "scratch") is undefined where
     no kernel and no `define` wrote. `read_only`: a kernel that writes to it commits a fault, and nothing is written.
-    `read`, `written`: a byte a sector; 1 in `read` during a launch; `written` is 0 where no kernel ever wrote.
-    `states`: a byte a byte, or None until `track`: SOUND where a kernel wrote what a whole run would have written,
+    `read`, `written`: one byte per sector; 1 in `read` during a launch; `written` is 0 where no kernel ever wrote.
+    `states`: one per byte, or None until `track`: SOUND where a kernel wrote what a whole run would have written,
     UNSOUND where it depends on blocks that did not run.
     """
 

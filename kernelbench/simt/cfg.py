@@ -46,7 +46,7 @@ class ControlFlow:
 
 
 def control_flow(function: Function) -> ControlFlow:
-    """Of a function without calls."""
+    """Control flow of a function without calls."""
     try:
         return _control_flow(function)
     except PtxError as error:

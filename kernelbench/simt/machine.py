@@ -30,7 +30,7 @@ GROUP_BYTES = 1 << 31  # of blocks that must run together
 
 @dataclass(frozen=True)
 class LaunchReport:
-    """What one launch did. `counters`: interface.COUNTERS, one an instruction of `sources`; `blocks` of the grid, of
+    """What one launch did. `counters`: interface.COUNTERS, one per instruction of `sources`; `blocks` of the grid, of
     which `blocks_run` ran; `sectors_read`, `sectors_written`: distinct sectors of global memory that it touched.
     `unsound_blocks` read what blocks that did not run would have written. `ended`: False where a block never ends."""
 
@@ -80,7 +80,7 @@ class Machine:
     ) -> LaunchReport:
         """Run `blocks` (linear indices; None: all) of the grid.
 
-        `arguments`, one a parameter: an allocation, an int (an address), a float, a numpy scalar or bytes of
+        `arguments`, one per parameter: an allocation, an int (an address), a float, a numpy scalar or bytes of
         exactly its size. `shared_bytes`: dynamic shared memory. `co_resident`: so many blocks run side by side, one
         group after another; all blocks where `cooperative`. `strict`: look for uninitialised reads and races,
         too. `budget`: warp instructions that a block may execute. A subset of blocks is a sample: bytes are tracked.

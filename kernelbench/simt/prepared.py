@@ -55,7 +55,7 @@ class Prepared:
         self._image[program.image_offset : program.image_offset + len(program.image)] = np.frombuffer(
             program.image, np.uint8
         )
-        self._zeroed = np.array(program.zeroed, interface.RANGES)
+        self._zeroed = np.array(list(program.zeroed), interface.RANGES)
         self._specials = np.array(
             [(interface.SPECIALS.index(one.name), one.offset) for one in program.specials], interface.SPECIAL_SLOTS
         )
@@ -108,7 +108,7 @@ def configuration(
     threads = prod(found.block)
     limits = [LARGEST_THREADS, *([prod(program.max_threads)] if program.max_threads else [])]
     if threads > min(limits):
-        raise DeviceError(f"kernel {program.name}: {threads} threads a block, at most {min(limits)}")
+        raise DeviceError(f"kernel {program.name}: {threads} threads per block, at most {min(limits)}")
     required = (*program.required_threads, 1, 1, 1)[:3]
     if program.required_threads and found.block != required:  # a GPU compares axis by axis
         raise DeviceError(f"kernel {program.name}: block {found.block}, exactly {required}")

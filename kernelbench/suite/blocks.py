@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 from kernelbench.core import dtypes
 from kernelbench.core.distributions import DISTRIBUTIONS
+from kernelbench.core.documents import Entries, Items, Node, Refused, Value, describe
 from kernelbench.core.errors import InputError
 from kernelbench.core.operations import NORMAL
+from kernelbench.core.problems import shown, suggest
 from kernelbench.core.records import Operation
-from kernelbench.suite.document import Entries, Items, Node, Refused, Value, describe
 from kernelbench.suite.fields import Fields, as_integer, one_or_more
-from kernelbench.suite.problems import shown, suggest
 from kernelbench.suite.shapes import MAX_INTEGER, MAX_RANK, NAME, Extent, is_name, parse_extent, parse_shape
 
 Parameter = int | float | str | bool

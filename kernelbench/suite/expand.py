@@ -9,10 +9,10 @@ from typing import Any
 
 from kernelbench.core import dtypes
 from kernelbench.core.errors import InputError, Unsupported
+from kernelbench.core.problems import Problems
 from kernelbench.core.records import Case, Operation
 from kernelbench.core.units import bytes_text
 from kernelbench.suite.blocks import Block
-from kernelbench.suite.problems import Problems
 
 MAX_CASES = 10_000
 MAX_ARRAY_BYTES = 2**37  # 128 GiB, the memory of the largest GPUs: no array of a case can be longer

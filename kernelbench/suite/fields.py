@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 
-from kernelbench.suite.document import Entries, Items, Node, Refused, Value, describe
-from kernelbench.suite.problems import Problems, shown, suggest
+from kernelbench.core.documents import Entries, Items, Node, Refused, Value, describe
+from kernelbench.core.problems import Problems, shown, suggest
 from kernelbench.suite.shapes import MAX_INTEGER
 
 

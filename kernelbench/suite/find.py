@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from kernelbench.core.errors import InputError
-from kernelbench.suite.problems import shown, suggest
+from kernelbench.core.problems import shown, suggest
 
 _SUFFIXES = (".yaml", ".yml")
 

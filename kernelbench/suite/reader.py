@@ -7,16 +7,17 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from kernelbench.core.documents import Entries, Form, Items, Refused, Value, read_document
+from kernelbench.core.problems import Problems, shown, suggest
 from kernelbench.core.records import Operation, Suite
 from kernelbench.suite.blocks import Block, Defaults, read_block, read_defaults
-from kernelbench.suite.document import Entries, Items, Refused, Value, read_document
 from kernelbench.suite.expand import expand
 from kernelbench.suite.fields import Fields
 from kernelbench.suite.find import require_file
-from kernelbench.suite.problems import Problems, shown, suggest
 from kernelbench.suite.shapes import NAME
 from kernelbench.suite.step import read_step
 
+FORM = Form("a suite", "keys such as 'title' and 'operation'", "at least title, operation, shape and implementations")
 CACHES = ("cold", "warm")
 _BLOCK_KEYS = ("shape", "axis", "axes", "dtype", "inputs", "parameters")
 _KEYS = (
@@ -41,7 +42,7 @@ def read_suite(
     """
     require_file(path)
     problems = Problems(_short(path))
-    fields = Fields(read_document(path, problems), _KEYS, "", problems)
+    fields = Fields(read_document(path, problems, FORM), _KEYS, "", problems)
     fields.require("title")
     if not _FILE_NAME.fullmatch(path.stem):
         problems.add(0, "a suite's file is named by letters, digits, spaces and _.+-, a letter or digit first")

@@ -11,8 +11,8 @@ from typing import Any
 from kernelbench.core.distributions import DISTRIBUTIONS
 from kernelbench.core.errors import InputError
 from kernelbench.core.operations import NORMAL
+from kernelbench.core.problems import shown, suggest
 from kernelbench.core.records import Case, Operation, Suite
-from kernelbench.suite.problems import shown, suggest
 
 _OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
     "=": operator.eq,

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from kernelbench.core.errors import InputError
-from kernelbench.suite.problems import shown
+from kernelbench.core.problems import shown
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 MAX_INTEGER = 2**63 - 1  # kernels count in int64

@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
+from kernelbench.core.documents import Entries, Items, Node, Refused, Value
 from kernelbench.core.errors import InputError
 from kernelbench.core.parts import PART, Part, Step
 from kernelbench.core.records import Case, Operation
 from kernelbench.suite.blocks import Defaults, read_block, read_defaults
-from kernelbench.suite.document import Entries, Items, Node, Refused, Value
 from kernelbench.suite.expand import expand
 from kernelbench.suite.fields import Fields, as_integer
 from kernelbench.suite.shapes import NAME, parse_extent
@@ -26,7 +26,7 @@ Implementations = Mapping[str, Collection[str]]
 def read_step(
     fields: Fields, operations: Operations, implementations: Implementations
 ) -> tuple[Step, tuple[Case, ...]]:
-    """The step of a suite with `step`, and its cases, one a part in the order of the file; mistakes are noted."""
+    """The step of a suite with `step`, and its cases, one per part, in the order of the file; mistakes are noted."""
     fields.require("leaves_out")
     for key in INSTEAD:
         if key in fields:

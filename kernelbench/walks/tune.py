@@ -82,7 +82,7 @@ def _place(tunable: Tunable, case: Case) -> tuple[str, str, int]:
 
 
 def _implementations(operation: str, names: Sequence[str], catalog: Catalog) -> list[Implementation]:
-    from kernelbench.suite.problems import suggest
+    from kernelbench.core.problems import suggest
 
     able = {name: [one for one in own.values() if one.tunable] for name, own in catalog.implementations.items()}
     if operation not in able:

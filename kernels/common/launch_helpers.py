@@ -23,7 +23,7 @@ def power_of_two_from(number: int) -> int:
 def elementwise_geometry(rows: int, columns: int, block: int, max_grid_y: int) -> tuple[Extent, Extent]:
     """Grid and block for `each_element` of softmax/rows.cuh on a matrix [rows, columns].
 
-    Rows are shared by blocks of grid.y once a thread would have more than 4 columns.
+    Rows are shared by blocks of grid.y where a thread would have more than 4 columns.
     """
     lanes = min(block, power_of_two_from(columns))
     block_rows = block // lanes

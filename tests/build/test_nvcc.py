@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from kernelbench.build import BuildRequest, Compiler, build
-from kernelbench.core import places
+from kernelbench.core import places, sources
 from kernelbench.core.errors import BuildError, Unsupported
 from kernelbench.core.launch_texts import input_loads, unread_inputs
 from kernelbench.core.records import Binary, Case, DeviceProperties, Implementation, LaunchPlan
@@ -220,7 +220,7 @@ def for_the_oldest(plan: LaunchPlan, request: BuildRequest) -> BuildRequest:
 
 
 def asks_for_its_architecture(request: BuildRequest) -> bool:
-    return any(b"__CUDA_ARCH" in text for _, text in request.texts())
+    return any(b"__CUDA_ARCH" in text for _, text in sources.texts(request.source))
 
 
 @pytest.fixture(scope="session")

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from kernelbench.build import BuildRequest, build
-from kernelbench.build.request import MOST_BYTES
 from kernelbench.core.errors import BuildError
 from kernelbench.core.records import Binary
+from kernelbench.core.sources import MOST_BYTES
 from tests.build.conftest import FakeNvcc
 
 Kernel = Callable[..., BuildRequest]

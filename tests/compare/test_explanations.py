@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from kernelbench.compare import judge, schema, yamlfile
+from kernelbench.compare import judge, schema
+from kernelbench.compare.ledger import FORM
 from kernelbench.core import columns
 from kernelbench.core.counters import Counters
+from kernelbench.core.documents import plain, read_document
+from kernelbench.core.problems import Problems
 from kernelbench.core.records import Claim
 from kernelbench.explain import evidence
 from kernelbench.explain.counted import Counted
@@ -231,7 +234,8 @@ def test_statements_survive_the_file(tmp_path, ledger):
     """As YAML has them: a list of mappings, read without loss."""
     path = tmp_path / "x.yaml"
     path.write_text("explanation:\n  - {says: a, of: b, metric: lanes, relation: more, than: 1.5, factor: 2}\n")
-    (one,) = evidence.statements(Claim("x", "", "explanation", (), yamlfile.load(path)))
+    document = plain(read_document(path, Problems(path), FORM))
+    (one,) = evidence.statements(Claim("x", "", "explanation", (), document))
     assert (one.than, one.factor, one.within) == (1.5, 2, evidence.WITHIN)
 
 

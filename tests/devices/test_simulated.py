@@ -27,7 +27,7 @@ from kernelbench.core.records import (
     Tolerance,
     x_to_y,
 )
-from kernelbench.devices import simulated_plan
+from kernelbench.devices import sampled_plan
 from kernelbench.devices.known import known_gpu
 from kernelbench.devices.simulated import SimulatedDevice
 from kernelbench.measure.case import CaseRun, Settings
@@ -245,7 +245,7 @@ def test_a_last_block_that_reads_what_did_not_run_is_not_verified(
     binary: Binary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`gathers` is a single block, and run whole; what it reads of `t` was never written."""
-    monkeypatch.setattr(simulated_plan, "WHOLE_WORK", 0)
+    monkeypatch.setattr(sampled_plan, "WHOLE_WORK", 0)
     device = SimulatedDevice("h200")
     case = Case("twice", (2**14, 256), -1, "float32")
     first = plan_of(case, "halves", "twice").launches[0]
@@ -263,8 +263,8 @@ def test_a_sum_over_all_blocks_is_run_whole_where_that_is_not_too_much(
     binary: Binary, monkeypatch: pytest.MonkeyPatch, rows: int, whole: bool
 ) -> None:
     """In a sample it would lack what the other blocks add."""
-    monkeypatch.setattr(simulated_plan, "WORK", 400_000)
-    monkeypatch.setattr(simulated_plan, "WHOLE_WORK", 4_000_000)
+    monkeypatch.setattr(sampled_plan, "WORK", 400_000)
+    monkeypatch.setattr(sampled_plan, "WHOLE_WORK", 4_000_000)
     result = run(binary, (rows, 64), "count")
     (launch,) = result.counters or (None,)
     if whole:
@@ -288,7 +288,7 @@ def test_an_access_outside_of_every_array_is_a_failed_row_with_its_place(binary:
 
 def test_an_element_that_is_never_written_is_wrong(binary: Binary, monkeypatch: pytest.MonkeyPatch) -> None:
     for small in (2**26, 16):  # poisoned at once, and afterwards
-        monkeypatch.setattr(simulated_plan, "SMALL_BYTES", small)
+        monkeypatch.setattr(sampled_plan, "SMALL_BYTES", small)
         monkeypatch.setattr("kernelbench.devices.simulated.SMALL_BYTES", small)
         result = run(binary, (10, 10), "misses_one")
         assert result.status == "wrong"
@@ -296,7 +296,7 @@ def test_an_element_that_is_never_written_is_wrong(binary: Binary, monkeypatch: 
 
 
 def test_an_endless_kernel_ends_by_its_budget(binary: Binary, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(simulated_plan, "BUDGET", 10_000)
+    monkeypatch.setattr(sampled_plan, "BUDGET", 10_000)
     result = run(binary, (10, 10), "endless")
     assert result.status == "failed"
     assert "the block does not end: its budget of instructions is used up" in result.reason

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kernelbench.core.records import Binary, Launch, LaunchPlan, Scalar
-from kernelbench.devices import simulated_plan
+from kernelbench.devices import sampled_plan
 from tests.devices.test_simulated import BLOCK, compiled, run_plan
 
 pytestmark = pytest.mark.nvcc
@@ -64,7 +64,7 @@ def plan_of(entry: str, blocks: int, other: int, group: int = 1) -> LaunchPlan:
 
 
 def test_groups_are_sampled_whole_from_the_first_and_verified(binary: Binary, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(simulated_plan, "WORK", 200_000)
+    monkeypatch.setattr(sampled_plan, "WORK", 200_000)
     shape, plan = (1920, BLOCK), plan_of("groups", 1920, 20, group=20)
     sampled, whole = run_plan(binary, shape, plan), run_plan(binary, shape, plan, full=True)
     assert (sampled.status, whole.status) == ("ok", "ok"), (sampled.reason, whole.reason)
@@ -93,7 +93,7 @@ def test_a_group_that_the_gpu_has_no_room_for_is_refused(binary: Binary) -> None
 def test_a_whole_run_after_a_sample_that_wrote_nothing_begins_with_the_first_ticket(
     binary: Binary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(simulated_plan, "WORK", 1)
+    monkeypatch.setattr(sampled_plan, "WORK", 1)
     result = run_plan(binary, (100, BLOCK), plan_of("follows", 120, 20))
     assert result.status == "ok", result.reason
     assert result.check is not None

@@ -42,7 +42,7 @@ class Form:
 
     @property
     def direction(self) -> int:
-        """Of rounding: nearest, toward zero, down, up."""
+        """Direction of rounding."""
         for names in (ROUNDINGS, WHOLE_ROUNDINGS):
             for number, name in enumerate(names):
                 if name in self.words:
@@ -71,7 +71,7 @@ def take_apart(context: Context, allowed: Collection[str], types: int = 1) -> Fo
 
 
 def bytes_of(type_name: str) -> int:
-    """Of the register of a type."""
+    """Bytes of a register of the type."""
     return PAIR_BYTES.get(type_name) or slot_bytes(type_name)
 
 

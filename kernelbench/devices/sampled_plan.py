@@ -1,4 +1,4 @@
-"""A launch plan on the simulator: all of it, or the same shares of each launch's grid."""
+"""A launch plan on the simulator, run whole or sampled: the same shares of each launch's grid."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class PlanRun:
         self.written: dict[str, Integers] = {}  # sectors, by output: of the last launch that wrote any of it
 
     def __call__(self) -> None:
-        """A sample, where that can be verified or would be too much work otherwise; else all of it."""
+        """Run a sample if it can be verified or if a whole run takes too much work, else run all of it."""
         self._go_through(self._full)
         few = all(prod(step.launch.grid) <= MOST_BLOCKS for step in self._steps)
         if self.sampled and few and not self._verifiable() and _instructions(self.counters) <= WHOLE_WORK:
@@ -86,7 +86,7 @@ class PlanRun:
         return any((self.states(name) == ByteState.SOUND).any() for name in self.written)
 
     def states(self, output: str) -> npt.NDArray[np.uint8]:
-        """A byte a byte of the sectors that were written of an output, [sectors, 32]."""
+        """States of the bytes of an output's written sectors, [sectors, 32]."""
         states = self._outputs[output].states
         assert states is not None, "a sampled launch tracks bytes"
         return states.reshape(-1, SECTOR_BYTES)[self.written[output]]
@@ -147,7 +147,7 @@ class _StepRun:
         return report.instructions
 
     def counters(self) -> LaunchCounters:
-        """Of all goes together."""
+        """Counters of all goes together."""
         read, written = self._machine.touched()
         together = replace(
             self._reports[0],
@@ -165,13 +165,13 @@ class _StepRun:
 
 
 def poison(allocation: Allocation) -> None:
-    """What no kernel wrote must not pass for a result. Of large arrays that is seen to afterwards."""
+    """Make sure that what no kernel wrote cannot pass for a result; `poison_unwritten` does so for large arrays."""
     if allocation.nbytes <= SMALL_BYTES:
         allocation.view()[:] = POISON_BYTE
 
 
 def poison_unwritten(allocation: Allocation) -> None:
-    """After a run of all blocks."""
+    """The same for large arrays, after a run of all blocks."""
     if allocation.nbytes > SMALL_BYTES and not allocation.written.all():
         contents = allocation.view()
         for sector in np.flatnonzero(allocation.written == 0).tolist():

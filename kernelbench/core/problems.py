@@ -1,4 +1,4 @@
-"""Mistakes of one file, collected while it is read, and the words they are told in."""
+"""Mistakes of one file, collected while it is read, and the words of their messages."""
 
 from __future__ import annotations
 
@@ -53,11 +53,17 @@ def shown(value: object) -> str:
     return repr(text) if isinstance(value, str) else text
 
 
+def nearest(word: str, names: Collection[str]) -> str:
+    """`; did you mean 'seq'?`, or nothing where no name is near."""
+    folded = {name.lower(): name for name in names}
+    near = difflib.get_close_matches(word.lower()[:_MAX_SHOWN], folded, n=1)
+    return f"; did you mean {folded[near[0]]!r}?" if near else ""
+
+
 def suggest(word: str, names: Collection[str]) -> str:
     """How a message about an unknown word ends: the nearest name, else all names, else nothing."""
-    folded = {name.lower(): name for name in names}
-    if near := difflib.get_close_matches(word.lower()[:_MAX_SHOWN], folded, n=1):
-        return f"; did you mean {folded[near[0]]!r}?"
+    if near := nearest(word, names):
+        return near
     listed = list(names)[:_MAX_LISTED]
     more = ", ..." if len(names) > len(listed) else ""
     return f"; expected one of {', '.join(listed)}{more}" if listed else ""

@@ -1,8 +1,8 @@
-"""A suite's text as a tree whose every node knows its line, without anything that YAML could do to us.
+"""YAML files as trees whose nodes know their lines: suites, entries of the ledger, tables of tuned launches.
 
-The tree is built from the parser's events: tags, anchors and aliases are refused there, before any
-object is made of them, and depth, size and strings are bounded. Scalars follow the core schema of YAML
-1.2, so `1e-5` is a number and `on` a word, which PyYAML's own resolver (YAML 1.1) has the other way.
+A tree is built from the parser's events. Tags, anchors and aliases are refused there, before any object is made of
+them, and depth, size and strings are bounded. Scalars follow the core schema of YAML 1.2: `1e-5` is a number and `on`
+a word, which PyYAML's own resolver (YAML 1.1) has the other way.
 """
 
 from __future__ import annotations
@@ -16,12 +16,10 @@ from typing import Any, TypeAlias
 import yaml
 
 from kernelbench.core.errors import InputError
+from kernelbench.core.problems import Problems, shown
 from kernelbench.core.texts import is_obeyed
-from kernelbench.suite.problems import Problems, shown
 
-MAX_BYTES = 64 * 1024  # the largest shipped suite has 3 KB; PyYAML takes a second for as much as this
 MAX_DEPTH = 20
-MAX_STRING = 2000  # characters
 _MAX_SAID = 300  # characters of PyYAML's own message, which may repeat any length of the file
 _MAX_DIGITS = 40  # enough for every number; int() refuses texts of thousands of digits
 
@@ -31,6 +29,18 @@ _SPECIAL = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 _CONSTANTS = {"": None, "~": None, "null": None, "Null": None, "NULL": None} | {
     word: value for value in (True, False) for word in (str(value), str(value).lower(), str(value).upper())
 }
+
+
+@dataclass(frozen=True)
+class Form:
+    """What a kind of file may hold, and the words of its errors."""
+
+    name: str  # "a suite"
+    keys: str  # expected of its mapping: "keys such as 'title'"
+    least: str  # expected of an empty file: "at least title and operation"
+    max_bytes: int = 64 * 1024  # PyYAML's own parser takes a second for as much as this
+    max_text: int = 2000  # characters of a string
+    fast: bool = False  # by libyaml where it is there: ten times as fast, with vaguer words for its errors
 
 
 @dataclass(frozen=True)
@@ -71,19 +81,48 @@ def describe(node: Node) -> str:
     return shown(node.value) if isinstance(node, Value) else "something refused"
 
 
-def read_document(path: Path, problems: Problems) -> Entries:
+def plain(node: Node) -> Any:
+    """The same as lists, dicts and scalars. A key that is written as a whole number is one."""
+    if isinstance(node, Items):
+        return [plain(item) for item in node.nodes]
+    if isinstance(node, Entries):
+        return {_key(name): plain(item) for name, item in node.nodes.items()}
+    return node.value if isinstance(node, Value) else None
+
+
+def _key(name: str) -> int | str:
+    return int(name) if len(name) <= _MAX_DIGITS and _INTEGER.fullmatch(name) else name
+
+
+def line_at(root: Node, place: str) -> int:
+    """Line of `figures[0].us.ft`, or of the nearest part of that place that the file has; 0 where it has none."""
+    line, node = 0, root
+    for key in re.findall(r"[^.\[\]]+", place):
+        if isinstance(node, Items) and key.isdigit() and int(key) < len(node.nodes):
+            node = node.nodes[int(key)]
+            line = node.line
+        elif isinstance(node, Entries) and key in node.nodes:
+            line, node = node.key_lines[key], node.nodes[key]
+        else:
+            break
+    return line
+
+
+def read_document(path: Path, problems: Problems, form: Form) -> Entries:
     """The file's one top-level mapping.
 
     `path` is a regular file. Raises InputError where it cannot be read, ProblemsError where it is no
     YAML mapping; what can be read past is only noted in `problems`.
     """
-    text = _read_text(path, problems)
+    text = _read_text(path, problems, form)
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader) if form.fast else yaml.SafeLoader
     try:
-        root = _Builder(yaml.parse(text, Loader=yaml.SafeLoader), problems).document()
+        root = _Builder(yaml.parse(text, Loader=loader), problems, form).document()
     except yaml.reader.ReaderError as error:
         # The position counts characters of the text; the mark that other errors carry is missing here.
         line = text.count("\n", 0, error.position) + 1
-        problems.fail(line, f"character {text[error.position]!a} cannot stand in a suite")
+        found = f"character {text[error.position]!a}" if error.position < len(text) else "a character"
+        problems.fail(line, f"{found} cannot stand in {form.name}: not valid YAML")
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         said = ", ".join(part for part in (error.context, error.problem) if part)
@@ -92,22 +131,22 @@ def read_document(path: Path, problems: Problems) -> Entries:
         # PyYAML lets int() and chr() fail on %YAML 9999..9 and on "\UFFFFFFFF".
         problems.fail(0, f"not valid YAML: {error}")
     if root is None:
-        problems.fail(0, "the file is empty; expected at least title, operation, shape and implementations")
+        problems.fail(0, f"the file is empty; expected {form.least}")
     if isinstance(root, Refused):
         problems.raise_any()
     if not isinstance(root, Entries):
-        problems.fail(root.line, f"expected keys such as 'title' and 'operation', got {describe(root)}")
+        problems.fail(root.line, f"expected {form.keys}, got {describe(root)}")
     return root
 
 
-def _read_text(path: Path, problems: Problems) -> str:
+def _read_text(path: Path, problems: Problems, form: Form) -> str:
     try:
         with path.open("rb") as file:
-            content = file.read(MAX_BYTES + 1)
+            content = file.read(form.max_bytes + 1)
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from error
-    if len(content) > MAX_BYTES:
-        problems.fail(0, f"the file is larger than {MAX_BYTES // 1024} KB, the limit of a suite")
+    if len(content) > form.max_bytes:
+        problems.fail(0, f"the file is larger than {form.max_bytes // 1024} KB, the limit of {form.name}")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -118,9 +157,10 @@ def _read_text(path: Path, problems: Problems) -> str:
 class _Builder:
     """Events to tree. Recursion goes as deep as MAX_DEPTH and no deeper."""
 
-    def __init__(self, events: Iterator[Any], problems: Problems) -> None:
+    def __init__(self, events: Iterator[Any], problems: Problems, form: Form) -> None:
         self._events = events
         self._problems = problems
+        self._form = form
 
     def document(self) -> Node | None:
         """The document's root, None for an empty file; a second document is a problem."""
@@ -129,7 +169,7 @@ class _Builder:
             if isinstance(event, yaml.DocumentStartEvent):
                 if root is not None:
                     line = event.start_mark.line + 1 if event.start_mark else 0
-                    self._problems.fail(line, "a second document starts; a suite is one document")
+                    self._problems.fail(line, f"a second document starts; {self._form.name} is one document")
                 root = self._node(next(self._events), depth=1)
         return root
 
@@ -146,7 +186,7 @@ class _Builder:
             )
         node = self._content(event, line, depth)
         if event.tag is not None:
-            self._problems.add(line, f"tag {shown(event.tag)} is refused; a suite holds plain values")
+            self._problems.add(line, f"tag {shown(event.tag)} is refused; {self._form.name} holds plain values")
             return Refused(line)
         return node
 
@@ -179,8 +219,8 @@ class _Builder:
 
     def _scalar(self, event: Any, line: int) -> Node:
         text: str = event.value
-        if len(text) > MAX_STRING:
-            self._problems.add(line, f"text of {len(text)} characters; the limit is {MAX_STRING}")
+        if len(text) > self._form.max_text:
+            self._problems.add(line, f"text of {len(text)} characters; the limit is {self._form.max_text}")
             return Refused(line)
         for character in text:
             if character != "\n" and is_obeyed(character):
