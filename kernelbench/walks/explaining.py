@@ -14,7 +14,7 @@ from kernelbench.core.contracts import CountingDevice
 from kernelbench.core.counters import LaunchCounters, total
 from kernelbench.core.errors import EVERYBODYS, reason_of
 from kernelbench.core.progress import Progress
-from kernelbench.core.records import Arrays, ArraySpec, Case, DeviceProperties, Operation, Suite
+from kernelbench.core.records import BROADCAST, Arrays, ArraySpec, Case, DeviceProperties, Operation, Suite
 from kernelbench.explain.counted import Counted, LaunchShape
 from kernelbench.explain.records import CaseExplanation
 from kernelbench.measure.bench import InProcessBench, make_thorough
@@ -137,6 +137,8 @@ def counted_of(
         launches=tuple(launches),
         sampled=next(iter(sampled), ""),
         gpu=gpu,
+        inputs=tuple(spec.name for spec in specs if spec.role == "input"),
+        broadcast=tuple(spec.name for spec in specs if spec.split == BROADCAST),
     )
 
 
