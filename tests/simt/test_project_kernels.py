@@ -44,7 +44,7 @@ class Row:
     @property
     def name(self) -> str:
         shape = "x".join(map(str, self.case.shape))
-        return f"{self.implementation.name}-{shape}-{self.case.dtype}"
+        return f"{self.case.operation}-{self.implementation.name}-{shape}-{self.case.dtype}"
 
 
 def shrunk(case: Case) -> Case:
