@@ -275,9 +275,12 @@ def list_(what: str | None, kernels: tuple[Path, ...]) -> None:
 def new(name: str, start: str | None, kernels: Path) -> None:
     """Write the two files of a kernel of your own, as a copy of one that is right; change it from there.
 
+    Of an operation that there is not yet, its operation.py and a suite are written as well.
+
     \b
     Examples:
       kernelbench new softmax/my_kernel
+      kernelbench new my_operation/first
       kernelbench new softmax/my_kernel --from oneflow --kernels ~/kernels
     """
     from kernelbench.cli import new_kernel, screen

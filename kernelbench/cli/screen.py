@@ -277,8 +277,9 @@ def _build_lines(plans: Sequence[CasePlan], labels: Mapping[str, str]) -> Iterat
 
 
 def show_written(written: Written) -> None:
-    """The two files, and what to type next."""
-    say(f"{written.source}\n{written.plan}: a copy of {written.start}, to be changed; next")
+    """The files, and what to type next."""
+    what = f"a copy of {written.start}" if written.start else "x times a weight for each column"
+    say("\n".join(map(str, (*written.operation, written.source, written.plan))) + f": {what}, to be changed; next")
     for command in written.commands:
         say(f"  {command}")
 
