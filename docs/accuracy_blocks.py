@@ -8,6 +8,8 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from inputs_blocks import published_operations
+
 from kernelbench.core.operations import FLOATS
 from kernelbench.planning.catalog import load_catalog
 
@@ -39,8 +41,9 @@ def accuracy_block(folder: Path) -> str:
 
 
 def _kernels() -> Iterable[tuple[str, str]]:
-    for operation, named in sorted(load_catalog().implementations.items()):
-        for name, one in named.items():
+    implementations = load_catalog().implementations
+    for operation in published_operations():
+        for name, one in implementations[operation].items():
             if one.origin.project == "written here" and one.role == "kernel" and operation not in LEFT_OUT:
                 yield operation, name
 

@@ -1,14 +1,25 @@
-"""The tables of docs/inputs.md, from kernelbench's distributions and what operations and kernels say of themselves."""
+"""The tables of docs/inputs.md, from kernelbench's distributions and what operations and kernels say of themselves.
+
+Pages list the operations that published figures are about; a further one changes no page.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from kernelbench.compare import read_ledger
+from kernelbench.core import places
 from kernelbench.core.distributions import DISTRIBUTIONS
 from kernelbench.core.operations import FLOATS, Case, Operation
 from kernelbench.planning.catalog import load_catalog
 
 ELEMENTS = 2**20  # of the example for which `large` is told
+
+
+def published_operations() -> tuple[str, ...]:
+    """Names of the operations that the ledger has figures of, in order."""
+    known = load_catalog().operations
+    return tuple(sorted({claim.document["operation"] for claim in read_ledger(places.LEDGER).values()} & set(known)))
 
 
 def inputs_blocks() -> Mapping[str, str]:
@@ -28,7 +39,9 @@ def distributions_block() -> str:
 def largest_block() -> str:
     """What `large` goes up to, by operation and type, and what each operation refuses."""
     lines = [f"| operation | {' | '.join(f'`large`, {dtype}' for dtype in FLOATS)} | has no |", "|---|--:|--:|--:|---|"]
-    for name, operation in sorted(load_catalog().operations.items()):
+    operations = load_catalog().operations
+    for name in published_operations():
+        operation = operations[name]
         cells = [_largest(operation, dtype) for dtype in FLOATS]
         lacks = ", ".join(f"`{one}`" for one in DISTRIBUTIONS if operation.refusal(one))
         lines.append(f"| `{name}` | {' | '.join(cells)} | {lacks} |")
@@ -43,8 +56,9 @@ def _largest(operation: Operation, dtype: str) -> str:
 
 def special_block() -> str:
     lines = ["| operation | -inf | inf | NaN | as in PyTorch's |", "|---|---|---|---|---|"]
-    for name, operation in sorted(load_catalog().operations.items()):
-        if (special := operation.special) is not None:
+    operations = load_catalog().operations
+    for name in published_operations():
+        if (special := operations[name].special) is not None:
             differs = f", {special.differs}" if special.differs else ""
             cells = (special.minus_inf, special.plus_inf, special.nan, f"`{special.pytorch}`{differs}")
             lines.append(f"| `{name}` | {' | '.join(cells)} |")
@@ -54,8 +68,9 @@ def special_block() -> str:
 def deviations_block() -> str:
     """Implementations of one reason stand in one row."""
     found: dict[tuple[str, str, str], list[str]] = {}
-    for operation, implementations in load_catalog().implementations.items():
-        for one in implementations.values():
+    implementations = load_catalog().implementations
+    for operation in published_operations():
+        for one in implementations[operation].values():
             for deviation in one.deviations:
                 found.setdefault((operation, deviation.inputs, deviation.reason), []).append(one.name)
     lines = ["| operation | implementations | inputs | what they give |", "|---|---|---|---|"]

@@ -1,4 +1,4 @@
-"""The command `new`: the two files of a kernel, to begin from."""
+"""The command `new`: the files of a kernel, and of an operation that there is not yet, to begin from."""
 
 from __future__ import annotations
 
@@ -17,14 +17,18 @@ from kernelbench.cli.terminal import say
 def new(name: str, start: str | None, kernels: Path) -> None:
     """Write the two files of a kernel of your own, as a copy of one that is right; change it from there.
 
+    Of an operation that there is not yet, its operation.py and a suite are written as well.
+
     \b
     Examples:
       kernelbench new softmax/my_kernel
+      kernelbench new my_operation/first
       kernelbench new softmax/my_kernel --from oneflow --kernels ~/kernels
     """
     from kernelbench.cli.new_kernel import new_kernel
 
     written = new_kernel(name, start, kernels)
-    say(f"{written.source}\n{written.plan}: a copy of {written.start}, to be changed; next")
+    what = f"a copy of {written.start}" if written.start else "x times a weight for each column"
+    say("\n".join(map(str, (*written.operation, written.source, written.plan))) + f": {what}, to be changed; next")
     for command in written.commands:
         say(f"  {command}")

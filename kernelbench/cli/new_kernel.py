@@ -1,15 +1,19 @@
-"""The twin files of a kernel of the user's own: a copy of one that is right, to be changed bit by bit."""
+"""The twin files of a kernel of the user's own: a copy of one that is right, to be changed bit by bit.
+
+Of an operation that there is not yet, its own files as well.
+"""
 
 from __future__ import annotations
 
 import ast
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 
+from kernelbench.cli import new_operation
 from kernelbench.core import places, sources
 from kernelbench.core.errors import InputError
 from kernelbench.core.records import Implementation
@@ -17,6 +21,7 @@ from kernelbench.core.texts import one_line
 from kernelbench.planning.catalog import Catalog, is_name, load_catalog
 
 FOLDER = Path("kernels")  # of the user's own kernels, where no other is named
+NEAR = 0.8  # likeness from which on a name is taken for a misspelt one
 
 _SOURCE = """\
 // {name}: your own {operation}. As written it is a copy of {start}, and right; change it bit by bit.
@@ -45,15 +50,17 @@ class Written:
 
     source: Path
     plan: Path
-    start: str  # the implementation that it is a copy of
+    start: str  # the implementation that it is a copy of; '' where the operation is new as well
     commands: tuple[str, ...]
+    operation: tuple[Path, ...] = ()  # what a new one needs besides: operation.py, a suite
 
 
 def new_kernel(name: str, start: str | None = None, folder: Path = FOLDER) -> Written:
     """Write <folder>/<operation>/<name>.cu and .py for `name` as `softmax/my_kernel`.
 
-    They are a copy of the implementation `start`, or of the operation's shortest kernel, headers counted. Raises
-    InputError for names that are taken or no names, and where there is nothing to start from.
+    They are a copy of the implementation `start`, or of the operation's shortest kernel, headers counted. For an
+    operation that there is not, they come with an operation.py and a suite. Raises InputError for names that are taken,
+    that are no names or nearly another's, and where there is nothing to start from.
     """
     operation, _, own = name.partition("/")
     for part in (operation, own):
@@ -61,6 +68,9 @@ def new_kernel(name: str, start: str | None = None, folder: Path = FOLDER) -> Wr
             text = "small letters, digits and '_', a letter first, at most 64"
             raise InputError(f"{name!r:.80}: expected OPERATION/NAME, such as softmax/my_kernel, each of {text}")
     catalog = load_catalog(own=_own(folder))
+    if operation not in catalog.operations:
+        _require_new(catalog, operation, start, own, folder)
+        return _new_operation(operation, own, folder)
     _require_free(catalog, operation, own)
     origin = _start_of(catalog, operation, start)
     assert origin.source is not None
@@ -70,22 +80,43 @@ def new_kernel(name: str, start: str | None = None, folder: Path = FOLDER) -> Wr
         source: _SOURCE.format(**words) + _device_code(origin.source, operation, own),
         source.with_suffix(".py"): _PLAN.format(**words) + _plan_code(origin, operation, own),
     }
-    for path in texts:
-        if path.exists() or path.is_symlink():
-            raise InputError(f"{path}: is there already; choose another name, or delete it")
-    try:
-        source.parent.mkdir(parents=True, exist_ok=True)
-        for path, text in texts.items():
-            with path.open("x", encoding="utf-8") as file:
-                file.write(text)
-    except OSError as error:
-        raise InputError(f"{source.parent}: cannot write here ({error.strerror}); choose a --kernels folder") from error
+    _write(texts)
     suite, option = words["suite"], words["option"]
     commands = (
         f"kernelbench check {suite} {option}--only {own}",
         f"kernelbench run {suite} {option}--only {own},{origin.name},copy",
     )
     return Written(source, source.with_suffix(".py"), origin.name, commands)
+
+
+def _new_operation(operation: str, name: str, folder: Path) -> Written:
+    """Beside kernelbench's own kernels the suite goes to its suites; else it stays in the operation's folder."""
+    shipped = folder.resolve() == places.KERNELS.resolve()
+    suite = places.SUITES / f"{operation}.yaml" if shipped else folder / operation / f"{operation}.yaml"
+    words = {
+        "suite": operation if shipped else shlex.quote(one_line(str(suite))),
+        "option": "" if shipped else f"--kernels {shlex.quote(one_line(str(folder)))} ",
+    }
+    texts = new_operation.texts(operation, name, folder, suite, words)
+    _write(texts)
+    commands = tuple(f"kernelbench {verb} {words['suite']} {words['option']}".rstrip() for verb in ("check", "run"))
+    defined, source, plan, _ = texts
+    return Written(source, plan, "", commands, (defined, suite))
+
+
+def _write(texts: Mapping[Path, str]) -> None:
+    """All of the files, none of which may be there."""
+    for path in texts:
+        if path.exists() or path.is_symlink():
+            raise InputError(f"{path}: is there already; choose another name, or delete it")
+    parent = next(iter(texts)).parent
+    try:
+        parent.mkdir(parents=True, exist_ok=True)
+        for path, text in texts.items():
+            with path.open("x", encoding="utf-8") as file:
+                file.write(text)
+    except OSError as error:
+        raise InputError(f"{parent}: cannot write here ({error.strerror}); choose a --kernels folder") from error
 
 
 def _own(folder: Path) -> tuple[Path, ...]:
@@ -95,11 +126,22 @@ def _own(folder: Path) -> tuple[Path, ...]:
     return (folder,)
 
 
+def _require_new(catalog: Catalog, operation: str, start: str | None, name: str, folder: Path) -> None:
+    """Whether this may become an operation: no slip of the pen for one that there is."""
+    if near := get_close_matches(operation, catalog.operations, n=1, cutoff=NEAR):
+        text = "for an operation of your own choose a name that is less like it"
+        raise InputError(f"unknown operation '{operation}'; did you mean '{near[0]}'? {text}")
+    if start is not None:
+        known = ", ".join(catalog.operations)
+        raise InputError(f"--from {start}: '{operation}' is new, and has none to copy; the operations are {known}")
+    if name == "operation":
+        raise InputError(f"'{operation}/{name}' is taken: it says what is computed; choose another")
+    if (folder / operation).exists():
+        text = "is there and has no operation.py; choose another name, or delete it"
+        raise InputError(f"{folder / operation}: {text}")
+
+
 def _require_free(catalog: Catalog, operation: str, name: str) -> None:
-    if operation not in catalog.operations:
-        near = get_close_matches(operation, catalog.operations, n=1)
-        hint = f"did you mean '{near[0]}'?" if near else f"expected one of {', '.join(catalog.operations)}"
-        raise InputError(f"unknown operation '{operation}'; {hint}")
     if name in catalog.implementations[operation] or name == "operation":
         raise InputError(f"'{operation}/{name}' is taken: names must differ within an operation; choose another")
 

@@ -173,13 +173,19 @@ NO_ROWS = "-inf stands for what a row leaves out where exponentials are added up
 
 @dataclass(frozen=True)
 class SpecialValues:
-    """What an operation gives for inputs that are no ordinary numbers, each in a few words for the table of docs."""
+    """What an operation gives for inputs that are no ordinary numbers, each in a few words for `kernelbench list`.
+
+    `examples`: inputs and the outputs that follow by definition, by name, as nested lists; `by_pytorch`: outputs by
+    name that PyTorch gives for (torch, case, tensors by name). Tests hold the reference against both.
+    """
 
     minus_inf: str  # a row of it, or an element where there are no rows
     plus_inf: str  # an element
     nan: str  # an element
     pytorch: str  # the function of PyTorch that gives the same; '' for none
     differs: str = ""  # where that gives something else all the same, and why
+    examples: tuple[tuple[Mapping[str, Any], Mapping[str, Any]], ...] = ()
+    by_pytorch: Callable[[Any, Case, Mapping[str, Any]], Mapping[str, Any]] | None = None
 
 
 def x_to_y(case: Case, split: int = 1) -> tuple[ArraySpec, ...]:

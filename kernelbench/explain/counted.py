@@ -50,6 +50,8 @@ class Counted:
     launches: tuple[LaunchCounters, ...] = ()  # empty where only the totals were kept
     sampled: str = ""  # "sampled 64 of 262144 blocks"
     gpu: DeviceProperties | None = None  # for which occupancy is calculated
+    inputs: tuple[str, ...] = ()  # names of the arrays to be read; empty where not known
+    broadcast: tuple[str, ...] = ()  # those of which every slice of the case reads all
 
     @property
     def columns(self) -> int | None:

@@ -38,6 +38,8 @@ class Facts:
         kind, _, metric = key.rpartition(" ")
         if key == "occupancy limit":
             return self._limit()
+        if key == "broadcast":
+            return " and ".join(self.own.broadcast)
         if kind == "by":
             return self._best(metric)[1]
         value = self[key]
@@ -90,6 +92,10 @@ def _conflicts(facts: Facts) -> bool:
     return facts["bank_conflicts"] >= CLEARLY
 
 
+def _again(facts: Facts) -> bool:
+    return facts["launches"] == 1 and facts["reads"] >= 1.25
+
+
 _CONFLICTS = "{wavefronts} wavefronts a shared request where {wavefronts_ideal} would do"
 
 # The thresholds are where a difference begins to be worth a sentence; smaller ones are in the table.
@@ -97,8 +103,13 @@ RULES = (
     # Without a load and with all of the least traffic, there was nothing to be read.
     Rule("input never read", lambda f: f["load_requests"] == 0 and not f["traffic"] >= 1,
          "loads nothing, so it never reads its input", ("load_requests", "reads", "traffic")),
-    Rule("input read again", lambda f: f["launches"] == 1 and f["reads"] >= 1.25, "reads its input {reads} times",
+    Rule("input read again", lambda f: _again(f) and len(f.own.inputs) == 1, "reads its input {reads} times",
          ("reads",)),
+    # Loads are counted of all inputs together: how often one of several is read they do not tell.
+    Rule("inputs read again", lambda f: _again(f) and len(f.own.inputs) != 1 and not f.own.broadcast,
+         "asks {reads} times for each byte of its inputs, on average", ("reads",)),
+    Rule("inputs read again, some by every slice", lambda f: _again(f) and len(f.own.broadcast) > 0,
+         "asks {reads} times for each byte of its inputs, on average: all slices read {broadcast}", ("reads",)),
     Rule("bytes read again", lambda f: f["launches"] > 1 and f["reads"] >= 1.25,
          "its launches read each byte {reads} times", ("reads",)),
     Rule("traffic of several launches", lambda f: f["launches"] > 1 and f["traffic"] >= CLEARLY,

@@ -9,7 +9,16 @@ from kernelbench.core.contracts import CountingDevice
 from kernelbench.core.counters import LaunchCounters, total
 from kernelbench.core.errors import EVERYBODYS, reason_of
 from kernelbench.core.progress import Progress
-from kernelbench.core.records import Arrays, ArraySpec, Case, CasePlan, DeviceProperties, Operation, Planned
+from kernelbench.core.records import (
+    BROADCAST,
+    Arrays,
+    ArraySpec,
+    Case,
+    CasePlan,
+    DeviceProperties,
+    Operation,
+    Planned,
+)
 from kernelbench.explain.counted import Counted, LaunchShape
 from kernelbench.measure.bench import Bench, InProcessBench
 
@@ -83,6 +92,8 @@ def _counted(
         launches=tuple(launches),
         sampled=next(iter(sampled), ""),
         gpu=gpu,
+        inputs=tuple(spec.name for spec in specs if spec.role == "input"),
+        broadcast=tuple(spec.name for spec in specs if spec.split == BROADCAST),
     )
 
 

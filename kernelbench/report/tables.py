@@ -74,15 +74,17 @@ def check_table(entries: Iterable[tuple[str, str, str, Check | None, str]]) -> T
     from rich.text import Text
 
     table = new_table("")
+    table.caption, table.caption_justify = Text("allowed: abs. + rel. times the expected value"), "left"
     for header in ("case", "implementation", "status"):
         table.add_column(header, overflow="fold")
-    for header in ("abs. error", "rel. error", "allowed rel."):
+    for header in ("abs.\nerror", "allowed\nabs.", "rel.\nerror", "allowed\nrel."):
         table.add_column(header, justify="right", no_wrap=True)
     table.add_column("reason", overflow="fold")
     for case, name, status, check, reason in entries:
-        errors = (
-            (check.max_absolute_error, check.max_relative_error, check.tolerance.relative) if check else (None,) * 3
-        )
+        errors: tuple[float | None, ...] = (None,) * 4
+        if check:
+            allowed = check.tolerance
+            errors = (check.max_absolute_error, allowed.absolute, check.max_relative_error, allowed.relative)
         numbers = ["" if error is None else f"{error:.1e}" for error in errors]
         word = Text(view.STATUS_WORDS.get(status, status), STYLES.get(status, ""))
         message = reason or (check.message if check else "")

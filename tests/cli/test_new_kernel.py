@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +25,22 @@ LOOPS = ("latency_hiding",)  # operations whose kernels are all made in loops
 CASE = Case("softmax", (32, 64, 16, 16), -1, "float32")
 
 
-@pytest.mark.parametrize("operation", [name for name in CATALOG.operations if name not in LOOPS])
+def written_by_name(operation: str) -> bool:
+    """Whether it has a kernel whose name stands in its file, and which is not made in a loop."""
+    return any(
+        one.source is not None
+        and re.search(rf'Implementation\(\s*"{one.name}"', one.source.with_suffix(".py").read_text())
+        for one in CATALOG.implementations[operation].values()
+        if one.role == "kernel"
+    )
+
+
+def test_operations_to_start_from_were_found() -> None:
+    assert {name for name in CATALOG.operations if not written_by_name(name)} >= set(LOOPS)
+    assert len([name for name in CATALOG.operations if written_by_name(name)]) >= 14
+
+
+@pytest.mark.parametrize("operation", [name for name in CATALOG.operations if written_by_name(name)])
 def test_what_is_written_is_launched_as_the_kernel_that_it_is_a_copy_of(operation: str, tmp_path: Path) -> None:
     written = new_kernel(f"{operation}/mine", folder=tmp_path)
     found = load_catalog(own=[tmp_path])
@@ -87,7 +103,6 @@ def test_it_starts_from_the_kernel_that_is_named(tmp_path: Path) -> None:
         ("softmax/X", None, "expected OPERATION/NAME"),
         ("softmax/x;y", None, "expected OPERATION/NAME"),
         ("softmax/" + "x" * 65, None, "expected OPERATION/NAME"),
-        ("sofmax/mine", None, "unknown operation 'sofmax'; did you mean 'softmax'?"),
         ("softmax/naive", None, "is taken"),
         ("softmax/operation", None, "is taken"),
         ("softmax/mine", "torch", "--from torch: it has no .cu to copy"),
@@ -99,6 +114,68 @@ def test_what_cannot_be_written_says_why(name: str, start: str | None, expected:
         new_kernel(name, start, tmp_path / "kernels")
     assert expected in str(caught.value)
     assert list(tmp_path.iterdir()) == [], "nothing was written"
+
+
+@pytest.mark.parametrize(
+    ("name", "start", "expected"),
+    [
+        (
+            "sofmax/mine",
+            None,
+            "did you mean 'softmax'? for an operation of your own choose a name that is less like it",
+        ),
+        ("scan/mine", "naive", "--from naive: 'scan' is new, and has none to copy; the operations are bias_add, "),
+        ("scan/operation", None, "'scan/operation' is taken: it says what is computed"),
+        ("Scan/mine", None, "expected OPERATION/NAME"),
+        ("other/mine", None, "is there and has no operation.py"),
+    ],
+)
+def test_what_is_no_new_operation_says_why(name: str, start: str | None, expected: str, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    with pytest.raises(InputError) as caught:
+        new_kernel(name, start, tmp_path)
+    assert expected in str(caught.value)
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [], "nothing was written"
+
+
+def test_a_new_operation_comes_with_all_that_its_commands_need(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, out, err = command("new", "row_weight/first")
+    assert (code, err) == (0, "")
+    folder = Path("kernels/row_weight")
+    assert out.splitlines()[:4] == [
+        f"{folder}/operation.py",
+        f"{folder}/row_weight.yaml",
+        f"{folder}/first.cu",
+        f"{folder}/first.py: x times a weight for each column, to be changed; next",
+    ]
+    assert [line.split() for line in out.splitlines()[4:]] == [
+        f"kernelbench {verb} {folder}/row_weight.yaml --kernels kernels".split() for verb in ("check", "run")
+    ]
+    code, out, err = command("plan", folder / "row_weight.yaml", "--kernels", "kernels")
+    assert (code, err) == (0, "")
+    assert out.count("row_weight_first_bf16<<<4096, 256>>>") == 2
+    new_kernel("row_weight/second", folder=Path("kernels"))
+    assert set(load_catalog(own=[Path("kernels")]).implementations["row_weight"]) == {"first", "second"}
+
+
+@pytest.mark.nvcc
+@pytest.mark.parametrize("verb", ["check", "run"])
+def test_a_new_operation_is_right_as_it_is(
+    verb: str, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the printed commands, on the simulator, on fewer cases."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(places, "runs", lambda: tmp_path / "runs")
+    *_, printed = [line for line in command("new", "row_weight/first")[1].splitlines() if f" {verb} " in line]
+    fewer = ("--device", "simulated:h200", "--filter", "columns=100")
+    code, out, err = command(*printed.split()[1:], *fewer, *(("--no-report",) if verb == "run" else ()))
+    if "no nvcc" in err:
+        pytest.skip(err.splitlines()[0])
+    assert code == 0, out + err
+    assert "wrong" not in out.replace("0 wrong", "")
 
 
 def test_a_file_that_is_there_is_never_overwritten(tmp_path: Path) -> None:

@@ -40,6 +40,8 @@ def counted(
     lines: dict[tuple[str, int], Counters] | None = None,
     conflicts: dict[tuple[str, int], tuple[int, int]] | None = None,
     sampled: str = "",
+    inputs: tuple[str, ...] = ("x",),
+    broadcast: tuple[str, ...] = (),
     **counters: Any,
 ) -> Counted:
     """A lean kernel but for the given counters; each of several launches does the same."""
@@ -55,6 +57,8 @@ def counted(
         (run,) * launches,
         sampled,
         known_gpu("h200"),
+        inputs,
+        broadcast,
     )
 
 

@@ -51,6 +51,22 @@ def test_each_rule_says_its_sentence_and_no_other_does(make, counters, rule, tex
     assert said(make("own", **counters), make("ft")) == {rule: text}
 
 
+@pytest.mark.parametrize(
+    ("inputs", "broadcast", "text"),
+    [
+        (("x",), (), "reads its input 5 times"),
+        (("x", "y"), (), "asks 5 times for each byte of its inputs, on average"),
+        ((), (), "asks 5 times for each byte of its inputs, on average"),
+        (("x", "gamma", "beta"), ("gamma", "beta"),
+         "asks 5 times for each byte of its inputs, on average: all slices read gamma and beta"),
+    ],
+)  # fmt: skip
+def test_how_often_one_of_several_inputs_is_read_is_not_claimed(make, inputs, broadcast, text):
+    """layer_norm may read x three times, gamma and beta once a row: five times in all, and no input five times."""
+    loads = {"global_load_requests": 5 * M, "global_load_sectors": 20 * M, "global_load_ideal_sectors": 20 * M}
+    assert list(said(make("own", inputs=inputs, broadcast=broadcast, **loads)).values()) == [text]
+
+
 def test_where_nothing_is_to_be_read_no_input_is_missed(make):
     """A kernel that writes all of the least traffic, such as a random mask."""
     loads = {"global_load_requests": 0, "global_load_sectors": 0, "global_load_ideal_sectors": 0}

@@ -1,11 +1,20 @@
-"""Cases of every operation on which kernels go wrong: odd, prime, single, unaligned and large ones."""
+"""Cases of every operation on which kernels go wrong: odd, prime, single, unaligned and large ones.
+
+Operations that the tables do not name have theirs made out of their suites: of the same rank, axis and parameters.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
+from math import prod
 from typing import Any
 
+from kernelbench.core import places
+from kernelbench.core.errors import Unsupported
 from kernelbench.core.records import Case
+from kernelbench.planning.catalog import Catalog, load_catalog
+from kernelbench.suite import read_suite
 
 DTYPES = ("float32", "float16", "bfloat16")
 OVER_ELEMENTS = 2**31  # and so many bytes
@@ -129,11 +138,11 @@ def _cases(table: dict[str, Sequence[Row]], dtypes: Sequence[str]) -> Iterator[C
 
 def small_cases() -> list[Case]:
     debug = [Case("multiply", (2049,), -1, dtype, parameters=(("debug", True),)) for dtype in DTYPES]
-    return [*_softmax_cases(), *_cases(SMALL, DTYPES), *debug]
+    return [*_softmax_cases(), *_cases(SMALL, DTYPES), *debug, *_of_suites(_small)]
 
 
 def unaligned_cases() -> list[Case]:
-    return list(_cases(UNALIGNED, DTYPES))
+    return [*_cases(UNALIGNED, DTYPES), *_of_suites(_unaligned)]
 
 
 def for_libraries(cases: Iterable[Case]) -> list[Case]:
@@ -145,7 +154,72 @@ def for_libraries(cases: Iterable[Case]) -> list[Case]:
 
 
 def large_cases() -> list[Case]:
-    return [*_cases(LARGE_BYTES, ("float32",)), *_cases(LARGE_ELEMENTS, ("float16",))]
+    tables = [*_cases(LARGE_BYTES, ("float32",)), *_cases(LARGE_ELEMENTS, ("float16",))]
+    return [*tables, *_of_suites(_over(2**29), ("float32",), 2), *_of_suites(_over(OVER_ELEMENTS), ("float16",), 2)]
+
+
+# ---- Operations that are in no table -------------------------------------------------------------
+
+
+@cache
+def catalog() -> Catalog:
+    return load_catalog()
+
+
+@cache
+def others() -> dict[str, list[Case]]:
+    """Operations that are in no table, each with the cases of its suites."""
+    found: dict[str, list[Case]] = {name: [] for name in catalog().operations if name not in UNALIGNED}
+    for path in sorted(places.SUITES.glob("*.yaml")) if found else ():
+        suite = read_suite(path, catalog().operations, load_catalog(specimens=True).implementations)
+        for case in suite.cases:
+            found.get(case.operation, []).append(case)
+    return found
+
+
+def _of_suites(
+    shapes_of: Callable[[Shape], Iterable[Shape]], dtypes: Sequence[str] = DTYPES, most: int = 0
+) -> Iterator[Case]:
+    """Those that the operation has a meaning for; with `most`, of so many of its suites' cases, from short to long."""
+    for name, cases in others().items():
+        ordered = sorted(cases, key=lambda case: prod(case.shape[1:]))
+        own = ordered[:: max(1, (len(ordered) - 1) // (most - 1))] if most else ordered
+        made = {
+            Case(name, shape, case.axis, dtype, parameters=case.parameters)
+            for case in own
+            for shape in shapes_of(case.shape)
+            for dtype in dtypes
+        }
+        for case in sorted(made, key=lambda one: one.key):
+            try:
+                catalog().operations[name].filled(case)
+            except Unsupported:
+                continue
+            yield case
+
+
+def _small(shape: Shape) -> Iterator[Shape]:
+    if len(shape) == 1:
+        yield from ((n,) for n in SIZES)
+        return
+    yield from (((2,) * (len(shape) - 2)) + (7, columns) for columns in COLUMNS)
+    if prod(shape[1:]) <= 2**16:
+        yield (3, *shape[1:])
+
+
+def _unaligned(shape: Shape) -> Iterator[Shape]:
+    yield from (
+        ((4160,), (2049,)) if len(shape) == 1 else (((2,) * (len(shape) - 2)) + end for end in ((40, 96), (3, 1026)))
+    )
+
+
+def _over(elements: int) -> Callable[[Shape], Iterator[Shape]]:
+    """The suite's own shape, grown along its first axis until it has more elements."""
+
+    def shapes_of(shape: Shape) -> Iterator[Shape]:
+        yield (elements // prod(shape[1:]) + 3, *shape[1:])
+
+    return shapes_of
 
 
 def _softmax_cases() -> list[Case]:

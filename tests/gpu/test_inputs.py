@@ -138,7 +138,7 @@ def _along_axis(name: str) -> Call:
     return lambda torch, case, given: {"y": getattr(torch, name)(given["x"], dim=case.axis)}
 
 
-PYTORCH: Mapping[str, Call] = {
+PYTORCH: dict[str, Call] = {
     "softmax": _along_axis("softmax"),
     "log_softmax": _along_axis("log_softmax"),
     "reduce_sum": lambda torch, case, given: {"y": torch.sum(given["x"]).reshape(1)},
@@ -157,6 +157,13 @@ PYTORCH: Mapping[str, Call] = {
     "latency_hiding": lambda torch, case, given: {"y": torch.clone(given["x"])},
     "memory_access": lambda torch, case, given: {"y": torch.clone(given["x"])},
     "permute": lambda torch, case, given: {"y": torch.permute(given["x"], (1, 0))},
+}
+
+
+PYTORCH |= {
+    name: operation.special.by_pytorch
+    for name, operation in CATALOG.operations.items()
+    if operation.special and operation.special.by_pytorch
 }
 
 

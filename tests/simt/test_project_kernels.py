@@ -46,7 +46,8 @@ class Row:
 
     @property
     def name(self) -> str:
-        return f"{self.case.operation}-{self.implementation.name}-{self.case.key.replace(' ', ',')}"
+        shape = "x".join(map(str, self.case.shape))
+        return f"{self.case.operation}-{self.implementation.name}-{shape}-{self.case.dtype}"
 
 
 def shrunk(case: Case) -> Case:

@@ -45,11 +45,11 @@ def test_the_five_softmax_suites_are_there():
 def test_reads_without_a_mistake_and_can_be_compared(suites, name):
     suite = suites[name]
     assert suite.cases
-    if suite.step is None:
+    if suite.step is None and suite.claims:
         assert suite.baseline in suite.implementations
         assert "copy" in suite.implementations
     assert suite.title
-    assert suite.description
+    assert suite.description or not suite.claims
     # Input and output of the largest case, with one more array of scratch, on a GPU of 40 GB.
     assert max(3 * case.elements * 4 for case in suite.cases) < 40e9
 
