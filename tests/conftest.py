@@ -9,6 +9,7 @@ import signal
 import stat
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,10 @@ import numpy as np
 import pytest
 
 from kernelbench import build, devices
-from kernelbench.build import Compiler
+from kernelbench.build import Compiler, find_compiler
 from kernelbench.cli import listing
 from kernelbench.core import places
+from kernelbench.core.errors import NoCompiler
 from kernelbench.core.records import Arrays, Limits
 from kernelbench.measure import worker
 from kernelbench.measure.bench import InProcessBench
@@ -65,6 +67,20 @@ def pytest_configure() -> None:
 def pytest_collection() -> None:
     """What is collected stays to the end: to look for garbage in it, time and again, costs seconds."""
     gc.disable()
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("nvcc") and (reason := why_no_compiler()):
+        pytest.skip(reason)
+
+
+@cache
+def why_no_compiler() -> str:
+    try:
+        find_compiler()
+    except NoCompiler as missing:
+        return str(missing).splitlines()[0]
+    return ""
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m takes its choice

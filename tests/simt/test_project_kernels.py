@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from kernelbench import build
 from kernelbench.core import dtypes, places
 from kernelbench.core.differences import differences
-from kernelbench.core.errors import NoCompiler
 from kernelbench.core.records import ArraySpec, Binary, Case, Implementation, Scalar
 from kernelbench.devices.known import KNOWN
 from kernelbench.planning.case_plans import Planned, plan_case
@@ -109,10 +108,7 @@ def planned(request: pytest.FixtureRequest) -> Mapping[str, Planned]:
 
 @pytest.fixture(scope="session")
 def binaries(planned: Mapping[str, Planned]) -> Mapping[build.BuildRequest, Binary]:
-    try:
-        compiler = build.find_compiler()
-    except NoCompiler as error:
-        pytest.skip(str(error).splitlines()[0])
+    compiler = build.find_compiler()
     requests = {build_request(one) for one in planned.values() if one.plan is not None}
     built = build.build(requests, compiler, places.cache())
     broken = [result for result in built.values() if not isinstance(result, Binary)]

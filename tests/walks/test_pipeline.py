@@ -192,12 +192,8 @@ def test_the_real_compiler_refuses_a_kernel_and_the_run_goes_on(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from kernelbench.build import compiler
-    from kernelbench.core.errors import NoCompiler
 
-    try:
-        nvcc = compiler.find_compiler()
-    except NoCompiler as missing:
-        pytest.skip(str(missing))
+    nvcc = compiler.find_compiler()
     monkeypatch.setattr("kernelbench.build.find_compiler", lambda path=None: nvcc)
     folder = project.root / "kernels" / "softmax"
     (folder / "compiled.cu").write_text('extern "C" __global__ void k(const float* x, float* y) { *y = *x; }\n')

@@ -15,8 +15,6 @@ import numpy as np
 import pytest
 
 from kernelbench import devices
-from kernelbench.build import find_compiler
-from kernelbench.core.errors import NoCompiler
 from kernelbench.core.records import Arrays, Binary, Case, Implementation, LaunchPlan, Scalar
 from kernelbench.measure import worker
 from kernelbench.measure.bench import InProcessBench
@@ -66,10 +64,6 @@ class Copying(FakeDevice):
 @pytest.fixture
 def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Callable[..., tuple[int, str, str]]) -> ModuleType:
     """The script, its command line run in this process, over few and small copies."""
-    try:
-        find_compiler()
-    except NoCompiler as error:
-        pytest.skip(str(error).splitlines()[0])
     move_places(tmp_path, monkeypatch)
     monkeypatch.setattr(devices, "open_device", lambda name: Copying())
     monkeypatch.setattr(
