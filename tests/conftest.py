@@ -6,7 +6,6 @@ from __future__ import annotations
 import gc
 import shutil
 import signal
-import stat
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -27,7 +26,7 @@ from kernelbench.measure.bench import InProcessBench
 from kernelbench.planning.catalog import load_catalog
 from kernelbench.walks import pipeline
 from kernelbench.walks.standings import Standing, standings
-from tests.build.conftest import FAKE_NVCC
+from tests.build.conftest import fake_compiler
 from tests.fake_gpu import FakeDevice
 
 LIMITS = Limits(floor_s=3e-6, graph_floor_s=1e-6, dram_bytes_per_s=4.2e12, dram_copy="copy_4")
@@ -147,14 +146,6 @@ def write_kernels(root: Path) -> None:
         (softmax_folder / f"{name}.py").write_text(KERNEL.format(name=name, most=most, arguments=arguments))
 
 
-def fake_compiler(root: Path) -> Compiler:
-    path = root / "toolkit" / "bin" / "nvcc"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(FAKE_NVCC.format(log=root / "nvcc.log"))
-    path.chmod(path.stat().st_mode | stat.S_IXUSR)
-    return Compiler(path, "13.0.88")
-
-
 def move_places(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Runs, caches and recorded runs below `root`; the project's own stay as they are."""
     monkeypatch.setattr(places, "runs", lambda: root / "results" / "runs")
@@ -170,7 +161,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     write_kernels(root)
     device = FakeDevice(dict.fromkeys(("good", "other", "third", "compiled"), (softmax, 50e-6, 5e-6)))
     device.kernels["zeros"] = (lambda arrays: arrays["y"].fill(0), 50e-6, 5e-6)
-    compiler = fake_compiler(root)
+    compiler = fake_compiler(root, root / "nvcc.log")
     move_places(root, monkeypatch)
     ledger = root / "published"
     ledger.mkdir()

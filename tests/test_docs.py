@@ -43,8 +43,6 @@ def make() -> Iterator[ModuleType]:
 
 def loaded(name: str, path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -124,7 +122,6 @@ def test_the_summary_counts_the_rows(make: ModuleType) -> None:
     page = (ROOT / "docs" / "claims.md").read_text()
     readme = (ROOT / "README.md").read_text()
     said = re.search(r"Of (\d+) published claims \*\*(\d+) hold\*\*, \*\*(\d+) hold in part\*\*", readme)
-    assert said is not None
     assert "(docs/claims.md)" in readme
     assert page.count("| **holds**") == int(said[2])
     assert page.count("| **holds in part**") == int(said[3])
@@ -276,7 +273,6 @@ def test_the_readmes_two_commands_are_whole() -> None:
 
 def test_ci_runs_the_readmes_test_command() -> None:
     pattern = re.search(r"grep -E '(.+)' README\.md", (ROOT / ".ci" / "run").read_text())
-    assert pattern is not None
     found = [line for line in (ROOT / "README.md").read_text().splitlines() if re.search(pattern[1], line)]
     assert len(found) == 1
 
@@ -300,7 +296,6 @@ def test_the_example_kernel_compiles_and_fits_its_plan(tmp_path: Path) -> None:
     case = Case("softmax", (2, 3, 129), -1, "float32")
     planned = plan_case(case, catalog.operations["softmax"], warp, known_gpu("h200"))
     assert planned.status == "ok", planned.reason
-    assert planned.plan is not None
     assert planned.plan.launches[0].grid == (2, 1, 1)
     assert warp.source is not None
     request = BuildRequest(warp.source, planned.plan.defines, "sm_90")

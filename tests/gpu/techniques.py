@@ -113,7 +113,6 @@ def is_one_block(plan: LaunchPlan) -> bool:
 def forms(planned: Planned) -> Iterator[tuple[str, LaunchPlan]]:
     """By whose exponential: expf's ("accurate"), or that of the hardware; "fast" where both are a plan's to choose."""
     plan, name = planned.plan, planned.implementation.name
-    assert plan is not None
     if planned.implementation.operation not in ROW_OPERATIONS:
         yield "", plan
         return

@@ -219,5 +219,4 @@ def test_large(
         (ready,), _ = built([plan], compiler, device.properties.architecture, Silent())
     (result,) = CaseRun(device, catalog.operations[operation], ready).run(Settings(seed=3))
     assert (result.status, result.reason) == ("ok", "")
-    assert result.check is not None
     assert result.check.elements == case.elements

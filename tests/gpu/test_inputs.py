@@ -200,7 +200,6 @@ def test_every_operation_that_names_a_function_is_compared_with_pytorch() -> Non
 @pytest.mark.parametrize("name", PYTORCH)
 def test_references_give_what_pytorch_gives_or_the_difference_is_stated(name: str, value: float | None) -> None:
     special = CATALOG.operations[name].special
-    assert special is not None
     found = differing(name, value)
     if special.differs and value is not None and np.isnan(value):
         assert found > 0, "said to differ where there are NaN"

@@ -236,7 +236,6 @@ def test_both_specimens_are_rejected_on_random_input(
     for name, result in run_case(plan, Settings(seed=1)).items():
         assert result.status == "wrong", f"{name}: {result.status} {result.reason}"
         assert "elements wrong, first y[0, 0, 0, " in result.reason
-        assert result.check is not None
         assert result.check.mismatches > 0.9 * result.check.elements
 
 

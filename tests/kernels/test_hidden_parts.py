@@ -74,7 +74,6 @@ def test_parts_that_are_hidden_have_no_weight(
 ) -> None:
     this = case_of(shape, dtype)
     tile = tile_for(this, KNOWN[gpu])
-    assert tile is not None
     assert (tile.layout, tile.exchange) == (layout, exchange)
     checked(binaries, this, gpu, "hidden", shift)
 
@@ -83,7 +82,6 @@ def test_parts_that_are_hidden_have_no_weight(
 def test_hidden_parts_of_narrow_rows_of_halves(binaries: Build) -> None:
     this = case_of((1, 4001, 15), "bfloat16")
     tile = tile_for(this, KNOWN["h200"])
-    assert tile is not None
     assert (tile.layout, tile.exchange) == ("ragged", "cluster")
     checked(binaries, this, "h200", "hidden", 1)
 

@@ -26,7 +26,8 @@ from kernelbench.measure.bench import InProcessBench
 from kernelbench.planning.catalog import load_catalog
 from kernelbench.planning.foreign import end_process
 from kernelbench.walks import answers, pipeline
-from tests.conftest import LIMITS, fake_compiler, softmax, write_kernels
+from tests.build.conftest import fake_compiler
+from tests.conftest import LIMITS, softmax, write_kernels
 from tests.fake_gpu import FakeDevice
 
 for name in (*answers.NEEDED, "kernelbench.suite"):  # once, before processes are forked from this one
@@ -88,7 +89,7 @@ def _fake(hooks: Hooks) -> None:
         write_kernels(root)
         (root / "published").mkdir()
         shutil.copy(places.LEDGER / "softmax-fusion.yaml", root / "published")
-    compiler = fake_compiler(root)
+    compiler = fake_compiler(root, root / "nvcc.log")
 
     def slowly(arrays: Arrays) -> None:
         if hooks.slow_s:  # a sleep of 0 s gives the CPU away

@@ -58,7 +58,6 @@ def cases() -> Iterator[Trial]:
         case = Case("softmax", SHAPE, -1, "float32")
         one = catalog.implementations["softmax"][implementation]
         plan = plan_case(case, catalog.operations["softmax"], one, known_gpu("h200")).plan
-        assert plan is not None
         assert one.source is not None
         yield Trial(f"softmax, {implementation}", one.source, plan.launches, arrays, ("y",), defines=plan.defines)
     x = floats(ELEMENTS)

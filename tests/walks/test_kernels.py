@@ -29,7 +29,6 @@ GPU = KNOWN["h200"]
 
 def candidates(one: Implementation) -> list[Mapping[str, int]]:
     """All that the restrictions let pass; they are Python expressions."""
-    assert one.tunable is not None
     names = list(one.tunable.values)
     pairs = [dict(zip(names, values, strict=True)) for values in product(*one.tunable.values.values())]
     return [each for each in pairs if all(eval(text, {}, dict(each)) for text in one.tunable.restrictions)]
@@ -58,7 +57,6 @@ def test_there_are_some() -> None:
 
 @each_tunable
 def test_candidates_of_every_built_in_case_are_planned_or_refused(one: Implementation) -> None:
-    assert one.tunable is not None
     assert one.tunable.cases
     for case in one.tunable.cases:
         assert case.operation == one.operation
@@ -70,7 +68,6 @@ def test_candidates_of_every_built_in_case_are_planned_or_refused(one: Implement
 @each_tunable
 def test_the_rule_is_among_the_candidates_of_every_built_in_case(one: Implementation) -> None:
     """Else the search would compare with something that it never tries."""
-    assert one.tunable is not None
     for case in one.tunable.cases:
         rule = launched(planned(one, case, {}))
         found = [planned(one, case, values) for values in candidates(one)]
@@ -79,7 +76,6 @@ def test_the_rule_is_among_the_candidates_of_every_built_in_case(one: Implementa
 
 @each_tunable
 def test_built_in_cases_are_entries_of_their_own(one: Implementation) -> None:
-    assert one.tunable is not None
     layout = one.tunable.layout
     places_ = [(case.dtype, layout(case), case.elements) for case in one.tunable.cases]
     assert len(places_) == len(set(places_))
@@ -89,7 +85,6 @@ def test_built_in_cases_are_entries_of_their_own(one: Implementation) -> None:
 @pytest.mark.nvcc
 def test_candidates_are_right_on_the_simulator(one: Implementation) -> None:
     """The first and the last, on a small case of the last layout."""
-    assert one.tunable is not None
     compiler = find_compiler(None)
     found = candidates(one)
     case = small(one.tunable.cases[-1])
@@ -113,5 +108,4 @@ def test_candidates_are_right_on_the_simulator(one: Implementation) -> None:
     bench = InProcessBench(open_device("simulated"), CATALOG)
     for result in bench.run(CasePlan(case, tuple(ready), inputs), Settings(1), lambda share: None):
         assert result.status == "ok", f"{result.implementation.name}: {result.reason}"
-        assert result.check is not None
         assert result.check.passed

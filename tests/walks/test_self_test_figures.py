@@ -45,7 +45,6 @@ class Copying(FakeDevice):
         binary: Binary | None,
         arrays: Arrays,
     ) -> Callable[[], Any]:
-        assert plan is not None
         packs = case.elements / 4
         if implementation.name.removesuffix(AGAIN) != "copy":
             *_, work = (one.value for one in plan.launches[0].arguments if isinstance(one, Scalar))
@@ -71,8 +70,6 @@ def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Callable[..
     )
     monkeypatch.setattr(pipeline, "measured_limits", lambda *arguments: LIMITS)
     spec = importlib.util.spec_from_file_location("self_test_figures", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     slowed = tmp_path / "slowed"

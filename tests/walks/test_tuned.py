@@ -62,12 +62,10 @@ def planned(case: Case = CASE, tables: Tables | None = None) -> Planned:
 
 
 def block(one: Planned) -> int:
-    assert one.plan is not None
     return one.plan.launches[0].block[0]
 
 
 def reason(one: Planned) -> str:
-    assert one.plan is not None
     return one.plan.reasons[-1]
 
 
@@ -101,7 +99,6 @@ def test_without_tables_as_on_the_simulator_the_rule_is_taken_without_a_word(fol
     write(folders / "shipped", ENTRY)
     one = plan_case(CASE, CATALOG.operations["relu"], RELU, GPU)
     assert block(one) == 256
-    assert one.plan is not None
     assert not any("rule" in reason or "tuned" in reason for reason in one.plan.reasons)
 
 
