@@ -19,12 +19,12 @@ from kernelbench.core.errors import BuildError, Unsupported
 from kernelbench.core.launch_texts import input_loads, unread_inputs
 from kernelbench.core.records import Binary, Case, DeviceProperties, Implementation, LaunchPlan
 from kernelbench.devices.known import known_gpu
-from kernelbench.planning.catalog import load_catalog
+from tests.catalog import catalog
 from tests.kernels.signatures import check_signatures
 
 pytestmark = pytest.mark.nvcc
 
-CATALOG = load_catalog(specimens=True)
+CATALOG = catalog(specimens=True)
 COMPILED = [
     (operation, name)
     for operation, found in CATALOG.implementations.items()

@@ -11,8 +11,6 @@ import pytest
 from kernelbench.compare import noise
 from kernelbench.runs.results import Run
 
-RNG = np.random.default_rng(3)
-
 
 def run(**environment) -> Run:
     return Run(Path("run"), environment, pandas.DataFrame())

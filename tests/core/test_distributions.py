@@ -13,10 +13,10 @@ from kernelbench.core.errors import Unsupported
 from kernelbench.core.operations import FLOATS, NORMAL
 from kernelbench.core.records import ArraySpec, Case, Operation
 from kernelbench.devices.simulated import SimulatedDevice
-from kernelbench.planning.catalog import load_catalog
+from tests.catalog import catalog
 from tests.fake_gpu import FakeDevice
 
-CATALOG = load_catalog()
+CATALOG = catalog()
 CASE = Case("softmax", (500, 400), -1, "float32")
 LARGEST = 1e4
 

@@ -21,14 +21,15 @@ from kernelbench.devices.known import KNOWN
 from kernelbench.measure.case import CaseRun, Settings
 from kernelbench.measure.ready import built
 from kernelbench.planning.case_plans import CasePlan, plan_case
-from kernelbench.planning.catalog import Catalog, load_catalog
+from kernelbench.planning.catalog import Catalog
+from tests.catalog import catalog
 from tests.gpu import accuracy, ulp
 from tests.gpu.accuracy import Row
 from tests.gpu.conftest import Silent, alone
 from tests.gpu.shapes import DTYPES
 from tests.gpu.techniques import Technique, candidates, ours, signature, techniques
 
-CATALOG = load_catalog()
+CATALOG = catalog()
 KERNELS = [
     pytest.param(operation, one.name, dtype, id=f"{operation},{one.name},{dtype}")
     for operation, own in ours(CATALOG)

@@ -16,14 +16,14 @@ import pytest
 from kernelbench.core import distributions, dtypes
 from kernelbench.core.distributions import DISTRIBUTIONS
 from kernelbench.core.records import Arrays, ArraySpec, Case, Implementation, Result
-from kernelbench.planning.catalog import load_catalog
+from tests.catalog import catalog
 from tests.core import test_distributions as anywhere
 from tests.gpu import shapes
 from tests.kernels import test_inputs as simulated
 
 pytestmark = pytest.mark.gpu
 
-CATALOG = load_catalog()
+CATALOG = catalog()
 DTYPES = shapes.DTYPES
 
 

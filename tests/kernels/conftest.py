@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 
+import tests.catalog
 from kernelbench.build import BuildRequest, build, find_compiler
 from kernelbench.core import places
 from kernelbench.core.records import Binary, DeviceProperties, Implementation, LaunchPlan
-from kernelbench.planning.catalog import load_catalog
+from kernelbench.planning.catalog import Catalog
 
 
 @pytest.fixture(scope="session")
@@ -32,9 +33,19 @@ def h200() -> DeviceProperties:
 
 
 @pytest.fixture(scope="session")
-def softmax() -> Mapping[str, Implementation]:
-    """All implementations of softmax by name, specimens included."""
-    return load_catalog(specimens=True).implementations["softmax"]
+def catalog() -> Catalog:
+    """All there is, specimens included."""
+    return tests.catalog.catalog(specimens=True)
+
+
+@pytest.fixture(scope="session")
+def softmax(catalog: Catalog) -> Mapping[str, Implementation]:
+    return catalog.implementations["softmax"]
+
+
+@pytest.fixture(scope="session")
+def log_softmax(catalog: Catalog) -> Mapping[str, Implementation]:
+    return catalog.implementations["log_softmax"]
 
 
 Build = Callable[[Implementation, Sequence[LaunchPlan], str], list[Binary]]

@@ -9,12 +9,12 @@ import pytest
 
 from kernelbench.core.records import Case
 from kernelbench.devices.known import KNOWN
-from kernelbench.planning.catalog import load_catalog
+from tests.catalog import catalog
 from tests.kernels.simulated import Build
 
 pytestmark = pytest.mark.nvcc
 
-CATALOG = load_catalog()
+CATALOG = catalog()
 IN_ORDER = ("mbarrier.init", "barrier.cluster.arrive", "barrier.cluster.wait", "st.async", "mbarrier.arrive.expect_tx")
 
 

@@ -10,9 +10,9 @@ import pytest
 
 from kernelbench.core.errors import Unsupported
 from kernelbench.core.records import Case, Scalar
-from kernelbench.planning.catalog import load_catalog
+from tests.catalog import catalog
 
-CATALOG = load_catalog()
+CATALOG = catalog()
 CUB = ("multiply", "relu", "copy")
 COMPILED = {
     "multiply": (7,),

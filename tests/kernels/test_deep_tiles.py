@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from kernelbench.core import dtypes
 from kernelbench.core.records import ArraySpec, Case, DeviceProperties, LaunchPlan, Scalar
 from kernelbench.devices.known import KNOWN
-from kernelbench.planning.catalog import load_catalog
+from tests.catalog import catalog
 from tests.kernels.deep_tiles import FORMS, case_of, planned, tile_for
 from tests.kernels.simulated import Build, Fill, random_input, run_and_check
 
 pytestmark = pytest.mark.nvcc
 
-CATALOG = load_catalog()
+CATALOG = catalog()
 BOTH, FLOAT, HALF = ("float32", "bfloat16"), ("float32",), ("bfloat16",)
 
 

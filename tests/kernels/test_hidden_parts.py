@@ -14,15 +14,15 @@ from numpy.typing import NDArray
 from kernelbench.core import distributions, dtypes
 from kernelbench.core.records import ArraySpec, Case, LaunchPlan
 from kernelbench.devices.known import KNOWN
-from kernelbench.planning.catalog import load_catalog
 from kernelbench.softmax_plans.axis_choices import tile_for
+from tests.catalog import catalog
 from tests.gpu import accuracy
 from tests.kernels import deep_tiles
 from tests.kernels.simulated import Build, Fill, run_and_check
 
 pytestmark = pytest.mark.nvcc
 
-CATALOG = load_catalog()
+CATALOG = catalog()
 DTYPES = ("float32", "bfloat16")
 
 

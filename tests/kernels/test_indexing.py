@@ -8,10 +8,10 @@ import pytest
 from kernelbench.build.machine_code import machine_code
 from kernelbench.core.errors import Unsupported
 from kernelbench.core.records import Case, Scalar
-from kernelbench.planning.catalog import load_catalog
+from tests.catalog import catalog
 from tests.kernels.simulated import run_and_check
 
-CATALOG = load_catalog()
+CATALOG = catalog()
 IMPLEMENTATIONS, OPERATION = CATALOG.implementations["indexing"], CATALOG.operations["indexing"]
 ARRAYS = ("x", "by_row", "by_column", "y")
 NARROW = sorted(set(IMPLEMENTATIONS) - {"index_64", "copy"})

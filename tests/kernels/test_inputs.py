@@ -17,14 +17,14 @@ from kernelbench.devices.simulated import SimulatedDevice
 from kernelbench.measure.case import CaseRun, Settings
 from kernelbench.measure.ready import built
 from kernelbench.planning.case_plans import CasePlan, plan_case
-from kernelbench.planning.catalog import load_catalog
+from tests.catalog import catalog
 from tests.gpu import shapes
 from tests.gpu.conftest import Silent
 from tests.gpu.findings import as_found
 
 pytestmark = pytest.mark.nvcc
 
-CATALOG = load_catalog()
+CATALOG = catalog()
 OPERATIONS = sorted(CATALOG.operations)
 ROUNDED = ("large", "masked")  # what the narrow types are run on besides
 SPECIAL = {"nan": np.nan, "inf": np.inf, "-inf": -np.inf}

@@ -7,10 +7,10 @@ import pytest
 
 from kernelbench.core import dtypes
 from kernelbench.core.records import Case
-from kernelbench.planning.catalog import load_catalog
+from tests.catalog import catalog
 from tests.kernels.simulated import run_and_check
 
-CATALOG = load_catalog()
+CATALOG = catalog()
 OPERATION = CATALOG.operations["reduce_sum"]
 KNOWN = CATALOG.implementations["reduce_sum"]
 ALONE = 4 * 512 * 16  # bytes that one block adds up

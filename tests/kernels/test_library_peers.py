@@ -15,11 +15,11 @@ from kernelbench.core import places
 from kernelbench.core.errors import MissingLibrary, Unsupported
 from kernelbench.core.records import Case
 from kernelbench.peers import library
-from kernelbench.planning.catalog import load_catalog
+from tests.catalog import catalog
 
 STREAM = 1234
 PEERS = {"quack": "quack.softmax", "liger": "liger_kernel.ops.softmax", "flashinfer": "flashinfer.sampling"}
-SOFTMAX = load_catalog().implementations["softmax"]
+SOFTMAX = catalog().implementations["softmax"]
 each_peer = pytest.mark.parametrize("name", PEERS)
 
 

@@ -9,7 +9,6 @@ import pytest
 
 from kernelbench.core.errors import Unsupported
 from kernelbench.core.records import Case
-from kernelbench.planning.catalog import load_catalog
 
 KERNELS = ("generic", "paddle", "paddle_2022", "one_read", "copy", "paddle_as_published")
 SHAPES = [
@@ -22,16 +21,6 @@ SHAPES = [
     ((50, 1000), -1),
     ((3, 7, 65), 1),
 ]
-
-
-@pytest.fixture(scope="module")
-def catalog():
-    return load_catalog(specimens=True)
-
-
-@pytest.fixture(scope="module")
-def log_softmax(catalog):
-    return catalog.implementations["log_softmax"]
 
 
 @pytest.fixture(scope="module")

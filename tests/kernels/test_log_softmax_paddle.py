@@ -9,7 +9,6 @@ import pytest
 
 from kernelbench.core.errors import Unsupported
 from kernelbench.core.records import Case, Scalar
-from kernelbench.planning.catalog import load_catalog
 
 FIRST = ((128, 128, 16, 16), 0)  # the published shapes with their axes
 SECOND = ((512, 896, 4, 12), 1)
@@ -23,11 +22,6 @@ VIEWS = [
     for dim in (1, 2, 3, 63, 64, 127, 1009, 100_000)
     for inner in (1, 2, 12, 31, 64, 65, 1023, 1024, 1025, 4096, 1_000_003)
 ]
-
-
-@pytest.fixture(scope="module")
-def log_softmax():
-    return load_catalog(specimens=True).implementations["log_softmax"]
 
 
 @pytest.fixture

@@ -10,10 +10,10 @@ import pytest
 from kernelbench.core import dtypes
 from kernelbench.core.errors import Unsupported
 from kernelbench.core.records import Case, Scalar
-from kernelbench.planning.catalog import load_catalog
+from tests.catalog import catalog
 from tests.kernels.simulated import AROUND, run_and_check
 
-CATALOG = load_catalog()
+CATALOG = catalog()
 IMPLEMENTATIONS, OPERATION = CATALOG.implementations["memory_access"], CATALOG.operations["memory_access"]
 
 

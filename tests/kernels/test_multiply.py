@@ -10,7 +10,6 @@ import pytest
 from kernelbench.build.machine_code import machine_code
 from kernelbench.core.errors import Unsupported
 from kernelbench.core.records import Case, Scalar
-from kernelbench.planning.catalog import load_catalog
 from tests.kernels.simulated import run_and_check
 
 WAYS = {
@@ -23,11 +22,6 @@ WAYS = {
 PACKED = ("oneflow", *WAYS)
 SIZES = (1, 7, 8, 9, 255, 257, 2**20 + 1, 2**31 + 5)
 MOST_BLOCKS = 132 * 8 * 32  # 32 waves of 8 blocks of 256 threads a multiprocessor
-
-
-@pytest.fixture(scope="module")
-def catalog():
-    return load_catalog()
 
 
 @pytest.fixture(scope="module")

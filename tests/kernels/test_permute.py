@@ -9,11 +9,11 @@ import pytest
 
 from kernelbench.core.errors import Unsupported
 from kernelbench.core.records import Case
-from kernelbench.planning.catalog import load_catalog
 from kernelbench.planning.launch_helpers import merged_axes
+from tests.catalog import catalog
 from tests.kernels.simulated import run_and_check
 
-CATALOG = load_catalog()
+CATALOG = catalog()
 OPERATION = CATALOG.operations["permute"]
 IMPLEMENTATIONS = CATALOG.implementations["permute"]
 

@@ -10,7 +10,6 @@ import pytest
 
 from kernelbench.core.errors import Unsupported
 from kernelbench.core.records import Case, Scalar
-from kernelbench.planning.catalog import load_catalog
 
 TREES = {
     "tree_modulo": ("Modulo", 1),
@@ -22,11 +21,6 @@ TREES = {
 }
 WAVES = {"grid_stride": ("UnrolledAll", 4, 0), "shuffle": ("Shuffle", 4, 0), "shuffle_packed": ("Shuffle", 2, 16)}
 SIZES = (1, 2, 31, 255, 256, 257, 511, 512, 513, 65536, 65537, 131073, 1_000_003, 2**25, 2**28, 2**31 + 5)
-
-
-@pytest.fixture(scope="module")
-def catalog():
-    return load_catalog(specimens=True)
 
 
 @pytest.fixture(scope="module")

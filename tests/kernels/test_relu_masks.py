@@ -7,10 +7,10 @@ import pytest
 
 from kernelbench.core.records import ArraySpec, Case, Scalar
 from kernelbench.devices.simulated import SimulatedDevice
-from kernelbench.planning.catalog import load_catalog
+from tests.catalog import catalog
 from tests.kernels.simulated import run_and_check
 
-CATALOG = load_catalog()
+CATALOG = catalog()
 SCHEMES = {"consecutive": 8, "strided": 8, "ballot": 1, "ballot_words": 8}
 GRADIENTS = ("from_y", "from_bits")
 SIZES = (1, 31, 33, 257, 2047, 2048, 2049, 4099)

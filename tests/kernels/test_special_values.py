@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from kernelbench.core.records import Case
-from kernelbench.planning.catalog import load_catalog
+from tests.catalog import catalog
 
 INF, NAN = float("inf"), float("nan")
-CATALOG = load_catalog()
+CATALOG = catalog()
 
 # (operation, inputs by name, expected outputs by name); arrays are of two dimensions, parameters those that matter.
 Values = dict[str, Any]

@@ -9,10 +9,10 @@ import pytest
 
 from kernelbench.core.errors import Unsupported
 from kernelbench.core.records import Case
-from kernelbench.planning.catalog import load_catalog
+from tests.catalog import catalog
 from tests.kernels.simulated import run_and_check
 
-CATALOG = load_catalog()
+CATALOG = catalog()
 SWIZZLED = CATALOG.implementations["permute"]["swizzled"]
 OPERATION = CATALOG.operations["permute"]
 # By packs: whole tiles, cut ones, behind other axes. By elements: odd extents.

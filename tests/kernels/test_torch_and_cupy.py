@@ -11,10 +11,10 @@ import pytest
 
 from kernelbench.core.errors import MissingLibrary, Unsupported
 from kernelbench.core.records import Case
-from kernelbench.planning.catalog import load_catalog
+from tests.catalog import catalog
 
 STREAM = 1234
-CATALOG = load_catalog()
+CATALOG = catalog()
 EXACT = [Case(name, (5,), -1, dtype) for name in ("multiply", "relu", "copy") for dtype in ("float32", "float16")]
 REDUCING = [Case(name, (4, 6, 10), 1, "float32") for name in ("reduce_sum", "log_softmax")]
 OF_TORCH = [

@@ -14,10 +14,10 @@ from kernelbench.measure import rounds
 from kernelbench.measure.case import PLACEMENTS, CaseRun, Settings
 from kernelbench.measure.rounds import MORE_SAMPLES, QUICK, Precision
 from kernelbench.planning.case_plans import CasePlan, Planned
-from kernelbench.planning.catalog import load_catalog
+from tests.catalog import catalog
 from tests.fake_gpu import EVENT_S, FakeDevice, implementation
 
-OPERATION = load_catalog().operations["softmax"]
+OPERATION = catalog().operations["softmax"]
 CASE = Case("softmax", (4, 3, 32), -1, "float32")
 
 

@@ -24,9 +24,10 @@ from kernelbench.core.records import (
 )
 from kernelbench.devices.known import KNOWN
 from kernelbench.planning.case_plans import plan_case, plan_problem, plan_suite
-from kernelbench.planning.catalog import Catalog, load_catalog
+from kernelbench.planning.catalog import Catalog
+from tests.catalog import catalog
 
-OPERATION = load_catalog().operations["softmax"]
+OPERATION = catalog().operations["softmax"]
 CASE = Case("softmax", (4, 3, 32), -1, "float32")
 H200 = KNOWN["h200"]
 GOOD = Launch("k", (1, 1, 1), (32, 1, 1), ("x", "y", Scalar("int64", 12)))

@@ -25,10 +25,11 @@ from kernelbench.planning.catalog import load_catalog
 from kernelbench.runs.results import ENVIRONMENT_FILE, RESULTS_FILE, SAMPLES_FILE, read_run
 from kernelbench.suite import read_suite
 from kernelbench.walks import answers
+from tests.catalog import catalog
 from tests.reliability.fuzz import KINDS, fuzz, make_run
 
 Command = Callable[..., tuple[int, str, str]]
-CATALOG = load_catalog()
+CATALOG = catalog()
 ESCAPE, BIDI = "\x1b]0;owned\x07", "\u202e"
 
 

@@ -23,8 +23,9 @@ from kernelbench.core.differences import differences
 from kernelbench.core.records import ArraySpec, Binary, Case, Implementation, Scalar
 from kernelbench.devices.known import KNOWN
 from kernelbench.planning.case_plans import Planned, plan_case
-from kernelbench.planning.catalog import Catalog, load_catalog
+from kernelbench.planning.catalog import Catalog
 from kernelbench.suite import read_suite
+from tests.catalog import catalog
 from tests.gpu import shapes
 from tests.kernels.signatures import check_signatures
 from tests.simt.harness import Kernels
@@ -73,7 +74,7 @@ def rows(catalog: Catalog) -> Iterator[Row]:
                     yield from (Row(known[name], replace(shrunk(case), dtype=dtype)) for dtype in dtypes_)
 
 
-CATALOG = load_catalog(specimens=True)
+CATALOG = catalog(specimens=True)
 
 
 def planned_for(row: Row) -> Planned:

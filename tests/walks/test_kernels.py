@@ -19,9 +19,9 @@ from kernelbench.devices.known import KNOWN
 from kernelbench.measure.bench import InProcessBench
 from kernelbench.measure.case import Settings
 from kernelbench.planning.case_plans import CasePlan, Planned, plan_case
-from kernelbench.planning.catalog import load_catalog
+from tests.catalog import catalog
 
-CATALOG = load_catalog()
+CATALOG = catalog()
 TUNABLE = [one for own in CATALOG.implementations.values() for one in own.values() if one.tunable]
 each_tunable = pytest.mark.parametrize("one", TUNABLE, ids=lambda one: f"{one.operation}/{one.name}")
 GPU = KNOWN["h200"]

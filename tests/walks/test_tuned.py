@@ -16,11 +16,11 @@ from kernelbench.core.records import Case
 from kernelbench.devices.known import KNOWN
 from kernelbench.planning import tuned
 from kernelbench.planning.case_plans import Planned, plan_case
-from kernelbench.planning.catalog import load_catalog
 from kernelbench.planning.tuned import Entry, Tables
+from tests.catalog import catalog
 
 GPU = KNOWN["h200"]
-CATALOG = load_catalog()
+CATALOG = catalog()
 RELU = CATALOG.implementations["relu"]["streamed"]
 CASE = Case("relu", (2**24,), -1, "float32")  # 64 MB
 ENTRY = Entry(
