@@ -72,9 +72,6 @@ def shell_words(page: Path) -> Iterator[list[str]]:
                 yield words
 
 
-# ---- Made by docs/make.py ------------------------------------------------------------------------
-
-
 def test_made_pages_are_up_to_date(make: ModuleType, judged: list[Standing], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(make, "standings", lambda results: judged)
     old = [str(path.relative_to(ROOT)) for path in make.out_of_date(make.pages())]
@@ -103,9 +100,6 @@ def test_blocks_are_filled_and_the_text_round_them_stays(make: ModuleType) -> No
 def test_every_block_of_the_readme_is_made(make: ModuleType, tmp_path: Path) -> None:
     marked = re.findall(r"made by docs/make\.py: (\w+)", (ROOT / "README.md").read_text())
     assert sorted(marked) == sorted([*make.readme_blocks(tmp_path / "no run"), "summary"])
-
-
-# ---- docs/claims.md ------------------------------------------------------------------------------
 
 
 def test_every_id_of_the_ledger_is_on_the_page_of_claims() -> None:
@@ -173,9 +167,6 @@ def test_a_page_without_recorded_runs_says_so(make: ModuleType, tmp_path: Path) 
     assert "**0 hold**, **0 hold in part**, **0 do not hold**" in make.claims_page.summary(judged)
 
 
-# ---- The command line ----------------------------------------------------------------------------
-
-
 @each_command
 def test_every_command_has_help_and_examples(name: str) -> None:
     text = cli.commands[name].help
@@ -212,9 +203,6 @@ def test_python_runs_the_package() -> None:
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("kernelbench, version ")
-
-
-# ---- Pages ---------------------------------------------------------------------------------------
 
 
 def test_pages_were_found() -> None:
@@ -275,9 +263,6 @@ def test_ci_runs_the_readmes_test_command() -> None:
     pattern = re.search(r"grep -E '(.+)' README\.md", (ROOT / ".ci" / "run").read_text())
     found = [line for line in (ROOT / "README.md").read_text().splitlines() if re.search(pattern[1], line)]
     assert len(found) == 1
-
-
-# ---- The example of docs/writing-a-kernel.md -----------------------------------------------------
 
 
 @pytest.mark.nvcc

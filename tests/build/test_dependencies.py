@@ -25,8 +25,6 @@ def failed(request: BuildRequest, compiler: Compiler, folder: Path) -> str:
     return str(result)
 
 
-# ---- What nvcc lists ------------------------------------------------------------------------------
-
 INCLUDES = {
     "comment": '/**/ #/**/include/**/ "{}"\n',
     "digraph": '%:include "{}"\n',
@@ -104,9 +102,6 @@ def test_an_endless_header_costs_its_kernel_alone_and_is_told(
     assert "does it include an endless file?" in str(results[bad]).splitlines()[0]
     assert "File size limit exceeded" in str(results[large])
     assert "a compiler's file may have" in str(results[large]).splitlines()[0]
-
-
-# ---- What becomes of the list ---------------------------------------------------------------------
 
 
 def test_a_header_that_hides_another_is_noticed(fake_nvcc: FakeNvcc, kernel: Kernel, tmp_path: Path) -> None:

@@ -140,9 +140,6 @@ def test_pointers_are_followed_through_what_nvcc_makes_of_them(
     assert binary.facts["copies"].parameter_stores == (0, 0, 1)
 
 
-# ---- every kernel there is -----------------------------------------------------------------------
-
-
 # Inputs that say the same in two ways: a kernel reads one of them.
 EITHER_OF = {"relu_grad": {"y", "mask"}}
 

@@ -206,9 +206,6 @@ def test_without_a_disassembler_the_fact_says_so() -> None:
     assert cross_check(ptx(LOAD), "k", sass(LDS, name="z")).note == "not available: the SASS has no kernel 'k'"
 
 
-# ---- the disassembler ----------------------------------------------------------------------------
-
-
 def stand_in(folder: Path, name: str, script: str) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / name
@@ -242,8 +239,6 @@ def test_the_one_beside_nvcc_comes_first_and_the_next_one_is_tried(
     stand_in(tmp_path / "toolkit" / "bin", "nvdisasm", "echo cannot read it >&2; exit 255")
     assert disassemble(tmp_path / "x.cubin", beside) == "home -sass\n"
 
-
-# ---- with the real tools -------------------------------------------------------------------------
 
 TILE = Path(__file__).with_name("tile.cu").read_text()
 

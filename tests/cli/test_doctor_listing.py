@@ -34,9 +34,6 @@ def findings() -> dict[str, doctor.Finding]:
     return {finding.what: finding for finding in doctor.diagnose()}
 
 
-# ---- doctor --------------------------------------------------------------------------------------
-
-
 def test_all_is_fine_where_nothing_is_missing(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor.metadata, "version", lambda package: "14.2.0")
     found = findings()
@@ -101,9 +98,6 @@ def test_the_command_ends_with_1_where_something_is_missing(
     (project.root / "cache").write_text("")
     code, out, _ = command("doctor")
     assert (code, "missing" in out) == (1, True)
-
-
-# ---- list ----------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -181,9 +175,6 @@ def test_a_broken_suite_is_told_by_list_too(project: Project) -> None:
     project.suite("good, nobody")
     with pytest.raises(InputError, match=r"small\.yaml:5: unknown implementation 'nobody'"):
         listing.suites()
-
-
-# ---- environment ---------------------------------------------------------------------------------
 
 
 def test_the_environment_is_json_and_tells_when_and_with_what() -> None:

@@ -146,9 +146,6 @@ def test_standard_output_is_no_file(command_line: str, here: Path, command: Comm
     assert (code, out, err) == (2, "", "--out -: files are written, not standard output; name one\n")
 
 
-# ---- Options that name nothing -------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -63,9 +63,6 @@ def test_beside_zero_the_relative_error_is_the_absolute_one() -> None:
     assert compared([0.125], [0.0]) == Differences(0, 0.125, 0.125)
 
 
-# ---- What the stored type cannot hold ------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("got", "expected", "wrong"),
     [

@@ -142,9 +142,6 @@ def test_the_simulator_hides_the_same_elements(shape: tuple[int, ...], axis: int
     assert np.array_equal(np.isinf(x.reshape(-1)), distributions.hidden(np, 0, x.size, specs[0].row, seed))
 
 
-# ---- What an operation has -----------------------------------------------------------------------
-
-
 def test_masks_and_bits_stay_as_they_are() -> None:
     case = Case("relu_grad", (64,), -1, "float32", inputs="ones")
     fills = {spec.name: spec.fill for spec in CATALOG.operations["relu_grad"].filled(case)}
@@ -187,9 +184,6 @@ def test_large_inputs_fit_their_type(name: str, dtype: str) -> None:
     stored = dtypes.narrow(np, np.array([largest], np.float32), dtype)
     assert np.isfinite(dtypes.widen(np, stored, dtype)).all()
     assert np.isfinite(np.float32(2 * largest)), "both ends of the range apart"
-
-
-# ---- Defaults of an operation --------------------------------------------------------------------
 
 
 def test_what_an_operation_leaves_out() -> None:

@@ -104,9 +104,6 @@ def test_metrics_are_described_for_people():
         assert max(map(len, metric.header.split("\n"))) <= 12
 
 
-# ---- From a run ----
-
-
 def written(folder, *rows):
     store = Store(folder)
     store.append(rows, [])

@@ -72,9 +72,6 @@ class Row:
     technique: str
 
 
-# ---- Inputs --------------------------------------------------------------------------------------
-
-
 def inputs_of(operation: Operation) -> tuple[str, ...]:
     """Distributions that say something of it."""
     if operation.special is None:
@@ -140,9 +137,6 @@ def hide(xp: Any, rows: Any) -> None:
     rows[...] = xp.where(hidden, np.float32(-np.inf), rows)
     for which, value in ((6, np.nan), (7, np.inf)):
         rows[...] = xp.where((kind == which) & lone, np.float32(value), rows)
-
-
-# ---- Runs ----------------------------------------------------------------------------------------
 
 
 class Given:
@@ -256,9 +250,6 @@ def rows_of(
             yield given.row(known[PEER], "", None, None, "")
         del given
     device.release()
-
-
-# ---- As a program --------------------------------------------------------------------------------
 
 
 @cache

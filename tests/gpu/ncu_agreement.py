@@ -68,9 +68,6 @@ def built() -> dict[Any, Binary]:
     return results  # type: ignore[return-value]
 
 
-# ---- on the GPU ----------------------------------------------------------------------------------
-
-
 def measure(out: Path) -> None:
     began = time.monotonic()
     profiler = shutil.which("ncu")
@@ -198,9 +195,6 @@ def driver_version() -> str:
     done = subprocess.run(["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"], capture_output=True,
                           text=True, check=False)  # fmt: skip
     return done.stdout.strip().splitlines()[0] if done.returncode == 0 and done.stdout.strip() else ""
-
-
-# ---- without it ----------------------------------------------------------------------------------
 
 
 def compare(out: Path) -> None:

@@ -43,9 +43,6 @@ def problems(rows: list[Row]) -> list[str]:
     return [str(row) for row in rows if row.wrong or row.special or row.repeats is False or row.refused]
 
 
-# ---- Without a GPU -------------------------------------------------------------------------------
-
-
 def test_every_kernel_has_techniques_and_every_operation_candidates() -> None:
     found = techniques(CATALOG, KNOWN["h200"], DTYPES)
     taken = {(one.case.operation, one.implementation.name) for one in found}
@@ -149,9 +146,6 @@ def test_the_simulator_gives_what_float64_gives(operation: str, name: str) -> No
         rows = list(accuracy.rows_of(device, CATALOG, one, binaries))
         assert {row.inputs for row in rows} == set(accuracy.inputs_of(CATALOG.operations[operation]))
         assert problems(rows) == []
-
-
-# ---- On a GPU ------------------------------------------------------------------------------------
 
 
 @pytest.mark.gpu

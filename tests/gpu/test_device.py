@@ -58,9 +58,6 @@ def copies(extra: int) -> LaunchPlan:
     return LaunchPlan((Launch("copies", (-(-N // 256), 1, 1), (256, 1, 1), arguments),))
 
 
-# ---- red zones -----------------------------------------------------------------------------------
-
-
 def test_writing_inside_damages_nothing(device: Any, compiled: Compiled) -> None:
     arrays = device.allocate(specs())
     device.fill(arrays, specs(), 1)
@@ -86,9 +83,6 @@ def test_a_row_with_right_values_and_one_write_too_many_is_wrong(
     case_plan = CasePlan(Case("softmax", (N,), -1, "float32"), (Planned(copy, plan, compiled(COPY)),))
     result = run_case(case_plan, Settings(seed=1))["test"]
     assert (result.status, result.reason) == ("wrong", "wrote outside of y")
-
-
-# ---- arrays --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -156,9 +150,6 @@ def test_memory_that_there_is_not_is_told_and_costs_nothing(device: Any) -> None
     arrays = device.allocate(specs())
     device.fill(arrays, specs(), 1)
     assert np.isfinite(arrays["x"].get()).all()
-
-
-# ---- comparisons ---------------------------------------------------------------------------------
 
 
 SIZES = (1, 17, 4095, 4096, 4097, 100_003, 2**20 + 5)
@@ -257,9 +248,6 @@ def assert_alike(found: Differences, right: Differences, where: str) -> None:
         assert (got is None) == (want is None), f"{where}: {name} is {got}, not {want}"
         if want is not None:
             assert got == pytest.approx(want, rel=1e-12, nan_ok=True), f"{where}: {name}"
-
-
-# ---- launches ------------------------------------------------------------------------------------
 
 
 def test_shared_memory_beyond_48_kb_is_opted_into(device: Any, compiled: Compiled) -> None:
@@ -377,9 +365,6 @@ def test_an_illegal_address_loses_the_context_and_says_so(device: Any) -> None:
     lines = done.stdout.splitlines()
     assert [line.split(": ")[0] for line in lines] == ["lost", "afterwards"], done.stdout + done.stderr
     assert all(line.endswith(" while running") for line in lines)
-
-
-# ---- what it says of itself ----------------------------------------------------------------------
 
 
 def test_its_properties_are_those_of_the_table_if_it_is_in_it(device: Any) -> None:

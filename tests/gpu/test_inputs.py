@@ -27,9 +27,6 @@ CATALOG = catalog()
 DTYPES = shapes.DTYPES
 
 
-# ---- Draws ---------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def cuda(device: Any, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setitem(anywhere.DEVICES, "cuda", lambda: device)
@@ -63,9 +60,6 @@ def test_pieces_of_an_array_have_the_rows_of_the_whole(device: Any, monkeypatch:
     anywhere_else = np.isfinite(anywhere.drawn(device, case))
     assert not anywhere_else[distributions.HIDDEN_ROW :: distributions.ROW_CYCLE].any()
     assert (anywhere_else[distributions.SINGLE_ROW :: distributions.ROW_CYCLE].sum(axis=1) == 1).all()
-
-
-# ---- Every implementation ------------------------------------------------------------------------
 
 
 def wrong_ones(results: Sequence[Result]) -> list[str]:
@@ -122,8 +116,6 @@ def planting(device: Any, fill: Callable[..., None], value: float) -> Callable[.
 
     return filled
 
-
-# ---- References beside PyTorch -------------------------------------------------------------------
 
 Call = Callable[[Any, Case, Mapping[str, Any]], Mapping[str, Any]]
 INF, NAN = float("inf"), float("nan")

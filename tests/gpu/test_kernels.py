@@ -55,9 +55,6 @@ def planned_for(case: Case, catalog: Catalog, device: DeviceProperties) -> CaseP
     return CasePlan(case, tuple(plan_case(case, operation, one, device) for one in chosen), inputs)
 
 
-# ---- Which cases there are: holds without a GPU, too ---------------------------------------------
-
-
 @pytest.mark.parametrize("cases", [SMALL, UNALIGNED, LARGE], ids=["small", "unaligned", "large"])
 def test_every_operation_has_cases(cases: Sequence[Case]) -> None:
     assert {case.operation for case in cases} == set(load_catalog().operations)
@@ -114,9 +111,6 @@ def test_what_was_found_of_libraries_is_bounded_by_two_roundings() -> None:
             assert (allowed is not None) == (dtype in types)
             own = catalog.operations[operation].tolerance(case).relative
             assert allowed is None or 1.9 * own < own + allowed.relative < 2.01 * own
-
-
-# ---- On a GPU ------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

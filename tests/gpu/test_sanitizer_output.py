@@ -119,8 +119,6 @@ def test_a_device_that_the_tool_does_not_know(tool: str) -> None:
         parse(tool, REFUSED)
 
 
-# ---- The whole call, of a program that stands for compute-sanitizer ------------------------------
-
 FAKE = """\
 #!{python}
 import subprocess, sys

@@ -40,9 +40,6 @@ def counted(h200, binaries):
     ]
 
 
-# ---- The operation and the plans ----
-
-
 def test_the_sign_chooses_between_the_factors_of_row_and_column():
     x = np.array([[1.0, -2.0, 0.0], [-1.0, 2.0, np.nan]])
     inputs = {"x": x.reshape(1, -1), "by_row": np.array([10.0, 20.0]), "by_column": np.array([3.0, 4.0, 5.0])}
@@ -72,18 +69,12 @@ def test_64_bits_count_on(h200):
     assert launch.arguments == (*ARRAYS, Scalar("int64", 2**31), Scalar("int64", 2**15))
 
 
-# ---- Right ----
-
-
 @pytest.mark.nvcc
 @pytest.mark.parametrize("name", IMPLEMENTATIONS)
 def test_right_at_odd_shapes_wherever_arrays_begin(h200, binaries, dtype, name):
     for shape in ((1, 1), (3, 1), (1, 2), (13, 37), (2, 3, 301)):
         for shift in (0, 1):
             run_and_check(IMPLEMENTATIONS[name], OPERATION, case(*shape, dtype=dtype), h200, binaries, shift)
-
-
-# ---- In what they differ ----
 
 
 @pytest.mark.nvcc

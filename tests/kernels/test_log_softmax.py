@@ -32,9 +32,6 @@ def case(shape, axis=-1, dtype="float32"):
     return Case("log_softmax", shape, axis, dtype)
 
 
-# ---- The operation ----
-
-
 @pytest.mark.parametrize(("shape", "axis"), SHAPES)
 def test_the_reference_gives_logarithms_of_shares_that_add_up_to_one(operation, shape, axis):
     x = np.random.default_rng(1).normal(size=shape)
@@ -82,9 +79,6 @@ def test_integers_are_refused(operation):
         operation.arrays(case((4, 4), dtype="int32"))
 
 
-# ---- One read ----
-
-
 @pytest.mark.parametrize(
     ("shape", "axis", "grid", "block"),
     [
@@ -123,9 +117,6 @@ def test_half_precision_keeps_longer_columns(log_softmax, h200):
     log_softmax["one_read"].plan(case((2, 100_000), -1, "float16"), h200)
 
 
-# ---- The five launches ----
-
-
 def test_generic_launches_in_order_with_float_between(log_softmax, h200, dtype):
     plan = log_softmax["generic"].plan(case((2, 30, 7), 1, dtype), h200)
     steps = [launch.entry.removeprefix("log_softmax_generic_").rsplit("_", 1)[0] for launch in plan.launches]
@@ -149,9 +140,6 @@ def test_generic_covers_every_column_and_element(log_softmax, h200, shape, axis)
 def test_generic_refuses_extents_beyond_its_indices(log_softmax, h200, shape, name):
     with pytest.raises(Unsupported, match=f"{name} must be at most 1073741824, got 1073741825"):
         log_softmax["generic"].plan(case(shape, 0, "float16"), h200)
-
-
-# ---- All ----
 
 
 @pytest.mark.parametrize(("dim", "reason"), [(63, "dim must be at least 64"), (64, "")])

@@ -44,9 +44,6 @@ def v100(h200):
     )  # fmt: skip
 
 
-# ---- The rule of 2021 ----
-
-
 def test_the_published_example(launched):
     launch = launched("paddle", (2, 3, 4), 1)
     assert (launch.grid, launch.block, launch.shared_bytes) == ((2, 1, 1), (1, 4, 1), 0)
@@ -126,9 +123,6 @@ def test_the_grid_covers_inner_first_and_then_outer_up_to_the_bound(launched):
     assert launched("paddle", (1000, 8, 1), 1).grid == (264, 1, 1)
 
 
-# ---- The rule of 2022 ----
-
-
 @pytest.mark.parametrize(
     ("shape", "axis", "grid", "block"),
     [
@@ -150,9 +144,6 @@ def test_blocks_of_2022_are_powers_of_two_that_fit(launched):
         columns, threads, _ = launched("paddle_2022", view, 1).block
         assert columns & (columns - 1) == threads & (threads - 1) == 0
         assert columns * threads <= 1024
-
-
-# ---- All ----
 
 
 @pytest.mark.parametrize("name", ALL)

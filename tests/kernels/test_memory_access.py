@@ -33,9 +33,6 @@ def filled(reference, dtype):
     return wanted
 
 
-# ---- The operation ----
-
-
 def test_a_load_gathers_and_a_store_scatters():
     x = np.arange(9.0)
     got = OPERATION.reference(np, case(3, "load", 2, 3), {"x": x})["y"]
@@ -63,9 +60,6 @@ def test_the_spread_out_array_ends_with_its_last_element(side, x, y):
 def test_what_has_no_meaning_is_refused(one, text):
     with pytest.raises(Unsupported, match=text):
         OPERATION.arrays(one)
-
-
-# ---- The kernel ----
 
 
 @pytest.mark.parametrize(("side", "places"), [("load", (7, 5, 0, 1)), ("store", (0, 1, 7, 5))])

@@ -33,9 +33,6 @@ def case(*shape, dtype="float16", **parameters):
     return Case("multiply", shape, -1, dtype, parameters=tuple(parameters.items()))
 
 
-# ---- The operation ----
-
-
 def test_the_reference_is_the_product(catalog):
     operation = catalog.operations["multiply"]
     inputs = {"x": np.array([2.0, -3.0]), "y": np.array([0.5, 7.0])}
@@ -54,9 +51,6 @@ def test_the_tolerance_takes_one_rounding_and_no_more(catalog, type_):
     assert (errors <= allowed.absolute + allowed.relative * np.abs(exact)).all()
     twice = np.nextafter(x * y, type_(np.inf)).astype(np.float64)  # another rounding
     assert (np.abs(twice - exact) > allowed.absolute + allowed.relative * np.abs(exact)).mean() > 0.4
-
-
-# ---- Plans ----
 
 
 @pytest.mark.parametrize("name", PACKED)
@@ -92,9 +86,6 @@ def test_the_copy_moves_as_many_bytes_as_a_product(multiply, h200, n):
     (launch,) = plan.launches
     assert launch.arguments == ("x", "y", "z", "half", Scalar("int64", n))
     assert dict(plan.scratch) == {"half": 2 * max(1, n // 2)}
-
-
-# ---- What the compiler makes of them ----
 
 
 @pytest.mark.nvcc

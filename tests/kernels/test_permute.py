@@ -22,9 +22,6 @@ def case(shape, permutation="", dtype="float32"):
     return Case("permute", shape, -1, dtype, parameters=(("permutation", permutation),))
 
 
-# ---- Axes ----
-
-
 @pytest.mark.parametrize("shape", [(2, 3, 4), (2, 1, 4, 3), (1, 2, 1, 3), (1, 1, 1), (5, 1), (2, 3, 1, 4)])
 def test_merged_axes_move_the_same(shape):
     x = np.arange(np.prod(shape)).reshape(shape)
@@ -62,9 +59,6 @@ def test_the_reference_in_slices_is_that_of_the_whole(permutation, slices):
         assert np.array_equal(got.reshape(-1), whole[start])
 
 
-# ---- Refusals ----
-
-
 @pytest.mark.parametrize(
     ("name", "shape", "permutation", "dtype", "text"),
     [
@@ -86,9 +80,6 @@ def test_a_wider_move_needs_a_quarter_of_the_indices(h200):
     one = case((8, 12, 16, 64), "0213", "float16")
     moves = [IMPLEMENTATIONS[name].plan(one, h200).launches[0].arguments[2].value for name in ("generic", "widened")]
     assert moves == [one.elements, one.elements // 4]
-
-
-# ---- On the simulator ----
 
 
 @pytest.mark.nvcc

@@ -37,9 +37,6 @@ def case(*shape, dtype="float32"):
     return Case("reduce_sum", shape, -1, dtype)
 
 
-# ---- The operation ----
-
-
 def test_the_reference_adds_up_everything(operation):
     x = np.arange(24.0).reshape(2, 3, 4)
     assert operation.reference(np, case(2, 3, 4), {"x": x})["y"].tolist() == [276.0]
@@ -71,9 +68,6 @@ def test_integers_are_refused(operation):
         operation.arrays(case(4, dtype="int32"))
 
 
-# ---- Trees ----
-
-
 @pytest.mark.parametrize(("name", "tree", "loads"), [(name, *row) for name, row in TREES.items()])
 def test_launches_go_on_until_one_sum_is_left(reduce_sum, h200, name, tree, loads):
     for n in SIZES:
@@ -101,9 +95,6 @@ def test_more_blocks_than_a_grid_has_are_refused(reduce_sum, h200):
     most = (2**31 - 1) * 256
     with pytest.raises(Unsupported, match=f"elements must be at most {most}, got {most + 1}"):
         reduce_sum["tree_modulo"].plan(case(most + 1, dtype="float16"), h200)
-
-
-# ---- One wave ----
 
 
 @pytest.mark.parametrize(("name", "tree", "loads", "pack"), [(name, *row) for name, row in WAVES.items()])
@@ -139,9 +130,6 @@ def test_the_wave_is_resident_and_nothing_spills(reduce_sum, h200, binaries, arc
         assert facts.spill_store_bytes == facts.spill_load_bytes == 0
 
 
-# ---- The yardstick and the specimen ----
-
-
 @pytest.mark.parametrize("n", [1, 2, 3, 8193, 2**20])
 def test_the_copy_moves_as_many_bytes_as_a_sum_reads(reduce_sum, h200, n):
     plan = reduce_sum["copy"].plan(case(n), h200)
@@ -158,6 +146,3 @@ def test_the_specimen_is_one_block(reduce_sum, h200):
     assert specimen.plan(case(512), h200).launches[0].grid == (1, 1, 1)
     with pytest.raises(Unsupported, match="elements must be at most 512, what one block adds up, got 513"):
         specimen.plan(case(513), h200)
-
-
-# ---- All ----

@@ -27,9 +27,6 @@ def on_simulator(h200, binaries, operation, name, n, dtype="float32", shift=0):
     )
 
 
-# ---- References ----
-
-
 def test_bits_lie_as_they_are_read():
     x = np.full(40, -1.0)
     x[[0, 9, 31, 32]] = 3.0
@@ -74,9 +71,6 @@ def test_devices_make_every_byte():
     assert counts.max() < 70
 
 
-# ---- Launches ----
-
-
 @pytest.mark.parametrize(("name", "per_thread"), SCHEMES.items())
 def test_schemes_have_a_thread_for_so_many_elements(h200, name, per_thread):
     plan = CATALOG.implementations["relu_bitset"][name].plan
@@ -91,9 +85,6 @@ def test_gradients_read_what_they_are_named_after(h200):
     for name, array in (("from_y", "y"), ("from_bits", "mask")):
         (launch,) = CATALOG.implementations["relu_grad"][name].plan(case("relu_grad", 1001, "float16"), h200).launches
         assert launch.arguments == ("dy", array, "dx", Scalar("int64", 125), Scalar("int64", 1001))
-
-
-# ---- On the simulator ----
 
 
 @pytest.mark.nvcc

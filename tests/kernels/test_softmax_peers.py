@@ -153,9 +153,6 @@ def test_is_a_peer(softmax, name):
     assert (softmax[name].role, softmax[name].source) == ("peer", None)
 
 
-# ---- The copy ----
-
-
 @pytest.mark.parametrize(
     ("elements", "dtype", "blocks"),
     [

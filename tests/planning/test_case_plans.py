@@ -175,9 +175,6 @@ def test_launches_read_as_in_cuda(grid: Any, block: Any, shared: int, text: str)
     assert launch_text(Launch("k", grid, block, (), shared, gang=4)) == f"{text} in gangs of 4"
 
 
-# ---- plan and binary together --------------------------------------------------------------------
-
-
 def facts(entry: str, *loads: int) -> dict[str, EntryFacts]:
     return {entry: EntryFacts(entry, 32, 0, 0, 0, 0, loads, tuple(0 for _ in loads))}
 

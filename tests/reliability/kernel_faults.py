@@ -84,9 +84,6 @@ def _worker_of(parent: int) -> int:
     return found()[0]
 
 
-# ---- The compiler and its cache ------------------------------------------------------------------
-
-
 def _own_kernel(stage: Stage) -> Path:
     """A folder with a kernel `mine` that is right, and was never compiled before."""
     done = stage.command("new", "softmax/mine", "--from", "naive", "--kernels", stage.root / "own").wait()

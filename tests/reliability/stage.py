@@ -130,9 +130,6 @@ class _Forked:
         return Done(self._process.exitcode, *(file.read_text() for file in self._files))
 
 
-# ---- What is on disk -----------------------------------------------------------------------------
-
-
 def rows(folder: Path) -> Rows:
     """Whole rows; no row may be there twice."""
     path = folder / RESULTS_FILE

@@ -106,9 +106,6 @@ def apply(
     return target
 
 
-# ---- Inputs --------------------------------------------------------------------------------------
-
-
 def integers(kind: str, count: int = 331, seed: int = 1, *, also: Sequence[int] = ()) -> Array:
     """Random numbers of every size, the ends of the range, and `also`."""
     info = np.iinfo(DTYPES[kind])

@@ -161,8 +161,6 @@ def test_many_targets_are_refused_in_time() -> None:
         flow(f"T: .branchtargets {labels}; {jumps}")
 
 
-# ---- Registers -----------------------------------------------------------------------------------
-
 UNDEFINED = {
     "written first": ("mov.b32 %r1, 0; add.s32 %r2, %r1, 1;", set()),
     "read first": ("add.s32 %r1, %r2, 1;", {"%r2"}),
@@ -201,9 +199,6 @@ def test_an_accumulator_is_read_and_written() -> None:
     (one,) = function("wgmma.mma_async.x {%r1, %r2}, %rd1, %rd2, 1;").instructions
     assert {item.name for item in reads(one)} == {"%r1", "%r2", "%rd1", "%rd2"}
     assert {item.name for item in writes(one)} == {"%r1", "%r2"}
-
-
-# ---- What nvcc writes ----------------------------------------------------------------------------
 
 
 def by_line(name: str) -> tuple[ControlFlow, list[Instruction]]:

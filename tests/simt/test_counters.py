@@ -138,9 +138,6 @@ def test_sectors_of_atomics_depend_on_where_the_array_lies(machine: Machine) -> 
     assert counts == [23, 21, 23, 22] * 2
 
 
-# ---- Shared memory, as an H200 counted it --------------------------------------------------------
-
-
 def test_compare_and_swap_takes_two_passes(machine: Machine) -> None:
     build = Builder()
     place, zero = build.constant(LANE * 8), build.constant(0)

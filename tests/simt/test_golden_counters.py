@@ -42,9 +42,6 @@ def counted(one: Trial, ptx: str) -> Counters:
     return counters
 
 
-# ---- global memory: 32 lanes, sectors of 32 bytes ------------------------------------------------
-
-
 def copied(kernel: str, stride: int, offset: int, width: int = 1, dtype: str = "float32") -> Trial:
     """One warp reads `width` numbers a lane; 32 results are written side by side."""
     x = floats((32 * max(stride, 1) + offset) * width, dtype=dtype)
@@ -97,8 +94,6 @@ def test_structures_of_three_floats(run: Run) -> None:
     assert (own.global_load_requests, own.global_load_sectors, own.global_load_ideal_sectors) == (3, 36, 12)
 
 
-# ---- shared memory: 32 banks of 4 bytes ----------------------------------------------------------
-
 SIZE = 48 * 1024
 
 
@@ -150,8 +145,6 @@ def test_transpose(run: Run, name: str) -> None:
     else:
         assert own.global_store_sectors < width * height / 7
 
-
-# ---- trees ---------------------------------------------------------------------------------------
 
 N, BLOCK = 2**18, 256
 

@@ -68,9 +68,6 @@ def run(machine: Machine, program: Program, grid: int = 1, block: int = 32, **mo
     return report
 
 
-# ---- Paths ---------------------------------------------------------------------------------------
-
-
 def test_branch_and_meeting(machine: Machine, out: Allocation) -> None:
     build = Builder()
     value = build.register()
@@ -169,9 +166,6 @@ def test_lanes_that_exit_are_not_waited_for(machine: Machine, out: Allocation) -
     np.testing.assert_array_equal(results(out, 96)[:70], expected[:70])
 
 
-# ---- Barriers ------------------------------------------------------------------------------------
-
-
 def test_barrier_orders_warps(machine: Machine, out: Allocation) -> None:
     """Each thread reads what the thread 32 after it wrote to shared memory."""
     build = Builder()
@@ -232,9 +226,6 @@ def warp_is(build: Builder, number: int) -> int:
     build.emit("testp_notanumber_f32", d=found, a=nan_if_positive(build, distance))
     build.emit("not_pred", d=found, a=found, x=[0])
     return found
-
-
-# ---- Blocks, threads, limits ---------------------------------------------------------------------
 
 
 def writing(out: Allocation) -> Program:

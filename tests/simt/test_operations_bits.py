@@ -157,9 +157,6 @@ def test_find_nth() -> None:
     np.testing.assert_array_equal(found, expected)
 
 
-# ---- prmt ----------------------------------------------------------------------------------------
-
-
 def permuted(a: int, b: int, choices: list[int]) -> int:
     pool = (b << 32 | a).to_bytes(8, "little")
     found = [(0xFF if pool[choice & 7] & 0x80 else 0) if choice & 8 else pool[choice & 7] for choice in choices]

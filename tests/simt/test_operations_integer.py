@@ -154,9 +154,6 @@ def test_pairs_not_below_zero() -> None:
     np.testing.assert_array_equal(upper, np.maximum(np.maximum(b, e), 0))
 
 
-# ---- carries -------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("bits", [32, 64])
 def test_sum_of_two_words(bits: int) -> None:
     """The upper word of a sum of two double words, whose lower ones are %a and %b and upper ones %b and %c."""

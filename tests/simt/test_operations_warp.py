@@ -170,9 +170,6 @@ def test_elect() -> None:
     np.testing.assert_array_equal(found, lanes == leader)
 
 
-# ---- faults --------------------------------------------------------------------------------------
-
-
 def run(instructions: str, lanes: int, block: int = 32) -> Outcome:
     values = np.arange(lanes, dtype=np.uint32)
     target = np.zeros(lanes, np.uint32)

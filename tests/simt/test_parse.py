@@ -62,8 +62,6 @@ def r(number: int) -> Register:
     return Register(f"%r{number}", "b32")
 
 
-# ---- Operands ------------------------------------------------------------------------------------
-
 OPERANDS: dict[str, Operand] = {
     "%r1": r(1),
     "%rd8": Register("%rd8", "b64"),
@@ -128,9 +126,6 @@ def test_a_symbol_must_be_in_the_module() -> None:
         kernel("\nmov.u64 %rd1, nowhere;")
     with pytest.raises(PtxError, match=r"'far' .* declared \.extern"):
         kernel("mov.u64 %rd1, far;", ".extern .global .b32 far;")
-
-
-# ---- Instructions --------------------------------------------------------------------------------
 
 
 def test_an_instruction_with_guard_text_and_line() -> None:
@@ -214,9 +209,6 @@ def test_a_body_that_does_not_end() -> None:
         parse(f"{HEAD}.entry k()\n{{ ret;\n")
 
 
-# ---- Names and scopes ----------------------------------------------------------------------------
-
-
 def test_a_scope_hides_names_and_every_register_gets_its_own() -> None:
     function = kernel(
         ".reg.f32 t; mov.f32 t, 0f00000000; { .reg.b16 t; mov.b16 t, 1; { mov.b16 t, 2; } }\n"
@@ -274,9 +266,6 @@ def test_branch_targets() -> None:
     assert function.targets == {"T": ("A", "B", "A")}
     assert function.labels == {"A": 1, "B": 2}
     assert function.instructions[0].operands == (r(1), Label("T"))
-
-
-# ---- Functions, parameters, variables ------------------------------------------------------------
 
 
 def test_the_head_of_a_function() -> None:
@@ -388,9 +377,6 @@ def test_too_much_is_refused_at_once() -> None:
         with pytest.raises(PtxError, match=r"at most|more than"):
             parse(text)
         assert time.process_time() - start < 10
-
-
-# ---- What nvcc writes ----------------------------------------------------------------------------
 
 
 def test_source_lines_are_the_innermost() -> None:

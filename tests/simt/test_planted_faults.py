@@ -176,9 +176,6 @@ def test_the_sentences(planted: str) -> None:
     assert "byte 252 of 256 of shared memory; block 0 warp 0 lane 0; 16 times" in said["tail_of_the_tile"]
 
 
-# ---- no false alarm ------------------------------------------------------------------------------
-
-
 def strict_faults(chosen: list[Trial], compiler: Compiler) -> dict[str, list[Fault]]:
     binaries = build({one.request for one in chosen}, compiler, places.cache())
     found = {}

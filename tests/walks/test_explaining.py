@@ -113,9 +113,6 @@ def test_unknown_gpu_is_named(project: Project, simulator: FakeSimulator, comman
     assert "unknown GPU" in error
 
 
-# ---- Explanations of runs on disk ----
-
-
 def test_a_simulated_run_is_explained_by_its_own_counters(project: Project, simulator: FakeSimulator) -> None:
     (answer,) = pipeline.run(Request((str(project.suite("compiled, good")),)), screen.ConsoleProgress())
     cases, source = answers.explanations(answer.run, answer.ledger)

@@ -55,9 +55,6 @@ def let(project: Project, name: str, kernel: Callable[[Arrays], Any]) -> None:
     project.device.kernels[name] = (kernel, 50e-6, 5e-6)
 
 
-# ---- a run that goes well ------------------------------------------------------------------------
-
-
 def test_a_run_has_a_row_for_each_case_implementation_and_cache(project: Project) -> None:
     run = run_suite(project, project.suite("good, other"))
     assert [(columns_of(row), row["implementation"], row["cache"]) for row in rows(run)] == [
@@ -172,9 +169,6 @@ def test_progress_reaches_the_end_of_every_stage(project: Project) -> None:
         assert reached == pytest.approx(total)
 
 
-# ---- what a failure costs ------------------------------------------------------------------------
-
-
 def test_a_kernel_that_does_not_compile_costs_only_its_rows(project: Project) -> None:
     run = run_suite(project, project.suite("good, broken, misfit"))
     broken = rows(run, implementation="broken")
@@ -270,9 +264,6 @@ def test_memory_that_does_not_suffice_fails_a_case_and_the_next_goes_on(project:
     assert {row["status"] for row in rows(run, axes="columns=32")} == {"ok"}
 
 
-# ---- stopping and going on -----------------------------------------------------------------------
-
-
 def test_ctrl_c_keeps_finished_cases_and_resume_measures_only_the_rest(project: Project) -> None:
     suite = project.suite("good, other")
     let(project, "other", Failing(KeyboardInterrupt(), 16, after=3))
@@ -330,9 +321,6 @@ def test_a_run_stopped_in_its_first_case_has_nothing_to_compare(project: Project
     (folder,) = project.runs
     code, _, err = command("compare")
     assert (code, err) == (2, f"{folder}: holds no rows yet; the run was stopped in its first case\n")
-
-
-# ---- exit codes ----------------------------------------------------------------------------------
 
 
 def test_a_run_that_went_well_ends_with_0_and_shows_its_rows(project: Project, command: Command) -> None:

@@ -73,9 +73,6 @@ def left(folder: Path, *names: str, caches: tuple[str, ...] = ("cold",), binary:
     return [CASES.index(plan.case) for plan in found], said.lines
 
 
-# ---- whether it can be gone on with --------------------------------------------------------------
-
-
 def test_a_new_folder_has_nothing_finished(tmp_path: Path) -> None:
     for resume in (False, True):
         assert earlier_session(tmp_path, STATE, resume=resume) is None
@@ -227,9 +224,6 @@ def test_the_environment_keeps_what_the_earlier_session_began_with(tmp_path: Pat
     state = resumed(earlier, STATE)
     assert (state["started"], state["resumed"], state["code"]) == ("earlier", ["now"], code)
     assert state["implementations"] == {"ft": {"summary": "then"}, "naive": {"summary": "now"}}
-
-
-# ---- what is finished ----------------------------------------------------------------------------
 
 
 def test_cases_with_all_their_rows_are_finished(tmp_path: Path) -> None:
