@@ -1,8 +1,6 @@
 """A project of its own for tests of the whole walk: kernels, suites and runs in a temporary folder, a GPU
 with a set clock, and a compiler that costs nothing."""
 
-from __future__ import annotations
-
 import gc
 import shutil
 import signal

@@ -1,7 +1,5 @@
 """Who may import whom, read from the syntax trees: nothing is run."""
 
-from __future__ import annotations
-
 import ast
 import subprocess
 import sys

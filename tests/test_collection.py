@@ -1,7 +1,5 @@
 """Every test file is collected: pytest leaves out folders by name, `build` among them unless told otherwise."""
 
-from __future__ import annotations
-
 from fnmatch import fnmatch
 from pathlib import Path
 

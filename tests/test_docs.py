@@ -1,7 +1,5 @@
 """The documents keep what they promise: commands run, links lead somewhere, shown output is that of the program."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import re

@@ -1,7 +1,5 @@
 """A stand-in for nvcc that costs nothing, and the real one where there is one."""
 
-from __future__ import annotations
-
 import stat
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Entries on disk: found again, shared, and made anew when something happened to them."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

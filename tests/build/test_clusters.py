@@ -1,7 +1,5 @@
 """Kernels of clusters (sm_90): their facts are read, and what the simulator does not know costs their own rows."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

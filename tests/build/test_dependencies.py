@@ -1,7 +1,5 @@
 """A binary is found again as long as the compiler would read the same, however its source says what to read."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Hashes of machine code: names and lines are not in them, instructions are."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

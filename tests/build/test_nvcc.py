@@ -1,7 +1,5 @@
 """The real compiler: what the stand-in of the other tests only claims."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import subprocess

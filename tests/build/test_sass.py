@@ -1,7 +1,5 @@
 """The static cross-check: what ptxas made of memory instructions, and what it only repeated."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

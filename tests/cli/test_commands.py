@@ -1,7 +1,5 @@
 """The command line: help, options, errors and exit codes, tables that fit, and how quickly it starts."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """What `doctor` and `list` say, with and without what they look for; and the environment of a run."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

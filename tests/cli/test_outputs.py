@@ -1,7 +1,5 @@
 """What --out may name: nothing that is replaced there may be anything but a file. And options that name nothing."""
 
-from __future__ import annotations
-
 import os
 import socket
 import stat

@@ -1,7 +1,5 @@
 """Signals: none is lost, each has its exit code, and no program that was started stays behind."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

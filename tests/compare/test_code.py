@@ -1,7 +1,5 @@
 """Claims about machine code and about the ceiling, both ways, on runs whose facts are known."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

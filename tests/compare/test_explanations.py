@@ -1,7 +1,5 @@
 """Published explanations against counters: statements, their schema, and the verdict on a claim that only explains."""
 
-from __future__ import annotations
-
 import pytest
 
 from kernelbench.compare import judge, schema, yamlfile

@@ -1,7 +1,5 @@
 """The noise band of a row: from A/A rows, from a run's own samples, from what environment.json states."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

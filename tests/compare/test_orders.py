@@ -1,7 +1,5 @@
 """Claims about an order, about a level field and about a launch, both ways, on runs with known times."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pytest

@@ -1,7 +1,5 @@
 """How far one array is from another, where numbers, NaN and infinities meet."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

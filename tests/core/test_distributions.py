@@ -1,7 +1,5 @@
 """What each distribution is like, whoever draws it, and which elements `masked` hides."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What killed processes leave behind goes after a day; what somebody works in stays."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Which of several CUDA contexts is kept, by what launches cost in each."""
 
-from __future__ import annotations
-
 import ctypes
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """One run at a time on a GPU."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import stat

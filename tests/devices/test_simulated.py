@@ -1,8 +1,6 @@
 """The simulator as a device, on kernels compiled for the purpose: whole and sampled runs, faults, endless kernels,
 arrays larger than memory. Small: a few blocks each, but for one grid that must be sampled."""
 
-from __future__ import annotations
-
 import resource
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Blocks that take tickets and wait for others, on the simulator as a device: whole, sampled, and refused."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A case explained: columns that differ, links to the ledger, bounds, source lines."""
 
-from __future__ import annotations
-
 import pytest
 
 from kernelbench.core.counters import Counters

@@ -1,7 +1,5 @@
 """Metrics out of counters, and counters out of a run's results.csv."""
 
-from __future__ import annotations
-
 import pytest
 
 from kernelbench.compare.counted_runs import counted_of_run

@@ -1,7 +1,5 @@
 """Each published explanation on the simulator: every statement is decided on a small case, by the right count."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from pathlib import Path

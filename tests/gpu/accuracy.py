@@ -6,8 +6,6 @@
 Errors are in ulp, as ulp.py counts them.
 """
 
-from __future__ import annotations
-
 import argparse
 import csv
 import json

@@ -8,8 +8,6 @@ The launches are those of tests/simt/hardware/trials.py. One process launches th
 clocks and caches left as they are.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import os

@@ -6,8 +6,6 @@ the same bits twice, and on arrays that begin one element beyond an aligned addr
 What these tests run `accuracy.py` records.
 """
 
-from __future__ import annotations
-
 from itertools import product
 from math import prod
 from typing import Any

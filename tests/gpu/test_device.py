@@ -1,7 +1,5 @@
 """The CUDA device itself: red zones, poison, inputs, comparisons, launches, and what its errors become."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Callable

@@ -4,8 +4,6 @@ operations give for infinities and NaN beside what PyTorch gives.
     pytest tests/gpu/test_inputs.py -k pytorch        the references alone, which need PyTorch and no GPU
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any

@@ -4,8 +4,6 @@ on arrays that begin between two packs, and on arrays beyond what 32 bits count.
     pytest tests/gpu/test_kernels.py -k large        only the large ones; -k "not large" all others
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Sequence
 from math import prod

@@ -1,7 +1,5 @@
 """Reports of compute-sanitizer are read as they are written, and what is no clean report is never taken for one."""
 
-from __future__ import annotations
-
 import stat
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the GPU's clock measures: both methods agree, caches are cold or warm, the host is not in it."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from typing import Any

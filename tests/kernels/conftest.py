@@ -1,7 +1,5 @@
 """What the tests of kernels share: a GPU to plan for, and what the compiler makes of plans."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 
 import pytest

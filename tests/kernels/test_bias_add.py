@@ -1,7 +1,5 @@
 """A bias along an axis: which kernel finds it how, and that every element is right on the simulator."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

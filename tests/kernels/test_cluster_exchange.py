@@ -1,8 +1,6 @@
 """The order in which kernels of clusters use their barriers in shared memory: racecheck warns of an expectation after
 the barrier is made with no barrier of threads in between."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

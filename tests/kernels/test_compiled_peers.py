@@ -1,7 +1,5 @@
 """Peers through torch.compile and CUB: what torch.compile is given, and what CUB's calls are handed."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """Copies by 4, 8 and 16 bytes: their plans, their accesses, and that they are right at any address."""
 
-from __future__ import annotations
-
 from math import ceil
 
 import numpy as np

@@ -1,8 +1,6 @@
 """Softmax and log-softmax off the last axis where a tile is more than registers hold, or dim more than a block: every
 element on the simulator, of small tiles that the rule would not choose."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Dropout and addition: what they are, how they are launched, and that every element is right on the simulator."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

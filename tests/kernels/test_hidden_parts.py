@@ -1,8 +1,6 @@
 """Softmax and log-softmax off the last axis where parts of a column are -inf throughout and others far below 0: such
 parts have no weight, by every way in which parts are joined. Columns of -inf, with NaN or with inf give NaN."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any

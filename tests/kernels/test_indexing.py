@@ -1,7 +1,5 @@
 """What indexing computes, the plans of its pairs, and in what the two of a pair differ: loads, local memory, code."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,8 +1,6 @@
 """Every kernel on every distribution of its operation's inputs, and on infinities and NaN, by the simulator: it is
 right, or says in its deviations why not."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 

@@ -1,8 +1,6 @@
 """Sums whose last block adds up what the others left: their spans, their sums at any address, and a counter that is
 as it was after each launch."""
 
-from __future__ import annotations
-
 import pytest
 
 from kernelbench.core import dtypes

@@ -1,7 +1,5 @@
 """The plans of latency_hiding, what its kernels may take so that all warps are resident, and that they copy."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

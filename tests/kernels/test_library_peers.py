@@ -1,7 +1,5 @@
 """Softmax of quack, Liger-Kernel and FlashInfer without these: what they are handed, and what is refused by name."""
 
-from __future__ import annotations
-
 import os
 import sys
 from contextlib import contextmanager, nullcontext

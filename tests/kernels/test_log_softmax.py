@@ -1,7 +1,5 @@
 """What log_softmax is; the plans of its kernels but Paddle's; and that all compile to what they launch."""
 
-from __future__ import annotations
-
 from math import log, prod
 
 import numpy as np

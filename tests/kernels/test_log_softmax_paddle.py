@@ -1,7 +1,5 @@
 """The launch rule of kernels/log_softmax/paddle.py and its variants, that of paddle_2022.py, and what is refused."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from math import prod
 

@@ -1,7 +1,5 @@
 """What memory_access is, the plan of its kernel, and that it touches exactly the elements it should, at any address."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

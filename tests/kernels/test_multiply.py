@@ -1,7 +1,5 @@
 """What multiply is, the plans of its kernels, that they compile to what they launch, and are right at any address."""
 
-from __future__ import annotations
-
 from math import ceil
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Axes in another order: how few there are, what refuses which order, and every element on the simulator."""
 
-from __future__ import annotations
-
 from itertools import pairwise, permutations
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A random mask: the generator's published numbers, its mean, and every byte of every kernel on the simulator."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """What reduce_sum is, the plans of its kernels, and that all compile to what they launch."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from math import ceil
 

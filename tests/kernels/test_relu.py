@@ -1,7 +1,5 @@
 """What relu is, the plans of its kernels with other waves and blocks, and that they are right at any address."""
 
-from __future__ import annotations
-
 from math import ceil
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Relu with a mask of bits, and its gradient from one: orders of bits, launches, and every element on the simulator."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

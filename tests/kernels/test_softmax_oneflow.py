@@ -1,7 +1,5 @@
 """OneFlow's softmax: the rules that choose technique, constants, block and grid, and what was compiled for them."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from math import prod

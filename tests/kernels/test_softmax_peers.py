@@ -1,7 +1,5 @@
 """The library peers without their libraries' GPU code, and the plan of the copy they stand beside."""
 
-from __future__ import annotations
-
 import sys
 from contextlib import contextmanager, nullcontext
 from types import ModuleType, SimpleNamespace

@@ -1,7 +1,5 @@
 """What each operation's reference gives for infinities and NaN, against values known by definition."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

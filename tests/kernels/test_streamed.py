@@ -1,7 +1,5 @@
 """Element-wise kernels that give each block one tile: their plans, and every element at any length and address."""
 
-from __future__ import annotations
-
 from math import ceil
 
 import pytest

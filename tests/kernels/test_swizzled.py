@@ -1,7 +1,5 @@
 """Axes exchanged by swizzled tiles: right for any axes, extents and addresses, and free of bank conflicts."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 

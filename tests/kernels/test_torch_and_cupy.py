@@ -1,7 +1,5 @@
 """The peers of torch and CuPy without their libraries' GPU code: what they call, on which stream, into what."""
 
-from __future__ import annotations
-
 import sys
 from contextlib import contextmanager, nullcontext
 from types import ModuleType, SimpleNamespace

@@ -1,7 +1,5 @@
 """Kernels of sums and of softmax on arrays that begin one element beyond an aligned address, on the simulator."""
 
-from __future__ import annotations
-
 import pytest
 
 from kernelbench.core.errors import Unsupported

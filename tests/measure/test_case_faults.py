@@ -1,7 +1,5 @@
 """Whatever one implementation raises while it is prepared, run, verified or counted costs its own row."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Floor and ceilings: how they are measured, and the rows that no correct kernel can have."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

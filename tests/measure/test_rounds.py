@@ -1,7 +1,5 @@
 """Rounds: who is measured when, when sampling ends, and what one bad implementation costs the others."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

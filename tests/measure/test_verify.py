@@ -1,7 +1,5 @@
 """Every planted fault must be caught: at verification, or by the check of the last timed round."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What a kernel can do to the process that measures it, and what becomes of the others."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Plans come from kernel folders: whatever they raise or return costs their row, with a reason."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from pathlib import Path

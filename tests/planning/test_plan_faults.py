@@ -1,8 +1,6 @@
 """Bad values of plans, each beside a kernel that is right: the bad one costs its own row, with a reason that says
 what was expected; see tests/reliability/plan_faults.py for some of them through a whole run."""
 
-from __future__ import annotations
-
 import pickle
 from collections import namedtuple
 from collections.abc import Callable, Iterator

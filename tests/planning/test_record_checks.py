@@ -1,8 +1,6 @@
 """Fields of implementations and operations, and what an operation's functions return: what is wrong is one message
 with the file, before anything is measured."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,8 +1,6 @@
 """The command line on a fake device, with what a machine can do to a process: a full disk, a read-only folder, being
 killed in the middle of a write."""
 
-from __future__ import annotations
-
 import builtins
 import hashlib
 import io

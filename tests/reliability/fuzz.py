@@ -8,8 +8,6 @@ Those that do are printed at the end, one for each place that they failed at, an
 is done that `compare` and `report` do; charts are drawn of every fiftieth.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import copy

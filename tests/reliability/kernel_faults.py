@@ -1,7 +1,5 @@
 """What kernels, their compiler and the process that runs them can do."""
 
-from __future__ import annotations
-
 import csv
 import os
 import shutil

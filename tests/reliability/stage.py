@@ -1,8 +1,6 @@
 """Where faults are played: kernelbench started as a process, on a fake device, the simulator or a GPU, and what it
 left on disk."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import signal

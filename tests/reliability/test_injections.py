@@ -1,7 +1,5 @@
 """What a stranger could put into a file to make it do something: each attempt, and what becomes of it."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import json

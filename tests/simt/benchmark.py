@@ -6,8 +6,6 @@
 Needs nvcc and g++, no GPU, and 600 MB of memory.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import platform

@@ -1,7 +1,5 @@
 """Test kernels, compiled once a session."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

@@ -4,8 +4,6 @@
 every operation runs on whole warps and on parts of one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

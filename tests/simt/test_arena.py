@@ -1,7 +1,5 @@
 """Allocations, their maps, and inputs that make their elements at the first touch."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any
 

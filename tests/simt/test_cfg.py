@@ -1,7 +1,5 @@
 """Blocks, where paths meet, and registers that may be read before they are written."""
 
-from __future__ import annotations
-
 import random
 import time
 from pathlib import Path

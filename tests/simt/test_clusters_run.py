@@ -1,7 +1,5 @@
 """Barriers in shared memory, what they count, and blocks that wait for each other, from CUDA (sm_90)."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

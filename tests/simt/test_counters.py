@@ -1,7 +1,5 @@
 """Requests, sectors and wavefronts: known patterns, and the figures of Nsight Compute on an H200."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Faults: where they are said to be, how often, and that they do not depend on threads."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Counters that follow from how memory is built, worked out by hand: strides, offsets, wide accesses, tiles, trees."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Whole kernels: what an H200 counted and computed, as recorded, against what the simulator does now."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 """Whole kernels, from CUDA source through nvcc and the simulator, against NumPy; with the strict checks on,
 under which a correct kernel must raise no fault."""
 
-from __future__ import annotations
-
 import math
 import struct
 

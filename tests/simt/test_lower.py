@@ -1,7 +1,5 @@
 """Lowering: slots, addresses, memory instructions, barriers, and what is refused."""
 
-from __future__ import annotations
-
 import struct
 
 import pytest

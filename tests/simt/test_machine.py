@@ -1,7 +1,5 @@
 """Paths, barriers, blocks and threads of the machine, with programs made by hand."""
 
-from __future__ import annotations
-
 import _thread
 import threading
 import time

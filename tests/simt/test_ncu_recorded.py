@@ -1,7 +1,5 @@
 """One access of one warp, as an H200 counted it: every figure of hardware/counters.csv."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Mapping
 from pathlib import Path

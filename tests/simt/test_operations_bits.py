@@ -1,7 +1,5 @@
 """Bits of integers: shifts over the width, fields beyond the end, permutations in every mode."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

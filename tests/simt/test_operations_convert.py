@@ -1,7 +1,5 @@
 """cvt between all types, in every direction of rounding, with saturation; 8-bit formats; packing."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """add, sub, mul, fma, div, sqrt in every format and direction against exact fractions; min, max, neg, abs."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Integer arithmetic against exact integers of Python."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

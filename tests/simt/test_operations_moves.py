@@ -1,7 +1,5 @@
 """mov with pieces of registers, symbols and special registers; addresses between state spaces; what is refused."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """shfl, vote, match, redux, elect, activemask, bar.warp: values, masks, faults of lanes that do not take part."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """PTX to records: what nvcc writes, what inline assembly adds to it, and what is refused with its line."""
 
-from __future__ import annotations
-
 import struct
 import subprocess
 import time

@@ -1,7 +1,5 @@
 """Every kind of mistake, planted in a kernel, is found at its line, lane and address; correct kernels raise none."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path

@@ -5,8 +5,6 @@ The cases are the suites' own with fewer rows, and a small one of each kernel th
 suites share runs once. The quick core has a case of each kernel.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache

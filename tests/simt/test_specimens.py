@@ -1,8 +1,6 @@
 """Each kernel that is known to be wrong is caught by `check --strict --specimens` on the simulator, and for what it is
 known for."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The walk of `explain` on a device that counts what it is told to count."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import replace

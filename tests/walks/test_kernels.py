@@ -1,7 +1,5 @@
 """What kernels say can be tuned: that the rule is among it, and that candidates compute what they should."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial

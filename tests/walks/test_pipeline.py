@@ -1,7 +1,5 @@
 """The whole walk on a GPU with a set clock: what is on disk when, what a failure costs, how a run goes on."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable

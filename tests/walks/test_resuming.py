@@ -1,7 +1,5 @@
 """When an earlier session of a run can be gone on with, and which of its cases are measured again."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

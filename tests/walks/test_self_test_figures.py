@@ -1,7 +1,5 @@
 """The script that plants slowdowns on a GPU, on one that is not there: its copies take as long as their work."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import shutil

@@ -1,7 +1,5 @@
 """A step of two operations through the whole walk, timed and counted: rows, sums, verdict, tables and page."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tables of tuned values: what is read, which entry serves a case, and when the plan's own rule does."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace

@@ -3,8 +3,6 @@
 Every input comes from a seed, so that both sides get the same bits.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
