@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -45,6 +46,7 @@ class Import:
     typing: bool
 
 
+@cache
 def imports(path: Path) -> list[Import]:
     return list(_walk(ast.parse(path.read_text(), str(path)), lazy=False, typing=False))
 

@@ -82,6 +82,8 @@ SMALL = {
     "uncached-cache-hits": Small((64, 1024), (3, 1)),
 }  # fmt: skip
 
+QUICK = ("reduce-tree", "softmax-ft-oneflow", "transpose-widen")
+
 
 def explained(claim: str, folder: Path) -> dict[str, list[Evidence]]:
     """What each statement's cases say, where it is visible, in the order of the ledger."""
@@ -115,7 +117,9 @@ def test_all_are_here() -> None:
     assert sorted(SMALL) == EXPLAINED
 
 
-@pytest.mark.parametrize("claim", SMALL)
+@pytest.mark.parametrize(
+    "claim", [name if name in QUICK else pytest.param(name, marks=pytest.mark.exhaustive) for name in SMALL]
+)
 def test_counts_decide_every_statement(claim: str, tmp_path: Path) -> None:
     small = SMALL[claim]
     found = explained(claim, tmp_path)

@@ -18,7 +18,7 @@ from tests.gpu import accuracy
 from tests.kernels import deep_tiles
 from tests.kernels.simulated import Build, Fill, run_and_check
 
-pytestmark = pytest.mark.nvcc
+pytestmark = [pytest.mark.nvcc, pytest.mark.exhaustive]
 
 CATALOG = catalog()
 DTYPES = ("float32", "bfloat16")
@@ -53,7 +53,6 @@ def case_of(shape: tuple[int, ...], dtype: str, operation: str = "log_softmax") 
     return Case(operation, shape, 1, dtype)
 
 
-@pytest.mark.one_of_each("exchange")
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(
     ("gpu", "shape", "layout", "exchange", "shift"),
@@ -76,7 +75,6 @@ def test_parts_that_are_hidden_have_no_weight(
     checked(binaries, this, gpu, "hidden", shift)
 
 
-@pytest.mark.exhaustive
 def test_hidden_parts_of_narrow_rows_of_halves(binaries: Build) -> None:
     this = case_of((1, 4001, 15), "bfloat16")
     tile = tile_for(this, KNOWN["h200"])
@@ -84,7 +82,6 @@ def test_hidden_parts_of_narrow_rows_of_halves(binaries: Build) -> None:
     checked(binaries, this, "h200", "hidden", 1)
 
 
-@pytest.mark.exhaustive
 @pytest.mark.parametrize("exchange", ["block", "cluster", "gang", "tickets"])
 @pytest.mark.parametrize("form", ["slabs", "ragged", "shifted"])
 def test_hidden_parts_of_small_tiles(binaries: Build, form: str, exchange: str) -> None:
@@ -93,7 +90,6 @@ def test_hidden_parts_of_small_tiles(binaries: Build, form: str, exchange: str) 
         checked(binaries, this, "h200", "hidden", {"y": 1}, deep_tiles.planned(form, exchange))
 
 
-@pytest.mark.one_of_each("operation")
 @pytest.mark.parametrize("operation", ["softmax", "log_softmax"])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_rows_that_a_block_has_fewer_of_than_it_takes_at_once(binaries: Build, operation: str, dtype: str) -> None:
