@@ -1,14 +1,12 @@
 """A project of its own for tests of the whole walk: kernels, suites and runs in a temporary folder, a GPU
 with a set clock, and a compiler that costs nothing."""
 
-from __future__ import annotations
-
 import gc
 import shutil
 import signal
-import stat
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +14,17 @@ import numpy as np
 import pytest
 
 from kernelbench import build, devices
-from kernelbench.build import Compiler
+from kernelbench.build import Compiler, find_compiler
 from kernelbench.compare import recorded
 from kernelbench.compare.recorded import Standing, standings
 from kernelbench.core import places
+from kernelbench.core.errors import NoCompiler
 from kernelbench.core.records import Arrays, Limits
 from kernelbench.measure import worker
 from kernelbench.measure.bench import InProcessBench
 from kernelbench.planning.catalog import load_catalog
 from kernelbench.walks import run as run_walk
-from tests.build.conftest import FAKE_NVCC
+from tests.build.conftest import fake_compiler
 from tests.fake_gpu import FakeDevice
 
 LIMITS = Limits(floor_s=3e-6, graph_floor_s=1e-6, dram_bytes_per_s=4.2e12, dram_copy="copy_4")
@@ -65,6 +64,20 @@ def pytest_configure() -> None:
 def pytest_collection() -> None:
     """What is collected stays to the end: to look for garbage in it, time and again, costs seconds."""
     gc.disable()
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("nvcc") and (reason := why_no_compiler()):
+        pytest.skip(reason)
+
+
+@cache
+def why_no_compiler() -> str:
+    try:
+        find_compiler()
+    except NoCompiler as missing:
+        return str(missing).splitlines()[0]
+    return ""
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m takes its choice
@@ -131,14 +144,6 @@ def write_kernels(root: Path) -> None:
         (softmax_folder / f"{name}.py").write_text(KERNEL.format(name=name, most=most, arguments=arguments))
 
 
-def fake_compiler(root: Path) -> Compiler:
-    path = root / "toolkit" / "bin" / "nvcc"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(FAKE_NVCC.format(log=root / "nvcc.log"))
-    path.chmod(path.stat().st_mode | stat.S_IXUSR)
-    return Compiler(path, "13.0.88")
-
-
 def move_places(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Runs, caches and recorded runs below `root`; the project's own stay as they are."""
     monkeypatch.setattr(places, "runs", lambda: root / "results" / "runs")
@@ -154,7 +159,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     write_kernels(root)
     device = FakeDevice(dict.fromkeys(("good", "other", "third", "compiled"), (softmax, 50e-6, 5e-6)))
     device.kernels["zeros"] = (lambda arrays: arrays["y"].fill(0), 50e-6, 5e-6)
-    compiler = fake_compiler(root)
+    compiler = fake_compiler(root, root / "nvcc.log")
     move_places(root, monkeypatch)
     ledger = root / "published"
     ledger.mkdir()

@@ -1,7 +1,5 @@
 """A device that counts instead of timing, for tests of what that means to the walk and to a run's files."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

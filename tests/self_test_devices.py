@@ -1,7 +1,5 @@
 """A GPU with noise, for self-tests here and in a worker: times scatter, drift, and have the steps of a clock."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

@@ -1,12 +1,11 @@
 """Who may import whom, read from the syntax trees: nothing is run."""
 
-from __future__ import annotations
-
 import ast
 import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -45,6 +44,7 @@ class Import:
     typing: bool
 
 
+@cache
 def imports(path: Path) -> list[Import]:
     return list(_walk(ast.parse(path.read_text(), str(path)), path, lazy=False, typing=False))
 

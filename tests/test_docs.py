@@ -1,7 +1,5 @@
 """The documents keep what they promise: commands run, links lead somewhere, shown output is that of the program."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import re
@@ -19,7 +17,6 @@ from kernelbench.build import BuildRequest, build, find_compiler
 from kernelbench.cli.commands import cli
 from kernelbench.compare.recorded import Standing
 from kernelbench.core import columns, places
-from kernelbench.core.errors import NoCompiler
 from kernelbench.core.launch_texts import input_loads
 from kernelbench.core.records import Binary, Case
 from kernelbench.planning.case_plans import plan_case
@@ -44,8 +41,6 @@ def make() -> Iterator[ModuleType]:
 
 def loaded(name: str, path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -73,9 +68,6 @@ def shell_words(page: Path) -> Iterator[list[str]]:
                     words = []
             if words:
                 yield words
-
-
-# ---- Made by docs/make.py ------------------------------------------------------------------------
 
 
 def test_made_pages_are_up_to_date(make: ModuleType, judged: list[Standing], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,9 +100,6 @@ def test_every_block_of_the_readme_is_made(make: ModuleType, tmp_path: Path) -> 
     assert sorted(marked) == sorted([*make.readme_blocks(tmp_path / "no run"), "summary"])
 
 
-# ---- docs/claims.md ------------------------------------------------------------------------------
-
-
 def test_every_column_is_listed_with_unit_and_meaning(make: ModuleType) -> None:
     page = (ROOT / "docs" / "reading-a-report.md").read_text(encoding="utf-8")
     listed = (*columns.RESULTS, *columns.SAMPLES, *columns.COMPARISON, *columns.CHANGES)
@@ -135,7 +124,6 @@ def test_the_summary_counts_the_rows(make: ModuleType) -> None:
     page = (ROOT / "docs" / "claims.md").read_text()
     readme = (ROOT / "README.md").read_text()
     said = re.search(r"Of (\d+) published claims \*\*(\d+) hold\*\*, \*\*(\d+) hold in part\*\*", readme)
-    assert said is not None
     assert "(docs/claims.md)" in readme
     assert page.count("| **holds**") == int(said[2])
     assert page.count("| **holds in part**") == int(said[3])
@@ -187,9 +175,6 @@ def test_a_page_without_recorded_runs_says_so(make: ModuleType, tmp_path: Path) 
     assert "**0 hold**, **0 hold in part**, **0 do not hold**" in make.claims_page.summary(judged)
 
 
-# ---- The command line ----------------------------------------------------------------------------
-
-
 @each_command
 def test_every_command_has_help_and_examples(name: str) -> None:
     text = cli.commands[name].help
@@ -226,9 +211,6 @@ def test_python_runs_the_package() -> None:
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("kernelbench, version ")
-
-
-# ---- Pages ---------------------------------------------------------------------------------------
 
 
 def test_pages_were_found() -> None:
@@ -287,21 +269,14 @@ def test_the_readmes_two_commands_are_whole() -> None:
 
 def test_ci_runs_the_readmes_test_command() -> None:
     pattern = re.search(r"grep -E '(.+)' README\.md", (ROOT / ".ci" / "run").read_text())
-    assert pattern is not None
     found = [line for line in (ROOT / "README.md").read_text().splitlines() if re.search(pattern[1], line)]
     assert len(found) == 1
-
-
-# ---- The example of docs/writing-a-kernel.md -----------------------------------------------------
 
 
 @pytest.mark.nvcc
 def test_the_example_kernel_compiles_and_fits_its_plan(tmp_path: Path) -> None:
     page = ROOT / "docs" / "writing-a-kernel.md"
-    try:
-        compiler = find_compiler()
-    except NoCompiler as error:
-        pytest.skip(str(error).splitlines()[0])
+    compiler = find_compiler()
     folder = tmp_path / "softmax"
     folder.mkdir()
     (folder / "warp.cu").write_text(fences(page, "cuda")[0])
@@ -314,7 +289,6 @@ def test_the_example_kernel_compiles_and_fits_its_plan(tmp_path: Path) -> None:
     case = Case("softmax", (2, 3, 129), -1, "float32")
     planned = plan_case(case, catalog.operations["softmax"], warp, known_gpu("h200"))
     assert planned.status == "ok", planned.reason
-    assert planned.plan is not None
     assert planned.plan.launches[0].grid == (2, 1, 1)
     assert warp.source is not None
     request = BuildRequest(warp.source, planned.plan.defines, "sm_90")

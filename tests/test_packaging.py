@@ -1,7 +1,5 @@
 """What a person gets from the wheel: the package and, inside it, the kernels, suites, ledger and runs."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import shutil

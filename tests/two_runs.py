@@ -1,7 +1,5 @@
 """Runs for comparing two of them: recorded ones changed in memory or as copies, and synthetic ones with known drift."""
 
-from __future__ import annotations
-
 import gzip
 import shutil
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """Devices for a worker's process: kernels that take it down, and devices that do not open."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

@@ -1,7 +1,5 @@
 """Entries on disk: found again, shared, and made anew when something happened to them."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os
@@ -209,9 +207,6 @@ def test_whoever_may_read_the_cache_may_read_its_entries(fake_nvcc: FakeNvcc, ke
     assert stat.S_IMODE(entry.stat().st_mode) == 0o750
 
 
-# ---- Where it cannot be written -------------------------------------------------------------------
-
-
 def full(*arguments: object, **options: object) -> None:
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
@@ -282,8 +277,6 @@ def test_without_a_home_there_is_a_word_on_what_to_do(monkeypatch: pytest.Monkey
     with pytest.raises(InputError, match="KERNELBENCH_CACHE"):
         places.cache()
 
-
-# ---- Several processes ----------------------------------------------------------------------------
 
 BUILD = """
 import sys

@@ -1,7 +1,5 @@
 """A binary is found again as long as the compiler would read the same, however its source says what to read."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -24,8 +22,6 @@ def failed(request: BuildRequest, compiler: Compiler, folder: Path) -> str:
     assert isinstance(result, BuildError), result
     return str(result)
 
-
-# ---- What nvcc lists ------------------------------------------------------------------------------
 
 INCLUDES = {
     "comment": '/**/ #/**/include/**/ "{}"\n',
@@ -104,9 +100,6 @@ def test_an_endless_header_costs_its_kernel_alone_and_is_told(
     assert "does it include an endless file?" in str(results[bad]).splitlines()[0]
     assert "File size limit exceeded" in str(results[large])
     assert "a compiler's file may have" in str(results[large]).splitlines()[0]
-
-
-# ---- What becomes of the list ---------------------------------------------------------------------
 
 
 def test_a_header_that_hides_another_is_noticed(fake_nvcc: FakeNvcc, kernel: Kernel, tmp_path: Path) -> None:

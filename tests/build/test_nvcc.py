@@ -1,7 +1,5 @@
 """The real compiler: what the stand-in of the other tests only claims."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import subprocess
@@ -19,12 +17,12 @@ from kernelbench.core.errors import BuildError, Unsupported
 from kernelbench.core.launch_texts import input_loads, unread_inputs
 from kernelbench.core.records import Binary, Case, DeviceProperties, Implementation, LaunchPlan
 from kernelbench.devices.known import known_gpu
-from kernelbench.planning.catalog import load_catalog
+from tests.catalog import catalog
 from tests.kernels.signatures import check_signatures
 
 pytestmark = pytest.mark.nvcc
 
-CATALOG = load_catalog(specimens=True)
+CATALOG = catalog(specimens=True)
 COMPILED = [
     (operation, name)
     for operation, found in CATALOG.implementations.items()
@@ -138,9 +136,6 @@ def test_pointers_are_followed_through_what_nvcc_makes_of_them(
     assert loads["copies"] == (1, 0, 0), "a vector load is one"
     assert loads["forgets"] == (0, 0, 0)
     assert binary.facts["copies"].parameter_stores == (0, 0, 1)
-
-
-# ---- every kernel there is -----------------------------------------------------------------------
 
 
 # Inputs that say the same in two ways: a kernel reads one of them.

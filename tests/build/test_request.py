@@ -1,7 +1,5 @@
 """A source that cannot be read costs its own kernel."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The static cross-check: what ptxas made of memory instructions, and what it only repeated."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 
@@ -206,9 +204,6 @@ def test_without_a_disassembler_the_fact_says_so() -> None:
     assert cross_check(ptx(LOAD), "k", sass(LDS, name="z")).note == "not available: the SASS has no kernel 'k'"
 
 
-# ---- the disassembler ----------------------------------------------------------------------------
-
-
 def stand_in(folder: Path, name: str, script: str) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / name
@@ -243,30 +238,7 @@ def test_the_one_beside_nvcc_comes_first_and_the_next_one_is_tried(
     assert disassemble(tmp_path / "x.cubin", beside) == "home -sass\n"
 
 
-# ---- with the real tools -------------------------------------------------------------------------
-
-TILE = """
-extern "C" __global__ void tile(const float* a, float* c) {  // 16 x 16 threads: rows of `rows` are read as they lie
-  __shared__ float rows[16][16], columns[16][16];
-  rows[threadIdx.y][threadIdx.x] = columns[threadIdx.x][threadIdx.y] = a[threadIdx.y * 16 + threadIdx.x];
-  __syncthreads();
-  float sum = 0;
-#pragma unroll
-  for (int i = 0; i < 16; ++i) sum += rows[threadIdx.y][i] * columns[i][threadIdx.x];
-  c[threadIdx.y * 16 + threadIdx.x] = sum;
-}
-extern "C" __global__ void plain(const float4* a, float4* c, int n) {
-  for (int i = threadIdx.x; i < n; i += 32) c[i] = a[i];
-}
-extern "C" __global__ void summed(const float* a, float* c) {
-  __shared__ float slot;
-  if (threadIdx.x == 0) slot = 0;
-  __syncthreads();
-  atomicAdd(&slot, a[threadIdx.x]);
-  __syncthreads();
-  c[threadIdx.x] = slot;
-}
-"""
+TILE = Path(__file__).with_name("tile.cu").read_text()
 
 
 @pytest.mark.nvcc

@@ -1,7 +1,5 @@
 """The command line: help, options, errors and exit codes, tables that fit, and how quickly it starts."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -58,9 +56,6 @@ def one_message(done: subprocess.CompletedProcess[str]) -> str:
     return done.stderr
 
 
-# ---- help ----------------------------------------------------------------------------------------
-
-
 def test_the_commands_are_those_of_the_walk_in_its_order(command: Command) -> None:
     code, out, err = command("--help")
     assert (code, err) == (0, "")
@@ -99,9 +94,6 @@ def test_without_a_command_the_help_is_shown(command: Command) -> None:
     code, out, err = command()
     assert code == 2
     assert "Usage: kernelbench [OPTIONS] COMMAND" in out + err
-
-
-# ---- mistakes of one option ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -194,9 +186,6 @@ def test_a_place_that_cannot_be_written_is_told(arguments: str, place: str, proj
     assert "Traceback" not in err
 
 
-# ---- bad suites, as processes: nothing but messages may come -----------------------------------------
-
-
 BAD = """\
 titel: Wrong in every line
 operation: softmax
@@ -253,9 +242,6 @@ def test_a_hostile_suite_is_told_with_its_line(text: str, line: int, said: str, 
     assert said in message
 
 
-# ---- what is missing on this machine -------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", ["run", "check"])
 def test_without_a_gpu_it_is_said_what_still_works(name: str) -> None:
     message = one_message(start(name, "suites/softmax.yaml", "--device", "cuda"))
@@ -292,9 +278,6 @@ def test_a_gpu_without_nvcc_ends_before_anything_is_measured(
     assert (code, out, err) == (2, "", "no CUDA compiler (nvcc); looked at ..\n")
     assert project.device.fills == []
     assert project.runs == []
-
-
-# ---- output --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -381,9 +364,6 @@ def test_plan_shows_launches_and_refusals(project: Project, command: Command) ->
     assert "k<<<1, 32>>>" in out
     assert "library call" in out
     assert "unsupported: columns must be" in re.sub(r"\s+", " ", out)
-
-
-# ---- start ---------------------------------------------------------------------------------------
 
 
 def test_help_comes_at_once() -> None:

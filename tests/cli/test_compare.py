@@ -1,7 +1,5 @@
 """`kernelbench compare RUN RUN` as a person types it: what is printed, and the exit codes."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What `doctor` and `list` say, with and without what they look for."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from importlib import metadata
@@ -27,9 +25,6 @@ ROW |= {"shape": "4x8", "axis": -1, "dtype": "float32"}
 
 def findings() -> dict[str, doctor.Finding]:
     return {finding.what: finding for finding in doctor.diagnose()}
-
-
-# ---- doctor --------------------------------------------------------------------------------------
 
 
 def test_all_is_fine_where_nothing_is_missing(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,9 +90,6 @@ def test_the_command_ends_with_1_where_something_is_missing(
     (project.root / "cache").write_text("")
     code, out, _ = command("doctor")
     assert (code, "missing" in out) == (1, True)
-
-
-# ---- list ----------------------------------------------------------------------------------------
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """What --out may name: nothing that is replaced there may be anything but a file. And options that name nothing."""
 
-from __future__ import annotations
-
 import os
 import socket
 import stat
@@ -144,9 +142,6 @@ def test_no_write_takes_the_place_of_what_is_no_file(
 def test_standard_output_is_no_file(command_line: str, here: Path, command: Command) -> None:
     code, out, err = command(*command_line.split(), "--out", "-")
     assert (code, out, err) == (2, "", "--out -: files are written, not standard output; name one\n")
-
-
-# ---- Options that name nothing -------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """Signals: none is lost, each has its exit code, and no program that was started stays behind."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -107,7 +105,6 @@ def test_compilers_end_with_the_command_and_so_do_their_children(number: int, tm
 
 def test_a_command_that_is_ended_at_once_takes_its_compilers_with_it() -> None:
     with subprocess.Popen([sys.executable, "-c", STUCK], cwd=ROOT, stdout=-1, stderr=-1, text=True) as process:
-        assert process.stdout is not None
         pid = int(process.stdout.readline())
         time.sleep(0.5)  # until it is stuck: a signal before that would end it in order
         process.send_signal(signal.SIGTERM)

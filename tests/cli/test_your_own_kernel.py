@@ -1,7 +1,5 @@
 """docs/your-own-kernel.md is followed word by word: its files are written, its commands run, its output compared."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

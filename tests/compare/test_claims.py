@@ -18,9 +18,6 @@ def verdict(build, ledger, id_):
     return answer
 
 
-# ---- faster ----
-
-
 def test_faster_holds_with_measured_and_published_ratios(build, ledger, published_case):
     for seq, ratio in zip(PUBLISHED_SIZES, (1.9, 2.1, 2.2, 2.5, 2.7), strict=True):
         build.time(published_case(seq), "ft", 100 * ratio)
@@ -93,9 +90,6 @@ def test_run_without_a_case_of_the_claim_says_so(build, ledger):
     assert verdict(build, ledger, "softmax-four-kernels").verdict == "not measured"
 
 
-# ---- near_best ----
-
-
 @pytest.mark.parametrize(
     ("dispatched", "spread", "outcome"),
     [(100, 0.001, "holds"), (104, 0.001, "holds"), (130, 0.001, "does not hold"), (105, 0.2, "not measured")],
@@ -134,9 +128,6 @@ def test_near_best_in_part_says_where(build, ledger):
     assert answer.sentence.endswith("holds at columns=1024; does not at columns=2048.")
 
 
-# ---- not_faster ----
-
-
 @pytest.mark.parametrize(
     ("conflicted", "spread", "outcome"),
     [(150, 0.001, "holds"), (100, 0.001, "holds"), (99, 0.001, "holds"), (80, 0.001, "does not hold"), (98, 0.2, None)],
@@ -148,9 +139,6 @@ def test_not_faster_allows_level(build, ledger, conflicted, spread, outcome):
     answer = verdict(build, ledger, "smem-layout")
     assert answer.verdict == (outcome or "not measured")
     assert answer.cases[0].holds is {"holds": True, "does not hold": False}.get(outcome)
-
-
-# ---- bandwidth_share ----
 
 
 @pytest.mark.parametrize(
@@ -178,9 +166,6 @@ def test_rows_too_short_for_the_kernel_and_rows_that_one_side_refuses_are_left_o
     assert "a row must fit 48 KB" in answer.sentence
 
 
-# ---- proportion ----
-
-
 @pytest.mark.parametrize(
     ("unfused", "outcome"), [(350, "holds"), (400, "holds"), (250, "does not hold"), (600, "does not hold")]
 )
@@ -203,9 +188,6 @@ def test_proportion_needs_large_cases_and_the_size_of_the_cache(build, ledger, p
     assert answer.sentence == "Not measured: no case moves more than 240 MB, 4 times the L2, so caches decide."
     build.l2_bytes = 0
     assert "size of the L2" in verdict(build, ledger, "softmax-fusion").sentence
-
-
-# ---- specimen, explanation ----
 
 
 def test_specimen_must_be_rejected_and_the_right_one_measured(build, ledger, published_case):
@@ -251,9 +233,6 @@ def test_explanation_is_never_decided_by_times(build, ledger, published_case):
     answer = verdict(build, ledger, "reduce-tree-counters")
     assert answer.verdict == "not measured"
     assert answer.sentence.startswith("Not measured: it explains by counting")
-
-
-# ---- judge ----
 
 
 def test_claims_are_those_of_the_run_else_those_of_its_suite(build, ledger, published_case):

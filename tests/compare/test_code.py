@@ -1,7 +1,5 @@
 """Claims about machine code and about the ceiling, both ways, on runs whose facts are known."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -83,9 +81,6 @@ def test_longer_code_has_more_instructions(build, ledger, more, outcome):
     assert f"element_index {more} instructions, cast_in_loop 100" in answer.sentence
 
 
-# ---- The ceiling ----
-
-
 def copies(build, shares, n=2**28):
     case = Case("copy", (n,), -1, "float32", (("n", n),))
     for name, share in shares.items():
@@ -113,9 +108,6 @@ def test_what_caches_hold_says_nothing_of_the_ceiling(build, ledger):
     copies(build, {"copy": 0.5}, n=2**20)
     answer = verdict(build, ledger, "effective-bandwidth", {})
     assert answer.sentence == "Not measured: no case moves more than 240 MB, 4 times the L2, so caches decide."
-
-
-# ---- Parameters narrow a claim ----
 
 
 def test_a_claim_is_about_cases_with_its_parameters(build, ledger):

@@ -1,7 +1,5 @@
 """A run of the simulator: compared by counts, and judged only where no time is needed."""
 
-from __future__ import annotations
-
 import pandas as pd
 import pytest
 

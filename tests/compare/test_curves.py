@@ -1,7 +1,5 @@
 """Claims about a curve along a parameter, both ways, on runs with known times; statements about single points of it."""
 
-from __future__ import annotations
-
 import pytest
 
 from kernelbench.compare import judge, schema

@@ -1,7 +1,5 @@
 """Published explanations against counters: statements, their schema, and the verdict on a claim that only explains."""
 
-from __future__ import annotations
-
 import pytest
 
 from kernelbench.compare import judge, schema
@@ -33,9 +31,6 @@ def statement(of, relation, than, **more):
     entry = {"says": "they collide", "of": of, "metric": "bank_conflicts", "relation": relation, "than": than}
     (one,) = evidence.statements(Claim("id", "", "explanation", (), {"explanation": [entry | more]}))
     return one
-
-
-# ---- Relations ----
 
 
 @pytest.mark.parametrize(
@@ -95,9 +90,6 @@ def test_what_has_nothing_to_count_is_not_visible():
     assert found.text.startswith("strided: nothing to count")
 
 
-# ---- Over several cases ----
-
-
 def test_what_cases_say_together():
     collide, lean = statement("strided", "more", "clean"), statement("clean", "times", 1)
     cases = [{"strided": counted("strided", ways), "clean": counted("clean")} for ways in (3.3, 2, 1)]
@@ -119,9 +111,6 @@ def test_statements_about_other_cases_are_left_out():
         case = {"strided": Counted(key, "strided", counted("strided", 3.3).counters)}
         assert [one.decision for one in evidence.decide_all([claim], case, {"strided"})] == said
     assert [one.decision for one in evidence.decide_all([claim], {}, {"strided"})] == ["not visible here"]
-
-
-# ---- Schema ----
 
 
 @pytest.mark.parametrize(
@@ -157,9 +146,6 @@ def test_an_explanation_without_statements_is_refused(ledger):
     assert list(schema.problems(entry, "reduce-tree-counters")) == [
         "explanation: missing; expected statements that counters can decide, as the claim's kind asks for"
     ]
-
-
-# ---- The verdict of a claim that explains ----
 
 
 def trees(strided=3.3, modulo_lanes=23.3):

@@ -1,7 +1,5 @@
 """The noise band of a row: from A/A rows, from a run's own samples, from what environment.json states."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -9,8 +7,6 @@ import pytest
 
 from kernelbench.compare import noise
 from kernelbench.runs.results import Run
-
-RNG = np.random.default_rng(3)
 
 
 def run(**environment) -> Run:

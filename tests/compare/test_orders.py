@@ -1,7 +1,5 @@
 """Claims about an order, about a level field and about a launch, both ways, on runs with known times."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pytest
@@ -23,9 +21,6 @@ def verdict(build, ledger, id_):
     (answer,) = judge(build.write(), ledger, [id_])
     assert answer.sentence.endswith(".")
     return answer
-
-
-# ---- order ----
 
 
 @pytest.mark.parametrize(
@@ -81,9 +76,6 @@ def test_small_sizes_and_published_steps_of_an_order(build, ledger):
     assert "of the first launch alone" in answer.sentence
 
 
-# ---- level ----
-
-
 @pytest.mark.parametrize(("slowest", "outcome"), [(101, "holds"), (104.5, "holds"), (110, "does not hold")])
 def test_the_slowest_is_near_the_fastest(build, ledger, slowest, outcome):
     case = Case("log_softmax", (512, 896, 4, 12), 1, "float32")
@@ -103,9 +95,6 @@ def test_all_must_be_timed_to_be_level(build, ledger):
     answer = verdict(build, ledger, "paddle-grid-sweep")
     assert answer.verdict == "not measured"
     assert "paddle_occupancy: not in this run" in answer.sentence
-
-
-# ---- launch ----
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """Every published comparison on the recorded runs: a verdict, what decided it, and why."""
 
-from __future__ import annotations
-
 import pytest
 
 from kernelbench.cli import listing

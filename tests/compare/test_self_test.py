@@ -1,7 +1,5 @@
 """Figures of a self-test, on runs whose noise is known."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The kind `step`: judged on the sums of whole steps."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict, replace
 

@@ -1,7 +1,5 @@
 """How far one array is from another, where numbers, NaN and infinities meet."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -61,9 +59,6 @@ def test_errors_that_are_no_numbers_are_none() -> None:
 
 def test_beside_zero_the_relative_error_is_the_absolute_one() -> None:
     assert compared([0.125], [0.0]) == Differences(0, 0.125, 0.125)
-
-
-# ---- What the stored type cannot hold ------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

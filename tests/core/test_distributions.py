@@ -1,7 +1,5 @@
 """What each distribution is like, whoever draws it, and which elements `masked` hides."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -15,10 +13,10 @@ from kernelbench.core.errors import Unsupported
 from kernelbench.core.operations import FLOATS, NORMAL
 from kernelbench.core.records import ArraySpec, Case, Operation
 from kernelbench.devices.simulated import SimulatedDevice
-from kernelbench.planning.catalog import load_catalog
+from tests.catalog import catalog
 from tests.fake_gpu import FakeDevice
 
-CATALOG = load_catalog()
+CATALOG = catalog()
 CASE = Case("softmax", (500, 400), -1, "float32")
 LARGEST = 1e4
 # Those of the ledger, which pages list; a further operation may leave out what it need not say.
@@ -146,9 +144,6 @@ def test_the_simulator_hides_the_same_elements(shape: tuple[int, ...], axis: int
     assert np.array_equal(np.isinf(x.reshape(-1)), distributions.hidden(np, 0, x.size, specs[0].row, seed))
 
 
-# ---- What an operation has -----------------------------------------------------------------------
-
-
 def test_masks_and_bits_stay_as_they_are() -> None:
     case = Case("relu_grad", (64,), -1, "float32", inputs="ones")
     fills = {spec.name: spec.fill for spec in CATALOG.operations["relu_grad"].filled(case)}
@@ -199,9 +194,6 @@ def test_large_inputs_fit_their_type(name: str, dtype: str) -> None:
     stored = dtypes.narrow(np, np.array([largest], np.float32), dtype)
     assert np.isfinite(dtypes.widen(np, stored, dtype)).all()
     assert np.isfinite(np.float32(2 * largest)), "both ends of the range apart"
-
-
-# ---- Defaults of an operation --------------------------------------------------------------------
 
 
 def test_what_an_operation_leaves_out() -> None:

@@ -1,7 +1,5 @@
 """Element types: every 16-bit pattern widened and narrowed, and every rounding between two neighbours."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

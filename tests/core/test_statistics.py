@@ -1,7 +1,5 @@
 """Medians and ratios: published ranks, exact coverage, and coverage by simulation."""
 
-from __future__ import annotations
-
 from math import comb
 
 import numpy as np

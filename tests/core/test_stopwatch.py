@@ -1,7 +1,5 @@
 """What a run's seconds went to."""
 
-from __future__ import annotations
-
 import pytest
 
 from kernelbench.core import stopwatch

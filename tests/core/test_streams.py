@@ -1,7 +1,5 @@
 """Exit codes tell the truth, and suites are measured, whatever became of standard input, output and error."""
 
-from __future__ import annotations
-
 import csv
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Numbers as people read them."""
 
-from __future__ import annotations
-
 import pytest
 
 from kernelbench.core.units import bytes_text, digits, duration_text, rate_text, share_text, time_text

@@ -1,7 +1,5 @@
 """What killed processes leave behind goes after a day; what somebody works in stays."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -51,7 +49,6 @@ def test_only_what_is_a_day_old_is_swept(tmp_path: Path) -> None:
 
 def test_a_workspace_of_a_living_process_is_never_swept_and_that_of_a_killed_one_is(tmp_path: Path) -> None:
     holder = subprocess.Popen([sys.executable, "-c", HOLDER, str(tmp_path)], stdout=subprocess.PIPE, text=True)
-    assert holder.stdout is not None
     folder = Path(holder.stdout.readline().strip())
     age(folder)
     sweep(tmp_path)

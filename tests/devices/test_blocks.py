@@ -1,7 +1,5 @@
 """Which blocks of a large grid are run."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from math import prod
 

@@ -1,7 +1,5 @@
 """Which of several CUDA contexts is kept, by what launches cost in each."""
 
-from __future__ import annotations
-
 import ctypes
 from collections.abc import Sequence
 from typing import Any
@@ -43,7 +41,6 @@ def chosen(monkeypatch: pytest.MonkeyPatch, costs: Sequence[float]) -> tuple[con
 def test_the_first_one_that_is_as_cheap_as_the_cheapest_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     costs = [DEAR, CHEAPER, DEAR, DEAR, DEAR, CHEAP, CHEAPER, CHEAPER]
     found, driver = chosen(monkeypatch, costs)
-    assert found is not None
     assert found.tried_s == tuple(costs[:7])
     assert found.chain_s == CHEAPER
     assert driver.resets == 6, "every context but the last is given up"
@@ -51,19 +48,16 @@ def test_the_first_one_that_is_as_cheap_as_the_cheapest_is_kept(monkeypatch: pyt
 
 def test_a_few_are_always_tried_since_the_first_cannot_know_what_is_cheap(monkeypatch: pytest.MonkeyPatch) -> None:
     found, _ = chosen(monkeypatch, [DEAR] * LEAST_CONTEXTS)
-    assert found is not None
     assert len(found.tried_s) == LEAST_CONTEXTS
 
 
 def test_after_many_one_of_the_cheaper_kind_will_do(monkeypatch: pytest.MonkeyPatch) -> None:
     found, _ = chosen(monkeypatch, [CHEAPER] + [CHEAP] * MOST_CONTEXTS)
-    assert found is not None
     assert (len(found.tried_s), found.chain_s) == (PATIENT_CONTEXTS, CHEAP)
 
 
 def test_it_ends_where_no_other_cheap_one_comes(monkeypatch: pytest.MonkeyPatch) -> None:
     found, _ = chosen(monkeypatch, [CHEAPER] + [DEAR] * MOST_CONTEXTS)
-    assert found is not None
     assert len(found.tried_s) == MOST_CONTEXTS
 
 

@@ -1,7 +1,5 @@
 """One run at a time on a GPU."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import stat
@@ -82,7 +80,6 @@ with gpu_to_itself({"name": "NVIDIA H200", "pci_bus_id": "0000:3B:00.0"}, None):
 def test_a_holder_that_is_killed_gives_the_gpu_back(temporary: Path) -> None:
     environment = {**os.environ, "TMPDIR": str(temporary)}
     holder = subprocess.Popen([sys.executable, "-c", HOLDER], stdout=subprocess.PIPE, text=True, env=environment)
-    assert holder.stdout is not None
     assert holder.stdout.readline() == "held\n"
     with pytest.raises(InputError), gpu_to_itself(GPU, Said(), wait=False):  # type: ignore[arg-type]
         pass

@@ -1,7 +1,5 @@
 """What NVML says, and what is left out where it does not say it."""
 
-from __future__ import annotations
-
 import os
 import sys
 from types import SimpleNamespace

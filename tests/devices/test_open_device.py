@@ -1,7 +1,5 @@
 """Which device is meant, and what is said where there is none."""
 
-from __future__ import annotations
-
 import sys
 from types import ModuleType
 

@@ -1,7 +1,5 @@
 """Occupancy, held against what NVIDIA's occupancy calculator gives for its documented limits."""
 
-from __future__ import annotations
-
 import pytest
 
 from kernelbench.core.errors import InputError

@@ -1,7 +1,5 @@
 """Which elements a sample of blocks wrote, out of the maps of sectors and bytes."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

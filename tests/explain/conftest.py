@@ -1,7 +1,5 @@
 """Counters as the simulator would give them, for kernels whose behaviour is known by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

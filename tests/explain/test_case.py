@@ -1,7 +1,5 @@
 """A case explained: columns that differ, links to the ledger, bounds, source lines."""
 
-from __future__ import annotations
-
 import pytest
 
 from kernelbench.core.counters import Counters
@@ -27,9 +25,6 @@ def conflicts(of, relation, than, **more):
     return words | more
 
 
-# ---- Columns ----
-
-
 def test_only_metrics_that_differ_have_a_column(make):
     same = [make("ft"), make("oneflow")]
     assert differing(same) == ()
@@ -42,9 +37,6 @@ def test_a_metric_that_only_some_have_is_a_column(make):
 
 def test_one_implementation_alone_shows_all_it_has(make):
     assert {"lanes", "load_sectors", "warp_instructions"} <= set(differing([make("ft")]))
-
-
-# ---- Published explanations ----
 
 
 @pytest.mark.parametrize(("relation", "decision"), [("more", "confirmed"), ("less", "contradicted")])
@@ -64,9 +56,6 @@ def test_statements_about_others_are_left_out_and_missing_ones_named(make):
     assert explain_case("seq=512", case, H200, claims).evidence == ()
     (one,) = explain_case("seq=512", case, H200, claims, {"sequential": "too long"}).evidence
     assert (one.decision, one.text) == ("not visible here", "sequential: not counted on this case")
-
-
-# ---- Bounds ----
 
 
 def test_a_streaming_kernel_is_bounded_by_memory(make):
@@ -97,9 +86,6 @@ def test_a_sample_is_held_to_the_arrays_there_are(make):
     """A mask that all blocks read is counted for each of them when a sample is scaled up."""
     counted = make("ft", sampled="sampled 64 of 10000 blocks", read_once_bytes=1000 * 128 * M)
     assert bound(counted, H200).seconds <= 2 * 128e6 / H200.peak_bytes_per_s
-
-
-# ---- Source lines ----
 
 
 def test_lines_are_listed_with_the_costliest_marked(make, tmp_path):

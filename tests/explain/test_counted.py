@@ -1,7 +1,5 @@
 """Metrics out of counters, and counters out of a run's results.csv."""
 
-from __future__ import annotations
-
 import pytest
 
 from kernelbench.compare.counted_runs import counted_of_run
@@ -102,9 +100,6 @@ def test_metrics_are_described_for_people():
         assert metric.meaning
         assert metric.header.count("\n") <= 1
         assert max(map(len, metric.header.split("\n"))) <= 12
-
-
-# ---- From a run ----
 
 
 def written(folder, *rows):

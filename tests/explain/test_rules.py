@@ -1,7 +1,5 @@
 """Each sentence where it belongs, and not where it does not."""
 
-from __future__ import annotations
-
 import pytest
 
 from kernelbench.explain import RULES

@@ -6,8 +6,6 @@
 Errors are in ulp, as ulp.py counts them.
 """
 
-from __future__ import annotations
-
 import argparse
 import csv
 import json
@@ -71,9 +69,6 @@ class Row:
     repeats: bool | None  # the same bits from a second run
     refused: str
     technique: str
-
-
-# ---- Inputs --------------------------------------------------------------------------------------
 
 
 def inputs_of(operation: Operation) -> tuple[str, ...]:
@@ -141,9 +136,6 @@ def hide(xp: Any, rows: Any) -> None:
     rows[...] = xp.where(hidden, np.float32(-np.inf), rows)
     for which, value in ((6, np.nan), (7, np.inf)):
         rows[...] = xp.where((kind == which) & lone, np.float32(value), rows)
-
-
-# ---- Runs ----------------------------------------------------------------------------------------
 
 
 class Given:
@@ -253,9 +245,6 @@ def rows_of(
             yield given.row(known[PEER], "", None, None, "")
         del given
     device.release()
-
-
-# ---- As a program --------------------------------------------------------------------------------
 
 
 @cache

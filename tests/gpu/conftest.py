@@ -1,7 +1,5 @@
 """The GPU of this machine, kernels compiled for it, and one case run on it."""
 
-from __future__ import annotations
-
 import fcntl
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext

@@ -4,8 +4,6 @@ The harness rejects such results, and so gives no time for them. Tests on a GPU 
 stated here and no more; `test_kernels.py` holds that the harness does reject it.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from kernelbench.core import dtypes

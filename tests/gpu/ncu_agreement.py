@@ -8,8 +8,6 @@ The launches are those of tests/simt/hardware/trials.py. One process launches th
 clocks and caches left as they are.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import os
@@ -66,9 +64,6 @@ def built() -> dict[Any, Binary]:
     if failed:
         raise SystemExit("\n".join(failed))
     return results  # type: ignore[return-value]
-
-
-# ---- on the GPU ----------------------------------------------------------------------------------
 
 
 def measure(out: Path) -> None:
@@ -198,9 +193,6 @@ def driver_version() -> str:
     done = subprocess.run(["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"], capture_output=True,
                           text=True, check=False)  # fmt: skip
     return done.stdout.strip().splitlines()[0] if done.returncode == 0 and done.stdout.strip() else ""
-
-
-# ---- without it ----------------------------------------------------------------------------------
 
 
 def compare(out: Path) -> None:

@@ -6,8 +6,6 @@ Writes FOLDER/times.json: for each pair its median in seconds by both, and the n
 its median by NVBench as it comes and by the rounds of `kernelbench run`, and the seconds that each took for it.
 """
 
-from __future__ import annotations
-
 import json
 import statistics
 import sys

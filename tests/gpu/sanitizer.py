@@ -1,7 +1,5 @@
 """compute-sanitizer: where it is, how it is called, and what its reports say."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -7,8 +7,6 @@ Writes FILE, JSON: how many launches of how many implementations there were. Out
 them that no kernel writes are uninitialised memory.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence

@@ -7,8 +7,6 @@ do 1 % or 2 % of their work twice, and such a copy against itself without that, 
 DIR keeps the runs.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

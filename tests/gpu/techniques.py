@@ -4,8 +4,6 @@ Shapes are candidates only. Which technique one brings about its plan says: entr
 number counts as 0, 1 or more. Of the shapes of one technique the smallest of several blocks is taken.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

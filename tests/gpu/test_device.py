@@ -1,7 +1,5 @@
 """The CUDA device itself: red zones, poison, inputs, comparisons, launches, and what its errors become."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Callable
@@ -35,49 +33,7 @@ ROOT = Path(__file__).resolve().parents[2]
 N = 1001  # no multiple of anything that arrays are rounded up to
 DTYPES = ("float32", "float16", "bfloat16")
 # Copies [0, n) of x to y, and one more element to y[extra] if there is that place.
-COPY = """
-extern "C" __global__ void copies(const float* x, float* y, long long n, long long extra) {
-  const long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
-  if (i < n) y[i] = x[i];
-  if (i == 0) y[extra] = x[0];
-}
-extern "C" __global__ void shares(float* y, int n) {
-  extern __shared__ float held[];
-  for (int i = threadIdx.x; i < n; i += blockDim.x) held[i] = i;
-  __syncthreads();
-  if (threadIdx.x == 0) y[0] = held[n - 1];
-}
-extern "C" __global__ void shares_more(float* y, int n) {
-  __shared__ float last[256];  // beside what the launch gives
-  extern __shared__ float held[];
-  for (int i = threadIdx.x; i < n; i += blockDim.x) held[i] = i;
-  __syncthreads();
-  last[threadIdx.x] = held[n - 256 + threadIdx.x];
-  __syncthreads();
-  if (threadIdx.x == 0) y[0] = last[255];
-}
-extern "C" __global__ void scratches(float* first, float* second, float* y) {
-  first[0] = 1.0f;
-  second[0] = 2.0f;
-  y[0] = first[0];
-  y[1] = ((unsigned long long)first | (unsigned long long)second) % 256;
-}
-extern "C" __global__ void clears(unsigned* come) { *come = 0; }
-extern "C" __global__ void groups(float* y, unsigned* come, unsigned group) {
-  if (threadIdx.x == 0) {
-    const unsigned ticket = atomicAdd(come, 1u), whole = (ticket / group + 1) * group;
-    while (*(volatile unsigned*)come < whole) {}
-    y[ticket % 1001] = group;
-  }
-}
-extern "C" __global__ void waits(float* y, unsigned* come) {
-  if (threadIdx.x == 0) {
-    atomicAdd(come, 1u);
-    while (*(volatile unsigned*)come < gridDim.x) {}
-    y[blockIdx.x % 1001] = gridDim.x;
-  }
-}
-"""
+COPY = Path(__file__).with_name("device.cu").read_text()
 Compiled = Callable[[str], Binary]
 
 
@@ -98,9 +54,6 @@ def launched(device: Any, binary: Binary, plan: LaunchPlan, arrays: Any) -> None
 def copies(extra: int) -> LaunchPlan:
     arguments = ("x", "y", Scalar("int64", N), Scalar("int64", extra))
     return LaunchPlan((Launch("copies", (-(-N // 256), 1, 1), (256, 1, 1), arguments),))
-
-
-# ---- red zones -----------------------------------------------------------------------------------
 
 
 def test_writing_inside_damages_nothing(device: Any, compiled: Compiled) -> None:
@@ -128,9 +81,6 @@ def test_a_row_with_right_values_and_one_write_too_many_is_wrong(
     case_plan = CasePlan(Case("softmax", (N,), -1, "float32"), (Planned(copy, plan, compiled(COPY)),))
     result = run_case(case_plan, Settings(seed=1))["test"]
     assert (result.status, result.reason) == ("wrong", "wrote outside of y")
-
-
-# ---- arrays --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -198,9 +148,6 @@ def test_memory_that_there_is_not_is_told_and_costs_nothing(device: Any) -> None
     arrays = device.allocate(specs())
     device.fill(arrays, specs(), 1)
     assert np.isfinite(arrays["x"].get()).all()
-
-
-# ---- comparisons ---------------------------------------------------------------------------------
 
 
 SIZES = (1, 17, 4095, 4096, 4097, 100_003, 2**20 + 5)
@@ -299,9 +246,6 @@ def assert_alike(found: Differences, right: Differences, where: str) -> None:
         assert (got is None) == (want is None), f"{where}: {name} is {got}, not {want}"
         if want is not None:
             assert got == pytest.approx(want, rel=1e-12, nan_ok=True), f"{where}: {name}"
-
-
-# ---- launches ------------------------------------------------------------------------------------
 
 
 def test_shared_memory_beyond_48_kb_is_opted_into(device: Any, compiled: Compiled) -> None:
@@ -420,9 +364,6 @@ def test_an_illegal_address_loses_the_context_and_says_so(device: Any) -> None:
     lines = done.stdout.splitlines()
     assert [line.split(": ")[0] for line in lines] == ["lost", "afterwards"], done.stdout + done.stderr
     assert all(line.endswith(" while running") for line in lines)
-
-
-# ---- what it says of itself ----------------------------------------------------------------------
 
 
 def test_its_properties_are_those_of_the_table_if_it_is_in_it(device: Any) -> None:

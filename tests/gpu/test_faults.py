@@ -1,8 +1,6 @@
 """The planted faults of tests/measure, done for real: library calls on the GPU that go wrong in the ways
 kernels do. None may keep a time."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

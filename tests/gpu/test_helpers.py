@@ -1,7 +1,5 @@
 """What tests on a GPU lean on; holds without one."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

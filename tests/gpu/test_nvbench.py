@@ -4,8 +4,6 @@ With KERNELBENCH_RECORD=FOLDER the times are kept as FOLDER/nvbench.json and FOL
 shows the recorded ones.
 """
 
-from __future__ import annotations
-
 import importlib
 import json
 import os

@@ -1,8 +1,6 @@
 """Single PTX instructions give on this GPU what they give in the simulator: bit for bit where the manual defines the
 bits, near where it promises an approximation. A NaN is a NaN."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path

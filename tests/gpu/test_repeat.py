@@ -1,7 +1,5 @@
 """The suite of the published table, run twice: quickly, and with the same answer."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import time

@@ -3,8 +3,6 @@
 With KERNELBENCH_RECORD=FOLDER the outcome is kept as FOLDER/sanitizer.json.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,7 +1,5 @@
 """Reports of compute-sanitizer are read as they are written, and what is no clean report is never taken for one."""
 
-from __future__ import annotations
-
 import stat
 import sys
 from pathlib import Path
@@ -118,8 +116,6 @@ def test_a_device_that_the_tool_does_not_know(tool: str) -> None:
     with pytest.raises(Refused, match="Device not supported"):
         parse(tool, REFUSED)
 
-
-# ---- The whole call, of a program that stands for compute-sanitizer ------------------------------
 
 FAKE = """\
 #!{python}

@@ -1,7 +1,5 @@
 """Verdicts that can be trusted: rows of the same code, planted slowdowns, and a GPU that is shared with somebody."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The simulator counts and computes what this GPU does, or the machine code says why not."""
 
-from __future__ import annotations
-
 import csv
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Kernels that take their process down on a GPU: each costs its own row, and the others are right and timed."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -9,8 +9,6 @@ Results below 2^-126, where float32 has no normal numbers, are not among them: `
 and 1 of softmax exact where all of a row is -inf but one number: `special` counts elements where this does not hold.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import log2
 from typing import Any

@@ -1,7 +1,5 @@
 """A device whose arrays begin one element beyond an aligned address, so that no pack of two begins where they do."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from math import prod

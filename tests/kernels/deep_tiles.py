@@ -1,8 +1,6 @@
 """Small tiles of softmax and log-softmax off the last axis, by the techniques that the rule has for long ones: packs in
 shared memory, and blocks that share dim by a cluster, as a co-resident group, or by tickets."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 

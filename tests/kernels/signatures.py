@@ -1,7 +1,5 @@
 """That a launch's arguments are of the types that its compiled entry takes."""
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 from pathlib import Path

@@ -1,8 +1,6 @@
 """Runs an implementation on the simulator, on arrays that may begin beyond an aligned address, and checks every element
 of its outputs and the bytes around them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,20 +1,18 @@
 """The order in which kernels of clusters use their barriers in shared memory: racecheck warns of an expectation after
 the barrier is made with no barrier of threads in between."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
 
 from kernelbench.core.records import Case
 from kernelbench.devices.known import KNOWN
-from kernelbench.planning.catalog import load_catalog
+from tests.catalog import catalog
 from tests.kernels.simulated import Build
 
 pytestmark = pytest.mark.nvcc
 
-CATALOG = load_catalog()
+CATALOG = catalog()
 IN_ORDER = ("mbarrier.init", "barrier.cluster.arrive", "barrier.cluster.wait", "st.async", "mbarrier.arrive.expect_tx")
 
 

@@ -1,7 +1,5 @@
 """Peers through torch.compile and CUB: what torch.compile is given, and what CUB's calls are handed."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -10,9 +8,9 @@ import pytest
 
 from kernelbench.core.errors import Unsupported
 from kernelbench.core.records import Case, Scalar
-from kernelbench.planning.catalog import load_catalog
+from tests.catalog import catalog
 
-CATALOG = load_catalog()
+CATALOG = catalog()
 CUB = ("multiply", "relu", "copy")
 COMPILED = {
     "multiply": (7,),

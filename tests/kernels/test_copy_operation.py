@@ -1,7 +1,5 @@
 """Copies by 4, 8 and 16 bytes: their plans, their accesses, and that they are right at any address."""
 
-from __future__ import annotations
-
 from math import ceil
 
 import numpy as np
@@ -10,15 +8,9 @@ import pytest
 from kernelbench.build.sass import cross_check, disassemble
 from kernelbench.core import dtypes
 from kernelbench.core.records import Case, Scalar
-from kernelbench.planning.catalog import load_catalog
 from tests.kernels.simulated import run_and_check
 
 WORDS = (4, 8, 16)
-
-
-@pytest.fixture(scope="module")
-def catalog():
-    return load_catalog()
 
 
 @pytest.fixture(scope="module")

@@ -1,8 +1,6 @@
 """Softmax and log-softmax off the last axis where a tile is more than registers hold, or dim more than a block: every
 element on the simulator, of small tiles that the rule would not choose."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -14,13 +12,13 @@ from numpy.typing import NDArray
 from kernelbench.core import dtypes
 from kernelbench.core.records import ArraySpec, Case, DeviceProperties, LaunchPlan, Scalar
 from kernelbench.devices.known import KNOWN
-from kernelbench.planning.catalog import load_catalog
+from tests.catalog import catalog
 from tests.kernels.deep_tiles import FORMS, case_of, planned, tile_for
 from tests.kernels.simulated import Build, Fill, random_input, run_and_check
 
 pytestmark = pytest.mark.nvcc
 
-CATALOG = load_catalog()
+CATALOG = catalog()
 BOTH, FLOAT, HALF = ("float32", "bfloat16"), ("float32",), ("bfloat16",)
 
 

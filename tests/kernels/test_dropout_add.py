@@ -1,16 +1,14 @@
 """Dropout and addition: what they are, how they are launched, and that every element is right on the simulator."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
 from kernelbench.core.errors import Unsupported
 from kernelbench.core.records import Case, Scalar
-from kernelbench.planning.catalog import load_catalog
+from tests.catalog import catalog
 from tests.kernels.simulated import run_and_check
 
-CATALOG = load_catalog()
+CATALOG = catalog()
 OPERATION = CATALOG.operations["dropout_add"]
 IMPLEMENTATIONS = CATALOG.implementations["dropout_add"]
 KERNELS = ("two_kernels", "fused")

@@ -1,8 +1,6 @@
 """Softmax and log-softmax off the last axis where parts of a column are -inf throughout and others far below 0: such
 parts have no weight, by every way in which parts are joined. Columns of -inf, with NaN or with inf give NaN."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -14,15 +12,15 @@ from numpy.typing import NDArray
 from kernelbench.core import distributions, dtypes
 from kernelbench.core.records import ArraySpec, Case, LaunchPlan
 from kernelbench.devices.known import KNOWN
-from kernelbench.planning.catalog import load_catalog
 from kernels.softmax_family.axis_choices import tile_for
+from tests.catalog import catalog
 from tests.gpu import accuracy
 from tests.kernels import deep_tiles
 from tests.kernels.simulated import Build, Fill, run_and_check
 
-pytestmark = pytest.mark.nvcc
+pytestmark = [pytest.mark.nvcc, pytest.mark.exhaustive]
 
-CATALOG = load_catalog()
+CATALOG = catalog()
 DTYPES = ("float32", "bfloat16")
 
 
@@ -55,7 +53,6 @@ def case_of(shape: tuple[int, ...], dtype: str, operation: str = "log_softmax") 
     return Case(operation, shape, 1, dtype)
 
 
-@pytest.mark.one_of_each("exchange")
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(
     ("gpu", "shape", "layout", "exchange", "shift"),
@@ -74,16 +71,13 @@ def test_parts_that_are_hidden_have_no_weight(
 ) -> None:
     this = case_of(shape, dtype)
     tile = tile_for(this, KNOWN[gpu])
-    assert tile is not None
     assert (tile.layout, tile.exchange) == (layout, exchange)
     checked(binaries, this, gpu, "hidden", shift)
 
 
-@pytest.mark.exhaustive
 def test_hidden_parts_of_narrow_rows_of_halves(binaries: Build) -> None:
     this = case_of((1, 4001, 15), "bfloat16")
     tile = tile_for(this, KNOWN["h200"])
-    assert tile is not None
     assert (tile.layout, tile.exchange) == ("ragged", "cluster")
     checked(binaries, this, "h200", "hidden", 1)
 
@@ -97,7 +91,6 @@ def test_hidden_parts_of_small_tiles(binaries: Build, form: str, exchange: str) 
         checked(binaries, this, "h200", "hidden", {"y": 1}, deep_tiles.planned(form, exchange))
 
 
-@pytest.mark.one_of_each("operation")
 @pytest.mark.parametrize("operation", ["softmax", "log_softmax"])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_rows_that_a_block_has_fewer_of_than_it_takes_at_once(binaries: Build, operation: str, dtype: str) -> None:

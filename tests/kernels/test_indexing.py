@@ -1,17 +1,15 @@
 """What indexing computes, the plans of its pairs, and in what the two of a pair differ: loads, local memory, code."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
 from kernelbench.build.machine_code import machine_code
 from kernelbench.core.errors import Unsupported
 from kernelbench.core.records import Case, Scalar
-from kernelbench.planning.catalog import load_catalog
+from tests.catalog import catalog
 from tests.kernels.simulated import run_and_check
 
-CATALOG = load_catalog()
+CATALOG = catalog()
 IMPLEMENTATIONS, OPERATION = CATALOG.implementations["indexing"], CATALOG.operations["indexing"]
 ARRAYS = ("x", "by_row", "by_column", "y")
 NARROW = sorted(set(IMPLEMENTATIONS) - {"index_64", "copy"})
@@ -38,9 +36,6 @@ def counted(h200, binaries):
     return lambda name, *shape: run_and_check(IMPLEMENTATIONS[name], OPERATION, case(*shape), h200, binaries).counters[
         0
     ]
-
-
-# ---- The operation and the plans ----
 
 
 def test_the_sign_chooses_between_the_factors_of_row_and_column():
@@ -72,18 +67,12 @@ def test_64_bits_count_on(h200):
     assert launch.arguments == (*ARRAYS, Scalar("int64", 2**31), Scalar("int64", 2**15))
 
 
-# ---- Right ----
-
-
 @pytest.mark.nvcc
 @pytest.mark.parametrize("name", IMPLEMENTATIONS)
 def test_right_at_odd_shapes_wherever_arrays_begin(h200, binaries, dtype, name):
     for shape in ((1, 1), (3, 1), (1, 2), (13, 37), (2, 3, 301)):
         for shift in (0, 1):
             run_and_check(IMPLEMENTATIONS[name], OPERATION, case(*shape, dtype=dtype), h200, binaries, shift)
-
-
-# ---- In what they differ ----
 
 
 @pytest.mark.nvcc

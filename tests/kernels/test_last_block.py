@@ -1,16 +1,14 @@
 """Sums whose last block adds up what the others left: their spans, their sums at any address, and a counter that is
 as it was after each launch."""
 
-from __future__ import annotations
-
 import pytest
 
 from kernelbench.core import dtypes
 from kernelbench.core.records import Case
-from kernelbench.planning.catalog import load_catalog
+from tests.catalog import catalog
 from tests.kernels.simulated import run_and_check
 
-CATALOG = load_catalog()
+CATALOG = catalog()
 OPERATION = CATALOG.operations["reduce_sum"]
 KNOWN = CATALOG.implementations["reduce_sum"]
 ALONE = 4 * 512 * 16  # bytes that one block adds up

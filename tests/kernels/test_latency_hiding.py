@@ -1,7 +1,5 @@
 """The plans of latency_hiding, what its kernels may take so that all warps are resident, and that they copy."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -9,10 +7,10 @@ import pytest
 
 from kernelbench.core.errors import Unsupported
 from kernelbench.core.records import Case, Scalar
-from kernelbench.planning.catalog import load_catalog
+from tests.catalog import catalog
 from tests.kernels.simulated import run_and_check
 
-CATALOG = load_catalog()
+CATALOG = catalog()
 IMPLEMENTATIONS, OPERATION = CATALOG.implementations["latency_hiding"], CATALOG.operations["latency_hiding"]
 FLIGHTS = {"bytes_4": (4, 1), "bytes_16": (16, 1), "bytes_64": (16, 4)}  # bytes of a load, loads in flight
 

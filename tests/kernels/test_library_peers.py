@@ -1,7 +1,5 @@
 """Softmax of quack, Liger-Kernel and FlashInfer without these: what they are handed, and what is refused by name."""
 
-from __future__ import annotations
-
 import os
 import sys
 from contextlib import contextmanager, nullcontext
@@ -13,11 +11,11 @@ import pytest
 from kernelbench.core import libraries, places
 from kernelbench.core.errors import MissingLibrary, Unsupported
 from kernelbench.core.records import Case
-from kernelbench.planning.catalog import load_catalog
+from tests.catalog import catalog
 
 STREAM = 1234
 PEERS = {"quack": "quack.softmax", "liger": "liger_kernel.ops.softmax", "flashinfer": "flashinfer.sampling"}
-SOFTMAX = load_catalog().implementations["softmax"]
+SOFTMAX = catalog().implementations["softmax"]
 each_peer = pytest.mark.parametrize("name", PEERS)
 
 

@@ -1,7 +1,5 @@
 """What log_softmax is; the plans of its kernels but Paddle's; and that all compile to what they launch."""
 
-from __future__ import annotations
-
 from math import log, prod
 
 import numpy as np
@@ -9,7 +7,6 @@ import pytest
 
 from kernelbench.core.errors import Unsupported
 from kernelbench.core.records import Case
-from kernelbench.planning.catalog import load_catalog
 
 KERNELS = ("generic", "paddle", "paddle_2022", "one_read", "copy", "paddle_as_published")
 SHAPES = [
@@ -25,25 +22,12 @@ SHAPES = [
 
 
 @pytest.fixture(scope="module")
-def catalog():
-    return load_catalog(specimens=True)
-
-
-@pytest.fixture(scope="module")
-def log_softmax(catalog):
-    return catalog.implementations["log_softmax"]
-
-
-@pytest.fixture(scope="module")
 def operation(catalog):
     return catalog.operations["log_softmax"]
 
 
 def case(shape, axis=-1, dtype="float32"):
     return Case("log_softmax", shape, axis, dtype)
-
-
-# ---- The operation ----
 
 
 @pytest.mark.parametrize(("shape", "axis"), SHAPES)
@@ -93,9 +77,6 @@ def test_integers_are_refused(operation):
         operation.arrays(case((4, 4), dtype="int32"))
 
 
-# ---- One read ----
-
-
 @pytest.mark.parametrize(
     ("shape", "axis", "grid", "block"),
     [
@@ -134,9 +115,6 @@ def test_half_precision_keeps_longer_columns(log_softmax, h200):
     log_softmax["one_read"].plan(case((2, 100_000), -1, "float16"), h200)
 
 
-# ---- The five launches ----
-
-
 def test_generic_launches_in_order_with_float_between(log_softmax, h200, dtype):
     plan = log_softmax["generic"].plan(case((2, 30, 7), 1, dtype), h200)
     steps = [launch.entry.removeprefix("log_softmax_generic_").rsplit("_", 1)[0] for launch in plan.launches]
@@ -160,9 +138,6 @@ def test_generic_covers_every_column_and_element(log_softmax, h200, shape, axis)
 def test_generic_refuses_extents_beyond_its_indices(log_softmax, h200, shape, name):
     with pytest.raises(Unsupported, match=f"{name} must be at most 1073741824, got 1073741825"):
         log_softmax["generic"].plan(case(shape, 0, "float16"), h200)
-
-
-# ---- All ----
 
 
 @pytest.mark.parametrize(("dim", "reason"), [(63, "dim must be at least 64"), (64, "")])

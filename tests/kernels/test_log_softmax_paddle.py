@@ -1,7 +1,5 @@
 """The launch rule of kernels/log_softmax/paddle.py and its variants, that of paddle_2022.py, and what is refused."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from math import prod
 
@@ -9,7 +7,6 @@ import pytest
 
 from kernelbench.core.errors import Unsupported
 from kernelbench.core.records import Case, Scalar
-from kernelbench.planning.catalog import load_catalog
 
 FIRST = ((128, 128, 16, 16), 0)  # the published shapes with their axes
 SECOND = ((512, 896, 4, 12), 1)
@@ -23,11 +20,6 @@ VIEWS = [
     for dim in (1, 2, 3, 63, 64, 127, 1009, 100_000)
     for inner in (1, 2, 12, 31, 64, 65, 1023, 1024, 1025, 4096, 1_000_003)
 ]
-
-
-@pytest.fixture(scope="module")
-def log_softmax():
-    return load_catalog(specimens=True).implementations["log_softmax"]
 
 
 @pytest.fixture
@@ -48,9 +40,6 @@ def v100(h200):
         h200, name="V100", compute_capability=(7, 0), multiprocessors=80, shared_per_multiprocessor=96 * 1024,
         shared_per_block_optin=96 * 1024, shared_reserved_per_block=0,
     )  # fmt: skip
-
-
-# ---- The rule of 2021 ----
 
 
 def test_the_published_example(launched):
@@ -132,9 +121,6 @@ def test_the_grid_covers_inner_first_and_then_outer_up_to_the_bound(launched):
     assert launched("paddle", (1000, 8, 1), 1).grid == (264, 1, 1)
 
 
-# ---- The rule of 2022 ----
-
-
 @pytest.mark.parametrize(
     ("shape", "axis", "grid", "block"),
     [
@@ -156,9 +142,6 @@ def test_blocks_of_2022_are_powers_of_two_that_fit(launched):
         columns, threads, _ = launched("paddle_2022", view, 1).block
         assert columns & (columns - 1) == threads & (threads - 1) == 0
         assert columns * threads <= 1024
-
-
-# ---- All ----
 
 
 @pytest.mark.parametrize("name", ALL)

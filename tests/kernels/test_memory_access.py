@@ -1,7 +1,5 @@
 """What memory_access is, the plan of its kernel, and that it touches exactly the elements it should, at any address."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -10,10 +8,10 @@ import pytest
 from kernelbench.core import dtypes
 from kernelbench.core.errors import Unsupported
 from kernelbench.core.records import Case, Scalar
-from kernelbench.planning.catalog import load_catalog
+from tests.catalog import catalog
 from tests.kernels.simulated import AROUND, run_and_check
 
-CATALOG = load_catalog()
+CATALOG = catalog()
 IMPLEMENTATIONS, OPERATION = CATALOG.implementations["memory_access"], CATALOG.operations["memory_access"]
 
 
@@ -31,9 +29,6 @@ def filled(reference, dtype):
         return {"y": np.where(np.isnan(y), untouched, y)}
 
     return wanted
-
-
-# ---- The operation ----
 
 
 def test_a_load_gathers_and_a_store_scatters():
@@ -63,9 +58,6 @@ def test_the_spread_out_array_ends_with_its_last_element(side, x, y):
 def test_what_has_no_meaning_is_refused(one, text):
     with pytest.raises(Unsupported, match=text):
         OPERATION.arrays(one)
-
-
-# ---- The kernel ----
 
 
 @pytest.mark.parametrize(("side", "places"), [("load", (7, 5, 0, 1)), ("store", (0, 1, 7, 5))])

@@ -1,7 +1,5 @@
 """What multiply is, the plans of its kernels, that they compile to what they launch, and are right at any address."""
 
-from __future__ import annotations
-
 from math import ceil
 
 import numpy as np
@@ -10,7 +8,6 @@ import pytest
 from kernelbench.build.machine_code import machine_code
 from kernelbench.core.errors import Unsupported
 from kernelbench.core.records import Case, Scalar
-from kernelbench.planning.catalog import load_catalog
 from tests.kernels.simulated import run_and_check
 
 WAYS = {
@@ -26,20 +23,12 @@ MOST_BLOCKS = 132 * 8 * 32  # 32 waves of 8 blocks of 256 threads a multiprocess
 
 
 @pytest.fixture(scope="module")
-def catalog():
-    return load_catalog()
-
-
-@pytest.fixture(scope="module")
 def multiply(catalog):
     return catalog.implementations["multiply"]
 
 
 def case(*shape, dtype="float16", **parameters):
     return Case("multiply", shape, -1, dtype, parameters=tuple(parameters.items()))
-
-
-# ---- The operation ----
 
 
 def test_the_reference_is_the_product(catalog):
@@ -60,9 +49,6 @@ def test_the_tolerance_takes_one_rounding_and_no_more(catalog, type_):
     assert (errors <= allowed.absolute + allowed.relative * np.abs(exact)).all()
     twice = np.nextafter(x * y, type_(np.inf)).astype(np.float64)  # another rounding
     assert (np.abs(twice - exact) > allowed.absolute + allowed.relative * np.abs(exact)).mean() > 0.4
-
-
-# ---- Plans ----
 
 
 @pytest.mark.parametrize("name", PACKED)
@@ -98,9 +84,6 @@ def test_the_copy_moves_as_many_bytes_as_a_product(multiply, h200, n):
     (launch,) = plan.launches
     assert launch.arguments == ("x", "y", "z", "half", Scalar("int64", n))
     assert dict(plan.scratch) == {"half": 2 * max(1, n // 2)}
-
-
-# ---- What the compiler makes of them ----
 
 
 @pytest.mark.nvcc

@@ -1,7 +1,5 @@
 """Axes in another order: how few there are, what refuses which order, and every element on the simulator."""
 
-from __future__ import annotations
-
 from itertools import pairwise, permutations
 
 import numpy as np
@@ -9,20 +7,17 @@ import pytest
 
 from kernelbench.core.errors import Unsupported
 from kernelbench.core.records import Case
-from kernelbench.planning.catalog import load_catalog
 from kernels.common.launch_helpers import merged_axes
+from tests.catalog import catalog
 from tests.kernels.simulated import run_and_check
 
-CATALOG = load_catalog()
+CATALOG = catalog()
 OPERATION = CATALOG.operations["permute"]
 IMPLEMENTATIONS = CATALOG.implementations["permute"]
 
 
 def case(shape, permutation="", dtype="float32"):
     return Case("permute", shape, -1, dtype, parameters=(("permutation", permutation),))
-
-
-# ---- Axes ----
 
 
 @pytest.mark.parametrize("shape", [(2, 3, 4), (2, 1, 4, 3), (1, 2, 1, 3), (1, 1, 1), (5, 1), (2, 3, 1, 4)])
@@ -62,9 +57,6 @@ def test_the_reference_in_slices_is_that_of_the_whole(permutation, slices):
         assert np.array_equal(got.reshape(-1), whole[start])
 
 
-# ---- Refusals ----
-
-
 @pytest.mark.parametrize(
     ("name", "shape", "permutation", "dtype", "text"),
     [
@@ -86,9 +78,6 @@ def test_a_wider_move_needs_a_quarter_of_the_indices(h200):
     one = case((8, 12, 16, 64), "0213", "float16")
     moves = [IMPLEMENTATIONS[name].plan(one, h200).launches[0].arguments[2].value for name in ("generic", "widened")]
     assert moves == [one.elements, one.elements // 4]
-
-
-# ---- On the simulator ----
 
 
 @pytest.mark.nvcc

@@ -1,16 +1,14 @@
 """A random mask: the generator's published numbers, its mean, and every byte of every kernel on the simulator."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
 from kernelbench.core.errors import Unsupported
 from kernelbench.core.records import Case, Scalar
-from kernelbench.planning.catalog import load_catalog
+from tests.catalog import catalog
 from tests.kernels.simulated import run_and_check
 
-CATALOG = load_catalog()
+CATALOG = catalog()
 OPERATION = CATALOG.operations["random_mask"]
 IMPLEMENTATIONS = CATALOG.implementations["random_mask"]
 STORES = {"single": 1, "packed_4": 4, "packed_16": 16}

@@ -1,7 +1,5 @@
 """What reduce_sum is, the plans of its kernels, and that all compile to what they launch."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from math import ceil
 
@@ -10,7 +8,6 @@ import pytest
 
 from kernelbench.core.errors import Unsupported
 from kernelbench.core.records import Case, Scalar
-from kernelbench.planning.catalog import load_catalog
 
 TREES = {
     "tree_modulo": ("Modulo", 1),
@@ -25,11 +22,6 @@ SIZES = (1, 2, 31, 255, 256, 257, 511, 512, 513, 65536, 65537, 131073, 1_000_003
 
 
 @pytest.fixture(scope="module")
-def catalog():
-    return load_catalog(specimens=True)
-
-
-@pytest.fixture(scope="module")
 def reduce_sum(catalog):
     return catalog.implementations["reduce_sum"]
 
@@ -41,9 +33,6 @@ def operation(catalog):
 
 def case(*shape, dtype="float32"):
     return Case("reduce_sum", shape, -1, dtype)
-
-
-# ---- The operation ----
 
 
 def test_the_reference_adds_up_everything(operation):
@@ -77,9 +66,6 @@ def test_integers_are_refused(operation):
         operation.arrays(case(4, dtype="int32"))
 
 
-# ---- Trees ----
-
-
 @pytest.mark.parametrize(("name", "tree", "loads"), [(name, *row) for name, row in TREES.items()])
 def test_launches_go_on_until_one_sum_is_left(reduce_sum, h200, name, tree, loads):
     for n in SIZES:
@@ -107,9 +93,6 @@ def test_more_blocks_than_a_grid_has_are_refused(reduce_sum, h200):
     most = (2**31 - 1) * 256
     with pytest.raises(Unsupported, match=f"elements must be at most {most}, got {most + 1}"):
         reduce_sum["tree_modulo"].plan(case(most + 1, dtype="float16"), h200)
-
-
-# ---- One wave ----
 
 
 @pytest.mark.parametrize(("name", "tree", "loads", "pack"), [(name, *row) for name, row in WAVES.items()])
@@ -145,9 +128,6 @@ def test_the_wave_is_resident_and_nothing_spills(reduce_sum, h200, binaries, arc
         assert facts.spill_store_bytes == facts.spill_load_bytes == 0
 
 
-# ---- The yardstick and the specimen ----
-
-
 @pytest.mark.parametrize("n", [1, 2, 3, 8193, 2**20])
 def test_the_copy_moves_as_many_bytes_as_a_sum_reads(reduce_sum, h200, n):
     plan = reduce_sum["copy"].plan(case(n), h200)
@@ -164,6 +144,3 @@ def test_the_specimen_is_one_block(reduce_sum, h200):
     assert specimen.plan(case(512), h200).launches[0].grid == (1, 1, 1)
     with pytest.raises(Unsupported, match="elements must be at most 512, what one block adds up, got 513"):
         specimen.plan(case(513), h200)
-
-
-# ---- All ----

@@ -1,7 +1,5 @@
 """What relu is, the plans of its kernels with other waves and blocks, and that they are right at any address."""
 
-from __future__ import annotations
-
 from math import ceil
 
 import numpy as np
@@ -10,7 +8,6 @@ import pytest
 from kernelbench.compare import read_ledger
 from kernelbench.core import places
 from kernelbench.core.records import Case, Scalar
-from kernelbench.planning.catalog import load_catalog
 from tests.kernels.simulated import run_and_check
 
 # name -> block, waves
@@ -19,11 +16,6 @@ GRIDS = {
     **{f"waves_{waves}": (256, waves) for waves in (1, 2, 4, 8, 16, 64)},
     **{f"block_{block}": (block, 32) for block in (64, 128, 512, 1024)},
 }
-
-
-@pytest.fixture(scope="module")
-def catalog():
-    return load_catalog()
 
 
 @pytest.fixture(scope="module")

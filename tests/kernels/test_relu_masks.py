@@ -1,16 +1,14 @@
 """Relu with a mask of bits, and its gradient from one: orders of bits, launches, and every element on the simulator."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
 from kernelbench.core.records import ArraySpec, Case, Scalar
 from kernelbench.devices.simulated import SimulatedDevice
-from kernelbench.planning.catalog import load_catalog
+from tests.catalog import catalog
 from tests.kernels.simulated import run_and_check
 
-CATALOG = load_catalog()
+CATALOG = catalog()
 SCHEMES = {"consecutive": 8, "strided": 8, "ballot": 1, "ballot_words": 8}
 GRADIENTS = ("from_y", "from_bits")
 SIZES = (1, 31, 33, 257, 2047, 2048, 2049, 4099)
@@ -25,9 +23,6 @@ def on_simulator(h200, binaries, operation, name, n, dtype="float32", shift=0):
     return run_and_check(
         implementation, CATALOG.operations[operation], case(operation, n, dtype), h200, binaries, shift
     )
-
-
-# ---- References ----
 
 
 def test_bits_lie_as_they_are_read():
@@ -74,9 +69,6 @@ def test_devices_make_every_byte():
     assert counts.max() < 70
 
 
-# ---- Launches ----
-
-
 @pytest.mark.parametrize(("name", "per_thread"), SCHEMES.items())
 def test_schemes_have_a_thread_for_so_many_elements(h200, name, per_thread):
     plan = CATALOG.implementations["relu_bitset"][name].plan
@@ -91,9 +83,6 @@ def test_gradients_read_what_they_are_named_after(h200):
     for name, array in (("from_y", "y"), ("from_bits", "mask")):
         (launch,) = CATALOG.implementations["relu_grad"][name].plan(case("relu_grad", 1001, "float16"), h200).launches
         assert launch.arguments == ("dy", array, "dx", Scalar("int64", 125), Scalar("int64", 1001))
-
-
-# ---- On the simulator ----
 
 
 @pytest.mark.nvcc

@@ -1,7 +1,5 @@
 """FasterTransformer's softmax: which kernel, which block, what it refuses, and what the compiler made of it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

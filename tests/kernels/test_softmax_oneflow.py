@@ -1,7 +1,5 @@
 """OneFlow's softmax: the rules that choose technique, constants, block and grid, and what was compiled for them."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from math import prod
@@ -49,9 +47,6 @@ def case(rows, columns, dtype="float32", **parameters):
 
 def defines(plan):
     return {name.removeprefix("ONEFLOW_"): value for name, value in plan.defines}
-
-
-# ---- warp: lanes, packs, rows at once ------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -108,9 +103,6 @@ def test_warp_constants_cover_every_row_length(softmax, h200, rows):
         assert rows % chosen["ROWS_PER_ACCESS"] == 0
 
 
-# ---- grids ---------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("gpu", "rows", "columns", "grid"),
     [
@@ -140,8 +132,6 @@ def test_grid_divides_all_threads_before_it_multiplies(softmax, h200):
     odd = replace(h200, multiprocessors=3, max_threads_per_multiprocessor=1536)
     assert softmax["oneflow_uncached"].plan(case(10**6, 64), odd).launches[0].grid == (3 * 1536 // 1024 * 32, 1, 1)
 
-
-# ---- block size by occupancy ---------------------------------------------------------------------
 
 CHOICES = [
     ("V100", 1024, 128, 16),
@@ -194,9 +184,6 @@ def test_conflicted_differs_by_its_layout_alone(softmax, h200):
     )
     assert plain.launches == conflicted.launches
     assert {**defines(plain), "TRANSPOSED": 0} == defines(conflicted)
-
-
-# ---- dispatch and refusals -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -252,9 +239,6 @@ def test_arguments(softmax, h200, dtype, name):
     assert launch.arguments == ("x", "y", Scalar("int64", 20), Scalar("int32", 24), Scalar("float32", 0.125))
     assert launch.entry.endswith("_" + dtypes.suffix(dtype))
     assert prod(launch.block) <= 1024
-
-
-# ---- what the compiler made of it ----------------------------------------------------------------
 
 
 def widths(ptx, operation, space):

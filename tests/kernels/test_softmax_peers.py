@@ -1,7 +1,5 @@
 """The library peers without their libraries' GPU code, and the plan of the copy they stand beside."""
 
-from __future__ import annotations
-
 import sys
 from contextlib import contextmanager, nullcontext
 from types import ModuleType, SimpleNamespace
@@ -151,9 +149,6 @@ def test_refuses_mask_and_scale(softmax, torch, cupy, name, parameters, reason):
 @pytest.mark.parametrize("name", PEERS)
 def test_is_a_peer(softmax, name):
     assert (softmax[name].role, softmax[name].source) == ("peer", None)
-
-
-# ---- The copy ----
 
 
 @pytest.mark.parametrize(

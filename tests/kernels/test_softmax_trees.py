@@ -1,7 +1,5 @@
 """Plans of kernels/softmax/tree.py, and that tree.cu compiles to what they launch."""
 
-from __future__ import annotations
-
 import pytest
 
 from kernelbench.core.errors import Unsupported

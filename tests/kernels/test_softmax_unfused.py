@@ -1,7 +1,5 @@
 """Plans of the softmaxes in several launches: five_kernels, four_kernels, and the latter as published."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from math import prod
 

@@ -1,7 +1,5 @@
 """What each operation's reference gives for infinities and NaN, against values known by definition."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,10 +7,10 @@ import numpy as np
 import pytest
 
 from kernelbench.core.records import Case
-from kernelbench.planning.catalog import load_catalog
+from tests.catalog import catalog
 
 INF, NAN = float("inf"), float("nan")
-CATALOG = load_catalog()
+CATALOG = catalog()
 
 # (operation, inputs by name, expected outputs by name); arrays are of two dimensions, parameters those that matter.
 # Further operations have examples of their own.

@@ -1,7 +1,5 @@
 """Element-wise kernels that give each block one tile: their plans, and every element at any length and address."""
 
-from __future__ import annotations
-
 from math import ceil
 
 import pytest
@@ -9,10 +7,10 @@ import pytest
 from kernelbench.core import dtypes
 from kernelbench.core.errors import Unsupported
 from kernelbench.core.records import Case
-from kernelbench.planning.catalog import load_catalog
+from tests.catalog import catalog
 from tests.kernels.simulated import run_and_check
 
-CATALOG = load_catalog()
+CATALOG = catalog()
 OPERATIONS = ("copy", "relu", "multiply", "dropout_add", "relu_grad")
 # A shape for each way of finding the bias, at any of which a tile ends within a row.
 BIASES = {

@@ -1,7 +1,5 @@
 """Axes exchanged by swizzled tiles: right for any axes, extents and addresses, and free of bank conflicts."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 
@@ -9,10 +7,10 @@ import pytest
 
 from kernelbench.core.errors import Unsupported
 from kernelbench.core.records import Case
-from kernelbench.planning.catalog import load_catalog
+from tests.catalog import catalog
 from tests.kernels.simulated import run_and_check
 
-CATALOG = load_catalog()
+CATALOG = catalog()
 SWIZZLED = CATALOG.implementations["permute"]["swizzled"]
 OPERATION = CATALOG.operations["permute"]
 # By packs: whole tiles, cut ones, behind other axes. By elements: odd extents.

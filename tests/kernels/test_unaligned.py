@@ -1,15 +1,13 @@
 """Kernels of sums and of softmax on arrays that begin one element beyond an aligned address, on the simulator."""
 
-from __future__ import annotations
-
 import pytest
 
 from kernelbench.core.errors import Unsupported
 from kernelbench.core.records import Case, LaunchPlan
-from kernelbench.planning.catalog import load_catalog
+from tests.catalog import catalog
 from tests.kernels.simulated import run_and_check
 
-CATALOG = load_catalog()
+CATALOG = catalog()
 ROWS = [
     *(("reduce_sum", name, (1003,)) for name in ("tree_modulo", "tree_unrolled_all", "shuffle", "shuffle_packed")),
     *(("reduce_sum", "shuffle_packed", (n,)) for n in (1, 2, 9)),

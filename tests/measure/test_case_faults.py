@@ -1,7 +1,5 @@
 """Whatever one implementation raises while it is prepared, run, verified or counted costs its own row."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -13,12 +11,12 @@ from kernelbench.core.records import Case, Limits
 from kernelbench.measure.case import CaseRun, Settings
 from kernelbench.measure.rounds import QUICK
 from kernelbench.planning.case_plans import CasePlan, Planned
-from kernelbench.planning.catalog import load_catalog
+from tests.catalog import catalog
 from tests.conftest import softmax
 from tests.fake_gpu import FakeDevice, implementation
 from tests.fake_simulator import FakeSimulator
 
-OPERATION = load_catalog().operations["softmax"]
+OPERATION = catalog().operations["softmax"]
 CASE = Case("softmax", (4, 32), -1, "float32")
 NAMES = ("good", "bad", "other")
 LIMITS = Limits(1e-6, 1e-6, 4e12, "copy")

@@ -1,7 +1,5 @@
 """What samples were taken under: which of them count, which are taken again, and what a row says that has no others."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Kernel Tuner as the searcher: what it asks for, what it is told, and when it ends."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """Floor and ceilings: how they are measured, and the rows that no correct kernel can have."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,10 +12,10 @@ from kernelbench.measure.case import CaseRun, Settings
 from kernelbench.measure.limits import PACKS, measure_limits
 from kernelbench.measure.rounds import Contender
 from kernelbench.planning.case_plans import CasePlan, Planned
-from kernelbench.planning.catalog import load_catalog
+from tests.catalog import catalog
 from tests.fake_gpu import EVENT_S, FakeDevice, implementation
 
-OPERATION = load_catalog().operations["softmax"]
+OPERATION = catalog().operations["softmax"]
 LIMITS = Limits(3e-6, 1e-6, 4.3e12, "copy_4", l2_bytes_per_s=6e12)
 LARGE = Case("softmax", (64 * 2**20,), -1, "float32")  # 512 MB in and out: more than four times the L2
 SMALL = Case("softmax", (4 * 2**20,), -1, "float32")  # 32 MB in and out

@@ -1,7 +1,5 @@
 """What of a sampled run is looked at."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

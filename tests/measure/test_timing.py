@@ -1,7 +1,5 @@
 """What happens in which order for one sample, and what the times mean."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

@@ -1,7 +1,5 @@
 """Every planted fault must be caught: at verification, or by the check of the last timed round."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,9 +15,10 @@ from kernelbench.measure.setup import Setup
 from kernelbench.measure.verify import run_and_check
 from kernelbench.planning.case_plans import CasePlan, Planned
 from kernelbench.planning.catalog import load_catalog
+from tests.catalog import catalog
 from tests.fake_gpu import FakeDevice, implementation
 
-OPERATION = load_catalog().operations["softmax"]
+OPERATION = catalog().operations["softmax"]
 CASE = Case("softmax", (4, 3, 32), -1, "float32")
 FAST = Precision(least_samples=5, most_samples=5)
 

@@ -1,7 +1,5 @@
 """What a kernel can do to the process that measures it, and what becomes of the others."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -178,7 +176,6 @@ def test_ctrl_c_ends_both_at_once(own: Path) -> None:
     script = subprocess.Popen(
         [sys.executable, "-c", code, str(own)], cwd=root, stdout=subprocess.PIPE, text=True, start_new_session=True
     )
-    assert script.stdout is not None
     worker = int(script.stdout.readline())
     time.sleep(2)  # until the kernel hangs
     os.killpg(script.pid, signal.SIGINT)  # as a terminal does: to both

@@ -1,7 +1,5 @@
 """Plans come from kernel folders: whatever they raise or return costs their row, with a reason."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -24,9 +22,10 @@ from kernelbench.core.records import (
 )
 from kernelbench.devices.known import KNOWN
 from kernelbench.planning.case_plans import plan_case, plan_problem, plan_suite
-from kernelbench.planning.catalog import Catalog, load_catalog
+from kernelbench.planning.catalog import Catalog
+from tests.catalog import catalog
 
-OPERATION = load_catalog().operations["softmax"]
+OPERATION = catalog().operations["softmax"]
 CASE = Case("softmax", (4, 3, 32), -1, "float32")
 H200 = KNOWN["h200"]
 GOOD = Launch("k", (1, 1, 1), (32, 1, 1), ("x", "y", Scalar("int64", 12)))
@@ -175,9 +174,6 @@ def test_launches_read_as_in_cuda(grid: Any, block: Any, shared: int, text: str)
     assert launch_text(Launch("k", grid, block, (), shared)) == text
     assert launch_text(Launch("k", grid, block, (), shared, cooperative=True)) == f"{text} cooperative"
     assert launch_text(Launch("k", grid, block, (), shared, co_resident=4)) == f"{text} in gangs of 4"
-
-
-# ---- plan and binary together --------------------------------------------------------------------
 
 
 def facts(entry: str, *loads: int) -> dict[str, EntryFacts]:

@@ -1,8 +1,6 @@
 """A user's Python that ends the process, takes for ever, forks or changes signal handlers: an error that names its
 file, or nothing at all."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

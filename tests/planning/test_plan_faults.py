@@ -1,8 +1,6 @@
 """Bad values of plans, each beside a kernel that is right: the bad one costs its own row, with a reason that says
 what was expected; see tests/reliability/plan_faults.py for some of them through a whole run."""
 
-from __future__ import annotations
-
 import pickle
 from collections import namedtuple
 from collections.abc import Callable, Iterator
@@ -19,10 +17,11 @@ from kernelbench.core.launch_texts import launches_text
 from kernelbench.core.records import Case, HostCall, Implementation, Launch, LaunchPlan, Origin, Scalar, Suite, Tunable
 from kernelbench.devices.known import KNOWN
 from kernelbench.planning.case_plans import Planned, plan_suite
-from kernelbench.planning.catalog import Catalog, load_catalog
+from kernelbench.planning.catalog import Catalog
 from kernelbench.planning.tuned import Tables
+from tests.catalog import catalog
 
-OPERATION = load_catalog().operations["softmax"]
+OPERATION = catalog().operations["softmax"]
 CASE = Case("softmax", (4, 3, 32), -1, "float32")
 H200 = KNOWN["h200"]
 GOOD = Launch("k", (1, 1, 1), (32, 1, 1), ("x", "y", Scalar("int64", 12)))

@@ -1,8 +1,6 @@
 """Fields of implementations and operations, and what an operation's functions return: what is wrong is one message
 with the file, before anything is measured."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -269,6 +267,5 @@ def test_a_refusal_of_an_implementation_stays_one(tmp_path: Path) -> None:
 def test_a_layout_that_raises_is_told_with_its_file(tmp_path: Path) -> None:
     one = catalog(tmp_path, kernel="'tunable': Tunable({'block': (32,)}, layout=lambda case: case.nothing)")
     tunable = one.implementations["scan"]["mine"].tunable
-    assert tunable is not None
     with pytest.raises(DeviceError, match=r"mine.py:\d: its layout raised AttributeError: 'Case' object has no"):
         tunable.layout(CASE)

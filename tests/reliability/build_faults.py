@@ -1,7 +1,5 @@
 """What decides a binary, changed between two runs."""
 
-from __future__ import annotations
-
 from tests.reliability.faults import Outcome, fault
 from tests.reliability.kernel_faults import _own_kernel
 from tests.reliability.stage import COLUMNS, SIMULATOR, Stage, rows

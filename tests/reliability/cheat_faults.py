@@ -1,7 +1,5 @@
 """Ways to seem right or fast without doing the work, tried as kernels: who finds each out, and by what words."""
 
-from __future__ import annotations
-
 import csv
 from functools import partial
 from pathlib import Path

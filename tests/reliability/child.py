@@ -1,8 +1,6 @@
 """The command line on a fake device, with what a machine can do to a process: a full disk, a read-only folder, being
 killed in the middle of a write."""
 
-from __future__ import annotations
-
 import builtins
 import hashlib
 import io
@@ -27,7 +25,8 @@ from kernelbench.planning.catalog import load_catalog
 from kernelbench.planning.foreign import end_process
 from kernelbench.walks import report
 from kernelbench.walks import run as run_walk
-from tests.conftest import LIMITS, fake_compiler, softmax, write_kernels
+from tests.build.conftest import fake_compiler
+from tests.conftest import LIMITS, softmax, write_kernels
 from tests.fake_gpu import FakeDevice
 
 for name in (*report.NEEDED, "kernelbench.suite"):  # once, before processes are forked from this one
@@ -89,7 +88,7 @@ def _fake(hooks: Hooks) -> None:
         write_kernels(root)
         (root / "published").mkdir()
         shutil.copy(places.LEDGER / "softmax-fusion.yaml", root / "published")
-    compiler = fake_compiler(root)
+    compiler = fake_compiler(root, root / "nvcc.log")
 
     def slowly(arrays: Arrays) -> None:
         if hooks.slow_s:  # a sleep of 0 s gives the CPU away

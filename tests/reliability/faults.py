@@ -64,9 +64,6 @@ def fault(title: str, *kinds: str) -> Callable[[Callable[[Stage], Outcome]], Cal
     return add
 
 
-# ---- What each of them is judged by --------------------------------------------------------------
-
-
 def said(done: Done, *places: Path, line: int = -1) -> str:
     """The last line on stderr, without this machine's folders."""
     assert "Traceback" not in done.err, done.err
@@ -105,9 +102,6 @@ def begun(stage: Stage, *options: Any, least: int = 1, **how: Any) -> Process:
     process = stage.start(*options, **how)
     until(lambda: cases(rows(stage.out)) >= least)
     return process
-
-
-# ---- Being stopped -------------------------------------------------------------------------------
 
 
 @fault("killed (`kill -9`) at random moments, resumed each time", FAKE, SIMULATOR, CUDA)
@@ -194,9 +188,6 @@ def terminated(stage: Stage) -> Outcome:
     found = stopped(stage, signal.SIGTERM)
     assert found.exit_code == 143
     return found
-
-
-# ---- Disks and folders ---------------------------------------------------------------------------
 
 
 def _room_runs_out(stage: Stage, step: int, error: int) -> Outcome:
@@ -323,9 +314,6 @@ def clock_set_back(stage: Stage) -> Outcome:
     assert cases(rows(stage.out)) == len(COLUMNS), "and is the one that is gone on with"
     text = said(done, newest, line=0)
     return Outcome(text, done.code, len(before), lost(before, rows(stage.out)))
-
-
-# ---- Files that are damaged afterwards -----------------------------------------------------------
 
 
 def _half(stage: Stage) -> Rows:

@@ -8,8 +8,6 @@ Those that do are printed at the end, one for each place that they failed at, an
 is done that `compare` and `report` do; charts are drawn of every fiftieth.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import copy
@@ -98,9 +96,6 @@ cuts = st.lists(
 )
 
 
-# ---- Inputs: something that is right, with a few places changed -----------------------------------
-
-
 def places_of(value: Any) -> Iterator[tuple[Any, Any]]:
     """Every (holder, key) of a tree of lists and mappings."""
     for key, one in list(value.items() if isinstance(value, dict) else enumerate(value)):
@@ -142,9 +137,6 @@ def as_yaml(tree: Any) -> str:
         return str(yaml.dump(tree, Dumper=DUMPER, allow_unicode=True))
     except UnicodeEncodeError:  # of half a surrogate pair, which libyaml cannot write
         return str(yaml.safe_dump(tree, allow_unicode=True))
-
-
-# ---- Readers --------------------------------------------------------------------------------------
 
 
 class Suites:
@@ -379,9 +371,6 @@ def console_text(*parts: Any) -> str:
         "a control character"
     )
     return printed
-
-
-# ---- The watch ------------------------------------------------------------------------------------
 
 
 class Watch:

@@ -1,7 +1,5 @@
 """What kernels, their compiler and the process that runs them can do."""
 
-from __future__ import annotations
-
 import csv
 import os
 import shutil
@@ -82,9 +80,6 @@ def _worker_of(parent: int) -> int:
 
     until(found)
     return found()[0]
-
-
-# ---- The compiler and its cache ------------------------------------------------------------------
 
 
 def _own_kernel(stage: Stage) -> Path:

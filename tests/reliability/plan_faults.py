@@ -1,8 +1,6 @@
 """What plans, and the modules of their kernels, can ask for that nobody has; tests/planning/test_plan_faults.py has all
 the values that a plan can be wrong in."""
 
-from __future__ import annotations
-
 import csv
 from functools import partial
 from pathlib import Path

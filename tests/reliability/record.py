@@ -7,8 +7,6 @@
 Writes FOLDER/<name>.json (results/reliability/ unless named); exit code 1 where a fault cost a finished row.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

@@ -1,7 +1,5 @@
 """What runs can hold, be mixed with, and lie beside."""
 
-from __future__ import annotations
-
 import csv
 import os
 import shutil

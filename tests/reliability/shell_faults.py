@@ -1,7 +1,5 @@
 """What a shell, a terminal and whoever reads the output can do to a run."""
 
-from __future__ import annotations
-
 import signal
 
 from tests.reliability.child import Hooks

@@ -1,8 +1,6 @@
 """Where faults are played: kernelbench started as a process, on a fake device, the simulator or a GPU, and what it
 left on disk."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import signal
@@ -128,9 +126,6 @@ class _Forked:
         self._process.join(LONGEST_S)
         assert self._process.exitcode is not None, "it does not end"
         return Done(self._process.exitcode, *(file.read_text() for file in self._files))
-
-
-# ---- What is on disk -----------------------------------------------------------------------------
 
 
 def rows(folder: Path) -> Rows:

@@ -1,7 +1,5 @@
 """Every fault of the matrix that needs no GPU: none may cost a finished row."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

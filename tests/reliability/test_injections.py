@@ -1,7 +1,5 @@
 """What a stranger could put into a file to make it do something: each attempt, and what becomes of it."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import json
@@ -26,19 +24,17 @@ from kernelbench.runs.results import ENVIRONMENT_FILE, RESULTS_FILE, SAMPLES_FIL
 from kernelbench.suite import read_suite
 from kernelbench.walks.compare import answer, save_comparison
 from kernelbench.walks.report import report
+from tests.catalog import catalog
 from tests.reliability.fuzz import KINDS, fuzz, make_run
 
 Command = Callable[..., tuple[int, str, str]]
-CATALOG = load_catalog()
+CATALOG = catalog()
 ESCAPE, BIDI = "\x1b]0;owned\x07", "\u202e"
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     return make_run(tmp_path / "run")
-
-
-# ---- nvcc ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -80,8 +76,6 @@ def test_an_architecture_is_sm_and_a_number(architecture: str) -> None:
     with pytest.raises(InputError, match="architecture"):
         BuildRequest(Path("k.cu"), (), architecture)
 
-
-# ---- Suites and ledger ---------------------------------------------------------------------------
 
 SUITE = """\
 title: t
@@ -133,9 +127,6 @@ def test_a_ledger_entry_is_refused_with_its_place(text: str, tmp_path: Path) -> 
     assert len(str(caught.value)) < 20_000
 
 
-# ---- CSV -----------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("text", ["=1+1", "+1+1", "-1+1", "@SUM(A1)", "\t=1", "\r=1", "=cmd|' /C calc'!A0", "-x", "+"])
 def test_no_text_of_a_csv_is_a_formula(text: str) -> None:
     assert cell(text) == f"'{text}"
@@ -156,9 +147,6 @@ def test_reasons_of_a_run_are_no_formulas_in_its_tables(run: Path) -> None:
         cells = [one for line in csv.reader(file) for one in line]
     assert any("HYPERLINK" in one for one in cells)
     assert not [one for one in cells if one.startswith(("=", "@", "+", "\t"))]
-
-
-# ---- Terminal and page ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("text", [ESCAPE, "\x9b31m", BIDI, "\x00", "\ud800", "a\rb", "\u2028", "\u200b", "\x7f"])
@@ -228,8 +216,6 @@ def test_nothing_of_a_run_is_code_in_the_terminal_or_in_the_page(run: Path, comm
     assert "img" not in tags.names
     assert tags.dangerous == []
 
-
-# ---- Runs ----------------------------------------------------------------------------------------
 
 IN_ROWS = {
     "a path as name": {"implementation": "../../x"},
@@ -308,9 +294,6 @@ def test_samples_that_unpack_to_more_than_the_limit_are_refused(run: Path, monke
         _ = read_run(run).samples
 
 
-# ---- Files outside -------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", [RESULTS_FILE, ENVIRONMENT_FILE, SAMPLES_FILE])
 @pytest.mark.parametrize("kind", ["link", "pipe"])
 def test_a_link_or_a_pipe_in_a_run_is_not_read(name: str, kind: str, run: Path, tmp_path: Path) -> None:
@@ -346,9 +329,6 @@ def test_a_kernels_folder_beside_the_user_is_left_alone(tmp_path: Path, monkeypa
     monkeypatch.chdir(tmp_path)
     assert "evil" not in load_catalog(specimens=True).implementations["softmax"]
     assert places.KERNELS.is_absolute()
-
-
-# ---- By the thousand -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("kind", "inputs"), [("suite", 150), ("ledger", 150), ("run", 40)])

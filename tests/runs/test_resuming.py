@@ -1,7 +1,5 @@
 """When an earlier session of a run can be gone on with, and which of its cases are measured again."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -71,9 +69,6 @@ def left(folder: Path, *names: str, caches: tuple[str, ...] = ("cold",), binary:
     earlier = earlier_session(folder, STATE, resume=True)
     found = unfinished(earlier, plans(*names, binary=binary), caches, said)
     return [CASES.index(plan.case) for plan in found], said.lines
-
-
-# ---- whether it can be gone on with --------------------------------------------------------------
 
 
 def test_a_new_folder_has_nothing_finished(tmp_path: Path) -> None:
@@ -227,9 +222,6 @@ def test_the_environment_keeps_what_the_earlier_session_began_with(tmp_path: Pat
     state = resumed(earlier, STATE)
     assert (state["started"], state["resumed"], state["code"]) == ("earlier", ["now"], code)
     assert state["implementations"] == {"ft": {"summary": "then"}, "naive": {"summary": "now"}}
-
-
-# ---- what is finished ----------------------------------------------------------------------------
 
 
 def test_cases_with_all_their_rows_are_finished(tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """Exact arithmetic of floating-point formats with fractions: what IEEE 754 says, in any direction of rounding."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

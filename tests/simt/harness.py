@@ -1,7 +1,5 @@
 """Runs kernels of a PTX text on the simulator, with NumPy arrays as the memory of the device."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache

@@ -4,8 +4,6 @@
 every operation runs on whole warps and on parts of one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -104,9 +102,6 @@ def apply(
     arguments = [target, *arrays, np.uint32(elements)]
     Kernels(text).run("k", grid, BLOCK, *arguments, strict=False, faulty=faulty)
     return target
-
-
-# ---- Inputs --------------------------------------------------------------------------------------
 
 
 def integers(kind: str, count: int = 331, seed: int = 1, *, also: Sequence[int] = ()) -> Array:

@@ -1,7 +1,5 @@
 """Programs made by hand, for tests of the machine that need neither PTX nor nvcc."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

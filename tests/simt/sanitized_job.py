@@ -1,8 +1,6 @@
 """Runs in a process of its own, with libasan: kernels of recorded PTX on arguments that mean nothing, and programs
 made at random. Whatever they do, the runtime must neither leave its memory nor do what C++ leaves undefined."""
 
-from __future__ import annotations
-
 import random
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Allocations, their maps, and inputs that make their elements at the first touch."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any
 
@@ -29,9 +27,6 @@ FIRST_NORMAL = (
 @pytest.fixture
 def arena() -> Arena:
     return Arena()
-
-
-# ---- Allocations ---------------------------------------------------------------------------------
 
 
 def test_allocations_are_aligned_and_apart(arena: Arena) -> None:
@@ -70,8 +65,6 @@ def test_which_allocation_is_near(arena: Arena) -> None:
     assert arena.nearest(x.address + 100) == (x, 1)
     assert arena.nearest(y.address - 3) == (y, -3)
 
-
-# ---- Inputs made at the first touch --------------------------------------------------------------
 
 KINDS: list[tuple[Generator, Any]] = [
     (Generator("normal", "float32", 3, 0.5, 2.0), np.float32),
@@ -163,9 +156,6 @@ def test_kernels_find_the_elements_and_make_no_others() -> None:
     np.testing.assert_array_equal(found, reference.view(np.float32).reshape(16, CHUNK)[:, :64])
     made = x.view(np.uint8).reshape(64, CHUNK).any(axis=1)
     np.testing.assert_array_equal(np.flatnonzero(made), np.arange(16) * 4)
-
-
-# ---- Maps ----------------------------------------------------------------------------------------
 
 
 def test_distinct_sectors_of_a_launch() -> None:

@@ -1,7 +1,5 @@
 """Blocks, where paths meet, and registers that may be read before they are written."""
 
-from __future__ import annotations
-
 import random
 import time
 from pathlib import Path
@@ -161,8 +159,6 @@ def test_many_targets_are_refused_in_time() -> None:
         flow(f"T: .branchtargets {labels}; {jumps}")
 
 
-# ---- Registers -----------------------------------------------------------------------------------
-
 UNDEFINED = {
     "written first": ("mov.b32 %r1, 0; add.s32 %r2, %r1, 1;", set()),
     "read first": ("add.s32 %r1, %r2, 1;", {"%r2"}),
@@ -201,9 +197,6 @@ def test_an_accumulator_is_read_and_written() -> None:
     (one,) = function("wgmma.mma_async.x {%r1, %r2}, %rd1, %rd2, 1;").instructions
     assert {item.name for item in reads(one)} == {"%r1", "%r2", "%rd1", "%rd2"}
     assert {item.name for item in writes(one)} == {"%r1", "%r2"}
-
-
-# ---- What nvcc writes ----------------------------------------------------------------------------
 
 
 def by_line(name: str) -> tuple[ControlFlow, list[Instruction]]:

@@ -1,7 +1,5 @@
 """Barriers in shared memory, what they count, and blocks that wait for each other, from CUDA (sm_90)."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -25,9 +23,6 @@ def fault(kernels: Kernels, entry: str, *arguments: object, grid: int, block: in
     outcome = kernels.run(entry, grid, block, *arguments, faulty=True, **more)  # type: ignore[arg-type]
     (found,) = outcome.faults
     return found
-
-
-# ---- Between blocks of a cluster -----------------------------------------------------------------
 
 
 @pytest.mark.parametrize("turns", [1, 4, 10])
@@ -67,9 +62,6 @@ def test_shared_memory_goes_to_another_block_in_bulk(clusters: Kernels, rng: np.
     y = np.zeros_like(x)
     clusters.run("bulk_to_block", 4, 32, x, y)
     np.testing.assert_array_equal(y, x[:, ::-1])
-
-
-# ---- Phases --------------------------------------------------------------------------------------
 
 
 def test_ten_turns_of_two_barriers(clusters: Kernels, rng: np.random.Generator) -> None:
@@ -114,9 +106,6 @@ def test_mistakes_are_named(clusters: Kernels, mistake: int, kind: str, text: st
     assert text in str(found)
 
 
-# ---- Bulk copies ---------------------------------------------------------------------------------
-
-
 def test_bulk_copies_in_and_out(clusters: Kernels, rng: np.random.Generator) -> None:
     x = rng.standard_normal((3, 256)).astype(np.float32)
     y = np.zeros_like(x)
@@ -141,9 +130,6 @@ def test_bulk_copies_that_no_gpu_would_make(clusters: Kernels, offset: int, nbyt
     x = np.zeros(512 if nbytes == 2048 else 256, np.float32)
     outcome = clusters.run("bulk", 1, 128, x, x.copy(), np.int32(offset), np.int32(nbytes), faulty=True)
     assert text in outcome.faults[0], outcome.faults
-
-
-# ---- Grids that wait for themselves --------------------------------------------------------------
 
 
 @pytest.mark.parametrize("way", range(5))

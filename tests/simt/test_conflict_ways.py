@@ -1,7 +1,5 @@
 """How many ways bank conflicts have, from the least to the most, of an instruction and of a line."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Requests, sectors and wavefronts: known patterns, and the figures of Nsight Compute on an H200."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 from typing import Any
@@ -136,9 +134,6 @@ def test_sectors_of_atomics_depend_on_where_the_array_lies(machine: Machine) -> 
     counts = [access(machine, "global", "atom", words, offset=offset).global_atomic_sectors
               for offset in range(0, 4096, 512)]  # fmt: skip
     assert counts == [23, 21, 23, 22] * 2
-
-
-# ---- Shared memory, as an H200 counted it --------------------------------------------------------
 
 
 def test_compare_and_swap_takes_two_passes(machine: Machine) -> None:

@@ -1,7 +1,5 @@
 """Faults: where they are said to be, how often, and that they do not depend on threads."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -32,9 +30,6 @@ def load(build: Builder, address: Any, count: int = 1, **more: Any) -> list[int]
     registers = [build.register() for _ in range(count)]
     build.load("global", build.constant(address, np.uint64), registers, **more)
     return registers
-
-
-# ---- Addresses -----------------------------------------------------------------------------------
 
 
 def test_read_past_the_end(machine: Machine, x: Any) -> None:
@@ -119,9 +114,6 @@ def test_the_first_byte_of_other_memories_is_no_null_pointer(machine: Machine, s
     assert f"read of 4 bytes outside every array: {place}" in str(fault)
 
 
-# ---- Strict --------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("strict", [False, True])
 def test_bytes_that_nobody_wrote(machine: Machine, strict: bool) -> None:
     fresh = machine.arena.allocate("fresh", 256, "scratch")
@@ -197,9 +189,6 @@ def test_atomics_and_a_fence_order_warps(machine: Machine) -> None:
         assert found == (set() if fenced else {"shared_race"})
 
 
-# ---- Barriers, traps -----------------------------------------------------------------------------
-
-
 def test_barrier_that_part_of_a_warp_reaches(machine: Machine) -> None:
     build = Builder()
     build.barrier(guard=lanes_of(build, LANE >= 4))
@@ -222,9 +211,6 @@ def test_traps_end_the_lanes(machine: Machine) -> None:
     report = machine.launch(build.build(), (1,), (32,), [])
     assert [(fault.kind, fault.lane) for fault in report.faults] == [("trapped", 3)]
     assert report.counters["threads"][after] == 31
-
-
-# ---- Order ---------------------------------------------------------------------------------------
 
 
 def test_the_first_block_is_named_whatever_the_threads(machine: Machine, x: Any) -> None:

@@ -1,7 +1,5 @@
 """Counters that follow from how memory is built, worked out by hand: strides, offsets, wide accesses, tiles, trees."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,7 +10,6 @@ import pytest
 from kernelbench.build import build, find_compiler
 from kernelbench.core import places
 from kernelbench.core.counters import Counters
-from kernelbench.core.errors import NoCompiler
 from kernelbench.core.records import Binary
 from tests.simt.hardware.simulate import Simulation
 from tests.simt.hardware.trials import Trial, empty, floats, int32, trial
@@ -29,10 +26,7 @@ def run(request: pytest.FixtureRequest) -> Run:
         return counted(one, (PTX / one.source.with_suffix(".ptx").name).read_text())
 
     def compiled(one: Trial) -> Counters:
-        try:
-            compiler = find_compiler()
-        except NoCompiler as missing:
-            pytest.skip(str(missing))
+        compiler = find_compiler()
         binary = build([one.request], compiler, places.cache())[one.request]
         assert isinstance(binary, Binary), binary
         return counted(one, binary.ptx_path.read_text())
@@ -44,9 +38,6 @@ def counted(one: Trial, ptx: str) -> Counters:
     simulation = Simulation(one, ptx)
     (counters,) = simulation.run()
     return counters
-
-
-# ---- global memory: 32 lanes, sectors of 32 bytes ------------------------------------------------
 
 
 def copied(kernel: str, stride: int, offset: int, width: int = 1, dtype: str = "float32") -> Trial:
@@ -101,8 +92,6 @@ def test_structures_of_three_floats(run: Run) -> None:
     assert (own.global_load_requests, own.global_load_sectors, own.global_load_ideal_sectors) == (3, 36, 12)
 
 
-# ---- shared memory: 32 banks of 4 bytes ----------------------------------------------------------
-
 SIZE = 48 * 1024
 
 
@@ -154,8 +143,6 @@ def test_transpose(run: Run, name: str) -> None:
     else:
         assert own.global_store_sectors < width * height / 7
 
-
-# ---- trees ---------------------------------------------------------------------------------------
 
 N, BLOCK = 2**18, 256
 

@@ -1,7 +1,5 @@
 """Calls written into their kernel: names of its own for every call, what passes, what is refused."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

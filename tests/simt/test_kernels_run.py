@@ -1,8 +1,6 @@
 """Whole kernels, from CUDA source through nvcc and the simulator, against NumPy; with the strict checks on,
 under which a correct kernel must raise no fault."""
 
-from __future__ import annotations
-
 import math
 import struct
 
@@ -50,9 +48,6 @@ def blocks(load: Load) -> Kernels:
 @pytest.fixture
 def asynchronous(load: Load) -> Kernels:
     return load("asynchronous")
-
-
-# ---- Elementwise, tiles, trees -------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("count", [1, 31, 1000])
@@ -112,9 +107,6 @@ def test_softmax_of_a_block(basics: Kernels, rng: np.random.Generator) -> None:
     y = np.zeros_like(x)
     basics.run("softmax_block", 5, 128, x, y, np.int32(700), shared=700 * 4)
     np.testing.assert_allclose(y, softmax(x), rtol=2e-6)
-
-
-# ---- Paths, calls, barriers ----------------------------------------------------------------------
 
 
 def test_collatz(control: Kernels, rng: np.random.Generator) -> None:
@@ -266,9 +258,6 @@ def test_pack_of_arguments(control: Kernels) -> None:
     np.testing.assert_array_equal(y, np.tile([3, 1, 4, 1, 5, 9, 2, 6], 4))
 
 
-# ---- Atomics -------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("entry", "grid"), [("histogram_global", 16), ("histogram_shared", 3)])
 def test_histogram(atomics: Kernels, rng: np.random.Generator, entry: str, grid: int) -> None:
     x, bins = (rng.integers(0, 16, 2000) ** 2).astype(np.uint8), np.zeros(256, np.uint32)
@@ -344,9 +333,6 @@ def test_atomics_of_16_bits(atomics: Kernels, rng: np.random.Generator) -> None:
     np.testing.assert_array_equal(pair, x.sum(0))
     assert half[0] == x[:, 0].sum()
     assert widened(brain)[0] == x[:, 1].sum()
-
-
-# ---- Types ---------------------------------------------------------------------------------------
 
 
 def test_half_packs(types: Kernels, rng: np.random.Generator) -> None:
@@ -486,9 +472,6 @@ def test_large_angles(types: Kernels, rng: np.random.Generator) -> None:
     np.testing.assert_allclose(out, np.sin((x * np.float32(1e6)).astype(np.float64)), atol=2e-6)
 
 
-# ---- CUB -----------------------------------------------------------------------------------------
-
-
 def test_block_reduce(blocks: Kernels, rng: np.random.Generator) -> None:
     x, y = rng.integers(-99, 99, (5, 128)).astype(np.int32), np.zeros(5, np.int32)
     blocks.run("block_reduce", 5, 128, x, y)
@@ -511,9 +494,6 @@ def test_warp_reduce(blocks: Kernels, rng: np.random.Generator) -> None:
     x, y = rng.standard_normal((3, 4, 32)).astype(np.float32), np.zeros((3, 4), np.float32)
     blocks.run("warp_reduce", 3, 128, x, y)
     np.testing.assert_array_equal(y, x.max(2))
-
-
-# ---- Asynchronous copies, clusters ---------------------------------------------------------------
 
 
 def test_pipeline(asynchronous: Kernels, rng: np.random.Generator) -> None:
@@ -541,9 +521,6 @@ def test_cluster(asynchronous: Kernels, rng: np.random.Generator) -> None:
     x, y = rng.integers(0, 99, (4, 2, 64)).astype(np.int32), np.zeros((4, 2, 64), np.int32)
     asynchronous.run("cluster_exchange", 8, 64, x, y)
     np.testing.assert_array_equal(y, x[:, ::-1, ::-1] + 2)
-
-
-# ---- Every architecture --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)

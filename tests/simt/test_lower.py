@@ -1,7 +1,5 @@
 """Lowering: slots, addresses, memory instructions, barriers, and what is refused."""
 
-from __future__ import annotations
-
 import struct
 
 import pytest
@@ -55,9 +53,6 @@ def constant(program: Program, slot: int, form: str) -> tuple[int | float, ...]:
     return struct.unpack_from(f"<{LANES}{form}", program.image, start)
 
 
-# ---- Slots ---------------------------------------------------------------------------------------
-
-
 def test_registers_lie_before_constants_and_do_not_overlap() -> None:
     program = lowered("ld.shared.u32 %r1, [tile]; ld.shared.u64 %rd1, [tile]; ld.shared.u16 %rs1, [tile];")
     slots = [step.x[0] for step in program.code[:3]]
@@ -102,9 +97,6 @@ def test_registers_that_may_be_read_first_are_zeroed() -> None:
     assert program.zeroed == ((program.code[0].x[0], 128),)
 
 
-# ---- Variables -----------------------------------------------------------------------------------
-
-
 def test_shared_memory_is_stacked_and_what_is_not_named_takes_none() -> None:
     program = lowered("st.shared.u32 [tile+8], %r1; st.shared.u32 [second], %r1; st.shared.u32 [dynamic], %r1;")
     tile, second, dynamic = program.code[:3]
@@ -128,9 +120,6 @@ def test_module_variables_are_patched_with_those_that_they_point_to() -> None:
         ("table", table.a, 8),
     ]
     assert set(program.variables) == {"target", "other", "table"}
-
-
-# ---- Memory --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -259,9 +248,6 @@ def test_blocks_that_talk_run_in_order(text: str, ordered: bool) -> None:
     assert lowered(text).ordered is ordered
 
 
-# ---- Control -------------------------------------------------------------------------------------
-
-
 def test_branches_and_where_paths_meet() -> None:
     program = lowered("@!%p1 bra L; st.shared.u32 [tile], 1; L: st.shared.u32 [tile], 2;")
     step = program.code[0]
@@ -313,9 +299,6 @@ def test_what_takes_no_time_and_has_no_effect(text: str) -> None:
     assert one(text).kind is Kind.NOTHING
 
 
-# ---- Refused -------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -363,9 +346,6 @@ def test_an_operation_that_the_runtime_lacks_is_refused() -> None:
     module = parse(HEADER + KERNEL.replace("BODY", "st.shared.u32 [tile], %r1;"))
     with pytest.raises(PtxError, match=r"not supported .*st_shared_u32_32"):
         lowering.lower(flatten(module, "k"), module, lambda name: False)
-
-
-# ---- Register slots ------------------------------------------------------------------------------
 
 
 def test_registers_that_are_never_alive_together_share_a_slot() -> None:

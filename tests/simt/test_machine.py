@@ -1,7 +1,5 @@
 """Paths, barriers, blocks and threads of the machine, with programs made by hand."""
 
-from __future__ import annotations
-
 import _thread
 import threading
 import time
@@ -67,9 +65,6 @@ def run(machine: Machine, program: Program, grid: int = 1, block: int = 32, **mo
     report = machine.launch(program, (grid,), (block,), [], **more)
     assert not report.faults
     return report
-
-
-# ---- Paths ---------------------------------------------------------------------------------------
 
 
 def test_branch_and_meeting(machine: Machine, out: Allocation) -> None:
@@ -170,9 +165,6 @@ def test_lanes_that_exit_are_not_waited_for(machine: Machine, out: Allocation) -
     np.testing.assert_array_equal(results(out, 96)[:70], expected[:70])
 
 
-# ---- Barriers ------------------------------------------------------------------------------------
-
-
 def test_barrier_orders_warps(machine: Machine, out: Allocation) -> None:
     """Each thread reads what the thread 32 after it wrote to shared memory."""
     build = Builder()
@@ -235,9 +227,6 @@ def warp_is(build: Builder, number: int) -> int:
     return found
 
 
-# ---- Blocks, threads, limits ---------------------------------------------------------------------
-
-
 def writing(out: Allocation) -> Program:
     build = Builder()
     address = thread_address(build, out)
@@ -280,7 +269,6 @@ def test_what_rests_on_blocks_that_did_not_run_is_unsound(machine: Machine, out:
     build.store("global", there, [value])
     report = run(machine, build.build(), 8, 32, blocks=[4, 3])
     assert report.unsound_blocks == 1
-    assert second.states is not None
     assert [int(second.states[128 * block]) for block in (3, 4, 5)] == [1, 2, 0]
     machine.arena.free(second)
 

@@ -1,7 +1,5 @@
 """Bits of integers: shifts over the width, fields beyond the end, permutations in every mode."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np
@@ -155,9 +153,6 @@ def test_find_nth() -> None:
     found = apply("fns.b32 %d, %a, %b, %c;", "u32", ("u32", masks), ("u32", bases), ("s32", n))
     expected = wrapped("u32", [oracle(*row) for row in zip(masks.tolist(), bases.tolist(), n.tolist(), strict=True)])
     np.testing.assert_array_equal(found, expected)
-
-
-# ---- prmt ----------------------------------------------------------------------------------------
 
 
 def permuted(a: int, b: int, choices: list[int]) -> int:

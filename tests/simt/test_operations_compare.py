@@ -1,7 +1,5 @@
 """setp, set, selp, slct, testp and predicates among themselves."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """cvt between all types, in every direction of rounding, with saturation; 8-bit formats; packing."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from itertools import pairwise
@@ -41,9 +39,6 @@ def into(kind: str) -> str:
     return {"u8": "u16", "s8": "s16"}.get(kind, kind)
 
 
-# ---- integers ------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("source", INTEGERS)
 @pytest.mark.parametrize("result", INTEGERS)
 def test_between_integers(source: str, result: str) -> None:
@@ -65,9 +60,6 @@ def test_registers_wider_than_types(result: str, source: str) -> None:
     found = apply(register, "s64", ("u64", values))
     narrow = wrapped(source, values.tolist()).tolist()
     np.testing.assert_array_equal(found, wrapped(result, narrow).astype(np.int64))
-
-
-# ---- to integers ---------------------------------------------------------------------------------
 
 
 def reference_integer(value: float, direction: str, result: str, source: str) -> int:
@@ -107,9 +99,6 @@ def test_subnormal_to_integer() -> None:
     assert apply("cvt.rpi.s32.f32 %d, %a;", "s32", ("f32", tiny)).tolist() == [1, 0]
     assert apply("cvt.rpi.ftz.s32.f32 %d, %a;", "s32", ("f32", tiny)).tolist() == [0, 0]
     assert apply("cvt.rmi.s32.f32 %d, %a;", "s32", ("f32", tiny)).tolist() == [0, -1]
-
-
-# ---- to floating-point numbers -------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("direction", ["rn", "rz", "rm", "rp"])
@@ -221,9 +210,6 @@ def test_tf32(words: str) -> None:
     if "rna" not in words:
         expected[np.isnan(values)] = 0x7FFFFFFF
     np.testing.assert_array_equal(found, expected.astype(np.uint32))
-
-
-# ---- pairs ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", ["f16", "bf16"])

@@ -1,7 +1,5 @@
 """add, sub, mul, fma, div, sqrt in every format and direction against exact fractions; min, max, neg, abs."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 
@@ -68,8 +66,6 @@ def positive(value: float) -> float:
     """.relu"""
     return value if math.isnan(value) or value > 0 else 0.0
 
-
-# ---- IEEE arithmetic -----------------------------------------------------------------------------
 
 ARITHMETIC: dict[str, tuple[int, Callable[..., float]]] = {
     "add": (2, exact.add),
@@ -154,9 +150,6 @@ def test_division_and_roots_flushed() -> None:
     check("div.rn.ftz", "f32", 2, flushing("f32", lambda a, b: exact.divide("f32", "rn", a, b)))
     check("rcp.rz.ftz", "f32", 1, flushing("f32", lambda a: exact.divide("f32", "rz", 1.0, a)))
     check("sqrt.rn.ftz", "f32", 1, flushing("f32", lambda a: exact.square_root("f32", "rn", a)))
-
-
-# ---- order and sign ------------------------------------------------------------------------------
 
 
 def extreme(name: str, keep_nan: bool = False) -> Oracle:

@@ -1,7 +1,5 @@
 """Approximate functions against float64: nearer than 2 ulp, and what they give at the edges."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

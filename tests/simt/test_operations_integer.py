@@ -1,7 +1,5 @@
 """Integer arithmetic against exact integers of Python."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np
@@ -152,9 +150,6 @@ def test_pairs_not_below_zero() -> None:
     lower, upper = halves(found, np.dtype(np.int16))
     np.testing.assert_array_equal(lower, np.maximum(np.maximum(a, c), 0))
     np.testing.assert_array_equal(upper, np.maximum(np.maximum(b, e), 0))
-
-
-# ---- carries -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("bits", [32, 64])

@@ -1,7 +1,5 @@
 """mov with pieces of registers, symbols and special registers; addresses between state spaces; what is refused."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -81,9 +79,6 @@ def test_clocks_only_grow(name: str, bits: int) -> None:
     assert (passed < 100).all()
 
 
-# ---- addresses -----------------------------------------------------------------------------------
-
-
 def test_windows() -> None:
     """What is stored at a shared (or local) address is read at its generic one, and the way back gives it again."""
     values = integers("u32", 96)
@@ -115,9 +110,6 @@ def test_spaces(space: str) -> None:
     for asked in ("global", "shared", "local"):
         found = apply(text.replace("ASKED", asked), "pred", count=4, declarations=declarations)
         assert (found == (asked == space)).all(), asked
-
-
-# ---- refused by name -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

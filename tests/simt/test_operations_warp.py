@@ -1,7 +1,5 @@
 """shfl, vote, match, redux, elect, activemask, bar.warp: values, masks, faults of lanes that do not take part."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np
@@ -168,9 +166,6 @@ def test_elect() -> None:
     np.testing.assert_array_equal(found, leader)
     found = apply("elect.sync _|%p, %b;", "pred", ("u32", lanes), ("u32", masks))
     np.testing.assert_array_equal(found, lanes == leader)
-
-
-# ---- faults --------------------------------------------------------------------------------------
 
 
 def run(instructions: str, lanes: int, block: int = 32) -> Outcome:

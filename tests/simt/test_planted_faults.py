@@ -1,7 +1,5 @@
 """Every kind of mistake, planted in a kernel, is found at its line, lane and address; correct kernels raise none."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +9,6 @@ import pytest
 
 from kernelbench.build import BuildRequest, Compiler, build, find_compiler
 from kernelbench.core import places
-from kernelbench.core.errors import NoCompiler
 from kernelbench.core.records import Binary, Launch, Scalar
 from kernelbench.simt.faults import Fault
 from kernelbench.simt.machine import LaunchReport
@@ -28,10 +25,7 @@ BUDGET = 100_000
 
 @pytest.fixture(scope="session")
 def compiler() -> Compiler:
-    try:
-        return find_compiler()
-    except NoCompiler as missing:
-        pytest.skip(str(missing))
+    return find_compiler()
 
 
 @pytest.fixture(scope="session")
@@ -136,7 +130,6 @@ def test_a_fault_is_found_where_it_is(one: Planted, planted: str) -> None:
     simulation, report = launched(one, planted, strict=True)
     assert len(report.faults) == 1, [str(fault) for fault in report.faults]
     (found,) = report.faults
-    assert found.instruction.source is not None
     assert Path(found.instruction.source.file).name == "faults.cu"
     said = found.kind, found.instruction.source.line, found.block, found.warp, found.lane, found.address, found.count
     line, address = marked_line(one.entry), place(simulation, one.address)
@@ -179,9 +172,6 @@ def test_the_sentences(planted: str) -> None:
     assert "atomic update of 4 bytes outside every array" in said["adds_past_the_end"]
     assert "write of 16 bytes at an address that is not a multiple of 16" in said["misaligned_store"]
     assert "byte 252 of 256 of shared memory; block 0 warp 0 lane 0; 16 times" in said["tail_of_the_tile"]
-
-
-# ---- no false alarm ------------------------------------------------------------------------------
 
 
 def strict_faults(chosen: list[Trial], compiler: Compiler) -> dict[str, list[Fault]]:

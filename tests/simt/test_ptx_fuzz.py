@@ -3,8 +3,6 @@
 KERNELBENCH_FUZZ_EXAMPLES=50000 tries that many texts in each test instead of the few hundred of every run.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import time

@@ -1,7 +1,5 @@
 """The runtime with the checks of AddressSanitizer and UndefinedBehaviorSanitizer, in a process that loads them."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -207,8 +207,6 @@ def test_recorded_runs_lie_in_folders_of_their_suites_names():
     assert [pair for pair in found if pair[0] != pair[1]] == []
 
 
-# ---- ours beside peers ---------------------------------------------------------------------------
-
 BESIDE_PEERS = [name for name in SUITES if name.startswith("peers_")]
 
 

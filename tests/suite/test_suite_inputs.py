@@ -102,9 +102,6 @@ def test_what_a_part_takes_from_its_suite_is_checked_too(problems):
     ]
 
 
-# ---- In place of what a suite says ---------------------------------------------------------------
-
-
 def test_each_case_on_every_distribution(read, changed, catalog):
     suite = with_inputs(read(changed("baseline: ft", "inputs: [ones, masked]")), catalog.operations, ())
     assert [case.inputs for case in suite.cases] == [name for name in DISTRIBUTIONS for _ in range(2)]

@@ -1,7 +1,5 @@
 """A device for a worker's process: the candidates of `held`, of which one hangs."""
 
-from __future__ import annotations
-
 from tests.fake_gpu import FakeDevice
 from tests.worker_devices import hangs, softmax
 

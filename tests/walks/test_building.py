@@ -1,7 +1,5 @@
 """What cannot be compiled costs its own rows, with the reason; the rest of the run goes on."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """`check` verifies on every distribution that the operation has, `run` on what the suite names."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Sequence
 from pathlib import Path

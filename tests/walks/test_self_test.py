@@ -1,7 +1,5 @@
 """Self-tests, from the command line to the page: what they measure, keep and say, and what they leave as it was."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from itertools import count

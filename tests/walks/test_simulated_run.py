@@ -1,7 +1,5 @@
 """The whole walk on a device that counts: rows without times, what of a sample is verified, comparison, page."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

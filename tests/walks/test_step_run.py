@@ -1,7 +1,5 @@
 """A step of two operations through the whole walk, timed and counted: rows, sums, verdict, tables and page."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -84,15 +82,11 @@ def test_every_part_is_run_by_its_own_implementations(step: Path) -> None:
 def test_calls_times_medians_add_up_on_each_side(step: Path) -> None:
     answer = run(step)
     summed = step_sums.sum_of(answer.run)
-    assert summed is not None
     rows = answer.run.table.sort_values("method", ascending=False).drop_duplicates("implementation")  # graphs first
     medians = dict(zip(rows["implementation"], rows["median_s"], strict=True))
     unfused, fused = summed.total("unfused"), summed.total("fused")
-    assert unfused is not None
-    assert fused is not None
     assert unfused.value == pytest.approx(12 * medians["good"] + 5 * medians["plain"])
     assert fused.value == pytest.approx(12 * medians["other"]), "the fused step has no relu of its own"
-    assert summed.ratio is not None
     assert summed.ratio.value == pytest.approx(unfused.value / fused.value)
     assert [row.baseline for row in answer.comparison] == ["good", "good", "plain"]
     assert answer.comparison[1].speedup == pytest.approx(medians["good"] / medians["other"])
@@ -133,7 +127,6 @@ def test_a_sum_is_whole_or_not_there(
 ) -> None:
     answer = run(step, **options)
     summed = step_sums.sum_of(answer.run)
-    assert summed is not None
     assert {side for side in step_sums.SIDES if summed.total(side) is None} == sides
     assert summed.ratio is None
     assert reason in [text for side in step_sums.SIDES for text in summed.missing(side)]
@@ -146,7 +139,6 @@ def test_a_sum_is_whole_or_not_there(
 def test_a_wrong_part_costs_the_sums_that_it_is_in(step: Path, project: Project) -> None:
     project.device.kernels["other"] = (lambda arrays: arrays["y"].fill(0), 10e-6, 5e-6)
     summed = step_sums.sum_of(run(step).run)
-    assert summed is not None
     assert summed.total("unfused") is not None
     assert summed.total("fused") is None
     (missing,) = summed.missing("fused")
@@ -191,10 +183,8 @@ def test_the_simulator_adds_up_bytes(step: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(devices, "open_device", lambda name: device)
     answer = run(step)
     summed = step_sums.sum_of(answer.run)
-    assert summed is not None
     assert summed.unit == "B"
     counted = counts_of(answer.run)[0]
     sectors = {name: one.counters.global_sectors for case in counted.values() for name, one in case.items()}
     unfused = summed.total("unfused")
-    assert unfused is not None
     assert unfused.value == 32 * (12 * sectors["good"] + 5 * sectors["plain"])

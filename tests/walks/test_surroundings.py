@@ -1,7 +1,5 @@
 """What the user's folders, variables and limits may be like."""
 
-from __future__ import annotations
-
 import mmap
 import os
 import subprocess

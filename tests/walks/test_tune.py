@@ -1,7 +1,5 @@
 """`kernelbench tune` on a GPU with a set clock: the fastest right candidate wins, and nothing else does."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

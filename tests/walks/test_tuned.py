@@ -1,7 +1,5 @@
 """Tables of tuned values: what is read, which entry serves a case, and when the plan's own rule does."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,11 +14,11 @@ from kernelbench.core.records import Case
 from kernelbench.devices.known import KNOWN
 from kernelbench.planning import tuned
 from kernelbench.planning.case_plans import Planned, plan_case
-from kernelbench.planning.catalog import load_catalog
 from kernelbench.planning.tuned import Entry, Tables
+from tests.catalog import catalog
 
 GPU = KNOWN["h200"]
-CATALOG = load_catalog()
+CATALOG = catalog()
 RELU = CATALOG.implementations["relu"]["streamed"]
 CASE = Case("relu", (2**24,), -1, "float32")  # 64 MB
 ENTRY = Entry(
@@ -62,12 +60,10 @@ def planned(case: Case = CASE, tables: Tables | None = None) -> Planned:
 
 
 def block(one: Planned) -> int:
-    assert one.plan is not None
     return one.plan.launches[0].block[0]
 
 
 def reason(one: Planned) -> str:
-    assert one.plan is not None
     return one.plan.reasons[-1]
 
 
@@ -101,7 +97,6 @@ def test_without_tables_as_on_the_simulator_the_rule_is_taken_without_a_word(fol
     write(folders / "shipped", ENTRY)
     one = plan_case(CASE, CATALOG.operations["relu"], RELU, GPU)
     assert block(one) == 256
-    assert one.plan is not None
     assert not any("rule" in reason or "tuned" in reason for reason in one.plan.reasons)
 
 

@@ -1,7 +1,5 @@
 """What a GPU counted and computed against what the simulator counts and computes, launch by launch."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Where each of 32 lanes accesses an array, as element indices by name; negative: the lane is off."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The launches of a trial on the simulator."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -3,8 +3,6 @@
 Every input comes from a seed, so that both sides get the same bits.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
@@ -64,9 +62,6 @@ def small_trials() -> tuple[Trial, ...]:
     return tuple(trial for trial in trials() if trial.source.parent == FOLDER)
 
 
-# ---- inputs --------------------------------------------------------------------------------------
-
-
 def floats(*shape: int, seed: int = 1, dtype: str = "float32") -> NDArray[Any]:
     return np.random.default_rng(seed).standard_normal(shape, np.float32).astype(dtype)
 
@@ -107,9 +102,6 @@ def trial(
 
 def _extent(size: int | tuple[int, int, int]) -> tuple[int, int, int]:
     return (size, 1, 1) if isinstance(size, int) else size
-
-
-# ---- the kernels of this folder ------------------------------------------------------------------
 
 
 def _strides() -> Iterator[Trial]:
@@ -276,8 +268,6 @@ def _others() -> Iterator[Trial]:
     yield trial("dot products of halves", "arithmetic:dot_halves", 4, 128,
                 {"x": floats(2000, dtype="float16"), "y": empty(500)}, int32(1000))  # fmt: skip
 
-
-# ---- the project's kernels -----------------------------------------------------------------------
 
 SHAPES = ((24, 37), (16, 128), (8, 1000), (3, 4096))
 
