@@ -259,6 +259,6 @@ def _figure_problems(place: str, figure: Mapping[str, Any], names: Mapping[str, 
         values = figure.get(unit)
         for name, value in values.items() if isinstance(values, dict) else ():
             if name not in names:
-                yield f"{place}.{unit}.{name}: not among 'implementations'{nearest(str(name), names)}"
+                yield f"{place}.{unit}.{name}: not among 'implementations'{nearest(str(name), [*map(str, names)])}"
             if wrong := positive(value):
                 yield f"{place}.{unit}.{name}: {wrong}"

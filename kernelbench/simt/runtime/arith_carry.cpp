@@ -1,4 +1,4 @@
-// Additions of many words: add.cc, addc, sub.cc, subc, mad.cc, madc. The carry is a bit a lane in warp.carry; the
+// Additions of many words: add.cc, addc, sub.cc, subc, mad.cc, madc. The carry is one bit per lane in warp.carry; the
 // borrow of a subtraction is kept the same way. instruction.f: CarryUse.
 #include "lanes.hpp"
 

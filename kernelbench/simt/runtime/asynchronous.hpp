@@ -19,7 +19,7 @@ Place shared_place(Warp& warp, const Instruction& instruction, u32 lane, u64 add
 // False, and a fault, where `bytes` there are not within the shared memory.
 bool check_place(Warp& warp, const Instruction& instruction, u32 lane, const Place& place, u64 bytes, Purpose purpose);
 
-// Of strict launches: whether what is read was written, and hazards.
+// For strict launches: whether what is read was written, and hazards.
 void watch_place(Warp& warp, const Instruction& instruction, u32 lane, const Place& place, u32 bytes, Purpose purpose);
 
 // Bytes have come to `target`, whose block keeps the mbarrier. mbarriers.cpp

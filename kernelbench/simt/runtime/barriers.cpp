@@ -22,7 +22,7 @@ void store_result(WarpState& state, const Barrier& barrier) {
     }
 }
 
-// Lets go who waits, once enough have come.
+// Releases the waiting warps once enough have arrived.
 void complete(Block& block, u32 number) {
     Barrier& barrier = block.barriers[number];
     const u32 needed = barrier.expected ? barrier.expected : block.running;

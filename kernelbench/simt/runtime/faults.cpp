@@ -1,4 +1,4 @@
-// Faults of one worker: one record a kind and PTX instruction, of the first block that shows it.
+// Faults of one worker: one record per kind and PTX instruction, of the first block that shows it.
 #include "machine.hpp"
 
 namespace simt {

@@ -87,7 +87,7 @@ void add_counters(Launch& launch, const Worker& worker) {
     }
 }
 
-// One record a kind and source, of the first block; what blocks did after one that does not end is left out, as it
+// One record per kind and source, of the first block. What blocks did after a block that does not end is left out: it
 // depends on how far the others were.
 void add_faults(Launch& launch, const std::vector<Worker>& workers, u64 last_block) {
     std::vector<FaultRecord> all;

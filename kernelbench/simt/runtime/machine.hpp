@@ -22,8 +22,8 @@ struct Counters {  // of one lowered instruction
     u64 shared_requests, wavefronts, ideal_wavefronts;      // shared
     u64 local_requests, local_sectors;
     u64 divergences;
-    // Of shared loads and stores that conflict: the most passes over the fewest that they need, and WAYS_ABOVE less the
-    // least of them, so that both are joined by taking the larger.
+    // For shared loads and stores that conflict, the largest ratio of passes to the fewest possible, and WAYS_ABOVE
+    // less the smallest one, so that both are joined by taking the larger.
     u64 most_ways, least_ways;
 };
 constexpr size_t JOINED_BY_MAXIMUM = 2;  // the last fields; all others are added up
@@ -39,10 +39,10 @@ struct Generator {
 
 struct Allocation {
     u64 begin, end;     // host addresses; begin is a multiple of 256
-    u8* read;           // a byte a 32-byte sector, 1: read in this launch
+    u8* read;           // one byte per 32-byte sector, 1: read in this launch
     u8* written;        // the same for writes
-    u8* states;         // a byte a byte, ByteState; null unless bytes are tracked
-    u8* chunks;         // a byte a chunk, 2: generated; null without a generator
+    u8* states;         // one ByteState per byte; null unless bytes are tracked
+    u8* chunks;         // one byte per chunk, 2: generated; null without a generator
     u32 defined;        // 1: bytes that no kernel wrote hold a value (an input, or memory set by the host)
     u32 read_only;      // 1: a write is a fault (an input)
     Generator generator;
@@ -72,10 +72,10 @@ struct Launch {
     const u32* table;     // targets of TABLE_BRANCH
     const u64* blocks;    // linear indices of the blocks to run, ascending
     Allocation* allocations;  // ascending
-    Counters* counters;   // one an instruction of `code`
+    Counters* counters;   // one per instruction of `code`
     FaultRecord* faults;
     const u32* stop;      // not 0: end now
-    u64 block_count, budget;  // warp instructions a block may execute
+    u64 block_count, budget;  // warp instructions that a block may execute
     u64 executed, blocks_run, unsound_blocks;  // results
     u32 code_count, register_bytes, predicate_count, zeroed_count, special_count, parameter_bytes, table_count;
     u32 allocation_count, source_count, fault_capacity;
@@ -115,7 +115,7 @@ struct WarpState {
     u64 polled_address;
     u64 met;         // tick of the last meeting of its lanes
     u8* local;         // 32 lanes x local_bytes
-    u8* local_states;  // strict: a byte a byte of it, 1: written
+    u8* local_states;  // strict: one byte per byte, 1: written
     std::vector<Path> stack;
 };
 
@@ -128,7 +128,7 @@ struct Barrier {
     u32 expected;       // warps, or 0: all that are left
     u32 count;          // lanes whose predicate held
     u32 lanes;          // lanes that took part
-    u64 participants;   // warps, a bit each
+    u64 participants;   // one bit per warp
 };
 
 // A barrier that a kernel keeps in shared memory. What its 8 bytes hold is not for others to read: `bits` of it, so
@@ -154,7 +154,7 @@ struct Block {
     bool unsound;
     u64 budget;
     u8* shared;
-    u8* shared_states;  // strict: a byte a byte, 1: written
+    u8* shared_states;  // strict: one byte per byte, 1: written
     SharedShadow* shadow;  // strict
     Barrier barriers[BARRIERS];
     std::vector<Mbarrier> mbarriers;
@@ -164,7 +164,7 @@ struct Block {
 struct alignas(128) Worker {
     Launch* launch;
     std::vector<Counters> counters;
-    std::vector<Allocation*> hints;  // allocation last met, an instruction
+    std::vector<Allocation*> hints;  // allocation last met, per instruction
     std::vector<FaultRecord> faults;
     std::vector<u32> fault_slots;    // source x kind -> index in faults + 1
     std::vector<Block> group;

@@ -92,7 +92,7 @@ bool end_waits(Worker& worker, u32 count) {
     return any;
 }
 
-// Of the warps that are not done, one that tells why: who waits at a barrier of the block waits for the others.
+// A warp that is not done and tells why: a warp at a barrier of the block only waits for the others.
 WarpState* stuck(Worker& worker, u32 count) {
     WarpState* found = nullptr;
     for (u32 place = 0; place < count; ++place) {

@@ -95,7 +95,7 @@ bool paired(const u64* offsets, u32 lanes) {
     return true;
 }
 
-// Of lanes on the same address only the first.
+// The first lane of each address.
 u32 first_of_each(const u64* addresses, u32 lanes) {
     u32 found = 0;
     each_lane(lanes, [&](int lane) {
@@ -172,7 +172,7 @@ Losers losers(const u64* addresses, const Queue& queue, u32 lanes) {
     return found;
 }
 
-// Of lanes that repeat an address, whether one is in the same four lanes as the first with that address.
+// Whether a lane that repeats an address is among the same four lanes as the first with that address.
 bool repeats_nearby(const u64* addresses, u32 firsts, u32 repeats) {
     return lanes_where(repeats, [&](int lane) {
         const u32 near = firsts & (15u << (lane & ~3));

@@ -10,10 +10,10 @@ struct WarpState;  // machine.hpp: position, stack, block, worker
 
 struct Warp {
     u8* registers;    // the register file; see lanes_of
-    u32* predicates;  // 32 lanes a predicate
+    u32* predicates;  // 32 lanes per predicate
     u32 active;       // lanes on the path that runs now
     u32 live;         // lanes that have not exited
-    u32 carry;        // condition code of add.cc and the like, a bit a lane
+    u32 carry;        // condition code of add.cc and the like, one bit per lane
     u32 index;        // of the warp in its block
     WarpState* state;
 };
