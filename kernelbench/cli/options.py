@@ -168,9 +168,12 @@ OWN_FOLDER = click.option(
 )
 
 
-def CHOICE(command: Callable[..., Any]) -> Callable[..., Any]:  # noqa: N802 - stands among the others
-    """Which implementations and cases: options that every command with suites has."""
-    return reduce(lambda inner, option: option(inner), (SPECIMENS, KERNELS, FILTER, ONLY), command)
+def _together(*options: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda command: reduce(lambda inner, option: option(inner), reversed(options), command)
+
+
+CHOICE = _together(ONLY, FILTER, KERNELS, SPECIMENS)  # which implementations and cases
+MEASURING = _together(TIMEOUT, IN_PROCESS, NO_WAIT, SEED, NVCC)  # how a device is used
 
 
 def request_of(suites: tuple[str, ...], options: dict[str, Any]) -> Request:
