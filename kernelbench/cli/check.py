@@ -8,19 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kernelbench.cli.options import (
-    CHOICE,
-    DEVICE,
-    FULL,
-    IN_PROCESS,
-    INPUTS,
-    NO_WAIT,
-    NVCC,
-    SEED,
-    SUITES,
-    TIMEOUT,
-    request_of,
-)
+from kernelbench.cli.options import CHOICE, DEVICE, FULL, INPUTS, MEASURING, SUITES, request_of
 from kernelbench.cli.terminal import console, say
 
 if TYPE_CHECKING:
@@ -38,11 +26,7 @@ if TYPE_CHECKING:
     help="On the simulator: look for races, uninitialised reads and the like as well; runs every block.",
 )
 @FULL
-@TIMEOUT
-@IN_PROCESS
-@NO_WAIT
-@SEED
-@NVCC
+@MEASURING
 def check(suites: tuple[str, ...], **options: Any) -> int:
     """Verify every output against the float64 reference, and time nothing.
 

@@ -1,4 +1,4 @@
-"""The command line: all commands in the order of the walk. What is heavy is imported by the command that needs it."""
+"""The command line: all commands, in the order of the walk. Each imports heavy packages only when it runs."""
 
 from __future__ import annotations
 

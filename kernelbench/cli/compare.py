@@ -85,12 +85,19 @@ def compare(
       kernelbench compare --baseline published
       kernelbench compare before after --fail-on 2% --format markdown
     """
-    from kernelbench.walks.compare import answer_of, save_comparison
+    from kernelbench.walks.compare import answer_of, changes_between, save_comparison
 
     if len(runs) > 2:
         raise InputError(f"compare {' '.join(runs)}: expected one run or two, got {len(runs)}")
     if len(runs) == 2:
-        return _compare_two(runs[0], runs[1], baseline, caches, only, out, fail_on, form)
+        if baseline is not None:
+            raise InputError(f"--baseline {baseline}: of two runs the first is the baseline; leave the option out")
+        if out is not None:
+            advice = "is for one run; of two, write what is printed to a file: --format csv > FILE"
+            raise InputError(f"--out {out}: {advice}")
+        changes = changes_between(runs[0], runs[1], caches, only)
+        _show_two(changes, form, fail_on)
+        return REGRESSION if fail_on is not None and changes.regressions(fail_on) else 0
     for option, given in (("--fail-on", fail_on is not None), (f"--format {form}", form != "table")):
         if given:
             raise InputError(f"{option}: is for two runs, as in kernelbench compare RUN RUN; got {len(runs)}")
@@ -98,27 +105,6 @@ def compare(
     folder = save_comparison(answer, out)
     _show_one(answer, which, folder, caches or ("cold",), only)
     return 0
-
-
-def _compare_two(
-    first: str,
-    second: str,
-    baseline: str | None,
-    caches: tuple[str, ...],
-    only: tuple[str, ...],
-    out: Path | None,
-    fail_on: float | None,
-    form: str,
-) -> int:
-    from kernelbench.walks.compare import changes_between
-
-    if baseline is not None:
-        raise InputError(f"--baseline {baseline}: of two runs the first is the baseline; leave the option out")
-    if out is not None:
-        raise InputError(f"--out {out}: is for one run; of two, write what is printed to a file: --format csv > FILE")
-    changes = changes_between(first, second, caches, only)
-    _show_two(changes, form, fail_on)
-    return REGRESSION if fail_on is not None and changes.regressions(fail_on) else 0
 
 
 def _show_one(answer: Answer, which: str, folder: Path, caches: Sequence[str], only: Sequence[str]) -> None:

@@ -16,7 +16,7 @@ from kernelbench.core.errors import InputError, KernelbenchError, RunWarning
 
 
 def invoke(group: click.Group, arguments: Sequence[str]) -> int:
-    """The exit code of a command. Not click's own `main`, which would end a closed pipe with 1, a failed row."""
+    """Run a command and return its exit code. click's own `main` returns 1 for a closed pipe: here, a failed row."""
     kept = " Finished cases are kept; the same command with --resume goes on." if arguments[:1] == ["run"] else ""
     kept = " Entries of finished cases are kept." if arguments[:1] == ["tune"] else kept
     with stoppable(f"\nStopped at once.{kept}\n") as stop, _run_warnings_shown():
@@ -55,13 +55,13 @@ def _ended(group: click.Group, arguments: Sequence[str]) -> int:
 
 
 def failed_call(error: OSError) -> str:
-    """What an operating system refused: `/tmp/x: No space left on device`."""
+    """The system call that was refused, as in `/tmp/x: No space left on device`."""
     return f"{error.filename or 'output'}: {error.strerror or error}"
 
 
 @contextmanager
 def _run_warnings_shown() -> Iterator[None]:
-    """Each as a line of its own, once."""
+    """Show each RunWarning once, as a line of its own."""
     shown: set[str] = set()
     with warnings.catch_warnings():
         warnings.simplefilter("always", RunWarning)

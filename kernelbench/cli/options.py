@@ -23,7 +23,7 @@ STANDARD_OUTPUT = "-"  # as other programs have it
 
 
 def _require_text(parameter: click.Parameter | None, value: Any) -> None:
-    """InputError for '', which is mostly a shell's variable that holds nothing; as a path it would be the folder '.'"""
+    """InputError for '': mostly an empty shell variable, and as a path it would mean the current folder."""
     if value == "" and parameter is not None:
         raise InputError(f"{parameter.opts[0]} '': is empty; name something or leave it out")
 
@@ -45,7 +45,7 @@ class _Place(click.Path):
 
 
 class _Output(_Place):
-    """Where something is written, looked at before anything is done: a folder, or a file."""
+    """A folder or file to write, checked before anything else happens."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if value == STANDARD_OUTPUT:
@@ -76,7 +76,7 @@ def cache_states(ctx: click.Context, parameter: click.Parameter, value: str | No
 
 
 class _Seconds(click.FloatRange):
-    """FloatRange lets a value pass that is no number: `nan` is not below its minimum."""
+    """A FloatRange without `nan`, which passes as it is not below the minimum."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         seconds = super().convert(value, param, ctx)
@@ -168,9 +168,12 @@ OWN_FOLDER = click.option(
 )
 
 
-def CHOICE(command: Callable[..., Any]) -> Callable[..., Any]:  # noqa: N802 - stands among the others
-    """Which implementations and cases, and whose: options of every command that walks through suites."""
-    return reduce(lambda inner, option: option(inner), (SPECIMENS, KERNELS, FILTER, ONLY), command)
+def _together(*options: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda command: reduce(lambda inner, option: option(inner), reversed(options), command)
+
+
+CHOICE = _together(ONLY, FILTER, KERNELS, SPECIMENS)  # which implementations and cases
+MEASURING = _together(TIMEOUT, IN_PROCESS, NO_WAIT, SEED, NVCC)  # how a device is used
 
 
 def request_of(suites: tuple[str, ...], options: dict[str, Any]) -> Request:
@@ -187,10 +190,7 @@ def request_of(suites: tuple[str, ...], options: dict[str, Any]) -> Request:
 
 
 def require_file_place(path: Path) -> None:
-    """InputError unless a file can be written as `path`: a new one, or in the place of a file that may be written.
-
-    Folders on the way that are missing can be made.
-    """
+    """InputError unless `path` can be written: a new file, or in place of a writable one. Missing folders are fine."""
     found = kind_of(path)
     if found == "a link":
         raise InputError(f"--out {path}: a link to {os.readlink(path)}; name that file itself, or another one")
@@ -205,7 +205,7 @@ def require_file_place(path: Path) -> None:
 
 
 def require_folder_place(path: Path) -> None:
-    """InputError where something else than a folder, or a link to one, lies at `path`."""
+    """InputError unless `path` is free, a folder, or a link to a folder."""
     if (found := kind_of(path)) and not path.is_dir():
         leads = " that leads to no folder" if found == "a link" else ""
         raise InputError(f"--out {path}: {found}{leads}; expected a folder, which is made where there is none")

@@ -7,20 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kernelbench.cli.options import (
-    CACHE,
-    CHOICE,
-    DEVICE,
-    FULL,
-    IN_PROCESS,
-    NO_WAIT,
-    NVCC,
-    OUT_FOLDER,
-    SEED,
-    SUITES,
-    TIMEOUT,
-    request_of,
-)
+from kernelbench.cli.options import CACHE, CHOICE, DEVICE, FULL, MEASURING, OUT_FOLDER, SUITES, request_of
 from kernelbench.cli.terminal import console, say, warn
 from kernelbench.core.errors import InputError, ResultsError
 
@@ -43,11 +30,7 @@ if TYPE_CHECKING:
 @click.option("--out", type=OUT_FOLDER, help="Folder of the run; one suite only.")
 @click.option("--no-report", is_flag=True, help="Do not write charts and the HTML page.")
 @FULL
-@TIMEOUT
-@IN_PROCESS
-@NO_WAIT
-@SEED
-@NVCC
+@MEASURING
 def run(suites: tuple[str, ...], no_report: bool, **options: Any) -> int:
     """Build, verify and measure suites on this GPU; without one, count on the simulator what kernels do.
 

@@ -57,7 +57,7 @@ class Stop:
             self.check()
 
     def lost(self) -> None:
-        """The exception went nowhere."""
+        """Note that the exception was dropped."""
         self.raised, self.wanted_again = False, True
 
 

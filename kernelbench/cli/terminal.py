@@ -34,10 +34,10 @@ def console(*, stderr: bool = False) -> Console:
 
 
 def say(text: str) -> None:
-    """A plain line, folded by nobody."""
+    """Print a plain line, whatever its length."""
     print(printable(text))
 
 
 def warn(text: str) -> None:
-    """A line beside the results."""
+    """Print a line to stderr, beside the results."""
     print(printable(text), file=sys.stderr, flush=True)

@@ -10,20 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kernelbench.cli.options import (
-    DEVICE,
-    FILTER,
-    IN_PROCESS,
-    KERNELS,
-    NO_WAIT,
-    NVCC,
-    OUT_FILE,
-    SEED,
-    TEXT,
-    TIMEOUT,
-    names,
-    request_of,
-)
+from kernelbench.cli.options import DEVICE, FILTER, KERNELS, MEASURING, OUT_FILE, TEXT, names, request_of
 from kernelbench.cli.terminal import WIDTH, console, say
 from kernelbench.core.errors import InputError
 
@@ -72,11 +59,7 @@ def _seconds(ctx: click.Context, parameter: click.Parameter, value: str | None) 
 )
 @DEVICE
 @KERNELS
-@TIMEOUT
-@IN_PROCESS
-@NO_WAIT
-@SEED
-@NVCC
+@MEASURING
 def tune(
     operation: str,
     implementations: tuple[str, ...],

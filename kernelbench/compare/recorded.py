@@ -1,4 +1,4 @@
-"""What became of every published comparison on the runs that kernelbench ships: verdict, numbers and why."""
+"""Every published comparison judged on the runs that kernelbench ships: verdict, numbers and why."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kernelbench.core.records import Claim
 from kernelbench.runs.folders import RECORDED_GPU, RECORDED_SIMULATOR, is_run
 from kernelbench.runs.results import read_run
 
-# What a claim is decided by, where it is not times.
+# What decides a claim, where times do not.
 DECIDED_BY = {
     "specimen": "verification",
     "same_code": "machine code",
@@ -39,7 +39,7 @@ class Standing:
 def standings(results: Path = places.RECORDED) -> list[Standing]:
     """Every entry of the ledger, those with a claim first, judged on the runs in `results`/h200.
 
-    What no clock decides is judged on `results`/simulated where no GPU has run it.
+    Claims that need no times are judged on `results`/simulated where no GPU has run them.
     """
     ledger = read_ledger(places.LEDGER)
     found: dict[str, list[tuple[str, ClaimVerdict, str]]] = {}
@@ -54,7 +54,7 @@ def standings(results: Path = places.RECORDED) -> list[Standing]:
 def _judged(
     results: Path, suite: str, ids: Sequence[str], ledger: Mapping[str, Claim]
 ) -> dict[str, tuple[ClaimVerdict, str]]:
-    """Verdicts of the GPU's run and their whys; where that decides nothing, those of the simulator's run."""
+    """Verdicts and their reasons on the GPU's run, or on the simulator's run where the GPU's decides nothing."""
     found: dict[str, tuple[ClaimVerdict, str]] = {}
     for folder in (results / RECORDED_GPU / suite, results / RECORDED_SIMULATOR / suite):
         left = [id_ for id_ in ids if id_ not in found or found[id_][0].verdict == "not measured"]
@@ -71,7 +71,7 @@ def _judged(
 
 
 def _standing(claim: Claim, found: Sequence[tuple[str, ClaimVerdict, str]]) -> Standing:
-    """Of all its suites together: all must agree."""
+    """The standing on all suites of the claim; it holds only where all of them agree."""
     if not claim.suites:
         return Standing(claim, "", "", " ".join(str(claim.document["no_claim"]).split()), "")
     decided_by = DECIDED_BY.get(claim.kind, "times")

@@ -127,7 +127,7 @@ def weight(counting: bool, plan: CasePlan) -> float:
 
 
 def _shares(advance: Advance, counting: bool, plan: CasePlan) -> Callable[[float], None]:
-    """Turns the share of a case that is done into progress of the whole suite."""
+    """A function that turns the share of a case that is done into progress of the whole suite."""
     whole, done = weight(counting, plan), 0.0
 
     def at(share: float) -> None:

@@ -16,12 +16,12 @@ from typing import Any
 from kernelbench.core.errors import InputError
 
 Values = Mapping[str, int]
-# What came of each candidate: its time as a share of the rule's, a reason why it has none, or None where the time
-# was up before its turn; the function it is given says whether that is so.
+# Returns for each candidate its time as a share of the rule's, a reason why it has none, or None where the time was up
+# before its turn. The function that it gets tells whether the time is up.
 Evaluate = Callable[[Sequence[Values], Callable[[], bool]], Sequence["float | str | None"]]
 
-SMALL = 200  # candidates up to which all are tried
-GENERATION = 16  # candidates that the genetic algorithm asks for at a time, to be built and measured side by side
+SMALL = 200  # up to so many candidates, all are tried
+GENERATION = 16  # candidates per generation of the genetic algorithm, built and measured together
 OBJECTIVE = "share_of_rule"
 
 
@@ -54,7 +54,7 @@ def search(
     seed: int,
     most: int = SMALL,
 ) -> bool:
-    """Let Kernel Tuner ask for candidates until its strategy ends or the time is up; whether it came to its end.
+    """Let Kernel Tuner ask for candidates until its strategy ends or the time is up; returns whether it ended.
 
     A space of up to `most` candidates is searched completely (brute_force), a larger one by its genetic algorithm.
     """
@@ -82,12 +82,12 @@ def search(
     return strategy.complete
 
 
-LEAST_S = 1e-3  # a budget of none is refused
-STARTING_S = 5.0  # more than Kernel Tuner takes to make a search space, which counts as time of the search
+LEAST_S = 1e-3  # Kernel Tuner refuses a budget of 0
+STARTING_S = 5.0  # longer than Kernel Tuner takes to make a search space, which counts towards the budget
 
 
 class _OurMeasuring:
-    """A strategy, as Kernel Tuner sees it: one of its own, with our runner in place of the one it made."""
+    """A strategy for Kernel Tuner: one of its own strategies, with our runner in place of the one it made."""
 
     def __init__(self, evaluate: Evaluate, seed: int, most: int) -> None:
         self.evaluate, self.seed, self.most, self.complete = evaluate, seed, most, False
@@ -128,7 +128,7 @@ def _runner(made: Any, evaluate: Evaluate, seed: int) -> Any:
         def run(self, parameter_space: Sequence[Sequence[int]], tuning_options: Any) -> list[dict[str, Any] | None]:
             names, began = list(tuning_options.tune_params), perf_counter()
             asked = [tuple(element) for element in parameter_space]
-            # In random order: where the time does not suffice, what was tried is spread over the space.
+            # In random order: where the time is too short, the candidates that were tried are spread over the space.
             new = list(dict.fromkeys(element for element in asked if element not in self.known))
             self.random.shuffle(new)
             found = evaluate([dict(zip(names, one, strict=True)) for one in new], tuning_options.budget.is_done)

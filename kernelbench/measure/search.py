@@ -34,15 +34,15 @@ if TYPE_CHECKING:
     from kernelbench.build import Compiler
     from kernelbench.measure.rounds import Precision
 
-BATCH = 16  # candidates measured side by side, the rule with them
-FINAL_S = 2.0  # that measuring again takes, about
-FINALISTS = 3  # that are measured again: the best of many is in part the luckiest
-MARGIN = 0.01  # of the rule's time, by which a candidate must be faster than it
-Key = tuple[tuple[str, int], ...]  # of a candidate: its values
+BATCH = 16  # candidates that are measured together with the rule
+FINAL_S = 2.0  # about the time that the last measurement takes
+FINALISTS = 3  # candidates that are measured again: the fastest of many is partly luck
+MARGIN = 0.01  # a candidate must be faster than the rule by this share of the rule's time
+Key = tuple[tuple[str, int], ...]  # the values of a candidate
 
 
 class Search:
-    """One case of one implementation; `run` does it once."""
+    """The search for one case of one implementation; `run` is called once."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class Search:
         self.inputs: tuple[str, ...] = ()
         self.found: dict[Key, Candidate] = {}
         self.planned: dict[Key, Planned] = {}
-        self.alike: dict[Key, Key] = {}  # to an earlier candidate, whose plan it has; () is the rule
+        self.alike: dict[Key, Key] = {}  # candidates with the plan of an earlier one; () is the rule
 
     def run(self, seconds: float, advance: Advance) -> Tuned:
         """Search for so many seconds, whatever that leaves out; at least one batch is measured."""
@@ -73,7 +73,9 @@ class Search:
         if self.rule.status != "ok":
             return self._tuned()
         assert self.rule.plan is not None
-        self.plans: dict[LaunchPlan, Key] = {replace(self.rule.plan, reasons=()): ()}  # who has it first
+        self.plans: dict[LaunchPlan, Key] = {
+            replace(self.rule.plan, reasons=()): ()
+        }  # the first candidate with each plan
         evaluate = partial(self._evaluate, advance)
         values, restrictions = self.tunable.values, self.tunable.restrictions
         complete = kernel_tuner.search(values, restrictions, evaluate, seconds=seconds - FINAL_S, seed=self.seed)
@@ -106,14 +108,14 @@ class Search:
         return [self._told(self.alike.get(key, key)) for key in keys]
 
     def _told(self, key: Key) -> float | str | None:
-        """For the searcher: the share of the rule's time, why there is none, or None where its turn has not come."""
+        """For the searcher: the share of the rule's time, the reason why there is none, or None: not measured yet."""
         if not key:
             return 1.0
         one = self.found[key]
         return one.share or (None if one.status == "left out" else one.reason)
 
     def _made_ready(self, keys: Sequence[Key], advance: Advance) -> list[Key]:
-        """Plan and build; those that can be measured. The others are found already."""
+        """Plan and build; returns the candidates that can be measured. The others get their reasons here."""
         for key in keys:
             values = dict(key)
             assert self.implementation.plan is not None
@@ -130,7 +132,7 @@ class Search:
         return ready
 
     def _is_new(self, key: Key) -> bool:
-        """Whether nothing that was tried before is launched in the same way."""
+        """Whether no earlier candidate is launched in the same way."""
         plan = self.planned[key].plan
         assert plan is not None
         first = self.plans.setdefault(replace(plan, reasons=()), key)
@@ -161,7 +163,7 @@ class Search:
         return {key: _candidate(dict(key), one, rule, final) for key, one in zip(keys, results, strict=True)}
 
     def _final(self) -> Candidate | None:
-        """The best candidates once more; the one that is faster than the rule beyond doubt, if there is one."""
+        """Measure the best candidates once more; returns the one that is faster than the rule beyond doubt, if any."""
         faster = sorted((one.share, key) for key, one in self.found.items() if one.status == "ok" and one.share)
         keys = [key for share, key in faster[:FINALISTS] if share < 1.0]
         if not keys:
@@ -174,7 +176,7 @@ class Search:
         return min(sure, key=lambda one: one.share or 1.0, default=None)
 
     def _entry(self, winner: Candidate | None, complete: bool) -> Entry | None:
-        """That nothing is faster than the rule is said only where nothing was left out."""
+        """An entry says that nothing is faster than the rule only where no candidate was left out."""
         if self.rule_s is None or self.rule.status != "ok" or (winner is None and not complete):
             return None
         state = self.bench.environment()
@@ -197,7 +199,7 @@ class Search:
 
 
 class _Within:
-    """Building as a part of a stage that is shown already."""
+    """Progress of building within a stage that is shown already."""
 
     def __init__(self, advance: Advance) -> None:
         self.advance = advance
@@ -207,7 +209,7 @@ class _Within:
         yield lambda amount, what: self.advance(0.0, f"building {what}")
 
     def say(self, text: str) -> None:
-        """What building has to say stands in the candidates' reasons."""
+        """Say nothing: the candidates' reasons hold what building says."""
 
 
 def _search_precision(implementations: int) -> Precision:

@@ -1,4 +1,4 @@
-"""What a run remembers of its suite, so that another suite of the same name is never mixed with it."""
+"""What a run keeps of its suite, so that another suite of the same name is never mixed with it."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def contents_of(suite: Suite) -> dict[str, Any]:
 
 
 def differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
-    """In what two suites differ, a few words each; both are `contents_of` a suite."""
+    """Each difference between two suites in a few words; both are `contents_of` a suite."""
     if other := list(_other_operation(then["cases"], now["cases"])):
-        yield from other  # from which all else follows
+        yield from other  # all other differences follow from this one
         return
     for what in ("case", "implementation"):
         before, after = then[f"{what}s"], now[f"{what}s"]
@@ -37,8 +37,8 @@ def differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str
 
 
 def contradictions(then: Mapping[str, str], now: Mapping[str, Any]) -> Iterator[str]:
-    """What shows that a run is of another suite, where its environment.json has no contents. `then`: operations of its
-    rows, by case."""
+    """Signs that a run belongs to another suite, for one whose environment.json has no contents. `then`: operations of
+    its rows, by case."""
     yield from _other_operation(then, now["cases"])
     yield from _changed("case", "is not in it", [one for one in then if one not in now["cases"]])
 

@@ -19,15 +19,14 @@ from kernelbench.runs.rows import launches_cell
 if TYPE_CHECKING:
     import pandas
 
-# What must be alike for rows of two sessions to stand in one table.
+# Two sessions must agree on these, or their rows do not belong into one table.
 _SAME_TO_RESUME = ("suite", "seed", "kernelbench")
 
 
 def earlier_session(folder: Path, state: Mapping[str, Any], *, resume: bool) -> Run | None:
-    """What is in `folder` to go on with; None where nothing was measured yet.
+    """The run in `folder` that can be gone on with; None where nothing was measured yet.
 
-    ResultsError where that is not asked for, or where its rows are of another kind than those of `state`, the
-    environment of now.
+    ResultsError without `resume`, or where its rows differ in kind from those of `state`, the present environment.
     """
     if not os.path.lexists(folder / RESULTS_FILE):
         return None
@@ -86,8 +85,10 @@ def resumed(earlier: Run, state: Mapping[str, Any]) -> dict[str, Any]:
 def unfinished(
     earlier: Run | None, plans: Sequence[CasePlan], caches: Collection[str], progress: Progress
 ) -> tuple[CasePlan, ...]:
-    """The cases still to be measured, all of them where there is no earlier session; says which are measured again,
-    and why. `plans` have their binaries; `caches` are those to be timed, none where nothing is."""
+    """The cases still to be measured: all of them without an earlier session. Says which are measured again, and why.
+
+    `plans` have their binaries; `caches` are the cache states to be timed, none on the simulator.
+    """
     if earlier is None:
         return tuple(plans)
     samples = earlier.samples
@@ -126,7 +127,7 @@ def _reasons(rows: Sequence[Row], samples: pandas.DataFrame, plan: CasePlan, cac
 
 
 def _binary_reasons(one: Planned, rows: Sequence[Row]) -> Iterator[str]:
-    """Rows of a kernel that does not compile now stay as they are: there is nothing to measure in their place."""
+    """A kernel that does not compile now keeps its rows: nothing can be measured in their place."""
     if one.binary is None:
         return
     now, name = one.binary.short_key, one.implementation.name

@@ -15,7 +15,7 @@ from kernelbench.measure.ready import made_ready, planned_on
 from kernelbench.planning.catalog import load_catalog
 from kernelbench.walks.request import Request, read_suites
 
-DEFAULT_GPU = "h200"  # planned and bounded for, where none is named
+DEFAULT_GPU = "h200"  # plans and bounds are for this GPU, unless another is named
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Explained:
 def explain(request: Request, gpu: str | None, progress: Progress, *, lines: bool = False) -> Iterator[Explained]:
     """Explain suites case by case, on the simulator whatever GPUs there are.
 
-    `gpu` is whom plans and bounds are for; `lines` adds the source lines of every implementation.
+    Plans and bounds are for `gpu`; `lines` adds the source lines of every implementation.
     """
     from kernelbench.build import find_compiler
     from kernelbench.compare import read_ledger

@@ -16,7 +16,7 @@ from kernelbench.runs.folders import output_folder
 from kernelbench.runs.results import Run
 from kernelbench.walks.compare import Answer, save_comparison
 
-# What tables and pages are made with, and takes a second to import.
+# Tables and pages need these, and they take a second to import.
 NEEDED = (
     "pandas", "rich.table", "kernelbench.compare", "matplotlib.figure", "matplotlib.backends.backend_agg",
     "matplotlib.backends.backend_svg", "jinja2", "kernelbench.report.charts", "kernelbench.report.html_page",
@@ -42,7 +42,7 @@ def report(found: Answer, out: Path | None) -> Path:
 
 
 def explanations(run: Run, ledger: Mapping[str, Claim]) -> tuple[list[CaseExplanation], str]:
-    """Explanations of the run's cases, in its order, and whose counts they are from."""
+    """Explanations of the run's cases in its order, and where their counts are from."""
     from kernelbench.compare.ledger import claims_about
     from kernelbench.devices.known import gpu_of_run
     from kernelbench.explain import explain_case
@@ -61,7 +61,7 @@ def prepare() -> None:
     from kernelbench.report.style import load_matplotlib
 
     def import_all() -> None:
-        with suppress(Exception):  # whoever needs it says so
+        with suppress(Exception):  # the module that needs it reports the error
             load_matplotlib()
             for name in NEEDED:
                 import_module(name)

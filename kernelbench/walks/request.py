@@ -23,7 +23,7 @@ class Request(DeviceRequest):
     filters: Sequence[str] = ()
     caches: Sequence[str] = ()
     quick: bool = False
-    self_test: bool = False  # every implementation beside a twin of itself
+    self_test: bool = False  # each implementation beside a twin of itself
     resume: bool = False
     out: Path | None = None
     nvcc: Path | None = None
@@ -34,7 +34,7 @@ class Request(DeviceRequest):
 
     @property
     def partial(self) -> bool:
-        """Whether less than whole suites is measured, or with fewer samples, or more than them."""
+        """Whether the run differs from one of whole suites: fewer cases or samples, or twins in addition."""
         return bool(self.only or self.filters or self.caches or self.quick or self.self_test)
 
 
@@ -49,7 +49,7 @@ def read_suites(request: Request, catalog: Catalog) -> list[Suite]:
         path = find_suite(name, places.SUITES)
         whole = read_suite(path, catalog.operations, catalog.implementations, claims)
         suite = replace(whole, whole=whole)
-        if suite.step is None:  # a step has no place for a kernel that is wrong, nor for two that do the same
+        if suite.step is None:  # a step has no room for a wrong kernel or for a second kernel of one part
             there = catalog.implementations[suite.operation]
             added = list(catalog.own.get(suite.operation, ()))
             if request.specimens:

@@ -38,7 +38,7 @@ def run(request: Request, progress: Progress) -> Iterator[Answer]:
     stopwatch = Stopwatch()
     catalog = load_catalog(specimens=True, own=request.kernels)
     suites = read_suites(request, catalog)
-    if not request.in_process:  # else what is imported here holds up who measures here
+    if not request.in_process:  # imports would delay a measurement in the same process
         prepare()
     with ExitStack() as stack:
         with stopwatch.on(STARTING):
@@ -55,7 +55,7 @@ def run(request: Request, progress: Progress) -> Iterator[Answer]:
             done = run_suite(suite, request, catalog, bench, compiler, limits, progress, stopwatch)
             with stopwatch.on(REPORTING):
                 yield answer(done)
-            stopwatch.lap()  # which is none of the next suite's
+            stopwatch.lap()  # reporting is not the next suite's time
     if not bench.counting:
         progress.say(stopwatch.line())
 

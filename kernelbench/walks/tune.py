@@ -34,7 +34,7 @@ def tune(
     """
     from kernelbench.build import find_compiler
 
-    kernel_tuner.imported()  # said before anything is measured
+    kernel_tuner.imported()  # an error before anything is measured
     catalog = load_catalog(specimens=True, own=request.kernels)
     jobs = jobs_of(_implementations(operation, names, catalog), request, catalog)
     if request.device.partition(":")[0] == "simulated":
@@ -59,7 +59,7 @@ def tune(
 
 
 def jobs_of(chosen: Sequence[Implementation], request: Request, catalog: Catalog) -> list[tuple[Implementation, Case]]:
-    """What is to be tuned: of cases that a table's entry does not tell apart the first."""
+    """What is to be tuned: the first of all cases that one entry of a table serves."""
     operation, suites = chosen[0].operation, read_suites(request, catalog) if request.suites else []
     if suites and not any(case.operation == operation for suite in suites for case in suite.cases):
         raise InputError(f"--suite {request.suites[0]}: has no case of {operation}; see kernelbench list suites")
@@ -76,7 +76,7 @@ def jobs_of(chosen: Sequence[Implementation], request: Request, catalog: Catalog
 def _place(tunable: Tunable, case: Case) -> tuple[str, str, int]:
     try:
         layout = tunable.layout(case)
-    except Unsupported:  # which the plan refuses as well, in words for the user
+    except Unsupported:  # the plan refuses this case too, and says why
         layout = case.key
     return case.dtype, layout, case.elements * dtypes.itemsize(case.dtype)
 
