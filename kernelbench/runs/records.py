@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from math import isfinite
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from kernelbench.core import columns
 from kernelbench.core.counters import Counters
 from kernelbench.core.launch_texts import read_launch
-from kernelbench.core.operations import key_words, read_shape, shape_text
+from kernelbench.core.operations import key_words, read_shape
 from kernelbench.core.records import Launch
-
-if TYPE_CHECKING:
-    import pandas
 
 # Counters with a column of their own; results.csv has thread_instructions as lanes_per_instruction.
 COUNTER_COLUMNS = tuple(one.name for one in fields(Counters) if one.name != "thread_instructions")
 # Columns of whole numbers.
 WHOLE = ("axis", "samples", "bytes_moved", "seed", "registers", "static_shared_bytes", "spill_bytes")
+_MOST_DIGITS = 18  # of a count of loads; a file may say more
 
 
 @dataclass(frozen=True)
@@ -67,7 +63,7 @@ class Row:
     registers: int | None = None
     static_shared_bytes: int | None = None
     spill_bytes: int | None = None
-    input_loads: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))  # by input
+    input_loads: Mapping[str, int] = field(default_factory=dict)  # by input
     binary: str = ""
     sm_clock_hz: float | None = None
     power_w: float | None = None
@@ -104,7 +100,7 @@ def row_of(values: Mapping[str, Any]) -> Row:
         **cells,
         shape=read_shape(values["shape"]),
         launch_texts=tuple(launches.split("; ")) if launches else (),
-        input_loads=MappingProxyType(_loads(values["input_loads"])),
+        input_loads=_loads(values["input_loads"]),
         counters=_counters(values),
     )
 
@@ -117,7 +113,7 @@ _PLAIN = tuple(
 def _loads(text: str) -> dict[str, int]:
     """`x=4 mask=0` as {"x": 4, "mask": 0}."""
     parts = (word.partition("=") for word in text.split())
-    return {name: int(count) for name, _, count in parts if count.isdecimal()}
+    return {name: int(count) for name, _, count in parts if count.isdecimal() and len(count) <= _MOST_DIGITS}
 
 
 def _counters(values: Mapping[str, Any]) -> Counters | None:
@@ -129,27 +125,3 @@ def _counters(values: Mapping[str, Any]) -> Counters | None:
         thread_instructions=round(threads) if isfinite(threads) else 0,
         **{name: round(values[name] or 0) for name in COUNTER_COLUMNS},
     )
-
-
-def table_of(rows: Sequence[Row]) -> pandas.DataFrame:
-    """A table with the columns of `columns.RESULTS`; numbers that are not there are NaN."""
-    import pandas
-
-    table = pandas.DataFrame([_cells(row) for row in rows], columns=columns.names(columns.RESULTS))
-    return table.astype({name: float for name in table.columns if name not in (*columns.TEXTS, "axis")})
-
-
-def _cells(row: Row) -> dict[str, Any]:
-    counters = {} if row.counters is None else {name: getattr(row.counters, name) for name in _COUNTED}
-    return (
-        {name: getattr(row, name) for name in (*_PLAIN, *WHOLE)}
-        | counters
-        | {
-            "shape": shape_text(row.shape),
-            "launches": "; ".join(row.launch_texts),
-            "input_loads": " ".join(f"{name}={count}" for name, count in row.input_loads.items()),
-        }
-    )
-
-
-_COUNTED = (*COUNTER_COLUMNS, "lanes_per_instruction")

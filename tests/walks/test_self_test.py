@@ -48,8 +48,8 @@ def self_test(project: Project, monkeypatch: pytest.MonkeyPatch) -> Callable[...
 
 def test_every_implementation_is_timed_beside_a_twin_in_the_same_rounds(self_test: Callable[..., Run]) -> None:
     run = self_test(columns="[8, 64]")
-    assert set(run.table["implementation"]) == {f"{name}{end}" for name in SECONDS for end in ("", ".again")}
-    assert (run.table["status"] == "ok").all()
+    assert {row.implementation for row in run.rows} == {f"{name}{end}" for name in SECONDS for end in ("", ".again")}
+    assert all(row.status == "ok" for row in run.rows)
     assert run.environment["self_test"]["twins"] == {f"{name}.again": name for name in SECONDS}
     rounds = run.samples.groupby(["case", "implementation", "method"])["round"].agg(set)
     for (case, name, method), own in rounds.items():
@@ -60,7 +60,7 @@ def test_every_implementation_is_timed_beside_a_twin_in_the_same_rounds(self_tes
 def test_its_figures_are_kept_and_few_rows_are_told_apart(self_test: Callable[..., Run]) -> None:
     run = self_test()
     test = json.loads((run.folder / "environment.json").read_text())["self_test"]
-    originals = run.table[~run.table["implementation"].str.endswith(".again")]
+    originals = [row for row in run.rows if not row.implementation.endswith(".again")]
     assert test["rows"] == len(originals) == test["same"] + test["unsure"] + test["false_verdicts"]
     assert test["false_verdicts"] == 0
     assert 0 < test["drift"] < 0.003
