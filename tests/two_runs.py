@@ -7,55 +7,54 @@ import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas
 
 from kernelbench.core import columns
-from kernelbench.runs.records import Row, row_of
+from kernelbench.runs.records import Row
 from kernelbench.runs.results import RESULTS_FILE, SAMPLES_FILE, Run
 
 TIMES = ("median_s", "low_s", "high_s")
 STEP_S = 32e-9
 
 
-def rows_of(table: pandas.DataFrame) -> tuple[Row, ...]:
-    """Rows with these cells, by columns of results.csv; those that are not there are empty."""
-    empty = {name: "" if name in columns.TEXTS else None for name in columns.names(columns.RESULTS)}
-    empty |= {"shape": "1", "axis": 0}
-    cells = table.astype(object).where(table.notna(), None).to_dict("records")
-    return tuple(row_of({**empty, **row}) for row in cells)
-
-
-def with_rows(run: Run, table: pandas.DataFrame) -> Run:
-    """The run with other rows, and its own samples; nothing is written."""
-    return with_samples(run, table, run.samples)
-
-
-def with_samples(run: Run, rows: pandas.DataFrame, samples: pandas.DataFrame) -> Run:
-    """The run with other rows and samples; nothing is written."""
-    changed = replace(run, rows=rows_of(rows))
+def with_samples(run: Run, samples: pandas.DataFrame) -> Run:
+    """The run with other samples; nothing is written."""
+    changed = replace(run)
     changed.__dict__["samples"] = samples  # where the cached property keeps them
     return changed
 
 
-def slowed(run: Run, factor: float, chosen: Callable[[pandas.DataFrame], Any]) -> Run:
+def with_rows(run: Run, change: Callable[[Row], Row]) -> Run:
+    """The run with each row changed, and its own samples; nothing is written."""
+    return with_samples(replace(run, rows=tuple(map(change, run.rows))), run.samples)
+
+
+def slowed(run: Run, factor: float, chosen: Callable[[Row], bool]) -> Run:
     """The run with the samples of the chosen rows made longer."""
-    rows, samples = run.table.copy(), run.samples.copy()
-    mask = chosen(rows)
-    rows.loc[mask, list(TIMES)] *= factor
-    keys = ["case", "implementation", "cache", "method"]
-    slow = set(map(tuple, rows.loc[mask, keys].to_numpy()))
-    samples.loc[[key in slow for key in map(tuple, samples[keys].to_numpy())], "seconds"] *= factor
-    return with_samples(run, rows, samples)
+
+    def slow(row: Row) -> Row:
+        seconds = {name: getattr(row, name) for name in TIMES}
+        if not chosen(row):
+            return row
+        return replace(row, **{name: value and value * factor for name, value in seconds.items()})
+
+    samples = run.samples.copy()
+    slower = {(row.case, row.implementation, row.cache, row.method) for row in run.rows if chosen(row)}
+    keys = samples[["case", "implementation", "cache", "method"]].to_numpy()
+    samples.loc[[key in slower for key in map(tuple, keys)], "seconds"] *= factor
+    return with_samples(with_rows(run, slow), samples)
 
 
 def write_copy(run: Run, folder: Path) -> Path:
-    """The run, with its tables as they are now, as a folder."""
+    """The run, with its times and samples as they are now, as a folder."""
     shutil.copytree(run.folder, folder)
-    rows = run.table.drop(columns=[name for name in columns.names(columns.COUNTERS) if name in run.table])
-    rows.to_csv(folder / RESULTS_FILE, index=False)
+    table = pandas.read_csv(folder / RESULTS_FILE, dtype=str, keep_default_na=False)
+    table = table.drop(columns=[name for name in columns.names(columns.COUNTERS) if name in table])
+    for name in TIMES:
+        table[name] = [getattr(row, name) for row in run.rows]
+    table.to_csv(folder / RESULTS_FILE, index=False)
     (folder / SAMPLES_FILE).write_bytes(gzip.compress(run.samples.to_csv(index=False).encode()))
     return folder
 
@@ -86,17 +85,30 @@ def synthetic(seconds: Sequence[float], seed: int, world: World, factor: float =
             case = f"n={number}"
             median = float(np.median(values))
             rows.append(
-                {"case": case, "implementation": name, "role": role, "status": "ok", "reason": "", "binary": name}
-                | {
-                    "cache": "cold",
-                    "method": "events",
-                    "launches": "k<<<1, 32>>>",
-                    "samples": taken,
-                    "throttle": "",
-                    "disturbed": "",
-                }
-                | {"median_s": median, "low_s": values.min(), "high_s": values.max(), "sm_clock_hz": 1.98e9}
-                | {"share_of_ceiling": 1e-6 / median, "bytes_moved": 4.0}
+                Row(
+                    suite="synthetic",
+                    case=case,
+                    operation="copy",
+                    shape=(4,),
+                    axis=0,
+                    dtype="float32",
+                    axes=case,
+                    implementation=name,
+                    role=role,
+                    arithmetic="accurate",
+                    status="ok",
+                    cache="cold",
+                    method="events",
+                    samples=taken,
+                    median_s=median,
+                    low_s=float(values.min()),
+                    high_s=float(values.max()),
+                    bytes_moved=4,
+                    share_of_ceiling=1e-6 / median,
+                    launch_texts=("k<<<1, 32>>>",),
+                    binary=name,
+                    sm_clock_hz=1.98e9,
+                )
             )
             samples += [(case, name, "cold", "events", place, value) for place, value in enumerate(values)]
     environment = {
@@ -104,6 +116,6 @@ def synthetic(seconds: Sequence[float], seed: int, world: World, factor: float =
         "device": {"name": "Test GPU"},
         "limits": {"floor_s": 2.8e-6 + launch, "dram_bytes_per_s": 4e12 * np.exp(-drift)},
     }
-    run = Run(Path(f"synthetic-{seed}"), environment, rows_of(pandas.DataFrame(rows)))
+    run = Run(Path(f"synthetic-{seed}"), environment, tuple(rows))
     table = pandas.DataFrame(samples, columns=["case", "implementation", "cache", "method", "round", "seconds"])
-    return with_samples(run, run.table, table)
+    return with_samples(run, table)

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from math import isfinite
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from kernelbench.core import columns
 from kernelbench.core.counters import Counters
 from kernelbench.core.launch_texts import read_launch
-from kernelbench.core.operations import key_words, read_shape, shape_text
+from kernelbench.core.operations import key_words, read_shape
 from kernelbench.core.records import Launch
-
-if TYPE_CHECKING:
-    import pandas
 
 # Counters with a column of their own; results.csv has thread_instructions as lanes_per_instruction.
 COUNTER_COLUMNS = tuple(one.name for one in fields(Counters) if one.name != "thread_instructions")
@@ -129,27 +125,3 @@ def _counters(values: Mapping[str, Any]) -> Counters | None:
         thread_instructions=round(threads) if isfinite(threads) else 0,
         **{name: round(values[name] or 0) for name in COUNTER_COLUMNS},
     )
-
-
-def table_of(rows: Sequence[Row]) -> pandas.DataFrame:
-    """A table with the columns of `columns.RESULTS`; numbers that are not there are NaN."""
-    import pandas
-
-    table = pandas.DataFrame([_cells(row) for row in rows], columns=columns.names(columns.RESULTS))
-    return table.astype({name: float for name in table.columns if name not in (*columns.TEXTS, "axis")})
-
-
-def _cells(row: Row) -> dict[str, Any]:
-    counters = {} if row.counters is None else {name: getattr(row.counters, name) for name in _COUNTED}
-    return (
-        {name: getattr(row, name) for name in (*_PLAIN, *WHOLE)}
-        | counters
-        | {
-            "shape": shape_text(row.shape),
-            "launches": "; ".join(row.launch_texts),
-            "input_loads": " ".join(f"{name}={count}" for name, count in row.input_loads.items()),
-        }
-    )
-
-
-_COUNTED = (*COUNTER_COLUMNS, "lanes_per_instruction")

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from kernelbench.core import columns, writing
 from kernelbench.core.errors import ResultsError, RunWarning
 from kernelbench.runs import files
-from kernelbench.runs.records import Row, table_of
+from kernelbench.runs.records import Row
 from kernelbench.runs.row_checks import read_cells, read_rows, written
 
 if TYPE_CHECKING:
@@ -42,11 +42,6 @@ class Run:
     folder: Path
     environment: Mapping[str, Any]
     rows: tuple[Row, ...]
-
-    @cached_property
-    def table(self) -> pandas.DataFrame:
-        """The rows as a pandas DataFrame with the columns of `columns.RESULTS`."""
-        return table_of(self.rows)
 
     @property
     def suite(self) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from dataclasses import replace
+from dataclasses import asdict, replace
+from itertools import cycle
 from pathlib import Path
 
 import numpy as np
@@ -16,9 +17,10 @@ from kernelbench.compare.noise import LEAST
 from kernelbench.compare.runs import compare_runs
 from kernelbench.core import columns, places
 from kernelbench.core.errors import InputError
+from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run, read_run
 from tests.compare.conftest import RunBuilder
-from tests.two_runs import World, slowed, synthetic, with_samples
+from tests.two_runs import TIMES, World, slowed, synthetic, with_rows, with_samples
 
 RECORDED = sorted(path.parent for path in (places.RECORDED / "h200").rglob("samples.csv.gz"))
 each_recorded = pytest.mark.parametrize("folder", RECORDED, ids=lambda path: path.name)
@@ -32,7 +34,7 @@ def softmax() -> Run:
 
 
 def verdicts(changes) -> Counter:
-    return Counter(row["verdict"] for row in changes.rows)
+    return Counter(row.verdict for row in changes.rows)
 
 
 # ---- Recorded runs -------------------------------------------------------------------------------
@@ -42,15 +44,15 @@ def verdicts(changes) -> Counter:
 def test_a_run_with_itself_gives_only_same(folder: Path) -> None:
     run = read_run(folder)
     found = compare_runs(run, run)
-    timed = int(run.table["median_s"].notna().sum())
+    timed = sum(row.median_s is not None for row in run.rows)
     assert timed > 0
-    assert verdicts(found) == Counter({"SAME": timed, "": len(run.table) - timed}) - Counter({"": 0})
-    assert {row["ratio"] for row in found.rows if row["verdict"]} == {1.0}
+    assert verdicts(found) == Counter({"SAME": timed, "": len(run.rows) - timed}) - Counter({"": 0})
+    assert {row.ratio for row in found.judged} == {1.0}
     assert "one run, given twice" in found.differences[0]
 
 
 def test_without_raw_samples_a_run_with_itself_gives_only_same(softmax: Run) -> None:
-    bare = with_samples(softmax, softmax.table, softmax.samples.iloc[:0])
+    bare = with_samples(softmax, softmax.samples.iloc[:0])
     assert set(verdicts(compare_runs(bare, bare))) == {"SAME", ""}
 
 
@@ -59,32 +61,32 @@ def test_a_planted_slowdown_is_found() -> None:
     planted: list[str] = []
     for folder in RECORDED:
         run = read_run(folder)
-        names = set(sorted(run.table.loc[run.table["role"] == "kernel", "implementation"].unique())[::2])
-        found = compare_runs(run, slowed(run, 1.02, lambda rows, names=names: rows["implementation"].isin(names)))
-        slow = [row for row in found.rows if row["verdict"] and row["implementation"] in names]
-        planted += [row["verdict"] for row in slow if row["first_s"] >= 20e-6]
-        others = {row["verdict"] for row in found.rows if row["implementation"] not in names}
+        names = set(sorted({row.implementation for row in run.rows if row.role == "kernel"})[::2])
+        found = compare_runs(run, slowed(run, 1.02, lambda row, names=names: row.implementation in names))
+        slow = [row for row in found.judged if row.implementation in names]
+        planted += [row.verdict for row in slow if row.first_s >= 20e-6]
+        others = {row.verdict for row in found.rows if row.implementation not in names}
         assert others <= {"SAME", ""}, folder.name
-        assert {row["implementation"] for row in found.regressions(0.02)} <= names, folder.name
+        assert {row.implementation for row in found.regressions(0.02)} <= names, folder.name
     assert len(planted) > 900
     assert planted.count("SLOWER") >= 0.95 * len(planted), Counter(planted)
 
 
 def test_the_other_way_round_it_is_faster(softmax: Run) -> None:
-    slow = slowed(softmax, 1.05, lambda rows: rows["implementation"] == "oneflow")
+    slow = slowed(softmax, 1.05, lambda row: row.implementation == "oneflow")
     found = compare_runs(slow, softmax)
-    faster = [row for row in found.rows if row["verdict"] == "FASTER"]
-    assert {row["implementation"] for row in faster} == {"oneflow"}
-    assert faster[0]["ratio"] == pytest.approx(1 / 1.05)
+    faster = found.of("FASTER")
+    assert {row.implementation for row in faster} == {"oneflow"}
+    assert faster[0].ratio == pytest.approx(1 / 1.05)
     assert found.regressions(0.0) == []
 
 
 def test_drift_excuses_a_per_cent_and_no_more(softmax: Run) -> None:
     """All rows slower, yardsticks too, is the GPU; but past MOST_DRIFT it is said of the rows as well."""
-    one = verdicts(compare_runs(softmax, slowed(softmax, 1.008, lambda rows: rows["status"] == "ok")))
+    one = verdicts(compare_runs(softmax, slowed(softmax, 1.008, lambda row: row.status == "ok")))
     assert set(one) <= {"SAME", "UNSURE", ""}
     assert one["SAME"] > 150
-    four = verdicts(compare_runs(softmax, slowed(softmax, 1.04, lambda rows: rows["status"] == "ok")))
+    four = verdicts(compare_runs(softmax, slowed(softmax, 1.04, lambda row: row.status == "ok")))
     assert four["SLOWER"] > 150
 
 
@@ -116,16 +118,16 @@ def repeats(factor: float) -> list:
 def test_noise_alone_gives_at_most_one_false_verdict_in_a_hundred() -> None:
     rows = repeats(1.0)
     assert len(rows) == REPEATS * 200
-    false = [row for row in rows if row["verdict"] in ("FASTER", "SLOWER")]
+    false = [row for row in rows if row.verdict in ("FASTER", "SLOWER")]
     assert len(false) <= 0.01 * len(rows)
-    assert sum(row["verdict"] == "SAME" for row in rows) > 0.8 * len(rows)
+    assert sum(row.verdict == "SAME" for row in rows) > 0.8 * len(rows)
 
 
 def test_two_per_cent_are_found_from_20_us_up() -> None:
-    long = [row for row in repeats(1.02) if row["implementation"] == "kernel" and row["first_s"] >= 20e-6]
+    long = [row for row in repeats(1.02) if row.implementation == "kernel" and row.first_s >= 20e-6]
     assert len(long) > 300
-    assert sum(row["verdict"] == "SLOWER" for row in long) >= 0.9 * len(long)
-    assert not any(row["verdict"] == "FASTER" for row in long)
+    assert sum(row.verdict == "SLOWER" for row in long) >= 0.9 * len(long)
+    assert not any(row.verdict == "FASTER" for row in long)
 
 
 # ---- Verdicts ------------------------------------------------------------------------------------
@@ -173,10 +175,10 @@ def test_unsure_rows_say_how_many_more_samples() -> None:
     unsure = found.of("UNSURE")
     assert unsure
     for row in unsure:
-        values = [np.log(row[name]) for name in ("ratio", "ratio_low", "ratio_high")]
-        more = 20 * (verdict_of(*values, band=np.log1p(row["band"]))[1] ** 2 - 1)
-        assert row["more_samples"] == (None if more > 10_000 else pytest.approx(more, abs=1))
-        assert ("edge of its band" in row["reason"]) == (more > 10_000)
+        values = [np.log(value) for value in (row.ratio, row.ratio_low, row.ratio_high)]
+        more = 20 * (verdict_of(*values, band=np.log1p(row.band))[1] ** 2 - 1)
+        assert row.more_samples == (None if more > 10_000 else pytest.approx(more, abs=1))
+        assert ("edge of its band" in row.reason) == (more > 10_000)
 
 
 # ---- Rows without a counterpart ------------------------------------------------------------------
@@ -192,11 +194,7 @@ def pair(tmp_path: Path) -> tuple[RunBuilder, RunBuilder]:
 
 def reasons(first: RunBuilder, second: RunBuilder) -> dict[str, tuple[str, str, str]]:
     found = compare_runs(first.write(), second.write())
-    return {
-        row["implementation"]: (row["first_status"], row["second_status"], row["reason"])
-        for row in found.rows
-        if not row["verdict"]
-    }
+    return {row.implementation: (row.first_status, row.second_status, row.reason) for row in found.without}
 
 
 def test_rows_of_one_run_only_are_listed(pair: tuple[RunBuilder, RunBuilder]) -> None:
@@ -227,53 +225,51 @@ def test_rows_that_failed_are_listed_and_are_regressions_where_they_worked(
     for run in pair:
         run.refuse(case, "never", "unsupported", "columns must be odd")
     found = compare_runs(first.write(), second.write())
-    told = {row["implementation"]: row["reason"] for row in found.without}
+    told = {row.implementation: row.reason for row in found.without}
     assert told == {
         "breaks": "second run: wrong (3 of 256 elements wrong)",
         "mends": "first run: failed (launch failed)",
         "never": "unsupported (columns must be odd), in both runs",
     }
-    assert [row["implementation"] for row in found.regressions(0.02)] == ["breaks"]
+    assert [row.implementation for row in found.regressions(0.02)] == ["breaks"]
 
 
 def test_every_row_has_every_column(pair: tuple[RunBuilder, RunBuilder]) -> None:
     first, second = pair
     second.refuse(second.case(4, 64, axes={"n": 64}), "other", "failed", "no memory")
     for row in compare_runs(first.write(), second.write()).rows:
-        assert list(row) == columns.names(columns.CHANGES)
+        assert list(asdict(row)) == columns.names(columns.CHANGES)
 
 
 # ---- What else differs ---------------------------------------------------------------------------
 
 
 def with_environment(run: Run, **changes) -> Run:
-    changed = replace(run, environment={**run.environment, **changes})
-    return with_samples(changed, run.table, run.samples)
+    return with_samples(replace(run, environment={**run.environment, **changes}), run.samples)
 
 
 def test_two_gpus_are_compared_by_share_of_the_ceiling(softmax: Run) -> None:
     """A GPU of half the bandwidth takes twice the time at the same share."""
-    slow = slowed(softmax, 2.0, lambda rows: rows["status"] == "ok")
+    slow = slowed(softmax, 2.0, lambda row: row.status == "ok")
     other = with_environment(slow, device={**softmax.environment["device"], "name": "NVIDIA Half"})
     found = compare_runs(softmax, other)
-    cold = [row for row in found.rows if row["cache"] == "cold" and row["verdict"]]
+    cold = [row for row in found.judged if row.cache == "cold"]
     assert found.by_share
     assert "GPU: NVIDIA H200, then NVIDIA Half" in found.differences
     assert cold
-    assert all(row["ratio"] == pytest.approx(1, abs=1e-4) for row in cold)
-    warm = [row for row in found.rows if row["cache"] == "warm"]
-    assert {row["reason"] for row in warm} == {
+    assert all(row.ratio == pytest.approx(1, abs=1e-4) for row in cold)
+    warm = [row for row in found.rows if row.cache == "warm"]
+    assert {row.reason for row in warm} == {
         "two GPUs are compared by share of the ceiling, which this row does not have in both runs"
     }
 
 
 def test_seed_versions_and_code_are_said(softmax: Run) -> None:
     environment = dict(softmax.environment)
-    binary = softmax.table.loc[softmax.table["implementation"] == "naive", "binary"].iloc[0]
+    binary = next(row.binary for row in softmax.rows if row.implementation == "naive")
     code = {("new" if key == binary else key): entries for key, entries in environment["code"].items()}
     code["new"] = {entry: {**facts, "hash": "other"} for entry, facts in code["new"].items()}
-    rows = softmax.table.assign(binary=softmax.table["binary"].replace(binary, "new"))
-    second = with_samples(softmax, rows, softmax.samples)
+    second = with_rows(softmax, lambda row: replace(row, binary="new" if row.binary == binary else row.binary))
     second = with_environment(
         second, seed=7, code=code, finished=None, versions={**environment["versions"], "torch": "9"}
     )
@@ -282,19 +278,20 @@ def test_seed_versions_and_code_are_said(softmax: Run) -> None:
     assert f"torch: {environment['versions']['torch']}, then 9" in found.differences
     assert "other machine code: naive (11 rows)" in found.differences
     assert any("second run was not finished" in one for one in found.differences)
-    assert {row["code"] for row in found.rows if row["implementation"] == "naive"} == {"other code"}
-    assert {row["code"] for row in found.rows if row["implementation"] == "ft"} == {"same"}
+    assert {row.code for row in found.rows if row.implementation == "naive"} == {"other code"}
+    assert {row.code for row in found.rows if row.implementation == "ft"} == {"same"}
 
 
 def test_a_lower_clock_and_a_throttle_are_remarked(softmax: Run) -> None:
-    rows = softmax.table.assign(throttle="", sm_clock_hz=1980e6)
-    cool = with_samples(softmax, rows.copy(), softmax.samples)
-    at = rows["implementation"] == "ft"
-    rows.loc[at, "sm_clock_hz"] *= 0.9
-    rows.loc[at, "throttle"] = "power cap"
-    rows.loc[at, "disturbed"] = "3 of 40 samples beside another process"
-    found = compare_runs(cool, with_samples(softmax, rows, softmax.samples))
-    told = {row["reason"] for row in found.rows if row["implementation"] == "ft" and row["verdict"]}
+    def throttled(row: Row) -> Row:
+        if row.implementation != "ft":
+            return row
+        marks = {"throttle": "power cap", "disturbed": "3 of 40 samples beside another process"}
+        return replace(row, sm_clock_hz=0.9 * 1980e6, **marks)
+
+    cool = with_rows(softmax, lambda row: replace(row, throttle="", sm_clock_hz=1980e6))
+    found = compare_runs(cool, with_rows(cool, throttled))
+    told = {row.reason for row in found.judged if row.implementation == "ft"}
     assert told == {
         "second run: throttled (power cap); second run: 3 of 40 samples beside another process; "
         "SM clock 1980 MHz in the first run, 1782 MHz in the second"
@@ -333,19 +330,18 @@ def test_an_unknown_implementation_is_refused(softmax: Run) -> None:
 
 def test_only_and_cache_choose_rows(softmax: Run) -> None:
     found = compare_runs(softmax, softmax, caches=("warm",), only=("ft",))
-    assert {(row["implementation"], row["cache"]) for row in found.rows} == {("ft", "warm")}
+    assert {(row.implementation, row.cache) for row in found.rows} == {("ft", "warm")}
 
 
 def test_the_band_is_never_narrower_than_the_sampling(softmax: Run) -> None:
-    assert all(row["band"] >= LEAST for row in compare_runs(softmax, softmax).rows if row["verdict"])
+    assert all(row.band >= LEAST for row in compare_runs(softmax, softmax).judged)
 
 
 def test_numbers_that_no_run_measured_end_in_no_traceback(softmax: Run) -> None:
-    rows = softmax.table.copy()
-    timed = rows.index[rows["status"] == "ok"]
-    for number, index in enumerate(timed[:40]):
-        rows.loc[index, ["low_s", "median_s", "high_s"]] = [5e-324, 1e-300, 1.7e308][number % 3]
-    odd = with_samples(softmax, rows, softmax.samples.iloc[:0])
+    odd_s = cycle((5e-324, 1e-300, 1.7e308))
+    timed = [row for row in softmax.rows if row.status == "ok"][:40]
+    odd = with_rows(softmax, lambda row: replace(row, **dict.fromkeys(TIMES, next(odd_s))) if row in timed else row)
+    odd = with_samples(odd, softmax.samples.iloc[:0])
     for pair in ((softmax, odd), (odd, softmax)):
         found = compare_runs(*pair)
-        json.dumps(list(found.rows), allow_nan=False)
+        json.dumps(list(map(asdict, found.rows)), allow_nan=False)

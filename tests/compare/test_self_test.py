@@ -19,10 +19,9 @@ QUIET = World(drift=0, launch_s=0, row=0, sample=0.004, wander=0)
 def twins(world: World, seed: int, factor: float = 1.0, taken: int = 60) -> Run:
     """Rows of `kernel` and, as if they were the same, of `copy`; the first takes `factor` times as long."""
     run = synthetic(LENGTHS, seed, world, factor, taken)
-    rows = run.table.assign(operation="copy", shape="4", axis=0, dtype="float32", axes=run.table["case"])
     device = {"name": "Test GPU", "resolution_s": 32e-9}
     made = replace(run, environment={"device": device, "self_test": {"twins": {"copy": "kernel"}}})
-    return with_samples(made, rows, run.samples)
+    return with_samples(made, run.samples)
 
 
 def test_rows_of_the_same_length_are_hardly_ever_told_apart() -> None:
@@ -47,7 +46,7 @@ def test_drift_is_from_the_first_half_of_the_rounds_to_the_second() -> None:
     assert self_test(twins(QUIET, 1))["drift"] < 0.001
     run = twins(QUIET, 1)
     growing = run.samples.assign(seconds=run.samples["seconds"] * (1 + 0.01 * run.samples["round"] / 60))
-    test = self_test(with_samples(run, run.table, growing))
+    test = self_test(with_samples(run, growing))
     assert test["drift_signed"] == pytest.approx(0.005, abs=0.0005)
     assert test["drift"] == pytest.approx(0.005, abs=0.0005)
     assert test["false_verdicts"] <= 1, "it met both alike"
@@ -59,7 +58,7 @@ def test_the_smallest_difference_that_is_found_is_found(length: int) -> None:
     run = twins(QUIET, 7)
     found = self_test(run)["lengths"][length]
     for size, least, most in ((found["detectable"], 0.85, 1.0), (found["detectable"] / 3, 0.0, 0.3)):
-        planted = slowed(run, 1 + size, lambda rows: rows["implementation"] == "copy")
+        planted = slowed(run, 1 + size, lambda row: row.implementation == "copy")
         measured = Measured(planted)
         verdicts = []
         for case in measured.cases:
@@ -71,6 +70,6 @@ def test_the_smallest_difference_that_is_found_is_found(length: int) -> None:
 
 def test_a_run_without_pairs_has_no_figures() -> None:
     run = twins(QUIET, 1)
-    alone = run.table[run.table["implementation"] == "kernel"]
-    test = self_test(with_samples(run, alone, run.samples))
+    alone = replace(run, rows=tuple(row for row in run.rows if row.implementation == "kernel"))
+    test = self_test(with_samples(alone, run.samples))
     assert (test["rows"], test["drift"], test["lengths"][0]["detectable"]) == (0, None, None)

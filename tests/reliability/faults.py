@@ -87,7 +87,8 @@ def resumed(stage: Stage, before: Rows, *options: Any) -> int:
     assert run.environment["finished"]
     if stage.kind != SIMULATOR:
         timed = run.samples.groupby(["case", "implementation", "cache", "method"]).size()
-        assert timed.to_dict() == {key: int(row[run.table.columns.get_loc("samples")]) for key, row in after.items()}
+        own = {(row.case, row.implementation, row.cache, row.method): row.samples for row in run.rows}
+        assert timed.to_dict() == own
     return lost(before, after)
 
 

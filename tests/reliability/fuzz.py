@@ -311,7 +311,7 @@ def make_run(folder: Path, device: str = "h200") -> Path:
     """A small run: two cases of the recorded run of softmax."""
     source = places.RECORDED / device / "softmax"
     run = read_run(source)
-    keys = list(dict.fromkeys(run.table["case"]))[1:4:2]
+    keys = list(dict.fromkeys(row.case for row in run.rows))[1:4:2]
     names = ["ft", "oneflow", "copy", "naive", "tree_modulo", "ft_as_published"]
     folder.mkdir()
     with (source / RESULTS_FILE).open(newline="") as file:
@@ -345,7 +345,7 @@ def make_step(folder: Path) -> Path:
     run = read_run(make_run(folder))
     parts = [
         {"name": f"part {key}", "operation": "softmax", "case": key, "calls": 12, "unfused": "ft", "fused": "oneflow"}
-        for key in dict.fromkeys(run.table["case"])
+        for key in dict.fromkeys(row.case for row in run.rows)
     ]
     environment = {**run.environment, "step": {"parts": parts, "leaves_out": "the rest"}}
     (folder / ENVIRONMENT_FILE).write_text(json.dumps(environment))
@@ -355,7 +355,7 @@ def make_step(folder: Path) -> Path:
 def make_inputs(folder: Path) -> Path:
     """A small run of one case with two distributions of its inputs."""
     make_run(folder)
-    first, second = dict.fromkeys(read_run(folder).table["case"])
+    first, second = dict.fromkeys(row.case for row in read_run(folder).rows)
     results, samples = folder / RESULTS_FILE, folder / SAMPLES_FILE
     replaced = second.encode(), f"{first} inputs=zeros".encode()
     shapes = [

@@ -5,30 +5,27 @@ from __future__ import annotations
 import csv
 import io
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import pytest
 from rich.console import Console
 
-from kernelbench.compare.changes import Changes
-from kernelbench.core import columns
+from kernelbench.compare.changes import Change, Changes, Judged
 from kernelbench.report import view
 from kernelbench.report.changes_table import changes_table, counts_text, percent, regression_lines
 from kernelbench.report.changes_text import as_csv, as_json, as_markdown
 
 
-def row(case: int, name: str, **cells) -> dict:
-    base = dict.fromkeys(columns.names(columns.CHANGES))
-    base |= {"case": f"n={case} dtype=float32", "implementation": name, "cache": "cold", "method": "events"}
-    base |= {"verdict": "", "code": "", "first_status": "ok", "second_status": "ok", "reason": ""}
-    return base | cells
+def row(case: int, name: str, **cells) -> Change:
+    key = {"case": f"n={case} dtype=float32", "implementation": name, "cache": "cold", "method": "events"}
+    return Change(**{**key, "first_status": "ok", "second_status": "ok", **cells})
 
 
-def timed(case: int, name: str, ratio: float, verdict: str, **cells) -> dict:
+def timed(case: int, name: str, ratio: float, verdict: str, **cells) -> Judged:
     made = {"first_s": 50e-6, "second_s": 50e-6 * ratio, "first_share": 0.9, "second_share": 0.9 / ratio}
     made |= {"ratio": ratio, "ratio_low": ratio - 0.002, "ratio_high": ratio + 0.003, "band": 0.008}
     made |= {"verdict": verdict, "first_samples": 33, "second_samples": 40, "code": "same"}
-    return row(case, name, **{**made, **cells})
+    return Judged(**{**vars(row(case, name)), **made, **cells})
 
 
 @pytest.fixture
@@ -140,11 +137,11 @@ def test_the_markdown_is_this_one(changes: Changes) -> None:
 def test_the_csv_is_this_one(changes: Changes) -> None:
     lines = as_csv(changes).splitlines()
     assert [lines[0], lines[1], lines[4], lines[6]] == CSV.splitlines()
-    assert [one["implementation"] for one in csv.DictReader(lines)] == [one["implementation"] for one in changes.rows]
+    assert [one["implementation"] for one in csv.DictReader(lines)] == [one.implementation for one in changes.rows]
 
 
 def test_csv_cells_are_no_formulas(changes: Changes) -> None:
-    evil = replace(changes, rows=[{**changes.rows[0], "reason": "=HYPERLINK(1)"}])
+    evil = replace(changes, rows=[replace(changes.rows[0], reason="=HYPERLINK(1)")])
     assert as_csv(evil).endswith(",'=HYPERLINK(1)")
 
 
@@ -154,7 +151,7 @@ def test_the_json_says_all(changes: Changes) -> None:
         "first", "second", "by_share_of_ceiling", "differences", "noise", "counts", "fail_on", "regressions", "rows",
     ]  # fmt: skip
     assert found["counts"] == {"SLOWER": 1, "FASTER": 1, "UNSURE": 1, "SAME": 1, "not compared": 2}
-    assert found["rows"] == [dict(one) for one in changes.rows]
+    assert found["rows"] == [asdict(one) for one in changes.rows]
     assert [one["implementation"] for one in found["regressions"]] == ["ft", "breaks"]
     assert json.loads(as_json(changes, None))["regressions"] == []
 
@@ -170,7 +167,7 @@ def test_shares_stand_where_the_gpus_differ(changes: Changes) -> None:
 
 def test_wide_tables_keep_to_100_columns(changes: Changes) -> None:
     wide = timed(100000, "an_implementation_of_a_very_long_name_indeed", 1.5, "UNSURE", more_samples=10_000)
-    wide |= {"ratio_low": 0.2, "ratio_high": 12.3, "first_s": 2.345e-3, "second_s": 1234e-6, "band": 0.123}
+    wide = replace(wide, ratio_low=0.2, ratio_high=12.3, first_s=2.345e-3, second_s=1234e-6, band=0.123)
     lines = printed(replace(changes, rows=[wide, *changes.rows]))
     assert max(map(len, lines)) <= 100
     assert any("+1130" in line and "UNSURE +10000" in line for line in lines)
@@ -185,8 +182,8 @@ def test_percent(ratio: float, text: str) -> None:
 
 
 def test_regressions_are_slower_rows_that_may_reach_the_limit(changes: Changes) -> None:
-    assert [one["implementation"] for one in changes.regressions(0.02)] == ["ft", "breaks"]
-    assert [one["implementation"] for one in changes.regressions(0.03)] == ["breaks"]
+    assert [one.implementation for one in changes.regressions(0.02)] == ["ft", "breaks"]
+    assert [one.implementation for one in changes.regressions(0.03)] == ["breaks"]
     assert regression_lines(replace(changes, rows=changes.rows[1:2]), 0.02) == ["No row is slower by 2 %."]
 
 
@@ -198,5 +195,5 @@ def test_rows_that_could_hide_a_slowdown_are_counted(changes: Changes) -> None:
 
 def test_counts_and_verdicts(changes: Changes) -> None:
     assert counts_text(changes) == "1 SLOWER, 1 FASTER, 1 UNSURE, 1 SAME; 2 rows not compared"
-    said = [view.verdict_text(one["verdict"], one["more_samples"]) for one in changes.rows[:4]]
+    said = [view.verdict_text(one.verdict, one.more_samples) for one in changes.rows[:4]]
     assert said == ["SLOWER", "FASTER", "SAME", "UNSURE +240"]

@@ -130,12 +130,12 @@ def test_a_case_that_is_measured_again_takes_the_place_of_its_rows(folder: Path)
     again = {**ROW, "median_s": 1e-05}
     Store(folder).append([again], [(*sample[:-1], "1e-05") for sample in SAMPLES[:2]])
     run = read_run(folder)
-    assert list(zip(run.table["case"], run.table["implementation"], strict=True)) == [
+    assert [(row.case, row.implementation) for row in run.rows] == [
         ("seq=16", "warp"),
         ("seq=16", "ft"),
         ("seq=32", "ft"),
     ]
-    assert run.table["median_s"].tolist()[1] == 1e-05
+    assert run.rows[1].median_s == 1e-05
     assert run.samples["seconds"].tolist() == [1e-05] * 2, "and of their samples"
     Store(folder).append([{**REFUSED, "implementation": "ft"}], [])
     assert len(read_run(folder).samples) == 0, "that it was not timed again leaves no samples of before"
@@ -148,7 +148,8 @@ def test_rows_never_stand_beside_samples_of_another_session(folder: Path, monkey
     def written(path: Path, data: Any) -> Path:
         found = write(path, data)
         run = read_run(folder)
-        seen.append((run.table[run.table["implementation"] == "ft"]["median_s"].tolist(), set(run.samples["seconds"])))
+        times = [row.median_s for row in run.rows if row.implementation == "ft"]
+        seen.append((times, set(run.samples["seconds"])))
         return found
 
     store = Store(folder)
@@ -176,11 +177,11 @@ def test_what_a_killed_process_left_half_written_is_deleted(folder: Path) -> Non
 def test_a_run_is_read_back(folder: Path) -> None:
     run = read_run(folder)
     assert (run.suite, run.device) == ("softmax", "Some GPU")
-    ok, refused = run.table.to_dict("records")
-    assert ok["median_s"] == 26.43e-6
-    assert ok["axis"] == -1
-    assert np.isnan(refused["median_s"]), "empty, not zero"
-    assert (refused["reason"], refused["cache"], refused["launches"]) == ("no, 17", "", "")
+    ok, refused = run.rows
+    assert ok.median_s == 26.43e-6
+    assert ok.axis == -1
+    assert refused.median_s is None, "empty, not zero"
+    assert (refused.reason, refused.cache, refused.launches) == ("no, 17", "", ())
     assert run.samples["seconds"].tolist() == [26.43e-6] * 3
     assert run.samples["round"].tolist() == [0, 1, 2]
 
@@ -189,14 +190,14 @@ def test_texts_that_look_like_numbers_or_nothing_stay_texts(tmp_path: Path) -> N
     store = Store(tmp_path)
     store.write_environment({})
     store.append([{**ROW, "binary": "1234567890123456", "shape": "262144", "reason": "NA", "throttle": "None"}], [])
-    (row,) = read_run(tmp_path).table.to_dict("records")
-    assert (row["binary"], row["shape"], row["reason"], row["throttle"]) == ("1234567890123456", "262144", "NA", "None")
+    (row,) = read_run(tmp_path).rows
+    assert (row.binary, row.shape, row.reason, row.throttle) == ("1234567890123456", (262144,), "NA", "None")
 
 
 def test_a_run_of_no_rows_and_no_samples_can_be_read(tmp_path: Path) -> None:
     Store(tmp_path).write_environment({})
     run = read_run(tmp_path)
-    assert len(run.table) == 0
+    assert len(run.rows) == 0
     assert list(run.samples.columns) == columns.names(columns.SAMPLES)
     assert (run.suite, run.device) == (tmp_path.name, "unknown device")
 
@@ -291,7 +292,7 @@ def test_rows_without_an_environment_are_read(folder: Path) -> None:
     (folder / ENVIRONMENT_FILE).unlink()
     with pytest.warns(RunWarning, match=f"{ENVIRONMENT_FILE}: missing; on which GPU"):
         run = read_run(folder)
-    assert (run.suite, run.device, len(run.table)) == ("softmax", "unknown device", 2)
+    assert (run.suite, run.device, len(run.rows)) == ("softmax", "unknown device", 2)
     text = (folder / RESULTS_FILE).read_text()
     (folder / RESULTS_FILE).write_text(text.replace("softmax,seq", "../softmax,seq"))
     with pytest.warns(RunWarning):

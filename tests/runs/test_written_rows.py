@@ -223,7 +223,7 @@ def test_samples_that_no_longer_fit_are_left_out_with_a_warning(
     with pytest.warns(RunWarning, match="is full, 150 bytes unpacked"):
         store.append([{**ROW, "case": "seq=32"}], [("seq=32", *one[1:]) for one in SAMPLES])
     run = read_run(tmp_path)
-    assert (len(run.table), set(run.samples["case"])) == (2, {"seq=16"})
+    assert (len(run.rows), set(run.samples["case"])) == (2, {"seq=16"})
 
 
 @pytest.mark.parametrize("damage", [b"\xff\xfe", b"a,b\n\n", b"seq=16\n"])
@@ -309,10 +309,10 @@ def test_rows_of_the_version_before_are_read(reason: str, tmp_path: Path) -> Non
     rows = [{**ROW, "reason": reason, "max_absolute_error": "inf"}, {**ROW, "implementation": "naive"}]
     folder = earlier_run(tmp_path, *rows)
     run = read_run(folder)
-    assert run.table["reason"].tolist() == [kept(reason), ""]
-    assert run.table["max_absolute_error"].tolist()[0] == math.inf
+    assert [row.reason for row in run.rows] == [kept(reason), ""]
+    assert run.rows[0].max_absolute_error == math.inf
     Store(folder).append([{**ROW, "case": "seq=32"}], [])
-    assert read_run(folder).table["reason"].tolist() == [kept(reason), "", ""], "and are gone on with"
+    assert [row.reason for row in read_run(folder).rows] == [kept(reason), "", ""], "and are gone on with"
 
 
 @pytest.mark.parametrize("reason", ['"\r\x85\u2028\n=1\0,"', "a\rb"])

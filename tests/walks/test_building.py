@@ -24,8 +24,10 @@ def measured(project: Project, names: str = "good, broken, compiled", *own: Path
 
 def reasons(run: Run) -> dict[str, set[str]]:
     """Of each implementation; what went well has ''."""
-    table = run.table.assign(reason=run.table["reason"].where(run.table["status"] != "ok", ""))
-    return {name: set(rows["reason"]) for name, rows in table.groupby("implementation")}
+    found: dict[str, set[str]] = {}
+    for row in run.rows:
+        found.setdefault(row.implementation, set()).add("" if row.status == "ok" else row.reason)
+    return found
 
 
 def no_text(path: Path) -> None:

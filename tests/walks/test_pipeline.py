@@ -13,6 +13,7 @@ import pytest
 from kernelbench.cli import screen
 from kernelbench.core.errors import DeviceError, DeviceLost, MissingLibrary, ResultsError, Unsupported
 from kernelbench.core.records import Arrays
+from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run, read_run
 from kernelbench.walks import answers, pipeline
 from kernelbench.walks.pipeline import Request
@@ -26,15 +27,12 @@ def run_suite(project: Project, suite: Path, **options: Any) -> Run:
     return answer.run
 
 
-def rows(run: Run, **wanted: str) -> list[dict[str, Any]]:
-    table = run.table
-    for column, value in wanted.items():
-        table = table[table[column] == value]
-    return [dict(row) for row in table.to_dict("records")]
+def rows(run: Run, **wanted: str) -> list[Row]:
+    return [row for row in run.rows if all(getattr(row, name) == value for name, value in wanted.items())]
 
 
-def columns_of(row: dict[str, Any]) -> int:
-    return int(row["axes"].removeprefix("columns="))
+def columns_of(row: Row) -> int:
+    return int(row.axes.removeprefix("columns="))
 
 
 class Failing:
@@ -60,14 +58,14 @@ def let(project: Project, name: str, kernel: Callable[[Arrays], Any]) -> None:
 
 def test_a_run_has_a_row_for_each_case_implementation_and_cache(project: Project) -> None:
     run = run_suite(project, project.suite("good, other"))
-    assert [(columns_of(row), row["implementation"], row["cache"]) for row in rows(run)] == [
+    assert [(columns_of(row), row.implementation, row.cache) for row in rows(run)] == [
         (columns, name, cache) for columns in (8, 16, 32) for name in ("good", "other") for cache in ("cold", "warm")
     ]
     for row in rows(run):
-        assert (row["status"], row["check"], row["stopped"]) == ("ok", "passed", "precise")
-        assert row["median_s"] == pytest.approx(51e-6)
-        assert row["suite"] == "small"
-    assert len(run.samples) == sum(row["samples"] for row in rows(run))
+        assert (row.status, row.check, row.stopped) == ("ok", "passed", "precise")
+        assert row.median_s == pytest.approx(51e-6)
+        assert row.suite == "small"
+    assert len(run.samples) == sum(row.samples for row in rows(run))
 
 
 def test_the_environment_tells_how_to_repeat_it(project: Project) -> None:
@@ -83,7 +81,7 @@ def test_the_environment_tells_how_to_repeat_it(project: Project) -> None:
     assert environment["builds"]["binaries"] == environment["builds"]["compiled"] == 1
     assert set(environment["implementations"]) == {"good", "compiled"}
     assert environment["started"] <= environment["finished"]
-    assert {int(row["seed"]) for row in rows(run)} == {12}, "the inputs timed are not those verified first"
+    assert {row.seed for row in rows(run)} == {12}, "the inputs timed are not those verified first"
 
 
 def test_the_environment_says_where_the_time_went(project: Project) -> None:
@@ -142,7 +140,7 @@ def test_only_filter_and_cache_choose(project: Project) -> None:
     )
     run = answer.run
     assert {row.baseline for row in answer.comparison} == {"other"}, "the suite's own baseline was left out"
-    assert [(columns_of(row), row["implementation"], row["cache"]) for row in rows(run)] == [
+    assert [(columns_of(row), row.implementation, row.cache) for row in rows(run)] == [
         (columns, name, "cold") for columns in (16, 32) for name in ("other", "third")
     ]
 
@@ -178,12 +176,12 @@ def test_progress_reaches_the_end_of_every_stage(project: Project) -> None:
 def test_a_kernel_that_does_not_compile_costs_only_its_rows(project: Project) -> None:
     run = run_suite(project, project.suite("good, broken, misfit"))
     broken = rows(run, implementation="broken")
-    assert [row["status"] for row in broken] == ["failed"] * 3
-    assert 'broken.cu:7: error: identifier "REFUSE" is undefined' in broken[0]["reason"]
-    assert "nvcc" in broken[0]["reason"], "with the command that repeats it"
+    assert [row.status for row in broken] == ["failed"] * 3
+    assert 'broken.cu:7: error: identifier "REFUSE" is undefined' in broken[0].reason
+    assert "nvcc" in broken[0].reason, "with the command that repeats it"
     misfit = rows(run, implementation="misfit")
-    assert {row["reason"] for row in misfit} == {"'k' takes 2 arguments, but the plan gives it 3"}
-    assert {row["status"] for row in rows(run, implementation="good")} == {"ok"}
+    assert {row.reason for row in misfit} == {"'k' takes 2 arguments, but the plan gives it 3"}
+    assert {row.status for row in rows(run, implementation="good")} == {"ok"}
     assert answers.has_failures(run)
 
 
@@ -204,24 +202,24 @@ def test_the_real_compiler_refuses_a_kernel_and_the_run_goes_on(
     (folder / "broken.cu").write_text('extern "C" __global__ void k(const float* x, float* y) {\n  *y = *z;\n}\n')
     run = run_suite(project, project.suite("good, compiled, broken", columns="[8]"))
     (broken,) = rows(run, implementation="broken")
-    assert broken["status"] == "failed"
-    assert 'broken.cu:2: error: identifier "z" is undefined' in broken["reason"]
+    assert broken.status == "failed"
+    assert 'broken.cu:2: error: identifier "z" is undefined' in broken.reason
     compiled = rows(run, implementation="compiled")
-    assert [row["status"] for row in compiled] == ["ok", "ok"]
-    assert {row["input_loads"] for row in compiled} == {"x=1"}
+    assert [row.status for row in compiled] == ["ok", "ok"]
+    assert [row.input_loads for row in compiled] == [{"x": 1}] * 2
 
 
 def test_refusals_keep_their_reasons_and_are_no_failures(project: Project) -> None:
     let(project, "other", Failing(MissingLibrary("other is not installed; try: pip install other"), 8))
     let(project, "third", Failing(Unsupported("columns must be odd, got 8"), 8))
     run = run_suite(project, project.suite("good, other, third, compiled"))
-    assert [(row["status"], row["reason"]) for row in rows(run, implementation="compiled", axes="columns=32")] == [
+    assert [(row.status, row.reason) for row in rows(run, implementation="compiled", axes="columns=32")] == [
         ("unsupported", "columns must be at most 16, got 32")
     ]
-    assert [(row["status"], row["reason"]) for row in rows(run, implementation="other", axes="columns=8")] == [
+    assert [(row.status, row.reason) for row in rows(run, implementation="other", axes="columns=8")] == [
         ("skipped", "other is not installed; try: pip install other")
     ]
-    assert [(row["status"], row["reason"]) for row in rows(run, implementation="third", axes="columns=8")] == [
+    assert [(row.status, row.reason) for row in rows(run, implementation="third", axes="columns=8")] == [
         ("unsupported", "columns must be odd, got 8")
     ]
     assert not answers.has_failures(run)
@@ -232,12 +230,12 @@ def test_a_kernel_that_fails_or_is_wrong_costs_only_its_row(project: Project) ->
     let(project, "third", lambda arrays: arrays["y"].fill(0.125))
     run = run_suite(project, project.suite("good, other, third"))
     (other,) = rows(run, implementation="other", axes="columns=16")
-    assert (other["status"], other["reason"]) == ("failed", "too many resources requested for launch")
+    assert (other.status, other.reason) == ("failed", "too many resources requested for launch")
     for row in rows(run, implementation="third"):
-        assert row["status"] == "wrong"
-        assert "elements wrong, first y[0, 0]: got 0.125, expected" in row["reason"]
-        assert (row["check"], row["cache"]) == ("failed", "")
-    assert {row["status"] for row in rows(run, implementation="good")} == {"ok"}
+        assert row.status == "wrong"
+        assert "elements wrong, first y[0, 0]: got 0.125, expected" in row.reason
+        assert (row.check, row.cache) == ("failed", "")
+    assert {row.status for row in rows(run, implementation="good")} == {"ok"}
 
 
 def test_a_lost_gpu_ends_the_run_and_keeps_the_rows_of_its_case(project: Project) -> None:
@@ -246,15 +244,15 @@ def test_a_lost_gpu_ends_the_run_and_keeps_the_rows_of_its_case(project: Project
         run_suite(project, project.suite("good, other, third"))
     (folder,) = project.runs
     found = rows(read_run(folder))
-    assert [(columns_of(row), row["implementation"], row["status"]) for row in found if columns_of(row) > 8] == [
+    assert [(columns_of(row), row.implementation, row.status) for row in found if columns_of(row) > 8] == [
         (16, "good", "failed"),
         (16, "other", "failed"),
         (16, "third", "failed"),
     ]
-    reasons = [row["reason"] for row in found if columns_of(row) == 16]
+    reasons = [row.reason for row in found if columns_of(row) == 16]
     assert reasons[1] == "an illegal memory access was encountered"
     assert all("context was lost in this case" in reasons[place] for place in (0, 2))
-    assert {row["status"] for row in found if columns_of(row) == 8} == {"ok"}
+    assert {row.status for row in found if columns_of(row) == 8} == {"ok"}
     assert read_run(folder).environment["finished"] is None
 
 
@@ -269,9 +267,9 @@ def test_memory_that_does_not_suffice_fails_a_case_and_the_next_goes_on(project:
     project.device.allocate = scarce  # type: ignore[method-assign]
     run = run_suite(project, project.suite("good, other"))
     failed = rows(run, axes="columns=16")
-    assert [row["status"] for row in failed] == ["failed", "failed"]
-    assert {row["reason"] for row in failed} == {"out of GPU memory while allocating 256 bytes for x"}
-    assert {row["status"] for row in rows(run, axes="columns=32")} == {"ok"}
+    assert [row.status for row in failed] == ["failed", "failed"]
+    assert {row.reason for row in failed} == {"out of GPU memory while allocating 256 bytes for x"}
+    assert {row.status for row in rows(run, axes="columns=32")} == {"ok"}
 
 
 # ---- stopping and going on -----------------------------------------------------------------------
@@ -294,7 +292,7 @@ def test_ctrl_c_keeps_finished_cases_and_resume_measures_only_the_rest(project: 
     assert (folder / "results.csv").read_text().startswith(stopped)
     assert [columns_of(row) for row in rows(run, implementation="good", cache="cold")] == [8, 16, 32]
     assert run.environment["finished"]
-    assert set(run.samples["case"]) == set(run.table["case"])
+    assert set(run.samples["case"]) == {row.case for row in run.rows}
 
 
 def test_resume_of_a_finished_run_measures_nothing(project: Project) -> None:
@@ -361,7 +359,7 @@ def test_a_specimen_is_rejected_and_that_is_fine(project: Project, command: Comm
     assert "zeros" in out
     assert "3 right, 3 wrong or failed, 0 refused or skipped" in out
     assert command("run", suite, "--specimens", "--quick", "--no-report")[0] == 0
-    assert {row["status"] for row in rows(read_run(project.runs[-1]), implementation="zeros")} == {"wrong"}
+    assert {row.status for row in rows(read_run(project.runs[-1]), implementation="zeros")} == {"wrong"}
 
 
 def test_a_wrong_suite_ends_with_2_before_the_gpu_is_asked_for(

@@ -49,8 +49,8 @@ def self_test(project: Project, monkeypatch: pytest.MonkeyPatch) -> Callable[...
 
 def test_every_implementation_is_timed_beside_a_twin_in_the_same_rounds(self_test: Callable[..., Run]) -> None:
     run = self_test(columns="[8, 64]")
-    assert set(run.table["implementation"]) == {f"{name}{end}" for name in SECONDS for end in ("", ".again")}
-    assert (run.table["status"] == "ok").all()
+    assert {row.implementation for row in run.rows} == {f"{name}{end}" for name in SECONDS for end in ("", ".again")}
+    assert all(row.status == "ok" for row in run.rows)
     assert run.environment["self_test"]["twins"] == {f"{name}.again": name for name in SECONDS}
     rounds = run.samples.groupby(["case", "implementation", "method"])["round"].agg(set)
     for (case, name, method), own in rounds.items():
@@ -61,7 +61,7 @@ def test_every_implementation_is_timed_beside_a_twin_in_the_same_rounds(self_tes
 def test_its_figures_are_kept_and_few_rows_are_told_apart(self_test: Callable[..., Run]) -> None:
     run = self_test()
     test = json.loads((run.folder / "environment.json").read_text())["self_test"]
-    originals = run.table[~run.table["implementation"].str.endswith(".again")]
+    originals = [row for row in run.rows if not row.implementation.endswith(".again")]
     assert test["rows"] == len(originals) == test["same"] + test["unsure"] + test["false_verdicts"]
     assert test["false_verdicts"] == 0
     assert 0 < test["drift"] < 0.003
@@ -100,7 +100,11 @@ def test_what_it_says_is_on_screen_and_on_the_page(
 def test_comparison_and_claims_are_those_of_a_run_without_twins(self_test: Callable[..., Run]) -> None:
     run = self_test(columns="[8, 64]")
     found = answers.answer(run)
-    assert {row.implementation for row in found.comparison} == set(found.run.table["implementation"]) == set(SECONDS)
+    assert (
+        {row.implementation for row in found.comparison}
+        == {row.implementation for row in found.run.rows}
+        == set(SECONDS)
+    )
     assert set(found.run.samples["implementation"]) == set(SECONDS)
     assert without_twins(found.run).rows == found.run.rows
 
@@ -139,7 +143,7 @@ def test_specimens_have_no_twin(project: Project) -> None:
         (str(project.suite("good", "[8]")),), quick=True, caches=("cold",), self_test=True, specimens=True
     )
     (found,) = pipeline.run(request, screen.ConsoleProgress())
-    assert "zeros.again" not in set(read_run(found.run.folder).table["implementation"])
+    assert "zeros.again" not in [row.implementation for row in read_run(found.run.folder).rows]
 
 
 def test_a_self_test_is_gone_on_with_as_one(self_test: Callable[..., Run], project: Project) -> None:

@@ -14,6 +14,7 @@ from kernelbench import devices
 from kernelbench.cli import screen
 from kernelbench.core.contracts import CountingDevice
 from kernelbench.core.errors import DeviceError, InputError
+from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run, read_run
 from kernelbench.walks import pipeline
 from kernelbench.walks.pipeline import Request
@@ -38,11 +39,8 @@ def run_suite(project: Project, suite: Path, **options: Any) -> Run:
     return answer.run
 
 
-def rows(run: Run, **wanted: str) -> list[dict[str, Any]]:
-    table = run.table
-    for column, value in wanted.items():
-        table = table[table[column] == value]
-    return [dict(row) for row in table.to_dict("records")]
+def rows(run: Run, **wanted: str) -> list[Row]:
+    return [row for row in run.rows if all(getattr(row, name) == value for name, value in wanted.items())]
 
 
 def test_the_fake_keeps_the_contract(simulator: FakeSimulator) -> None:
@@ -52,15 +50,16 @@ def test_the_fake_keeps_the_contract(simulator: FakeSimulator) -> None:
 def test_a_row_has_counts_and_a_reason_instead_of_times(project: Project, simulator: FakeSimulator) -> None:
     simulator.price["other"] = 250
     run = run_suite(project, project.suite("good, other"))
-    assert [(row["axes"], row["implementation"]) for row in rows(run)] == [
+    assert [(row.axes, row.implementation) for row in rows(run)] == [
         (f"columns={columns}", name) for columns in (8, 16, 32) for name in ("good", "other")
     ]
     for row in rows(run):
-        assert (row["status"], row["check"], row["reason"]) == ("ok", "passed", "not timed: simulated")
-        assert (row["cache"], row["method"], row["sampled"]) == ("", "", "")
-        assert np.isnan(row["median_s"])
-        assert row["warp_instructions"] == simulator.price[row["implementation"]]
-        assert row["lanes_per_instruction"] == 32
+        assert (row.status, row.check, row.reason) == ("ok", "passed", "not timed: simulated")
+        assert (row.cache, row.method, row.sampled) == ("", "", "")
+        assert row.median_s is None
+        assert row.counters is not None
+        assert row.counters.warp_instructions == simulator.price[row.implementation]
+        assert row.counters.lanes_per_instruction == 32
     assert run.simulated
     assert not len(run.samples)
     assert simulator.prepared == 1
@@ -78,20 +77,20 @@ def test_only_what_a_sample_wrote_is_verified(project: Project, simulator: FakeS
     simulator.ranges = np.array([[4, 12], [13, 20]])
     run = run_suite(project, project.suite("good", columns="[8]"))
     (row,) = rows(run)
-    assert (row["status"], row["sampled"]) == ("ok", "8 of 100 blocks")
-    assert row["reason"] == "not timed: simulated; sampled 8 of 100 blocks"
+    assert (row.status, row.sampled) == ("ok", "8 of 100 blocks")
+    assert row.reason == "not timed: simulated; sampled 8 of 100 blocks"
     assert simulator.materialised == [(3, 8)], "the inputs of the rows that were written"
     simulator.ranges = np.array([[4, 12], [13, 21]])
     (row,) = rows(run_suite(project, project.suite("good", columns="[8]"), out=project.root / "again"))
-    assert (row["status"], row["check"]) == ("wrong", "failed")
-    assert row["reason"].startswith("1 of 16 elements wrong, first y[2, 4]: got nan, expected ")
+    assert (row.status, row.check) == ("wrong", "failed")
+    assert row.reason.startswith("1 of 16 elements wrong, first y[2, 4]: got nan, expected ")
 
 
 def test_a_sample_that_says_nothing_is_not_called_verified(project: Project, simulator: FakeSimulator) -> None:
     simulator.ranges = np.empty((0, 2), np.int64)
     (row,) = rows(run_suite(project, project.suite("good", columns="[8]")))
-    assert (row["status"], row["check"]) == ("ok", "")
-    assert "nothing verified: all that the sample wrote depends on blocks outside of it" in row["reason"]
+    assert (row.status, row.check) == ("ok", "")
+    assert "nothing verified: all that the sample wrote depends on blocks outside of it" in row.reason
 
 
 def test_faults_wrong_outputs_and_libraries_have_no_counts(project: Project, simulator: FakeSimulator) -> None:
@@ -102,12 +101,12 @@ def test_faults_wrong_outputs_and_libraries_have_no_counts(project: Project, sim
     simulator.kernels["compiled"] = (lambda arrays: arrays["y"].fill(1), 0.0, 0.0)
     simulator.missing = ("third",)
     run = run_suite(project, project.suite("good, other, third, compiled", columns="[8]"))
-    found = {row["implementation"]: row for row in rows(run)}
-    assert {name: row["status"] for name, row in found.items()} == {
+    found = {row.implementation: row for row in rows(run)}
+    assert {name: row.status for name, row in found.items()} == {
         "good": "ok", "other": "failed", "third": "skipped", "compiled": "wrong",
     }  # fmt: skip
-    assert found["other"]["reason"].startswith("k.cu:3: read of 4 bytes")
-    assert all(np.isnan(row["warp_instructions"]) for name, row in found.items() if name != "good")
+    assert found["other"].reason.startswith("k.cu:3: read of 4 bytes")
+    assert all(row.counters is None for name, row in found.items() if name != "good")
 
 
 def test_ctrl_c_keeps_the_rows_of_finished_cases(project: Project, simulator: FakeSimulator) -> None:
@@ -121,7 +120,7 @@ def test_ctrl_c_keeps_the_rows_of_finished_cases(project: Project, simulator: Fa
     with pytest.raises(KeyboardInterrupt):
         run_suite(project, suite)
     (folder,) = project.runs
-    assert {row["axes"] for row in rows(read_run(folder))} == {"columns=8"}
+    assert {row.axes for row in rows(read_run(folder))} == {"columns=8"}
     simulator.kernels["other"] = KERNEL
     run = run_suite(project, suite, resume=True)
     assert len(rows(run)) == 6
