@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 
 Verdict = Literal["FASTER", "SLOWER", "SAME", "UNSURE"]
@@ -12,7 +12,7 @@ MOST_SAMPLES = 10_000  # to add to a row: above this a difference lies on the ed
 BROKEN = ("wrong", "failed")  # statuses of a kernel that no longer works
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Change:
     """A row of either run. Fields are called as their columns, and `columns.CHANGES` says what each means.
 
@@ -23,6 +23,7 @@ class Change:
     implementation: str
     cache: str
     method: str
+    _: KW_ONLY
     first_s: float | None = None
     second_s: float | None = None
     first_share: float | None = None

@@ -126,16 +126,12 @@ def _interval(one: Ends, other: Ends, mine: np.ndarray | None, theirs: np.ndarra
 
 
 def _unmatched(key: noise.Key, mine: Times, theirs: Times) -> Change:
-    case, implementation, *at = key
-    cache, method = at
+    *_, cache, method = key
     one, other = (side.get((cache, method)) or side.get(("", "")) for side in (mine, theirs))
     seconds = [row.times[1] if row and row.times else None for row in (one, other)]
     shares = [row.share_of_ceiling if row and row.times else None for row in (one, other)]
     return Change(
-        case=case,
-        implementation=implementation,
-        cache=cache,
-        method=method,
+        *key,
         first_s=seconds[0],
         second_s=seconds[1],
         first_share=shares[0],

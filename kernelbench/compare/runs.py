@@ -121,12 +121,8 @@ def _judged(pair: Pair, band: float) -> Judged:
     remarks = list(_remarks(pair))
     if verdict == "UNSURE" and more is None:
         remarks.insert(0, open_text(more))
-    case, implementation, cache, method = pair.key
     return Judged(
-        case=case,
-        implementation=implementation,
-        cache=cache,
-        method=method,
+        *pair.key,
         first_s=pair.seconds[0],
         second_s=pair.seconds[1],
         first_share=pair.first.share_of_ceiling,

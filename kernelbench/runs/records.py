@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from math import isfinite
-from types import MappingProxyType
 from typing import Any
 
 from kernelbench.core.counters import Counters
@@ -18,6 +17,7 @@ from kernelbench.core.records import Launch
 COUNTER_COLUMNS = tuple(one.name for one in fields(Counters) if one.name != "thread_instructions")
 # Columns of whole numbers.
 WHOLE = ("axis", "samples", "bytes_moved", "seed", "registers", "static_shared_bytes", "spill_bytes")
+_MOST_DIGITS = 18  # of a count of loads; a file may say more
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Row:
     registers: int | None = None
     static_shared_bytes: int | None = None
     spill_bytes: int | None = None
-    input_loads: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))  # by input
+    input_loads: Mapping[str, int] = field(default_factory=dict)  # by input
     binary: str = ""
     sm_clock_hz: float | None = None
     power_w: float | None = None
@@ -100,7 +100,7 @@ def row_of(values: Mapping[str, Any]) -> Row:
         **cells,
         shape=read_shape(values["shape"]),
         launch_texts=tuple(launches.split("; ")) if launches else (),
-        input_loads=MappingProxyType(_loads(values["input_loads"])),
+        input_loads=_loads(values["input_loads"]),
         counters=_counters(values),
     )
 
@@ -113,7 +113,7 @@ _PLAIN = tuple(
 def _loads(text: str) -> dict[str, int]:
     """`x=4 mask=0` as {"x": 4, "mask": 0}."""
     parts = (word.partition("=") for word in text.split())
-    return {name: int(count) for name, _, count in parts if count.isdecimal()}
+    return {name: int(count) for name, _, count in parts if count.isdecimal() and len(count) <= _MOST_DIGITS}
 
 
 def _counters(values: Mapping[str, Any]) -> Counters | None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from kernelbench.core import dtypes
 from kernelbench.core.errors import InputError, Unsupported
+from kernelbench.core.operations import shape_text
 from kernelbench.core.records import Case, Operation
 from kernelbench.core.units import bytes_text
 from kernelbench.suite.blocks import Block
@@ -79,7 +80,7 @@ def _check(case: Case, operation: Operation) -> None:
             raise InputError(f"{operation.name} cannot compute case '{case.key}': {error}") from None
     for name, shape, size in arrays:
         if size > MAX_ARRAY_BYTES:
-            extents = "x".join(map(str, shape))
+            extents = shape_text(shape)
             limit = bytes_text(MAX_ARRAY_BYTES)
             raise InputError(
                 f"shape {extents} of {case.dtype} makes {name} of {bytes_text(size)}; the limit is {limit}"

@@ -10,7 +10,7 @@ from typing import Any
 
 from kernelbench.core.distributions import DISTRIBUTIONS
 from kernelbench.core.errors import InputError
-from kernelbench.core.operations import NORMAL
+from kernelbench.core.operations import NORMAL, shape_text
 from kernelbench.core.records import Case, Operation, Suite
 from kernelbench.suite.problems import shown, suggest
 
@@ -95,7 +95,7 @@ def with_inputs(suite: Suite, operations: Mapping[str, Operation], names: Sequen
 def _values(case: Case) -> dict[str, int | float | str]:
     """All that a filter can ask of a case; booleans as the words that people type."""
     values: dict[str, int | float | str] = {
-        "shape": "x".join(map(str, case.shape)),
+        "shape": shape_text(case.shape),
         "axis": case.axis,
         "dtype": case.dtype,
         "inputs": case.inputs,

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kernelbench.core.errors import InputError, MissingLibrary, Unsupported
-from kernelbench.core.launch_texts import input_loads, launch_text, launches_text, unread_inputs
+from kernelbench.core.launch_texts import input_loads, launch_text, launches_text, read_launch, unread_inputs
 from kernelbench.core.records import (
     Case,
     EntryFacts,
@@ -169,9 +170,22 @@ def test_a_suite_is_planned_in_its_own_order() -> None:
     ],
 )
 def test_launches_read_as_in_cuda(grid: Any, block: Any, shared: int, text: str) -> None:
-    assert launch_text(Launch("k", grid, block, (), shared)) == text
-    assert launch_text(Launch("k", grid, block, (), shared, cooperative=True)) == f"{text} cooperative"
-    assert launch_text(Launch("k", grid, block, (), shared, gang=4)) == f"{text} in gangs of 4"
+    plain = Launch("k", grid, block, (), shared)
+    together = {"": plain, " cooperative": replace(plain, cooperative=True), " in gangs of 4": replace(plain, gang=4)}
+    for waiting, launch in together.items():
+        assert launch_text(launch) == text + waiting
+        assert read_launch(text + waiting) == launch
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "k(..) launches by itself", "k<<<>>>", "k<<<1>>>", "k<<<1, 2", "k<<<1, 2>>", "k<<<x, 2>>>", "k<<<1x, 2>>>",
+     "k<<<1, 2, >>>", "k<<<1, 2, 3, 4>>>", "k<<<1x2x3x4, 5>>>", "k<<<01, 2>>>", "k<<<1, 2x1>>>", "k<<<1_0, 2>>>",
+     "k<<<1, 2, 0>>>", "k<<<1, 2>>> in gangs of x", "k<<<1, 2>>> in gangs of 1", "k<<<1, 2>>> and more",
+     f"k<<<{'9' * 5000}, 1>>>"],
+)  # fmt: skip
+def test_a_text_that_is_no_launch_is_read_as_none(text: str) -> None:
+    assert read_launch(text) is None
 
 
 # ---- plan and binary together --------------------------------------------------------------------
