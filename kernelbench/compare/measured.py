@@ -12,7 +12,6 @@ import numpy as np
 
 from kernelbench.compare import noise
 from kernelbench.compare.changes import Verdict
-from kernelbench.compare.counts import NO_TIMES
 from kernelbench.compare.deciding import more_samples, verdict_of
 from kernelbench.core import statistics
 from kernelbench.core.methods import METHODS, shared_method
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     import pandas
 
 CACHES = ("cold", "warm")
+NO_TIMES = "the simulator has no times"
 
 DIFFERENT = statistics.PRECISION  # half the noise band of two medians of one run, to which a step of the clock is added
 SAME = 0.02  # what published claims call the same: two runs on one GPU agree within 1 % a side
