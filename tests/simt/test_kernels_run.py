@@ -3,6 +3,7 @@ under which a correct kernel must raise no fault."""
 
 import math
 import struct
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,34 +21,12 @@ def rng() -> np.random.Generator:
     return np.random.default_rng(7)
 
 
-@pytest.fixture
-def basics(load: Load) -> Kernels:
-    return load("basics")
+def compiled(stem: str) -> Any:
+    return pytest.fixture(lambda load: load(stem))
 
 
-@pytest.fixture
-def control(load: Load) -> Kernels:
-    return load("control")
-
-
-@pytest.fixture
-def atomics(load: Load) -> Kernels:
-    return load("atomics")
-
-
-@pytest.fixture
-def types(load: Load) -> Kernels:
-    return load("types")
-
-
-@pytest.fixture
-def blocks(load: Load) -> Kernels:
-    return load("blocks")
-
-
-@pytest.fixture
-def asynchronous(load: Load) -> Kernels:
-    return load("asynchronous")
+STEMS = ("basics", "control", "atomics", "types", "blocks", "asynchronous")
+basics, control, atomics, types, blocks, asynchronous = map(compiled, STEMS)
 
 
 @pytest.mark.parametrize("count", [1, 31, 1000])
@@ -524,7 +503,7 @@ def test_cluster(asynchronous: Kernels, rng: np.random.Generator) -> None:
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-@pytest.mark.parametrize("stem", ["basics", "control", "atomics", "types", "blocks", "asynchronous"])
+@pytest.mark.parametrize("stem", STEMS)
 def test_every_kernel_lowers(load: Load, stem: str, architecture: str) -> None:
     kernels = load(stem, architecture)
     assert kernels.entries
