@@ -44,6 +44,6 @@ def under_ceiling(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerd
 
 
 def _shares(measured: Measured, case: MeasuredCase) -> dict[str, float]:
-    """Of the ceiling, of everybody who was timed with the L2 cleared."""
+    """Share of the ceiling of each implementation that was timed with the L2 cleared."""
     timed = {name: measured.best_method(case.key, name, CACHE) for name in measured.implementations}
     return {name: one.share_of_ceiling for name, one in timed.items() if one and one.share_of_ceiling is not None}

@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 
 from kernelbench.compare.counted_runs import counted_of_run
-from kernelbench.compare.counts import NO_TIMES
 from kernelbench.compare.kinds import KINDS, WITHOUT_TIMES
 from kernelbench.compare.ledger import Ledger
-from kernelbench.compare.measured import Measured
+from kernelbench.compare.measured import NO_TIMES, Measured
 from kernelbench.compare.schema import FIGURES_ONLY
 from kernelbench.compare.verdicts import ClaimVerdict
 from kernelbench.compare.why import why

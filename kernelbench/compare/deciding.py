@@ -8,8 +8,8 @@ from kernelbench.compare.changes import MOST_SAMPLES, Verdict
 
 
 def verdict_of(value: float, low: float, high: float, band: float) -> tuple[Verdict, float]:
-    """Of an interval of ln(second / first) and a band of +-`band`; for UNSURE also how many times as narrow the
-    interval must become, if the value stays, to lie on one side of each edge of the band."""
+    """The verdict on an interval of ln(second / first) with a band of +-`band`. For UNSURE also by what factor the
+    interval must narrow, if the value stays, to lie on one side of each edge of the band."""
     if low > band:
         return "SLOWER", 1.0
     if high < -band:
@@ -25,7 +25,7 @@ def verdict_of(value: float, low: float, high: float, band: float) -> tuple[Verd
 
 
 def more_samples(factor: float, taken: int) -> int | None:
-    """How many to add to `taken`, for an interval narrows with the root of their number; None above MOST_SAMPLES."""
+    """How many to add to `taken`, as an interval narrows with the root of their number; None above MOST_SAMPLES."""
     more = max(1, ceil(min((factor**2 - 1) * taken, 2 * MOST_SAMPLES)))
     return more if more <= MOST_SAMPLES else None
 

@@ -14,7 +14,7 @@ from kernelbench.core.records import Claim
 from kernelbench.explain import evidence
 
 CACHE = "cold"  # the L2 is cleared before every sample
-CACHE_MULTIPLE = 4  # times the L2 from which on a case counts as memory-bound: it can keep a quarter at most
+CACHE_MULTIPLE = 4  # a case that moves more times the size of the L2 is memory-bound: the L2 keeps a quarter at most
 
 Judge = Callable[[Measured, Claim, Ledger], ClaimVerdict]
 
@@ -28,8 +28,8 @@ def label(claim: Claim, name: str) -> str:
 
 
 def cases_of(measured: Measured, claim: Claim) -> Iterator[MeasuredCase]:
-    """Cases that the claim is about: of its operation, dtypes and parameters, and not narrower than it says. What an
-    explanation is about may occur in several operations."""
+    """Cases that the claim is about: of its operation, dtypes and parameters, and not narrower than it says. An
+    explanation may be about several operations."""
     limits: Mapping[str, Any] = claim.document["claim"]
     for case in measured.cases:
         if case.operation != claim.document["operation"] and claim.kind != "explanation":
@@ -67,7 +67,7 @@ def at_most(ratio: Ratio, limit: float) -> bool | None:
 
 
 def is_faster(ratio: Ratio) -> bool | None:
-    """Faster by more than the noise band; not so where the interval allows no more than what counts as the same."""
+    """True: faster by more than the noise band. False: within the interval it is at most the same. None: unsure."""
     return True if ratio.verdict == "FASTER" else False if ratio.high <= 1 + SAME else None
 
 

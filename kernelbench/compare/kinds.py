@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kernelbench.compare import verdicts
+from kernelbench.compare import step_sums, verdicts
 from kernelbench.compare.bandwidth import under_ceiling
 from kernelbench.compare.code import longer_code, same_code
 from kernelbench.compare.curves import curve
@@ -44,10 +44,9 @@ from kernelbench.compare.judging import (
     verdict,
 )
 from kernelbench.compare.ledger import Ledger
-from kernelbench.compare.measured import SAME, Measured, MeasuredCase
+from kernelbench.compare.measured import SAME, Measured, MeasuredCase, Ratio
 from kernelbench.compare.orders import launch, level, order
-from kernelbench.compare.step import step
-from kernelbench.compare.verdicts import CaseVerdict, ClaimVerdict
+from kernelbench.compare.verdicts import CaseVerdict, ClaimVerdict, Outcome
 from kernelbench.core import units
 from kernelbench.core.records import Claim
 from kernelbench.explain import evidence
@@ -162,7 +161,9 @@ def specimen(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
         rejected = all(state == "wrong" for state in checked.values())
         said = "; ".join(f"{name}: {state}" for name, state in checked.items())
         text = f"{said}; {correct} " + (f"takes {units.time_text(timed.median_s)}" if timed else "is right")
-        share = sum(state == "wrong" for state in checked.values()) / len(checked)  # what stands for a time without one
+        share = sum(state == "wrong" for state in checked.values()) / len(
+            checked
+        )  # in place of a time where there is none
         cases.append(CaseVerdict(case.key, case.label, timed.median_s if timed else share, None, rejected, text))
     outcome = verdicts.overall(cases)
     if outcome == "not measured":
@@ -174,6 +175,32 @@ def specimen(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
         return ClaimVerdict(claim.id, claim.title, outcome, f"{sentence} is right.", tuple(cases))
     times = verdicts.spread([case.measured for case in cases if case.measured], units.time_text)
     return ClaimVerdict(claim.id, claim.title, outcome, f"{sentence}, which is right, takes {times}.", tuple(cases))
+
+
+def step(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
+    """A step takes less time with its parts fused than unfused; judged on the sums alone, never on a part of them."""
+    summed = step_sums.sum_of(measured.run)
+    if summed is None:
+        return unmeasured(claim, "the run is not of a step")
+    missing = [text for side in step_sums.SIDES for text in summed.missing(side)]
+    unfused, fused, ratio = summed.total(step_sums.UNFUSED), summed.total(step_sums.FUSED), summed.ratio
+    if unfused is None or fused is None or ratio is None:
+        return unmeasured(claim, f"without all of its parts a step has no sum: {'; '.join(dict.fromkeys(missing))}")
+    compared = Ratio(ratio.value, ratio.low, ratio.high, "sum", unfused.value, fused.value)
+    holds = is_faster(compared)
+    times = f"{units.time_text(unfused.value)} unfused and {units.time_text(fused.value)} fused"
+    case = CaseVerdict(
+        measured.run.suite, "a step", ratio.value, None, holds, f"{interval(compared)} times as fast ({times})"
+    )
+    outcome: Outcome = "holds" if holds else "not measured" if holds is None else "does not hold"
+    calls = sum(one.part.calls for one in summed.parts)
+    sentence = (
+        f"The {calls} calls of {len(summed.parts)} parts of a step take {times}, {interval(compared)} times as fast"
+    )
+    caution = claim.document["claim"].get("caution", "")
+    tail = f" ({caution})" if caution else ""
+    unsure = ": too uncertain to say" if holds is None else ""
+    return ClaimVerdict(claim.id, claim.title, outcome, f"{sentence}{unsure}{tail}.", (case,))
 
 
 def explanation(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
@@ -217,17 +244,12 @@ KINDS: Mapping[str, Judge] = {
     "explanation": explanation,
 }
 
-WITHOUT_TIMES = (
-    "specimen",
-    "same_code",
-    "longer_code",
-    "launch",
-    "explanation",
-)  # what a run of the simulator can decide as well
+# What a run of the simulator can decide as well.
+WITHOUT_TIMES = ("specimen", "same_code", "longer_code", "launch", "explanation")
 
 
 def _traffic_ratios(claim: Claim, case: MeasuredCase) -> tuple[float, float]:
-    """Traffic of unfused over fused, as published and as counted: [a, b] means a arrays and b values a row."""
+    """Traffic of unfused over fused, as published and as counted: [a, b] means a arrays and b values per row."""
     size, rows = case.elements, case.elements // case.columns
 
     def total(name: str) -> float:

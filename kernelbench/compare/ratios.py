@@ -10,13 +10,13 @@ import numpy as np
 
 from kernelbench.compare.comparison import ComparedRow
 from kernelbench.compare.counted_runs import counted_of_run
-from kernelbench.compare.counts import with_counts
 from kernelbench.compare.deciding import open_text
 from kernelbench.compare.ledger import Figure, Ledger, published_of
 from kernelbench.compare.measured import LEAST_SHARED, Measured, Ratio, Timed, speedup
 from kernelbench.compare.step_sums import SIDES, step_of
 from kernelbench.core import units
 from kernelbench.core.errors import InputError
+from kernelbench.explain.counted import SECTOR_BYTES, Counted, moved_bytes
 from kernelbench.runs.results import Run
 
 PUBLISHED = "published"  # the baseline that stands for each implementation's own published time
@@ -48,7 +48,7 @@ def compare_within(run: Run, baseline: str, ledger: Ledger) -> tuple[ComparedRow
         for cache in measured.caches(case.key) or [""]:
             for name in names:
                 empty = ComparedRow(run.suite, case.key, cache, name, base)
-                row = with_counts(empty, counted.get(name), counted.get(base))
+                row = _with_counts(empty, counted.get(name), counted.get(base))
                 timed = measured.best_method(case.key, name, cache)
                 if timed:
                     row = _with_times(row, timed)
@@ -71,6 +71,32 @@ def _check_baseline(measured: Measured, baseline: str, ledger: Ledger, known: Se
             f"--baseline {baseline}: not in {measured.run.folder}{hint} It has {', '.join(known)}; "
             f"'{PUBLISHED}' stands for the published times"
         )
+
+
+def _with_counts(row: ComparedRow, counted: Counted | None, baseline: Counted | None) -> ComparedRow:
+    """The row with its counts; a ratio stays empty where the baseline counts nothing."""
+    if counted is None:
+        return row
+    mine, theirs = _counts(counted), _counts(baseline) if baseline else (0, 0, 0, 0)
+    ratios = [one / other if other else None for one, other in zip(mine, theirs, strict=True)]
+    return replace(
+        row,
+        global_bytes=mine[0],
+        global_bytes_ratio=ratios[0],
+        distinct_bytes=mine[1],
+        distinct_bytes_ratio=ratios[1],
+        shared_wavefronts=mine[2],
+        shared_wavefronts_ratio=ratios[2],
+        warp_instructions=mine[3],
+        warp_instructions_ratio=ratios[3],
+    )
+
+
+def _counts(counted: Counted) -> tuple[int, int, int, int]:
+    """Global bytes, distinct bytes, wavefronts of shared memory, warp instructions."""
+    counters = counted.counters
+    wavefronts, instructions = counters.shared_wavefronts, counters.warp_instructions
+    return SECTOR_BYTES * counters.global_sectors, moved_bytes(counters), wavefronts, instructions
 
 
 def _with_times(row: ComparedRow, timed: Timed) -> ComparedRow:

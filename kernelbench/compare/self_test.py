@@ -16,7 +16,7 @@ from kernelbench.compare.measured import CACHES, Measured, Ratio, Timed, speedup
 from kernelbench.runs import results
 from kernelbench.runs.results import Run
 
-LENGTHS_S = (0.0, 5e-6, 20e-6, 100e-6, 1e-3, inf)  # of kernels, between which noise differs in kind
+LENGTHS_S = (0.0, 5e-6, 20e-6, 100e-6, 1e-3, inf)  # bounds of lengths of kernels, between which noise differs in kind
 SHARE = 0.95
 
 
@@ -26,11 +26,11 @@ class Row:
 
     name: str
     ratio: Ratio
-    drifts: tuple[float, ...]  # of either, ln(second half / first half)
+    drifts: tuple[float, ...]  # ln(second half / first half), of both rows
 
     @property
     def needed(self) -> tuple[float, float]:
-        """How large a difference must be, as ln, for the verdict to find it if it made this row slower, or faster."""
+        """As ln, the least difference that a verdict would find, if it made this row slower and if faster."""
         return self.ratio.band - log(self.ratio.low), self.ratio.band + log(self.ratio.high)
 
 
@@ -82,8 +82,8 @@ def _text(row: Row) -> str:
 
 
 def _length(rows: Sequence[Row], low_s: float, high_s: float) -> dict[str, Any]:
-    """Of kernels of some length: within what SHARE of the A/A ratios stay, and from what difference on as many of the
-    rows would have got the verdict that it deserves, whichever of the two was the slower one."""
+    """For kernels of some length: the distance from 1 that SHARE of the A/A ratios stay within, and the difference from
+    which on SHARE of the rows would get the right verdict, whichever of the two was slower."""
     own = [row for row in rows if low_s <= row.ratio.baseline_s < high_s]
     apart = [abs(log(row.ratio.value)) for row in own]
     needed = [one for row in own for one in row.needed]

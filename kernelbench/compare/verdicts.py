@@ -1,4 +1,4 @@
-"""What is said of a claim: a verdict for each case, one for all of them, and one sentence."""
+"""What is said of a claim: a verdict per case, one for all of them, and one sentence."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kernelbench.core import units
 
 Outcome = Literal["holds", "does not hold", "holds in part", "not measured"]
 
-_NAMED = 4  # cases that a sentence lists by name before it only counts them
+_NAMED = 4  # most cases that a sentence lists by name
 
 
 @dataclass(frozen=True)

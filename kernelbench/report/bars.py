@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 BARS_PER_PANEL = 40  # bars beside one another that can still be told apart
-WIDE = 30  # the ratio from which on an axis is logarithmic
-LABEL = 20  # points that a number takes above its bar
-NUMBERED = 0.2  # of the panel's height, free above bars that have their numbers on top
+WIDE = 30  # largest ratio on a linear axis
+LABEL = 20  # points that a number needs above its bar
+NUMBERED = 0.2  # share of the panel's height left free above bars with numbers on top
 
 
 def speedup_figure(run: Run, comparison: Comparison, cache: str) -> Figure:
-    """Bars for each case: speed-up over the baseline measured here, the published one hatched beside it."""
+    """Bars per case: the speed-up over the baseline measured here, with the published one hatched beside it."""
     from matplotlib.figure import Figure
 
     rows = [row for row in comparison if row.cache == cache and row.speedup is not None]
@@ -48,7 +48,7 @@ def speedup_figure(run: Run, comparison: Comparison, cache: str) -> Figure:
 
 
 def _panels(bars: Sequence[ComparedRow], dtypes: Mapping[str, str]) -> list[tuple[str, list[str]]]:
-    """(dtype, cases) of each panel: cases of one dtype, as many as leave room for their bars."""
+    """(dtype, cases) per panel: cases of one dtype, as many as there is room for."""
     count: dict[str, int] = {}
     for row in bars:
         count[row.case] = count.get(row.case, 0) + 1 + (row.published_speedup is not None)

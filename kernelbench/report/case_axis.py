@@ -1,4 +1,4 @@
-"""Where cases stand on the horizontal axis of a chart, and what is written below them.
+"""The horizontal axis of a chart over cases: where each case stands, and what is written below it.
 
 A suite's cases are seldom a list of names: most come in stretches that differ in one word of their keys alone, be it a
 size, an offset or a number of warps. A stretch has its values as ticks and, once below them, what its cases share.
@@ -16,14 +16,14 @@ from kernelbench.report import style, view
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-GAP = 0.6  # between two stretches, of the distance of two cases
-LONG = 2.5  # cases of a stretch, on average, that are worth a caption
+GAP = 0.6  # gap between two stretches, as a share of the distance between two cases
+LONG = 2.5  # mean number of cases per stretch from which on stretches have captions
 SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
-# Points: what a character of a tick's label takes, for one of its size, and the narrowest panel.
+# Points: width of a character in a tick's label per point of font size, and the narrowest panel.
 CHARACTER = 0.66
 PANEL = 520
-LINE = 8.5  # and the height of a line of small text
-SLANTED = 0.64  # between two turned labels, of the distance of their ticks
+LINE = 8.5  # height of a line of small text
+SLANTED = 0.64  # room between two turned labels, as a share of the distance between their ticks
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ def _labels(layout: Layout) -> list[str]:
 
 
 def _name_ticks(axis: Axes, places: Sequence[float], labels: Sequence[Sequence[str]], room: float) -> None:
-    """A tick for each case, its words one below the other; turned where they would run into the next."""
+    """A tick per case, its words stacked; turned where they would run into the next."""
     widest = max((len(word) for words in labels for word in words), default=0)
     turned = widest * CHARACTER * 8 > 0.95 * PANEL / room
     stacked = not turned or max(map(len, labels), default=1) * LINE < SLANTED * PANEL / room

@@ -1,5 +1,5 @@
-"""Charts of a run (matplotlib, no window): time by size, speed-ups beside published ones, share of the ceiling, and
-what the kinds of its claims call for; of a run of the simulator: what it counted."""
+"""Which charts a run has, and their files: time by size, speed-ups beside published ones, share of the ceiling, and
+what the kinds of its claims call for; for a run of the simulator, what it counted."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def all_charts(
         warnings.warn(f"{run.folder}: no charts: {problem}", RunWarning, stacklevel=2)
         return []
     style.load_matplotlib()
-    if summed := sum_of(run):  # its parts have nothing to be held against but their sum
+    if summed := sum_of(run):  # its parts compare with nothing but their sum
         caption = "All calls of each operation, added up."
         return [Chart("step", step.title(summed), caption, partial(step.figure, summed))]
     published = published or Published()
@@ -50,30 +50,28 @@ def all_charts(
     own = [claim for claim in published.claims if claim.id in wanted]
     rows = view.shown_rows(run, comparison)
     made = _curve_charts(run, comparison, own, counted or {}, _caches(rows))
-    drawn = {chart.name: chart for chart in [*made, *_ladder_charts(run, comparison, published)]}
-    drawn |= {chart.name: chart for chart in _share_charts(run, comparison)}
+    made += _ladder_charts(run, comparison, published) + _share_charts(run, comparison)
     on_curves = {case for sweep in sweeps.sweeps(view.cases(run), own) for case in sweep.cases}
     on_curves |= shares.followed(run)
     families = settings.families(run, own)
     in_families = {name for family in families for name in (*family.members.values(), family.against)}
     yardsticks = {row.implementation for row in run.rows if row.role == "yardstick"}
     for cache in _caches(rows) if families else []:
-        drawn |= _named(_settings_chart(run, comparison, families, cache))
+        made.append(_settings_chart(run, comparison, families, cache))
     for cache in _caches(rows):
         if not {row.case for row in rows if row.cache == cache} <= on_curves:  # else each has its place on a curve
             title = f"Time by size, {cache}"
             caption = "Median time, on a logarithmic axis. Dashed: the copy, a yardstick. Dotted: an empty kernel."
-            drawn |= _named(Chart(f"time-{cache}", title, caption, partial(time_figure, run, comparison, cache)))
+            made.append(Chart(f"time-{cache}", title, caption, partial(time_figure, run, comparison, cache)))
     for cache in _caches([row for row in comparison if row.speedup is not None]):
         of_cache = [row for row in comparison if row.cache == cache]
         on_other_charts = {row.case for row in of_cache} <= on_curves
         if not (on_other_charts or {row.implementation for row in of_cache} <= in_families | yardsticks):
-            drawn |= _named(_speedup_chart(run, comparison, cache))
+            made.append(_speedup_chart(run, comparison, cache))
     if any(row.share_of_ceiling is not None for row in rows):
         caption = "Least traffic over time, in per cent of the bandwidth of the best copy in this run; cold."
-        drawn |= _named(Chart("ceiling", "Share of the ceiling", caption, partial(ceiling_figure, run, comparison)))
-    found = list(drawn.values())
-    return found + [Chart(shown.name, shown.title, shown.caption, figure) for shown, figure in counts.charts(run)]
+        made.append(Chart("ceiling", "Share of the ceiling", caption, partial(ceiling_figure, run, comparison)))
+    return list({chart.name: chart for chart in made + counts.charts(run)}.values())
 
 
 def _too_many(run: Run) -> str:
@@ -89,7 +87,7 @@ def _too_many(run: Run) -> str:
 
 
 def _share_charts(run: Run, comparison: Comparison) -> list[Chart]:
-    """Of a run of ours beside peers, along each size."""
+    """For a run of ours beside peers: one chart per size that its cases vary."""
     caption = "Cold time of the copy over that of each; ours in black. 1: as fast as a copy of the same bytes."
     return [
         Chart(
@@ -98,10 +96,6 @@ def _share_charts(run: Run, comparison: Comparison) -> list[Chart]:
         )
         for along, drawn in peers.curves(run).items()
     ]  # fmt: skip
-
-
-def _named(chart: Chart) -> dict[str, Chart]:
-    return {chart.name: chart}
 
 
 def _curve_charts(

@@ -14,7 +14,7 @@ from kernelbench.compare.step_sums import sum_of
 from kernelbench.compare.verdicts import ClaimVerdict
 from kernelbench.core.units import rate_text, share_text, time_text
 from kernelbench.report import counts, step, view
-from kernelbench.report.tables import STYLES, WIDTH, new_table
+from kernelbench.report.tables import BETWEEN, STYLES, WIDTH, new_table, panels
 from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run
 
@@ -24,13 +24,12 @@ if TYPE_CHECKING:
 
 PRECISE = 0.005  # half width of an interval, as a share of the median, that needs no remark
 NEAR_FLOOR, DISTURBED = "°", "!"  # marks of a time
-BETWEEN = 2  # characters between two columns of `new_table`
 
 
 def results_table(run: Run) -> RenderableType:
-    """Median times: a row a case, a column an implementation, panels of at most 100 columns, one set a cache.
+    """Median times: a row per case, a column per implementation, in panels of at most 100 characters, per cache state.
 
-    Of a run of the simulator, what it counted; of a step, its parts added up.
+    For a run of the simulator, what it counted; for a step, its parts added up.
     """
     from rich.console import Group
     from rich.text import Text
@@ -55,7 +54,7 @@ def results_table(run: Run) -> RenderableType:
 
 
 def _legend(rows: Sequence[Row]) -> str:
-    """What marks mean; those of single rows only where there are such."""
+    """What the marks mean, those of single rows only where a row has them."""
     parts = ["-: no time, reason below. ±: half width of the 95 % interval, where above 0.5 %."]
     if any(row.floor_limited for row in rows):
         parts.append(f"{NEAR_FLOOR}: floor-limited, below 3 times an empty kernel.")
@@ -84,7 +83,8 @@ def _time_panels(rows: Sequence[Row], run: Run, labels: Mapping[str, str], cache
         if name in present
     }
     tables: list[RenderableType] = []
-    for panel in panels(columns, WIDTH - first - BETWEEN):
+    texts = {header: (header, *column) for header, column in columns.items()}
+    for panel in panels(texts, WIDTH - first - BETWEEN):
         table = new_table(title + (", continued" if tables else ""))
         table.add_column("case", overflow="fold", max_width=first)
         for header in panel:
@@ -93,20 +93,6 @@ def _time_panels(rows: Sequence[Row], run: Run, labels: Mapping[str, str], cache
             table.add_row(Text(starts[case]), *(columns[header][position] for header in panel))
         tables.append(table)
     return tables
-
-
-def panels(columns: Mapping[str, Sequence[str]], width: int) -> list[list[str]]:
-    """Headers gathered in order, so that the columns of each group fit `width` characters."""
-    panels: list[list[str]] = []
-    left = 0
-    for header, cells in columns.items():
-        needed = BETWEEN + max(len(line) for text in (header, *cells) for line in text.split("\n"))
-        if not panels or needed > left:
-            panels.append([])
-            left = width
-        panels[-1].append(header)
-        left -= needed
-    return panels
 
 
 def _time_cell(row: Row) -> str:
@@ -144,7 +130,7 @@ def _reasons(groups: Sequence[view.ReasonGroup], labels: Mapping[str, str], titl
 
 
 def _disturbed(groups: Sequence[tuple[str, str, list[str]]], labels: Mapping[str, str]) -> Table:
-    """Times that count samples which something disturbed, for want of others."""
+    """Times that include disturbed samples because too few others could be had."""
     from rich.text import Text
 
     table = new_table("Disturbed")
@@ -156,8 +142,8 @@ def _disturbed(groups: Sequence[tuple[str, str, list[str]]], labels: Mapping[str
 
 
 def comparison_table(comparison: Comparison, run: Run) -> RenderableType:
-    """Speed-ups against the baseline with their intervals, beside the published ones; a block per case. Of a step, its
-    parts added up as well."""
+    """Speed-ups against the baseline with their intervals, beside the published ones; a block per case. For a step
+    also its parts added up."""
     from rich.console import Group
     from rich.text import Text
 

@@ -1,4 +1,4 @@
-"""A run of the simulator, shown: its tables for the terminal, its charts, and the rows of its page."""
+"""What a run of the simulator shows in place of times: tables of the terminal, charts, rows of the page."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from kernelbench.compare.counted_runs import counted_of_run
 from kernelbench.core.units import bytes_text, count_text
 from kernelbench.explain.counted import METRICS, SECTOR_BYTES, Counted, Metric
 from kernelbench.report import heat, view
-from kernelbench.report.tables import WIDTH, new_table
+from kernelbench.report.drawing import Chart
+from kernelbench.report.tables import WIDTH, new_table, panels
 from kernelbench.runs.results import Run
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
     from rich.table import Table
 
 
 @dataclass(frozen=True)
 class Shown:
-    """One number of each implementation on each case."""
+    """One number per implementation and case."""
 
     name: str  # of its chart's file
     title: str
     caption: str
     value: Callable[[Counted], float | None]
     text: Callable[[float], str]
-    ideal: float  # the value that nothing is better than
+    ideal: float  # the best possible value
     doublings: float  # from there to the strongest colour
 
 
@@ -39,7 +39,7 @@ def _traffic(one: Counted) -> float | None:
 
 
 def _per_32_elements(one: Counted) -> float | None:
-    """Warp instructions for 32 elements of 4 bytes read or written at least."""
+    """Warp instructions per 128 bytes of the least traffic: 32 elements of 4 bytes."""
     return one.counters.warp_instructions / (one.least_bytes / 128) if one.least_bytes else None
 
 
@@ -63,18 +63,21 @@ NARROW = 48  # characters of the first column, at most
 IN_TERMINAL = ("traffic", "wavefronts", "instructions")
 
 
-def charts(run: Run) -> list[tuple[Shown, Callable[[], Figure]]]:
-    """A heat table for each number that the run has."""
-    found: list[tuple[Shown, Callable[[], Figure]]] = []
-    for shown in SHOWN:
-        values = _values(run, shown)
-        if values:
-            found.append((shown, partial(heat.heat_figure, _panels(run, values, shown), _order(values))))
-    return found
+def charts(run: Run) -> list[Chart]:
+    """A heat table per number that the run has."""
+    values = {shown: _values(run, shown) for shown in SHOWN}
+    return [
+        Chart(
+            shown.name, shown.title, shown.caption,
+            partial(heat.heat_figure, _panels(run, of_shown, shown), _order(of_shown)),
+        )
+        for shown, of_shown in values.items()
+        if of_shown
+    ]  # fmt: skip
 
 
 def _values(run: Run, shown: Shown) -> dict[str, dict[str, float]]:
-    """By implementation, then case; who has none is left out."""
+    """By implementation, then case; an implementation without any is left out."""
     found: dict[str, dict[str, float]] = {}
     for case, counted in counted_of_run(run).items():
         for name, one in counted.items():
@@ -85,7 +88,7 @@ def _values(run: Run, shown: Shown) -> dict[str, dict[str, float]]:
 
 
 def _order(values: Mapping[str, Mapping[str, float]]) -> list[str]:
-    """Least first, by the median case."""
+    """Implementations by their median case, the least first."""
     return sorted(values, key=lambda name: sorted(values[name].values())[len(values[name]) // 2])
 
 
@@ -106,7 +109,7 @@ def _panels(run: Run, values: Mapping[str, Mapping[str, float]], shown: Shown) -
 
 
 def _strength(value: float, shown: Shown) -> float:
-    """0 at the ideal, 1 so many doublings away."""
+    """0 at the ideal, 1 at `shown.doublings` doublings from it."""
     return min(1.0, max(0.0, log2(max(value, 1e-9) / shown.ideal) / shown.doublings))
 
 
@@ -114,8 +117,8 @@ def _strength(value: float, shown: Shown) -> float:
 
 
 def tables(run: Run) -> list[Table]:
-    """A row an implementation, a column a case, or the other way round where that takes fewer panels; of at most 100
-    columns each."""
+    """A row per implementation and a column per case, or the other way round where that takes fewer panels of 100
+    characters."""
     labels = view.case_labels(view.cases(run))
     found = []
     for shown in SHOWN:
@@ -124,7 +127,8 @@ def tables(run: Run) -> list[Table]:
         names = [name for name in view.implementations(run) if name in values]
         texts = {(name, case): shown.text(value) for name in names for case, value in values[name].items()}
         own = {name: name for name in names}
-        upright, across = _columns(cases, labels, WIDTH - _longest(names)), _columns(names, own, WIDTH - NARROW)
+        upright = panels({case: _needed(labels[case]) for case in cases}, WIDTH - _longest(names))
+        across = panels({name: _needed(name) for name in names}, WIDTH - NARROW)
         if len(upright) <= len(across):
             made = [_table(shown.title, ("implementation", own), names, (panel, labels), texts) for panel in upright]
         else:
@@ -143,7 +147,7 @@ def _table(
     panel: tuple[Sequence[str], Mapping[str, str]],
     texts: Mapping[tuple[str, str], str],
 ) -> Table:
-    """`first` and `panel` have what is written for each row and for each column."""
+    """`first` and `panel` hold the texts of each row and of each column."""
     from rich.text import Text
 
     table = new_table(title)
@@ -156,6 +160,11 @@ def _table(
     for row in rows:
         table.add_row(Text(names[row]), *(texts.get((row, column), "-") for column in columns))
     return table
+
+
+def _needed(header: str) -> list[str]:
+    """Texts as wide as a column needs to be: the words of its header, and a number."""
+    return [*header.split(" "), "1234.56"]
 
 
 def _longest(names: Sequence[str]) -> int:
@@ -205,25 +214,11 @@ _COMPARED: Mapping[str, Callable[[ComparedRow], tuple[int | None, float | None, 
 }
 
 
-def _columns(cases: Sequence[str], labels: Mapping[str, str], width: int) -> list[list[str]]:
-    """Cases gathered in order, so that the columns of each group fit `width` characters."""
-    panels: list[list[str]] = []
-    left = 0
-    for case in cases:
-        needed = 2 + max(7, *(len(word) for word in labels[case].split(" ")))
-        if not panels or needed > left:
-            panels.append([])
-            left = width
-        panels[-1].append(case)
-        left -= needed
-    return panels
-
-
 # ---- Page ----------------------------------------------------------------------------------------
 
 
 def page_table(run: Run) -> dict[str, Any]:
-    """Headers with their meanings and one row a case and implementation; {} for a run that counted nothing."""
+    """Headers with their meanings, and a row per case and implementation; {} for a run that counted nothing."""
     counted = counted_of_run(run)
     everyone = [one for of_case in counted.values() for one in of_case.values()]
     metrics = [metric for metric in METRICS.values() if metric.shown and any(metric.value(one) for one in everyone)]

@@ -1,4 +1,4 @@
-"""A chart, and charts drawn beside one another, each by a copy of this process: drawing is most of a page's time."""
+"""A chart, and the drawing of several in parallel, each in a copy of this process: it takes most of a page's time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kernelbench.report import style
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-FEWEST_CORES = 4  # with fewer, copies take from one another what they save
+FEWEST_CORES = 4  # with fewer, the copies only slow each other down
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Chart:
 
 
 def draw_all(charts: Sequence[Chart]) -> None:
-    """Have every chart `drawn`. What its copy did not send is drawn here, when it is asked for."""
+    """Have every chart `drawn`. A chart whose copy sent nothing is drawn here when it is asked for."""
     if len(charts) < 2 or (os.cpu_count() or 1) < FEWEST_CORES or not _can_copy():
         return
     context = multiprocessing.get_context("fork")
@@ -59,7 +59,7 @@ def draw_all(charts: Sequence[Chart]) -> None:
 
 
 def _can_copy() -> bool:
-    """Elsewhere than on Linux, and with a GPU's context, a process must not be copied."""
+    """A process must not be copied on other systems than Linux, nor with a GPU's context."""
     return sys.platform == "linux" and "cupy" not in sys.modules and "torch" not in sys.modules
 
 

@@ -1,4 +1,4 @@
-"""What counters explain, shown: tables and sentences for the terminal, the page's section, source lines, JSON."""
+"""What counters explain: tables and sentences for the terminal, the page's section, source lines, JSON."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from kernelbench.explain import evidence
 from kernelbench.explain.counted import METRICS, Counted
 from kernelbench.explain.records import CaseExplanation, Line, Listing, Sentence
 from kernelbench.report import view
-from kernelbench.report.console import BETWEEN, panels
-from kernelbench.report.tables import STYLES, WIDTH, new_table
+from kernelbench.report.tables import BETWEEN, STYLES, WIDTH, new_table, panels
 from kernelbench.runs.results import Run
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ CONFIRMS = {"confirmed": "confirms", "contradicted": "contradicts"}
 
 
 def case_parts(explained: CaseExplanation, title: str) -> Iterable[RenderableType]:
-    """All that the terminal shows of a case, one below the other."""
+    """All that the terminal shows of a case, from top to bottom."""
     yield case_table(explained, title)
     yield sentences_block(explained)
     if explained.evidence:
@@ -42,7 +41,7 @@ def case_parts(explained: CaseExplanation, title: str) -> Iterable[RenderableTyp
 
 
 def case_table(explained: CaseExplanation, title: str) -> RenderableType:
-    """A row an implementation, a column a metric that differs; as many columns side by side as fit."""
+    """A row per implementation, a column per metric that differs; as many columns side by side as fit."""
     from rich.console import Group
     from rich.text import Text
 
@@ -52,7 +51,8 @@ def case_table(explained: CaseExplanation, title: str) -> RenderableType:
         for metric in explained.metrics
     }
     parts: list[RenderableType] = []
-    for panel in panels(columns, WIDTH - first - BETWEEN):
+    texts = {header: (header, *column) for header, column in columns.items()}
+    for panel in panels(texts, WIDTH - first - BETWEEN):
         table = new_table(title + (", continued" if parts else ""))
         table.add_column("implementation", no_wrap=True, min_width=first)
         for header in panel:
@@ -71,7 +71,7 @@ def _cell(one: Counted, metric: str) -> str:
 
 
 def sentences(explained: CaseExplanation) -> list[tuple[str, str]]:
-    """(implementation, what is said of it); an implementation of which nothing is to be said is left out."""
+    """(implementation, what is said of it); an implementation without a sentence is left out."""
     said: dict[str, list[str]] = {name: [] for name in explained.counted}
     for sentence in explained.sentences:
         said[sentence.implementation].append(_with_links(sentence))
@@ -159,7 +159,7 @@ def shorten(text: str, length: int) -> str:
 
 
 def line_cells(line: Line) -> tuple[str, ...]:
-    """By _LINE_COLUMNS; sectors and wavefronts a request where they are more than the fewest: `1.2 M (32.0)`."""
+    """By _LINE_COLUMNS; sectors and wavefronts with their ratio to the fewest possible: `8.39 M x8.0`."""
     own = line.counters
     requests = own.global_load_requests + own.global_store_requests + own.global_atomic_requests
     ideal = own.global_load_ideal_sectors + own.global_store_ideal_sectors + own.global_atomic_sectors
@@ -250,7 +250,7 @@ def _page_row(explained: CaseExplanation, one: Counted, seconds: float | None) -
 
 
 def _cold_times(run: Run) -> dict[tuple[str, str], float]:
-    """Median times with a cleared L2, by case and implementation, of the method that is shown."""
+    """Median times with a cleared L2, by case and implementation, by the method that is shown."""
     return {(row.case, row.implementation): view.seconds(row) for row in view.shown_rows(run, cache="cold")}
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-CASES = 24  # beside one another whose numbers can still be read
+CASES = 24  # most cases side by side whose numbers can still be read
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Panel:
 
 
 def ceiling_figure(run: Run, comparison: Comparison) -> Figure:
-    """A heat table: implementations by cases, per cent of the best copy's bandwidth; a panel a dtype."""
+    """A heat table of per cent of the best copy's bandwidth: implementations by cases, a panel per dtype."""
     cells: dict[str, list[Cell]] = {}
     shares: dict[str, list[float]] = {}
     for row in view.shown_rows(run, comparison):
@@ -55,12 +55,12 @@ def ceiling_figure(run: Run, comparison: Comparison) -> Figure:
 
 
 def _per_cent(share: float) -> str:
-    """Whole; below one, a digit more."""
+    """Whole per cent; one decimal below 1 %."""
     return f"{100 * share:.0f}" if share >= 0.0095 else f"{100 * share:.1f}" if share >= 0.0005 else "<0.1"
 
 
 def heat_figure(panels: Sequence[Panel], names: Sequence[str], bold: Collection[str] = ()) -> Figure:
-    """A panel below the other; `names` are the rows of each, `bold` those that stand out."""
+    """Panels from top to bottom; `names` are the rows of each, `bold` those that stand out."""
     from matplotlib.figure import Figure
 
     panels = [part for panel in panels for part in _parts(panel)]

@@ -1,4 +1,4 @@
-"""One HTML page of a run: self-contained, offline, readable without scripts.
+"""The HTML page of a run, rendered and written: self-contained, offline, readable without scripts.
 
 Suites, kernels and ledger may come from anywhere, so all their text is escaped, links must be http(s), and the page
 forbids itself to load anything or to run any script but its own.
@@ -39,7 +39,7 @@ def write_report(
     drawn: Sequence[Chart] = (),
     explained: Explained | None = None,
 ) -> Path:
-    """Write the page to `out`, below 3 MB: a run too large for that goes without the strips of its samples.
+    """Write the page to `out`, below 3 MB: a run that is too large goes without the strips of its samples.
 
     `comparison` may be empty (with its columns); so may `verdicts`. `published` may be the whole ledger,
     `drawn` are the charts of charts.all_charts, `explained` what the simulator counted.

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-STEPS = 3  # of a ladder, at least
-CASES = 9  # shown of a ladder, at most
+STEPS = 3  # fewest of a ladder
+CASES = 9  # most that a ladder shows
 ACROSS = 3  # panels beside one another
 TITLE = 32  # characters of a line of a panel's title
 LEVEL = 0.99  # a step that makes it slower than this stands out
@@ -66,7 +66,7 @@ def ladders(run: Run, claims: Sequence[Claim]) -> list[Ladder]:
 def panels(run: Run, comparison: Comparison, ladder: Ladder) -> tuple[list[Panel], int]:
     """Published times, then cases measured with the L2 cleared; and how many of these are not near the floor."""
     rows = [row for row in view.shown_rows(run, comparison, "cold") if row.implementation in ladder.order]
-    above = {row.case for row in rows if not row.floor_limited}  # near the time of an empty kernel, no step shows
+    above = {row.case for row in rows if not row.floor_limited}  # steps do not show near the time of an empty kernel
     times: dict[str, dict[str, float]] = {}
     for row in rows:
         if (row.case in above or not above) and any(_is_about(claim, row) for claim in ladder.claims):
@@ -111,7 +111,7 @@ def _published(ladder: Ladder, run: Run) -> list[Panel]:
 
 
 def ladder_figure(ladder: Ladder, shown: Sequence[Panel]) -> Figure:
-    """A panel for each case: bars of time in the published order, with the factor of each step."""
+    """A panel per case: bars of time in the published order, with the factor of each step."""
     from matplotlib.figure import Figure
 
     across = min(ACROSS, len(shown))

@@ -1,4 +1,4 @@
-"""The chart of times by size: a line an implementation, named at its end."""
+"""The chart of times by size: a line per implementation, named at its end."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-# Shares of a panel's width: what a character of a tick's label takes, and below what two ticks are one.
+# Shares of a panel's width: of a character in a tick's label, and the distance below which two ticks are one.
 LABEL_WIDTH = 0.0135
 SAME_PLACE = 0.012
-NEAR_END = 0.85  # from where on a line's end is joined to its name
+NEAR_END = 0.85  # share of the panel's width from which on a line's end is joined to its name
 
 
 @dataclass(frozen=True)
@@ -32,11 +32,11 @@ class Places:
     """Where the cases of a panel lie on its horizontal axis."""
 
     x: Mapping[str, float]  # by case
-    line: Mapping[str, int | None]  # by case: lines go on within a stretch only; None where there is none
+    line: Mapping[str, int | None]  # stretch by case: lines go on within one only; None without a line
 
 
 def time_figure(run: Run, comparison: Comparison, cache: str) -> Figure:
-    """Median times, a line an implementation, a panel a dtype, each line named at its end."""
+    """Median times: a panel per dtype, a line per implementation, named at its end."""
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
@@ -105,7 +105,7 @@ def _places(axis: Axes, cases: Sequence[str]) -> Places:
 
 
 def _size_ticks(axis: Axes, sizes: Sequence[float], texts: Sequence[str]) -> None:
-    """A tick for each size on a logarithmic axis; labels are turned where they would run into each other, and
+    """A tick per size on a logarithmic axis; labels are turned where they would run into each other, and
     one is left out where two would lie on top of each other."""
     span = log2(sizes[-1] / sizes[0]) or 1.0
     shown: list[float] = []
@@ -157,7 +157,7 @@ def _name_lines(axis: Axes, rows: Sequence[Row]) -> None:
             fontweight="bold" if highlighted else "normal",
             color=SOFT if colour == MUTED else colour,
             annotation_clip=False,
-            # From a line that ends early, the way would lead through all others.
+            # From a line that ends early, the arrow would cross all others.
             arrowprops={
                 "arrowstyle": "-", "linewidth": 0.7 if highlighted else 0.5, "relpos": (0, 0.5),
                 "color": colour if highlighted else FAINT, "shrinkA": 0, "shrinkB": 4,

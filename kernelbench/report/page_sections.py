@@ -1,4 +1,4 @@
-"""What the HTML page shows, section by section, as plain texts and numbers. The template only lays it out."""
+"""The contents of the HTML page, section by section, as plain texts and numbers. The template only lays them out."""
 
 from __future__ import annotations
 

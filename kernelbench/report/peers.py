@@ -1,8 +1,8 @@
 """Our own kernels beside the libraries, for a run whose baseline is one of these: who is ahead, by how much, and how
-near to the copy. Cold; two times are held against each other by the best method that both have: a peer without times
-by graphs leaves the others theirs.
+near to the copy. Times are cold. Two times are compared by the best method that both have, so that a peer without times
+by graphs does not cost the others theirs.
 
-Ours are the kernels whose origin is here; of several the fastest counts, case by case. So it does of the peers.
+Ours are the kernels whose origin is here. On each case the fastest of ours counts, and the fastest of the peers.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 HERE = "written here"  # the origin of our own
-POINTS = 5  # sizes of a curve, at least
-MANY = 25  # sizes, beyond which their curve is a sweep: next to one another they should not leap
+POINTS = 5  # fewest sizes of a curve
+MANY = 25  # with more sizes a curve is a sweep, along which neighbours should not leap
 ByMethod = dict[str, Row]  # rows of an implementation on a case, by method
 _SHAPE = ("shape", "axis")  # words of a case that its size determines
 FAST = "~"  # mark of fast arithmetic
@@ -52,7 +52,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Pair:
-    """A case: ours, by the method of the best peer; that and the other peers; the copy's time / ours, if it has one."""
+    """A case: ours, by the method of the best peer; the peers, the best of them first named; the copy's time / ours."""
 
     case: str
     ours: Side
@@ -66,7 +66,7 @@ class Pair:
 
 
 def ours(run: Run) -> list[str]:
-    """The kernels of our own; none where the run is not one beside peers."""
+    """Our own kernels; none in a run that is not one beside peers."""
     roles = {row.implementation: row.role for row in run.rows}
     if run.simulated or roles.get(str(run.environment.get("baseline"))) != "peer":
         return []
@@ -76,7 +76,7 @@ def ours(run: Run) -> list[str]:
 
 
 def pairs(run: Run) -> list[Pair]:
-    """One for each case in which ours and a peer have a time."""
+    """One per case in which ours and a peer have a time."""
     own = ours(run)
     cases: dict[str, dict[str, ByMethod]] = {}
     for row in run.rows if own else ():
@@ -111,7 +111,7 @@ def _side(methods: ByMethod, mine: ByMethod, method: str) -> Side:
 
 
 def curves(run: Run) -> dict[str, list[Curve]]:
-    """By axis: the cases that differ in it alone, and in the shape that it makes; none where no peer is beside ours."""
+    """By axis: the cases that differ only in it and in the shape that it makes; none without a peer beside ours."""
     found: dict[str, dict[str, dict[float, str]]] = {}
     for case in view.cases(run) if ours(run) else ():
         words = [word.partition("=") for word in case.split(" ")]
@@ -128,7 +128,7 @@ def curves(run: Run) -> dict[str, list[Curve]]:
 
 
 def falls(found: Sequence[Pair], drawn: Iterable[Curve]) -> list[tuple[float, str]]:
-    """For each two neighbours of many sizes: how far the lower share of the copy is below the other, and its case."""
+    """Per two neighbours on a sweep: how far the lower share of the copy is below the other, and its case."""
     shares = {pair.case: pair.share for pair in found if pair.share is not None}
     steps = []
     for curve in drawn:
@@ -159,7 +159,7 @@ def sentences(run: Run, found: Sequence[Pair], labels: Mapping[str, str]) -> lis
 
 
 def case_lines(found: Sequence[Pair], labels: Mapping[str, str]) -> list[tuple[str, ...]]:
-    """A line for each case, under CASE_HEADERS."""
+    """A line per case, under CASE_HEADERS."""
     return [
         (
             labels[pair.case], pair.ours.name, time_text(pair.ours.seconds), _error(pair.ours),
@@ -171,7 +171,7 @@ def case_lines(found: Sequence[Pair], labels: Mapping[str, str]) -> list[tuple[s
 
 
 def peer_lines(found: Sequence[Pair]) -> list[tuple[str, ...]]:
-    """A line for each peer, the nearest first, under PEER_HEADERS."""
+    """A line per peer, the nearest first, under PEER_HEADERS."""
     ratios: dict[str, list[float]] = {}
     errors: dict[str, list[Side]] = {}
     for pair in found:

@@ -40,7 +40,7 @@ def sentences(test: Mapping[str, Any]) -> list[str]:
 
 
 def lengths(test: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    """A line for each length of kernel, under HEADERS."""
+    """A line per length of kernel, under HEADERS."""
     return [
         (_length_text(one), view.text(one.get("rows")), *(_percent(one.get(key)) for key in ("within", "detectable")))
         for one in test.get("lengths") or ()
@@ -76,7 +76,7 @@ def _length_text(one: Mapping[str, Any]) -> str:
 
 
 def _short(seconds: float | None) -> str:
-    """`20 us`, `1 ms`, of a length that is a round number."""
+    """`20 us`, `1 ms`: a round number of seconds."""
     if seconds is None:
         return ""
     return f"{1e3 * seconds:g} ms" if seconds >= 1e-3 else f"{1e6 * seconds:g} us"

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-MEMBERS = 3  # of a family, at least
-NARROWEST = 0.1  # of the vertical axis, to either side of 1: below it everything is noise
+MEMBERS = 3  # fewest of a family
+NARROWEST = 0.1  # least reach of the vertical axis to either side of 1; a smaller one would show noise
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Family:
 
 
 def families(run: Run, claims: Sequence[Claim]) -> list[Family]:
-    """Those that a claim about the best of several, or about several alike, is about."""
+    """The families that claims of kind `near_best` or `level` are about."""
     present = {row.implementation for row in run.rows if row.status == "ok"}
     baseline = view.text(run.environment.get("baseline"))
     found: dict[tuple[str, str], Family] = {}
@@ -56,7 +56,7 @@ def families(run: Run, claims: Sequence[Claim]) -> list[Family]:
 
 
 def _numbered(names: Sequence[str]) -> dict[str, dict[int, str]]:
-    """By what stands before the number; none where fewer than three settings do."""
+    """By the name before the number; names with fewer than three settings are left out."""
     found: dict[str, dict[int, str]] = {}
     for name in names:
         if match := re.fullmatch(r"(.+)_(\d+)", name):
@@ -65,7 +65,7 @@ def _numbered(names: Sequence[str]) -> dict[str, dict[int, str]]:
 
 
 def settings_figure(run: Run, comparison: Comparison, shown: Sequence[Family], cache: str) -> Figure:
-    """A row of panels a dtype, a panel a family, a line a case."""
+    """A row of panels per dtype, a panel per family, a line per case."""
     from matplotlib.figure import Figure
 
     times: dict[str, dict[str, dict[str, float]]] = {}  # by dtype, case and implementation

@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-TOP = 1.15  # share, up to which a panel goes where anybody is above the copy
+TOP = 1.15  # highest share that a panel shows
 
 
 def followed(run: Run) -> set[str]:
-    """Cases on curves of many sizes, beside which other charts of them say little."""
+    """Cases on curves of many sizes, which need no other chart."""
     drawn = [curve for of_axis in peers.curves(run).values() for curve in of_axis]
     return {case for curve in drawn if len(curve.points) > peers.MANY for case in curve.points.values()}
 
 
 def share_figure(run: Run, comparison: Comparison, along: str, drawn: Sequence[Curve]) -> Figure:
-    """A panel a curve below one another: time of the copy over that of each implementation, by the size."""
+    """A panel per curve: time of the copy over that of each implementation, by the size."""
     from matplotlib.figure import Figure
 
     shares = _shares(run, comparison)
@@ -61,7 +61,7 @@ def _shares(run: Run, comparison: Comparison) -> dict[str, dict[str, float]]:
 
 
 def _looks(run: Run, comparison: Comparison, names: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Ours in ink, and above all others."""
+    """How each line is drawn: ours in ink, above all others."""
     own = peers.ours(run)
     colours = style.colours([name for name in view.highlights(run, comparison) if name in names and name not in own])
     return {
@@ -79,7 +79,7 @@ def _looks(run: Run, comparison: Comparison, names: Sequence[str]) -> dict[str, 
 
 
 def _ticks(curve: Curve) -> Curve:
-    """Of many sizes only the powers of two, and the ends."""
+    """The sizes with a tick: of many, only the powers of two and the ends."""
     ends = (min(curve.points), max(curve.points))
     shown = {x: case for x, case in curve.points.items() if log2(x).is_integer() or x in ends}
     return Curve(curve.title, shown) if len(curve.points) > peers.MANY else curve

@@ -1,4 +1,4 @@
-"""A step added up, shown: its table for the terminal and the page, and its chart. What is not whole has no sum."""
+"""A step added up: its table for the terminal and the page, and its chart. A step with a part missing has no sum."""
 
 from __future__ import annotations
 
@@ -35,8 +35,7 @@ def text(summed: StepSum, amount: Amount | None) -> str:
 
 
 def lines(summed: StepSum) -> list[tuple[str, ...]]:
-    """Cells by HEADERS, a line a part; those of a side that does not have the part are empty, what was not measured
-    is '-'."""
+    """Cells by HEADERS, a line per part: '-' for what was not measured, empty on a side that does not have the part."""
     return [_line(summed, one) for one in summed.parts]
 
 
@@ -119,7 +118,7 @@ def section(summed: StepSum | None) -> dict[str, Any] | None:
 
 
 def figure(summed: StepSum) -> Figure:
-    """A bar a side, put together from its parts; without a bar, and with the words `no sum`, where one is missing."""
+    """A bar per side, stacked from its parts; the words `no sum` where a part is missing."""
     from matplotlib.figure import Figure
 
     parts = _shown_parts(summed)
@@ -143,7 +142,7 @@ def figure(summed: StepSum) -> Figure:
 
 
 def _shown_parts(summed: StepSum) -> Mapping[str, str]:
-    """A colour for each operation, the largest first; those beyond the colours there are share grey."""
+    """A colour per operation, the largest first; operations beyond the last colour are grey."""
     sizes: dict[str, float] = {}
     for one in summed.parts:
         found = [amount.value for side in SIDES if (amount := one.total(side))]
@@ -167,7 +166,7 @@ def _bar(axis: Axes, place: int, side: str, summed: StepSum, colours: Mapping[st
 
 
 def _operations(parts: Sequence[PartAmount], colours: Mapping[str, str]) -> list[str]:
-    """Those of a colour of their own first."""
+    """Operations with a colour of their own first."""
     names = dict.fromkeys(one.part.operation for one in parts)
     return [*(name for name in colours if name in names), *(name for name in names if name not in colours)]
 

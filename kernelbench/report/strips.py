@@ -1,4 +1,4 @@
-"""The distribution of a row's samples as a small histogram: a few hundred bytes of SVG path a row.
+"""The distribution of a row's samples as a small histogram: a few hundred bytes of SVG path per row.
 
 All strips share one scale, so that they can be compared at a glance: the middle is the row's median, the ends
 lie `REACH` away from it, and samples beyond are gathered in the outermost bars.
@@ -22,7 +22,7 @@ Key = tuple[str, str, str, str]  # case, implementation, cache, method
 
 
 def strips(samples: pandas.DataFrame) -> dict[Key, str]:
-    """The `d` of an SVG path for each measured row that has raw samples."""
+    """The `d` of an SVG path per measured row that has raw samples."""
     if not len(samples):
         return {}
     keys = ["case", "implementation", "cache", "method"]

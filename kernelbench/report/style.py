@@ -1,4 +1,4 @@
-"""How charts look: colours, markers, axes, and SVG that is the same byte for byte each time.
+"""How charts look: colours, markers, axes, and SVG that is byte for byte the same each time.
 
 Colours are Okabe and Ito's (jfly.uni-koeln.de/color), told apart by colour-blind readers too; every
 line has a marker and its name beside it as well. The page replaces the colours by CSS variables, so
@@ -52,7 +52,7 @@ _SETTINGS: Any = {
     "xtick.labelcolor": SOFT,
     "ytick.labelcolor": SOFT,
     "figure.dpi": 160,  # laid out at the size it is drawn at
-    "text.hinting": "none",  # else texts take other room at other sizes
+    "text.hinting": "none",  # hinted text takes other room at other sizes
     "figure.constrained_layout.w_pad": 0.07,
     "figure.facecolor": PAPER,
     "axes.facecolor": PAPER,

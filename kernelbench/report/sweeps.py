@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 JUDGED = "cold"  # the cache state that claims are judged by
-POINTS = 3  # of a curve, at least
+POINTS = 3  # fewest of a curve
 ACROSS = 3  # panels beside one another
 NEAR = 4.0  # panels whose largest bandwidths are within this factor share an axis
-TICK = 7.5  # points, of the text below a tick
-SPREAD = 8.0  # the last point over the first, from which on the axis is logarithmic
+TICK = 7.5  # points: size of the text below a tick
+SPREAD = 8.0  # ratio of the last point to the first from which on the axis is logarithmic
 
 
 @dataclass(frozen=True)
@@ -98,9 +98,9 @@ def sweep_figure(
     cache: str,
     counted: Mapping[str, Mapping[str, Counted]],
 ) -> Figure:
-    """A column of panels a curve: bandwidth with a line an implementation, and a small panel for each count.
+    """A column of panels per curve: bandwidth with a line per implementation, and a small panel per count.
 
-    '' for `cache`: counts alone.
+    With '' as `cache`, counts alone.
     """
     from matplotlib.figure import Figure
 
@@ -143,7 +143,7 @@ def sweep_figure(
 
 
 def _rates(run: Run, comparison: Comparison, cache: str) -> dict[str, dict[str, float]]:
-    """Bytes a second by case, then implementation."""
+    """Bytes per second by case, then implementation."""
     found: dict[str, dict[str, float]] = {}
     for row in view.shown_rows(run, comparison, cache):
         if row.bandwidth_bytes_per_s is not None:

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
     from kernelbench.core.records import Check
 
-WIDTH = 100  # characters, of every table
-NAME_WIDTH = 28  # columns of single words up to this length are not broken
+WIDTH = 100  # characters per line of a table
+BETWEEN = 2  # characters between two columns of `new_table`
+NAME_WIDTH = 28  # longest single word that is not broken
 STYLES = {
     "holds": "green", "FASTER": "green", "passed": "green",
     "holds in part": "yellow", "UNSURE": "yellow", "unsupported": "yellow", "skipped": "yellow",
@@ -40,7 +41,7 @@ class BuildLine:
 
 
 def plan_table(entries: Iterable[tuple[str, str, Sequence[str], Sequence[str]]]) -> Table:
-    """Launches. `entries`: (case, implementation, one text a launch, reasons for the choice or refusal)."""
+    """Launches. `entries`: (case, implementation, one text per launch, reasons for the choice or refusal)."""
     return list_table(
         ("case", "implementation", "launches", "why"),
         [(case, name, "\n".join(launches) or "-", "\n".join(reasons)) for case, name, launches, reasons in entries],
@@ -104,6 +105,21 @@ def list_table(headers: Sequence[str], rows: Iterable[Sequence[Any]], title: str
     for line in lines:
         table.add_row(*(Text(view.text(cell)) for cell in line))
     return table
+
+
+def panels(columns: Mapping[str, Sequence[str]], width: int) -> list[list[str]]:
+    """Keys of `columns` gathered in order, so that those of each panel fit `width` characters. `columns`: by key, the
+    texts in it."""
+    found: list[list[str]] = []
+    left = 0
+    for key, texts in columns.items():
+        needed = BETWEEN + max(len(line) for text in texts for line in text.split("\n"))
+        if not found or needed > left:
+            found.append([])
+            left = width
+        found[-1].append(key)
+        left -= needed
+    return found
 
 
 def new_table(title: str) -> Table:

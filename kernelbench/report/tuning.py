@@ -1,4 +1,4 @@
-"""What a search of launch parameters found, for the terminal."""
+"""What a search of launch parameters found: its table and sentence for the terminal."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kernelbench.report.tables import STYLES, new_table
 if TYPE_CHECKING:
     from rich.table import Table
 
-FASTEST = 8  # candidates shown, of those that have a time
+FASTEST = 8  # candidates shown of those with a time
 
 
 def tuning_table(found: Tuned) -> Table:

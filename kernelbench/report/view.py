@@ -1,4 +1,4 @@
-"""How a run's tables are read for showing: short names of cases, the method shown, groups of reasons.
+"""What all ways of showing a run share: short names of cases, the rows shown, groups of reasons, ratios as text.
 
 Console, charts and page share these, so that they name the same case alike and show the same time.
 """
@@ -36,7 +36,7 @@ def verdict_text(verdict: str, more_samples: int | None) -> str:
 
 
 def case_words(keys: Iterable[str]) -> dict[str, dict[str, str]]:
-    """For each case key the fewest words that still tell the cases apart, as name and value.
+    """Per case key, the fewest words that still tell the cases apart, as name and value.
 
     Words that all cases share are left out; so is a shape that the axes or parameters of its case determine.
     """
@@ -71,7 +71,7 @@ def word_text(name: str, value: str) -> str:
 
 
 def case_labels(keys: Iterable[str]) -> dict[str, str]:
-    """The shortest text for each case key that still tells the cases apart: `seq=16 float32`."""
+    """Per case key, the shortest text that still tells the cases apart: `seq=16 float32`."""
     return {
         key: " ".join(word_text(name, value) for name, value in words.items()) or key
         for key, words in case_words(keys).items()
@@ -135,7 +135,7 @@ def seconds(row: Row) -> float:
 
 
 def shown_status(row: Row) -> str:
-    """Its status; a specimen that verification found wrong, as it must, is called rejected."""
+    """The row's status; a specimen that verification found wrong, as it must, is called rejected."""
     return REJECTED if row.status == "wrong" and row.role == "specimen" else row.status
 
 
