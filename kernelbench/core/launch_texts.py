@@ -9,6 +9,7 @@ from kernelbench.core.records import EntryFacts, Launch, LaunchPlan
 
 # Behind a launch whose blocks wait for each other, in the words of recorded runs.
 _COOPERATIVE, _GROUPS = " cooperative", " in gangs of "
+_MOST_DIGITS = 18  # of a number in a launch; a file may say more
 
 
 def launches_text(plan: LaunchPlan) -> list[str]:
@@ -40,19 +41,27 @@ def read_launch(text: str) -> Launch | None:
     """The launch that `launch_text` made this text of, without its arguments; None for any other text, as that of a
     call of host code."""
     entry, _, rest = text.partition("<<<")
-    sizes, _, waiting = rest.partition(">>>")
+    sizes, closed, waiting = rest.partition(">>>")
     try:
         grid, block, *shared = sizes.split(", ")
-        together = int(waiting.removeprefix(_GROUPS)) if waiting.startswith(_GROUPS) else 1
-        launch = Launch(entry, _extent(grid), _extent(block), (), int(*shared), waiting == _COOPERATIVE, together)
+        together = _count(waiting.removeprefix(_GROUPS)) if waiting not in ("", _COOPERATIVE) else 1
+        shared_bytes = _count(*shared or "0")
+        launch = Launch(entry, _extent(grid), _extent(block), (), shared_bytes, waiting == _COOPERATIVE, together)
     except (TypeError, ValueError):
         return None
-    return launch if launch_text(launch) == text else None
+    return launch if entry and closed else None
 
 
 def _extent(text: str) -> tuple[int, int, int]:
-    x, y, z = (*map(int, text.split("x")), 1, 1)[:3]
+    """ValueError for more than three, as for what is no number."""
+    x, y, z = (*map(_count, text.split("x")), *(1, 1)[text.count("x") :])
     return x, y, z
+
+
+def _count(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS):
+        raise ValueError(f"{text:.20} is no number of blocks, threads or bytes")
+    return int(text)
 
 
 def input_loads(plan: LaunchPlan, facts: Mapping[str, EntryFacts], inputs: Sequence[str]) -> dict[str, int]:

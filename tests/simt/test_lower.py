@@ -7,8 +7,7 @@ import pytest
 from kernelbench.core.errors import PtxError
 from kernelbench.simt import lower as lowering
 from kernelbench.simt.inline import flatten
-from kernelbench.simt.interface import LANES, NONE, Kind
-from kernelbench.simt.lower.control import Form
+from kernelbench.simt.interface import LANES, NONE, BarrierForm, Kind
 from kernelbench.simt.lower.program import Lowered, Program
 from kernelbench.simt.parse import parse
 
@@ -273,19 +272,19 @@ def test_code_after_the_end_is_an_exit() -> None:
 @pytest.mark.parametrize(
     ("text", "form"),
     [
-        ("bar.sync 0;", Form.SYNC),
-        ("bar.sync 1, 64;", Form.SYNC),
-        ("barrier.sync.aligned 3;", Form.SYNC),
-        ("bar.cta.sync 0;", Form.SYNC),
-        ("bar.arrive 2, 128;", Form.ARRIVE),
-        ("bar.red.popc.u32 %r1, 0, !%p1;", Form.REDUCE_COUNT),
-        ("barrier.red.and.pred %p2, 0, %p1;", Form.REDUCE_AND),
-        ("bar.red.or.pred %p2, 0, 64, %p1;", Form.REDUCE_OR),
-        ("barrier.cluster.arrive.relaxed.aligned;", Form.CLUSTER_ARRIVE),
-        ("barrier.cluster.wait.aligned;", Form.CLUSTER_WAIT),
+        ("bar.sync 0;", BarrierForm.SYNC),
+        ("bar.sync 1, 64;", BarrierForm.SYNC),
+        ("barrier.sync.aligned 3;", BarrierForm.SYNC),
+        ("bar.cta.sync 0;", BarrierForm.SYNC),
+        ("bar.arrive 2, 128;", BarrierForm.ARRIVE),
+        ("bar.red.popc.u32 %r1, 0, !%p1;", BarrierForm.REDUCE_COUNT),
+        ("barrier.red.and.pred %p2, 0, %p1;", BarrierForm.REDUCE_AND),
+        ("bar.red.or.pred %p2, 0, 64, %p1;", BarrierForm.REDUCE_OR),
+        ("barrier.cluster.arrive.relaxed.aligned;", BarrierForm.CLUSTER_ARRIVE),
+        ("barrier.cluster.wait.aligned;", BarrierForm.CLUSTER_WAIT),
     ],
 )
-def test_barriers(text: str, form: Form) -> None:
+def test_barriers(text: str, form: BarrierForm) -> None:
     step = one(text)
     assert (step.kind, step.f) == (Kind.BARRIER, form)
     assert (step.e == 1) == ("!" in text)
