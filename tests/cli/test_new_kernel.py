@@ -17,6 +17,7 @@ from kernelbench.core.records import Case, LaunchPlan
 from kernelbench.devices.known import known_gpu
 from kernelbench.planning.case_plans import plan_case
 from kernelbench.planning.catalog import load_catalog
+from tests.conftest import Project
 
 Command = Callable[..., tuple[int, str, str]]
 H200 = known_gpu("h200")
@@ -159,6 +160,15 @@ def test_a_new_operation_comes_with_all_that_its_commands_need(
     assert out.count("row_weight_first_bf16<<<4096, 256>>>") == 2
     new_kernel("row_weight/second", folder=Path("kernels"))
     assert set(load_catalog(own=[Path("kernels")]).implementations["row_weight"]) == {"first", "second"}
+
+
+def test_beside_kernelbenchs_own_kernels_its_suite_lies_with_the_others(project: Project) -> None:
+    written = new_kernel("row_weight/first")
+    assert [path.resolve() for path in written.operation] == [
+        project.root / "kernels" / "row_weight" / "operation.py",
+        project.root / "suites" / "row_weight.yaml",
+    ]
+    assert written.commands == ("kernelbench check row_weight", "kernelbench run row_weight")
 
 
 @pytest.mark.nvcc

@@ -9,6 +9,7 @@ import pytest
 
 from kernelbench.core import dtypes
 from kernelbench.core.records import Arrays, Binary, Case, EntryFacts, Launch, LaunchPlan, Tolerance
+from kernelbench.measure import verify
 from kernelbench.measure.case import CaseRun, Settings
 from kernelbench.measure.rounds import Precision
 from kernelbench.measure.setup import Setup
@@ -286,6 +287,28 @@ def test_a_reference_that_is_a_view_of_its_input_follows_what_is_touched() -> No
     plan = CasePlan(case, (Planned(implementation("one")),))
     result = CaseRun(device, operation, plan).run(Settings(7, precision=FAST))[0]
     assert (result.status, result.reason) == ("ok", "")
+
+
+def test_an_input_that_all_slices_read_is_touched_and_the_reference_follows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verify, "SLICE_ELEMENTS", 16)  # two rows at a time
+    operation, case = load_catalog().operations["bias_add"], Case("bias_add", (6, 8), -1, "float32")
+    device = FakeDevice({"one": (lambda arrays: arrays["y"].__setitem__(..., arrays["x"] + arrays["bias"]), 9e-6, 0)})
+    result = CaseRun(device, operation, CasePlan(case, (Planned(implementation("one")),))).run(
+        Settings(7, precision=FAST)
+    )[0]
+    assert (result.status, result.reason) == ("ok", "")
+    stale: list[np.ndarray] = []
+
+    def kept_bias(arrays: Arrays) -> None:
+        """Keeps the bias of its first run, whatever was changed since."""
+        stale.append(arrays["bias"].copy())
+        arrays["y"][...] = arrays["x"] + stale[0]
+
+    device.kernels["one"] = (kept_bias, 9e-6, 0)
+    result = CaseRun(device, operation, CasePlan(case, (Planned(implementation("one")),))).run(
+        Settings(7, precision=FAST)
+    )[0]
+    assert result.status == "wrong"
 
 
 def test_work_of_another_stream_that_ends_later_is_found_out() -> None:
