@@ -132,12 +132,7 @@ class FakeDevice:
         return ""
 
     def executable(
-        self,
-        implementation: Implementation,
-        case: Case,
-        plan: LaunchPlan | None,
-        binary: Binary | None,
-        arrays: Arrays,
+        self, implementation: Implementation, case: Case, plan: LaunchPlan | None, binary: Binary | None, arrays: Arrays
     ) -> Callable[[], Any]:
         if implementation.name not in self.kernels:
             raise DeviceError(f"no kernel '{implementation.name}'")

@@ -31,12 +31,7 @@ class NoisyDevice(FakeDevice):
         self.random, self.twin_factor, self.runs = np.random.default_rng(seed), twin_factor, 0
 
     def executable(
-        self,
-        implementation: Implementation,
-        case: Case,
-        plan: LaunchPlan | None,
-        binary: Binary | None,
-        arrays: Arrays,
+        self, implementation: Implementation, case: Case, plan: LaunchPlan | None, binary: Binary | None, arrays: Arrays
     ) -> Callable[[], Any]:
         name = implementation.name.removesuffix(AGAIN)
         kernel, base_s, host_s = self.kernels[name]

@@ -126,10 +126,7 @@ def test_counters_come_back_from_results(tmp_path):
     one = found["naive"]
     assert one.counters == COUNTERS
     assert (one.least_bytes, one.sampled) == (2560, "sampled 64 of 4096 blocks")
-    assert one.shapes == (
-        LaunchShape("softmax_naive_f32", 8, 256, 128, 32),
-        LaunchShape("finish", 1, 64, 640, 32),
-    )
+    assert one.shapes == (LaunchShape("softmax_naive_f32", 8, 256, 128, 32), LaunchShape("finish", 1, 64, 640, 32))
 
 
 def test_a_timed_run_has_no_counters(tmp_path):

@@ -21,8 +21,7 @@ _REFUSED = re.compile(r"^=+ Error: (Device not supported.*)$", re.MULTILINE)
 # not have; a failure that matters ends the program.
 _API = re.compile(r"^=+ Program hit \w+ .*on CUDA API call", re.MULTILINE)
 _HEADLINES = re.compile(
-    r"^=+ (?! |COMPUTE-SANITIZER|Program hit|Target application returned|(?:ERROR|LEAK) SUMMARY)\S",
-    re.MULTILINE,
+    r"^=+ (?! |COMPUTE-SANITIZER|Program hit|Target application returned|(?:ERROR|LEAK) SUMMARY)\S", re.MULTILINE
 )
 _MARK = re.compile(r"^=+ ?")
 MOST_REPORTS = 1000  # printed in full; the summary counts all

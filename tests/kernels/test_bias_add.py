@@ -70,11 +70,7 @@ def test_large_arrays_have_wide_indices(h200, name):
 @pytest.mark.nvcc
 @pytest.mark.parametrize(
     ("name", "shape", "axis"),
-    [
-        *(("by_shape", *row) for row in ROWS),
-        *(("generic", *row) for row in [*ROWS, *BETWEEN]),
-        ("copy", (3, 5, 7), 1),
-    ],
+    [*(("by_shape", *row) for row in ROWS), *(("generic", *row) for row in [*ROWS, *BETWEEN]), ("copy", (3, 5, 7), 1)],
 )
 def test_every_element_is_right(h200, binaries, dtype, name, shape, axis):
     run_and_check(IMPLEMENTATIONS[name], OPERATION, case(shape, axis, dtype), h200, binaries, shift=1)

@@ -45,11 +45,7 @@ KNOWN: list[tuple[str, Values, Values]] = [
         {"x": [[INF, INF, NAN, 1.0]], "mask": [[1.0, 0.0, 0.0, 1.0]], "addend": [[1.0, 1.0, 1.0, -INF]]},
         {"y": [[INF, NAN, NAN, -INF]]},
     ),
-    (
-        "indexing",
-        {"x": [[INF, -INF, NAN]], "by_row": [0.0], "by_column": [1.0, 2.0, 3.0]},
-        {"y": [[NAN, -INF, NAN]]},
-    ),
+    ("indexing", {"x": [[INF, -INF, NAN]], "by_row": [0.0], "by_column": [1.0, 2.0, 3.0]}, {"y": [[NAN, -INF, NAN]]}),
     ("copy", {"x": [[NAN, INF, -INF]]}, {"y": [[NAN, INF, -INF]]}),
     ("latency_hiding", {"x": [[NAN, INF, -INF]]}, {"y": [[NAN, INF, -INF]]}),
     ("memory_access", {"x": [[NAN, INF, -INF]]}, {"y": [[NAN, INF, -INF]]}),

@@ -13,11 +13,7 @@ from tests.kernels.simulated import run_and_check
 CATALOG = catalog()
 OPERATIONS = ("copy", "relu", "multiply", "dropout_add", "relu_grad")
 # A shape for each way of finding the bias, at any of which a tile ends within a row.
-BIASES = {
-    "Neighbours": ((3, 5, 1008), 2),
-    "Same": ((3, 7, 64, 8), 1),
-    "Any": ((5, 7, 101), 1),
-}
+BIASES = {"Neighbours": ((3, 5, 1008), 2), "Same": ((3, 7, 64, 8), 1), "Any": ((5, 7, 101), 1)}
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)

@@ -77,10 +77,7 @@ def test_what_is_right_is_left_alone(tmp_path: Path) -> None:
         ("'deviations': (Deviation(5, 'no'),)", "deviations must be a tuple of Deviation(inputs, reason), got tuple"),
         ("'tunable': {'block': (32,)}", "tunable must be a Tunable, its values tuples of ints by name, or None, got"),
         ("'tunable': Tunable(None)", "tunable must be a Tunable, its values tuples of ints by name, or None, got"),
-        (
-            "'tunable': Tunable({'block': 32})",
-            "tunable must be a Tunable, its values tuples of ints by name, or None",
-        ),
+        ("'tunable': Tunable({'block': 32})", "tunable must be a Tunable, its values tuples of ints by name, or None"),
         ("'tunable': Tunable({'block': (32.0,)})", "tunable must be a Tunable, its values tuples of ints by name"),
         ("'tunable': Tunable({'block': (32,)}, layout=1)", "tunable must be a Tunable, its values tuples of ints by"),
     ],

@@ -30,10 +30,7 @@ def flow(body: str) -> ControlFlow:
 MEET = {
     "if": ("@%p1 bra A; bar.sync 0; A: bar.sync 1; ret;", {0: 2}),
     "if else": ("@%p1 bra A; bar.sync 0; bra B; A: bar.sync 1; B: bar.sync 2; ret;", {0: 4}),
-    "if in if": (
-        "@%p1 bra A; @%p2 bra B; bar.sync 0; B: bar.sync 1; A: bar.sync 2; ret;",
-        {0: 4, 1: 3},
-    ),
+    "if in if": ("@%p1 bra A; @%p2 bra B; bar.sync 0; B: bar.sync 1; A: bar.sync 2; ret;", {0: 4, 1: 3}),
     "loop": ("A: bar.sync 0; @%p1 bra A; bar.sync 1; ret;", {1: 2}),
     "loop at the end of the kernel": ("A: bar.sync 0; @%p1 bra A; ret;", {1: None}),
     "loop with a break": ("A: @%p1 bra B; bar.sync 0; @%p2 bra A; B: bar.sync 1; ret;", {0: 3, 2: 3}),

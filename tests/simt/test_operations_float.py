@@ -7,17 +7,7 @@ import numpy as np
 import pytest
 
 from tests.simt import exact
-from tests.simt.operations import (
-    DTYPES,
-    Array,
-    apply,
-    assert_same_numbers,
-    encode,
-    floats,
-    halves,
-    numbers,
-    pairs,
-)
+from tests.simt.operations import DTYPES, Array, apply, assert_same_numbers, encode, floats, halves, numbers, pairs
 
 LEAST = {"f16": 2.0**-14, "bf16": 2.0**-126, "f32": 2.0**-126, "f64": 2.0**-1022}
 Oracle = Callable[..., float]

@@ -32,13 +32,7 @@ def axis_values(suite, name):
 
 
 def test_the_five_softmax_suites_are_there():
-    assert set(SUITES) >= {
-        "softmax",
-        "softmax_half",
-        "softmax_ft_dispatch",
-        "softmax_oneflow_regimes",
-        "softmax_bert",
-    }
+    assert set(SUITES) >= {"softmax", "softmax_half", "softmax_ft_dispatch", "softmax_oneflow_regimes", "softmax_bert"}
 
 
 @pytest.mark.parametrize("name", SUITES)
@@ -58,12 +52,7 @@ def test_softmax_has_the_published_sizes(suites):
     suite = suites["softmax"]
     assert [case.shape for case in suite.cases] == [(32, 64, s, s) for s in (16, 32, 64, 128, 512, 1024)]
     assert {case.dtype for case in suite.cases} == {"float32"}
-    assert set(suite.claims) == {
-        "softmax-ft-oneflow",
-        "softmax-fusion",
-        "softmax-four-kernels",
-        "reduce-tree-counters",
-    }
+    assert set(suite.claims) == {"softmax-ft-oneflow", "softmax-fusion", "softmax-four-kernels", "reduce-tree-counters"}
 
 
 def test_softmax_half_has_the_same_shapes(suites):

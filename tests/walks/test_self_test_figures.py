@@ -36,12 +36,7 @@ class Copying(FakeDevice):
         self.clock, self.random = SteppedClock(), np.random.default_rng(2)
 
     def executable(
-        self,
-        implementation: Implementation,
-        case: Case,
-        plan: LaunchPlan | None,
-        binary: Binary | None,
-        arrays: Arrays,
+        self, implementation: Implementation, case: Case, plan: LaunchPlan | None, binary: Binary | None, arrays: Arrays
     ) -> Callable[[], Any]:
         packs = case.elements / 4
         if implementation.name.removesuffix(AGAIN) != "copy":

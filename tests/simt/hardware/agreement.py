@@ -30,10 +30,7 @@ METRICS: Mapping[str, tuple[tuple[str, ...], Callable[[Counters], int]]] = {
     ),
     "global store requests": ((f"l1tex__t_requests{GLOBAL}st",), lambda c: c.global_store_requests),
     "global store sectors": ((f"l1tex__t_sectors{GLOBAL}st",), lambda c: c.global_store_sectors),
-    ATOMICS: (
-        (f"l1tex__t_sectors{GLOBAL}red", f"l1tex__t_sectors{GLOBAL}atom"),
-        lambda c: c.global_atomic_sectors,
-    ),
+    ATOMICS: ((f"l1tex__t_sectors{GLOBAL}red", f"l1tex__t_sectors{GLOBAL}atom"), lambda c: c.global_atomic_sectors),
     "shared load wavefronts": ((f"{WAVEFRONTS}ld",), lambda c: c.shared_load_wavefronts),
     "shared store wavefronts": ((f"{WAVEFRONTS}st",), lambda c: c.shared_store_wavefronts),
     "shared atomic wavefronts": ((f"{WAVEFRONTS}atom",), lambda c: c.shared_atomic_wavefronts),
