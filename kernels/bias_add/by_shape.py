@@ -1,7 +1,6 @@
 """Launch plan of by_shape.cu: a bias along the last axis, or along the first."""
 
 from kernelbench import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar, Unsupported, dtypes
-
 from ..common.launch_helpers import ELEMENTWISE_BLOCK, index_name, waves_grid
 
 ONEFLOW = Origin(

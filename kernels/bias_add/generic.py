@@ -1,7 +1,6 @@
 """Launch plan of generic.cu: a bias along any axis."""
 
 from kernelbench import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar, dtypes
-
 from ..common.launch_helpers import ELEMENTWISE_BLOCK, index_name, waves_grid
 
 ONEFLOW = Origin(

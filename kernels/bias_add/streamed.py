@@ -12,7 +12,6 @@ from kernelbench import (
     Unsupported,
     dtypes,
 )
-
 from ..common.launch_helpers import (
     ELEMENTWISE_PACK_BYTES,
     STREAMED_BLOCK,

@@ -8,7 +8,6 @@ from types import MappingProxyType
 from typing import Any
 
 from kernelbench import Arrays, Case, Implementation, Origin
-
 from .peers import torch_tensor, torch_with_gpu
 
 MODES = {"torch_compile": "default", "torch_compile_autotuned": "max-autotune-no-cudagraphs"}

@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 from kernelbench import Case, DeviceProperties, Implementation, LaunchPlan, Origin, Scalar, dtypes
-
 from ..common.launch_helpers import packed_plan
 
 ONEFLOW = Origin(

@@ -3,7 +3,6 @@
 from functools import partial
 
 from kernelbench import Case, DeviceProperties, Implementation, LaunchPlan, Origin
-
 from ..common.launch_helpers import narrow_plan
 
 ARTICLE = Origin(

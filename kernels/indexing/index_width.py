@@ -1,7 +1,6 @@
 """Launch plans of index_width.cu: 64-bit or 32-bit indices."""
 
 from kernelbench import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar, dtypes
-
 from ..common.launch_helpers import ELEMENTWISE_BLOCK, narrow_plan, thread_each
 
 ARTICLE = Origin(

@@ -4,7 +4,6 @@ from dataclasses import replace
 from functools import partial
 
 from kernelbench import Case, DeviceProperties, Implementation, LaunchPlan, Origin, Scalar
-
 from ..common.launch_helpers import narrow_plan
 
 ARTICLE = Origin(

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 from kernelbench import Arrays, Case, Deviation, Implementation, Origin
-
 from ..softmax_family import cudnn
 
 MASKED = Deviation("masked", "along the last axis a row of -inf gives -inf and not NaN")

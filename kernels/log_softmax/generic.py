@@ -1,7 +1,6 @@
 """Launch plan of generic.cu: log-softmax as Eigen ran it in Paddle, until a kernel of its own replaced it."""
 
 from kernelbench import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar, Unsupported, dtypes
-
 from ..common.launch_helpers import Extent, elementwise_geometry
 
 BLOCK = 256

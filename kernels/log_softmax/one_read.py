@@ -1,7 +1,6 @@
 """Launch plan of one_read.cu: the block's columns are kept in shared memory between maximum, sum and result."""
 
 from kernelbench import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar, Unsupported, dtypes
-
 from ..common.launch_helpers import power_of_two_from
 
 MAX_THREADS = 512  # of a block

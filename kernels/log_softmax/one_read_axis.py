@@ -1,7 +1,6 @@
 """Launch plan of one_read_axis.cu: along an axis that is not the last, tiles held in registers and shared memory."""
 
 from kernelbench import Case, DeviceProperties, Implementation, LaunchPlan, Origin
-
 from ..softmax_family.axis_plans import axis_plan
 from ..softmax_family.axis_tuning import TileStep, tunable
 

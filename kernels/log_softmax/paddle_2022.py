@@ -1,7 +1,6 @@
 """Launch plan of paddle_2022.cu: the kernel that Paddle put in place of that of 2021, for softmax and log-softmax."""
 
 from kernelbench import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar, Unsupported, dtypes
-
 from ..common.launch_helpers import power_of_two_from
 
 MAX_THREADS = 1024  # of a block

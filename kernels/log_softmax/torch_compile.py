@@ -3,7 +3,6 @@
 from typing import Any
 
 from kernelbench import Case
-
 from ..common.torch_code import compiled_peers
 
 

@@ -1,7 +1,6 @@
 """Launch plan of strided.cu: an element a thread, one side at the case's offset and stride."""
 
 from kernelbench import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar, dtypes
-
 from ..common.launch_helpers import ELEMENTWISE_BLOCK, thread_each
 
 ARTICLE = Origin(

@@ -3,7 +3,6 @@
 from functools import partial
 
 from kernelbench import Case, DeviceProperties, Implementation, LaunchPlan, Origin, dtypes
-
 from ..common.launch_helpers import packed_plan
 
 PAGE = Origin(

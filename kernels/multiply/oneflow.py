@@ -1,7 +1,6 @@
 """Launch plan of oneflow.cu: packs of 16 bytes, a grid of at most 32 waves."""
 
 from kernelbench import Case, DeviceProperties, Implementation, LaunchPlan, Origin, dtypes
-
 from ..common.launch_helpers import packed_plan
 
 ONEFLOW = Origin(

@@ -1,7 +1,6 @@
 """Launch plan of streamed.cu: the product of two arrays, a tile a block."""
 
 from kernelbench import Case, DeviceProperties, Implementation, LaunchPlan, Origin, dtypes
-
 from ..common.launch_helpers import (
     STREAMED_BLOCK,
     STREAMED_HINT,

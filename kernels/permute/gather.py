@@ -4,7 +4,6 @@ from functools import partial
 from math import prod
 
 from kernelbench import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar, Unsupported, dtypes
-
 from ..common.launch_helpers import ELEMENTWISE_BLOCK, index_name, merged_axes, permutation_of, waves_grid
 
 MAX_RANK = 6

@@ -9,7 +9,6 @@ from math import prod
 from typing import Any
 
 from kernelbench import FLOATS, Arrays, ArraySpec, Case, Operation, SpecialValues, quarter_of_range
-
 from ..common.launch_helpers import permutation_of
 
 

@@ -15,7 +15,6 @@ from kernelbench import (
     Unsupported,
     dtypes,
 )
-
 from ..common.launch_helpers import merged_axes, permutation_of
 
 DOWN = 16  # packs of a tile's column: 256 bytes

@@ -3,7 +3,6 @@
 from functools import partial
 
 from kernelbench import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar, Unsupported, dtypes
-
 from ..common.launch_helpers import merged_axes, permutation_of
 
 TILE = 32  # rows and columns

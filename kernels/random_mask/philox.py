@@ -3,7 +3,6 @@
 from functools import partial
 
 from kernelbench import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar
-
 from ..common.launch_helpers import ELEMENTWISE_BLOCK, waves_grid
 
 PER_CALL = 4  # words that the generator gives at once

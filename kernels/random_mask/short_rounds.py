@@ -1,7 +1,6 @@
 """Launch plan of short_rounds.cu: a random mask, a tile a block, without the products that are known beforehand."""
 
 from kernelbench import Case, DeviceProperties, Implementation, LaunchPlan, Origin, Scalar, Unsupported
-
 from ..common.launch_helpers import STREAMED_BLOCK, STREAMED_HINT, streamed_plan, streamed_tunable
 
 PACK = 16  # elements, a byte each

@@ -14,7 +14,6 @@ from kernelbench import (
     Unsupported,
     dtypes,
 )
-
 from ..common.launch_helpers import cases_of_bytes
 
 BLOCK = 512

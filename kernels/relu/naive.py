@@ -1,7 +1,6 @@
 """Launch plan of naive.cu: one element a thread."""
 
 from kernelbench import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar, dtypes
-
 from ..common.launch_helpers import ELEMENTWISE_BLOCK, thread_each
 
 PAGE = Origin(

@@ -7,7 +7,6 @@ of waves, `block_<n>` another block; with waves counted in blocks of its own, th
 from functools import partial
 
 from kernelbench import Case, DeviceProperties, Implementation, LaunchPlan, Origin, dtypes
-
 from ..common.launch_helpers import ELEMENTWISE_BLOCK, ELEMENTWISE_WAVES, packed_plan
 
 WAVES = (1, 2, 4, 8, 16, 64)  # beside OneFlow's 32

@@ -4,7 +4,6 @@ from dataclasses import replace
 from typing import Any
 
 from kernelbench import Arrays, Case, DeviceProperties, Implementation, LaunchPlan, Origin, Scalar, dtypes
-
 from ..common.launch_helpers import copy_plan
 
 

@@ -4,7 +4,6 @@ from functools import partial
 from typing import Any
 
 from kernelbench import Arrays, Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar, dtypes
-
 from ..common.launch_helpers import ELEMENTWISE_BLOCK, waves_grid
 
 BYTE_TILE = 8 * ELEMENTWISE_BLOCK  # elements of a block that takes 8 a thread

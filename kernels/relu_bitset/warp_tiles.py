@@ -1,7 +1,6 @@
 """Launch plan of warp_tiles.cu: relu and its bits by packs, a warp a tile."""
 
 from kernelbench import Case, DeviceProperties, Implementation, LaunchPlan, Origin, dtypes
-
 from ..common.launch_helpers import STREAMED_BLOCK, STREAMED_HINT, streamed_plan
 
 # A warp's bits of two packs of float are 32 bytes, a whole sector: with one pack, 1 GB takes 1.4 % longer on an H200.

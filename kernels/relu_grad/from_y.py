@@ -1,7 +1,6 @@
 """Launch plan of from_y.cu: the gradient of relu from its output."""
 
 from kernelbench import Case, DeviceProperties, Implementation, LaunchPlan, Origin, dtypes
-
 from ..common.launch_helpers import packed_plan
 
 ONEFLOW = Origin(

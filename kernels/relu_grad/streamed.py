@@ -3,7 +3,6 @@
 from typing import Any
 
 from kernelbench import Arrays, Case, DeviceProperties, Implementation, LaunchPlan, Origin, dtypes
-
 from ..common.launch_helpers import (
     STREAMED_BLOCK,
     STREAMED_HINT,

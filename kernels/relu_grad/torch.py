@@ -7,7 +7,6 @@ the library of that name is imported.
 from collections.abc import Callable
 
 from kernelbench import Arrays, Case, Deviation, Implementation, Origin
-
 from ..common.peers import torch_tensor, torch_with_gpu
 
 PASSES_NAN = Deviation("nan", "where y is NaN dx is dy and not 0: PyTorch drops dy where y <= 0, and NaN is not")

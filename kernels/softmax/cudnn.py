@@ -7,7 +7,6 @@ more than 512 elements and along any other axis than the last (PyTorch 2.11's cu
 from collections.abc import Callable
 
 from kernelbench import Arrays, Case, Deviation, Implementation, Origin
-
 from ..softmax_family import cudnn
 from ..softmax_family.peers import refuse_scale_and_mask
 

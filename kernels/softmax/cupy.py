@@ -7,7 +7,6 @@ the library of that name is imported.
 from collections.abc import Callable
 
 from kernelbench import Arrays, Case, Implementation, Origin, Unsupported, library
-
 from ..softmax_family.peers import refuse_scale_and_mask
 
 

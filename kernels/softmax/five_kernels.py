@@ -1,7 +1,6 @@
 """Launch plan of five_kernels.cu: the softmax of a framework that fuses nothing."""
 
 from kernelbench import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar, dtypes
-
 from ..common.launch_helpers import elementwise_geometry, power_of_two_from
 
 BLOCK = 256

@@ -7,7 +7,6 @@ the library of that name is imported.
 from collections.abc import Callable
 
 from kernelbench import Arrays, Case, Implementation, Origin, Unsupported, library
-
 from ..common.peers import array_of, torch_tensor, torch_with_gpu
 from ..softmax_family.peers import refuse_scale_and_mask
 

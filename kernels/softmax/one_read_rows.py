@@ -1,7 +1,6 @@
 """Launch plan of one_read_rows.cu: rows of the last axis, held between load and store wherever something holds them."""
 
 from kernelbench import Case, DeviceProperties, Implementation, LaunchPlan, Origin
-
 from ..softmax_family.peers import refuse_scale_and_mask
 from ..softmax_family.row_plans import one_read_rows_plan
 from ..softmax_family.row_tuning import Step, tunable

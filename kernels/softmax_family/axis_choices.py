@@ -11,7 +11,6 @@ from dataclasses import replace
 from math import gcd
 
 from kernelbench import Case, DeviceProperties, dtypes
-
 from .axis_tiles import (
     BOUND,
     CLUSTERS,

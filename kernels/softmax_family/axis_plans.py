@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from kernelbench import Case, DeviceProperties, Launch, LaunchPlan, Scalar, Unsupported, dtypes
-
 from .axis_choices import MANY_PARTS, several, tile_for
 from .axis_tiles import Tile, View, clusters, resident, view_of
 from .axis_tuning import TileStep

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from kernelbench import FLOATS, Case, Tunable, Unsupported
-
 from .axis_tiles import Tile, View, tile_of, view_of
 
 # Whole strips, a cluster, contiguous slabs, few long rows, strips of 4-byte loads.

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from math import gcd, inf
 
 from kernelbench import DeviceProperties
-
 from ..common.launch_helpers import power_of_two_from
 
 WARP = 32

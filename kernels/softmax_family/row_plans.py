@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from kernelbench import Case, DeviceProperties, Launch, LaunchPlan, Scalar, Unsupported, dtypes
-
 from .row_choices import PACK_BYTES, WARP, Choice, Held, Split, Staged, StagedLanes, choose
 from .row_tuning import Step
 

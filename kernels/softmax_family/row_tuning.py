@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from kernelbench import FLOATS, Case, DeviceProperties, Tunable, Unsupported, dtypes
-
 from .row_choices import WARP, Choice, Held, StagedLanes, in_staged_lanes, most_packs
 
 MAX_PACKS = 16  # per thread in registers

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from kernelbench import Case, DeviceProperties, Launch, LaunchPlan, Scalar, Unsupported, dtypes
-
 from .axis_tiles import JOIN_CHUNK, pack_columns
 from .row_choices import resident_blocks, staged
 

@@ -18,7 +18,6 @@ import triton
 import triton.testing
 
 from kernelbench import library
-
 from . import triton_rows
 
 MOST_TILE = 32768  # elements that one program holds; with twice as many, registers spill

@@ -7,7 +7,6 @@ many loads as registers allow. Where that is about equal, wide rows win, which m
 from __future__ import annotations
 
 from kernelbench import DeviceProperties
-
 from .axis_tiles import (
     CLUSTERS,
     LOAD,
