@@ -4,8 +4,7 @@ import re
 
 import pytest
 
-from kernelbench.build.request import BuildRequest
-from kernelbench.core import places
+from kernelbench.core import places, sources
 from kernelbench.core.records import Case
 from kernelbench.devices.known import known_gpu
 from kernelbench.planning.catalog import load_catalog
@@ -23,7 +22,7 @@ CASES = [
 def test_what_is_common_serves_three_operations(header):
     users = set()
     for source in places.KERNELS.glob("*/*.cu"):
-        spelled = [name for name, _ in BuildRequest(source, (), "sm_90").texts()]
+        spelled = [name for name, _ in sources.texts(source)]
         if f"common/{header.name}" in spelled:
             users.add(source.parent.name)
     assert len(users) >= 3, f"only {', '.join(sorted(users))}: move it to one of them"
