@@ -27,6 +27,7 @@ from kernelbench.walks import run as run_walk
 from tests.build.conftest import fake_compiler
 from tests.fake_gpu import FakeDevice
 
+KERNELS = Path(__file__).with_name("kernels")
 LIMITS = Limits(floor_s=3e-6, graph_floor_s=1e-6, dram_bytes_per_s=4.2e12, dram_copy="copy_4")
 CALLS = """\
 from kernelbench import Implementation, Origin
@@ -82,19 +83,11 @@ def why_no_compiler() -> str:
 
 @pytest.hookimpl(tryfirst=True)  # before -m takes its choice
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Of a test that is marked one_of_each(names) one row for each value of those parameters stays in the quick core,
-    of the next value the next row; the others are exhaustive."""
-    values: dict[str, dict[str, list[pytest.Function]]] = {}
+    """tests/kernels/ plans in the quick core and compiles beyond it: what runs each kernel there is
+    tests/simt/test_project_kernels.py."""
     for item in items:
-        mark = item.get_closest_marker("one_of_each")
-        if mark and isinstance(item, pytest.Function):
-            own = str([item.callspec.params[name] for name in mark.args])
-            values.setdefault(item.nodeid.partition("[")[0], {}).setdefault(own, []).append(item)
-    for by_value in values.values():
-        for number, rows in enumerate(by_value.values()):
-            for item in rows:
-                if item is not rows[number % len(rows)]:
-                    item.add_marker("exhaustive")
+        if item.get_closest_marker("nvcc") and KERNELS in item.path.parents:
+            item.add_marker("exhaustive")
 
 
 def pytest_collection_finish() -> None:

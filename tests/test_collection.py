@@ -18,7 +18,6 @@ def test_no_folder_of_tests_is_left_out(pytestconfig: pytest.Config) -> None:
     assert [name for name in names if any(fnmatch(name, pattern) for pattern in left_out)] == []
 
 
-ELSEWHERE = {"softmax_plans": "kernels"}  # rooms that the tests of their kernels test
 ROOMS = sorted(path.name for path in (TESTS.parent / "kernelbench").iterdir() if (path / "__init__.py").is_file())
 
 
@@ -36,9 +35,5 @@ def quick_tests(path: Path) -> list[str]:
 
 def test_every_room_has_tests_in_the_quick_core() -> None:
     assert {"core", "simt", "walks"} <= set(ROOMS)
-    folders = {room: TESTS / ELSEWHERE.get(room, room) for room in ROOMS}
-    found = {
-        room: [one for path in folder.glob("test_*.py") for one in quick_tests(path)]
-        for room, folder in folders.items()
-    }
+    found = {room: [one for path in (TESTS / room).glob("test_*.py") for one in quick_tests(path)] for room in ROOMS}
     assert [room for room, tests in found.items() if not tests] == []

@@ -62,6 +62,7 @@ def test_facts_of_clusters_are_read(
     assert found.machine_code in ("", NO_DISASSEMBLER), "no memory instruction is missed on one of the two sides"
 
 
+@pytest.mark.exhaustive
 def test_what_the_simulator_does_not_know_is_named_in_its_own_row(
     folder: Path, nvcc: Compiler, command: Command, tmp_path: Path
 ) -> None:

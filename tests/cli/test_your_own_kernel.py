@@ -34,6 +34,7 @@ def shell(tmp_path: Path) -> Iterator[dict[str, str]]:
     return {**os.environ, "PATH": f"{program.parent}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT), "COLUMNS": "200"}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.nvcc
 def test_the_tutorial_does_what_it_says(tmp_path: Path, shell: dict[str, str]) -> None:
     folder = tmp_path / "here"

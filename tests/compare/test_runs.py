@@ -56,6 +56,7 @@ def test_without_raw_samples_a_run_with_itself_gives_only_same(softmax: Run) -> 
     assert set(verdicts(compare_runs(bare, bare))) == {"SAME", ""}
 
 
+@pytest.mark.exhaustive
 def test_a_planted_slowdown_is_found() -> None:
     """2 % on every second kernel of every recorded run; peers and yardsticks stay as they were."""
     planted: list[str] = []

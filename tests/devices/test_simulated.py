@@ -158,7 +158,9 @@ def test_a_cooperative_launch_of_more_blocks_than_the_gpu_holds_is_refused(binar
     assert "together: its 2000 blocks wait for each other, and the GPU holds 1056 of them at once" in result.reason
 
 
-@pytest.mark.parametrize("entries", [("halves", "reversed"), ("twice", "halves", "adds")])
+@pytest.mark.parametrize(
+    "entries", [("halves", "reversed"), pytest.param(("twice", "halves", "adds"), marks=pytest.mark.exhaustive)]
+)
 def test_later_launches_find_what_earlier_ones_left(binary: Binary, entries: tuple[str, ...]) -> None:
     """`reversed` reads from the other end of the grid, which the same shares of it cover as well."""
     result = run(binary, (2**16, 64), *entries)

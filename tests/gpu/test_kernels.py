@@ -87,6 +87,7 @@ def test_every_implementation_takes_some_case_that_is_made_unaligned() -> None:
     assert refusals(UNALIGNED) == {}
 
 
+@pytest.mark.exhaustive
 def test_large_cases_are_large() -> None:
     for case in LARGE:
         arrays = load_catalog().operations[case.operation].arrays(case)

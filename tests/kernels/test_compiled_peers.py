@@ -118,7 +118,6 @@ def test_cub_is_handed_the_arrays_and_their_number(h200, dtype, operation):
     assert not plan.launches
 
 
-@pytest.mark.exhaustive
 @pytest.mark.nvcc
 @pytest.mark.parametrize("operation", CUB)
 def test_cub_compiles(h200, binaries, operation):

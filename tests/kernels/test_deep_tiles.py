@@ -117,21 +117,18 @@ def mixed(case: Case) -> Fill:
     return fill
 
 
-@pytest.mark.exhaustive
 @of(EVERY)
 def test_every_element_is_right_on_memory_that_earlier_launches_used(binaries: Build, technique: Technique) -> None:
     case = case_for(technique)
     checked(binaries, technique, case, fill=mixed(case), seeds=(7, SPECIAL, 7))
 
 
-@pytest.mark.exhaustive
 @of(EVERY)
 def test_arrays_may_begin_anywhere(binaries: Build, technique: Technique) -> None:
     for shift in ({"x": 1}, {"y": 1}):
         checked(binaries, technique, case_for(technique), shift)
 
 
-@pytest.mark.exhaustive
 @of(LACKING)
 def test_packs_in_shared_memory_may_have_no_element(binaries: Build, technique: Technique) -> None:
     """Of a last block of one row, or a single one of half of them."""
@@ -140,14 +137,12 @@ def test_packs_in_shared_memory_may_have_no_element(binaries: Build, technique: 
     checked(binaries, technique, case_for(technique, lacks=lacks))
 
 
-@pytest.mark.exhaustive
 @of([Technique("slabs", "co-resident", "float32")])
 def test_blocks_of_a_group_may_load_one_by_one(binaries: Build, technique: Technique) -> None:
     """And what counts them begins again at the next launch."""
     checked(binaries, technique, case_for(technique), seeds=(7, 8, 7), loading=1)
 
 
-@pytest.mark.exhaustive
 @of(ALONE)
 def test_packs_in_shared_memory_are_waited_for(binaries: Build, technique: Technique) -> None:
     """After the last copy has begun: the simulator has none under way."""
@@ -160,7 +155,6 @@ def test_packs_in_shared_memory_are_waited_for(binaries: Build, technique: Techn
     assert entry.find("cp.async.wait_all") > copies[-1]
 
 
-@pytest.mark.exhaustive
 @of(ALONE)
 def test_no_shared_memory_is_asked_for_in_vain(binaries: Build, technique: Technique) -> None:
     """With a pack less, the last column is beyond it."""

@@ -18,7 +18,7 @@ from tests.gpu import accuracy
 from tests.kernels import deep_tiles
 from tests.kernels.simulated import Build, Fill, run_and_check
 
-pytestmark = [pytest.mark.nvcc, pytest.mark.exhaustive]
+pytestmark = pytest.mark.nvcc
 
 CATALOG = catalog()
 DTYPES = ("float32", "bfloat16")
@@ -82,7 +82,6 @@ def test_hidden_parts_of_narrow_rows_of_halves(binaries: Build) -> None:
     checked(binaries, this, "h200", "hidden", 1)
 
 
-@pytest.mark.exhaustive
 @pytest.mark.parametrize("exchange", ["block", "cluster", "co-resident", "tickets"])
 @pytest.mark.parametrize("form", ["slabs", "ragged", "shifted"])
 def test_hidden_parts_of_small_tiles(binaries: Build, form: str, exchange: str) -> None:

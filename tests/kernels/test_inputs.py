@@ -90,13 +90,11 @@ def wrong_ones(results: Iterator[Result]) -> list[str]:
     ]
 
 
-@pytest.mark.exhaustive
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_right_on_every_distribution_or_the_deviation_is_stated(device: Planting, operation: str) -> None:
     assert wrong_ones(ran(device, operation, tuple(DISTRIBUTIONS), kernels_of(operation))) == []
 
 
-@pytest.mark.exhaustive
 @pytest.mark.parametrize("value", SPECIAL)
 @pytest.mark.parametrize("operation", [name for name in OPERATIONS if CATALOG.operations[name].special])
 def test_right_where_an_element_is_no_number_or_the_deviation_is_stated(

@@ -74,7 +74,6 @@ def test_a_multiprocessor_with_fewer_places_takes_fewer_warps(h200):
         IMPLEMENTATIONS["bytes_4"].plan(case(9, 64), replace(h200, max_threads_per_multiprocessor=1024))
 
 
-@pytest.mark.one_of_each("name")
 @pytest.mark.nvcc
 @pytest.mark.parametrize(("name", "warps"), [("bytes_4", 64), ("bytes_16", 64), ("bytes_64", 32)])
 @pytest.mark.parametrize("architecture", ["sm_80", "sm_90", "sm_100"])

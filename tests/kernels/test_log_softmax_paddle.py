@@ -152,7 +152,6 @@ def test_columns_too_long_for_their_index_are_refused_and_many_elements_are_not(
     assert plan.launches[0].arguments[2:] == (Scalar("int64", 2**16), Scalar("int32", 2**10), Scalar("int64", 2**6))
 
 
-@pytest.mark.one_of_each("name")
 @pytest.mark.nvcc
 @pytest.mark.parametrize("name", ["paddle", "paddle_2022"])
 @pytest.mark.parametrize("architecture", ["sm_75", "sm_90", "sm_100"])

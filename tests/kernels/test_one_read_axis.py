@@ -173,7 +173,6 @@ SHAPES = {
 }
 
 
-@pytest.mark.one_of_each("what")
 @pytest.mark.nvcc
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 @pytest.mark.parametrize("what", SHAPES)
@@ -189,7 +188,6 @@ def test_softmax_is_right(h200, binaries, what, dtype):
     checked("softmax", case(shape, 1, dtype, "softmax"), h200, binaries, shift)
 
 
-@pytest.mark.one_of_each("exchange")
 @pytest.mark.nvcc
 @pytest.mark.parametrize(
     ("gpu", "shape", "exchange", "dtype", "shift"),
@@ -207,7 +205,6 @@ def test_parts_of_dim_are_joined(binaries, gpu, shape, exchange, dtype, shift):
     checked("log_softmax", this, KNOWN[gpu], binaries, shift)
 
 
-@pytest.mark.one_of_each("operation")
 @pytest.mark.nvcc
 @pytest.mark.parametrize(
     ("operation", "shape", "gpu"),

@@ -171,7 +171,6 @@ RUNS = [
 ]
 
 
-@pytest.mark.one_of_each("operation", "choice")
 @pytest.mark.nvcc
 @pytest.mark.parametrize(
     ("operation", "shape", "dtype", "choice"), RUNS, ids=lambda value: str(value).replace(" ", "")[:40]
@@ -234,7 +233,6 @@ def extreme_rows(columns, largest):
     return np.stack([row for one in rows for row in (one, ordinary)])
 
 
-@pytest.mark.one_of_each("operation")
 @pytest.mark.nvcc
 @pytest.mark.parametrize("operation", ["softmax", "log_softmax"])
 @pytest.mark.parametrize(("columns", "dtype", "choice"), [

@@ -115,7 +115,6 @@ def test_one_wave_of_blocks_and_one_block_for_their_sums(reduce_sum, h200, dtype
             assert plan.scratch == (("sums", 4 * first.grid[0]),)
 
 
-@pytest.mark.one_of_each("name")
 @pytest.mark.nvcc
 @pytest.mark.parametrize("name", WAVES)
 @pytest.mark.parametrize("architecture", ["sm_75", "sm_80", "sm_90", "sm_100"])

@@ -251,7 +251,6 @@ def entry_text(binary, entry):
     return binary.ptx_path.read_text().split(f".entry {entry}(")[1].split(".entry ")[0]
 
 
-@pytest.mark.one_of_each("name")
 @pytest.mark.nvcc
 @pytest.mark.parametrize("columns", [15, 16, 1000, 1001])
 @pytest.mark.parametrize("name", ["oneflow_warp", "oneflow_shared", "oneflow_shared_conflicted", "oneflow_uncached"])
@@ -274,7 +273,6 @@ def test_shared_memory_is_accessed_float_by_float(softmax, h200, binaries, dtype
     assert widths(text, "ld", "shared") == widths(text, "st", "shared") == {32}
 
 
-@pytest.mark.exhaustive
 @pytest.mark.nvcc
 @pytest.mark.parametrize("gpu", ["A100", "H200"])
 @pytest.mark.parametrize("layout", ["oneflow_shared", "oneflow_shared_conflicted"])

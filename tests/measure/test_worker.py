@@ -80,7 +80,9 @@ def test_a_worker_measures_like_the_process_itself(start: Callable[..., WorkerBe
         ("crashes", 60, "its process ended by SIGSEGV"),
         ("exits", 60, "its process ended with exit code 3"),
         ("hangs", 6, "no sign of life for 6 s: its process was ended (--timeout)"),
-        ("hangs_later", 6, "no sign of life for 6 s: its process was ended (--timeout)"),
+        pytest.param(
+            "hangs_later", 6, "no sign of life for 6 s: its process was ended (--timeout)", marks=pytest.mark.exhaustive
+        ),
         ("loses", 60, "launching loses: an illegal memory access was encountered"),
         ("loses_later", 60, "launching loses: an illegal memory access was encountered"),
         ("refuses", 60, "launching refuses: too many resources requested for launch"),
@@ -99,6 +101,7 @@ def test_a_bad_kernel_costs_its_own_row(
     assert run(worker, catalog, "other")["other"].status == "ok", "and the next case goes on"
 
 
+@pytest.mark.exhaustive
 def test_several_bad_kernels_of_a_case_each_cost_their_row(start: Callable[..., WorkerBench], catalog: Catalog) -> None:
     results = run(start(patience_s=6), catalog, "crashes", "good", "hangs", "loses", "exits")
     assert [one.status for one in results.values()] == ["failed", "ok", "failed", "failed", "failed"]

@@ -331,6 +331,7 @@ def test_a_kernels_folder_beside_the_user_is_left_alone(tmp_path: Path, monkeypa
     assert places.KERNELS.is_absolute()
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("kind", "inputs"), [("suite", 150), ("ledger", 150), ("run", 40)])
 def test_made_up_files_are_read_or_refused(kind: str, inputs: int, tmp_path: Path) -> None:
     """tests/reliability/fuzz.py does this for as many as one has time for."""

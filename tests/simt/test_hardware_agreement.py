@@ -22,6 +22,7 @@ def recorded(name: str) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.nvcc
 @pytest.mark.timeout(600)
 def test_counters_are_those_of_the_hardware_or_the_machine_code_says_why() -> None:

@@ -13,7 +13,7 @@ from tests.simt.harness import Kernels, Load
 
 pytestmark = pytest.mark.nvcc
 
-ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_100")
+ARCHITECTURES = ("sm_90", *(pytest.param(one, marks=pytest.mark.exhaustive) for one in ("sm_75", "sm_80", "sm_100")))
 
 
 @pytest.fixture

@@ -194,7 +194,7 @@ GROUPS: dict[str, Callable[[Trial], bool]] = {
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize("group", [pytest.param("the project's", marks=pytest.mark.exhaustive), "those of the tests"])
 def test_correct_kernels_raise_no_fault(group: str, compiler: Compiler) -> None:
     chosen = [one for one in trials() if GROUPS[group](one)]
     assert len(chosen) > 100

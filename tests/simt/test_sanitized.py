@@ -26,6 +26,7 @@ def sanitizer() -> str:
     return str(found.resolve())
 
 
+@pytest.mark.exhaustive
 @pytest.mark.timeout(600)
 def test_whatever_runs_the_runtime_keeps_to_its_memory() -> None:
     preload = sanitizer()

@@ -81,6 +81,7 @@ def test_built_in_cases_are_entries_of_their_own(one: Implementation) -> None:
 
 @each_tunable
 @pytest.mark.nvcc
+@pytest.mark.exhaustive
 def test_candidates_are_right_on_the_simulator(one: Implementation) -> None:
     """The first and the last, on a small case of the last layout."""
     compiler = find_compiler(None)
