@@ -50,4 +50,5 @@ def _of_row(row: Row, counters: Counters) -> Counted:
             for one in row.launches
         ),
         sampled=row.sampled and f"sampled {row.sampled}",
+        inputs=tuple(row.input_loads),
     )
