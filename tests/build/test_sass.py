@@ -266,6 +266,7 @@ def test_a_disassembler_that_cannot_read_the_file_answers_nothing(nvcc: Compiler
 
 
 @pytest.mark.nvcc
+@pytest.mark.exhaustive
 def test_the_tree_kernels_are_as_their_ptx_says(nvcc: Compiler, tmp_path: Path) -> None:
     source = places.KERNELS / "softmax" / "tree.cu"
     for tree, block, loads in (("Modulo", 256, 1), ("Strided", 256, 1), ("Sequential", 256, 1), ("Unrolled", 128, 2)):

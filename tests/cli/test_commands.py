@@ -284,7 +284,7 @@ def test_a_gpu_without_nvcc_ends_before_anything_is_measured(
     ("arguments", "reader"),
     [
         *product(["list kernels", "plan softmax_bert", "--help", "plan --help"], ["head -n 1", "true"]),
-        ("list claims", "head -n 1"),
+        pytest.param("list claims", "head -n 1", marks=pytest.mark.exhaustive),
     ],
 )
 def test_a_reader_that_goes_away_is_told_by_the_exit_code_alone(arguments: str, reader: str) -> None:

@@ -11,13 +11,10 @@ from kernelbench.core.errors import NoCompiler
 from tests.reliability.matrix import FAULTS
 from tests.reliability.stage import CUDA, FAKE, SIMULATOR, Stage
 
-QUICK = ("kernel_changed", "nvcc_missing", "cheat_nothing")  # of those that only the simulator plays
 MOMENTS = 6  # the recorded table has 20
 # On the simulator a fault takes seconds, so that here each is played once: on the fake device where it can be.
 PLAYED = [
-    (name, FAKE)
-    if FAKE in one.kinds
-    else pytest.param(name, SIMULATOR, marks=() if name in QUICK else pytest.mark.exhaustive)
+    (name, FAKE) if FAKE in one.kinds else pytest.param(name, SIMULATOR, marks=pytest.mark.exhaustive)
     for name, one in FAULTS.items()
     if one.kinds != (CUDA,)
 ]
