@@ -130,7 +130,7 @@ def nvcc_killed(stage: Stage) -> Outcome:
 
 
 def _entry(stage: Stage) -> Path:
-    (command,) = [path for path in stage.cache.glob("*/*/command.txt") if str(stage.root) in path.read_text()]
+    (command,) = [path for path in stage.cache.glob("[!.]*/[!.]*/command.txt") if str(stage.root) in path.read_text()]
     return command.parent
 
 
