@@ -165,7 +165,7 @@ def _start_of(catalog: Catalog, operation: str, start: str | None) -> Implementa
 
 
 def _lines(one: Implementation) -> int:
-    """Of its .cu and all headers, as a kernel of few lines round a long header is no simple one."""
+    """Lines of its .cu and all its headers: a short kernel around a long header is not simple."""
     assert one.source is not None
     return sum(len(text.splitlines()) for _, text in sources.texts(one.source))
 

@@ -93,7 +93,7 @@ def launch(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
 
 
 def _published_times(claim: Claim, case: MeasuredCase, names: Sequence[str]) -> list[float]:
-    """Of all these implementations on that very case; empty where one of them has none."""
+    """Times of all these implementations on that case; empty where one of them has none."""
     found = published_of({claim.id: claim}, case).get(claim.id, {})
     times = [found[name].seconds for name in names if name in found]
     return [time for time in times if time is not None] if len(times) == len(names) else []

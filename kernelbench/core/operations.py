@@ -208,7 +208,7 @@ def by_element(case: Case) -> int:
 
 
 def exact(case: Case) -> Tolerance:
-    """Of an operation that rounds nothing."""
+    """The tolerance of an operation that rounds nothing."""
     return Tolerance(0.0, 0.0)
 
 

@@ -33,7 +33,7 @@ class LaunchShape:
 
     @property
     def warps(self) -> int:
-        """Of all blocks."""
+        """Counted over all blocks."""
         return self.blocks * -(-self.threads // 32)
 
 

@@ -59,7 +59,7 @@ def run_and_check(setup: Setup, implementation: Implementation, executable: Exec
 
 
 def digests(setup: Setup, outputs: Arrays) -> dict[str, Any]:
-    """Of the outputs as they are at this point of the device's stream."""
+    """Digests of the outputs as they are at this point of the device's stream."""
     return {spec.name: setup.device.digest(outputs[spec.name]) for spec in setup.specs if spec.role == "output"}
 
 

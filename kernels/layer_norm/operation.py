@@ -42,7 +42,7 @@ def arrays(case: Case) -> tuple[ArraySpec, ...]:
 
 
 def reference(xp: Any, case: Case, inputs: Arrays) -> Arrays:
-    """Of any number of rows: x arrives as [rows of the slices, columns], gamma and beta as they are."""
+    """The outputs of any number of rows: x arrives as [rows of the slices, columns], gamma and beta as they are."""
     x = inputs["x"].reshape(-1, inputs["gamma"].size)
     centred = x - x.mean(axis=1, keepdims=True)
     variance = (centred * centred).mean(axis=1, keepdims=True)

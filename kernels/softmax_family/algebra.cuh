@@ -8,7 +8,7 @@
 
 // ---- Maximum and sum ----
 
-// Of a row or a part of it; the sum is that of the exponentials relative to the maximum.
+// State of a row or of a part of it; the exponentials that are summed are relative to the maximum.
 struct __align__(8) MaxSum {
   float max;
   float sum;

@@ -85,7 +85,7 @@ __device__ __forceinline__ void store_pair(MaxSum* place, MaxSum pair) {
 //   shared   max(threads, width) pairs
 template <typename Tile, typename T, typename Keep>
 __device__ __forceinline__ void join_unit(const MaxSum* pairs, int parts, int width, MaxSum* shared, Keep keep) {
-  // Of a co-resident group packs are held in registers meanwhile.
+  // Blocks of a co-resident group hold packs in registers meanwhile.
   constexpr int Threads = Tile::Wide * Tile::High, Together = Tile::Exchanged == Exchange::CoResident ? 8 : 16;
   const int thread = threadIdx.y * Tile::Wide + threadIdx.x;
   const int ways = max(1, Threads / width);
