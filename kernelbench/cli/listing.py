@@ -101,10 +101,11 @@ def all_runs() -> Listing:
 def claims() -> Listing:
     """Every entry of the ledger with its verdict on the runs that kernelbench ships, and what decided it."""
     from kernelbench.compare.recorded import standings
+    from kernelbench.compare.verdicts import NOT_DECIDED
 
     rows = []
     for one in standings():
-        verdict = f"{one.verdict}, by {one.decided_by}" if one.verdict not in ("", "not measured") else one.verdict
+        verdict = f"{one.verdict}, by {one.decided_by}" if one.verdict not in ("", NOT_DECIDED) else one.verdict
         rows.append((one.claim.id, one.claim.title, ", ".join(one.claim.suites), verdict))
     note = (
         "verdicts: on the recorded runs that kernelbench ships; counters are those of its recorded simulator runs; "

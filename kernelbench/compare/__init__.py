@@ -6,8 +6,8 @@ Works on any run on disk; needs no GPU.
 from kernelbench.compare.claims import explain_verdicts, judge
 from kernelbench.compare.comparison import ComparedRow, Comparison, write_comparison
 from kernelbench.compare.ledger import computed_flags, figures, read_ledger
+from kernelbench.compare.ledger_schema import FLAGS
 from kernelbench.compare.ratios import PUBLISHED, compare_within
-from kernelbench.compare.schema import FLAGS
 from kernelbench.compare.verdicts import CaseVerdict, ClaimVerdict
 
 __all__ = [

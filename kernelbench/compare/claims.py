@@ -8,9 +8,9 @@ from difflib import get_close_matches
 from kernelbench.compare.counted_runs import counted_of_run
 from kernelbench.compare.kinds import KINDS, WITHOUT_TIMES
 from kernelbench.compare.ledger import Ledger
+from kernelbench.compare.ledger_schema import FIGURES_ONLY
 from kernelbench.compare.measured import NO_TIMES, Measured
-from kernelbench.compare.schema import FIGURES_ONLY
-from kernelbench.compare.verdicts import ClaimVerdict
+from kernelbench.compare.verdicts import NOT_DECIDED, ClaimVerdict
 from kernelbench.compare.why import why
 from kernelbench.core.errors import InputError
 from kernelbench.core.records import Claim
@@ -47,10 +47,10 @@ def explain_verdicts(
 
 
 def _why(measured: Measured, claim: Claim, found: ClaimVerdict, ledger: Ledger) -> str:
-    parts = [why(measured, claim, found.verdict)] if found.verdict != "not measured" else []
+    parts = [why(measured, claim, found.verdict)] if found.verdict != NOT_DECIDED else []
     if claim.kind != "explanation" and claim.document.get("explanation"):
         counts = KINDS["explanation"](measured, claim, ledger)
-        if counts.verdict != "not measured":
+        if counts.verdict != NOT_DECIDED:
             parts.append(counts.sentence)
     return " ".join(part for part in parts if part)
 
@@ -66,7 +66,7 @@ def _entry(ledger: Ledger, id_: str) -> Claim:
 def _judge_one(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
     if claim.kind == FIGURES_ONLY:
         sentence = "Published figures only; this entry claims nothing that could hold or not."
-        return ClaimVerdict(claim.id, claim.title, "not measured", sentence)
+        return ClaimVerdict(claim.id, claim.title, NOT_DECIDED, sentence)
     if measured.run.simulated and claim.kind not in WITHOUT_TIMES:
-        return ClaimVerdict(claim.id, claim.title, "not measured", f"Not measured: {NO_TIMES}.")
+        return ClaimVerdict(claim.id, claim.title, NOT_DECIDED, f"Not decided: {NO_TIMES}.")
     return KINDS[claim.kind](measured, claim, ledger)

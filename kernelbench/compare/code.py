@@ -5,11 +5,11 @@ No clock decides them, so a run of the simulator will do: it builds the same cub
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import pairwise
 
-from kernelbench.compare import verdicts
 from kernelbench.compare.between import Code, code_of_row
-from kernelbench.compare.judging import cases_of, label, parameters, unmeasured
+from kernelbench.compare.judging import cases_of, concluded, direction, factor, factor_size, label, parameters
 from kernelbench.compare.ledger import Ledger
 from kernelbench.compare.measured import Measured, MeasuredCase
 from kernelbench.compare.verdicts import CaseVerdict, ClaimVerdict
@@ -27,8 +27,10 @@ def same_code(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
             continue
         different = len(set(codes.values()))
         text = "; ".join(f"{name} {_hashes(code)}" for name, code in codes.items())
-        cases.append(CaseVerdict(case.key, case.label, different, None, different == 1, text))
-    return _verdict(claim, cases, f"Machine code of {', '.join(label(claim, name) for name in names)}")
+        cases.append(CaseVerdict(case.key, case.label, different, text, direction=different == 1))
+    listed = ", ".join(label(claim, name) for name in names)
+    required = direction(claim, f"{listed} have the same machine code")
+    return concluded(claim, cases, _told(f"Machine code of {listed}", cases), required, None)
 
 
 def longer_code(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
@@ -42,8 +44,31 @@ def longer_code(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdic
             continue
         more, less = (sum(instructions for _, instructions in codes[name]) for name in (longer, shorter))
         text = f"{longer} {more} instructions, {shorter} {less}"
-        cases.append(CaseVerdict(case.key, case.label, more / less, None, more > less, text))
-    return _verdict(claim, cases, f"Machine code of {label(claim, longer)} and {label(claim, shorter)}")
+        band, ratio = factor(claim, None), more / less
+        size = None if band is None else band[0] <= ratio <= band[1]
+        cases.append(CaseVerdict(case.key, case.label, ratio, text, direction=more > less, size=size, required=band))
+    left, right = label(claim, longer), label(claim, shorter)
+    required = direction(claim, f"{left} has more instructions than {right}")
+    told = _told(f"Machine code of {left} and {right}", cases)
+    return concluded(claim, cases, told, required, factor_size(claim, "times as many"))
+
+
+def more_registers(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
+    """Each of `order` needs more registers per thread than the one before it, as ptxas gives them."""
+    names: Sequence[str] = claim.document["claim"]["order"]
+    cases = []
+    for case in cases_of(measured, claim):
+        rows = {name: measured.first_row(case.key, name) for name in names}
+        registers = [row.registers for row in rows.values() if row and row.registers]
+        if len(registers) < len(names):
+            cases.append(_missing(measured, case, names))
+            continue
+        text = ", ".join(f"{name} {count} registers" for name, count in zip(names, registers, strict=True))
+        rising = all(before < after for before, after in pairwise(registers))
+        cases.append(CaseVerdict(case.key, case.label, registers[-1] / registers[0], text, direction=rising))
+    listed = ", ".join(label(claim, name) for name in names)
+    required = direction(claim, f"each needs more registers than the one before: {listed}")
+    return concluded(claim, cases, _told(f"Registers per thread of {listed}", cases), required, None)
 
 
 def _codes(measured: Measured, case: MeasuredCase, names: Sequence[str]) -> dict[str, Code]:
@@ -67,18 +92,10 @@ def _missing(measured: Measured, case: MeasuredCase, names: Sequence[str]) -> Ca
     absent = [name for name in names if not states[name][0]]
     refused = [f"{name}: {state} ({reason})" for name, (state, reason) in states.items() if state not in ("", "ok")]
     reason = f"{', '.join(absent)}: not in this run" if absent else "; ".join(refused)
-    return CaseVerdict(
-        case.key, case.label, None, None, None, reason or "environment.json of the run has no machine code of them"
-    )
+    return CaseVerdict(case.key, case.label, None, reason or "the run has not kept their machine code")
 
 
-def _verdict(claim: Claim, cases: list[CaseVerdict], subject: str) -> ClaimVerdict:
-    outcome = verdicts.overall(cases)
-    if outcome == "not measured":
-        return unmeasured(claim, verdicts.unmeasured_reasons(cases), cases)
-    # Code depends on the element type, seldom on the size: what several cases have in common is told once.
-    told = list(dict.fromkeys(case.text for case in cases if case.measured is not None))
-    sentence = f"{subject} on {verdicts.counted(cases)}: {' | '.join(told)}"
-    if outcome == "holds in part":
-        sentence += f": {verdicts.where(cases)}"
-    return ClaimVerdict(claim.id, claim.title, outcome, f"{sentence}.", tuple(cases))
+def _told(subject: str, cases: Sequence[CaseVerdict]) -> Callable[[str], str]:
+    """Code depends on the element type, seldom on the size: what several cases have in common is told once."""
+    told = dict.fromkeys(case.text for case in cases if case.counts)
+    return lambda on: f"{subject} on {on}: {' | '.join(told)}"

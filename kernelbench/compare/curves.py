@@ -5,10 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from kernelbench.compare.judging import CACHE, at_most, cases_of, interval, label, missing, verdict
+from kernelbench.compare.judging import (
+    CACHE,
+    at_most,
+    cases_of,
+    concluded,
+    direction,
+    inside,
+    interval,
+    label,
+    missing,
+    size,
+    size_of,
+    spread_of,
+)
 from kernelbench.compare.ledger import Ledger
-from kernelbench.compare.measured import SAME, Measured, MeasuredCase, Ratio, Timed, speedup
-from kernelbench.compare.schema import TRENDS
+from kernelbench.compare.ledger_schema import TRENDS
+from kernelbench.compare.measured import SAME, Measured, MeasuredCase, Timed, speedup
 from kernelbench.compare.verdicts import CaseVerdict, ClaimVerdict
 from kernelbench.core import units
 from kernelbench.core.records import Claim
@@ -17,33 +30,55 @@ Band = tuple[float, float]
 
 
 def curve(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
-    """The bandwidth of `of` over that at `base` of `along` lies in each of `bands`, and it takes the stated trend.
-
-    All points of a curve copy as much, so their bandwidths relate as their times do, the other way round.
-    """
+    """All points of a curve copy as much, so their bandwidths relate as their times do, the other way round."""
     stated = claim.document["claim"]
-    name, along, base = stated["of"], stated["along"], stated["base"]
-    bands: Mapping[int, Band] = {point: (low, high) for point, (low, high) in stated["bands"].items()}
+    name, along, base, trend = stated["of"], stated["along"], stated["base"], stated["trend"]
+    bands: Mapping[int, Band] = {point: (low, high) for point, (low, high) in size_of(claim, "bands").items()}
     cases = []
     for text, points in _curves(measured, claim, along):
         timed = {point: found for point, case in points.items() if (found := _timed(measured, case, name))}
         absent = [point for point in (base, *bands) if point not in timed]
         if absent:
             cases.append(_missing(measured, points, text, name, along, absent))
-            continue
-        shares = {point: speedup(timed[base], timed[point]) for point in sorted(timed)}
-        judged = [_inside(shares[point], band) for point, band in bands.items()]
-        judged += _steps([timed[point] for point in shares], stated["trend"])
-        holds = False if False in judged else None if None in judged else True
-        said = ", ".join(f"{point}: {interval(share)}" for point, share in shares.items())
-        cases.append(
-            CaseVerdict(points[base].key, text, shares[next(iter(bands))].value, None, holds, f"{along} {said}")
-        )
-    first, *others = (_band_text(point, band) for point, band in bands.items())
-    subject = f"The bandwidth of {label(claim, name)} at {along} {next(iter(bands))} is {{}} times that at {base}"
-    tail = f", stated {first.split(': ')[1]}" + "".join(f", at {other.replace(': ', ' ')}" for other in others)
-    trend = f", {TRENDS[stated['trend']]} with {along}" if TRENDS[stated["trend"]] else ""
-    return verdict(claim, cases, subject, tail + trend)
+        else:
+            cases.append(_judged(points[base], text, timed, base, bands, trend, along))
+    first = next(iter(bands))
+    required = size(claim, "; ".join(_band_text(along, point, band) for point, band in bands.items()))
+    falls = direction(claim, f"the bandwidth {trend} with {along}")
+
+    def told(on: str) -> str:
+        subject = f"The bandwidth of {label(claim, name)} at {along} {first}"
+        return f"{subject} is {spread_of(cases)} times that at {base} on {on}"
+
+    return concluded(claim, cases, told, falls, required)
+
+
+def _judged(
+    case: MeasuredCase,
+    text: str,
+    timed: Mapping[int, Timed],
+    base: int,
+    bands: Mapping[int, Band],
+    trend: str,
+    along: str,
+) -> CaseVerdict:
+    shares = {point: speedup(timed[base], timed[point]) for point in sorted(timed)}
+    first = next(iter(bands))
+    said = ", ".join(f"{point}: {interval(share)}" for point, share in shares.items())
+    return CaseVerdict(
+        case.key,
+        text,
+        shares[first].value,
+        f"{along} {said}",
+        direction=_all(_steps([timed[point] for point in shares], trend)) if TRENDS[trend] else None,
+        size=_all([inside(shares[point], band) for point, band in bands.items()]),
+        interval=(shares[first].low, shares[first].high),
+        required=bands[first],
+    )
+
+
+def _all(met: Sequence[bool | None]) -> bool | None:
+    return False if False in met else None if None in met else True
 
 
 def _curves(measured: Measured, claim: Claim, along: str) -> list[tuple[str, dict[int, MeasuredCase]]]:
@@ -70,28 +105,18 @@ def _missing(
 ) -> CaseVerdict:
     asked = [points[point] for point in absent if point in points]
     if asked:
-        one = missing(measured, asked[0], None, name)
-        return CaseVerdict(one.case, text, None, None, None, one.text)
+        one = missing(measured, asked[0], name)
+        return CaseVerdict(one.case, text, None, one.text)
     values = ", ".join(map(str, absent))
-    return CaseVerdict(next(iter(points.values())).key, text, None, None, None, f"no case with {along} {values}")
-
-
-def _inside(share: Ratio, band: Band) -> bool | None:
-    low, high = band
-    if share.low >= low and share.high <= high:
-        return True
-    return False if share.high < low or share.low > high else None
+    return CaseVerdict(next(iter(points.values())).key, text, None, f"no case with {along} {values}")
 
 
 def _steps(points: Sequence[Timed], trend: str) -> list[bool | None]:
     """Of each point, whether it is on the right side of the one before, give or take what counts as the same."""
-    if trend == "any":
-        return []
-    if trend == "rises":
-        points = points[::-1]
-    return [at_most(speedup(before, after), 1 + SAME) for before, after in pairwise(points)]
+    ordered = points[::-1] if trend == "rises" else points
+    return [at_most(speedup(before, after), 1 + SAME) for before, after in pairwise(ordered)]
 
 
-def _band_text(point: int, band: Band) -> str:
-    low, high = (units.digits(number, 3) if number else "0" for number in band)
-    return f"{point}: {low} to {high}"
+def _band_text(along: str, point: int, band: Band) -> str:
+    low, high = (units.digits(end, 3) for end in band)
+    return f"{low} to {high} at {along} {point}"

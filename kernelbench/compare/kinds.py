@@ -1,52 +1,68 @@
-"""How each kind of claim is judged on a run. All use times with the L2 cleared ("cold"), but for the last five.
+"""How each kind of claim is judged on a run: what it measures on a case, and what its direction and size ask of that.
+All use times with the L2 cleared ("cold"), but for the last six.
 
-faster           `faster` is faster than `slower`, by interval, on every case
-near_best        `dispatched` takes at most 1 + `within` times the time of the best of `alternatives`
-not_faster       `suspect` is not faster than `than` by more than what counts as the same
-bandwidth_share  `reads_thrice` reaches more than `share` of the effective bandwidth of `reads_once`, on cases
-                 that both can run; where a row fits shared memory, the rows in flight fit the L2
-proportion       time of `unfused` over time of `fused` is the ratio of their traffic, within `tolerance`, on
-                 cases that no cache can hold (more than 4 times the L2)
-order            each of `order` takes at most 1 + `within` times the time of the one before it
-level            the slowest of `names` takes at most 1 + `within` times the time of the fastest
-curve            bandwidth of `of` along `along`, over that at `base`, lies in `bands`, with a `trend`
-under_ceiling    on cases that no cache can hold, nobody is above the ceiling by more than what counts as the same, and
-                 `yardstick` is within `within` of it
-step             all calls of the parts of a step together take less time fused than unfused, by interval
-specimen         verification rejects each of `specimens` as wrong, and `correct` was measured
-same_code        launch by launch, the machine code of all of `names` is the same
-longer_code      the machine code of `longer` has more instructions than that of `shorter`
-launch           `of` has the grids and blocks that `launches` gives for some shapes
-explanation      counters of the simulator confirm each statement of the entry; times are not looked at
+faster           direction: `faster` is faster than `slower`
+                 size: how many times as fast: `factor`
+not_faster       direction: `suspect` is not faster than `than`
+order            direction: each of `order` takes no longer than the one before it
+                 size: time of the first over time of the last: `factor`
+near_best        size: time of `dispatched` over the best of `alternatives`: at most 1 + `within`
+bandwidth_share  size: effective bandwidth of `reads_thrice` over that of `reads_once`: more than `share`
+proportion       direction: `fused` is faster than `unfused`
+                 size: time of `unfused` over time of `fused`: the ratio of their traffic, `within`
+level            size: time of the slowest of `names` over that of the fastest: at most 1 + `within`
+curve            direction: the bandwidth of `of` takes the `trend` `along` a parameter
+                 size: bandwidth over that at `base`: in `bands`
+under_ceiling    size: `yardstick` is `within` of the ceiling, and nobody is above it
+step             direction: all calls of a step take less time fused
+                 size: how many times as fast: `factor`
+specimen         direction: each of `specimens` is wrong, `correct` is right, and slower than `slower_than`
+same_code        direction: all of `names` have the same machine code
+longer_code      direction: `longer` has more instructions than `shorter`
+                 size: how many times as many: `factor`
+more_registers   direction: each of `order` needs more registers than the one before it
+launch           size: `of` has the grids and blocks of `launches`
+explanation      direction: counters of the simulator confirm each statement
+
+"No longer", "not faster" and "nobody above" give way by what two runs differ by, `measured.SAME`. `proportion` and
+`under_ceiling` count cases that no cache can hold: those that move more than 4 times the L2.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from kernelbench.compare import step_sums, verdicts
 from kernelbench.compare.bandwidth import under_ceiling
-from kernelbench.compare.code import longer_code, same_code
+from kernelbench.compare.code import longer_code, more_registers, same_code
 from kernelbench.compare.curves import curve
 from kernelbench.compare.judging import (
     CACHE,
     Judge,
     at_most,
     beyond_caches,
+    case_verdict,
     cases_of,
+    concluded,
+    direction,
+    factor,
+    factor_size,
+    inside,
     interval,
     is_faster,
     label,
-    missing,
     parameters,
     published_speedup,
+    size,
+    size_of,
+    spread_of,
+    timed_cases,
     unmeasured,
-    verdict,
 )
 from kernelbench.compare.ledger import Ledger
 from kernelbench.compare.measured import SAME, Measured, MeasuredCase, Ratio
 from kernelbench.compare.orders import launch, level, order
-from kernelbench.compare.verdicts import CaseVerdict, ClaimVerdict, Outcome
+from kernelbench.compare.verdicts import CaseVerdict, ClaimVerdict
 from kernelbench.core import units
 from kernelbench.core.records import Claim
 from kernelbench.explain import evidence
@@ -54,131 +70,176 @@ from kernelbench.explain import evidence
 
 def faster(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
     name, than = parameters(claim, "faster", "slower")
-    cases = []
-    for case in cases_of(measured, claim):
+
+    def one(case: MeasuredCase) -> CaseVerdict | None:
         ratio = measured.speedup(case.key, CACHE, than, name)
-        published = published_speedup(claim, case, than, name)
         if ratio is None:
-            cases.append(missing(measured, case, published, name, than))
-            continue
-        holds = is_faster(ratio)
+            return None
+        published = published_speedup(claim, case, than, name)
         text = f"{interval(ratio)} times as fast ({ratio.verdict})"
-        cases.append(CaseVerdict(case.key, case.label, ratio.value, published, holds, text))
-    return verdict(claim, cases, f"{label(claim, name)} is {{}} times as fast as {label(claim, than)}")
+        band = factor(claim, published)
+        return case_verdict(case, ratio, text, direction=is_faster(ratio), band=band, published=published)
 
-
-def near_best(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
-    (name,) = parameters(claim, "dispatched")
-    alternatives = [other for other in claim.document["claim"]["alternatives"] if other != name]
-    within = claim.document["claim"]["within"]
-    cases = []
-    for case in cases_of(measured, claim):
-        # How fast each alternative is against the dispatched one; the best of them is the largest.
-        ratios = {other: measured.speedup(case.key, CACHE, name, other) for other in alternatives}
-        timed = {other: ratio for other, ratio in ratios.items() if ratio is not None}
-        if not timed:
-            cases.append(missing(measured, case, None, name, *alternatives))
-            continue
-        best = max(timed, key=lambda other: timed[other].value)
-        ratio = timed[best]
-        holds = at_most(ratio, 1 + within)
-        text = f"takes {interval(ratio)} times the time of {best}, the best of {len(timed)}"
-        cases.append(CaseVerdict(case.key, case.label, ratio.value, None, holds, text))
-    subject = f"{label(claim, name)} takes {{}} times the time of the best of its alternatives"
-    return verdict(claim, cases, subject, f", allowed {units.digits(1 + within, 3)}")
+    cases = timed_cases(measured, claim, (name, than), one)
+    left, right = label(claim, name), label(claim, than)
+    required = direction(claim, f"{left} is faster than {right}")
+    return concluded(
+        claim,
+        cases,
+        lambda on: f"{left} is {spread_of(cases)} times as fast as {right} on {on}",
+        required,
+        factor_size(claim),
+    )
 
 
 def not_faster(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
     name, than = parameters(claim, "suspect", "than")
-    cases = []
-    for case in cases_of(measured, claim):
+
+    def one(case: MeasuredCase) -> CaseVerdict | None:
         ratio = measured.speedup(case.key, CACHE, than, name)
-        published = published_speedup(claim, case, than, name)
         if ratio is None:
-            cases.append(missing(measured, case, published, name, than))
-            continue
+            return None
+        published = published_speedup(claim, case, than, name)
         text = f"{interval(ratio)} times as fast ({ratio.verdict})"
-        holds = at_most(ratio, 1 + SAME)
-        cases.append(CaseVerdict(case.key, case.label, ratio.value, published, holds, text))
-    return verdict(claim, cases, f"{label(claim, name)} is {{}} times as fast as {label(claim, than)}")
+        return case_verdict(case, ratio, text, direction=at_most(ratio, 1 + SAME), published=published)
+
+    cases = timed_cases(measured, claim, (name, than), one)
+    left, right = label(claim, name), label(claim, than)
+    required = direction(claim, f"{left} is not faster than {right}")
+    return concluded(
+        claim, cases, lambda on: f"{left} is {spread_of(cases)} times as fast as {right} on {on}", required, None
+    )
+
+
+def near_best(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
+    alternatives: Sequence[str] = claim.document["claim"]["alternatives"]
+    limit = 1 + size_of(claim, "within")
+
+    def one(case: MeasuredCase) -> CaseVerdict | None:
+        name = _dispatched(claim, case)
+        # How fast each alternative is against the dispatched one; the best of them is the largest.
+        ratios = {other: measured.speedup(case.key, CACHE, name, other) for other in alternatives if other != name}
+        timed = {other: ratio for other, ratio in ratios.items() if ratio is not None}
+        able = [other for other in alternatives if measured.times(case.key, other, CACHE)]
+        if len(able) == 1 and measured.times(case.key, name, CACHE):
+            text = f"{able[0]} is the only one that can run, so nothing is chosen"
+            return CaseVerdict(case.key, case.label, None, text)
+        if not timed:
+            return None
+        best = max(timed, key=lambda other: timed[other].value)
+        text = f"{name} takes {interval(timed[best])} times the time of {best}, the best of {len(timed)}"
+        return case_verdict(case, timed[best], text, band=(0.0, limit))
+
+    cases = timed_cases(measured, claim, alternatives, one)
+    subject = label(claim, *parameters(claim, "dispatched"))
+    required = size(claim, f"at most {units.digits(limit, 3)} times the time of the best alternative")
+    return concluded(
+        claim,
+        cases,
+        lambda on: f"{subject} takes {spread_of(cases)} times the time of the best of its alternatives on {on}",
+        None,
+        required,
+    )
+
+
+def _dispatched(claim: Claim, case: MeasuredCase) -> str:
+    """Who is chosen for the case: by `up_to` for its number of columns, beyond that `dispatched`."""
+    by_columns: Mapping[int, str] = claim.document["claim"].get("up_to", {})
+    (beyond,) = parameters(claim, "dispatched")
+    return next((name for columns, name in by_columns.items() if case.columns <= columns), beyond)
 
 
 def bandwidth_share(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
     thrice, once = parameters(claim, "reads_thrice", "reads_once")
-    share = claim.document["claim"]["share"]
-    cases = []
-    for case in cases_of(measured, claim):
+    share = size_of(claim, "share")
+
+    def one(case: MeasuredCase) -> CaseVerdict | None:
         # The least traffic is the same on both sides, so bandwidths relate as the times do.
         ratio = measured.speedup(case.key, CACHE, once, thrice)
-        published = published_speedup(claim, case, once, thrice)
         if ratio is None:
-            cases.append(missing(measured, case, published, thrice, once))
-            continue
-        holds = True if ratio.low > share else False if ratio.high <= share else None
+            return None
+        published = published_speedup(claim, case, once, thrice)
         text = f"{interval(ratio)} of the effective bandwidth"
-        cases.append(CaseVerdict(case.key, case.label, ratio.value, published, holds, text))
-    subject = f"{label(claim, thrice)} reaches {{}} of the effective bandwidth of {label(claim, once)}"
-    return verdict(claim, cases, subject, f", more than {units.digits(share, 2)} claimed")
+        return case_verdict(case, ratio, text, band=(share, float("inf")), published=published)
+
+    cases = timed_cases(measured, claim, (thrice, once), one)
+    left, right = label(claim, thrice), label(claim, once)
+    required = size(claim, f"more than {units.digits(share, 2)} of the effective bandwidth of {right}")
+    return concluded(
+        claim,
+        cases,
+        lambda on: f"{left} reaches {spread_of(cases)} of the effective bandwidth of {right} on {on}",
+        None,
+        required,
+    )
 
 
 def proportion(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
     unfused, fused = parameters(claim, "unfused", "fused")
-    tolerance = claim.document["claim"]["tolerance"]
+    within = size_of(claim, "within")
     large, reason = beyond_caches(measured, claim)
     if not large:
         return unmeasured(claim, reason)
-    cases, traffic = [], set()
-    for case in large:
-        stated, counted = _traffic_ratios(claim, case)
-        traffic.add((units.digits(stated, 3), units.digits(counted, 3)))
+
+    def one(case: MeasuredCase) -> CaseVerdict | None:
         ratio = measured.speedup(case.key, CACHE, unfused, fused)
         if ratio is None:
-            cases.append(missing(measured, case, stated, unfused, fused))
-            continue
-        low, high = min(stated, counted) * (1 - tolerance), max(stated, counted) * (1 + tolerance)
+            return None
+        stated, counted = _traffic_ratios(claim, case)
+        band = min(stated, counted) * (1 - within), max(stated, counted) * (1 + within)
         text = f"{interval(ratio)} times the time, for {units.digits(counted, 3)} times the traffic"
-        cases.append(CaseVerdict(case.key, case.label, ratio.value, stated, low <= ratio.value <= high, text))
-    stated_text, counted_text = (" or ".join(sorted(texts)) for texts in zip(*sorted(traffic), strict=True))
-    subject = f"{label(claim, unfused)} takes {{}} times the time of {label(claim, fused)}"
-    tail = f" for {counted_text} times the traffic as its launches count ({stated_text} as published)"
-    return verdict(claim, cases, subject, tail, with_published=False)
+        return case_verdict(case, ratio, text, direction=is_faster(ratio), band=band, published=stated)
+
+    cases = timed_cases(measured, claim, (unfused, fused), one, large)
+    traffic = [_traffic_ratios(claim, case) for case in large]
+    stated, counted = (verdicts.spread(ratios) for ratios in zip(*traffic, strict=True))
+    left, right = label(claim, unfused), label(claim, fused)
+    required = size(claim, f"{stated} times as published, {counted} times as its launches count, within {within:.0%}")
+
+    def told(on: str) -> str:
+        traffic = f"for {counted} times the traffic as its launches count ({stated} as published)"
+        return f"{left} takes {spread_of(cases)} times the time of {right} on {on} {traffic}"
+
+    return concluded(
+        claim, cases, told, direction(claim, f"{right} is faster than {left}"), required, with_published=False
+    )
 
 
 def specimen(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
-    specimens = claim.document["claim"]["specimens"]
+    """Times play a part only where `slower_than` is given, and then on a GPU alone."""
+    specimens: Sequence[str] = claim.document["claim"]["specimens"]
     (correct,) = parameters(claim, "correct")
-    cases = []
+    fused = claim.document["claim"].get("slower_than")
+    cases, ratios = [], []
     for case in cases_of(measured, claim):
-        states = {name: measured.status(case.key, name) for name in specimens}
-        checked = {name: state for name, (state, _) in states.items() if state in ("ok", "wrong")}
-        timed = measured.best_method(case.key, correct, CACHE)
-        counted = measured.run.simulated and measured.status(case.key, correct)[0] == "ok"
-        if not checked or (timed is None and not counted):
-            absent = (*specimens, correct) if not checked else (correct,)
-            reason = measured.why_not(case.key, CACHE, *absent)
-            cases.append(CaseVerdict(case.key, case.label, None, None, None, reason))
+        states = {name: measured.status(case.key, name)[0] for name in (*specimens, correct)}
+        checked = {name: state for name, state in states.items() if state in ("ok", "wrong")}
+        ratio = measured.speedup(case.key, CACHE, correct, fused) if fused else None
+        if correct not in checked or len(checked) == 1 or (fused and ratio is None and not measured.run.simulated):
+            reason = measured.why_not(case.key, CACHE, *specimens, correct, *([fused] if fused else []))
+            cases.append(CaseVerdict(case.key, case.label, None, reason))
             continue
-        rejected = all(state == "wrong" for state in checked.values())
-        said = "; ".join(f"{name}: {state}" for name, state in checked.items())
-        text = f"{said}; {correct} " + (f"takes {units.time_text(timed.median_s)}" if timed else "is right")
-        share = sum(state == "wrong" for state in checked.values()) / len(
-            checked
-        )  # in place of a time where there is none
-        cases.append(CaseVerdict(case.key, case.label, timed.median_s if timed else share, None, rejected, text))
-    outcome = verdicts.overall(cases)
-    if outcome == "not measured":
-        return unmeasured(claim, verdicts.unmeasured_reasons(cases), cases)
-    names, number = " and ".join(specimens), verdicts.counted(cases)
-    verb = {"holds": "rejects", "does not hold": "accepts"}.get(outcome, "does not always reject")
-    sentence = f"Verification {verb} {names} on {number}; {label(claim, correct)}"
-    if measured.run.simulated:
-        return ClaimVerdict(claim.id, claim.title, outcome, f"{sentence} is right.", tuple(cases))
-    times = verdicts.spread([case.measured for case in cases if case.measured], units.time_text)
-    return ClaimVerdict(claim.id, claim.title, outcome, f"{sentence}, which is right, takes {times}.", tuple(cases))
+        as_said = all(state == ("ok" if name == correct else "wrong") for name, state in checked.items())
+        text = "; ".join(f"{name}: {state}" for name, state in checked.items())
+        if ratio:
+            ratios.append(ratio.value)
+            text += f"; {correct} takes {interval(ratio)} times the time of {fused}"
+            as_said = as_said and bool(is_faster(ratio))
+        caught = sum(checked.get(name) == "wrong" for name in specimens)
+        cases.append(CaseVerdict(case.key, case.label, float(caught), text, direction=as_said))
+    names, right = " and ".join(specimens), label(claim, correct)
+    slower = f", and slower than {label(claim, fused)}" if fused else ""
+
+    def told(on: str) -> str:
+        slow = f", and takes {verdicts.spread(ratios)} times the time of {label(claim, fused)}" if ratios else ""
+        caught = all(case.measured for case in cases if case.counts)
+        return f"Verification finds {names} {'wrong' if caught else 'right'} on {on}; {right} is right{slow}"
+
+    return concluded(claim, cases, told, direction(claim, f"{names} is wrong; {right} is right{slower}"), None)
 
 
 def step(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
-    """A step takes less time with its parts fused than unfused; judged on the sums alone, never on a part of them."""
+    """Judged on the sums alone, never on a part of them."""
     summed = step_sums.sum_of(measured.run)
     if summed is None:
         return unmeasured(claim, "the run is not of a step")
@@ -187,20 +248,23 @@ def step(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
     if unfused is None or fused is None or ratio is None:
         return unmeasured(claim, f"without all of its parts a step has no sum: {'; '.join(dict.fromkeys(missing))}")
     compared = Ratio(ratio.value, ratio.low, ratio.high, "sum", unfused.value, fused.value)
-    holds = is_faster(compared)
     times = f"{units.time_text(unfused.value)} unfused and {units.time_text(fused.value)} fused"
     case = CaseVerdict(
-        measured.run.suite, "a step", ratio.value, None, holds, f"{interval(compared)} times as fast ({times})"
+        measured.run.suite,
+        "a step",
+        ratio.value,
+        f"{interval(compared)} times as fast ({times})",
+        direction=is_faster(compared),
+        size=inside(compared, factor(claim, None)),
+        interval=(ratio.low, ratio.high),
+        required=factor(claim, None),
     )
-    outcome: Outcome = "holds" if holds else "not measured" if holds is None else "does not hold"
     calls = sum(one.part.calls for one in summed.parts)
-    sentence = (
-        f"The {calls} calls of {len(summed.parts)} parts of a step take {times}, {interval(compared)} times as fast"
-    )
     caution = claim.document["claim"].get("caution", "")
     tail = f" ({caution})" if caution else ""
-    unsure = ": too uncertain to say" if holds is None else ""
-    return ClaimVerdict(claim.id, claim.title, outcome, f"{sentence}{unsure}{tail}.", (case,))
+    told = f"The {calls} calls of {len(summed.parts)} parts of a step take {times}, {interval(compared)} times as fast"
+    required = direction(claim, "a step takes less time fused than unfused")
+    return concluded(claim, [case], lambda on: told + tail, required, factor_size(claim))
 
 
 def explanation(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
@@ -214,16 +278,11 @@ def explanation(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdic
         confirmed = sum(one.decision == "confirmed" for one in said)
         text = "; ".join(f"{one.decision}: {one.statement.says} ({one.text})" for one in said)
         share = None if holds is None else confirmed / len(said)
-        cases.append(CaseVerdict(case.key, case.label, share, None, holds, text))
+        cases.append(CaseVerdict(case.key, case.label, share, text, direction=holds))
         found += said
-    outcome = verdicts.overall(cases)
-    if outcome == "not measured":
-        return unmeasured(claim, verdicts.unmeasured_reasons(cases), cases)
-    parts = "; ".join(
-        f"{one.decision}: {one.statement.says} ({one.numbers})" for one in evidence.across(found) if one.seen
-    )
-    sentence = f"Counted by the simulator on {verdicts.counted(cases)}: {parts}."
-    return ClaimVerdict(claim.id, claim.title, outcome, sentence, tuple(cases))
+    parts = "; ".join(f"{one.decision}: {one.statement.says} ({one.numbers})" for one in evidence.across(found))
+    required = direction(claim, "counters confirm every statement")
+    return concluded(claim, cases, lambda on: f"Counted by the simulator on {on}: {parts}", required, None)
 
 
 KINDS: Mapping[str, Judge] = {
@@ -240,12 +299,13 @@ KINDS: Mapping[str, Judge] = {
     "specimen": specimen,
     "same_code": same_code,
     "longer_code": longer_code,
+    "more_registers": more_registers,
     "launch": launch,
     "explanation": explanation,
 }
 
 # What a run of the simulator can decide as well.
-WITHOUT_TIMES = ("specimen", "same_code", "longer_code", "launch", "explanation")
+WITHOUT_TIMES = ("specimen", "same_code", "longer_code", "more_registers", "launch", "explanation")
 
 
 def _traffic_ratios(claim: Claim, case: MeasuredCase) -> tuple[float, float]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kernelbench.compare import schema
+from kernelbench.compare import ledger_schema
 from kernelbench.compare.measured import MeasuredCase
 from kernelbench.core.documents import Form, line_at, plain, read_document
 from kernelbench.core.errors import InputError, Problem, ProblemsError
@@ -58,7 +58,7 @@ def read_entry(path: Path) -> Claim:
     root = read_document(path, problems, FORM)
     problems.raise_any()
     document = plain(root)
-    for text in schema.problems(document, path.stem):
+    for text in ledger_schema.problems(document, path.stem):
         problems.add(line_at(root, text.partition(":")[0]), text)
     problems.raise_any()
     return _claim(document)
@@ -69,7 +69,7 @@ def _claim(document: dict[str, Any]) -> Claim:
     return Claim(
         id=document["id"],
         title=document["title"],
-        kind=claim.get("kind", schema.FIGURES_ONLY),
+        kind=claim.get("kind", ledger_schema.FIGURES_ONLY),
         suites=tuple(claim.get("suites", ())),
         document=document,
     )

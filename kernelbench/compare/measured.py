@@ -67,6 +67,7 @@ class Timed:
     rounds: np.ndarray  # as whole numbers, in which each of them was taken
     step_s: float = 0.0  # of the clock, by this method
     taken: int = 0  # samples, as the row counts them
+    floor_limited: bool = False  # below 3 times an empty kernel
 
 
 @dataclass(frozen=True)
@@ -250,6 +251,7 @@ def _timed(row: Row, samples: np.ndarray, rounds: np.ndarray, step_s: float) -> 
         rounds=rounds,
         step_s=step_s,
         taken=max(len(samples), row.samples or 0),
+        floor_limited=bool(row.floor_limited),
     )
 
 

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from typing import Any
 
 from kernelbench.compare import verdicts
 from kernelbench.compare.judging import (
     CACHE,
     at_most,
+    case_verdict,
     cases_of,
+    concluded,
+    direction,
+    factor,
+    factor_size,
     interval,
     label,
     missing,
     parameters,
-    unmeasured,
-    verdict,
+    published_speedup,
+    size,
+    size_of,
+    spread_of,
+    timed_cases,
 )
 from kernelbench.compare.ledger import Ledger, published_of
-from kernelbench.compare.measured import Measured, MeasuredCase
+from kernelbench.compare.measured import SAME, Measured, MeasuredCase
 from kernelbench.compare.verdicts import CaseVerdict, ClaimVerdict
 from kernelbench.core import units
 from kernelbench.core.records import Claim
@@ -26,70 +35,94 @@ from kernelbench.core.records import Claim
 
 def order(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
     names: Sequence[str] = claim.document["claim"]["order"]
-    within = claim.document["claim"]["within"]
-    cases = []
-    for case in cases_of(measured, claim):
-        # The time of each step over that of the one before.
-        ratios = [measured.speedup(case.key, CACHE, later, earlier) for earlier, later in pairwise(names)]
-        timed = [ratio for ratio in ratios if ratio is not None]
-        if len(timed) < len(ratios):
-            cases.append(missing(measured, case, None, *names))
-            continue
-        steps = [at_most(ratio, 1 + within) for ratio in timed]
-        holds = False if False in steps else None if None in steps else True
+
+    def one(case: MeasuredCase) -> CaseVerdict | None:
+        # The time of each step over that of the one before, and of the first over that of the last.
+        steps = [measured.speedup(case.key, CACHE, later, earlier) for earlier, later in pairwise(names)]
+        whole = measured.speedup(case.key, CACHE, names[0], names[-1])
+        timed = [ratio for ratio in steps if ratio is not None]
+        if whole is None or len(timed) < len(steps):
+            return None
+        met = [at_most(ratio, 1 + SAME) for ratio in timed]
         text = "; ".join(
             f"{later} takes {interval(ratio)} times the time of {earlier}"
             for (earlier, later), ratio in zip(pairwise(names), timed, strict=True)
         )
-        worst = max(ratio.value for ratio in timed)
-        cases.append(CaseVerdict(case.key, case.label, worst, _worst_step(claim, case, names), holds, text))
+        published = published_speedup(claim, case, names[0], names[-1])
+        holds = False if False in met else None if None in met else True
+        found = case_verdict(case, whole, text, direction=holds, band=factor(claim, published), published=published)
+        worst[case.key] = max(ratio.value for ratio in timed)
+        return found
+
+    worst: dict[str, float] = {}
+    cases = timed_cases(measured, claim, names, one)
     chain = ", ".join(label(claim, name) for name in names)
-    subject = f"In the order {chain}, the worst step takes {{}} times the time of the one before"
-    return verdict(claim, cases, subject, f", allowed {units.digits(1 + within, 3)}")
+    required = direction(claim, f"each takes no longer than the one before, within {SAME:.0%}: {chain}")
+
+    def told(on: str) -> str:
+        steps = verdicts.spread([worst[case.case] for case in cases if case.counts])
+        return (
+            f"In the order {chain}, the worst step takes {steps} times the time of the one before on {on}; the last is "
+            f"{spread_of(cases)} times as fast as the first"
+        )
+
+    return concluded(claim, cases, told, required, factor_size(claim))
 
 
 def level(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
     names: Sequence[str] = claim.document["claim"]["names"]
-    within = claim.document["claim"]["within"]
-    cases = []
-    for case in cases_of(measured, claim):
+    limit = 1 + size_of(claim, "within")
+
+    def one(case: MeasuredCase) -> CaseVerdict | None:
         times = {name: timed for name in names if (timed := measured.best_method(case.key, name, CACHE))}
         if len(times) < len(names):
-            cases.append(missing(measured, case, None, *names))
-            continue
+            return None
         slowest, fastest = (choose(times, key=lambda name: times[name].median_s) for choose in (max, min))
         ratio = measured.speedup(case.key, CACHE, slowest, fastest)
         if ratio is None:
-            cases.append(missing(measured, case, None, slowest, fastest))
-            continue
-        text = f"{slowest} takes {interval(ratio)} times the time of {fastest}"
+            return None
         published = _published_times(claim, case, names)
         spread = max(published) / min(published) if published else None
-        cases.append(CaseVerdict(case.key, case.label, ratio.value, spread, at_most(ratio, 1 + within), text))
-    subject = (
-        f"The slowest of {', '.join(label(claim, name) for name in names)} takes {{}} times the time of the fastest"
+        text = f"{slowest} takes {interval(ratio)} times the time of {fastest}"
+        return case_verdict(case, ratio, text, band=(0.0, limit), published=spread)
+
+    cases = timed_cases(measured, claim, names, one)
+    listed = ", ".join(label(claim, name) for name in names)
+    required = size(claim, f"at most {units.digits(limit, 3)} times from the fastest to the slowest")
+    return concluded(
+        claim,
+        cases,
+        lambda on: f"The slowest of {listed} takes {spread_of(cases)} times the time of the fastest on {on}",
+        None,
+        required,
     )
-    return verdict(claim, cases, subject, f", allowed {units.digits(1 + within, 3)}")
 
 
 def launch(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
     (name,) = parameters(claim, "of")
     cases = []
     for case in cases_of(measured, claim):
-        for stated in claim.document["claim"]["launches"]:
+        for stated in size_of(claim, "launches"):
             if tuple(stated["shape"]) == case.shape and stated["axis"] % len(case.shape) == case.axis % len(case.shape):
                 found = _grid_and_block(measured, case.key, name)
                 if found is None:
-                    cases.append(missing(measured, case, None, name))
+                    cases.append(missing(measured, case, name))
                     continue
                 expected = _extents(stated["grid"]), _extents(stated["block"])
                 text = f"{name}: grid {found[0]}, block {found[1]}; published grid {expected[0]}, block {expected[1]}"
-                cases.append(CaseVerdict(case.key, case.label, float(found == expected), None, found == expected, text))
-    outcome = verdicts.overall(cases)
-    if outcome == "not measured":
-        return unmeasured(claim, verdicts.unmeasured_reasons(cases), cases)
-    said = "; ".join(f"{case.label}: {case.text}" for case in cases if case.measured is not None)
-    return ClaimVerdict(claim.id, claim.title, outcome, f"{said}.", tuple(cases))
+                same = found == expected
+                cases.append(CaseVerdict(case.key, case.label, float(same), text, size=same, required=(1.0, 1.0)))
+    required = size(claim, "; ".join(map(_launch_text, size_of(claim, "launches"))))
+
+    def told(on: str) -> str:
+        return "; ".join(f"{case.label}: {case.text}" for case in cases if case.counts)
+
+    return concluded(claim, cases, told, None, required)
+
+
+def _launch_text(stated: Mapping[str, Any]) -> str:
+    grid, block = _extents(stated["grid"]), _extents(stated["block"])
+    return f"grid {grid} and block {block} for shape {tuple(stated['shape'])} along axis {stated['axis']}"
 
 
 def _published_times(claim: Claim, case: MeasuredCase, names: Sequence[str]) -> list[float]:
@@ -97,11 +130,6 @@ def _published_times(claim: Claim, case: MeasuredCase, names: Sequence[str]) -> 
     found = published_of({claim.id: claim}, case).get(claim.id, {})
     times = [found[name].seconds for name in names if name in found]
     return [time for time in times if time is not None] if len(times) == len(names) else []
-
-
-def _worst_step(claim: Claim, case: MeasuredCase, names: Sequence[str]) -> float | None:
-    times = _published_times(claim, case, names)
-    return max((later / earlier for earlier, later in pairwise(times)), default=None)
 
 
 def _grid_and_block(measured: Measured, case: str, name: str) -> tuple[tuple[int, ...], tuple[int, ...]] | None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 from kernelbench.compare.claims import explain_verdicts, judge
 from kernelbench.compare.counted_runs import counts_of
 from kernelbench.compare.ledger import read_ledger
-from kernelbench.compare.verdicts import ClaimVerdict
+from kernelbench.compare.verdicts import NOT_DECIDED, ClaimVerdict, Outcome, Part, overall
 from kernelbench.core import places
 from kernelbench.core.records import Claim
 from kernelbench.runs.folders import RECORDED_GPU, RECORDED_SIMULATOR, is_run
@@ -20,20 +21,36 @@ DECIDED_BY = {
     "specimen": "verification",
     "same_code": "machine code",
     "longer_code": "machine code",
+    "more_registers": "machine code",
     "launch": "launches",
     "explanation": "counters",
 }
 
 
 @dataclass(frozen=True)
+class Judged:
+    """A claim on the recorded run of one suite."""
+
+    suite: str
+    verdict: ClaimVerdict
+    why: str  # '' where the ledger has no explanation of this verdict and counters show nothing
+
+
+@dataclass(frozen=True)
 class Standing:
-    """A published comparison on the recorded runs. An empty verdict: nothing is claimed, or nothing is recorded."""
+    """A published comparison on the recorded runs. An empty verdict: nothing is claimed."""
 
     claim: Claim
-    verdict: str
-    decided_by: str  # times, counters, machine code, launches or verification; '' where nothing is claimed
+    verdict: Outcome | Literal[""]
     measured: str  # the sentence of the verdict, or why there is none
-    why: str  # '' where the ledger has no explanation of this verdict and counters show nothing
+    decided_by: str = ""  # times, counters, machine code, launches or verification; '' where nothing is claimed
+    runs: tuple[Judged, ...] = ()  # that decide it
+    direction: Part | None = None  # over all of its runs; None: not asked for
+    size: Part | None = None
+
+    @property
+    def why(self) -> str:
+        return " ".join(dict.fromkeys(one.why for one in self.runs if one.why))
 
 
 def standings(results: Path = places.RECORDED) -> list[Standing]:
@@ -42,22 +59,20 @@ def standings(results: Path = places.RECORDED) -> list[Standing]:
     Claims that need no times are judged on `results`/simulated where no GPU has run them.
     """
     ledger = read_ledger(places.LEDGER)
-    found: dict[str, list[tuple[str, ClaimVerdict, str]]] = {}
+    found: dict[str, list[Judged]] = {}
     for suite in dict.fromkeys(suite for claim in ledger.values() for suite in claim.suites):
         own = [claim.id for claim in ledger.values() if suite in claim.suites]
-        for id_, (verdict, why) in _judged(results, suite, own, ledger).items():
-            found.setdefault(id_, []).append((suite, verdict, why))
+        for id_, one in _judged(results, suite, own, ledger).items():
+            found.setdefault(id_, []).append(one)
     entries = sorted(ledger.values(), key=lambda one: not one.suites)
     return [_standing(claim, found.get(claim.id, [])) for claim in entries]
 
 
-def _judged(
-    results: Path, suite: str, ids: Sequence[str], ledger: Mapping[str, Claim]
-) -> dict[str, tuple[ClaimVerdict, str]]:
+def _judged(results: Path, suite: str, ids: Sequence[str], ledger: Mapping[str, Claim]) -> dict[str, Judged]:
     """Verdicts and their reasons on the GPU's run, or on the simulator's run where the GPU's decides nothing."""
-    found: dict[str, tuple[ClaimVerdict, str]] = {}
+    found: dict[str, Judged] = {}
     for folder in (results / RECORDED_GPU / suite, results / RECORDED_SIMULATOR / suite):
-        left = [id_ for id_ in ids if id_ not in found or found[id_][0].verdict == "not measured"]
+        left = [id_ for id_ in ids if id_ not in found or found[id_].verdict.verdict == NOT_DECIDED]
         if not left or not is_run(folder):
             continue
         run = read_run(folder)
@@ -65,24 +80,30 @@ def _judged(
         verdicts = judge(run, ledger, left, counted=counted)
         whys = explain_verdicts(run, ledger, verdicts, counted)
         for one in verdicts:
-            if one.id not in found or one.verdict != "not measured":
-                found[one.id] = (one, whys[one.id])
+            if one.id not in found or one.verdict != NOT_DECIDED:
+                found[one.id] = Judged(suite, one, whys[one.id])
     return found
 
 
-def _standing(claim: Claim, found: Sequence[tuple[str, ClaimVerdict, str]]) -> Standing:
+def _standing(claim: Claim, found: Sequence[Judged]) -> Standing:
     """The standing on all suites of the claim; it holds only where all of them agree."""
     if not claim.suites:
-        return Standing(claim, "", "", " ".join(str(claim.document["no_claim"]).split()), "")
+        return Standing(claim, "", " ".join(str(claim.document["no_claim"]).split()))
     decided_by = DECIDED_BY.get(claim.kind, "times")
     if not found:
-        missing = f"Not measured: no recorded run of {' or '.join(claim.suites)}."
-        return Standing(claim, "not measured", decided_by, missing, "")
-    decided = [one for one in found if one[1].verdict != "not measured"] or found[:1]
-    outcomes = {verdict.verdict for _, verdict, _ in decided}
-    several = len(decided) > 1
-    measured = " ".join(
-        f"{suite}: {verdict.sentence}" if several else verdict.sentence for suite, verdict, _ in decided
-    )
-    why = " ".join(dict.fromkeys(why for _, _, why in decided if why))
-    return Standing(claim, outcomes.pop() if len(outcomes) == 1 else "holds in part", decided_by, measured, why)
+        missing = f"Not decided: no recorded run of {' or '.join(claim.suites)}."
+        return Standing(claim, NOT_DECIDED, missing, decided_by)
+    runs = tuple(one for one in found if one.verdict.verdict != NOT_DECIDED) or tuple(found[:1])
+    sentences = [f"{one.suite}: " * (len(runs) > 1) + one.verdict.sentence for one in runs]
+    direction = _agreed([one.verdict.direction for one in runs])
+    size = _agreed([one.verdict.size for one in runs])
+    return Standing(claim, overall(direction, size), " ".join(sentences), decided_by, runs, direction, size)
+
+
+def _agreed(parts: Sequence[Part | None]) -> Part | None:
+    """One part of a claim over several runs: in part where their answers differ."""
+    asked = [part for part in parts if part is not None]
+    if not asked:
+        return None
+    answers = {part.answer for part in asked}
+    return asked[0] if len(answers) == 1 else replace(asked[0], answer="in part")

@@ -1,16 +1,45 @@
-"""What is said of a claim: a verdict per case, one for all of them, and one sentence."""
+"""What is said of a claim. A verdict has two parts: the direction (who is faster) and the size (by how much).
+
+A claim asks for one of them or for both. On each case a part is met, not met, or open: its interval is too wide to say.
+
+verdict          over the cases that count
+holds            everything that the claim asks for is met on every case
+direction only   the direction is met on every case, the size on none
+holds in part    some cases meet what is asked for, others do not
+does not hold    no case meets the direction; of a claim that asks for a size alone: no case meets the size
+not decided      nothing was measured, or every case is open
+
+An open case counts as one that does not meet the part, but a part that is open on every case is not decided. A case
+does not count where a side has no time, or where its fastest side takes less than 3 times an empty kernel.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from kernelbench.core import units
 
-Outcome = Literal["holds", "does not hold", "holds in part", "not measured"]
+Outcome = Literal["holds", "direction only", "holds in part", "does not hold", "not decided"]
+Answer = Literal["yes", "in part", "no", "open"]  # of one part, over all cases
+
+VERDICTS: tuple[Outcome, ...] = get_args(Outcome)
+DECIDED: tuple[Outcome, ...] = VERDICTS[:-1]
+NOT_DECIDED: Outcome = "not decided"
+BELOW_FLOOR = "below the floor: it takes less than 3 times an empty kernel"
 
 _NAMED = 4  # most cases that a sentence lists by name
+
+
+@dataclass(frozen=True)
+class Part:
+    """What a claim asks for, direction or size: `required` in words, who asks for it, and whether it is met."""
+
+    required: str  # "2 times (1.6 to 2.5)"
+    by: Literal["stated", "set here"]
+    words: str  # the quotation, or the reason
+    answer: Answer = "open"
 
 
 @dataclass(frozen=True)
@@ -20,9 +49,17 @@ class CaseVerdict:
     case: str  # key of the case
     label: str  # short form for sentences: "seq=512"
     measured: float | None  # None: not measured, `text` says why
-    published: float | None  # the same quantity from the published figures, where they have this case
-    holds: bool | None  # None: not measured, or too uncertain to say
     text: str
+    direction: bool | None = None  # met? None: open, or not asked for
+    size: bool | None = None
+    published: float | None = None  # the same quantity from the published figures, where they have this case
+    interval: tuple[float, float] | None = None  # of `measured`, 95 %
+    required: tuple[float, float] | None = None  # where the size asks `measured` to lie; None: no size asked for
+    below_floor: bool = False
+
+    @property
+    def counts(self) -> bool:
+        return self.measured is not None and not self.below_floor
 
 
 @dataclass(frozen=True)
@@ -34,25 +71,42 @@ class ClaimVerdict:
     verdict: Outcome
     sentence: str  # plain English, one line, with the numbers
     cases: tuple[CaseVerdict, ...] = ()
+    direction: Part | None = None  # None: not asked for
+    size: Part | None = None
+
+    def met(self, case: CaseVerdict) -> bool | None:
+        """Whether this case meets all that the claim asks of it; None: open, or it does not count."""
+        asked = [case.direction] if self.direction else []
+        asked += [case.size] if self.size and case.required else []
+        return None if not case.counts or (None in asked and False not in asked) else False not in asked
 
 
-def overall(cases: Sequence[CaseVerdict]) -> Outcome:
-    """All measured cases must hold; what was not measured is left out, what is uncertain counts against."""
-    judged = [case.holds for case in cases if case.measured is not None]
-    if not judged or all(holds is None for holds in judged):
-        return "not measured"
-    if all(judged):
-        return "holds"
-    return "holds in part" if any(judged) else "does not hold"
+def answer(met: Sequence[bool | None]) -> Answer:
+    """Of one part, from its answers on the cases that count."""
+    if all(one is None for one in met):
+        return "open"
+    if all(met):
+        return "yes"
+    return "in part" if any(met) else "no"
 
 
-def where(cases: Sequence[CaseVerdict]) -> str:
-    """Where it holds and where not: "holds at s=16, s=32; does not at s=64; unsure at s=128"."""
+def overall(direction: Part | None, size: Part | None) -> Outcome:
+    """The verdict from the parts that are asked for; see the table above."""
+    if direction is None or (direction.answer == "yes" and size is not None):
+        if direction and size and size.answer in ("no", "open"):
+            return "direction only"
+        direction = size
+    words: dict[str, Outcome] = {"yes": "holds", "in part": "holds in part", "no": "does not hold"}
+    return words.get(direction.answer if direction else "", NOT_DECIDED)
+
+
+def where(labels: Sequence[str], met: Sequence[bool | None]) -> str:
+    """Where a part is met and where not: "holds at s=16, s=32; does not at s=64; open at s=128"."""
     parts = []
-    for words, holds in (("holds at", True), ("does not at", False), ("unsure at", None)):
-        labels = [case.label for case in cases if case.measured is not None and case.holds is holds]
-        if labels:
-            parts.append(f"{words} {listed(labels)}")
+    for words, wanted in (("holds at", True), ("does not at", False), ("open at", None)):
+        named = [label for label, one in zip(labels, met, strict=True) if one is wanted]
+        if named:
+            parts.append(f"{words} {listed(named)}")
     return "; ".join(parts)
 
 
@@ -63,9 +117,11 @@ def listed(labels: Sequence[str]) -> str:
 
 
 def counted(cases: Sequence[CaseVerdict]) -> str:
-    """ "all 5 cases", "the one case"."""
-    number = len([case for case in cases if case.measured is not None])
-    return "the one measured case" if number == 1 else f"all {number} measured cases"
+    """ "all 5 cases", "5 of 7 cases", "the one case"."""
+    number = sum(case.counts for case in cases)
+    if number == len(cases):
+        return "the one case" if number == 1 else f"all {number} cases"
+    return f"{number} of {len(cases)} cases"
 
 
 def spread(values: Sequence[float], text: Callable[[float], str] = lambda value: units.digits(value, 3)) -> str:

@@ -4,7 +4,7 @@ An entry lists them under `why:`, each for one verdict, so that none is shown be
 
     why:
       - verdict: does not hold
-        source: machine code           # one of schema.SOURCES: what shows it
+        source: machine code           # one of ledger_schema.SOURCES: what shows it
         text: >
           Both are {remainder.instructions} instructions, and take {remainder.time@rows=1024}.
 

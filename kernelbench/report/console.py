@@ -229,7 +229,7 @@ def _notes(rows: Sequence[ComparedRow], labels: Mapping[str, str]) -> list[str]:
 
 
 def claims_table(verdicts: Iterable[ClaimVerdict]) -> Table:
-    """Whether each published claim holds, in a sentence."""
+    """Whether each published claim holds, in a sentence; below it direction and size, as they were asked for."""
     from rich.text import Text
 
     table = new_table("Published claims")
@@ -239,6 +239,11 @@ def claims_table(verdicts: Iterable[ClaimVerdict]) -> Table:
     for verdict in verdicts:
         word = Text(verdict.verdict, STYLES.get(verdict.verdict, ""))
         table.add_row(Text(verdict.id), word, Text(verdict.sentence))
+        for name, part in (("direction", verdict.direction), ("size", verdict.size)):
+            if part is not None:
+                table.add_row(
+                    Text(f"  {name}"), Text(f"  {part.answer}"), Text(f"{part.required} ({view.asked_by(part)})")
+                )
     return table
 
 

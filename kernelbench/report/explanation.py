@@ -23,7 +23,7 @@ NOTE = (
     "Counts of the simulator, of the PTX, over all launches. Bounds are what no run with a cleared L2 can be below; "
     "they are not times and rank nobody."
 )
-DECISIONS = {"confirmed": "holds", "contradicted": "does not hold", "not visible here": "not measured"}
+DECISIONS = {"confirmed": "holds", "contradicted": "does not hold", "not visible here": "not decided"}
 CONFIRMS = {"confirmed": "confirms", "contradicted": "contradicts"}
 
 

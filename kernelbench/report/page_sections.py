@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kernelbench.compare.comparison import ComparedRow, Comparison, baselines
-from kernelbench.compare.verdicts import ClaimVerdict
+from kernelbench.compare.verdicts import NOT_DECIDED, CaseVerdict, ClaimVerdict
 from kernelbench.core.units import bytes_text, duration_text, rate_text, time_text
 from kernelbench.report import strips, view
 from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run
 
-SYMBOLS = {"holds": "✓", "does not hold": "✗", "holds in part": "◐", "not measured": "○"}
+SYMBOLS = {"holds": "✓", "direction only": "◒", "holds in part": "◐", "does not hold": "✗", NOT_DECIDED: "○"}
+ANSWERS = {True: "yes", False: "no"}
 
 
 def header(run: Run, verdicts: Sequence[ClaimVerdict]) -> dict[str, Any]:
@@ -30,7 +31,7 @@ def header(run: Run, verdicts: Sequence[ClaimVerdict]) -> dict[str, Any]:
         "simulated": run.simulated,
         "date": view.text(environment.get("started"))[:10],
         "answer": _answer(run, verdicts),
-        "detail": next((one.sentence for one in verdicts if one.verdict != "not measured"), ""),
+        "detail": next((one.sentence for one in verdicts if one.verdict != NOT_DECIDED), ""),
         "cases": len(cases),
         "implementations": len(view.implementations(run)),
         "measured": counts["ok"],
@@ -50,37 +51,55 @@ def _answer(run: Run, verdicts: Sequence[ClaimVerdict]) -> str:
     """On the simulator only some claims can be judged; the others are not worth a sentence each."""
     if not run.simulated:
         return view.answer(verdicts, run.device)
-    judged = [one for one in verdicts if one.verdict != "not measured"]
+    judged = [one for one in verdicts if one.verdict != NOT_DECIDED]
     rest = len(verdicts) - len(judged)
     about_times = f" {rest} of {len(verdicts)} published claims are about times, which need a GPU." if rest else ""
     return f"Kernels were executed and counted, not timed: {run.device}.{about_times}"
 
 
 def claims(verdicts: Sequence[ClaimVerdict], labels: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Each claim with its verdict and what each case says of it."""
+    """Each claim with its verdict, what it asks for, and what each case says of it."""
     return [
         {
             "id": verdict.id,
             "title": verdict.title,
             "verdict": verdict.verdict,
-            "symbol": SYMBOLS.get(verdict.verdict, "○"),
+            "symbol": SYMBOLS[verdict.verdict],
             "tone": verdict.verdict.replace(" ", "-"),
             "sentence": verdict.sentence,
-            "cases": [
-                {
-                    "case": labels.get(case.case, case.case),
-                    "measured": _quantity(case.measured),
-                    "published": _quantity(case.published),
-                    "holds": {True: "yes", False: "no", None: "unsure" if case.measured is not None else ""}[
-                        case.holds
-                    ],
-                    "text": case.text,
-                }
-                for case in verdict.cases
-            ],
+            "parts": list(_parts(verdict)),
+            "cases": [_case(verdict, case, labels) for case in verdict.cases],
         }
         for verdict in verdicts
     ]
+
+
+def _parts(verdict: ClaimVerdict) -> Iterator[dict[str, str]]:
+    """Direction and size: what is asked for, who asks, and the answer."""
+    for name, part in (("direction", verdict.direction), ("size", verdict.size)):
+        if part is not None:
+            yield {"part": name, "required": part.required, "by": view.asked_by(part), "answer": part.answer}
+
+
+def _case(verdict: ClaimVerdict, case: CaseVerdict, labels: Mapping[str, str]) -> dict[str, str]:
+    met = ANSWERS.get(verdict.met(case), "open") if case.counts else ""  # type: ignore[arg-type]
+    return {
+        "case": labels.get(case.case, case.case),
+        "measured": _quantity(case.measured),
+        "published": _quantity(case.published),
+        "required": "" if case.required is None else _band(*case.required),
+        "met": met,
+        "text": case.text,
+    }
+
+
+def _band(low: float, high: float) -> str:
+    """`1.60 to 2.50`, `at most 1.05`, `more than 0.500`."""
+    if low == high:
+        return _quantity(high)
+    if low == 0:
+        return f"at most {_quantity(high)}"
+    return f"more than {_quantity(low)}" if high == float("inf") else f"{_quantity(low)} to {_quantity(high)}"
 
 
 def _quantity(value: float | None) -> str:

@@ -21,7 +21,8 @@ BETWEEN = 2  # characters between two columns of `new_table`
 NAME_WIDTH = 28  # longest single word that is not broken
 STYLES = {
     "holds": "green", "FASTER": "green", "passed": "green",
-    "holds in part": "yellow", "UNSURE": "yellow", "unsupported": "yellow", "skipped": "yellow",
+    "direction only": "yellow", "holds in part": "yellow",
+    "UNSURE": "yellow", "unsupported": "yellow", "skipped": "yellow",
     "does not hold": "red", "SLOWER": "red", "wrong": "bold red", "failed": "red",
     "not measured": "dim", "SAME": "dim", "rejected": "green",
 }  # fmt: skip

@@ -13,13 +13,12 @@ from math import inf
 from statistics import median, mode
 
 from kernelbench.compare.comparison import Comparison
-from kernelbench.compare.verdicts import ClaimVerdict
+from kernelbench.compare.verdicts import NOT_DECIDED, VERDICTS, ClaimVerdict, Part
 from kernelbench.core.operations import NORMAL, key_words
 from kernelbench.core.units import digits
 from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run
 
-VERDICTS = ("holds", "holds in part", "does not hold", "not measured")
 REJECTED = "rejected"
 WITHOUT_SIZE = {"shape", "axis", "dtype", "inputs"}
 STATUS_WORDS = {"unsupported": "refused"}  # shown for a status where another word says more
@@ -210,17 +209,22 @@ def answer(verdicts: Sequence[ClaimVerdict], device: str) -> str:
     if not verdicts:
         return f"No published claim belongs to this suite; the times below are those of {device}."
     counts = {word: sum(verdict.verdict == word for verdict in verdicts) for word in VERDICTS}
-    if len(verdicts) == 1:
-        word = {"not measured": "was not measured"}.get(verdicts[0].verdict, verdicts[0].verdict)
-        return f"The published claim {word} on {device}."
     verbs = {
         "holds": ("holds", "hold"),
+        "direction only": ("holds in direction only", "hold in direction only"),
         "holds in part": ("holds in part", "hold in part"),
         "does not hold": ("does not hold", "do not hold"),
-        "not measured": ("was not measured", "were not measured"),
+        NOT_DECIDED: ("is not decided", "are not decided"),
     }
-    parts = [f"{counts[word]} {verbs[word][counts[word] != 1]}" for word in VERDICTS if counts[word]]
+    if len(verdicts) == 1:
+        return f"The published claim {verbs[verdicts[0].verdict][0]} on {device}."
+    parts = [f"{count} {verbs[word][count != 1]}" for word, count in counts.items() if count]
     return f"Of {len(verdicts)} published claims, {', '.join(parts)} on {device}."
+
+
+def asked_by(part: Part) -> str:
+    """`stated: “twice as fast”`, `set here: two runs differ by as much`."""
+    return f"{part.by}: " + (f"“{part.words}”" if part.by == "stated" else part.words)
 
 
 def highlights(run: Run, comparison: Comparison, limit: int = 6) -> list[str]:

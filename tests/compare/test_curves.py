@@ -2,7 +2,7 @@
 
 import pytest
 
-from kernelbench.compare import judge, schema
+from kernelbench.compare import judge, ledger_schema
 from kernelbench.core.counters import Counters
 from kernelbench.core.records import Case
 from kernelbench.explain import evidence
@@ -101,7 +101,7 @@ def test_points_that_are_missing_are_named(build, ledger):
 def test_parameters_of_a_curve_are_checked(ledger, key, value, words):
     document = {**ledger["latency-hiding"].document}
     document["claim"] = {**document["claim"], key: value}
-    (problem,) = schema.problems(document, "latency-hiding")
+    (problem,) = ledger_schema.problems(document, "latency-hiding")
     assert problem.startswith(f"claim.{key}: ")
     assert words in problem
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kernelbench.compare import judge, schema
+from kernelbench.compare import judge, ledger_schema
 from kernelbench.compare.ledger import FORM
 from kernelbench.core import columns
 from kernelbench.core.counters import Counters
@@ -128,7 +128,7 @@ def test_statements_about_other_cases_are_left_out():
 def test_wrong_statements_are_named(ledger, change, problem):
     entry = dict(ledger["reduce-tree-counters"].document)
     entry["explanation"] = [entry["explanation"][0] | change]
-    found = "\n".join(schema.problems(entry, "reduce-tree-counters"))
+    found = "\n".join(ledger_schema.problems(entry, "reduce-tree-counters"))
     pattern, _, hint = problem.partition(".*")
     assert pattern in found
     assert hint in found
@@ -138,12 +138,12 @@ def test_wrong_statements_are_named(ledger, change, problem):
 def test_zero_is_a_number_to_compare_with(ledger):
     entry = dict(ledger["softmax-ft-oneflow"].document)
     assert entry["explanation"][0]["than"] == 0
-    assert list(schema.problems(entry, "softmax-ft-oneflow")) == []
+    assert list(ledger_schema.problems(entry, "softmax-ft-oneflow")) == []
 
 
 def test_an_explanation_without_statements_is_refused(ledger):
     entry = {key: value for key, value in ledger["reduce-tree-counters"].document.items() if key != "explanation"}
-    assert list(schema.problems(entry, "reduce-tree-counters")) == [
+    assert list(ledger_schema.problems(entry, "reduce-tree-counters")) == [
         "explanation: missing; expected statements that counters can decide, as the claim's kind asks for"
     ]
 

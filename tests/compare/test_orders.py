@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from kernelbench.compare import judge, schema
+from kernelbench.compare import judge, ledger_schema
 from kernelbench.core.records import Case
 
 STEPS = ("tree_modulo", "tree_strided", "tree_sequential", "tree_two_loads", "tree_unrolled")
@@ -126,7 +126,7 @@ def test_grid_and_block_are_compared_with_the_published_ones(build, ledger, laun
 def test_launches_of_an_entry_are_checked(ledger, launches):
     claim = {**ledger["paddle-launch-rule"].document["claim"], "launches": launches}
     document = {**ledger["paddle-launch-rule"].document, "claim": claim}
-    (problem,) = schema.problems(document, "paddle-launch-rule")
+    (problem,) = ledger_schema.problems(document, "paddle-launch-rule")
     assert problem.startswith("claim.launches: expected a list of mappings of shape, axis, grid and block")
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from kernelbench.compare.measured import Measured
-from kernelbench.compare.schema import problems
+from kernelbench.compare.ledger_schema import problems
 from kernelbench.compare.why import why
 from kernelbench.core.counters import Counters
 from kernelbench.core.errors import InputError

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from kernelbench.compare.verdicts import DECIDED
 from kernelbench.core import dtypes
 from kernelbench.core.problems import nearest
 from kernelbench.explain import evidence
@@ -88,6 +89,7 @@ text = _check("text", lambda value: isinstance(value, str) and value.strip())
 texts = _check("a list of words", lambda value: _is_list(value, lambda item: isinstance(item, str)))
 truth = _check("true or false", lambda value: isinstance(value, bool))
 positive = _check("a positive number", lambda value: _is_number(value) and value > 0)
+at_least_one = _check("a factor of at least 1", lambda value: _is_number(value) and value >= 1)
 fraction = _check("a share of at most 1", lambda value: _is_number(value) and 0 < value <= 1)
 integer = _check("a whole number", _is_whole)
 whole = _check("a positive whole number", lambda value: _is_whole(value, 1))
@@ -100,6 +102,23 @@ traffic = _check("[arrays, rows], as in 7 D + 4", lambda value: _is_list(value, 
 bands = _check(
     "a mapping of whole numbers to [low, high]",
     lambda value: isinstance(value, dict) and value and all(_is_whole(key) and _is_band(value[key]) for key in value),
+)
+factor = _check(
+    "a positive number, a range [low, high] or 'figures'",
+    lambda value: value == "figures" or _is_band(value) or (_is_number(value) and value > 0),
+)
+quotation = _check(
+    "a quotation of at most 15 words",
+    lambda value: isinstance(value, str) and 0 < len(value.split()) <= QUOTED_WORDS,
+)
+names_by_columns = _check(
+    "a mapping of whole numbers to names, in rising order",
+    lambda value: (
+        isinstance(value, dict)
+        and value
+        and all(_is_whole(key, 1) and isinstance(value[key], str) for key in value)
+        and list(value) == sorted(value)
+    ),
 )
 launches = _check("a list of mappings of shape, axis, grid and block", lambda value: _is_list(value, _is_launch))
 
@@ -120,33 +139,69 @@ class Record:
     optional: Mapping[str, Any] = field(default_factory=dict)
 
 
-# Parameters of a claim by kind; `compare/kinds.py` says how each is judged.
-KINDS: Mapping[str, Mapping[str, Check]] = {
-    "faster": {"faster": text, "slower": text},
-    "near_best": {"dispatched": text, "alternatives": texts, "within": fraction},
-    "not_faster": {"suspect": text, "than": text},
-    "bandwidth_share": {"reads_thrice": text, "reads_once": text, "share": fraction},
-    "proportion": {
-        **{"unfused": text, "fused": text, "tolerance": fraction},
-        **dict.fromkeys(("published_unfused", "counted_unfused", "counted_fused"), traffic),
-    },
-    "order": {"order": texts, "within": fraction},
-    "level": {"names": texts, "within": fraction},
-    "curve": {"of": text, "along": text, "base": whole_or_zero, "bands": bands, "trend": _one_of(TRENDS)},
-    "under_ceiling": {"yardstick": text, "within": fraction},
-    "step": {},
-    "specimen": {"specimens": texts, "correct": text},
-    "same_code": {"names": texts},
-    "longer_code": {"longer": text, "shorter": text},
-    "launch": {"of": text, "launches": launches},
-    "explanation": {},
+QUOTED_WORDS = 15  # the most that a quotation may have
+
+# The number of a size may be 2, a range [1.4, 2.7], or the ratio that the entry's own figures give for the case.
+FIGURES_OF_CASE = "figures"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a claim of one kind has: its own keys, and whether it asks for a direction and a size; `compare/kinds.py`
+    says how each is judged."""
+
+    keys: Mapping[str, Check]
+    direction: bool = True
+    size: Mapping[str, Check] | None = None  # its number; None: the kind has no size
+    size_required: bool = False
+    optional: Mapping[str, Check] = field(default_factory=dict)
+
+
+_WITHIN = {"within": fraction}
+_FACTOR = {"factor": factor}
+
+KINDS: Mapping[str, Kind] = {
+    "faster": Kind({"faster": text, "slower": text}, size=_FACTOR),
+    "not_faster": Kind({"suspect": text, "than": text}),
+    "order": Kind({"order": texts}, size=_FACTOR),
+    "step": Kind({}, size=_FACTOR),
+    "specimen": Kind({"specimens": texts, "correct": text}, optional={"slower_than": text}),
+    "same_code": Kind({"names": texts}),
+    "longer_code": Kind({"longer": text, "shorter": text}, size=_FACTOR),
+    "more_registers": Kind({"order": texts}),
+    "explanation": Kind({}),
+    "proportion": Kind(
+        {
+            **{"unfused": text, "fused": text},
+            **dict.fromkeys(("published_unfused", "counted_unfused", "counted_fused"), traffic),
+        },
+        size=_WITHIN,
+        size_required=True,
+    ),
+    "curve": Kind(
+        {"of": text, "along": text, "base": whole_or_zero, "trend": _one_of(TRENDS)},
+        size={"bands": bands},
+        size_required=True,
+    ),
+    "near_best": Kind(
+        {"dispatched": text, "alternatives": texts},
+        direction=False,
+        size=_WITHIN,
+        size_required=True,
+        optional={"up_to": names_by_columns},
+    ),
+    "bandwidth_share": Kind(
+        {"reads_thrice": text, "reads_once": text}, direction=False, size={"share": fraction}, size_required=True
+    ),
+    "level": Kind({"names": texts}, direction=False, size=_WITHIN, size_required=True),
+    "under_ceiling": Kind({"yardstick": text}, direction=False, size=_WITHIN, size_required=True),
+    "launch": Kind({"of": text}, direction=False, size={"launches": launches}, size_required=True),
 }
 FIGURES_ONLY = "figures"  # the kind of an entry without a claim
-VERDICTS = ("holds", "holds in part", "does not hold")
 NUMBERS = ("us", "ms", "gb_per_s", "percent_of_peak", "speedup")  # each a mapping of implementation to number
 
 CLAIM = Record(
-    {"kind": _one_of(KINDS), "suites": texts, "expected": text},
+    {"kind": _one_of(KINDS), "suites": texts},
     {
         "labels": mapping,  # names for sentences
         "dtypes": texts,  # only these cases
@@ -155,6 +210,9 @@ CLAIM = Record(
         "caution": text,  # what to know of the published numbers wherever they are quoted
     },
 )
+# Who asks for it: the source, in a quotation, or this project, with its reason. Exactly one of both.
+ASKED = {"stated": quotation, "set": text}
+TOLERANCE = {"tolerance": at_least_one, "tolerance_stated": quotation, "tolerance_set": text}
 STATEMENT = Record(
     {
         "says": text,
@@ -171,7 +229,7 @@ FIGURE = Record(
 )
 WHY = Record(
     {
-        "verdict": _one_of(dict.fromkeys(VERDICTS)),  # of the recorded run, which this explains
+        "verdict": _one_of(dict.fromkeys(DECIDED)),  # of the recorded run, which this explains
         "source": _one_of(SOURCES),
         "text": text,
     }
@@ -188,6 +246,7 @@ ENTRY = Record(
         "figures": [FIGURE],
         "claim": mapping,  # a CLAIM with the parameters of its kind
         "no_claim": text,  # instead of a claim: why there is none
+        "bent": text,  # what keeps a compiler from undoing the effect that the claim is about
         "explanation": [STATEMENT],
         "why": [WHY],
     },
@@ -240,13 +299,31 @@ def _problems(place: str, value: Any, expected: Any) -> Iterator[str]:
 
 def _claim_problems(claim: Mapping[str, Any], document: Mapping[str, Any]) -> Iterator[str]:
     """Wrong keys of the claim's kind; a claim that is an explanation must have statements."""
-    kind: Any = claim.get("kind")
-    if wrong := CLAIM.required["kind"](kind):
+    name: Any = claim.get("kind")
+    if wrong := CLAIM.required["kind"](name):
         yield f"claim.kind: {wrong}"
         return
-    yield from _problems("claim", claim, Record({**CLAIM.required, **KINDS[kind]}, CLAIM.optional))
-    if kind == "explanation" and not document.get("explanation"):
+    kind = KINDS[name]
+    has_direction = kind.direction and claim.get("trend") != "any"
+    parts = ({"direction": mapping} if has_direction else {}) | ({"size": mapping} if kind.size_required else {})
+    optional = {} if kind.size is None or kind.size_required else {"size": mapping}
+    expected = Record({**CLAIM.required, **kind.keys, **parts}, {**CLAIM.optional, **kind.optional, **optional})
+    yield from _problems("claim", claim, expected)
+    if has_direction and isinstance(claim.get("direction"), dict):
+        yield from _asked_problems("claim.direction", claim["direction"], Record({}, ASKED))
+    if kind.size and isinstance(size := claim.get("size"), dict):
+        with_tolerance = TOLERANCE if "factor" in kind.size else {}
+        yield from _asked_problems("claim.size", size, Record(kind.size, {**ASKED, **with_tolerance}))
+        if "tolerance" in size and ("tolerance_stated" in size) == ("tolerance_set" in size):
+            yield "claim.size.tolerance: expected either tolerance_stated, a quotation, or tolerance_set, the reason"
+    if name == "explanation" and not document.get("explanation"):
         yield "explanation: missing; expected statements that counters can decide, as the claim's kind asks for"
+
+
+def _asked_problems(place: str, asked: Mapping[str, Any], expected: Record) -> Iterator[str]:
+    yield from _problems(place, asked, expected)
+    if ("stated" in asked) == ("set" in asked):
+        yield f"{place}: expected either 'stated', a quotation of the source, or 'set', why this project asks for it"
 
 
 def _figure_problems(place: str, figure: Mapping[str, Any], names: Mapping[str, Any]) -> Iterator[str]:
