@@ -12,7 +12,7 @@ import click
 from kernelbench.cli.options import KERNELS
 from kernelbench.cli.terminal import WIDTH, console, say
 from kernelbench.core import places, streams
-from kernelbench.core.errors import KernelbenchError, NoDevice
+from kernelbench.core.errors import InputError, KernelbenchError, NoDevice
 from kernelbench.core.units import duration_text
 
 
@@ -114,6 +114,21 @@ def claims() -> Listing:
     return Listing("Claims", ("id", "what was published", "suites", "verdict"), rows, note)
 
 
+def checked_entry(path: Path) -> str:
+    """A line that the ledger entry is right; ProblemsError with all its mistakes where it is not."""
+    from kernelbench.compare.entry_checks import check_entry
+    from kernelbench.planning.catalog import load_catalog
+    from kernelbench.suite import read_suite
+
+    catalog = load_catalog(specimens=True)
+    suites = {
+        path.stem: read_suite(path, catalog.operations, catalog.implementations).implementations
+        for path in sorted(places.SUITES.glob("*.yaml"))
+    }
+    check_entry(path, catalog.implementations, suites)
+    return f"{path}: nothing wrong"
+
+
 KINDS: Mapping[str, Callable[..., Listing]] = {
     "suites": suites,
     "kernels": kernels,
@@ -131,7 +146,13 @@ def listed(kind: str, own: Sequence[Path] = ()) -> Listing:
 @click.command("list")
 @click.argument("what", type=click.Choice(list(KINDS)), required=False)
 @KERNELS
-def list_(what: str | None, kernels: tuple[Path, ...]) -> None:
+@click.option(
+    "--check",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Of claims: tell every mistake of this ledger entry, with its line, instead.",
+)
+def list_(what: str | None, kernels: tuple[Path, ...], check: Path | None) -> None:
     """Suites, kernels, devices, runs or claims; all of them if none is named.
 
     \b
@@ -139,9 +160,15 @@ def list_(what: str | None, kernels: tuple[Path, ...]) -> None:
       kernelbench list
       kernelbench list claims
       kernelbench list kernels --kernels kernels
+      kernelbench list claims --check results/published/relu-naive-packed.yaml
     """
     from kernelbench.report.tables import list_table
 
+    if check is not None:
+        if what != "claims":
+            raise InputError(f"--check {check}: is for claims, as in kernelbench list claims --check {check}")
+        say(checked_entry(check))
+        return
     for kind in streams.while_read([what] if what else list(KINDS)):
         listing = listed(kind, kernels)
         console().print(list_table(listing.header, listing.rows, listing.title))

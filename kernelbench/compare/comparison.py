@@ -1,12 +1,13 @@
-"""The comparison within a run: its rows, and the files comparison.csv and claims.json."""
+"""The comparison within a run: its rows, and the files comparison.csv, claims.csv and claims.json."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from math import isfinite
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from kernelbench.compare.changes import Verdict
 from kernelbench.compare.verdicts import ClaimVerdict
@@ -16,7 +17,7 @@ from kernelbench.core.texts import cell
 from kernelbench.core.writing import write_whole
 from kernelbench.runs.results import Run
 
-COMPARISON_FILE, CLAIMS_FILE = "comparison.csv", "claims.json"
+COMPARISON_FILE, CLAIMS_TABLE, CLAIMS_FILE = "comparison.csv", "claims.csv", "claims.json"
 
 
 @dataclass(frozen=True)
@@ -72,25 +73,43 @@ def baselines(rows: Iterable[ComparedRow]) -> str:
 
 def write_comparison(
     run: Run, comparison: Comparison, verdicts: Sequence[ClaimVerdict] = (), folder: Path | None = None
-) -> tuple[Path, Path]:
-    """Write comparison.csv and claims.json into `folder`, the run's own unless given; their paths."""
+) -> Path:
+    """Write comparison.csv, claims.csv and claims.json into `folder`, the run's own unless given; that folder."""
     folder = run.folder if folder is None else folder
-    claims = json.dumps([asdict(verdict) for verdict in verdicts], indent=2, ensure_ascii=False) + "\n"
+    rows = [asdict(row) for row in comparison]
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        return write_whole(folder / COMPARISON_FILE, _csv(comparison)), write_whole(folder / CLAIMS_FILE, claims)
+        write_whole(folder / COMPARISON_FILE, _csv(rows, columns.COMPARISON))
+        write_whole(folder / CLAIMS_TABLE, _csv([_claim_row(one) for one in verdicts], columns.CLAIMS))
+        write_whole(folder / CLAIMS_FILE, _claims_json(verdicts))
     except OSError as error:
         raise ResultsError(
             f"{folder}: cannot write the comparison ({error.strerror}); choose a folder to write"
         ) from error
+    return folder
 
 
-def _csv(comparison: Comparison) -> str:
+def _csv(rows: Iterable[Mapping[str, Any]], listed: tuple[columns.Column, ...]) -> str:
     import pandas
 
-    rows = [
-        {name: cell(value) if isinstance(value, str) else value for name, value in asdict(row).items()}
-        for row in comparison
-    ]
-    table = pandas.DataFrame(rows, columns=columns.names(columns.COMPARISON))
+    cells = [{name: cell(value) if isinstance(value, str) else value for name, value in row.items()} for row in rows]
+    table = pandas.DataFrame(cells, columns=columns.names(listed))
     return str(table.to_csv(index=False, float_format="%.9g", lineterminator="\n"))
+
+
+def _claim_row(verdict: ClaimVerdict) -> dict[str, str]:
+    row = {name: getattr(verdict, name) for name in ("id", "title", "verdict", "sentence")}
+    for name, part in (("direction", verdict.direction), ("size", verdict.size)):
+        if part is not None:
+            row[name] = part.answer
+            row |= {f"{name}_{word}": getattr(part, word) for word in ("required", "by", "words")}
+    return row
+
+
+def _claims_json(verdicts: Sequence[ClaimVerdict]) -> str:
+    """An end of a band without a limit is null: JSON has no infinity."""
+    claims = [asdict(verdict) for verdict in verdicts]
+    for case in (case for claim in claims for case in claim["cases"]):
+        if case["required"] is not None:
+            case["required"] = [end if isfinite(end) else None for end in case["required"]]
+    return json.dumps(claims, indent=2, ensure_ascii=False) + "\n"

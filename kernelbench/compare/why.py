@@ -16,7 +16,7 @@ is one of FACTS or a metric of the simulator's counters. `{TERM over TERM}` divi
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from math import prod
 
 from kernelbench.compare import verdicts
@@ -25,6 +25,7 @@ from kernelbench.compare.judging import CACHE
 from kernelbench.compare.measured import Measured, MeasuredCase
 from kernelbench.core import units
 from kernelbench.core.errors import InputError, ResultsError
+from kernelbench.core.problems import nearest, suggest
 from kernelbench.core.records import Claim, Launch
 from kernelbench.explain.counted import METRICS
 
@@ -98,6 +99,24 @@ def why(measured: Measured, claim: Claim, verdict: str) -> str:
         except ResultsError as error:
             told.append(f"Not explained: {error}.")
     return " ".join(told)
+
+
+def problems(text: str, names: Collection[str]) -> Iterator[str]:
+    """What is wrong with the places of a text: unknown implementations of `names`, unknown values, braces of no place."""
+    for first, second in _PLACE.findall(text):
+        for term in filter(None, (first, second)):
+            match = _PARTS.fullmatch(term)
+            assert match is not None, term  # _PLACE has it
+            name, other, what, _ = match.groups()
+            yield from (
+                f"{{{term}}}: no implementation: '{one}'{nearest(one, names)}"
+                for one in filter(None, (name, other))
+                if one not in names
+            )
+            if what not in FACTS and what not in METRICS:
+                yield f"{{{term}}}: unknown value '{what}'{suggest(what, [*FACTS, *METRICS])}"
+    if braces := re.findall(r"[{}][^{}]{0,40}", _PLACE.sub("", text)):
+        yield f"expected places such as {{NAME.time}}, got {braces[0]!r}"
 
 
 def _filled(measured: Measured, claim: Claim, text: str) -> str:

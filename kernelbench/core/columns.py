@@ -165,6 +165,22 @@ COMPARISON = (
     Column("warp_instructions_ratio", "", "over that of the baseline"),
 )
 
+_PART = (
+    ("", "yes, in part, no or open over the cases that count; empty where it is not asked for"),
+    ("_required", "what is asked for, in words"),
+    ("_by", "who asks for it: stated (the source) or set here"),
+    ("_words", "the source's words, or why this project asks for it"),
+)
+
+# claims.csv: one row for each published claim of the suite.
+CLAIMS = (
+    Column("id", "", "id of the ledger entry"),
+    Column("title", "", "what was published"),
+    Column("verdict", "", "holds, direction only, holds in part, does not hold or not decided"),
+    *(Column(f"direction{end}", "", f"who is faster: {meaning}") for end, meaning in _PART),
+    *(Column(f"size{end}", "", f"by how much: {meaning}") for end, meaning in _PART),
+    Column("sentence", "", "the numbers, in a sentence"),
+)
 
 # compare RUN RUN --format csv: one row for each row of either run.
 CHANGES = (

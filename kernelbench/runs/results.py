@@ -4,8 +4,8 @@ A run folder holds
   results.csv        columns.RESULTS; one row a case, implementation, cache and method
   samples.csv.gz     columns.SAMPLES; a gzip member for each case and implementation
   environment.json   where, when and with what; limits of the GPU; the suite; who the implementations are
-and what compare and report add: comparison.csv, claims.json, charts/, report.html. Each file is replaced as a whole,
-so that a process killed at any time leaves the old one or the new one.
+and what compare and report add: comparison.csv, claims.csv, claims.json, charts/, report.html. Each file is
+replaced as a whole, so that a process killed at any time leaves the old one or the new one.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ NEEDED = (
 
 
 def report(found: Answer, out: Path | None) -> Path:
-    """Write comparison.csv, claims.json, charts/ and report.html where the run's own files go, or around `out`."""
+    """Write the comparison, the claims, charts/ and report.html where the run's own files go, or around `out`."""
     from kernelbench.compare import FLAGS
     from kernelbench.report.charts import all_charts, write_charts
     from kernelbench.report.explanation import Explained
