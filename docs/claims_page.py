@@ -1,29 +1,35 @@
-"""docs/claims.md and the summary of it in README.md: what became of every published comparison."""
+"""docs/claims.md with a line per published comparison, docs/claims/ with a page and a chart each, and README's summary."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from kernelbench.compare.recorded import Standing
+from kernelbench.compare.ledger_schema import FLAGS
+from kernelbench.compare.recorded import Judged, Standing
+from kernelbench.compare.verdicts import VERDICTS
 from kernelbench.core.units import digits, share_text, time_text
+from kernelbench.report import style
+from kernelbench.report.claim_chart import QUANTITIES, claim_figure
+from kernelbench.report.claim_story import ClaimStory, story
 
-OUTCOMES: Mapping[str, str] = {
+WORDS: Mapping[str, str] = {
     "holds": "hold",
+    "direction only": "hold in direction only",
     "holds in part": "hold in part",
     "does not hold": "do not hold",
-    "not measured": "not decided",
+    "not decided": "not decided",
 }
-FIGURES_SHOWN = 3  # published rows of a cell; kernelbench's ledger has all of them
+CASES_SHOWN = 40  # lines of a page's table; claims.csv of the run has all of them
 
 HEAD = """\
 # Published claims on an H200
 
-Made by `docs/make.py` from the recorded runs in `results/h200/`, those of the simulator in `results/simulated/`, and
-the ledger, `results/published/`. `kernelbench list claims` prints the verdicts, `kernelbench compare` those on a run of
-your own; [Claims and the ledger](claims-and-ledger.md) says how each is reached. Times decide unless the verdict names
-something else. What was published is in the ledger, every other number in the runs.
+Made by `docs/make.py` from the runs in `results/h200/` and `results/simulated/`, and from the ledger,
+`results/published/`. Each claim has a page of its own: what was said, what was required, what came out, and why.
+[Claims and the ledger](claims-and-ledger.md) says what the verdicts mean. `kernelbench compare` judges a run of yours.
 """
 
 
@@ -38,15 +44,102 @@ def claims_page(standings: Sequence[Standing]) -> str:
 
 
 def summary(standings: Sequence[Standing]) -> str:
-    """`Of 47 published claims 25 hold, ..`, and which do not."""
+    """`Of 47 published claims 25 hold, ..`: a number per verdict."""
     claimed = [one for one in standings if one.claim.suites]
     counts = Counter(one.verdict for one in claimed)
-    said = [f"**{counts[outcome]} {words}**" for outcome, words in OUTCOMES.items()]
+    said = [f"**{counts[outcome]} {WORDS[outcome]}**" for outcome in VERDICTS]
     others = len(standings) - len(claimed)
     return (
         f"Of {len(claimed)} published claims {', '.join(said[:-1])}, and {said[-1]}; "
         f"{others} further entries of the ledger are figures without a claim."
     )
+
+
+def claim_pages(standings: Sequence[Standing], folder: Path) -> dict[Path, str]:
+    """The page of each claim and the chart of each of its runs, by the path that they go to."""
+    pages: dict[Path, str] = {}
+    for one in standings:
+        if one.claim.suites:
+            charts = {f"{one.claim.id}-{judged.suite}.svg": judged for judged in one.runs if _has_chart(one, judged)}
+            pages[folder / f"{one.claim.id}.md"] = _claim_page(one, list(charts))
+            for name, judged in charts.items():
+                pages[folder / name] = style.svg(claim_figure(one.claim.kind, judged.verdict))
+    return pages
+
+
+def _has_chart(one: Standing, judged: Judged) -> bool:
+    return one.claim.kind in QUANTITIES and any(case.measured is not None for case in judged.verdict.cases)
+
+
+def _claim_page(one: Standing, charts: Sequence[str]) -> str:
+    by = f", by {one.decided_by}" if one.decided_by != "times" and one.runs else ""
+    parts = [f"# {one.claim.title}\n", f"**{one.verdict}**{by}: {one.measured}\n"]
+    labels: Mapping[str, str] = {}
+    stories = [story(one.claim, judged.verdict, judged.why, judged.suite, labels) for judged in one.runs]
+    parts += [_said(one), _required(one)]
+    for judged, told in zip(one.runs, stories, strict=True):
+        parts.append(f"## What came out: {judged.suite}\n")
+        name = f"{one.claim.id}-{judged.suite}.svg"
+        if name in charts:
+            parts.append(f"![Each case as measured, beside what was required]({name})\n")
+        parts.append(_cases(told))
+    if one.why:
+        parts.append(f"## Why\n\n{one.why}\n")
+    parts.append(_differs(one))
+    commands = "\n".join(f"kernelbench run {suite}\nkernelbench compare {suite}" for suite in one.claim.suites)
+    parts.append(f"## Again\n\n```sh\n{commands}\n```\n")
+    return "\n".join(parts)
+
+
+def _said(one: Standing) -> str:
+    document = one.claim.document
+    citation = document["citation"]
+    link = citation["url"] if citation["url"].startswith("http") else ""
+    where = f"[{citation['document']}]({link})" if link else citation["document"]
+    asked = document["claim"]
+    quotes = [f"> {asked[part]['stated']}" for part in ("direction", "size") if "stated" in asked.get(part, {})]
+    lines = ["## What was said\n", *(line for quote in dict.fromkeys(quotes) for line in (quote, "")), *_published(one)]
+    facts = "; ".join(f"{name}: {_line(document[name])}" for name in ("tool", "clock", "cache", "input"))
+    lines.append(
+        f"{citation['project']}, {where}, {citation['section']}. GPU: {document['device']['name']}; {facts}.\n"
+    )
+    return "\n".join(lines)
+
+
+def _required(one: Standing) -> str:
+    lines = ["## What was required\n", "| | required | by whom | met |", "|---|---|---|---|"]
+    for name, part in (("direction", one.direction), ("size", one.size)):
+        if part is not None:
+            words = f"“{part.words}”" if part.by == "stated" else part.words
+            lines.append(_row((name, part.required, f"{part.by}: {words}", part.answer)))
+    return "\n".join([*lines, ""]) if len(lines) > 3 else "## What was required\n\nNothing was judged.\n"
+
+
+def _cases(told: ClaimStory) -> str:
+    if told.kind not in QUANTITIES:
+        lines = ["| case | met | in words |", "|---|---|---|"]
+        lines += [_row((line.case, line.met, line.text)) for line in told.cases[:CASES_SHOWN]]
+    else:
+        lines = ["| case | measured | 95 % interval | required | published | met |", "|---|--:|--:|--:|--:|---|"]
+        lines += [
+            _row((line.case, line.measured or line.text, line.interval, line.required, line.published, line.met))
+            for line in told.cases[:CASES_SHOWN]
+        ]
+    more = len(told.cases) - CASES_SHOWN
+    return "\n".join([*lines, *([f"\nAnd {more} more cases."] if more > 0 else []), ""])
+
+
+def _differs(one: Standing) -> str:
+    document = one.claim.document
+    lines = [f"## What differs\n\n{_line(document['note'])}\n"]
+    if "bent" in document:
+        lines.append(f"Kept by force: {_line(document['bent'])}\n")
+    lines += [f"- `{flag}`: {FLAGS[flag]}" for flag in document["flags"]]
+    return "\n".join([*lines, ""])
+
+
+def _line(text: str) -> str:
+    return " ".join(str(text).split())
 
 
 def _by_document(standings: Sequence[Standing]) -> dict[str, list[Standing]]:
@@ -59,19 +152,18 @@ def _by_document(standings: Sequence[Standing]) -> dict[str, list[Standing]]:
 
 
 def _claims_table(standings: Sequence[Standing]) -> str:
-    lines = ["| id | published | measured on an H200 | verdict | why |", "|---|---|---|---|---|"]
+    lines = ["| claim | published | verdict | direction | size |", "|---|---|---|---|---|"]
     for one in standings:
-        claim = one.claim
-        by = f", by {one.decided_by}" if one.decided_by != "times" and one.verdict != "not measured" else ""
-        published = f"{claim.title}. {_published(one)}"
-        cells = (f"`{claim.id}`", published, one.measured, f"**{one.verdict}**{by}", one.why)
-        lines.append(_row(cells))
+        by = f", by {one.decided_by}" if one.decided_by != "times" and one.runs else ""
+        link = f"[`{one.claim.id}`](claims/{one.claim.id}.md)"
+        answers = [part.answer if part else "" for part in (one.direction, one.size)]
+        lines.append(_row((link, one.claim.title, f"**{one.verdict}**{by}", *answers)))
     return "\n".join(lines)
 
 
 def _figures_table(standings: Sequence[Standing]) -> str:
     lines = ["| id | published | why nothing is claimed |", "|---|---|---|"]
-    lines += [_row((f"`{one.claim.id}`", f"{one.claim.title}. {_published(one)}", one.measured)) for one in standings]
+    lines += [_row((f"`{one.claim.id}`", one.claim.title, one.measured)) for one in standings]
     return "\n".join(lines)
 
 
@@ -79,18 +171,11 @@ def _row(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"
 
 
-def _published(one: Standing) -> str:
-    """The claim in a few words, the figures if there are any, and the GPU."""
+def _published(one: Standing) -> list[str]:
+    """The figures of the entry, a line each."""
     document: Mapping[str, Any] = one.claim.document
     rows: Sequence[Mapping[str, Any]] = document.get("figures", ())
-    device = document["device"]["name"]
-    where = f"GPU {device}" if device.startswith("not stated") else device
-    said = [_figure(row) for row in rows[:FIGURES_SHOWN]]
-    if len(rows) > FIGURES_SHOWN:
-        said.append(f"and {len(rows) - FIGURES_SHOWN} more")
-    expected = document.get("claim", {}).get("expected", "")
-    told = f"{'; '.join(said)}; {where}" if said else f"In words; {where}"
-    return f"Must come out: {expected}. {told}." if expected else f"{told}."
+    return [*(f"- {_figure(row)}" for row in rows), ""] if rows else []
 
 
 def _figure(row: Mapping[str, Any]) -> str:

@@ -9,7 +9,7 @@ Needs kernelbench installed (pip install -e .), but no GPU.
 
 README.md        the blocks between `<!-- made by docs/make.py: NAME -->` and `<!-- end -->`
 docs/cli.md      the whole page, from `--help` of every command
-docs/claims.md   the whole page, see claims_page.py
+docs/claims.md   the whole page, see claims_page.py; docs/claims/ has a page and charts of each claim
 docs/measuring.md             what compute-sanitizer found, and the table of agreement with NVBench
 docs/reliability.md           every fault, and what came of it
 docs/explaining.md            its tables of metrics and rules
@@ -128,7 +128,9 @@ def _conditions(answer: Answer, rows: Sequence[ComparedRow]) -> str:
 
 def claims_block(answer: Answer) -> str:
     lines = ["| published claim | on this H200 | |", "|---|---|---|"]
-    lines += [f"| {one.title} | **{one.verdict}** | {one.sentence} |" for one in answer.verdicts]
+    for one in answer.verdicts:
+        page = f"[{one.title}](docs/claims/{one.id}.md)"
+        lines.append(f"| {page} | **{one.verdict}** | {one.sentence} |")
     return "\n".join(lines)
 
 
@@ -217,6 +219,7 @@ CSV_FILES = (
     ("results.csv", "A row for each case, implementation, cache and method.", columns.RESULTS),
     ("samples.csv.gz", "A row for each sample.", columns.SAMPLES),
     ("comparison.csv", "A row for each case, cache and implementation, against the baseline.", columns.COMPARISON),
+    ("claims.csv", "A row for each published claim of the suite.", columns.CLAIMS),
     ("compare RUN RUN --format csv", "A row for each row of either run.", columns.CHANGES),
 )
 
@@ -257,6 +260,7 @@ def pages(run: Path = RECORDED, results: Path = places.RECORDED) -> Mapping[Path
         readme: with_blocks(readme.read_text(encoding="utf-8"), {**readme_blocks(run), "summary": summary}),
         ROOT / "docs" / "cli.md": cli_page(),
         ROOT / "docs" / "claims.md": claims_page.claims_page(judged),
+        **claims_page.claim_pages(judged, ROOT / "docs" / "claims"),
         measuring: with_blocks(measuring.read_text(encoding="utf-8"), measurement),
         explaining: with_blocks(explaining.read_text(encoding="utf-8"), explanation),
         reliability: with_blocks(reliability.read_text(encoding="utf-8"), faults),
@@ -269,7 +273,11 @@ def pages(run: Path = RECORDED, results: Path = places.RECORDED) -> Mapping[Path
 
 
 def out_of_date(made: Mapping[Path, str]) -> list[Path]:
-    return [path for path, text in made.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
+    """Pages that are missing or read otherwise, and files of docs/claims/ that nothing makes any more."""
+    stale = [path for path in (ROOT / "docs" / "claims").glob("*") if path not in made]
+    return stale + [
+        path for path, text in made.items() if not path.exists() or path.read_text(encoding="utf-8") != text
+    ]
 
 
 def main() -> int:
@@ -281,8 +289,11 @@ def main() -> int:
     made = pages(options.run, options.results)
     old = out_of_date(made)
     for path in old:
-        if not options.check:
+        if not options.check and path in made:
+            path.parent.mkdir(exist_ok=True)
             path.write_text(made[path], encoding="utf-8")
+        elif not options.check:
+            path.unlink()
         print(f"{path.relative_to(ROOT)}: {'out of date' if options.check else 'made new'}")
     return 1 if old and options.check else 0
 

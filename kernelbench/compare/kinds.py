@@ -86,7 +86,7 @@ def faster(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
     return concluded(
         claim,
         cases,
-        lambda on: f"{left} is {spread_of(cases)} times as fast as {right} on {on}",
+        lambda on: f"{left}: {spread_of(cases)} times as fast as {right} on {on}",
         required,
         factor_size(claim),
     )
@@ -107,7 +107,7 @@ def not_faster(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict
     left, right = label(claim, name), label(claim, than)
     required = direction(claim, f"{left} is not faster than {right}")
     return concluded(
-        claim, cases, lambda on: f"{left} is {spread_of(cases)} times as fast as {right} on {on}", required, None
+        claim, cases, lambda on: f"{left}: {spread_of(cases)} times as fast as {right} on {on}", required, None
     )
 
 

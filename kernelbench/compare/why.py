@@ -102,7 +102,7 @@ def why(measured: Measured, claim: Claim, verdict: str) -> str:
 
 
 def problems(text: str, names: Collection[str]) -> Iterator[str]:
-    """What is wrong with the places of a text: unknown implementations of `names`, unknown values, braces of no place."""
+    """What is wrong with the places of a text: unknown implementations, unknown values, braces of no place."""
     for first, second in _PLACE.findall(text):
         for term in filter(None, (first, second)):
             match = _PARTS.fullmatch(term)

@@ -10,12 +10,14 @@ from pathlib import Path
 
 from kernelbench.compare.comparison import ComparedRow, Comparison, baselines
 from kernelbench.compare.step_sums import sum_of
+from kernelbench.compare.verdicts import ClaimVerdict
 from kernelbench.core.errors import ResultsError, RunWarning
 from kernelbench.core.records import Claim
 from kernelbench.core.writing import write_whole
 from kernelbench.explain.counted import Counted
-from kernelbench.report import counts, ladders, peers, settings, shares, step, style, sweeps, view
+from kernelbench.report import claim_chart, counts, ladders, peers, settings, shares, step, style, sweeps, view
 from kernelbench.report.bars import speedup_figure
+from kernelbench.report.claim_chart import CLAIM_CHART, claim_figure
 from kernelbench.report.drawing import Chart, draw_all
 from kernelbench.report.heat import ceiling_figure
 from kernelbench.report.lines import time_figure
@@ -32,9 +34,10 @@ def all_charts(
     comparison: Comparison,
     published: Published | None = None,
     counted: Mapping[str, Mapping[str, Counted]] | None = None,
+    verdicts: Sequence[ClaimVerdict] = (),
 ) -> list[Chart]:
     """Every chart that the run has data for. Which suit follows from the kinds of its claims: curves for a curve,
-    ladders for an order, curves over numbered variants for the best or for all alike; bars else.
+    ladders for an order, curves over numbered variants for the best or for all alike; bars else. And one per claim.
 
     `published` is the ledger, `counted` what the simulator counted of these cases, by case and implementation.
     """
@@ -71,7 +74,8 @@ def all_charts(
     if any(row.share_of_ceiling is not None for row in rows):
         caption = "Least traffic over time, in per cent of the bandwidth of the best copy in this run; cold."
         made.append(Chart("ceiling", "Share of the ceiling", caption, partial(ceiling_figure, run, comparison)))
-    return list({chart.name: chart for chart in made + counts.charts(run)}.values())
+    made += counts.charts(run) + _claim_charts(verdicts, published)
+    return list({chart.name: chart for chart in made}.values())
 
 
 def _too_many(run: Run) -> str:
@@ -95,6 +99,19 @@ def _share_charts(run: Run, comparison: Comparison) -> list[Chart]:
             partial(shares.share_figure, run, comparison, along, drawn),
         )
         for along, drawn in peers.curves(run).items()
+    ]  # fmt: skip
+
+
+def _claim_charts(verdicts: Sequence[ClaimVerdict], published: Published) -> list[Chart]:
+    """One for each claim whose kind has a number per case, if any case has one."""
+    kinds = {claim.id: claim.kind for claim in published.claims}
+    return [
+        Chart(
+            f"{CLAIM_CHART}{one.id}", one.title, claim_chart.QUANTITIES[kinds[one.id]],
+            partial(claim_figure, kinds[one.id], one),
+        )
+        for one in verdicts
+        if kinds.get(one.id) in claim_chart.QUANTITIES and any(case.measured is not None for case in one.cases)
     ]  # fmt: skip
 
 

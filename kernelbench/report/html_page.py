@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -19,6 +19,8 @@ from kernelbench.compare.verdicts import ClaimVerdict
 from kernelbench.core.errors import ResultsError
 from kernelbench.core.writing import write_whole
 from kernelbench.report import counts, explanation, page_sections, peers, self_test, sources, step, strips, style, view
+from kernelbench.report.claim_chart import CLAIM_CHART
+from kernelbench.report.claim_story import story
 from kernelbench.report.explanation import Explained
 from kernelbench.report.sources import Published
 from kernelbench.runs.results import Run
@@ -87,7 +89,7 @@ def render(
         version=view.text(run.environment.get("kernelbench")),
         head=page_sections.header(run, verdicts),
         baseline=baselines(comparison),
-        claims=page_sections.claims(verdicts, labels),
+        claims=_claims(verdicts, published, run, labels, drawn),
         self_test=self_test.section(run),
         step=step.section(sum_of(run)),
         peers=peers.section(run),
@@ -108,19 +110,38 @@ def render(
     )
 
 
-def _charts(drawn: Sequence[Chart]) -> list[dict[str, Any]]:
-    from markupsafe import Markup
-
+def _claims(
+    verdicts: Sequence[ClaimVerdict],
+    published: Published,
+    run: Run,
+    labels: Mapping[str, str],
+    drawn: Sequence[Chart],
+) -> list[dict[str, Any]]:
+    """Each claim's story, with its chart where there is one."""
+    entries = {claim.id: claim for claim in published.claims}
+    charts = {chart.name: _chart(chart) for chart in drawn if chart.name.startswith(CLAIM_CHART)}
     return [
         {
-            "name": chart.name,
-            "title": chart.title,
-            "caption": chart.caption,
-            # Text inside comes from matplotlib, which escapes it.
-            "svg": Markup(style.inline_svg(chart.svg, chart.name, f"{chart.title}. {chart.caption}")),
+            "story": story(entries[one.id], one, published.whys.get(one.id, ""), run.suite, labels),
+            "chart": charts.get(f"{CLAIM_CHART}{one.id}"),
         }
-        for chart in drawn
+        for one in verdicts
+        if one.id in entries
     ]
+
+
+def _charts(drawn: Sequence[Chart]) -> list[dict[str, Any]]:
+    """All but the claims' own, which stand with their claims."""
+    return [_chart(chart) for chart in drawn if not chart.name.startswith(CLAIM_CHART)]
+
+
+def _chart(chart: Chart) -> dict[str, Any]:
+    from markupsafe import Markup
+
+    label = f"{chart.title}. {chart.caption}"
+    # Text inside comes from matplotlib, which escapes it.
+    svg = Markup(style.inline_svg(chart.svg, chart.name, label))
+    return {"name": chart.name, "title": chart.title, "caption": chart.caption, "svg": svg}
 
 
 def safe_link(url: str) -> str:

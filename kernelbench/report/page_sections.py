@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kernelbench.compare.comparison import ComparedRow, Comparison, baselines
-from kernelbench.compare.verdicts import NOT_DECIDED, CaseVerdict, ClaimVerdict
+from kernelbench.compare.verdicts import NOT_DECIDED, ClaimVerdict
 from kernelbench.core.units import bytes_text, duration_text, rate_text, time_text
 from kernelbench.report import strips, view
 from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run
-
-SYMBOLS = {"holds": "✓", "direction only": "◒", "holds in part": "◐", "does not hold": "✗", NOT_DECIDED: "○"}
-ANSWERS = {True: "yes", False: "no"}
 
 
 def header(run: Run, verdicts: Sequence[ClaimVerdict]) -> dict[str, Any]:
@@ -55,55 +52,6 @@ def _answer(run: Run, verdicts: Sequence[ClaimVerdict]) -> str:
     rest = len(verdicts) - len(judged)
     about_times = f" {rest} of {len(verdicts)} published claims are about times, which need a GPU." if rest else ""
     return f"Kernels were executed and counted, not timed: {run.device}.{about_times}"
-
-
-def claims(verdicts: Sequence[ClaimVerdict], labels: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Each claim with its verdict, what it asks for, and what each case says of it."""
-    return [
-        {
-            "id": verdict.id,
-            "title": verdict.title,
-            "verdict": verdict.verdict,
-            "symbol": SYMBOLS[verdict.verdict],
-            "tone": verdict.verdict.replace(" ", "-"),
-            "sentence": verdict.sentence,
-            "parts": list(_parts(verdict)),
-            "cases": [_case(verdict, case, labels) for case in verdict.cases],
-        }
-        for verdict in verdicts
-    ]
-
-
-def _parts(verdict: ClaimVerdict) -> Iterator[dict[str, str]]:
-    """Direction and size: what is asked for, who asks, and the answer."""
-    for name, part in (("direction", verdict.direction), ("size", verdict.size)):
-        if part is not None:
-            yield {"part": name, "required": part.required, "by": view.asked_by(part), "answer": part.answer}
-
-
-def _case(verdict: ClaimVerdict, case: CaseVerdict, labels: Mapping[str, str]) -> dict[str, str]:
-    met = ANSWERS.get(verdict.met(case), "open") if case.counts else ""  # type: ignore[arg-type]
-    return {
-        "case": labels.get(case.case, case.case),
-        "measured": _quantity(case.measured),
-        "published": _quantity(case.published),
-        "required": "" if case.required is None else _band(*case.required),
-        "met": met,
-        "text": case.text,
-    }
-
-
-def _band(low: float, high: float) -> str:
-    """`1.60 to 2.50`, `at most 1.05`, `more than 0.500`."""
-    if low == high:
-        return _quantity(high)
-    if low == 0:
-        return f"at most {_quantity(high)}"
-    return f"more than {_quantity(low)}" if high == float("inf") else f"{_quantity(low)} to {_quantity(high)}"
-
-
-def _quantity(value: float | None) -> str:
-    return "" if value is None else view.ratio(value)
 
 
 def measurements(

@@ -24,6 +24,7 @@ class Published:
 
     claims: Sequence[Claim] = ()
     flag_meanings: Mapping[str, str] = field(default_factory=dict)
+    whys: Mapping[str, str] = field(default_factory=dict)  # why a claim came out as it did, by its id
 
 
 def implementations(run: Run) -> list[dict[str, Any]]:

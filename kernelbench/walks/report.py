@@ -25,16 +25,18 @@ NEEDED = (
 
 def report(found: Answer, out: Path | None) -> Path:
     """Write the comparison, the claims, charts/ and report.html where the run's own files go, or around `out`."""
-    from kernelbench.compare import FLAGS
+    from kernelbench.compare import FLAGS, explain_verdicts
     from kernelbench.report.charts import all_charts, write_charts
     from kernelbench.report.explanation import Explained
     from kernelbench.report.html_page import write_report
     from kernelbench.report.sources import Published
 
-    published = Published(list(found.ledger.values()), FLAGS)
+    counted, _ = counts_of(found.run)
+    whys = explain_verdicts(found.run, found.ledger, found.verdicts, counted)
+    published = Published(list(found.ledger.values()), FLAGS, whys)
     page = out or output_folder(found.run.folder) / "report.html"
     save_comparison(found, page.parent)
-    charts = all_charts(found.run, found.comparison, published, counts_of(found.run)[0])
+    charts = all_charts(found.run, found.comparison, published, counted, found.verdicts)
     write_charts(charts, page.parent / "charts")
     cases, source = explanations(found.run, found.ledger)
     explained = Explained(cases, source) if cases else None

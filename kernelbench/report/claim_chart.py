@@ -1,0 +1,119 @@
+"""The chart of a claim: what was measured on each case, with its interval, beside what was required."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from kernelbench.compare.verdicts import CaseVerdict, ClaimVerdict
+from kernelbench.report import style
+from kernelbench.report.style import FAINT, INK, MUTED, PAPER, SERIES, SOFT, WIDTH
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+CLAIM_CHART = "claim-"  # before the claim's id: the name of its chart
+
+# What the numbers of a kind are, on the axis. A kind that is not here has no number per case.
+QUANTITIES = {
+    "faster": "times as fast",
+    "not_faster": "times as fast",
+    "order": "how many times as fast the last is as the first",
+    "near_best": "time over that of the best alternative",
+    "bandwidth_share": "effective bandwidth over that of the kernel that reads once",
+    "proportion": "time unfused over time fused",
+    "level": "time of the slowest over that of the fastest",
+    "curve": "bandwidth over that at the base of the curve",
+    "under_ceiling": "bandwidth over that of the best copy",
+    "step": "times as fast",
+}
+ROW, HEAD = 0.21, 1.05  # inches per case, and for axis and legend
+WIDE = 8  # largest over least number from which on the axis is logarithmic
+MET = {True: ("met", SERIES[2], "o"), False: ("not met", SERIES[1], "X"), None: ("open", MUTED, "D")}
+
+
+def claim_figure(kind: str, verdict: ClaimVerdict) -> Figure:
+    """A line per case that has a number, in the order of the run. `kind` is one of QUANTITIES."""
+    from matplotlib.figure import Figure
+
+    cases = [case for case in verdict.cases if case.measured is not None]
+    with style.settings():
+        figure = Figure(figsize=(WIDTH, ROW * max(len(cases), 2) + HEAD), layout="constrained")
+        axis = figure.subplots()
+        _required(axis, cases)
+        _measured(axis, verdict, cases)
+        _scale(axis, cases)
+        if kind != "under_ceiling":
+            axis.axvline(1, color=INK, linewidth=0.8, zorder=1)
+        axis.set_yticks(range(len(cases)), [case.label for case in cases])
+        axis.set_ylim(len(cases) - 0.4, -0.6)
+        axis.grid(axis="y", visible=False)
+        axis.set_xlabel(QUANTITIES[kind])
+        figure.legend(loc="outside upper left", ncols=5, frameon=False, handletextpad=0.4)
+        style.settle(figure)
+    return figure
+
+
+def _required(axis: Axes, cases: Sequence[CaseVerdict]) -> None:
+    """A grey bar from the least to the largest number that the size allows, cut off at the axis's ends."""
+    left, right = _ends(cases)
+    named = False
+    for place, case in enumerate(cases):
+        if case.required is None:
+            continue
+        low, high = max(case.required[0], left), min(case.required[1], right)
+        axis.barh(
+            place, max(high - low, 0), left=low, height=0.72, color=FAINT, zorder=0, label=_once(named, "required")
+        )
+        named = True
+
+
+def _measured(axis: Axes, verdict: ClaimVerdict, cases: Sequence[CaseVerdict]) -> None:
+    seen: set[str] = set()
+    for place, case in enumerate(cases):
+        word, colour, marker = ("too short to count", MUTED, "o") if case.below_floor else MET[verdict.met(case)]
+        number = case.measured or 0.0
+        low, high = case.interval or (number, number)
+        axis.plot([low, high], [place, place], color=colour, linewidth=1.4, zorder=2)
+        hollow = PAPER if case.below_floor else colour
+        axis.plot(
+            number, place, marker, color=colour, markerfacecolor=hollow, markersize=5, zorder=3,
+            label=_once(word in seen, word),
+        )  # fmt: skip
+        seen.add(word)
+        if case.published is not None:
+            axis.plot(
+                case.published, place, "|", color=SOFT, markersize=11, markeredgewidth=1.6, zorder=2,
+                label=_once("published" in seen, "published"),
+            )  # fmt: skip
+            seen.add("published")
+
+
+def _once(named: bool, label: str) -> str:
+    """The legend has each label once."""
+    return f"_{label}" if named else label
+
+
+def _ends(cases: Sequence[CaseVerdict]) -> tuple[float, float]:
+    """Of the axis: round all measured and published numbers, and the ends of what is required that lie near them."""
+    numbers = [number for case in cases for number in (case.measured, case.published, *(case.interval or ())) if number]
+    low, high = min(numbers, default=1.0), max(numbers, default=1.0)
+    near = [end for case in cases for end in case.required or () if low / 2 <= end <= high * 2]
+    low, high = min([low, 1.0, *near]), max([high, 1.0, *near])
+    if high / low > WIDE:
+        return low / 1.15, high * 1.15
+    margin = max(0.06 * (high - low), 0.02)
+    return low - margin, high + margin
+
+
+def _scale(axis: Axes, cases: Sequence[CaseVerdict]) -> None:
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    left, right = _ends(cases)
+    if left > 0 and right / left > WIDE * 1.15**2:
+        axis.set_xscale("log")
+        axis.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.xaxis.set_minor_formatter(NullFormatter())
+    axis.set_xlim(left, right)

@@ -1,0 +1,118 @@
+"""All there is to say of a claim, in order: what was said, what was required, what came out, why, what differs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kernelbench.compare.ledger_schema import FLAGS
+from kernelbench.compare.verdicts import NOT_DECIDED, CaseVerdict, ClaimVerdict
+from kernelbench.core.records import Claim
+from kernelbench.report import view
+
+SYMBOLS = {"holds": "✓", "direction only": "◒", "holds in part": "◐", "does not hold": "✗", NOT_DECIDED: "○"}
+
+
+@dataclass(frozen=True)
+class RequiredPart:
+    """The direction or the size that a claim asks for."""
+
+    part: str
+    required: str
+    by: str  # "stated: “twice as fast”"
+    answer: str
+
+
+@dataclass(frozen=True)
+class CaseLine:
+    """One case, as texts; empty where there is nothing."""
+
+    case: str
+    measured: str
+    interval: str
+    published: str
+    required: str
+    met: str  # yes, no or open
+    text: str
+
+
+@dataclass(frozen=True)
+class ClaimStory:
+    """A claim on one run, told in texts."""
+
+    id: str
+    kind: str
+    title: str
+    verdict: ClaimVerdict
+    symbol: str
+    tone: str  # a CSS class
+    source: Mapping[str, str]  # project, document, section, url, commit
+    device: str
+    set_up: tuple[tuple[str, str], ...]  # tool, clock, cache, input of the source
+    parts: tuple[RequiredPart, ...]
+    cases: tuple[CaseLine, ...]
+    why: str
+    differs: tuple[str, ...]  # from the source's set-up
+    commands: tuple[str, ...]
+
+
+def story(claim: Claim, verdict: ClaimVerdict, why: str, suite: str, labels: Mapping[str, str]) -> ClaimStory:
+    """`labels`: short names of the run's cases by key."""
+    document: Mapping[str, Any] = claim.document
+    return ClaimStory(
+        id=claim.id,
+        kind=claim.kind,
+        title=claim.title,
+        verdict=verdict,
+        symbol=SYMBOLS[verdict.verdict],
+        tone=verdict.verdict.replace(" ", "-"),
+        source={name: view.text(document["citation"].get(name)) for name in document["citation"]},
+        device=view.text(document["device"]["name"]),
+        set_up=tuple((name, view.text(document[name])) for name in ("tool", "clock", "cache", "input")),
+        parts=tuple(_parts(verdict)),
+        cases=tuple(_case(verdict, case, labels) for case in verdict.cases),
+        why=why,
+        differs=tuple(_differs(document)),
+        commands=(f"kernelbench run {suite}", f"kernelbench compare {suite}"),
+    )
+
+
+def _parts(verdict: ClaimVerdict) -> Iterator[RequiredPart]:
+    for name, part in (("direction", verdict.direction), ("size", verdict.size)):
+        if part is not None:
+            yield RequiredPart(name, part.required, view.asked_by(part), part.answer)
+
+
+def _case(verdict: ClaimVerdict, case: CaseVerdict, labels: Mapping[str, str]) -> CaseLine:
+    met = {True: "yes", False: "no", None: "open"}[verdict.met(case)] if case.counts else ""
+    return CaseLine(
+        case=labels.get(case.case, case.label),
+        measured=_number(case.measured),
+        interval="" if case.interval is None else f"{_number(case.interval[0])} to {_number(case.interval[1])}",
+        published=_number(case.published),
+        required="" if case.required is None else _band(*case.required),
+        met=met,
+        text=case.text,
+    )
+
+
+def _differs(document: Mapping[str, Any]) -> Iterator[str]:
+    """The entry's note, what its kernels were bent for, and the meaning of each flag."""
+    yield view.text(document["note"])
+    if "bent" in document:
+        yield view.text(document["bent"])
+    yield from (f"{flag}: {FLAGS[flag]}." for flag in document["flags"])
+
+
+def _band(low: float, high: float) -> str:
+    """`1.60 to 2.50`, `at most 1.05`, `more than 0.500`."""
+    if low == high:
+        return _number(high)
+    if low == 0:
+        return f"at most {_number(high)}"
+    return f"more than {_number(low)}" if high == float("inf") else f"{_number(low)} to {_number(high)}"
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else view.ratio(value)
