@@ -1,4 +1,4 @@
-"""docs/claims.md with a line per published comparison, docs/claims/ with a page and a chart each, and README's summary."""
+"""docs/claims.md with a line per published comparison, docs/claims/ with a page of each, and README's summary."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """How each kind of claim is judged on a run: what it measures on a case, and what its direction and size ask of that.
-All use times with the L2 cleared ("cold"), but for the last six.
+All use times with the L2 cleared ("cold"), but for the kinds WITHOUT_TIMES.
 
 faster           direction: `faster` is faster than `slower`
                  size: how many times as fast: `factor`
