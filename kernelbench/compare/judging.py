@@ -8,7 +8,7 @@ from typing import Any
 
 from kernelbench.compare import verdicts
 from kernelbench.compare.ledger import Ledger, figures, published_of
-from kernelbench.compare.ledger_schema import FIGURES_OF_CASE
+from kernelbench.compare.ledger_values import FIGURES_OF_CASE
 from kernelbench.compare.measured import SAME, Measured, MeasuredCase, Ratio
 from kernelbench.compare.verdicts import NOT_DECIDED, CaseVerdict, ClaimVerdict, Part
 from kernelbench.core import units

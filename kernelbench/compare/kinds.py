@@ -280,7 +280,10 @@ def explanation(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdic
         share = None if holds is None else confirmed / len(said)
         cases.append(CaseVerdict(case.key, case.label, share, text, direction=holds))
         found += said
-    parts = "; ".join(f"{one.decision}: {one.statement.says} ({one.numbers})" for one in evidence.across(found))
+    parts = "; ".join(
+        f"{one.decision}: {one.statement.says} ({one.numbers})" if one.seen else f"not counted: {one.statement.says}"
+        for one in evidence.across(found)
+    )
     required = direction(claim, "counters confirm every statement")
     return concluded(claim, cases, lambda on: f"Counted by the simulator on {on}: {parts}", required, None)
 

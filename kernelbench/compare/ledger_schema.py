@@ -2,18 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from kernelbench.compare.ledger_values import (
+    NOT_STATED,
+    Check,
+    at_least_one,
+    bands,
+    element_type,
+    extents,
+    factor,
+    fraction,
+    integer,
+    launches,
+    mapping,
+    name_or_number,
+    names_by_columns,
+    one_of,
+    positive,
+    quotation,
+    text,
+    texts,
+    traffic,
+    truth,
+    whole,
+    whole_or_zero,
+)
 from kernelbench.compare.verdicts import DECIDED
-from kernelbench.core import dtypes
 from kernelbench.core.problems import nearest
 from kernelbench.explain import evidence
 from kernelbench.explain.counted import METRICS
-
-NOT_STATED = "not stated"  # written out wherever the source says nothing
-SEVERAL = "several"  # shape of a mean over shapes that `what` names
 
 FLAGS: Mapping[str, str] = {
     "kernel-not-as-described": "the timed code does not compute what the text says it computes",
@@ -44,84 +64,6 @@ SOURCES: Mapping[str, str] = {
     "times": "other times of the same run",
 }
 
-# ---- What a value may be -------------------------------------------------------------------------
-
-Check = Callable[[Any], str]  # what is wrong with a value, "" for nothing
-
-
-def _check(expected: str, is_good: Callable[[Any], object]) -> Check:
-    return lambda value: "" if is_good(value) else f"expected {expected}, got {value!r:.80}"
-
-
-def _one_of(known: Mapping[str, Any]) -> Check:
-    plain = _check(f"one of {', '.join(known)}", lambda value: isinstance(value, str) and value in known)
-    return lambda value: (wrong := plain(value)) and wrong + nearest(str(value), known)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < float("inf")
-
-
-def _is_whole(value: Any, least: float = float("-inf")) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= least
-
-
-def _is_list(value: Any, is_good: Callable[[Any], object], length: int | None = None) -> bool:
-    """Whether it is a list with at least one item, `length` where that is given, and only good ones."""
-    return isinstance(value, list) and len(value) > 0 and length in (None, len(value)) and all(map(is_good, value))
-
-
-def _is_extents(value: Any) -> bool:
-    return value in (NOT_STATED, SEVERAL) or _is_list(value, lambda item: _is_whole(item, 1))
-
-
-def _is_band(value: Any) -> bool:
-    return _is_list(value, _is_number, 2) and bool(value[0] < value[1])
-
-
-def _is_launch(item: Any) -> bool:
-    if not isinstance(item, dict) or set(item) != {"shape", "axis", "grid", "block"} or not _is_whole(item["axis"]):
-        return False
-    return all(isinstance(item[name], list) and _is_extents(item[name]) for name in ("shape", "grid", "block"))
-
-
-text = _check("text", lambda value: isinstance(value, str) and value.strip())
-texts = _check("a list of words", lambda value: _is_list(value, lambda item: isinstance(item, str)))
-truth = _check("true or false", lambda value: isinstance(value, bool))
-positive = _check("a positive number", lambda value: _is_number(value) and value > 0)
-at_least_one = _check("a factor of at least 1", lambda value: _is_number(value) and value >= 1)
-fraction = _check("a share of at most 1", lambda value: _is_number(value) and 0 < value <= 1)
-integer = _check("a whole number", _is_whole)
-whole = _check("a positive whole number", lambda value: _is_whole(value, 1))
-whole_or_zero = _check("a whole number from 0 on", lambda value: _is_whole(value, 0))
-name_or_number = _check("a name or number", lambda value: not text(value) or _is_number(value))
-mapping = _check("a mapping", lambda value: isinstance(value, dict))
-extents = _check(f"a list of extents, '{NOT_STATED}' or '{SEVERAL}'", _is_extents)
-element_type = _check(f"a dtype or '{NOT_STATED}'", lambda value: value in (*dtypes.NAMES, NOT_STATED))
-traffic = _check("[arrays, rows], as in 7 D + 4", lambda value: _is_list(value, _is_number, 2))
-bands = _check(
-    "a mapping of whole numbers to [low, high]",
-    lambda value: isinstance(value, dict) and value and all(_is_whole(key) and _is_band(value[key]) for key in value),
-)
-factor = _check(
-    "a positive number, a range [low, high] or 'figures'",
-    lambda value: value == "figures" or _is_band(value) or (_is_number(value) and value > 0),
-)
-quotation = _check(
-    "a quotation of at most 15 words",
-    lambda value: isinstance(value, str) and 0 < len(value.split()) <= QUOTED_WORDS,
-)
-names_by_columns = _check(
-    "a mapping of whole numbers to names, in rising order",
-    lambda value: (
-        isinstance(value, dict)
-        and value
-        and all(_is_whole(key, 1) and isinstance(value[key], str) for key in value)
-        and list(value) == sorted(value)
-    ),
-)
-launches = _check("a list of mappings of shape, axis, grid and block", lambda value: _is_list(value, _is_launch))
-
 
 def flag(value: Any) -> str:
     known = isinstance(value, str) and value in FLAGS
@@ -137,12 +79,6 @@ class Record:
 
     required: Mapping[str, Any]
     optional: Mapping[str, Any] = field(default_factory=dict)
-
-
-QUOTED_WORDS = 15  # the most that a quotation may have
-
-# The number of a size may be 2, a range [1.4, 2.7], or the ratio that the entry's own figures give for the case.
-FIGURES_OF_CASE = "figures"
 
 
 @dataclass(frozen=True)
@@ -179,7 +115,7 @@ KINDS: Mapping[str, Kind] = {
         size_required=True,
     ),
     "curve": Kind(
-        {"of": text, "along": text, "base": whole_or_zero, "trend": _one_of(TRENDS)},
+        {"of": text, "along": text, "base": whole_or_zero, "trend": one_of(TRENDS)},
         size={"bands": bands},
         size_required=True,
     ),
@@ -201,7 +137,7 @@ FIGURES_ONLY = "figures"  # the kind of an entry without a claim
 NUMBERS = ("us", "ms", "gb_per_s", "percent_of_peak", "speedup")  # each a mapping of implementation to number
 
 CLAIM = Record(
-    {"kind": _one_of(KINDS), "suites": texts},
+    {"kind": one_of(KINDS), "suites": texts},
     {
         "labels": mapping,  # names for sentences
         "dtypes": texts,  # only these cases
@@ -217,8 +153,8 @@ STATEMENT = Record(
     {
         "says": text,
         "of": text,
-        "metric": _one_of(METRICS),
-        "relation": _one_of(evidence.RELATIONS),
+        "metric": one_of(METRICS),
+        "relation": one_of(evidence.RELATIONS),
         "than": name_or_number,
     },
     {"factor": positive, "within": fraction, "from_columns": whole, "parameters": mapping},
@@ -229,8 +165,8 @@ FIGURE = Record(
 )
 WHY = Record(
     {
-        "verdict": _one_of(dict.fromkeys(DECIDED)),  # of the recorded run, which this explains
-        "source": _one_of(SOURCES),
+        "verdict": one_of(dict.fromkeys(DECIDED)),  # of the recorded run, which this explains
+        "source": one_of(SOURCES),
         "text": text,
     }
 )
