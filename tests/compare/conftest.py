@@ -12,9 +12,9 @@ from zlib import crc32
 import numpy as np
 import pytest
 
-from kernelbench.compare import read_ledger
+from kernelbench.compare import ClaimVerdict, judge, read_ledger
 from kernelbench.core import dtypes, places
-from kernelbench.core.records import Case
+from kernelbench.core.records import Case, Claim
 from kernelbench.runs.results import Run, Store, read_run
 
 SAMPLES = 25
@@ -30,6 +30,7 @@ class RunBuilder:
     l2_bytes: int = 60_000_000
     simulated: bool = False
     resolution_s: float = 1e-9
+    floor_s: float = 0.0  # of an empty kernel
     rows: list[dict[str, Any]] = field(default_factory=list)
     samples: list[list[Any]] = field(default_factory=list)
 
@@ -55,6 +56,7 @@ class RunBuilder:
             self._row(case, name, "ok", "")
             | {"cache": cache, "method": method, "median_s": median_us * 1e-6, "samples": SAMPLES}
             | {"low_s": taken[7], "high_s": taken[17], "bytes_moved": moved, "share_of_ceiling": 0.5}
+            | {"floor_limited": "yes" if median_us * 1e-6 < 3 * self.floor_s else ""}
         )
         if raw:
             order = np.random.default_rng(crc32(f"{case.key} {name} {cache} {method}".encode())).permutation(SAMPLES)
@@ -72,7 +74,7 @@ class RunBuilder:
         return {
             "suite": self.suite,
             "case": case.key,
-            "operation": "softmax",
+            "operation": case.operation,
             "shape": "x".join(map(str, case.shape)),
             "axis": case.axis,
             "dtype": case.dtype,
@@ -107,3 +109,26 @@ def published_case(build: RunBuilder) -> Callable[[int], Case]:
 @pytest.fixture(scope="session")
 def ledger():
     return read_ledger(places.LEDGER)
+
+
+def claim_of(kind: str, operation: str = "softmax", figures: Sequence[Mapping[str, Any]] = (), **keys: Any) -> Claim:
+    """A claim with a direction and no size unless `keys` say otherwise; its id is `claimed`."""
+    claim = {"kind": kind, "suites": ["softmax"], "direction": {"stated": "it is"}, **keys}
+    document = {
+        "id": "claimed",
+        "title": "A claim",
+        "operation": operation,
+        "device": {"name": "V100", "stated": True},
+        "flags": [],
+        "figures": list(figures),
+        "claim": {name: value for name, value in claim.items() if value is not None},
+    }
+    return Claim("claimed", "A claim", kind, ("softmax",), document)
+
+
+def judged(build: RunBuilder, claim: Claim) -> ClaimVerdict:
+    """The verdict on a synthetic claim."""
+    (found,) = judge(build.write(), {claim.id: claim}, [claim.id])
+    assert found.sentence.endswith(".")
+    assert "\n" not in found.sentence
+    return found

@@ -2,8 +2,8 @@
 
 import pytest
 
-from kernelbench.compare.measured import Measured
 from kernelbench.compare.ledger_schema import problems
+from kernelbench.compare.measured import Measured
 from kernelbench.compare.why import why
 from kernelbench.core.counters import Counters
 from kernelbench.core.errors import InputError
