@@ -173,9 +173,9 @@ def two_cases(build, published_case):
 def test_an_explanation_is_decided_by_counters(two_cases, ledger, published_case):
     answer = verdict(two_cases, ledger, {published_case(seq).key: trees() for seq in (16, 32)})
     assert answer.verdict == "holds"
-    assert answer.sentence.startswith("Counted by the simulator on all 2 measured cases: confirmed: threads picked by")
+    assert answer.sentence.startswith("Counted by the simulator on all 2 cases: confirmed: threads picked by")
     assert "(tree_strided 3.30, tree_modulo 1.00)" in answer.sentence
-    assert answer.cases[0].holds is True
+    assert answer.cases[0].direction is True
     assert "confirmed: consecutive threads" in answer.cases[0].text
 
 
@@ -190,7 +190,7 @@ def test_an_explanation_can_fail_or_hold_in_part(two_cases, ledger, published_ca
 
 def test_without_counters_an_explanation_is_not_measured(two_cases, ledger):
     answer = verdict(two_cases, ledger, None)
-    assert answer.verdict == "not measured"
+    assert answer.verdict == "not decided"
     assert "nothing was counted" in answer.sentence
 
 
@@ -254,3 +254,15 @@ def test_the_claims_dtypes_are_those_of_its_statements(ledger):
     }
     assert evidence.decide(fewer, both["float32"]).decision == "confirmed"
     assert evidence.decide(fewer, both["float16"]).text == "float16, and it is about float32"
+
+
+@pytest.mark.parametrize(("offset", "stride", "seen"), [(1, 1, [1]), (0, 1, [0]), (8, 1, [2]), (1, 2, []), (2, 1, [])])
+def test_a_statement_is_about_its_point_of_a_curve(ledger, offset, stride, seen):
+    key = f"n=64 shape=64 axis=-1 dtype=float32 side=load offset={offset} stride={stride}"
+    counters = Counters(global_load_requests=2, global_load_sectors=10, warp_instructions=1)
+    case = {"strided": Counted(key, "strided", counters)}
+    said = [evidence.decide(one, case) for one in evidence.statements(ledger["access-offset"])]
+    assert [place for place, one in enumerate(said) if one.decision != "not visible here"] == seen
+    assert [one.decision for one in said if one.decision != "not visible here"] == [
+        "confirmed" if offset == 1 else "contradicted" for _ in seen
+    ]

@@ -3,9 +3,9 @@
 from math import inf
 
 import pytest
-from tests.compare.conftest import claim_of, judged
 
 from kernelbench.core.records import Case
+from tests.compare.conftest import claim_of, judged
 
 SIZE = {"factor": 2, "stated": "twice as fast"}
 WITHIN = {"within": 0.05, "set": "nobody would tune for less"}
@@ -76,7 +76,7 @@ def test_a_size_by_the_figures_is_asked_of_the_cases_that_have_one(build):
 @pytest.mark.parametrize(
     ("second", "outcome", "said"),
     [
-        (90, "holds in part", "; the direction holds at seq=16; does not at seq=32."),
+        (90, "holds in part", "; the direction holds at seq=16; does not at seq=32; the size"),
         (300, "holds in part", "; the size holds at seq=16; does not at seq=32."),
         (190, "holds", "on all 2 cases."),
     ],

@@ -227,12 +227,12 @@ def test_comparison_is_the_same_every_time_and_is_written(build, ledger, publish
     run = build.write()
     rows = compare_within(run, "ft", ledger)
     first, second = (write_comparison(run, compare_within(run, "ft", ledger), (), tmp_path / out) for out in "ab")
-    assert first[0].read_bytes() == second[0].read_bytes()
-    read = pandas.read_csv(first[0])
+    assert (first / "comparison.csv").read_bytes() == (second / "comparison.csv").read_bytes()
+    read = pandas.read_csv(first / "comparison.csv")
     assert list(read.columns) == columns.names(columns.COMPARISON)
     assert {field.name for field in fields(ComparedRow)} == set(read.columns)
     assert read.speedup.iloc[-1] == pytest.approx(100 / 97)
-    assert write_comparison(run, rows)[0] == run.folder / "comparison.csv"
+    assert write_comparison(run, rows) == run.folder
 
 
 def test_folder_that_cannot_be_written_is_a_results_error(build, ledger, published_case, tmp_path):

@@ -52,13 +52,13 @@ def test_a_slower_sum_does_not_hold_though_one_part_is_faster(judged):
 
 def test_the_interval_has_every_part_at_its_end(judged):
     found = judged(unfused_us=20.0, fused_us=25.2, spread=0.2)
-    assert found.verdict == "not measured"
-    assert "too uncertain to say" in found.sentence
+    assert found.verdict == "not decided"
+    assert "; open at a step" in found.sentence
 
 
 def test_without_a_part_nothing_is_judged(judged):
     found = judged(b_us=None)
-    assert found.verdict == "not measured"
+    assert found.verdict == "not decided"
     assert not found.cases
     assert "without all of its parts a step has no sum: b: slow: unsupported (columns must be odd, got 8)" in (
         found.sentence
@@ -68,7 +68,7 @@ def test_without_a_part_nothing_is_judged(judged):
 def test_a_run_that_is_of_no_step_is_not_judged(build, ledger):
     build.time(build.case(4, 8), "slow", 30.0)
     (found,) = judge(build.write(), {"dlperf": ledger["dlperf"]}, ["dlperf"])
-    assert found.sentence == "Not measured: the run is not of a step."
+    assert found.sentence == "Not decided: the run is not of a step."
 
 
 def test_a_run_of_the_simulator_is_not_judged(build, ledger):
