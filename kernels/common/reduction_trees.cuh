@@ -28,7 +28,7 @@ struct Modulo {
 };
 
 // The same pairs as Modulo, but worked on by the first threads, so that whole warps are busy or idle. Lanes
-// now lie 2 s slots apart: 2-way bank conflicts in the first step, 4-way in the second, up to 16-way.
+// now lie 2 s slots apart: 2-way bank conflicts in the first step, 4-way in the second, up to Block / 32 ways.
 struct Strided {
   template <typename Op, int Block>
   static __device__ __forceinline__ void reduce(float (&slots)[Block], float value) {

@@ -1,5 +1,7 @@
 // Log-softmax of columns [dim] of a view [outer, dim, inner], whose elements lie `inner` apart.
 #pragma once
+#include <cfloat>
+
 #include "common/convert.cuh"
 #include "common/reduce.cuh"
 
@@ -40,6 +42,27 @@ __device__ __forceinline__ void log_softmax_column(const T* __restrict__ x, T* _
   float own_sum = SumOp::identity();
   for (int d = tree.thread; d < dim; d += tree.threads) own_sum += expf(to_float(x[d * inner]) - column_max);
   const float log_sum = logf(tree.template all<SumOp>(own_sum));
+
+  for (int d = tree.thread; d < dim; d += tree.threads)
+    y[d * inner] = from_float<T>(to_float(x[d * inner]) - column_max - log_sum);
+}
+
+// The same by two reads: each thread takes maximum and sum in one pass, and brings its sum to the column's maximum.
+template <typename T, typename Tree>
+__device__ __forceinline__ void log_softmax_column_two_reads(const T* __restrict__ x, T* __restrict__ y, int dim,
+                                                             long long inner, Tree tree) {
+  float own_max = -FLT_MAX;  // not -inf, or a thread that meets nothing else would make a NaN of the sum
+  float own_sum = SumOp::identity();
+  for (int d = tree.thread; d < dim; d += tree.threads) {
+    const float value = to_float(x[d * inner]);
+    const float lower = expf(-fabsf(value - own_max));  // the lower of the two, relative to the higher
+    const bool higher = value > own_max;
+    own_sum = higher ? own_sum * lower + 1.0f : own_sum + lower;
+    own_max = higher ? value : own_max;
+  }
+  const float column_max = tree.template all<MaxOp>(own_max);
+  // NaN where the maximum is inf, as it must be: inf - inf.
+  const float log_sum = logf(tree.template all<SumOp>(own_sum * expf(own_max - column_max)));
 
   for (int d = tree.thread; d < dim; d += tree.threads)
     y[d * inner] = from_float<T>(to_float(x[d * inner]) - column_max - log_sum);

@@ -1,15 +1,18 @@
 // Log-softmax along any axis by Paddle's kernel of 2021: threads of a block along inner, and along dim where inner
 // leaves some.
-//   x       T [outer, dim, inner], row-major; read three times
+//   x       T [outer, dim, inner], row-major; read READS times
 //   y       T [outer, dim, inner]; must not overlap x; written once
 //   T       float, __half, __nv_bfloat16; arithmetic in float
 //   needs   dim <= 2^30
+//   READS   3 as published; 2 where maximum and sum are taken in one pass
 //   launch  block (threads of a column: a power of two, columns); grid (blocks along outer, blocks along inner),
 //           both going on to further ones; 4 bytes of dynamic shared memory a thread where a column has several
-//   moves   3 reads' worth of D in (the second and third from the caches while they hold the column), 1 D out.
+//   moves   READS reads' worth of D in (those after the first from the caches while they hold the column), 1 D out.
 //           Where several threads share a column, the lanes of a warp lie a column's step apart
 //   A column of -inf gives NaN.   Origin: PaddlePaddle/Paddle, paddle/fluid/operators/log_softmax_op.cu.
 #include "log_softmax/columns.cuh"
+
+static_assert(READS == 2 || READS == 3, "a column is read two or three times");
 
 template <typename T>
 __device__ void log_softmax_paddle(const T* __restrict__ x, T* __restrict__ y, long long outer, int dim,
@@ -23,7 +26,11 @@ __device__ void log_softmax_paddle(const T* __restrict__ x, T* __restrict__ y, l
     // Several threads share a column only where one block covers inner: then all of its threads are here once.
     for (long long i = first; i < inner; i += step) {  // ranges [0, inner)
       const long long start = o * dim * inner + i;
-      log_softmax_column(x + start, y + start, dim, inner, tree);
+      if constexpr (READS == 2) {
+        log_softmax_column_two_reads(x + start, y + start, dim, inner, tree);
+      } else {
+        log_softmax_column(x + start, y + start, dim, inner, tree);
+      }
     }
   }
 }

@@ -1,15 +1,18 @@
-// The product of two arrays by packs of 16 bytes, written out in five ways that differ only in how a pack is reached.
+// The product of two arrays by packs of 16 bytes, written out in six ways: five differ only in how a pack is
+// reached, and the sixth in who counts the packs.
 //   x, y    T [elements], of T's own alignment; each element read once
 //   z       T [elements]; must not overlap x or y; written once
 //   T       float, __half, __nv_bfloat16
-//   packs   whole packs of 16 / sizeof(T) elements, counted by the host
+//   packs   whole packs of 16 / sizeof(T) elements, counted by the host, or by each thread in CountedHere
 //   needs   elements >= 1
-//   WAY     WholePacks, ThroughMemory, CastInLoop, ElementIndex, Int4: a struct below
+//   WAY     WholePacks, CountedHere, ThroughMemory, CastInLoop, ElementIndex, Int4: a struct below
 //   BLOCK   threads of a block
 //   launch  grid at most 32 waves of resident blocks, block BLOCK; no shared memory
 //   moves   2 D in, D out
 //   Arrays that do not all begin at a multiple of 16 bytes are multiplied element by element.
 //   Origin: five kernels of a page on element-wise kernels; written here.
+#include <cuda/std/type_traits>
+
 #include "common/elementwise.cuh"
 
 template <typename T>
@@ -40,6 +43,9 @@ struct WholePacks {
     }
   }
 };
+
+// Kernel 0 as the page has it: each thread counts the packs.
+struct CountedHere : WholePacks {};
 
 // Kernel 1: one element of a pack after the other is read and written where it lies. As z might overlap x, for all the
 // compiler knows, each product must be stored before the next element is loaded.
@@ -113,6 +119,7 @@ __device__ __forceinline__ void multiply_hand_written(const T* x, const T* y, T*
     for (long long i = share.thread; i < elements; i += share.threads) z[i] = x[i] * y[i];
     return;
   }
+  if constexpr (cuda::std::is_same_v<WAY, CountedHere>) packs = elements / PerPack<T>;
   WAY::multiply(x, y, z, packs, share);
   for (long long i = packs * PerPack<T> + share.thread; i < elements; i += share.threads) z[i] = x[i] * y[i];
 }

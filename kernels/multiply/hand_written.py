@@ -1,15 +1,16 @@
-"""Launch plans of hand_written.cu: OneFlow's packs written out in five ways."""
+"""Launch plans of hand_written.cu: OneFlow's packs written out in six ways."""
 
 from functools import partial
 
 from kernelbench import Case, DeviceProperties, Implementation, LaunchPlan, Origin, dtypes
 from ..common.launch_helpers import packed_plan
 
-PAGE = Origin(
-    "CSDN blog, CUDA notes on element-wise kernels",
-    differs="64-bit indices; element by element where an array does not begin at a multiple of 16 bytes; whole packs "
-    "are counted by the host; float32 and bfloat16 as well",
+PROJECT = "CSDN blog, CUDA notes on element-wise kernels"
+DIFFERS = (
+    "64-bit indices; element by element where an array does not begin at a multiple of 16 bytes; float32 and bfloat16 "
+    "as well"
 )
+PAGE = Origin(PROJECT, differs=f"{DIFFERS}; whole packs are counted by the host")
 
 
 def plan(case: Case, device: DeviceProperties, way: str) -> LaunchPlan:
@@ -21,6 +22,12 @@ def plan(case: Case, device: DeviceProperties, way: str) -> LaunchPlan:
 IMPLEMENTATIONS = (
     Implementation(
         "whole_packs", "kernel 0: whole packs through registers", PAGE, plan=partial(plan, way="WholePacks")
+    ),
+    Implementation(
+        "counted_here",
+        "kernel 0, whole packs counted by each thread",
+        Origin(PROJECT, differs=DIFFERS),
+        plan=partial(plan, way="CountedHere"),
     ),
     Implementation(
         "through_memory",

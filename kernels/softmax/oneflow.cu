@@ -7,7 +7,7 @@
 //   launch  at most 32 waves of blocks, each block going on to further rows:
 //           warp      grid ceil(rows / ROWS_PER_ACCESS / groups), block (GROUP, groups = 128 / GROUP)
 //           shared    grid rows, block BLOCK, columns * 4 bytes of dynamic shared memory
-//           uncached  grid rows, block BLOCK = 1024
+//           uncached  grid rows, block BLOCK, 1024 as published
 //   moves   1 read, 1 write; uncached 3 reads. Accesses of 2 to 8 bytes
 //   A row of -inf gives NaN.   Origin: Oneflow-Inc/oneflow, oneflow/core/cuda/softmax.cuh.
 // Values of ONEFLOW_TECHNIQUE. The other ONEFLOW_ defines are the constants of one launch plan.

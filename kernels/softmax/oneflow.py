@@ -5,6 +5,7 @@ One source serves all: a technique and its compile-time constants are chosen by 
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 from kernelbench import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar, Unsupported, dtypes
@@ -164,12 +165,13 @@ def forced_block(block: int) -> Callable[[Case, DeviceProperties], LaunchPlan]:
     return plan_forced
 
 
-def plan_uncached(case: Case, device: DeviceProperties) -> LaunchPlan:
+def plan_uncached(case: Case, device: DeviceProperties, block: int = UNCACHED_BLOCK) -> LaunchPlan:
     rows, columns = rows_columns(case)
-    constants = {"PACK": pack_size(columns), "BLOCK": UNCACHED_BLOCK}
-    grid = grid_size(rows, UNCACHED_BLOCK, device)
-    reason = "block 1024: the fewer rows in flight, the more of them stay in the caches"
-    return _launch_plan(case, "uncached", grid, (UNCACHED_BLOCK, 1, 1), constants, reason)
+    constants = {"PACK": pack_size(columns), "BLOCK": block}
+    why = "the fewer rows in flight, the more of them stay in the caches" if block == UNCACHED_BLOCK else "forced"
+    return _launch_plan(
+        case, "uncached", grid_size(rows, block, device), (block, 1, 1), constants, f"block {block}: {why}"
+    )
 
 
 def plan(case: Case, device: DeviceProperties) -> LaunchPlan:
@@ -197,6 +199,9 @@ SHARED_DIFFERS = (
 ORIGIN = Origin("Oneflow-Inc/oneflow", URL, COMMIT, DIFFERS)
 SHARED_ORIGIN = Origin("Oneflow-Inc/oneflow", URL, COMMIT, DIFFERS + SHARED_DIFFERS)
 FORCED_ORIGIN = Origin("Oneflow-Inc/oneflow", URL, COMMIT, DIFFERS + SHARED_DIFFERS + "; the block size is not chosen")
+UNCACHED_FORCED_ORIGIN = Origin(
+    "Oneflow-Inc/oneflow", URL, COMMIT, DIFFERS + "; the original always takes 1024 threads"
+)
 CONFLICTED_ORIGIN = Origin(
     "Oneflow-Inc/oneflow",
     URL,
@@ -226,5 +231,15 @@ IMPLEMENTATIONS = (
         plan=plan_shared_conflicted,
     ),
     Implementation("oneflow_uncached", "OneFlow, a block a row, read three times", ORIGIN, plan=plan_uncached),
+    *(
+        Implementation(
+            f"oneflow_uncached_{block}",
+            f"OneFlow, {block} threads a row, read three times",
+            UNCACHED_FORCED_ORIGIN,
+            plan=partial(plan_uncached, block=block),
+        )
+        for block in STATIC_SHARED
+        if block != UNCACHED_BLOCK
+    ),
     Implementation("oneflow", "OneFlow: warp, shared or uncached by the number of columns", SHARED_ORIGIN, plan=plan),
 )

@@ -1,5 +1,6 @@
 // Going through a matrix [rows, columns] by rows: who visits which element.
 #pragma once
+#include "common/convert.cuh"
 #include "common/reduction_trees.cuh"
 
 // One thread's share of a row that a block of Block threads goes through, Loads columns a thread and step,
@@ -31,8 +32,8 @@ __device__ __forceinline__ void reduce_row(float* result, int columns, Value val
 // The same by shuffles, for blocks that cover several rows or one; index as above.
 //   block   Block threads as (lanes, rows of a block): a power of two of lanes to 32, or all on one row
 //   grid    x = ceil(rows / rows of a block)
-template <typename Op, int Block, typename Value>
-__device__ __forceinline__ void reduce_rows(float* result, long long rows, int columns, Value value) {
+template <typename Op, int Block, typename Result, typename Value>
+__device__ __forceinline__ void reduce_rows(Result* result, long long rows, int columns, Value value) {
   const int lanes = blockDim.x;
   const long long row = static_cast<long long>(blockIdx.x) * blockDim.y + threadIdx.y;
 
@@ -50,7 +51,7 @@ __device__ __forceinline__ void reduce_rows(float* result, long long rows, int c
     for (int offset = lanes / 2; offset > 0; offset /= 2)
       part = Op::apply(part, __shfl_xor_sync(ALL_LANES, part, offset));
   }
-  if (row < rows && threadIdx.x == 0) result[row] = part;
+  if (row < rows && threadIdx.x == 0) result[row] = from_float<Result>(part);
 }
 
 // body(row, index) for every element, coalesced and without a division to find the row.

@@ -10,7 +10,7 @@ from kernelbench.core.records import Case, Scalar
 
 FIRST = ((128, 128, 16, 16), 0)  # the published shapes with their axes
 SECOND = ((512, 896, 4, 12), 1)
-RULES = ("paddle", "paddle_merged")
+RULES = ("paddle", "paddle_merged", "paddle_two_reads")
 VARIANTS = ("paddle_occupancy", "paddle_bound_1", "paddle_bound_4", "paddle_bound_8", "paddle_swapped")
 ALL = (*RULES, *VARIANTS, "paddle_2022")
 # Outer, dim and inner on both sides of each threshold, odd, prime and single.

@@ -12,6 +12,7 @@ from tests.kernels.simulated import run_and_check
 
 WAYS = {
     "whole_packs": "WholePacks",
+    "counted_here": "CountedHere",
     "through_memory": "ThroughMemory",
     "cast_in_loop": "CastInLoop",
     "element_index": "ElementIndex",

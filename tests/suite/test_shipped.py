@@ -153,7 +153,8 @@ def test_resnet50_step_has_the_49_relus_of_the_model(suites):
 
 @pytest.mark.parametrize("name", ["bert_base_step", "resnet50_step"])
 def test_a_step_differs_in_what_is_fused_and_in_nothing_else(suites, name):
-    pairs = {"five_kernels": "oneflow", "two_kernels": "fused", "from_y": "from_bits", "packed": "", "": "ballot_words"}
+    pairs = {"five_kernels": "oneflow", "five_kernels_half": "oneflow", "two_kernels": "fused", "from_y": "from_bits"}
+    pairs |= {"packed": "", "": "ballot_words"}
     parts = suites[name].step.parts
     assert len(parts) <= 30
     for part in parts:
