@@ -80,7 +80,7 @@ def test_unknown_claim_names_the_nearest(build, ledger, published_case):
 
 def test_both_parts_of_a_verdict_are_written_to_csv_and_json(build, published_case):
     for seq in (16, 32):
-        build.time(published_case(seq), "old", 250 if seq == 16 else 300)
+        build.time(published_case(seq), "old", 240 if seq == 16 else 300)
         build.time(published_case(seq), "new", 100)
     share = claim_of("bandwidth_share", reads_thrice="old", reads_once="new", direction=None,
                      size={"share": 0.3, "set": "x"})  # fmt: skip

@@ -248,7 +248,7 @@ def test_the_claims_dtypes_are_those_of_its_statements(ledger):
     both = {
         dtype: {
             name: Counted(f"shape=4x4 axis=-1 dtype={dtype}", name, Counters(read_once_bytes=size), least_bytes=100)
-            for name, size in (("oneflow", 100), ("five_kernels", 400))
+            for name, size in (("oneflow_shared", 100), ("five_kernels", 400))
         }
         for dtype in ("float32", "float16")
     }

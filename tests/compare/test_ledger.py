@@ -7,61 +7,15 @@ import pytest
 import yaml
 
 from kernelbench.compare import FLAGS, computed_flags, figures, read_ledger
+from kernelbench.compare.entry_checks import check_entry
 from kernelbench.compare.ledger import find
+from kernelbench.compare.ledger_schema import KINDS, problems
 from kernelbench.core import dtypes, places
 from kernelbench.core.errors import InputError, ProblemsError
+from kernelbench.planning.catalog import load_catalog
+from kernelbench.suite import read_suite
 
 COMPUTED = {"above-peak", "metric-mismatch", "units-mislabelled"}
-CLAIMED = {
-    "softmax-ft-oneflow": "faster",
-    "ft-dispatch": "near_best",
-    "oneflow-regimes": "near_best",
-    "smem-layout": "not_faster",
-    "block-size-occupancy": "near_best",
-    "uncached-cache-hits": "bandwidth_share",
-    "softmax-four-kernels": "specimen",
-    "softmax-fusion": "proportion",
-    "reduce-tree-counters": "explanation",
-    "reduce-tree": "order",
-    "reduce-tree-two-loads": "level",
-    "harris-reduce-sum": "order",
-    "bbuf-reduce-sum": "order",
-    "paddle-log-softmax": "faster",
-    "paddle-log-softmax-2022": "faster",
-    "paddle-grid-sweep": "level",
-    "paddle-grid-xy": "faster",
-    "paddle-launch-rule": "launch",
-    "paddle-three-reads": "faster",
-    "relu-naive-packed": "order",
-    "mul-half-kernels": "level",
-    "mul-half-same-code": "same_code",
-    "mul-half-element-by-element": "faster",
-    "mul-half-element-index": "longer_code",
-    "mul-debug-build": "order",
-    "bbuf-elementwise-multiply": "faster",
-    "copy-vector-width": "order",
-    "grid-waves": "near_best",
-    "effective-bandwidth": "under_ceiling",
-    "access-offset": "curve",
-    "access-stride": "curve",
-    "access-stride-store": "curve",
-    "latency-hiding": "curve",
-    "latency-hiding-arithmetic": "curve",
-    "index-width": "order",
-    "index-width-code": "longer_code",
-    "div-mod": "order",
-    "div-mod-code": "longer_code",
-    "local-array-index": "faster",
-    "read-order": "explanation",
-    "branch-access": "order",
-    "dropout-add-fusion": "proportion",
-    "relu-grad-bitset": "proportion",
-    "bitset-schemes": "order",
-    "transpose-widen": "faster",
-    "bias-add-shapes": "faster",
-    "random-mask-pack": "faster",
-    "dlperf": "step",
-}
 
 
 def shipped(entry: str) -> dict:
@@ -78,12 +32,55 @@ def message(tmp_path) -> str:
     return str(error.value)
 
 
-def test_every_claimed_comparison_is_there_with_its_kind_and_suite(ledger):
-    kinds = {claim.id: claim.kind for claim in ledger.values() if claim.kind != "figures"}
-    assert kinds == CLAIMED
-    for id_ in CLAIMED:
-        assert ledger[id_].suites, id_
-    assert len(ledger) > len(CLAIMED), "the entries of figures only are missing"
+@pytest.fixture(scope="module")
+def known():
+    """Implementations by operation, and who each suite measures."""
+    catalog = load_catalog(specimens=True)
+    suites = {
+        path.stem: read_suite(path, catalog.operations, catalog.implementations).implementations
+        for path in sorted(places.SUITES.glob("*.yaml"))
+    }
+    return catalog.implementations, suites
+
+
+@pytest.mark.parametrize("path", sorted(places.LEDGER.glob("*.yaml")), ids=lambda path: path.stem)
+def test_every_entry_is_right_and_its_suites_measure_whom_it_names(known, path):
+    check_entry(path, *known)
+
+
+def test_every_mistake_of_an_entry_is_told_with_its_line(known, tmp_path):
+    """Of names that are nowhere, of a kernel that the suite does not measure, and of places that nothing fills."""
+    text = (places.LEDGER / "bias-add-shapes.yaml").read_text()
+    mistakes = (
+        ("suites: [bias_add]", "suites: [bias_add, bias_ad]", "claim.suites[1]: unknown suite 'bias_ad'; did you"),
+        ("faster: by_shape", "faster: by_shap", "claim.faster: no implementation of bias_add: 'by_shap'; did you"),
+        ("of: by_shape", "of: by_shapes", "explanation[0].of: no implementation: 'by_shapes'; did you mean 'by_shape'"),
+        (
+            "text: >",
+            "text: >\n      {by_shape.tmie}",
+            "why[0].text: {by_shape.tmie}: unknown value 'tmie'; did you mean",
+        ),
+    )
+    for right, wrong, _ in mistakes:
+        assert text.count(right) == 1, right
+        text = text.replace(right, wrong)
+    path = tmp_path / "bias-add-shapes.yaml"
+    path.write_text(text)
+    with pytest.raises(ProblemsError) as error:
+        check_entry(path, *known)
+    found = error.value.problems
+    assert len(found) == len(mistakes)
+    lines = text.splitlines()
+    for one, (_, wrong, said) in zip(found, mistakes, strict=True):
+        assert one.text.startswith(said)
+        assert wrong.splitlines()[0] in lines[one.line - 1]
+
+
+def test_who_a_suite_does_not_measure_is_told(known, tmp_path):
+    path = tmp_path / "bias-add-shapes.yaml"
+    path.write_text((places.LEDGER / path.name).read_text().replace("suites: [bias_add]", "suites: [copy]"))
+    with pytest.raises(ProblemsError, match=r"claim\.faster: none of the claim's suites measures by_shape; they have"):
+        check_entry(path, *known)
 
 
 def test_bytes_of_every_figure_are_those_of_its_shape(ledger):
@@ -180,12 +177,34 @@ def test_all_problems_of_all_files_are_reported_at_once(tmp_path):
         assert part in text
 
 
-@pytest.mark.parametrize(("key", "value"), [("within", 2), ("alternatives", "ft_v1"), ("dispatched", None)])
-def test_parameters_of_a_claim_are_checked(tmp_path, key, value):
-    document = shipped("ft-dispatch")
-    document["claim"][key] = value
-    written(tmp_path, document)
-    assert f"claim.{key}: expected" in message(tmp_path)
+@pytest.mark.parametrize(
+    ("entry", "place", "value", "said"),
+    [
+        ("ft-dispatch", "alternatives", "ft_v1", "expected a list of words"),
+        ("ft-dispatch", "dispatched", None, "expected text"),
+        ("ft-dispatch", "up_to", {9: "a", 8: "b"}, "expected a mapping of whole numbers to names, in rising order"),
+        ("ft-dispatch", "size.within", 2, "expected a share of at most 1"),
+        ("ft-dispatch", "direction", {"set": "x"}, "unknown key"),
+        ("bias-add-shapes", "size.factor", "two", "expected a positive number, a range [low, high] or 'figures'"),
+        ("bias-add-shapes", "size.set", "and this", "expected either 'stated', a quotation of the source, or 'set'"),
+        ("bias-add-shapes", "size.tolerance", 1.1, "expected either tolerance_stated, a quotation, or tolerance_set"),
+        ("bias-add-shapes", "direction.stated", "word " * 16, "expected a quotation of at most 15 words"),
+        ("access-stride", "size.bands", {}, "expected a mapping of whole numbers to [low, high]"),
+        ("access-stride", "size.bands", {10: [1.0, 0.9]}, "expected a mapping of whole numbers to [low, high]"),
+        ("access-stride", "base", -1, "expected a whole number from 0 on"),
+        ("access-stride", "trend", "fall", "did you mean 'falls'?"),
+        ("paddle-launch-rule", "size.launches", [], "expected a list of mappings of shape, axis, grid and block"),
+        ("paddle-launch-rule", "size.launches", [{"shape": [2]}], "expected a list of mappings of shape, axis"),
+    ],
+)
+def test_parameters_of_a_claim_are_checked(entry, place, value, said):
+    document = shipped(entry)
+    *parts, key = place.split(".")
+    target = document["claim"][parts[0]] if parts else document["claim"]
+    target[key] = value
+    (problem,) = problems(document, entry)
+    assert problem.startswith("claim.")
+    assert said in problem
 
 
 @pytest.mark.parametrize(
@@ -227,7 +246,7 @@ def test_every_flag_is_explained_and_used(ledger):
     assert used == set(FLAGS)
 
 
-def test_documentation_names_every_flag_kind_and_claim(ledger):
+def test_documentation_names_every_flag_and_kind():
     text = (places.ROOT / "docs" / "claims-and-ledger.md").read_text()
-    for name in (*FLAGS, *CLAIMED, *CLAIMED.values()):
+    for name in (*FLAGS, *KINDS):
         assert f"`{name}`" in text, name
