@@ -24,7 +24,7 @@ STYLES = {
     "direction only": "yellow", "holds in part": "yellow",
     "UNSURE": "yellow", "unsupported": "yellow", "skipped": "yellow",
     "does not hold": "red", "SLOWER": "red", "wrong": "bold red", "failed": "red",
-    "not measured": "dim", "SAME": "dim", "rejected": "green",
+    "not decided": "dim", "not measured": "dim", "SAME": "dim", "rejected": "green",
 }  # fmt: skip
 
 
