@@ -52,7 +52,7 @@ def show(results: Sequence[Result]) -> None:
     from kernelbench.report.tables import check_table
     from kernelbench.report.view import case_labels
 
-    labels = case_labels(one.case.key for one in results)
+    labels = case_labels({one.case.key: one.case.words for one in results})
     lines = [(labels[one.case.key], one.implementation.name, one.status, one.check, one.reason) for one in results]
     console().print(check_table(lines))
     inputs = dict.fromkeys(one.case.inputs for one in results)

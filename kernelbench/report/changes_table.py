@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kernelbench.compare.changes import VERDICTS, Change, Changes, Judged
+from kernelbench.core.operations import key_words
 from kernelbench.core.units import digits, time_text
 from kernelbench.report import view
 from kernelbench.report.tables import STYLES, list_table, new_table
@@ -24,7 +25,7 @@ def changes_table(changes: Changes) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
-    labels = view.case_labels(row.case for row in changes.rows)
+    labels = labels_of(changes)
     judged = changes.judged
     parts: list[RenderableType] = []
     for cache in dict.fromkeys(row.cache for row in judged):
@@ -37,6 +38,11 @@ def changes_table(changes: Changes) -> RenderableType:
     if remarks:
         parts.append(list_table(("remark", "rows"), remarks, "Remarks"))
     return Group(*parts)
+
+
+def labels_of(changes: Changes) -> dict[str, str]:
+    """Short names of all cases of the two runs."""
+    return view.case_labels({row.case: key_words(row.case) for row in changes.rows})
 
 
 def _table(rows: Sequence[Judged], labels: Mapping[str, str], cache: str, by_share: bool) -> Table:
@@ -125,7 +131,7 @@ def counts_text(changes: Changes) -> str:
 def regression_lines(changes: Changes, least: float) -> list[str]:
     """One line for each regression by at least `least`, with what could hide one; never empty."""
     limit = f"{100 * least:g} %"
-    labels = view.case_labels(row.case for row in changes.rows)
+    labels = labels_of(changes)
     lines = [_regression(row, labels) for row in changes.regressions(least)]
     if not lines:
         lines = [f"No row is slower by {limit}."]

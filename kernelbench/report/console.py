@@ -147,7 +147,7 @@ def comparison_table(comparison: Comparison, run: Run) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
-    labels = view.case_labels([*view.cases(run), *(row.case for row in comparison)])
+    labels = view.case_labels(view.cases(run))
     summed = sum_of(run)
     parts: list[RenderableType] = [step.table(summed)] if summed else []
     for cache in dict.fromkeys(row.cache for row in comparison):

@@ -93,17 +93,16 @@ def _order(values: Mapping[str, Mapping[str, float]]) -> list[str]:
 
 
 def _panels(run: Run, values: Mapping[str, Mapping[str, float]], shown: Shown) -> list[heat.Panel]:
-    dtypes = {row.case: row.dtype for row in run.rows}
     present = {case for of_name in values.values() for case in of_name}
     panels = []
-    for dtype in dict.fromkeys(dtypes[case] for case in dtypes if case in present):
+    for dtype in dict.fromkeys(row.dtype for row in run.rows if row.case in present):
+        cases = {row.case: row.words for row in run.rows if row.dtype == dtype and row.case in present}
         cells = [
             heat.Cell(case, name, shown.text(value), _strength(value, shown))
             for name, of_name in values.items()
             for case, value in of_name.items()
-            if dtypes[case] == dtype
+            if case in cases
         ]
-        cases = [case for case in dtypes if dtypes[case] == dtype and case in present]
         panels.append(heat.Panel(f"{dtype}, {shown.title[0].lower()}{shown.title[1:]}", cases, cells))
     return panels
 

@@ -113,12 +113,11 @@ def _side(methods: ByMethod, mine: ByMethod, method: str) -> Side:
 def curves(run: Run) -> dict[str, list[Curve]]:
     """By axis: the cases that differ only in it and in the shape that it makes; none without a peer beside ours."""
     found: dict[str, dict[str, dict[float, str]]] = {}
-    for case in view.cases(run) if ours(run) else ():
-        words = [word.partition("=") for word in case.split(" ")]
-        sizes = [(name, value) for name, _, value in words if name not in view.WITHOUT_SIZE and value.isdigit()]
+    for case, words in view.cases(run).items() if ours(run) else ():
+        sizes = [name for name, value in words.items() if name not in view.WITHOUT_SIZE and value.isdigit()]
         if len(sizes) == 1:
-            ((along, value),) = sizes
-            rest = " ".join(view.word_text(name, value) for name, _, value in words if name not in (along, *_SHAPE))
+            along, value = sizes[0], words[sizes[0]]
+            rest = " ".join(view.word_texts(dict(view.without(words, along, *_SHAPE))))
             found.setdefault(along, {}).setdefault(rest, {})[float(value)] = case
     kept = {
         along: [Curve(rest, dict(sorted(points.items()))) for rest, points in groups.items() if len(points) >= POINTS]

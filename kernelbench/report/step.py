@@ -41,7 +41,7 @@ def lines(summed: StepSum) -> list[tuple[str, ...]]:
 
 def _line(summed: StepSum, one: PartAmount) -> tuple[str, ...]:
     part = one.part
-    words = key_words(part.case)
+    words = key_words(part.case)  # no row may have it yet
     case = " ".join((part.operation, words["shape"], words["dtype"]))
     calls = {side: text(summed, one.amounts[side]) or "-" if side in one.amounts else "" for side in SIDES}
     steps = {side: text(summed, one.total(side)) or "-" if side in one.amounts else "" for side in SIDES}

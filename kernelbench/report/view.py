@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from statistics import median, mode
+from typing import TypeVar
 
 from kernelbench.compare.comparison import Comparison
 from kernelbench.compare.verdicts import ClaimVerdict
-from kernelbench.core.operations import NORMAL, key_words
+from kernelbench.core.operations import NORMAL
 from kernelbench.core.units import digits
 from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run
@@ -22,6 +23,9 @@ from kernelbench.runs.results import Run
 VERDICTS = ("holds", "holds in part", "does not hold", "not measured")
 REJECTED = "rejected"
 WITHOUT_SIZE = {"shape", "axis", "dtype", "inputs"}
+SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+Words = Mapping[str, str]  # of a case, by name: its axes, shape, axis, dtype, parameters and inputs
+Key = TypeVar("Key", bound=Hashable)
 STATUS_WORDS = {"unsupported": "refused"}  # shown for a status where another word says more
 
 
@@ -35,25 +39,21 @@ def verdict_text(verdict: str, more_samples: int | None) -> str:
     return f"{verdict} +{more_samples}" if more_samples else verdict
 
 
-def case_words(keys: Iterable[str]) -> dict[str, dict[str, str]]:
-    """Per case key, the fewest words that still tell the cases apart, as name and value.
+def case_words(cases: Mapping[Key, Words]) -> dict[Key, Words]:
+    """The fewest words of each case that still tell the cases apart. `cases`: all words of each, by its key.
 
     Words that all cases share are left out; so is a shape that the axes or parameters of its case determine.
     """
-    unique = list(dict.fromkeys(keys))
-    every = {key: key_words(key) for key in unique}
-    if any("inputs" in words for words in every.values()):
-        every = {key: {**words, "inputs": words.get("inputs", NORMAL)} for key, words in every.items()}
-    if len(unique) < 2:
-        return {key: _size(words) if "shape" in words else words for key, words in every.items()}
+    every: Mapping[Key, Words] = cases
+    if any("inputs" in words for words in cases.values()):
+        every = {key: {**words, "inputs": words.get("inputs", NORMAL)} for key, words in cases.items()}
+    if len(every) < 2:
+        return {key: _only(words, ("shape", "inputs")) if "shape" in words else words for key, words in every.items()}
     shared = set.intersection(*(set(words.items()) for words in every.values()))
-    left = {
-        key: {name: value for name, value in words.items() if (name, value) not in shared}
-        for key, words in every.items()
-    }
+    left = {key: _only(words, dict(words.items() - shared)) for key, words in every.items()}
     # Sizes and parameters may determine the shape, for all cases that have the same; axis, dtype and inputs do not.
     short = {
-        key: {name: value for name, value in words.items() if name != "shape" or not words.keys() - WITHOUT_SIZE}
+        key: _only(words, words.keys() - {"shape"}) if words.keys() - WITHOUT_SIZE else words
         for key, words in left.items()
     }
     alike = Counter(tuple(words.items()) for words in short.values())
@@ -61,26 +61,45 @@ def case_words(keys: Iterable[str]) -> dict[str, dict[str, str]]:
     return {key: left[key] if tuple(words) in unclear else words for key, words in short.items()}
 
 
-def _size(words: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in words.items() if name in ("shape", "inputs")}
+def _only(words: Words, names: Container[str]) -> Words:
+    return {name: value for name, value in words.items() if name in names}
 
 
-def word_text(name: str, value: str) -> str:
-    """`seq=16`; dtypes and shapes, and words without a name, need none."""
-    return value if name in ("dtype", "shape", value) else f"{name}={value}"
+def word_texts(words: Words, number: Callable[[str], str] = str) -> list[str]:
+    """`seq=16`; dtypes and shapes, and words without a name, need none. `number`: how a value is written."""
+    return [
+        number(value) if name in ("dtype", "shape", value) else f"{name}={number(value)}"
+        for name, value in words.items()
+    ]
 
 
-def case_labels(keys: Iterable[str]) -> dict[str, str]:
-    """Per case key, the shortest text that still tells the cases apart: `seq=16 float32`."""
+def number_text(value: str) -> str:
+    """Powers of two from 65536 on as such, so that they fit into a chart: 2²⁴."""
+    if value.isdigit() and int(value) >= 1 << 16 and int(value).bit_count() == 1:
+        return "2" + str(int(value).bit_length() - 1).translate(SUPERSCRIPTS)
+    return value
+
+
+def case_labels(cases: Mapping[Key, Words], number: Callable[[str], str] = str) -> dict[Key, str]:
+    """The shortest text of each case that still tells the cases apart: `seq=16 float32`."""
     return {
-        key: " ".join(word_text(name, value) for name, value in words.items()) or key
-        for key, words in case_words(keys).items()
+        key: " ".join(word_texts(words, number)) or _full_text(cases[key].items())
+        for key, words in case_words(cases).items()
     }
 
 
-def cases(run: Run) -> list[str]:
-    """Their keys, in the run's order."""
-    return list(dict.fromkeys(row.case for row in run.rows))
+def without(words: Words, *names: str) -> tuple[tuple[str, str], ...]:
+    """The other words: what cases that differ in these alone have in common."""
+    return tuple((name, value) for name, value in words.items() if name not in names)
+
+
+def _full_text(words: Iterable[tuple[str, str]]) -> str:
+    return " ".join(f"{name}={value}" for name, value in words)
+
+
+def cases(run: Run) -> dict[str, Words]:
+    """The words of each case by its key, in the run's order."""
+    return {row.case: row.words for row in run.rows}
 
 
 def implementations(run: Run) -> list[str]:
@@ -88,12 +107,10 @@ def implementations(run: Run) -> list[str]:
     return list(dict.fromkeys(row.implementation for row in run.rows))
 
 
-def shared_words(keys: Iterable[str]) -> str:
+def shared_words(cases: Mapping[str, Words]) -> str:
     """What all cases have in common, as `case_labels` leaves it out; '' for a single case."""
-    unique = list(dict.fromkeys(keys))
-    if len(unique) < 2:
-        return ""
-    return " ".join(word for word in unique[0].split(" ") if all(word in key.split(" ") for key in unique))
+    first, *others = cases.values() or [{}]
+    return _full_text(item for item in first.items() if others and all(item in words.items() for words in others))
 
 
 def shown_methods(rows: Iterable[Row], comparison: Comparison = ()) -> dict[tuple[str, str], str]:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from kernelbench.compare import CaseVerdict, ClaimVerdict, ComparedRow
+from kernelbench.core.operations import key_words
 from kernelbench.runs.results import Run, Store, read_run
 
 IMPLEMENTATIONS = (
@@ -127,6 +128,11 @@ def environment() -> dict[str, Any]:
             for name in IMPLEMENTATIONS
         },
     }  # fmt: skip
+
+
+def cases_of(keys: list[str]) -> dict[str, dict[str, str]]:
+    """The words of each case by its key."""
+    return {key: key_words(key) for key in keys}
 
 
 def compared(run: Run) -> tuple[ComparedRow, ...]:
