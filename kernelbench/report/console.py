@@ -124,7 +124,7 @@ def _reasons(groups: Sequence[view.ReasonGroup], labels: Mapping[str, str], titl
     for group in groups:
         more = len(group.cases) - 3
         shown = "\n".join(labels[case] for case in group.cases[:3]) + (f"\nand {more} more" if more > 0 else "")
-        word = Text(group.word, STYLES.get(group.status, ""))
+        word = Text(group.status, STYLES.get(group.status, ""))
         table.add_row(Text(group.implementation), word, Text(shown), Text(group.reason))
     return table
 

@@ -229,7 +229,7 @@ def page_table(run: Run) -> dict[str, Any]:
             "case": labels[row.case],
             "implementation": row.implementation,
             "status": row.status,
-            "word": "" if row.status == "ok" else view.STATUS_WORDS.get(row.status, row.status),
+            "word": "" if row.status == "ok" else view.shown_status(row.status, row.role),
             "cells": [_page_cell(counted.get(row.case, {}).get(row.implementation), metric) for metric in metrics],
             "note": row.sampled or ("" if row.status == "ok" else row.reason),
         }

@@ -19,9 +19,8 @@ SYMBOLS = {"holds": "✓", "does not hold": "✗", "holds in part": "◐", "not 
 def header(run: Run, verdicts: Sequence[ClaimVerdict]) -> dict[str, Any]:
     """Title, the answer in a sentence, and what the run was."""
     environment, cases = run.environment, view.cases(run)
-    counts = Counter(map(view.shown_status, run.rows))
-    words = {"wrong": "wrong", "failed": "failed", "unsupported": "refused", "skipped": "skipped"}
-    words[view.REJECTED] = "specimens rejected"
+    counts = Counter(view.shown_status(row.status, row.role) for row in run.rows)
+    troubles = ("wrong", "failed", "unsupported", "skipped", view.AS_EXPECTED)
     limits = environment.get("limits") or {}
     return {
         "title": view.text(environment.get("title")) or run.suite,
@@ -34,7 +33,7 @@ def header(run: Run, verdicts: Sequence[ClaimVerdict]) -> dict[str, Any]:
         "cases": len(cases),
         "implementations": len(view.implementations(run)),
         "measured": counts["ok"],
-        "troubles": [f"{counts[status]} {word}" for status, word in words.items() if counts[status]],
+        "troubles": [f"{counts[status]} {status}" for status in troubles if counts[status]],
         "alarm": bool(counts["wrong"] or counts["failed"]),
         "floor": time_text(limits.get("floor_s")),
         "graph_floor": time_text(limits.get("graph_floor_s")),
@@ -99,7 +98,7 @@ def measurements(
         line = {"case": labels[row.case], "implementation": row.implementation, "status": row.status}
         if row.status == "ok":
             line |= _time_cells(row) | _speedup_cells(speedups.get(key)) | {"strip": paths.get(key, "")}
-        lines.append(line | {"word": view.STATUS_WORDS.get(row.status, row.status), "note": _note(row)})
+        lines.append(line | {"word": view.shown_status(row.status, row.role), "note": _note(row)})
     return lines
 
 
@@ -145,14 +144,14 @@ def _note(row: Row) -> str:
 
 
 def problems(run: Run, labels: Mapping[str, str]) -> list[dict[str, Any]]:
-    """What was wrong, failed, refused or skipped, with its reason; wrong rows first."""
+    """What was wrong, failed, unsupported or skipped, with its reason; wrong rows first."""
     order = {"wrong": 0, "failed": 1, "skipped": 2}
     groups = view.reason_groups(run.rows)
     return [
         {
             "implementation": group.implementation,
             "status": group.status,
-            "word": group.word,
+            "tone": "" if group.status == view.AS_EXPECTED else group.status,
             "cases": ", ".join(labels[case] for case in group.cases),
             "reason": group.reason,
         }

@@ -23,7 +23,7 @@ STYLES = {
     "holds": "green", "FASTER": "green", "passed": "green",
     "holds in part": "yellow", "UNSURE": "yellow", "unsupported": "yellow", "skipped": "yellow",
     "does not hold": "red", "SLOWER": "red", "wrong": "bold red", "failed": "red",
-    "not measured": "dim", "SAME": "dim", "rejected": "green",
+    "not measured": "dim", "SAME": "dim", "wrong, as expected": "green",
 }  # fmt: skip
 
 
@@ -41,7 +41,7 @@ class BuildLine:
 
 
 def plan_table(entries: Iterable[tuple[str, str, Sequence[str], Sequence[str]]]) -> Table:
-    """Launches. `entries`: (case, implementation, one text per launch, reasons for the choice or refusal)."""
+    """Launches. `entries`: (case, implementation, one text per launch, reasons for the choice or why there is none)."""
     return list_table(
         ("case", "implementation", "launches", "why"),
         [(case, name, "\n".join(launches) or "-", "\n".join(reasons)) for case, name, launches, reasons in entries],
@@ -75,8 +75,9 @@ def check_table(entries: Iterable[tuple[str, str, str, Check | None, str]]) -> T
 
     table = new_table("")
     table.caption, table.caption_justify = Text("allowed: abs. + rel. times the expected value"), "left"
-    for header in ("case", "implementation", "status"):
+    for header in ("case", "implementation"):
         table.add_column(header, overflow="fold")
+    table.add_column("status", no_wrap=True)
     for header in ("abs.\nerror", "allowed\nabs.", "rel.\nerror", "allowed\nrel."):
         table.add_column(header, justify="right", no_wrap=True)
     table.add_column("reason", overflow="fold")
@@ -86,7 +87,7 @@ def check_table(entries: Iterable[tuple[str, str, str, Check | None, str]]) -> T
             allowed = check.tolerance
             errors = (check.max_absolute_error, allowed.absolute, check.max_relative_error, allowed.relative)
         numbers = ["" if error is None else f"{error:.1e}" for error in errors]
-        word = Text(view.STATUS_WORDS.get(status, status), STYLES.get(status, ""))
+        word = Text(status.replace(", ", ",\n"), STYLES.get(status, ""))
         message = reason or (check.message if check else "")
         table.add_row(Text(case), Text(name), word, *numbers, Text(message))
     return table

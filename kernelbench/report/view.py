@@ -21,12 +21,11 @@ from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run
 
 VERDICTS = ("holds", "holds in part", "does not hold", "not measured")
-REJECTED = "rejected"
+AS_EXPECTED = "wrong, as expected"  # of a specimen, which verification must find wrong
 WITHOUT_SIZE = {"shape", "axis", "dtype", "inputs"}
 SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 Words = Mapping[str, str]  # of a case, by name: its axes, shape, axis, dtype, parameters and inputs
 Key = TypeVar("Key", bound=Hashable)
-STATUS_WORDS = {"unsupported": "refused"}  # shown for a status where another word says more
 
 
 def text(value: object) -> str:
@@ -151,9 +150,9 @@ def seconds(row: Row) -> float:
     return row.median_s
 
 
-def shown_status(row: Row) -> str:
-    """The row's status; a specimen that verification found wrong, as it must, is called rejected."""
-    return REJECTED if row.status == "wrong" and row.role == "specimen" else row.status
+def shown_status(status: str, role: str) -> str:
+    """The status of an implementation of that role on a case."""
+    return AS_EXPECTED if (status, role) == ("wrong", "specimen") else status
 
 
 @dataclass(frozen=True)
@@ -161,27 +160,23 @@ class ReasonGroup:
     """Rows of one implementation without a time, for the same reason."""
 
     implementation: str
-    status: str
+    status: str  # as `shown_status` has it
     reason: str  # of the first of them
     cases: list[str]
-
-    @property
-    def word(self) -> str:
-        return STATUS_WORDS.get(self.status, self.status)
 
 
 def reason_groups(rows: Iterable[Row]) -> list[ReasonGroup]:
     """What has no time; alike reasons gathered.
 
-    Refusals that differ in their numbers alone ("got 2048", "got 4096") count as alike, and so do all rejections of a
-    specimen: the first reason is shown.
+    Reasons of unsupported and skipped rows that differ in their numbers alone ("got 2048", "got 4096") count as alike,
+    and so do all of a specimen: the first is shown.
     """
     groups: dict[tuple[str, str, str], ReasonGroup] = {}
     for row in rows:
         if row.status == "ok":
             continue
-        status = shown_status(row)
-        pattern = "" if status == REJECTED else f"{row.case} {row.reason}"
+        status = shown_status(row.status, row.role)
+        pattern = "" if status == AS_EXPECTED else f"{row.case} {row.reason}"
         if status in ("unsupported", "skipped"):
             pattern = re.sub(r"\d+", "#", row.reason)
         group = groups.setdefault(

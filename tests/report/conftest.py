@@ -208,5 +208,5 @@ def example(make_example: Callable[..., Example]) -> Example:
 
 @pytest.fixture(scope="session")
 def synthetic_run(example: Example) -> Run:
-    """6 cases, 20 implementations, cold and warm, events and graph, with a wrong, a failed and refused rows."""
+    """6 cases, 20 implementations, cold and warm, events and graph, with a wrong, a failed and unsupported rows."""
     return example.run

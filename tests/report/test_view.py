@@ -68,7 +68,7 @@ def test_shown_method_follows_the_comparison(example):
     assert len(shown) == len(set(shown))
 
 
-def test_reasons_that_differ_in_numbers_only_and_rejections_are_gathered(example):
+def test_reasons_that_differ_in_numbers_only_and_those_of_a_specimen_are_gathered(example):
     rows = [
         replace(
             example.run.rows[0], implementation=name, status=status, case=case, reason=reason,
@@ -89,7 +89,7 @@ def test_reasons_that_differ_in_numbers_only_and_rejections_are_gathered(example
         ("ft", "unsupported", ["a", "b"], "columns must be at most 1024, got 2048"),
         ("x", "wrong", ["a"], "y[0]: got 1, expected 2"),
         ("x", "wrong", ["b"], "y[0]: got 1, expected 2"),
-        ("bad", "rejected", ["a", "b"], "y[0]: got 1, expected 2"),
+        ("bad", "wrong, as expected", ["a", "b"], "y[0]: got 1, expected 2"),
     ]
 
 
