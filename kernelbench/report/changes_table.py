@@ -9,7 +9,7 @@ from kernelbench.compare.changes import VERDICTS, Change, Changes, Judged
 from kernelbench.core.operations import key_words
 from kernelbench.core.units import digits, time_text
 from kernelbench.report import view
-from kernelbench.report.tables import STYLES, list_table, new_table
+from kernelbench.report.tables import NUMBER, TEXT, WORD, block_table, columns, list_table, verdict
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -46,22 +46,14 @@ def labels_of(changes: Changes) -> dict[str, str]:
 
 
 def _table(rows: Sequence[Judged], labels: Mapping[str, str], cache: str, by_share: bool) -> Table:
-    from rich.text import Text
-
     what = "by share of each GPU's ceiling; + is farther from it" if by_share else "+ is slower"
-    table = new_table(f"Second run against the first, {cache}; {what}")
-    table.add_column("case, implementation", overflow="fold", max_width=FIRST_WIDTH)
     cells = columns_of(by_share)
-    for header in cells:
-        table.add_column(header, justify="right", no_wrap=True)
-    table.add_column("verdict", no_wrap=True)
-    for case in dict.fromkeys(row.case for row in rows):
-        table.add_section()
-        table.add_row(Text(labels[case], "bold"))
-        for row in (row for row in rows if row.case == case):
-            word = Text(view.verdict_text(row.verdict, row.more_samples), STYLES.get(row.verdict, ""))
-            table.add_row(Text(f"  {row.implementation}"), *(cell(row) for cell in cells.values()), word)
-    return table
+    first = ("case, implementation", {**TEXT, "max_width": FIRST_WIDTH})
+    return block_table(
+        f"Second run against the first, {cache}; {what}",
+        [first, *columns(NUMBER, *cells), ("verdict", WORD)], rows, labels,
+        lambda row: [*(cell(row) for cell in cells.values()), verdict(row)],
+    )  # fmt: skip
 
 
 def columns_of(by_share: bool) -> dict[str, Callable[[Judged], str]]:

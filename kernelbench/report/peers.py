@@ -17,7 +17,7 @@ from kernelbench.core.methods import shared_method
 from kernelbench.core.units import share_text, time_text
 from kernelbench.report import view
 from kernelbench.report.sweeps import Curve
-from kernelbench.report.tables import new_table
+from kernelbench.report.tables import RIGHT, TEXT, new_table
 from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run
 
@@ -214,20 +214,16 @@ def table(run: Run) -> RenderableType | None:
     found, labels = pairs(run), view.case_labels(view.cases(run))
     if not found:
         return None
+    single = len({pair.ours.name for pair in found}) == 1
     parts: list[RenderableType] = []
     for title, headers, lines in (
         ("Ours beside the best peer, cold", CASE_HEADERS, case_lines(found, labels)),
         ("Each peer beside ours, cold", PEER_HEADERS, peer_lines(found)),
     ):
-        single = headers is CASE_HEADERS and len({pair.ours.name for pair in found}) == 1
-        shown = new_table(f"{title}: {found[0].ours.name}" if single else title)
-        kept = [place for place, header in enumerate(headers) if not (single and header == "ours")]
-        for place in kept:
-            number = _is_number(headers[place])
-            shown.add_column(headers[place], justify="right" if number else "left", overflow="fold")
-        for line in lines:
-            shown.add_row(*(Text(line[place]) for place in kept))
-        parts.append(shown)
+        kept = [place for place, header in enumerate(headers) if header != "ours" or not single]
+        kinds = [(headers[place], RIGHT if _is_number(headers[place]) else TEXT) for place in kept]
+        name = f": {found[0].ours.name}" if len(kept) < len(headers) else ""
+        parts.append(new_table(title + name, kinds, [[line[place] for place in kept] for line in lines]))
     return Group(*parts, *(Text(line) for line in sentences(run, found, labels)), Text(MEANING, "dim"))
 
 
