@@ -173,35 +173,22 @@ class Explained:
     source: str
 
 
-def section(explained: Explained, run: Run, labels: Mapping[str, str]) -> dict[str, Any]:
+def section(explained: Explained, run: Run) -> dict[str, Any]:
     """For the template: each case with its table, sentences and evidence, measured times beside them."""
     times = _cold_times(run)
-    return {"source": explained.source, "cases": [_page_case(one, labels, times) for one in explained.cases]}
+    return {"source": explained.source, "cases": [_page_case(one, times) for one in explained.cases]}
 
 
-def _page_case(
-    explained: CaseExplanation, labels: Mapping[str, str], times: Mapping[tuple[str, str], float]
-) -> dict[str, Any]:
+def _page_case(explained: CaseExplanation, times: Mapping[tuple[str, str], float]) -> dict[str, Any]:
     case = explained.case
     return {
-        "case": labels.get(case, case),
+        "case": case,
         "timed": any((case, name) in times for name in explained.counted),
         "gpu": next((limit.gpu for limit in explained.bounds.values()), ""),
-        "headers": [
-            {"text": METRICS[metric].header, "meaning": METRICS[metric].meaning} for metric in explained.metrics
-        ],
+        "metrics": [METRICS[metric] for metric in explained.metrics],
         "rows": [_page_row(explained, one, times.get((case, name))) for name, one in explained.counted.items()],
         "sentences": sentences(explained),
-        "evidence": [
-            {
-                "claim": one.statement.claim,
-                "says": one.statement.says,
-                "decision": one.decision,
-                "tone": DECISIONS[one.decision].replace(" ", "-"),
-                "text": one.text,
-            }
-            for one in explained.evidence
-        ],
+        "evidence": explained.evidence,
     }
 
 

@@ -13,8 +13,6 @@ from kernelbench.report import strips, view
 from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run
 
-SYMBOLS = {"holds": "✓", "does not hold": "✗", "holds in part": "◐", "not measured": "○"}
-
 
 def header(run: Run, verdicts: Sequence[ClaimVerdict]) -> dict[str, Any]:
     """Title, the answer in a sentence, and what the run was."""
@@ -55,37 +53,6 @@ def _answer(run: Run, verdicts: Sequence[ClaimVerdict]) -> str:
     return f"Kernels were executed and counted, not timed: {run.device}.{about_times}"
 
 
-def claims(verdicts: Sequence[ClaimVerdict], labels: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Each claim with its verdict and what each case says of it."""
-    return [
-        {
-            "id": verdict.id,
-            "title": verdict.title,
-            "verdict": verdict.verdict,
-            "symbol": SYMBOLS.get(verdict.verdict, "○"),
-            "tone": verdict.verdict.replace(" ", "-"),
-            "sentence": verdict.sentence,
-            "cases": [
-                {
-                    "case": labels.get(case.case, case.case),
-                    "measured": _quantity(case.measured),
-                    "published": _quantity(case.published),
-                    "holds": {True: "yes", False: "no", None: "unsure" if case.measured is not None else ""}[
-                        case.holds
-                    ],
-                    "text": case.text,
-                }
-                for case in verdict.cases
-            ],
-        }
-        for verdict in verdicts
-    ]
-
-
-def _quantity(value: float | None) -> str:
-    return "" if value is None else view.ratio(value)
-
-
 def measurements(
     run: Run, comparison: Comparison, labels: Mapping[str, str], with_strips: bool
 ) -> list[dict[str, Any]]:
@@ -112,7 +79,7 @@ def _time_cells(row: Row) -> dict[str, str]:
         "half": "" if median is None or low is None or high is None else f"{50 * (high - low) / median:.2f}",
         "share": "" if row.share_of_ceiling is None else f"{100 * row.share_of_ceiling:.0f}",
         "bandwidth": "" if bandwidth is None else f"{bandwidth / 1e9:.0f}",
-        "samples": _count(row.samples),
+        "samples": view.text(row.samples),
         "range": f"5 % below {time_text(row.p5_s)}, 5 % above {time_text(row.p95_s)}",
     }
 
@@ -143,53 +110,17 @@ def _note(row: Row) -> str:
     return "; ".join(part for part in parts if part)
 
 
-def problems(run: Run, labels: Mapping[str, str]) -> list[dict[str, Any]]:
+def problems(run: Run) -> list[view.ReasonGroup]:
     """What was wrong, failed, unsupported or skipped, with its reason; wrong rows first."""
     order = {"wrong": 0, "failed": 1, "skipped": 2}
-    groups = view.reason_groups(run.rows)
-    return [
-        {
-            "implementation": group.implementation,
-            "status": group.status,
-            "tone": "" if group.status == view.AS_EXPECTED else group.status,
-            "cases": ", ".join(labels[case] for case in group.cases),
-            "reason": group.reason,
-        }
-        for group in sorted(groups, key=lambda group: order.get(group.status, 3))
-    ]
+    return sorted(view.reason_groups(run.rows), key=lambda group: order.get(group.status, 3))
 
 
-def launches(run: Run, labels: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Per case and implementation: its launches, what the compiler said, and how far off the output was."""
-    first: dict[tuple[str, str], Row] = {}
-    for row in run.rows:
-        first.setdefault((row.case, row.implementation), row)
-    return [
-        {
-            "case": labels[row.case],
-            "implementation": row.implementation,
-            "launches": row.launch_texts or ("",),
-            "registers": _count(row.registers),
-            "shared": _count(row.static_shared_bytes),
-            "spills": _count(row.spill_bytes),
-            "loads": " ".join(f"{name}={count}" for name, count in row.input_loads.items()),
-            "flag": view.never_read(row.input_loads),
-            "check": row.check,
-            "absolute": _error(row.max_absolute_error),
-            "relative": _error(row.max_relative_error),
-            "tolerance": _error(row.relative_tolerance),
-        }
-        for row in first.values()
-        if row.launch_texts or row.check
-    ]
-
-
-def _count(value: float | None) -> str:
-    return "" if value is None else f"{value:.0f}"
-
-
-def _error(value: float | None) -> str:
-    return "" if value is None else f"{value:.1e}"
+def launches(run: Run) -> list[Row]:
+    """The first row of each case and implementation that tells of its launches, or how far off the output was."""
+    first = {(row.case, row.implementation): row for row in reversed(run.rows)}
+    kept = {id(row) for row in first.values() if row.launch_texts or row.check}
+    return [row for row in run.rows if id(row) in kept]
 
 
 def environment(run: Run) -> list[tuple[str, str]]:
