@@ -32,6 +32,7 @@ _SHAPE = ("shape", "axis")  # words of a case that its size determines
 FAST = "~"  # mark of fast arithmetic
 CASE_HEADERS = ("case", "ours", "time", "error", "best peer", "its time", "its error", "ahead", "of the copy")
 PEER_HEADERS = ("peer", "cases", "best of the peers", "its time / ours", "least", "largest error")
+WORDS = ("case", "ours", "best peer", "peer")  # headers of columns without numbers
 MEANING = (
     "Ahead: time of the best peer / time of ours. Of the copy: time of the copy / time of ours. Both times by graphs "
     "where both sides have them, else by events. Error: the largest |got - expected| over all elements. "
@@ -192,16 +193,10 @@ def section(run: Run) -> dict[str, Any] | None:
     found, labels = pairs(run), view.case_labels(view.cases(run))
     if not found:
         return None
-    tables = ((PEER_HEADERS, peer_lines(found)), (CASE_HEADERS, case_lines(found, labels)))
     return {
         "sentences": sentences(run, found, labels),
-        "tables": [
-            {
-                "headers": [(header, _is_number(header)) for header in headers],
-                "rows": [[(cell, _is_number(headers[place])) for place, cell in enumerate(line)] for line in lines],
-            }
-            for headers, lines in tables
-        ],
+        "tables": ((PEER_HEADERS, peer_lines(found)), (CASE_HEADERS, case_lines(found, labels))),
+        "words": WORDS,
         "meaning": MEANING,
     }
 
@@ -221,14 +216,10 @@ def table(run: Run) -> RenderableType | None:
         ("Each peer beside ours, cold", PEER_HEADERS, peer_lines(found)),
     ):
         kept = [place for place, header in enumerate(headers) if header != "ours" or not single]
-        kinds = [(headers[place], RIGHT if _is_number(headers[place]) else TEXT) for place in kept]
+        kinds = [(headers[place], TEXT if headers[place] in WORDS else RIGHT) for place in kept]
         name = f": {found[0].ours.name}" if len(kept) < len(headers) else ""
         parts.append(new_table(title + name, kinds, [[line[place] for place in kept] for line in lines]))
     return Group(*parts, *(Text(line) for line in sentences(run, found, labels)), Text(MEANING, "dim"))
-
-
-def _is_number(header: str) -> bool:
-    return header not in ("case", "ours", "best peer", "peer")
 
 
 def _mean(ratios: Sequence[float]) -> float:

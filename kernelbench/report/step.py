@@ -99,11 +99,11 @@ def section(summed: StepSum | None) -> dict[str, Any] | None:
         return None
     return {
         "title": title(summed),
-        "headers": [(header, position in NUMBERS) for position, header in enumerate(HEADERS)],
-        "lines": [list(zip(line, (place in NUMBERS for place in range(len(line))), strict=True)) for line in
-                  [*lines(summed), totals(summed)]],
+        "headers": HEADERS,
+        "numbers": NUMBERS,
+        "lines": [*lines(summed), totals(summed)],
         "remarks": remarks(summed),
-    }  # fmt: skip
+    }
 
 
 # ---- Chart ---------------------------------------------------------------------------------------

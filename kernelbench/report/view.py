@@ -14,13 +14,18 @@ from statistics import median, mode
 from typing import TypeVar
 
 from kernelbench.compare.comparison import Comparison
-from kernelbench.compare.verdicts import ClaimVerdict
+from kernelbench.compare.verdicts import ClaimVerdict, Outcome
 from kernelbench.core.operations import NORMAL
 from kernelbench.core.units import digits
 from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run
 
-VERDICTS = ("holds", "holds in part", "does not hold", "not measured")
+VERBS: Mapping[Outcome, tuple[str, str]] = {  # of one claim and of several
+    "holds": ("holds", "hold"),
+    "holds in part": ("holds in part", "hold in part"),
+    "does not hold": ("does not hold", "do not hold"),
+    "not measured": ("was not measured", "were not measured"),
+}
 AS_EXPECTED = "wrong, as expected"  # of a specimen, which verification must find wrong
 WITHOUT_SIZE = {"shape", "axis", "dtype", "inputs"}
 SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -221,17 +226,10 @@ def answer(verdicts: Sequence[ClaimVerdict], device: str) -> str:
     """The answer in a sentence: how many of the published claims hold on this GPU."""
     if not verdicts:
         return f"No published claim belongs to this suite; the times below are those of {device}."
-    counts = {word: sum(verdict.verdict == word for verdict in verdicts) for word in VERDICTS}
     if len(verdicts) == 1:
-        word = {"not measured": "was not measured"}.get(verdicts[0].verdict, verdicts[0].verdict)
-        return f"The published claim {word} on {device}."
-    verbs = {
-        "holds": ("holds", "hold"),
-        "holds in part": ("holds in part", "hold in part"),
-        "does not hold": ("does not hold", "do not hold"),
-        "not measured": ("was not measured", "were not measured"),
-    }
-    parts = [f"{counts[word]} {verbs[word][counts[word] != 1]}" for word in VERDICTS if counts[word]]
+        return f"The published claim {VERBS[verdicts[0].verdict][0]} on {device}."
+    counts = Counter(verdict.verdict for verdict in verdicts)
+    parts = [f"{counts[word]} {verbs[counts[word] != 1]}" for word, verbs in VERBS.items() if counts[word]]
     return f"Of {len(verdicts)} published claims, {', '.join(parts)} on {device}."
 
 
