@@ -82,5 +82,5 @@ def _conditions(rows: Rows, folder: Path) -> str:
         f"On an {state['device']['name']}{driver}, nvcc {state['nvcc']}, PyTorch {state['torch']}, {state['date']}: "
         f"{len(done)} runs of a kernel on one input, {late} of them with all arrays one element off alignment. Beyond "
         f"the operation's tolerance in {wrong}, NaN, infinities or exact 0 and 1 elsewhere than in float64 in "
-        f"{special}, other bits in a second run in {other_bits}, refused {len(own) - len(done)}."
+        f"{special}, other bits in a second run in {other_bits}, unsupported {len(own) - len(done)}."
     )

@@ -39,7 +39,6 @@ import peers_blocks
 from kernelbench.cli.commands import cli
 from kernelbench.compare.recorded import standings
 from kernelbench.core import columns, places
-from kernelbench.core.operations import key_words
 from kernelbench.core.units import rate_text, share_text, time_text
 from kernelbench.explain import RULES
 from kernelbench.explain.counted import METRICS
@@ -84,21 +83,21 @@ def times_block(answer: Answer) -> str:
         for row in answer.comparison
         if row.cache == "cold" and row.implementation == RIVAL and row.speedup is not None
     ]
+    shapes = {row.case: row.shape for row in answer.run.rows}
     published_on = next((row.published_device for row in rows if row.published_device), "elsewhere")
     lines = [
         f"| shape | FasterTransformer | OneFlow | speed-up | published, {published_on} | OneFlow, share of ceiling |",
         "|---|--:|--:|--:|--:|--:|",
-        *map(_times_line, rows),
+        *(_times_line(row, shapes[row.case]) for row in rows),
     ]
     return "\n".join([*lines, "", _conditions(answer, rows)])
 
 
-def _times_line(row: ComparedRow) -> str:
+def _times_line(row: ComparedRow, shape: tuple[int, ...]) -> str:
     from kernelbench.report import view
 
-    shape = key_words(row.case)["shape"].replace("x", ", ")
     cells = (
-        f"({shape})",
+        f"({', '.join(map(str, shape))})",
         time_text(row.baseline_s),
         time_text(row.median_s),
         f"**{view.ratio_text(row.speedup)}**",

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from kernelbench.core.units import time_text
 from kernelbench.report import peers, view
+from kernelbench.runs.records import Row
 from kernelbench.runs.results import read_run
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -32,20 +33,20 @@ def peers_block(folder: Path) -> str:
     if len(found) > MOST_CASES:
         return said
     lines = ["| case | ours | of the copy | best peer | its time | ahead |", "|---|--:|--:|---|--:|--:|"]
-    axes = {row.case: row.axes for row in run.rows}
+    rows = {row.case: row for row in run.rows}
     for pair in found:
         share = f"{pair.share:.2f}" if pair.share else ""
         cells = (
-            _case_text(pair.case, axes[pair.case]), time_text(pair.ours.seconds), share,
+            _case_text(rows[pair.case]), time_text(pair.ours.seconds), share,
             f"`{pair.best.name}`", time_text(pair.best.seconds), view.ratio_text(pair.ahead),
         )  # fmt: skip
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join([said, "", *lines])
 
 
-def _case_text(key: str, axes: str) -> str:
+def _case_text(row: Row) -> str:
     """`8192x4096 float32`; the axis where it is not the last, and nothing that the shape says."""
-    words = dict(word.split("=", 1) for word in key.split(" ") if word not in axes.split(" "))
+    words = {name: value for name, value in row.words.items() if f"{name}={value}" not in row.axes.split()}
     axis = f"axis {words['axis']}" if words.get("axis", "-1") != "-1" else ""
     rest = [f"{name} {value}" for name, value in words.items() if name not in ("shape", "axis", "dtype")]
     return " ".join(filter(None, (words["shape"], axis, *rest, words.get("dtype", ""))))

@@ -164,7 +164,7 @@ def test_the_table_of_accuracy_has_the_largest_error_of_each_type_and_empty_cell
     assert "| `softmax` | `one_read_rows` | 2 | 2.5 | 17 |  |  | 3.5 |  |  |" in lines
     assert "| `softmax` | `one_read_axis` |  |  |  |  |  |  |  |  |" in lines
     assert "3 runs of a kernel on one input, 1 of them" in lines[-1]
-    assert lines[-1].endswith("in 1, other bits in a second run in 0, refused 1.")
+    assert lines[-1].endswith("in 1, other bits in a second run in 0, unsupported 1.")
     assert "3 runs" not in make.accuracy_blocks.accuracy_block(tmp_path / "nothing")
 
 

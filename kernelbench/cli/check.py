@@ -36,7 +36,7 @@ def check(suites: tuple[str, ...], **options: Any) -> int:
     Examples:
       kernelbench check suites/softmax.yaml
       kernelbench check softmax --inputs normal,masked
-      kernelbench check softmax --specimens        shows that wrong kernels are rejected
+      kernelbench check softmax --specimens        shows that wrong kernels are found
       kernelbench check softmax --device simulated --strict --filter seq=16
     """
     from kernelbench.cli.progress import ConsoleProgress
@@ -50,11 +50,16 @@ def check(suites: tuple[str, ...], **options: Any) -> int:
 
 def show(results: Sequence[Result]) -> None:
     from kernelbench.report.tables import check_table
-    from kernelbench.report.view import case_labels
+    from kernelbench.report.view import case_labels, shown_status
 
-    labels = case_labels(one.case.key for one in results)
-    lines = [(labels[one.case.key], one.implementation.name, one.status, one.check, one.reason) for one in results]
-    console().print(check_table(lines))
+    labels = case_labels({one.case.key: one.case.words for one in results})
+    console().print(
+        check_table(
+            (labels[one.case.key], own.name, shown_status(one.status, own.role), one.check, one.reason)
+            for one in results
+            for own in [one.implementation]
+        )
+    )
     inputs = dict.fromkeys(one.case.inputs for one in results)
     for name in inputs if len(inputs) > 1 else ():
         say(f"{name}: {_verdicts(one for one in results if one.case.inputs == name)}")
@@ -64,4 +69,4 @@ def show(results: Sequence[Result]) -> None:
 def _verdicts(results: Iterable[Result]) -> str:
     counts = Counter(one.status for one in results)
     right, wrong = counts["ok"], counts["wrong"] + counts["failed"]
-    return f"{right} right, {wrong} wrong or failed, {counts.total() - right - wrong} refused or skipped"
+    return f"{right} right, {wrong} wrong or failed, {counts.total() - right - wrong} unsupported or skipped"

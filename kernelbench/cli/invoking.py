@@ -6,7 +6,7 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import TextIO
+from typing import Any
 
 import click
 
@@ -67,16 +67,9 @@ def _run_warnings_shown() -> Iterator[None]:
         warnings.simplefilter("always", RunWarning)
         others = warnings.showwarning
 
-        def show(
-            message: Warning | str,
-            category: type[Warning],
-            filename: str,
-            lineno: int,
-            file: TextIO | None = None,
-            line: str | None = None,
-        ) -> None:
+        def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
             if not issubclass(category, RunWarning):
-                others(message, category, filename, lineno, file, line)
+                others(message, category, *place, **more)
             elif str(message) not in shown:
                 shown.add(str(message))
                 warn(f"warning: {message}")

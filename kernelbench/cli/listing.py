@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import fill
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,6 +15,9 @@ from kernelbench.cli.terminal import WIDTH, console, say
 from kernelbench.core import places, streams
 from kernelbench.core.errors import InputError, KernelbenchError, NoDevice
 from kernelbench.core.units import duration_text
+
+if TYPE_CHECKING:
+    from kernelbench.core.records import DeviceProperties
 
 
 @dataclass(frozen=True)
@@ -50,12 +54,8 @@ def kernels(own: Sequence[Path] = ()) -> Listing:
     from kernelbench.planning.catalog import load_catalog
 
     catalog = load_catalog(own=own)
-    rows = [
-        (operation, one.name, one.role, one.origin.project.split("/")[-1], one.summary)
-        for operation, implementations in catalog.implementations.items()
-        for one in implementations.values()
-    ]
-    found = (one for implementations in catalog.implementations.values() for one in implementations.values())
+    found = [one for implementations in catalog.implementations.values() for one in implementations.values()]
+    rows = [(one.operation, one.name, one.role, one.origin.project.split("/")[-1], one.summary) for one in found]
     able = [f"{one.operation}/{one.name}" for one in found if one.tunable]
     note = f"kernelbench tune OPERATION fits to a GPU: {', '.join(able)}" if able else ""
     return Listing("Kernels", ("operation", "name", "role", "whose algorithm", "summary"), rows, note)
@@ -65,18 +65,17 @@ def devices() -> Listing:
     from kernelbench.devices import open_device
     from kernelbench.devices.known import KNOWN
 
+    def row(device: str, gpu: DeviceProperties) -> tuple[str, ...]:
+        return device, gpu.name, gpu.architecture, str(gpu.multiprocessors), f"{gpu.peak_bytes_per_s / 1e9:.0f}"
+
     rows = []
     known = "known to `plan --gpu`, `build --gpu` and the simulator (`run --device simulated:NAME`)"
     note = f"only the first is here; the others are {known}"
     try:
-        own = open_device("cuda").properties
-        rows.append(
-            ("cuda:0", own.name, own.architecture, str(own.multiprocessors), f"{own.peak_bytes_per_s / 1e9:.0f}")
-        )
+        rows.append(row("cuda:0", open_device("cuda").properties))
     except NoDevice as error:
         note = f"{str(error).splitlines()[0]} The GPUs above are {known}."
-    for name, gpu in KNOWN.items():
-        rows.append((name, gpu.name, gpu.architecture, str(gpu.multiprocessors), f"{gpu.peak_bytes_per_s / 1e9:.0f}"))
+    rows += [row(name, gpu) for name, gpu in KNOWN.items()]
     return Listing("Devices", ("device", "GPU", "architecture", "SMs", "peak GB/s"), rows, note)
 
 

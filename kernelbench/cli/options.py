@@ -22,26 +22,21 @@ if TYPE_CHECKING:
 STANDARD_OUTPUT = "-"  # as other programs have it
 
 
-def _require_text(parameter: click.Parameter | None, value: Any) -> None:
+class _Given(click.ParamType):  # type: ignore[type-arg]
     """InputError for '': mostly an empty shell variable, and as a path it would mean the current folder."""
-    if value == "" and parameter is not None:
-        raise InputError(f"{parameter.opts[0]} '': is empty; name something or leave it out")
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "" and param is not None:
+            raise InputError(f"{param.opts[0]} '': is empty; name something or leave it out")
+        return super().convert(value, param, ctx)
 
 
-class _Text(click.types.StringParamType):
+class _Text(_Given, click.types.StringParamType):
     """A text that is not empty."""
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        _require_text(param, value)
-        return super().convert(value, param, ctx)
 
-
-class _Place(click.Path):
+class _Place(_Given, click.Path):
     """A path that is not empty."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        _require_text(param, value)
-        return super().convert(value, param, ctx)
 
 
 class _Output(_Place):
@@ -144,19 +139,12 @@ FORM = click.option(
     "--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True, help="How it is told."
 )
 RUN = click.argument("run_name", type=TEXT, required=False, metavar="[RUN]")
-CACHE = click.option(
-    "--cache",
-    "caches",
-    callback=cache_states,
-    metavar="STATE,..",
-    help="cold, warm or both.  [default: as the suite says]",
-)
-SHOWN_CACHE = click.option(
-    "--cache",
-    "caches",
-    callback=cache_states,
-    metavar="STATE,..",
-    help="Rows to show: cold, warm or both.  [default: cold; of two runs both]",
+CACHE, SHOWN_CACHE = (
+    click.option("--cache", "caches", callback=cache_states, metavar="STATE,..", help=text)
+    for text in (
+        "cold, warm or both.  [default: as the suite says]",
+        "Rows to show: cold, warm or both.  [default: cold; of two runs both]",
+    )
 )
 OWN_FOLDER = click.option(
     "--kernels",

@@ -54,4 +54,4 @@ def labels_of(found: Found) -> Mapping[str, str]:
     """Short names of all cases: what they have in common is left out."""
     from kernelbench.report.view import case_labels
 
-    return case_labels([plan.case.key for _, plans in found for plan in plans])
+    return case_labels({plan.case.key: plan.case.words for _, plans in found for plan in plans})

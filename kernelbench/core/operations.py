@@ -35,14 +35,21 @@ class Case:
     parameters: tuple[tuple[str, int | float | str | bool], ...] = ()  # of the operation, ("scale", 0.125)
     inputs: str = NORMAL  # the distribution that they are drawn from
 
+    @property
+    def _words(self) -> list[tuple[str, object]]:
+        own = [("shape", shape_text(self.shape)), ("axis", self.axis), ("dtype", self.dtype)]
+        inputs = [("inputs", self.inputs)] if self.inputs != NORMAL else []
+        return [*self.axes, *own, *self.parameters, *inputs]
+
     @cached_property
     def key(self) -> str:
         """The case as one text, unique within a suite: used in CSV, --filter and --resume."""
-        words = [f"{name}={value}" for name, value in self.axes]
-        words += [f"shape={shape_text(self.shape)}", f"axis={self.axis}", f"dtype={self.dtype}"]
-        words += [f"{name}={value}" for name, value in self.parameters]
-        words += [f"inputs={self.inputs}"] if self.inputs != NORMAL else []
-        return " ".join(words)
+        return " ".join(f"{name}={value}" for name, value in self._words)
+
+    @cached_property
+    def words(self) -> dict[str, str]:
+        """The words of its key by their names."""
+        return {name: str(value) for name, value in self._words}
 
     @cached_property
     def elements(self) -> int:

@@ -10,6 +10,8 @@ from kernelbench.compare.comparison import ComparedRow, Comparison, baselines
 from kernelbench.report import style, view
 from kernelbench.report.case_axis import PANEL, laid_out, ticks
 from kernelbench.report.style import INK, PAPER, SOFT, WIDTH
+from kernelbench.report.view import Words
+from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run
 
 if TYPE_CHECKING:
@@ -31,7 +33,7 @@ def speedup_figure(run: Run, comparison: Comparison, cache: str) -> Figure:
     colours = style.colours(view.highlights(run, comparison))  # as in the other charts
     colours = {name: colour for name, colour in colours.items() if name not in own}
     bars = [row for row in rows if row.implementation in colours]
-    panels = _panels(bars, {row.case: row.dtype for row in run.rows})
+    panels = _panels(bars, {row.case: row for row in run.rows})
     with style.settings():
         figure = Figure(
             figsize=(WIDTH, (2.9 if len(panels) < 3 else 2.4) * max(len(panels), 1) + 0.4), layout="constrained"
@@ -47,22 +49,24 @@ def speedup_figure(run: Run, comparison: Comparison, cache: str) -> Figure:
     return figure
 
 
-def _panels(bars: Sequence[ComparedRow], dtypes: Mapping[str, str]) -> list[tuple[str, list[str]]]:
-    """(dtype, cases) per panel: cases of one dtype, as many as there is room for."""
+def _panels(bars: Sequence[ComparedRow], rows: Mapping[str, Row]) -> list[tuple[str, dict[str, Words]]]:
+    """(dtype, words of each case) per panel: cases of one dtype, as many as there is room for."""
     count: dict[str, int] = {}
     for row in bars:
         count[row.case] = count.get(row.case, 0) + 1 + (row.published_speedup is not None)
     room = max(1, BARS_PER_PANEL // max(count.values(), default=1))
     panels = []
-    for dtype in dict.fromkeys(dtypes[case] for case in count):
-        cases = [case for case in count if dtypes[case] == dtype]
-        rows = -(-len(cases) // room)
-        each = -(-len(cases) // rows)  # as even as can be
-        panels += [(dtype, cases[start : start + each]) for start in range(0, len(cases), each)]
+    for dtype in dict.fromkeys(rows[case].dtype for case in count):
+        own = [(case, rows[case].words) for case in count if rows[case].dtype == dtype]
+        number = -(-len(own) // room)
+        each = -(-len(own) // number)  # as even as can be
+        panels += [(dtype, dict(own[start : start + each])) for start in range(0, len(own), each)]
     return panels
 
 
-def _panel(axis: Axes, bars: Sequence[ComparedRow], cases: Sequence[str], colours: dict[str, str], widest: int) -> None:
+def _panel(
+    axis: Axes, bars: Sequence[ComparedRow], cases: Mapping[str, Words], colours: dict[str, str], widest: int
+) -> None:
     layout, order = laid_out(cases), list(colours)
     room = max(layout.right + 1, widest)
     logarithmic = max(ratio for row in bars for ratio in (row.speedup, row.published_speedup) if ratio) > WIDE

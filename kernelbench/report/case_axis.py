@@ -12,13 +12,13 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from kernelbench.report import style, view
+from kernelbench.report.view import Words, number_text, word_texts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 GAP = 0.6  # gap between two stretches, as a share of the distance between two cases
 LONG = 2.5  # mean number of cases per stretch from which on stretches have captions
-SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 # Points: width of a character in a tick's label per point of font size, and the narrowest panel.
 CHARACTER = 0.66
 PANEL = 520
@@ -32,8 +32,8 @@ class Stretch:
 
     cases: Sequence[str]
     along: str
-    values: Sequence[str]  # of `along`; for a case by itself, its label
-    shared: Sequence[str]  # words that tell this stretch from others
+    values: Sequence[str]  # of `along`; none for a case by itself
+    shared: Words  # which tell this stretch from others; all words of a case by itself
 
     @property
     def numbers(self) -> list[float] | None:
@@ -51,6 +51,7 @@ class Layout:
     """The cases of a panel, side by side."""
 
     stretches: Sequence[Stretch]
+    words: Mapping[str, Words]  # by case: those that tell it from others
     x: Mapping[str, float]  # by case
     captioned: bool  # whether stretches are long enough for captions
 
@@ -65,9 +66,10 @@ class Layout:
         )
 
 
-def laid_out(cases: Sequence[str]) -> Layout:
+def laid_out(cases: Mapping[str, Words]) -> Layout:
     """In the given order; stretches apart where they have captions."""
-    found = stretches(cases)
+    words = view.case_words(cases)
+    found = stretches(words)
     captioned = len(cases) >= LONG * len(found)
     x: dict[str, float] = {}
     at = 0.0
@@ -76,14 +78,13 @@ def laid_out(cases: Sequence[str]) -> Layout:
             x[case] = at
             at += 1.0
         at += GAP if captioned else 0.0
-    return Layout(found, x, captioned)
+    return Layout(found, words, x, captioned)
 
 
-def stretches(cases: Sequence[str]) -> list[Stretch]:
+def stretches(words: Mapping[str, Words]) -> list[Stretch]:
     """The cases cut wherever a second word changes, or numbers begin anew."""
-    words, labels = view.case_words(cases), view.case_labels(cases)
     runs: list[tuple[str, list[str]]] = []
-    for case in dict.fromkeys(cases):
+    for case in words:
         along = _differing(words[runs[-1][1][0]], words[case]) if runs else ""
         if along and runs[-1][0] in ("", along) and not _falls(words[runs[-1][1][-1]][along], words[case][along]):
             runs[-1] = (along, [*runs[-1][1], case])
@@ -93,8 +94,8 @@ def stretches(cases: Sequence[str]) -> list[Stretch]:
         Stretch(
             of_run,
             along,
-            [words[case][along] for case in of_run] if along else [labels[of_run[0]]],
-            [view.word_text(name, value) for name, value in words[of_run[0]].items() if along and name != along],
+            [words[case][along] for case in of_run if along],
+            {name: value for name, value in words[of_run[0]].items() if name != along},
         )
         for along, of_run in runs
     ]
@@ -112,26 +113,14 @@ def _falls(before: str, after: str) -> bool:
     return before.isdigit() and after.isdigit() and int(after) < int(before)
 
 
-def number_text(value: str) -> str:
-    """Powers of two from 65536 on as such, so that they fit below a tick: 2²⁴."""
-    if value.isdigit() and int(value) >= 1 << 16 and int(value).bit_count() == 1:
-        return "2" + str(int(value).bit_length() - 1).translate(SUPERSCRIPTS)
-    return value
-
-
-def word_text(word: str) -> str:
-    """`n=16777216` as `n=2²⁴`."""
-    name, equals, value = word.rpartition("=")
-    return f"{name}{equals}{number_text(value)}"
-
-
 def ticks(axis: Axes, layout: Layout, room: float | None = None) -> None:
     """Ticks and captions of a panel on which `room` cases have their place."""
     room = room or layout.right + 1
     if not layout.captioned:
-        _name_ticks(axis, list(layout.x.values()), [one.split(" ") for one in _labels(layout)], room)
+        labels = [word_texts(words, number_text) for words in layout.words.values()]
+        _name_ticks(axis, list(layout.x.values()), labels, room)
         return
-    texts = [number_text(value) if one.along else "" for one in layout.stretches for value in one.values]
+    texts = [number_text(value) for one in layout.stretches for value in one.values or [""]]
     size = 8 if room <= 24 else 6.5
     longest = max(map(len, texts)) * CHARACTER * size
     turned = longest > 0.92 * PANEL / room
@@ -143,16 +132,11 @@ def ticks(axis: Axes, layout: Layout, room: float | None = None) -> None:
 def _caption(axis: Axes, layout: Layout, one: Stretch, down: float) -> None:
     """What is varied, and below it what the cases of the stretch share; a case by itself has its label."""
     places = [layout.x[case] for case in one.cases]
-    lines = [one.along, *map(word_text, one.shared)] if one.along else one.values[0].split(" ")
+    lines = [one.along, *word_texts(one.shared, number_text)] if one.along else word_texts(one.shared)
     axis.annotate(
         "\n".join(lines), ((places[0] + places[-1]) / 2, 0), xycoords=("data", "axes fraction"), xytext=(0, -down),
         textcoords="offset points", ha="center", va="top", fontsize=7.5, color=style.SOFT, annotation_clip=False,
     )  # fmt: skip
-
-
-def _labels(layout: Layout) -> list[str]:
-    labels = view.case_labels(layout.x)
-    return [" ".join(map(word_text, labels[case].split(" "))) for case in layout.x]
 
 
 def _name_ticks(axis: Axes, places: Sequence[float], labels: Sequence[Sequence[str]], room: float) -> None:

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kernelbench.compare.changes import VERDICTS, Change, Changes, Judged
+from kernelbench.core.operations import key_words
 from kernelbench.core.units import digits, time_text
 from kernelbench.report import view
-from kernelbench.report.tables import STYLES, list_table, new_table
+from kernelbench.report.tables import NUMBER, TEXT, WORD, block_table, columns, list_table, verdict
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -24,7 +25,7 @@ def changes_table(changes: Changes) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
-    labels = view.case_labels(row.case for row in changes.rows)
+    labels = labels_of(changes)
     judged = changes.judged
     parts: list[RenderableType] = []
     for cache in dict.fromkeys(row.cache for row in judged):
@@ -39,23 +40,20 @@ def changes_table(changes: Changes) -> RenderableType:
     return Group(*parts)
 
 
-def _table(rows: Sequence[Judged], labels: Mapping[str, str], cache: str, by_share: bool) -> Table:
-    from rich.text import Text
+def labels_of(changes: Changes) -> dict[str, str]:
+    """Short names of all cases of the two runs."""
+    return view.case_labels({row.case: key_words(row.case) for row in changes.rows})
 
+
+def _table(rows: Sequence[Judged], labels: Mapping[str, str], cache: str, by_share: bool) -> Table:
     what = "by share of each GPU's ceiling; + is farther from it" if by_share else "+ is slower"
-    table = new_table(f"Second run against the first, {cache}; {what}")
-    table.add_column("case, implementation", overflow="fold", max_width=FIRST_WIDTH)
     cells = columns_of(by_share)
-    for header in cells:
-        table.add_column(header, justify="right", no_wrap=True)
-    table.add_column("verdict", no_wrap=True)
-    for case in dict.fromkeys(row.case for row in rows):
-        table.add_section()
-        table.add_row(Text(labels[case], "bold"))
-        for row in (row for row in rows if row.case == case):
-            word = Text(view.verdict_text(row.verdict, row.more_samples), STYLES.get(row.verdict, ""))
-            table.add_row(Text(f"  {row.implementation}"), *(cell(row) for cell in cells.values()), word)
-    return table
+    first = ("case, implementation", {**TEXT, "max_width": FIRST_WIDTH})
+    return block_table(
+        f"Second run against the first, {cache}; {what}",
+        [first, *columns(NUMBER, *cells), ("verdict", WORD)], rows, labels,
+        lambda row: [*(cell(row) for cell in cells.values()), verdict(row)],
+    )  # fmt: skip
 
 
 def columns_of(by_share: bool) -> dict[str, Callable[[Judged], str]]:
@@ -125,7 +123,7 @@ def counts_text(changes: Changes) -> str:
 def regression_lines(changes: Changes, least: float) -> list[str]:
     """One line for each regression by at least `least`, with what could hide one; never empty."""
     limit = f"{100 * least:g} %"
-    labels = view.case_labels(row.case for row in changes.rows)
+    labels = labels_of(changes)
     lines = [_regression(row, labels) for row in changes.regressions(least)]
     if not lines:
         lines = [f"No row is slower by {limit}."]

@@ -12,7 +12,7 @@ from typing import Any
 from kernelbench.compare.changes import VERDICTS, Changes, Judged
 from kernelbench.core import columns, texts
 from kernelbench.report import view
-from kernelbench.report.changes_table import columns_of, counts_text, regression_lines
+from kernelbench.report.changes_table import columns_of, counts_text, labels_of, regression_lines
 
 _ESCAPED = str.maketrans(
     {"|": "\\|", "<": "&lt;", ">": "&gt;", "&": "&amp;", "\n": " ", "`": "\\`", "*": "\\*", "_": "\\_"}
@@ -55,7 +55,7 @@ def as_json(changes: Changes, least: float | None) -> str:
 
 def as_markdown(changes: Changes, least: float | None) -> str:
     """For a pull request: what changed as a table, what did not folded away."""
-    labels = view.case_labels(row.case for row in changes.rows)
+    labels = labels_of(changes)
     parts = [f"**{counts_text(changes)}**"]
     if least is not None:
         parts.append(_bullets(regression_lines(changes, least)))

@@ -13,8 +13,7 @@ from kernelbench.compare.ratios import PUBLISHED
 from kernelbench.compare.step_sums import sum_of
 from kernelbench.compare.verdicts import ClaimVerdict
 from kernelbench.core.units import rate_text, share_text, time_text
-from kernelbench.report import counts, step, view
-from kernelbench.report.tables import BETWEEN, STYLES, WIDTH, new_table, panels
+from kernelbench.report import counts, step, tables, view
 from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run
 
@@ -34,8 +33,7 @@ def results_table(run: Run) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
-    summed = sum_of(run)
-    if summed is not None:
+    if summed := sum_of(run):
         return step.table(summed)
     rows, labels = view.shown_rows(run), view.case_labels(view.cases(run))
     parts: list[RenderableType] = []
@@ -63,36 +61,21 @@ def _legend(rows: Sequence[Row]) -> str:
     return " ".join(parts)
 
 
-def _time_panels(rows: Sequence[Row], run: Run, labels: Mapping[str, str], cache: str) -> list[RenderableType]:
+def _time_panels(rows: Sequence[Row], run: Run, labels: Mapping[str, str], cache: str) -> list[Table]:
     """The tables of one cache state: as many implementations in each as fit."""
-    from rich.text import Text
-
     cells = {(row.case, row.implementation): _time_cell(row) for row in rows}
     methods = {row.case: row.method for row in rows}
-    cases = [case for case in labels if cache == "cold" or case in methods]
     used = set(methods.values())
-    starts = {case: labels[case] for case in cases}
+    starts = {case: label for case, label in labels.items() if cache == "cold" or case in methods}
     if len(used) > 1:
-        starts = {case: f"{labels[case]} ({methods.get(case, 'no time')})" for case in cases}
+        starts = {case: f"{label} ({methods.get(case, 'no time')})" for case, label in starts.items()}
     first = min(40, max(map(len, starts.values())))
     title = f"Median time, {cache}" + (f", by {next(iter(used))}" if len(used) == 1 else "")
     present = {row.implementation for row in rows}
-    columns = {
-        _broken(name): [cells.get((case, name), "-") for case in cases]
-        for name in view.implementations(run)
-        if name in present
-    }
-    tables: list[RenderableType] = []
-    texts = {header: (header, *column) for header, column in columns.items()}
-    for panel in panels(texts, WIDTH - first - BETWEEN):
-        table = new_table(title + (", continued" if tables else ""))
-        table.add_column("case", overflow="fold", max_width=first)
-        for header in panel:
-            table.add_column(Text(header), justify="right", no_wrap=True)
-        for position, case in enumerate(cases):
-            table.add_row(Text(starts[case]), *(columns[header][position] for header in panel))
-        tables.append(table)
-    return tables
+    names = [name for name in view.implementations(run) if name in present]
+    shown = {_broken(name): [cells.get((case, name), "-") for case in starts] for name in names}
+    case = ("case", {**tables.TEXT, "max_width": first})
+    return tables.panel_tables(title, case, list(starts.values()), shown, tables.WIDTH - first - tables.BETWEEN)
 
 
 def _time_cell(row: Row) -> str:
@@ -116,29 +99,18 @@ def _broken(name: str, width: int = 12) -> str:
 
 def _reasons(groups: Sequence[view.ReasonGroup], labels: Mapping[str, str], title: str) -> Table:
     """What has no time, with its reason; many cases of one reason are counted."""
-    from rich.text import Text
-
-    table = new_table(title)
-    for header in ("implementation", "status", "cases", "reason"):
-        table.add_column(header, overflow="fold")
+    rows = []
     for group in groups:
         more = len(group.cases) - 3
         shown = "\n".join(labels[case] for case in group.cases[:3]) + (f"\nand {more} more" if more > 0 else "")
-        word = Text(group.word, STYLES.get(group.status, ""))
-        table.add_row(Text(group.implementation), word, Text(shown), Text(group.reason))
-    return table
+        rows.append((group.implementation, tables.styled(group.status), shown, group.reason))
+    return tables.new_table(title, ("implementation", "status", "cases", "reason"), rows)
 
 
 def _disturbed(groups: Sequence[tuple[str, str, list[str]]], labels: Mapping[str, str]) -> Table:
     """Times that include disturbed samples because too few others could be had."""
-    from rich.text import Text
-
-    table = new_table("Disturbed")
-    for header in ("case", "cache, what was seen", "implementations"):
-        table.add_column(header, overflow="fold")
-    for case, what, names in groups:
-        table.add_row(Text(labels[case]), Text(what), Text(", ".join(names)))
-    return table
+    rows = [(labels[case], what, ", ".join(names)) for case, what, names in groups]
+    return tables.new_table("Disturbed", ("case", "cache, what was seen", "implementations"), rows)
 
 
 def comparison_table(comparison: Comparison, run: Run) -> RenderableType:
@@ -147,7 +119,7 @@ def comparison_table(comparison: Comparison, run: Run) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
-    labels = view.case_labels([*view.cases(run), *(row.case for row in comparison)])
+    labels = view.case_labels(view.cases(run))
     summed = sum_of(run)
     parts: list[RenderableType] = [step.table(summed)] if summed else []
     for cache in dict.fromkeys(row.cache for row in comparison):
@@ -164,7 +136,7 @@ def _speedups(rows: Sequence[ComparedRow], labels: Mapping[str, str], cache: str
 
     devices = {row.published_device for row in rows if _published(row, False) or _is_abroad(row)}
     methods = {row.method for row in rows} - {""}
-    columns: dict[str, Callable[[ComparedRow], str]] = {
+    cells: dict[str, Callable[[ComparedRow], str]] = {
         "by": lambda row: row.method if len(methods) > 1 else "",
         "time": lambda row: time_text(row.median_s),
         "speed-up": lambda row: "1" if row.is_baseline else view.ratio_text(row.speedup),
@@ -173,25 +145,17 @@ def _speedups(rows: Sequence[ComparedRow], labels: Mapping[str, str], cache: str
         "published": lambda row: _published(row, with_device=len(devices) > 1),
         "of its peak": lambda row: share_text(row.published_share) if _is_abroad(row) else "",
     }
-    columns = {header: cell for header, cell in columns.items() if any(cell(row) for row in rows)}
-    table = new_table(
-        f"Speed-up over {baselines(rows)}"
-        + (f", {cache}" if cache else "")
-        + (f", by {min(methods)}" if len(methods) == 1 else "")
-    )
+    cells = {header: cell for header, cell in cells.items() if any(cell(row) for row in rows)}
+
+    title = f"Speed-up over {baselines(rows)}" + (f", {cache}" if cache else "")
+    title += f", by {min(methods)}" if len(methods) == 1 else ""
     longest = max((len(row.implementation) for row in rows), default=0)
-    table.add_column("case, implementation", overflow="fold", min_width=min(longest + 2, 34), max_width=34)
-    for header in columns:
-        table.add_column(header, justify="right", overflow="fold", max_width=22)
-    table.add_column("verdict", no_wrap=True)
-    for case in dict.fromkeys(row.case for row in rows):
-        table.add_section()
-        table.add_row(Text(labels[case], "bold"))
-        for row in (row for row in rows if row.case == case):
-            said = "baseline" if row.is_baseline else view.verdict_text(row.verdict, row.more_samples)
-            style = "" if row.is_baseline else STYLES.get(row.verdict, "")
-            cells = (cell(row) for cell in columns.values())
-            table.add_row(Text(f"  {row.implementation}"), *cells, Text(said, style))
+    first = ("case, implementation", {**tables.TEXT, "min_width": min(longest + 2, 34), "max_width": 34})
+    numbers = tables.columns({**tables.RIGHT, "max_width": 22}, *cells)
+    table = tables.block_table(
+        title, [first, *numbers, ("verdict", tables.WORD)], rows, labels,
+        lambda row: [*(cell(row) for cell in cells.values()), "baseline" if row.is_baseline else tables.verdict(row)],
+    )  # fmt: skip
     notes = [f"published: on {min(devices)}"] if len(devices) == 1 else []
     if any(row.more_samples for row in rows):
         notes.append("UNSURE +N: about N more samples of each would decide.")
@@ -230,21 +194,14 @@ def _notes(rows: Sequence[ComparedRow], labels: Mapping[str, str]) -> list[str]:
 
 def claims_table(verdicts: Iterable[ClaimVerdict]) -> Table:
     """Whether each published claim holds, in a sentence; below it direction and size, as they were asked for."""
-    from rich.text import Text
-
-    table = new_table("Published claims")
-    table.add_column("claim", overflow="fold", max_width=26)
-    table.add_column("verdict", no_wrap=True)
-    table.add_column("", overflow="fold")
-    for verdict in verdicts:
-        word = Text(verdict.verdict, STYLES.get(verdict.verdict, ""))
-        table.add_row(Text(verdict.id), word, Text(verdict.sentence))
-        for name, part in (("direction", verdict.direction), ("size", verdict.size)):
+    kinds = (("claim", {**tables.TEXT, "max_width": 26}), ("verdict", tables.WORD), "")
+    rows: list[Sequence[tables.Cell]] = []
+    for one in verdicts:
+        rows.append((one.id, tables.styled(one.verdict), one.sentence))
+        for name, part in (("direction", one.direction), ("size", one.size)):
             if part is not None:
-                table.add_row(
-                    Text(f"  {name}"), Text(f"  {part.answer}"), Text(f"{part.required} ({view.asked_by(part)})")
-                )
-    return table
+                rows.append((f"  {name}", f"  {part.answer}", f"{part.required} ({view.asked_by(part)})"))
+    return tables.new_table("Published claims", kinds, rows)
 
 
 def limits_line(run: Run) -> str:

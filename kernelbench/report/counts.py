@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import log2
@@ -14,7 +14,7 @@ from kernelbench.core.units import bytes_text, count_text
 from kernelbench.explain.counted import METRICS, SECTOR_BYTES, Counted, Metric
 from kernelbench.report import heat, view
 from kernelbench.report.drawing import Chart
-from kernelbench.report.tables import WIDTH, new_table, panels
+from kernelbench.report.tables import NUMBER, RIGHT, TEXT, WIDTH, block_table, columns, panel_tables
 from kernelbench.runs.results import Run
 
 if TYPE_CHECKING:
@@ -93,17 +93,16 @@ def _order(values: Mapping[str, Mapping[str, float]]) -> list[str]:
 
 
 def _panels(run: Run, values: Mapping[str, Mapping[str, float]], shown: Shown) -> list[heat.Panel]:
-    dtypes = {row.case: row.dtype for row in run.rows}
     present = {case for of_name in values.values() for case in of_name}
     panels = []
-    for dtype in dict.fromkeys(dtypes[case] for case in dtypes if case in present):
+    for dtype in dict.fromkeys(row.dtype for row in run.rows if row.case in present):
+        cases = {row.case: row.words for row in run.rows if row.dtype == dtype and row.case in present}
         cells = [
             heat.Cell(case, name, shown.text(value), _strength(value, shown))
             for name, of_name in values.items()
             for case, value in of_name.items()
-            if dtypes[case] == dtype
+            if case in cases
         ]
-        cases = [case for case in dtypes if dtypes[case] == dtype and case in present]
         panels.append(heat.Panel(f"{dtype}, {shown.title[0].lower()}{shown.title[1:]}", cases, cells))
     return panels
 
@@ -120,54 +119,39 @@ def tables(run: Run) -> list[Table]:
     """A row per implementation and a column per case, or the other way round where that takes fewer panels of 100
     characters."""
     labels = view.case_labels(view.cases(run))
-    found = []
+    found: list[Table] = []
     for shown in SHOWN:
         values = _values(run, shown) if shown.name in IN_TERMINAL else {}
-        cases = [case for case in labels if any(case in of_name for of_name in values.values())]
-        names = [name for name in view.implementations(run) if name in values]
+        cases = {case: label for case, label in labels.items() if any(case in of_name for of_name in values.values())}
+        names = {name: name for name in view.implementations(run) if name in values}
         texts = {(name, case): shown.text(value) for name in names for case, value in values[name].items()}
-        own = {name: name for name in names}
-        upright = panels({case: _needed(labels[case]) for case in cases}, WIDTH - _longest(names))
-        across = panels({name: _needed(name) for name in names}, WIDTH - NARROW)
-        if len(upright) <= len(across):
-            made = [_table(shown.title, ("implementation", own), names, (panel, labels), texts) for panel in upright]
-        else:
-            turned = {(case, name): text for (name, case), text in texts.items()}
-            made = [_table(shown.title, ("case", labels), cases, (panel, own), turned) for panel in across]
-        for table in made[1:]:
-            table.title = f"{shown.title}, continued"
-        found += made
+        turned = {(case, name): text for (name, case), text in texts.items()}
+        upright = _tables(shown.title, "implementation", names, cases, texts, _longest(names))
+        across = _tables(shown.title, "case", cases, names, turned, NARROW)
+        found += upright if len(upright) <= len(across) else across
     return found
 
 
-def _table(
+def _tables(
     title: str,
-    first: tuple[str, Mapping[str, str]],
-    rows: Sequence[str],
-    panel: tuple[Sequence[str], Mapping[str, str]],
+    first: str,
+    rows: Mapping[str, str],
+    others: Mapping[str, str],
     texts: Mapping[tuple[str, str], str],
-) -> Table:
-    """`first` and `panel` hold the texts of each row and of each column."""
-    from rich.text import Text
-
-    table = new_table(title)
-    table.min_width = len(title)
-    header, names = first
-    table.add_column(header, overflow="fold", max_width=min(NARROW, _longest([names[row] for row in rows])))
-    columns, labels = panel
-    for column in columns:
-        table.add_column(Text(labels[column]), justify="right", overflow="fold")
-    for row in rows:
-        table.add_row(Text(names[row]), *(texts.get((row, column), "-") for column in columns))
-    return table
+    beside: int,
+) -> list[Table]:
+    """`rows` and `others`: the texts of rows and columns. `beside`: characters that the first column takes."""
+    cells = {label: [texts.get((row, other), "-") for row in rows] for other, label in others.items()}
+    needed = {label: [*label.split(" "), "1234.56"] for label in cells}  # the words of its header, and a number
+    names = list(rows.values())
+    column = (first, {**TEXT, "max_width": min(NARROW, _longest(names))})
+    made = panel_tables(title, column, names, cells, WIDTH - beside, RIGHT, needed)
+    for table in made:
+        table.min_width = len(title)
+    return made
 
 
-def _needed(header: str) -> list[str]:
-    """Texts as wide as a column needs to be: the words of its header, and a number."""
-    return [*header.split(" "), "1234.56"]
-
-
-def _longest(names: Sequence[str]) -> int:
+def _longest(names: Iterable[str]) -> int:
     return max(map(len, names), default=0)
 
 
@@ -185,23 +169,18 @@ def note(run: Run) -> str:
 
 def ratios_table(rows: Sequence[ComparedRow], labels: Mapping[str, str]) -> Table:
     """Rows of a comparison: each count over that of the baseline, a block per case."""
-    from rich.text import Text
+    shown = {header: of for header, of in _COMPARED.items() if any(of(row)[0] for row in rows)}
 
-    columns = {header: of for header, of in _COMPARED.items() if any(of(row)[0] for row in rows)}
-    table = new_table(f"Counts over those of {baselines(rows)}")
-    table.min_width = len(str(table.title))
-    table.add_column("case, implementation", overflow="fold", max_width=34)
-    for header in columns:
-        table.add_column(Text(header), justify="right", no_wrap=True)
-    for case in dict.fromkeys(row.case for row in rows):
-        table.add_section()
-        table.add_row(Text(labels[case], "bold"))
-        for row in rows:
-            counts = [of(row) for of in columns.values()]
-            if row.case == case and any(count is not None for count, _, _ in counts):
-                itself = row.implementation == row.baseline  # has its own counts, others have theirs over these
-                cells = (text(count) if itself else view.ratio_text(ratio) for count, ratio, text in counts)
-                table.add_row(Text(f"  {row.implementation}"), *map(Text, cells))
+    def cells(row: ComparedRow) -> list[str]:
+        itself = row.implementation == row.baseline  # has its own counts, others have theirs over these
+        found = (of(row) for of in shown.values())
+        return [text(count) if itself else view.ratio_text(ratio) for count, ratio, text in found]
+
+    title = f"Counts over those of {baselines(rows)}"
+    kinds = [("case, implementation", {**TEXT, "max_width": 34}), *columns(NUMBER, *shown)]
+    counted = [row for row in rows if any(of(row)[0] is not None for of in shown.values())]
+    table = block_table(title, kinds, counted, labels, cells)
+    table.min_width = len(title)
     return table
 
 
@@ -230,7 +209,7 @@ def page_table(run: Run) -> dict[str, Any]:
             "case": labels[row.case],
             "implementation": row.implementation,
             "status": row.status,
-            "word": "" if row.status == "ok" else view.STATUS_WORDS.get(row.status, row.status),
+            "word": "" if row.status == "ok" else view.shown_status(row.status, row.role),
             "cells": [_page_cell(counted.get(row.case, {}).get(row.implementation), metric) for metric in metrics],
             "note": row.sampled or ("" if row.status == "ok" else row.reason),
         }

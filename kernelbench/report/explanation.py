@@ -11,8 +11,7 @@ from kernelbench.core.units import count_text, digits, time_text
 from kernelbench.explain import evidence
 from kernelbench.explain.counted import METRICS, Counted
 from kernelbench.explain.records import CaseExplanation, Line, Listing, Sentence
-from kernelbench.report import view
-from kernelbench.report.tables import BETWEEN, STYLES, WIDTH, new_table, panels
+from kernelbench.report import tables, view
 from kernelbench.runs.results import Run
 
 if TYPE_CHECKING:
@@ -24,6 +23,7 @@ NOTE = (
     "they are not times and rank nobody."
 )
 DECISIONS = {"confirmed": "holds", "contradicted": "does not hold", "not visible here": "not decided"}
+CLAIM = ("claim", {**tables.TEXT, "max_width": 22})
 CONFIRMS = {"confirmed": "confirms", "contradicted": "contradicts"}
 
 
@@ -46,23 +46,13 @@ def case_table(explained: CaseExplanation, title: str) -> RenderableType:
     from rich.text import Text
 
     first = max((len(name) for name in explained.counted), default=0)
-    columns = {
+    cells = {
         METRICS[metric].header: [_cell(one, metric) for one in explained.counted.values()]
         for metric in explained.metrics
     }
-    parts: list[RenderableType] = []
-    texts = {header: (header, *column) for header, column in columns.items()}
-    for panel in panels(texts, WIDTH - first - BETWEEN):
-        table = new_table(title + (", continued" if parts else ""))
-        table.add_column("implementation", no_wrap=True, min_width=first)
-        for header in panel:
-            table.add_column(Text(header), justify="right", no_wrap=True)
-        for position, name in enumerate(explained.counted):
-            table.add_row(Text(name), *(columns[header][position] for header in panel))
-        parts.append(table)
-    if not parts:
-        parts.append(Text(f"{title}: no counter differs", "bold"))
-    return Group(*parts)
+    name = ("implementation", {**tables.WORD, "min_width": first})
+    made = tables.panel_tables(title, name, list(explained.counted), cells, tables.WIDTH - first - tables.BETWEEN)
+    return Group(*made) if made else Text(f"{title}: no counter differs", "bold")
 
 
 def _cell(one: Counted, metric: str) -> str:
@@ -99,59 +89,43 @@ def sentences_block(explained: CaseExplanation) -> RenderableType:
 
 def evidence_table(explained: CaseExplanation) -> Table:
     """Each published statement with what the counters say of it."""
-    from rich.text import Text
-
-    table = new_table("Published explanations")
-    table.add_column("claim", overflow="fold", max_width=22)
-    table.add_column("counters", no_wrap=True)
-    table.add_column("", overflow="fold")
+    rows = []
     for one in explained.evidence:
-        word = Text(one.decision, STYLES[DECISIONS[one.decision]])
-        table.add_row(Text(one.statement.claim), word, Text(f"{one.statement.says} ({one.text})"))
-    return table
+        word = tables.styled(DECISIONS[one.decision], one.decision)
+        rows.append((one.statement.claim, word, f"{one.statement.says} ({one.text})"))
+    return tables.new_table("Published explanations", [CLAIM, ("counters", tables.WORD), ""], rows)
 
 
 def claims_table(cases: Iterable[CaseExplanation], title: str) -> Table:
     """Each published statement over all cases: how often it is confirmed, and the numbers from least to most."""
-    from rich.text import Text
-
-    table = new_table(title)
-    table.add_column("claim", overflow="fold", max_width=22)
-    table.add_column("counters", no_wrap=True)
-    table.add_column("cases", justify="right", no_wrap=True)
-    table.add_column("", overflow="fold")
+    rows = []
     for one in evidence.across(found for case in cases for found in case.evidence):
-        tone = DECISIONS.get(one.decision, "holds in part")
+        word = tables.styled(DECISIONS.get(one.decision, "holds in part"), one.decision)
         says = f"{one.statement.says} ({one.numbers})" if one.seen else one.statement.says
-        table.add_row(Text(one.statement.claim), Text(one.decision, STYLES[tone]), str(one.seen), Text(says))
-    return table
+        rows.append((one.statement.claim, word, str(one.seen), says))
+    return tables.new_table(title, [CLAIM, ("counters", tables.WORD), ("cases", tables.NUMBER), ""], rows)
 
 
 # ---- Source lines --------------------------------------------------------------------------------
 
-_LINE_COLUMNS = ("instr.", "lanes", "global", "sectors", "shared", "wavefronts", "local")
+_LINE_COLUMNS = ("line", "instr.", "lanes", "global", "sectors", "shared", "wavefronts", "local")
 
 
 def listing_table(listing: Listing) -> Table:
     """The lines of one file that cost something; * marks those that cost most."""
-    from rich.text import Text
-
-    table = new_table(f"{listing.implementation}: {listing.path.name}")
-    table.add_column("", no_wrap=True)
-    table.add_column("line", justify="right", no_wrap=True)
-    cells = [line_cells(line) for line in listing.lines]
-    used = [position for position in range(len(_LINE_COLUMNS)) if any(row[position] for row in cells)]
-    for position in used:
-        table.add_column(_LINE_COLUMNS[position], justify="right", no_wrap=True)
-    table.add_column("source", no_wrap=True)
-    numbers = [[str(line.number) for line in listing.lines], *([row[position] for row in cells] for position in used)]
-    headers = ["line", *(_LINE_COLUMNS[position] for position in used)]
-    widths = [max(map(len, (header, *column))) for header, column in zip(headers, numbers, strict=True)]
-    room = WIDTH - sum(width + BETWEEN for width in widths) - 2 * BETWEEN - 1
-    for line, row in zip(listing.lines, cells, strict=True):
-        source = Text(shorten(line.text.strip(), room), "bold" if line.top else "")
-        table.add_row("*" if line.top else "", str(line.number or ""), *(row[position] for position in used), source)
-    return table
+    every = [(str(line.number or ""), *line_cells(line)) for line in listing.lines]
+    used = [place for place in range(len(_LINE_COLUMNS)) if place == 0 or any(row[place] for row in every)]
+    headers = [_LINE_COLUMNS[place] for place in used]
+    cells = [[row[place] for place in used] for row in every]
+    widths = [max(map(len, column)) for column in zip(headers, *cells, strict=True)]
+    room = tables.WIDTH - sum(width + tables.BETWEEN for width in widths) - 2 * tables.BETWEEN - 1
+    rows = [
+        ("*" if line.top else "", *row, (shorten(line.text.strip(), room), "bold" if line.top else ""))
+        for line, row in zip(listing.lines, cells, strict=True)
+    ]
+    title = f"{listing.implementation}: {listing.path.name}"
+    kinds = [("", tables.WORD), *tables.columns(tables.NUMBER, *headers), ("source", tables.WORD)]
+    return tables.new_table(title, kinds, rows)
 
 
 def shorten(text: str, length: int) -> str:
@@ -159,7 +133,7 @@ def shorten(text: str, length: int) -> str:
 
 
 def line_cells(line: Line) -> tuple[str, ...]:
-    """By _LINE_COLUMNS; sectors and wavefronts with their ratio to the fewest possible: `8.39 M x8.0`."""
+    """By _LINE_COLUMNS from the second on; sectors and wavefronts with their ratio to the fewest possible: x8.0."""
     own = line.counters
     requests = own.global_load_requests + own.global_store_requests + own.global_atomic_requests
     ideal = own.global_load_ideal_sectors + own.global_store_ideal_sectors + own.global_atomic_sectors
@@ -199,35 +173,22 @@ class Explained:
     source: str
 
 
-def section(explained: Explained, run: Run, labels: Mapping[str, str]) -> dict[str, Any]:
+def section(explained: Explained, run: Run) -> dict[str, Any]:
     """For the template: each case with its table, sentences and evidence, measured times beside them."""
     times = _cold_times(run)
-    return {"source": explained.source, "cases": [_page_case(one, labels, times) for one in explained.cases]}
+    return {"source": explained.source, "cases": [_page_case(one, times) for one in explained.cases]}
 
 
-def _page_case(
-    explained: CaseExplanation, labels: Mapping[str, str], times: Mapping[tuple[str, str], float]
-) -> dict[str, Any]:
+def _page_case(explained: CaseExplanation, times: Mapping[tuple[str, str], float]) -> dict[str, Any]:
     case = explained.case
     return {
-        "case": labels.get(case, case),
+        "case": case,
         "timed": any((case, name) in times for name in explained.counted),
         "gpu": next((limit.gpu for limit in explained.bounds.values()), ""),
-        "headers": [
-            {"text": METRICS[metric].header, "meaning": METRICS[metric].meaning} for metric in explained.metrics
-        ],
+        "metrics": [METRICS[metric] for metric in explained.metrics],
         "rows": [_page_row(explained, one, times.get((case, name))) for name, one in explained.counted.items()],
         "sentences": sentences(explained),
-        "evidence": [
-            {
-                "claim": one.statement.claim,
-                "says": one.statement.says,
-                "decision": one.decision,
-                "tone": DECISIONS[one.decision].replace(" ", "-"),
-                "text": one.text,
-            }
-            for one in explained.evidence
-        ],
+        "evidence": explained.evidence,
     }
 
 

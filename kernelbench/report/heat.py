@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from itertools import accumulate, islice, pairwise
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from kernelbench.compare.comparison import Comparison
 from kernelbench.report import style, view
 from kernelbench.report.case_axis import laid_out, stretches, ticks
 from kernelbench.report.style import INK, SERIES, WIDTH
+from kernelbench.report.view import Words
 from kernelbench.runs.results import Run
 
 if TYPE_CHECKING:
@@ -32,13 +33,13 @@ class Cell:
 @dataclass(frozen=True)
 class Panel:
     title: str
-    cases: Sequence[str]  # in the order of the columns
+    cases: Mapping[str, Words]  # in the order of the columns
     cells: Sequence[Cell]
 
 
 def ceiling_figure(run: Run, comparison: Comparison) -> Figure:
     """A heat table of per cent of the best copy's bandwidth: implementations by cases, a panel per dtype."""
-    cells: dict[str, list[Cell]] = {}
+    words, cells = view.cases(run), dict[str, list[Cell]]()
     shares: dict[str, list[float]] = {}
     for row in view.shown_rows(run, comparison):
         if (share := row.share_of_ceiling) is not None:
@@ -48,7 +49,7 @@ def ceiling_figure(run: Run, comparison: Comparison) -> Figure:
     names = sorted(sorted(shares), key=lambda name: -median(shares[name]))
     cited = (row.implementation for row in comparison if row.published_speedup is not None)
     panels = [
-        Panel(f"{dtype}, cold, % of the best copy", list(dict.fromkeys(cell.case for cell in of_dtype)), of_dtype)
+        Panel(f"{dtype}, cold, % of the best copy", {cell.case: words[cell.case] for cell in of_dtype}, of_dtype)
         for dtype, of_dtype in cells.items()
     ]
     return heat_figure(panels, names, {*(row.baseline for row in comparison), *cited})
@@ -80,11 +81,11 @@ def _parts(panel: Panel) -> list[Panel]:
     number = -(-len(panel.cases) // CASES)
     if number == 1:
         return [panel]
-    ends = list(accumulate(len(one.cases) for one in stretches(panel.cases)))
+    ends = list(accumulate(len(one.cases) for one in stretches(view.case_words(panel.cases))))
     cuts = [0, *(_near(len(panel.cases) * part // number, ends) for part in range(1, number)), len(panel.cases)]
     parts = []
     for start, end in pairwise(cuts):
-        cases = panel.cases[start:end]
+        cases = dict(islice(panel.cases.items(), start, end))
         title = panel.title + (", continued" if start else "")
         parts.append(Panel(title, cases, [cell for cell in panel.cells if cell.case in cases]))
     return parts
@@ -99,15 +100,14 @@ def _heat_panel(axis: Axes, panel: Panel, names: Sequence[str], bold: Collection
     """Cells of one colour, the stronger the larger the share: opacity works on white and on black."""
     from matplotlib.patches import Rectangle
 
-    cases = list(panel.cases)
-    layout = laid_out(cases)
+    layout = laid_out(panel.cases)
     for cell in panel.cells:
         x, y = layout.x[cell.case], names.index(cell.name)
         strength = 0.04 + 0.56 * cell.strength
         axis.add_patch(
             Rectangle((x - 0.47, y - 0.44), 0.94, 0.88, facecolor=SERIES[0], alpha=strength, linewidth=0, clip_on=False)
         )
-        axis.text(x, y, cell.text, ha="center", va="center", fontsize=8 if len(cases) <= 16 else 6.5)
+        axis.text(x, y, cell.text, ha="center", va="center", fontsize=8 if len(panel.cases) <= 16 else 6.5)
     axis.set_xlim(-0.5, layout.right + 0.5)
     axis.set_ylim(len(names) - 0.5, -0.5)
     ticks(axis, layout)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -17,6 +17,7 @@ from kernelbench.compare.comparison import Comparison, baselines
 from kernelbench.compare.step_sums import sum_of
 from kernelbench.compare.verdicts import ClaimVerdict
 from kernelbench.core.errors import ResultsError
+from kernelbench.core.units import bytes_text, rate_text, share_text, time_text
 from kernelbench.core.writing import write_whole
 from kernelbench.report import counts, explanation, page_sections, peers, self_test, sources, step, strips, style, view
 from kernelbench.report.claim_chart import CLAIM_CHART
@@ -81,7 +82,7 @@ def render(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    templates.filters["link"] = safe_link
+    templates.filters.update(_FILTERS, label=lambda case: labels.get(case, case))
     return templates.get_template("template.html.j2").render(
         css=Markup((_HERE / "page.css").read_text(encoding="utf-8")),
         script=Markup(script),
@@ -93,15 +94,15 @@ def render(
         self_test=self_test.section(run),
         step=step.section(sum_of(run)),
         peers=peers.section(run),
-        charts=_charts(drawn),
-        explained=explanation.section(explained, run, labels) if explained else None,
+        charts=[chart for chart in drawn if not chart.name.startswith(CLAIM_CHART)],
+        explained=explanation.section(explained, run) if explained else None,
         rows=[] if run.simulated else page_sections.measurements(run, comparison, labels, with_strips),
         counts=counts.page_table(run) if run.simulated else {},
         counts_note=counts.note(run) if run.simulated else "",
         with_strips=with_strips,
         reach=f"{100 * strips.REACH:.0f} %",
-        problems=page_sections.problems(run, labels),
-        launches=page_sections.launches(run, labels),
+        problems=page_sections.problems(run),
+        launches=page_sections.launches(run),
         cases=[(label, key) for key, label in labels.items()],
         implementations=sources.implementations(run),
         published=sources.published(published, run, verdicts, comparison),
@@ -119,7 +120,7 @@ def _claims(
 ) -> list[dict[str, Any]]:
     """Each claim's story, with its chart where there is one."""
     entries = {claim.id: claim for claim in published.claims}
-    charts = {chart.name: _chart(chart) for chart in drawn if chart.name.startswith(CLAIM_CHART)}
+    charts = {chart.name: chart for chart in drawn}
     return [
         {
             "story": story(entries[one.id], one, published.whys.get(one.id, ""), run.suite, labels),
@@ -130,18 +131,11 @@ def _claims(
     ]
 
 
-def _charts(drawn: Sequence[Chart]) -> list[dict[str, Any]]:
-    """All but the claims' own, which stand with their claims."""
-    return [_chart(chart) for chart in drawn if not chart.name.startswith(CLAIM_CHART)]
-
-
-def _chart(chart: Chart) -> dict[str, Any]:
+def _drawing(chart: Chart) -> Any:
+    """Text inside comes from matplotlib, which escapes it."""
     from markupsafe import Markup
 
-    label = f"{chart.title}. {chart.caption}"
-    # Text inside comes from matplotlib, which escapes it.
-    svg = Markup(style.inline_svg(chart.svg, chart.name, label))
-    return {"name": chart.name, "title": chart.title, "caption": chart.caption, "svg": svg}
+    return Markup(style.inline_svg(chart.svg, chart.name, f"{chart.title}. {chart.caption}"))
 
 
 def safe_link(url: str) -> str:
@@ -151,6 +145,22 @@ def safe_link(url: str) -> str:
     except ValueError:  # a bracket without its pair
         return ""
     return url.strip() if parts.scheme in ("http", "https") and parts.netloc else ""
+
+
+_FILTERS: Mapping[str, Callable[[Any], Any]] = {
+    "link": safe_link,
+    "drawing": _drawing,
+    "text": view.text,
+    "ratio": lambda value: "" if value is None else view.ratio(value),
+    "error": lambda value: "" if value is None else f"{value:.1e}",
+    "loads": lambda loads: " ".join(f"{name}={count}" for name, count in loads.items()),
+    "never_read": view.never_read,
+    "tone": lambda decision: explanation.DECISIONS[decision].replace(" ", "-"),
+    "time": time_text,
+    "bytes": bytes_text,
+    "rate": rate_text,
+    "share": share_text,
+}
 
 
 def _content_hash(text: str) -> str:

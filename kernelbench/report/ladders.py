@@ -14,8 +14,8 @@ from kernelbench.core.records import Claim
 from kernelbench.core.units import time_text
 from kernelbench.explain.evidence import has_parameters
 from kernelbench.report import style, view
-from kernelbench.report.case_axis import number_text, word_text
 from kernelbench.report.style import FAINT, INK, MUTED, PAPER, SERIES, SOFT, WIDTH
+from kernelbench.report.view import number_text
 from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run
 
@@ -72,9 +72,9 @@ def panels(run: Run, comparison: Comparison, ladder: Ladder) -> tuple[list[Panel
         if (row.case in above or not above) and any(_is_about(claim, row) for claim in ladder.claims):
             times.setdefault(row.case, {})[row.implementation] = view.seconds(row)
     times = {case: of_case for case, of_case in times.items() if len(of_case) >= STEPS}
-    labels = view.case_labels(times)
+    labels = view.case_labels({row.case: row.words for row in rows if row.case in times}, number_text)
     chosen = _chosen(list(times))
-    measured = [Panel(" ".join(map(word_text, labels[case].split(" "))), times[case]) for case in chosen]
+    measured = [Panel(labels[case], times[case]) for case in chosen]
     return [*_published(ladder, run), *measured], len(times)
 
 

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 from kernelbench.compare.comparison import Comparison
 from kernelbench.report import style, view
-from kernelbench.report.case_axis import laid_out, number_text, ticks
+from kernelbench.report.case_axis import laid_out, ticks
 from kernelbench.report.style import FAINT, INK, MARKERS, MUTED, PAPER, SOFT, WIDTH
+from kernelbench.report.view import Words, number_text
 from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run
 
@@ -51,7 +52,7 @@ def time_figure(run: Run, comparison: Comparison, cache: str) -> Figure:
         figure = Figure(figsize=(WIDTH, height * len(rows)), layout=ConstrainedLayoutEngine(rect=(0, 0, 1 - beside, 1)))
         panels = figure.subplots(len(rows), 1, squeeze=False)[:, 0]
         for axis, (dtype, of_dtype) in zip(panels, rows.items(), strict=True):
-            placed = _places(axis, list(dict.fromkeys(row.case for row in of_dtype)))
+            placed = _places(axis, {row.case: row.words for row in of_dtype})
             _panel(axis, of_dtype, placed, colours)
             _floor_line(axis, run, of_dtype)
             axis.set_title(f"{dtype}, {cache}")
@@ -91,7 +92,7 @@ def _panel(axis: Axes, rows: Sequence[Row], places: Places, colours: Mapping[str
         )
 
 
-def _places(axis: Axes, cases: Sequence[str]) -> Places:
+def _places(axis: Axes, cases: Mapping[str, Words]) -> Places:
     """At their sizes, where they differ in that alone; else side by side in the suite's order."""
     layout = laid_out(cases)
     only = layout.stretches[0]

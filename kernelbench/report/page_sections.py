@@ -17,9 +17,8 @@ from kernelbench.runs.results import Run
 def header(run: Run, verdicts: Sequence[ClaimVerdict]) -> dict[str, Any]:
     """Title, the answer in a sentence, and what the run was."""
     environment, cases = run.environment, view.cases(run)
-    counts = Counter(map(view.shown_status, run.rows))
-    words = {"wrong": "wrong", "failed": "failed", "unsupported": "refused", "skipped": "skipped"}
-    words[view.REJECTED] = "specimens rejected"
+    counts = Counter(view.shown_status(row.status, row.role) for row in run.rows)
+    troubles = ("wrong", "failed", "unsupported", "skipped", view.AS_EXPECTED)
     limits = environment.get("limits") or {}
     return {
         "title": view.text(environment.get("title")) or run.suite,
@@ -32,7 +31,7 @@ def header(run: Run, verdicts: Sequence[ClaimVerdict]) -> dict[str, Any]:
         "cases": len(cases),
         "implementations": len(view.implementations(run)),
         "measured": counts["ok"],
-        "troubles": [f"{counts[status]} {word}" for status, word in words.items() if counts[status]],
+        "troubles": [f"{counts[status]} {status}" for status in troubles if counts[status]],
         "alarm": bool(counts["wrong"] or counts["failed"]),
         "floor": time_text(limits.get("floor_s")),
         "graph_floor": time_text(limits.get("graph_floor_s")),
@@ -66,7 +65,7 @@ def measurements(
         line = {"case": labels[row.case], "implementation": row.implementation, "status": row.status}
         if row.status == "ok":
             line |= _time_cells(row) | _speedup_cells(speedups.get(key)) | {"strip": paths.get(key, "")}
-        lines.append(line | {"word": view.STATUS_WORDS.get(row.status, row.status), "note": _note(row)})
+        lines.append(line | {"word": view.shown_status(row.status, row.role), "note": _note(row)})
     return lines
 
 
@@ -80,7 +79,7 @@ def _time_cells(row: Row) -> dict[str, str]:
         "half": "" if median is None or low is None or high is None else f"{50 * (high - low) / median:.2f}",
         "share": "" if row.share_of_ceiling is None else f"{100 * row.share_of_ceiling:.0f}",
         "bandwidth": "" if bandwidth is None else f"{bandwidth / 1e9:.0f}",
-        "samples": _count(row.samples),
+        "samples": view.text(row.samples),
         "range": f"5 % below {time_text(row.p5_s)}, 5 % above {time_text(row.p95_s)}",
     }
 
@@ -111,53 +110,17 @@ def _note(row: Row) -> str:
     return "; ".join(part for part in parts if part)
 
 
-def problems(run: Run, labels: Mapping[str, str]) -> list[dict[str, Any]]:
-    """What was wrong, failed, refused or skipped, with its reason; wrong rows first."""
+def problems(run: Run) -> list[view.ReasonGroup]:
+    """What was wrong, failed, unsupported or skipped, with its reason; wrong rows first."""
     order = {"wrong": 0, "failed": 1, "skipped": 2}
-    groups = view.reason_groups(run.rows)
-    return [
-        {
-            "implementation": group.implementation,
-            "status": group.status,
-            "word": group.word,
-            "cases": ", ".join(labels[case] for case in group.cases),
-            "reason": group.reason,
-        }
-        for group in sorted(groups, key=lambda group: order.get(group.status, 3))
-    ]
+    return sorted(view.reason_groups(run.rows), key=lambda group: order.get(group.status, 3))
 
 
-def launches(run: Run, labels: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Per case and implementation: its launches, what the compiler said, and how far off the output was."""
-    first: dict[tuple[str, str], Row] = {}
-    for row in run.rows:
-        first.setdefault((row.case, row.implementation), row)
-    return [
-        {
-            "case": labels[row.case],
-            "implementation": row.implementation,
-            "launches": row.launch_texts or ("",),
-            "registers": _count(row.registers),
-            "shared": _count(row.static_shared_bytes),
-            "spills": _count(row.spill_bytes),
-            "loads": " ".join(f"{name}={count}" for name, count in row.input_loads.items()),
-            "flag": view.never_read(row.input_loads),
-            "check": row.check,
-            "absolute": _error(row.max_absolute_error),
-            "relative": _error(row.max_relative_error),
-            "tolerance": _error(row.relative_tolerance),
-        }
-        for row in first.values()
-        if row.launch_texts or row.check
-    ]
-
-
-def _count(value: float | None) -> str:
-    return "" if value is None else f"{value:.0f}"
-
-
-def _error(value: float | None) -> str:
-    return "" if value is None else f"{value:.1e}"
+def launches(run: Run) -> list[Row]:
+    """The first row of each case and implementation that tells of its launches, or how far off the output was."""
+    first = {(row.case, row.implementation): row for row in reversed(run.rows)}
+    kept = {id(row) for row in first.values() if row.launch_texts or row.check}
+    return [row for row in run.rows if id(row) in kept]
 
 
 def environment(run: Run) -> list[tuple[str, str]]:

@@ -17,7 +17,7 @@ from kernelbench.core.methods import shared_method
 from kernelbench.core.units import share_text, time_text
 from kernelbench.report import view
 from kernelbench.report.sweeps import Curve
-from kernelbench.report.tables import new_table
+from kernelbench.report.tables import RIGHT, TEXT, new_table
 from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run
 
@@ -32,6 +32,7 @@ _SHAPE = ("shape", "axis")  # words of a case that its size determines
 FAST = "~"  # mark of fast arithmetic
 CASE_HEADERS = ("case", "ours", "time", "error", "best peer", "its time", "its error", "ahead", "of the copy")
 PEER_HEADERS = ("peer", "cases", "best of the peers", "its time / ours", "least", "largest error")
+WORDS = ("case", "ours", "best peer", "peer")  # headers of columns without numbers
 MEANING = (
     "Ahead: time of the best peer / time of ours. Of the copy: time of the copy / time of ours. Both times by graphs "
     "where both sides have them, else by events. Error: the largest |got - expected| over all elements. "
@@ -113,12 +114,11 @@ def _side(methods: ByMethod, mine: ByMethod, method: str) -> Side:
 def curves(run: Run) -> dict[str, list[Curve]]:
     """By axis: the cases that differ only in it and in the shape that it makes; none without a peer beside ours."""
     found: dict[str, dict[str, dict[float, str]]] = {}
-    for case in view.cases(run) if ours(run) else ():
-        words = [word.partition("=") for word in case.split(" ")]
-        sizes = [(name, value) for name, _, value in words if name not in view.WITHOUT_SIZE and value.isdigit()]
+    for case, words in view.cases(run).items() if ours(run) else ():
+        sizes = [name for name, value in words.items() if name not in view.WITHOUT_SIZE and value.isdigit()]
         if len(sizes) == 1:
-            ((along, value),) = sizes
-            rest = " ".join(view.word_text(name, value) for name, _, value in words if name not in (along, *_SHAPE))
+            along, value = sizes[0], words[sizes[0]]
+            rest = " ".join(view.word_texts(dict(view.without(words, along, *_SHAPE))))
             found.setdefault(along, {}).setdefault(rest, {})[float(value)] = case
     kept = {
         along: [Curve(rest, dict(sorted(points.items()))) for rest, points in groups.items() if len(points) >= POINTS]
@@ -193,16 +193,10 @@ def section(run: Run) -> dict[str, Any] | None:
     found, labels = pairs(run), view.case_labels(view.cases(run))
     if not found:
         return None
-    tables = ((PEER_HEADERS, peer_lines(found)), (CASE_HEADERS, case_lines(found, labels)))
     return {
         "sentences": sentences(run, found, labels),
-        "tables": [
-            {
-                "headers": [(header, _is_number(header)) for header in headers],
-                "rows": [[(cell, _is_number(headers[place])) for place, cell in enumerate(line)] for line in lines],
-            }
-            for headers, lines in tables
-        ],
+        "tables": ((PEER_HEADERS, peer_lines(found)), (CASE_HEADERS, case_lines(found, labels))),
+        "words": WORDS,
         "meaning": MEANING,
     }
 
@@ -215,25 +209,17 @@ def table(run: Run) -> RenderableType | None:
     found, labels = pairs(run), view.case_labels(view.cases(run))
     if not found:
         return None
+    single = len({pair.ours.name for pair in found}) == 1
     parts: list[RenderableType] = []
     for title, headers, lines in (
         ("Ours beside the best peer, cold", CASE_HEADERS, case_lines(found, labels)),
         ("Each peer beside ours, cold", PEER_HEADERS, peer_lines(found)),
     ):
-        single = headers is CASE_HEADERS and len({pair.ours.name for pair in found}) == 1
-        shown = new_table(f"{title}: {found[0].ours.name}" if single else title)
-        kept = [place for place, header in enumerate(headers) if not (single and header == "ours")]
-        for place in kept:
-            number = _is_number(headers[place])
-            shown.add_column(headers[place], justify="right" if number else "left", overflow="fold")
-        for line in lines:
-            shown.add_row(*(Text(line[place]) for place in kept))
-        parts.append(shown)
+        kept = [place for place, header in enumerate(headers) if header != "ours" or not single]
+        kinds = [(headers[place], TEXT if headers[place] in WORDS else RIGHT) for place in kept]
+        name = f": {found[0].ours.name}" if len(kept) < len(headers) else ""
+        parts.append(new_table(title + name, kinds, [[line[place] for place in kept] for line in lines]))
     return Group(*parts, *(Text(line) for line in sentences(run, found, labels)), Text(MEANING, "dim"))
-
-
-def _is_number(header: str) -> bool:
-    return header not in ("case", "ours", "best peer", "peer")
 
 
 def _mean(ratios: Sequence[float]) -> float:

@@ -60,11 +60,8 @@ def table(test: Mapping[str, Any]) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
-    shown = new_table("Smallest difference found, by length of kernel")
-    for place, header in enumerate(HEADERS):
-        shown.add_column(header, justify="right" if place else "left")
-    for line in lengths(test):
-        shown.add_row(*line)
+    kinds = [(header, {"justify": "right" if place else "left"}) for place, header in enumerate(HEADERS)]
+    shown = new_table("Smallest difference found, by length of kernel", kinds, lengths(test))
     return Group(*(Text(line) for line in sentences(test)), Text(""), shown, Text(MEANING, "dim"))
 
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from kernelbench.compare.comparison import Comparison
 from kernelbench.core.records import Claim
 from kernelbench.report import style, view
-from kernelbench.report.case_axis import word_text
 from kernelbench.report.style import INK, MARKERS, MUTED, PAPER, SERIES, SOFT, WIDTH
 from kernelbench.runs.results import Run
 
@@ -71,7 +70,8 @@ def settings_figure(run: Run, comparison: Comparison, shown: Sequence[Family], c
     times: dict[str, dict[str, dict[str, float]]] = {}  # by dtype, case and implementation
     for row in view.shown_rows(run, comparison, cache):
         times.setdefault(row.dtype, {}).setdefault(row.case, {})[row.implementation] = view.seconds(row)
-    looks = _looks([case for of_dtype in times.values() for case in of_dtype])
+    words = view.cases(run)
+    looks = _looks({case: words[case] for of_dtype in times.values() for case in of_dtype})
     with style.settings():
         figure = Figure(figsize=(WIDTH, 2.6 * len(times) + 0.5), layout="constrained")
         grid = figure.subplots(len(times), len(shown), squeeze=False, sharey="row")
@@ -94,16 +94,16 @@ def settings_figure(run: Run, comparison: Comparison, shown: Sequence[Family], c
     return figure
 
 
-def _looks(cases: Sequence[str]) -> dict[str, dict[str, Any]]:
+def _looks(cases: Mapping[str, view.Words]) -> dict[str, dict[str, Any]]:
     """Cases that differ in their dtype alone look alike: each dtype has panels of its own."""
-    sizes = {case: " ".join(word for word in case.split(" ") if not word.startswith("dtype=")) for case in cases}
-    distinct = list(dict.fromkeys(sizes.values()))
-    labels = view.case_labels(distinct)
+    sizes = {case: view.without(words, "dtype") for case, words in cases.items()}
+    labels = view.case_labels({size: dict(size) for size in sizes.values()}, view.number_text)
+    distinct = list(labels)
     return {
         case: {
             "color": SERIES[distinct.index(size)] if len(distinct) <= len(SERIES) else MUTED,
             "marker": MARKERS[distinct.index(size) % len(MARKERS)],
-            "label": " ".join(map(word_text, labels[size].split(" "))),
+            "label": labels[size],
         }
         for case, size in sizes.items()
     }

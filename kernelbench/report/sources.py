@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kernelbench.compare.comparison import Comparison
-from kernelbench.compare.ledger import Figure, figures
+from kernelbench.compare.ledger import figures
 from kernelbench.compare.step_sums import step_of
 from kernelbench.compare.verdicts import ClaimVerdict
-from kernelbench.core.units import bytes_text, rate_text, share_text, time_text
 from kernelbench.report import view
 from kernelbench.runs.results import Run
 
@@ -74,20 +73,7 @@ def published(
                 "facts": [(key, view.text(document.get(key))) for key in ("tool", "clock", "cache", "input")],
                 "flags": [(flag, source.flag_meanings.get(flag, "")) for flag in document.get("flags") or ()],
                 "note": view.text(document.get("note")),
-                "figures": list(map(_figure, figures(claim))),
+                "figures": figures(claim),
             }
         )
     return entries
-
-
-def _figure(figure: Figure) -> dict[str, str]:
-    shape = "x".join(map(str, figure.shape)) if figure.shape else "not stated"
-    return {
-        "shape": f"{shape} {figure.what}".rstrip(),
-        "dtype": figure.dtype,
-        "implementation": figure.implementation,
-        "time": time_text(figure.seconds),
-        "bytes": bytes_text(figure.moved_bytes),
-        "rate": rate_text(figure.bytes_per_s),
-        "share": share_text(figure.share_of_peak),
-    }

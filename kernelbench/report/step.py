@@ -10,7 +10,7 @@ from kernelbench.core.operations import key_words
 from kernelbench.core.units import bytes_text, time_text
 from kernelbench.report import style, view
 from kernelbench.report.style import INK, PAPER, SOFT, WIDTH
-from kernelbench.report.tables import new_table
+from kernelbench.report.tables import NUMBER, TEXT, add_row, columns, new_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,7 +41,7 @@ def lines(summed: StepSum) -> list[tuple[str, ...]]:
 
 def _line(summed: StepSum, one: PartAmount) -> tuple[str, ...]:
     part = one.part
-    words = key_words(part.case)
+    words = key_words(part.case)  # no row may have it yet
     case = " ".join((part.operation, words["shape"], words["dtype"]))
     calls = {side: text(summed, one.amounts[side]) or "-" if side in one.amounts else "" for side in SIDES}
     steps = {side: text(summed, one.total(side)) or "-" if side in one.amounts else "" for side in SIDES}
@@ -78,24 +78,16 @@ def table(summed: StepSum) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
-    shown = new_table(title(summed))
-    shown.add_column("part", overflow="fold", max_width=38)
-    for header in ("calls", "unfused\none call", "fused\none call", "unfused\na step", "fused\na step"):
-        shown.add_column(header, justify="right", no_wrap=True)
+    headers = ("calls", "unfused\none call", "fused\none call", "unfused\na step", "fused\na step")
+    shown = new_table(title(summed), [("part", {**TEXT, "max_width": 38}), *columns(NUMBER, *headers)])
     for name, case, calls, unfused, unfused_call, fused, fused_call, *sums in lines(summed):
         part = Text.assemble((name, "bold"), f"\n  {case}")
-        shown.add_row(
-            part, calls, Text(f"{unfused}\n{unfused_call}"), Text(f"{fused}\n{fused_call}"), *map(_below, sums)
-        )
+        pairs = (f"{unfused}\n{unfused_call}", f"{fused}\n{fused_call}", *(f"\n{one}" for one in sums))
+        shown.add_row(part, calls, *map(Text, pairs))
     shown.add_section()
     name, _, calls, *_, unfused, fused = totals(summed)
-    shown.add_row(*(Text(cell, "bold") for cell in (name, calls, "", "", unfused, fused)))
+    add_row(shown, *((cell, "bold") for cell in (name, calls, "", "", unfused, fused)))
     return Group(shown, *(Text(remark, "dim") for remark in remarks(summed)), Text(""))
-
-
-def _below(cell: str) -> str:
-    """On the second line of a row, where the times of one call are."""
-    return f"\n{cell}"
 
 
 # ---- Page ----------------------------------------------------------------------------------------
@@ -107,11 +99,11 @@ def section(summed: StepSum | None) -> dict[str, Any] | None:
         return None
     return {
         "title": title(summed),
-        "headers": [(header, position in NUMBERS) for position, header in enumerate(HEADERS)],
-        "lines": [list(zip(line, (place in NUMBERS for place in range(len(line))), strict=True)) for line in
-                  [*lines(summed), totals(summed)]],
+        "headers": HEADERS,
+        "numbers": NUMBERS,
+        "lines": [*lines(summed), totals(summed)],
         "remarks": remarks(summed),
-    }  # fmt: skip
+    }
 
 
 # ---- Chart ---------------------------------------------------------------------------------------

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import log2
 from typing import TYPE_CHECKING, Any
 
 from kernelbench.compare.comparison import Comparison
-from kernelbench.core.operations import key_words
 from kernelbench.core.records import Claim
 from kernelbench.explain.counted import METRICS, Counted
 from kernelbench.explain.evidence import has_parameters, statements
 from kernelbench.report import style, view
-from kernelbench.report.case_axis import CHARACTER, PANEL, number_text, word_text
+from kernelbench.report.case_axis import CHARACTER, PANEL
 from kernelbench.report.style import INK, MARKERS, MUTED, PAPER, SOFT, WIDTH
+from kernelbench.report.view import Words, number_text
 from kernelbench.runs.results import Run
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ class Curve:
 
     title: str
     points: Mapping[float, str]  # case keys, in rising order of the value
+    shared: Words = field(default_factory=dict)  # all words of its cases but the parameter's
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ def file_name(along: str) -> str:
     return re.sub(r"[^\w-]", "-", along)
 
 
-def sweeps(cases: Sequence[str], claims: Sequence[Claim]) -> list[Sweep]:
+def sweeps(cases: Mapping[str, Words], claims: Sequence[Claim]) -> list[Sweep]:
     """One per parameter that a claim of a curve is about, where these cases have a curve along it."""
     by_parameter: dict[str, list[Claim]] = {}
     for claim in claims:
@@ -75,20 +76,15 @@ def sweeps(cases: Sequence[str], claims: Sequence[Claim]) -> list[Sweep]:
     return [sweep for sweep in found if sweep.curves]
 
 
-def _curves(cases: Sequence[str], along: str) -> list[Curve]:
-    groups: dict[str, dict[float, str]] = {}
-    for case in cases:
-        words = case.split(" ")
-        values = [word.split("=", 1)[1] for word in words if word.startswith(f"{along}=")]
-        if len(values) == 1 and values[0].lstrip("-").isdigit():
-            rest = " ".join(word for word in words if not word.startswith(f"{along}="))
-            groups.setdefault(rest, {})[float(values[0])] = case
-    groups = {rest: points for rest, points in groups.items() if len(points) >= POINTS}
-    titles = view.case_labels(groups)
-    return [
-        Curve(" ".join(map(word_text, titles[rest].split(" "))), dict(sorted(points.items())))
-        for rest, points in groups.items()
-    ]
+def _curves(cases: Mapping[str, Words], along: str) -> list[Curve]:
+    groups: dict[tuple[tuple[str, str], ...], dict[float, str]] = {}
+    for case, words in cases.items():
+        value = words.get(along, "")
+        if value.lstrip("-").isdigit():
+            groups.setdefault(view.without(words, along), {})[float(value)] = case
+    kept = {rest: dict(sorted(points.items())) for rest, points in groups.items() if len(points) >= POINTS}
+    titles = view.case_labels({rest: dict(rest) for rest in kept}, number_text)
+    return [Curve(titles[rest], points, dict(rest)) for rest, points in kept.items()]
 
 
 def sweep_figure(
@@ -231,12 +227,11 @@ def _bands(axis: Axes, sweep: Sweep, curve: Curve, rates: Mapping[str, Mapping[s
     """What claims say of points of this curve, as bars from the least to the most that they allow."""
     for claim in sweep.claims:
         stated = claim.document["claim"]
-        first = next(iter(curve.points.values()))
-        about = {**stated.get("parameters", {})}
-        words = key_words(first)
-        dtype = words.get("dtype", "")
+        dtype = curve.shared.get("dtype", "")
         base = rates.get(curve.points.get(float(stated["base"]), ""), {}).get(stated["of"])
-        if base is None or not has_parameters(words, about) or dtype not in stated.get("dtypes", [dtype]):
+        if base is None or dtype not in stated.get("dtypes", [dtype]):
+            continue
+        if not has_parameters(curve.shared, stated.get("parameters", {})):
             continue
         for point, (low, high) in stated["bands"].items():
             axis.vlines(

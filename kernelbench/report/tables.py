@@ -5,15 +5,17 @@ All tables fit 100 columns; long text is folded, never cut.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kernelbench.report import view
 
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from kernelbench.compare.changes import Judged
+    from kernelbench.compare.comparison import ComparedRow
     from kernelbench.core.records import Check
 
 WIDTH = 100  # characters per line of a table
@@ -24,8 +26,16 @@ STYLES = {
     "direction only": "yellow", "holds in part": "yellow",
     "UNSURE": "yellow", "unsupported": "yellow", "skipped": "yellow",
     "does not hold": "red", "SLOWER": "red", "wrong": "bold red", "failed": "red",
-    "not decided": "dim", "not measured": "dim", "SAME": "dim", "rejected": "green",
+    "not decided": "dim", "not measured": "dim", "SAME": "dim", "wrong, as expected": "green",
 }  # fmt: skip
+Options = Mapping[str, Any]  # of rich's Table.add_column
+Column = str | tuple[str, Options]  # its header alone for TEXT
+Cell = str | tuple[str, str]  # a text, or with its style
+TEXT: Options = {"overflow": "fold"}
+WORD: Options = {"no_wrap": True}
+NUMBER: Options = {"justify": "right", "no_wrap": True}
+RIGHT: Options = {"justify": "right", "overflow": "fold"}
+InCase = TypeVar("InCase", "ComparedRow", "Judged")
 
 
 @dataclass(frozen=True)
@@ -42,7 +52,7 @@ class BuildLine:
 
 
 def plan_table(entries: Iterable[tuple[str, str, Sequence[str], Sequence[str]]]) -> Table:
-    """Launches. `entries`: (case, implementation, one text per launch, reasons for the choice or refusal)."""
+    """Launches. `entries`: (case, implementation, one text per launch, reasons for the choice or why there is none)."""
     return list_table(
         ("case", "implementation", "launches", "why"),
         [(case, name, "\n".join(launches) or "-", "\n".join(reasons)) for case, name, launches, reasons in entries],
@@ -51,63 +61,83 @@ def plan_table(entries: Iterable[tuple[str, str, Sequence[str], Sequence[str]]])
 
 def build_table(lines: Iterable[BuildLine]) -> Table:
     """What the compiler made: registers, shared memory, spills, loads, and inputs never read."""
-    from rich.text import Text
-
-    table = new_table("")
-    for header in ("implementation", "cases"):
-        table.add_column(header, overflow="fold")
-    for header in ("registers", "shared B", "spills B"):
-        table.add_column(header, justify="right", overflow="fold")
-    for header in ("loads", "note"):
-        table.add_column(header, overflow="fold")
+    rows: list[Sequence[Cell]] = []
     for line in lines:
         loads = line.loads or {}
         flag = view.never_read(loads)
-        note = Text("; ".join(part for part in (flag, line.note) if part), "bold red" if flag else "")
+        note = ("; ".join(filter(None, (flag, line.note))), "bold red" if flag else "")
         numbers = map(str, (line.registers, line.shared_bytes, line.spill_bytes))
         counts = " ".join(f"{name}={count}" for name, count in loads.items())
-        table.add_row(Text(line.implementation), Text(line.cases), *numbers, Text(counts), note)
-    return table
+        rows.append((line.implementation, line.cases, *numbers, counts, note))
+    numeric = columns(RIGHT, "registers", "shared B", "spills B")
+    return new_table("", ["implementation", "cases", *numeric, "loads", "note"], rows)
 
 
 def check_table(entries: Iterable[tuple[str, str, str, Check | None, str]]) -> Table:
     """Verification. `entries`: (case, implementation, status, check, reason)."""
     from rich.text import Text
 
-    table = new_table("")
-    table.caption, table.caption_justify = Text("allowed: abs. + rel. times the expected value"), "left"
-    for header in ("case", "implementation", "status"):
-        table.add_column(header, overflow="fold")
-    for header in ("abs.\nerror", "allowed\nabs.", "rel.\nerror", "allowed\nrel."):
-        table.add_column(header, justify="right", no_wrap=True)
-    table.add_column("reason", overflow="fold")
+    rows: list[Sequence[Cell]] = []
     for case, name, status, check, reason in entries:
         errors: tuple[float | None, ...] = (None,) * 4
         if check:
             allowed = check.tolerance
             errors = (check.max_absolute_error, allowed.absolute, check.max_relative_error, allowed.relative)
         numbers = ["" if error is None else f"{error:.1e}" for error in errors]
-        word = Text(view.STATUS_WORDS.get(status, status), STYLES.get(status, ""))
         message = reason or (check.message if check else "")
-        table.add_row(Text(case), Text(name), word, *numbers, Text(message))
+        rows.append((case, name, styled(status, status.replace(", ", ",\n")), *numbers, message))
+    numeric = columns(NUMBER, "abs.\nerror", "allowed\nabs.", "rel.\nerror", "allowed\nrel.")
+    table = new_table("", ["case", "implementation", ("status", WORD), *numeric, "reason"], rows)
+    table.caption, table.caption_justify = Text("allowed: abs. + rel. times the expected value"), "left"
     return table
 
 
-def list_table(headers: Sequence[str], rows: Iterable[Sequence[Any]], title: str = "") -> Table:
+def list_table(headers: Sequence[str], rows: Sequence[Sequence[Any]], title: str = "") -> Table:
     """Any rows of text under headers; numbers are put to the right."""
-    from rich.text import Text
-
-    lines = [list(row) for row in rows]
-    table = new_table(title)
+    lines = [list(map(view.text, row)) for row in rows]
+    kinds = []
     for position, header in enumerate(headers):
-        numeric = bool(lines) and all(isinstance(line[position], int | float) for line in lines)
-        cells = [view.text(line[position]) for line in lines]
-        whole = all(" " not in cell and len(cell) <= NAME_WIDTH for cell in cells)
-        side: Literal["left", "right"] = "right" if numeric else "left"
-        table.add_column(Text(header), justify=side, overflow="fold", no_wrap=whole)
-    for line in lines:
-        table.add_row(*(Text(view.text(cell)) for cell in line))
+        numeric = bool(rows) and all(isinstance(row[position], int | float) for row in rows)
+        whole = all(" " not in line[position] and len(line[position]) <= NAME_WIDTH for line in lines)
+        kinds.append((header, {"justify": "right" if numeric else "left", "no_wrap": whole, **TEXT}))
+    return new_table(title, kinds, lines)
+
+
+def block_table(
+    title: str,
+    kinds: Iterable[Column],
+    rows: Sequence[InCase],
+    labels: Mapping[str, str],
+    cells: Callable[[InCase], Sequence[Cell]],
+) -> Table:
+    """A block per case: its label, then a line per row, the `cells` behind the implementation's name."""
+    table = new_table(title, kinds)
+    for case in dict.fromkeys(row.case for row in rows):
+        table.add_section()
+        add_row(table, (labels[case], "bold"))
+        for row in (row for row in rows if row.case == case):
+            add_row(table, f"  {row.implementation}", *cells(row))
     return table
+
+
+def panel_tables(
+    title: str,
+    first: Column,
+    names: Sequence[str],
+    cells: Mapping[str, Sequence[str]],
+    width: int,
+    kind: Options = NUMBER,
+    needed: Mapping[str, Sequence[str]] | None = None,
+) -> list[Table]:
+    """Tables with a row per name and a column per key of `cells`, as many side by side as fit `width` characters.
+
+    `needed`: texts by column that must fit; left out, all of it.
+    """
+    found: list[Table] = []
+    for panel in panels(needed or {header: (header, *column) for header, column in cells.items()}, width):
+        rows = [(name, *(cells[header][place] for header in panel)) for place, name in enumerate(names)]
+        found.append(new_table(title + (", continued" if found else ""), [first, *columns(kind, *panel)], rows))
+    return found
 
 
 def panels(columns: Mapping[str, Sequence[str]], width: int) -> list[list[str]]:
@@ -125,13 +155,13 @@ def panels(columns: Mapping[str, Sequence[str]], width: int) -> list[list[str]]:
     return found
 
 
-def new_table(title: str) -> Table:
-    """A table without vertical lines, at most 100 columns wide."""
+def new_table(title: str, kinds: Iterable[Column] = (), rows: Iterable[Sequence[Cell]] = ()) -> Table:
+    """A table without vertical lines, at most 100 columns wide. All text is shown as it is."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    return Table(
+    table = Table(
         title=Text(title, "bold") if title else None,
         title_justify="left",
         box=box.SIMPLE_HEAD,
@@ -139,3 +169,29 @@ def new_table(title: str) -> Table:
         padding=(0, 1, 0, 0),
         header_style="bold",
     )
+    for kind in kinds:
+        header, options = (kind, TEXT) if isinstance(kind, str) else kind
+        table.add_column(Text(header), **options)
+    for row in rows:
+        add_row(table, *row)
+    return table
+
+
+def columns(kind: Options, *headers: str) -> list[Column]:
+    """Columns of one kind."""
+    return [(header, kind) for header in headers]
+
+
+def add_row(table: Table, *cells: Cell) -> None:
+    from rich.text import Text
+
+    table.add_row(*(Text(cell) if isinstance(cell, str) else Text(*cell) for cell in cells))
+
+
+def verdict(row: ComparedRow | Judged) -> Cell:
+    return styled(row.verdict, view.verdict_text(row.verdict, row.more_samples))
+
+
+def styled(word: str, text: str = "") -> Cell:
+    """A verdict or status, or a text that says more, in its colour."""
+    return text or word, STYLES.get(word, "")

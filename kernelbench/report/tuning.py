@@ -9,7 +9,7 @@ from kernelbench.core.texts import printable
 from kernelbench.core.tunable import values_text
 from kernelbench.core.units import time_text
 from kernelbench.planning.candidates import Candidate, Tuned
-from kernelbench.report.tables import STYLES, new_table
+from kernelbench.report.tables import NUMBER, Cell, columns, new_table, styled
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -19,27 +19,21 @@ FASTEST = 8  # candidates shown of those with a time
 
 def tuning_table(found: Tuned) -> Table:
     """The rule, the fastest candidates, and every reason why others have no time."""
-    from rich.text import Text
-
-    table = new_table(f"{found.operation}/{found.implementation}  {found.case}")
-    table.add_column("candidate", overflow="fold")
-    for header in ("cold", "of rule's time", "95 % interval"):
-        table.add_column(header, justify="right", no_wrap=True)
-    table.add_column("", overflow="fold")
+    rows: list[Sequence[Cell]] = []
     timed = [one for one in found.candidates if one.seconds is not None]
     kept = dict(found.entry.values) if found.entry and found.entry.values else None
     for one in _shown(timed):
-        name = values_text(one.values) or "the rule"
+        name, share = values_text(one.values) or "the rule", f"{one.share:.3f}"
         interval = f"{one.low:.3f} to {one.high:.3f}" if one.low and one.high else ""
         won = bool(one.values) and dict(one.values) == kept
-        word = "kept" if won else "measured again" if one.final else ""
-        table.add_row(
-            Text(name), time_text(one.seconds), f"{one.share:.3f}", interval, Text(word, "green" if won else "")
-        )
+        said = ("kept", "green") if won else "measured again" if one.final else ""
+        rows.append((name, time_text(one.seconds), share, interval, said))
     for status, reason, same in _untimed(found.candidates):
         first = values_text(same[0].values) + (f" and {len(same) - 1} more" if len(same) > 1 else "")
-        table.add_row(Text(first), "", "", "", Text(f"{status}: {printable(reason)}", STYLES.get(status, "")))
-    return table
+        rows.append((first, "", "", "", styled(status, f"{status}: {printable(reason)}")))
+    numbers = columns(NUMBER, "cold", "of rule's time", "95 % interval")
+    title = f"{found.operation}/{found.implementation}  {found.case}"
+    return new_table(title, ["candidate", *numbers, ""], rows)
 
 
 def _shown(timed: Sequence[Candidate]) -> list[Candidate]:

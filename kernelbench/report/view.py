@@ -7,21 +7,31 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from statistics import median, mode
+from typing import TypeVar
 
 from kernelbench.compare.comparison import Comparison
-from kernelbench.compare.verdicts import NOT_DECIDED, VERDICTS, ClaimVerdict, Part
-from kernelbench.core.operations import NORMAL, key_words
+from kernelbench.compare.verdicts import NOT_DECIDED, ClaimVerdict, Outcome, Part
+from kernelbench.core.operations import NORMAL
 from kernelbench.core.units import digits
 from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run
 
-REJECTED = "rejected"
+VERBS: Mapping[Outcome, tuple[str, str]] = {  # of one claim and of several
+    "holds": ("holds", "hold"),
+    "direction only": ("holds in direction only", "hold in direction only"),
+    "holds in part": ("holds in part", "hold in part"),
+    "does not hold": ("does not hold", "do not hold"),
+    NOT_DECIDED: ("is not decided", "are not decided"),
+}
+AS_EXPECTED = "wrong, as expected"  # of a specimen, which verification must find wrong
 WITHOUT_SIZE = {"shape", "axis", "dtype", "inputs"}
-STATUS_WORDS = {"unsupported": "refused"}  # shown for a status where another word says more
+SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+Words = Mapping[str, str]  # of a case, by name: its axes, shape, axis, dtype, parameters and inputs
+Key = TypeVar("Key", bound=Hashable)
 
 
 def text(value: object) -> str:
@@ -34,25 +44,21 @@ def verdict_text(verdict: str, more_samples: int | None) -> str:
     return f"{verdict} +{more_samples}" if more_samples else verdict
 
 
-def case_words(keys: Iterable[str]) -> dict[str, dict[str, str]]:
-    """Per case key, the fewest words that still tell the cases apart, as name and value.
+def case_words(cases: Mapping[Key, Words]) -> dict[Key, Words]:
+    """The fewest words of each case that still tell the cases apart. `cases`: all words of each, by its key.
 
     Words that all cases share are left out; so is a shape that the axes or parameters of its case determine.
     """
-    unique = list(dict.fromkeys(keys))
-    every = {key: key_words(key) for key in unique}
-    if any("inputs" in words for words in every.values()):
-        every = {key: {**words, "inputs": words.get("inputs", NORMAL)} for key, words in every.items()}
-    if len(unique) < 2:
-        return {key: _size(words) if "shape" in words else words for key, words in every.items()}
+    every: Mapping[Key, Words] = cases
+    if any("inputs" in words for words in cases.values()):
+        every = {key: {**words, "inputs": words.get("inputs", NORMAL)} for key, words in cases.items()}
+    if len(every) < 2:
+        return {key: _only(words, ("shape", "inputs")) if "shape" in words else words for key, words in every.items()}
     shared = set.intersection(*(set(words.items()) for words in every.values()))
-    left = {
-        key: {name: value for name, value in words.items() if (name, value) not in shared}
-        for key, words in every.items()
-    }
+    left = {key: _only(words, dict(words.items() - shared)) for key, words in every.items()}
     # Sizes and parameters may determine the shape, for all cases that have the same; axis, dtype and inputs do not.
     short = {
-        key: {name: value for name, value in words.items() if name != "shape" or not words.keys() - WITHOUT_SIZE}
+        key: _only(words, words.keys() - {"shape"}) if words.keys() - WITHOUT_SIZE else words
         for key, words in left.items()
     }
     alike = Counter(tuple(words.items()) for words in short.values())
@@ -60,26 +66,45 @@ def case_words(keys: Iterable[str]) -> dict[str, dict[str, str]]:
     return {key: left[key] if tuple(words) in unclear else words for key, words in short.items()}
 
 
-def _size(words: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in words.items() if name in ("shape", "inputs")}
+def _only(words: Words, names: Container[str]) -> Words:
+    return {name: value for name, value in words.items() if name in names}
 
 
-def word_text(name: str, value: str) -> str:
-    """`seq=16`; dtypes and shapes, and words without a name, need none."""
-    return value if name in ("dtype", "shape", value) else f"{name}={value}"
+def word_texts(words: Words, number: Callable[[str], str] = str) -> list[str]:
+    """`seq=16`; dtypes and shapes, and words without a name, need none. `number`: how a value is written."""
+    return [
+        number(value) if name in ("dtype", "shape", value) else f"{name}={number(value)}"
+        for name, value in words.items()
+    ]
 
 
-def case_labels(keys: Iterable[str]) -> dict[str, str]:
-    """Per case key, the shortest text that still tells the cases apart: `seq=16 float32`."""
+def number_text(value: str) -> str:
+    """Powers of two from 65536 on as such, so that they fit into a chart: 2²⁴."""
+    if value.isdigit() and int(value) >= 1 << 16 and int(value).bit_count() == 1:
+        return "2" + str(int(value).bit_length() - 1).translate(SUPERSCRIPTS)
+    return value
+
+
+def case_labels(cases: Mapping[Key, Words], number: Callable[[str], str] = str) -> dict[Key, str]:
+    """The shortest text of each case that still tells the cases apart: `seq=16 float32`."""
     return {
-        key: " ".join(word_text(name, value) for name, value in words.items()) or key
-        for key, words in case_words(keys).items()
+        key: " ".join(word_texts(words, number)) or _full_text(cases[key].items())
+        for key, words in case_words(cases).items()
     }
 
 
-def cases(run: Run) -> list[str]:
-    """Their keys, in the run's order."""
-    return list(dict.fromkeys(row.case for row in run.rows))
+def without(words: Words, *names: str) -> tuple[tuple[str, str], ...]:
+    """The other words: what cases that differ in these alone have in common."""
+    return tuple((name, value) for name, value in words.items() if name not in names)
+
+
+def _full_text(words: Iterable[tuple[str, str]]) -> str:
+    return " ".join(f"{name}={value}" for name, value in words)
+
+
+def cases(run: Run) -> dict[str, Words]:
+    """The words of each case by its key, in the run's order."""
+    return {row.case: row.words for row in run.rows}
 
 
 def implementations(run: Run) -> list[str]:
@@ -87,12 +112,10 @@ def implementations(run: Run) -> list[str]:
     return list(dict.fromkeys(row.implementation for row in run.rows))
 
 
-def shared_words(keys: Iterable[str]) -> str:
+def shared_words(cases: Mapping[str, Words]) -> str:
     """What all cases have in common, as `case_labels` leaves it out; '' for a single case."""
-    unique = list(dict.fromkeys(keys))
-    if len(unique) < 2:
-        return ""
-    return " ".join(word for word in unique[0].split(" ") if all(word in key.split(" ") for key in unique))
+    first, *others = cases.values() or [{}]
+    return _full_text(item for item in first.items() if others and all(item in words.items() for words in others))
 
 
 def shown_methods(rows: Iterable[Row], comparison: Comparison = ()) -> dict[tuple[str, str], str]:
@@ -133,9 +156,9 @@ def seconds(row: Row) -> float:
     return row.median_s
 
 
-def shown_status(row: Row) -> str:
-    """The row's status; a specimen that verification found wrong, as it must, is called rejected."""
-    return REJECTED if row.status == "wrong" and row.role == "specimen" else row.status
+def shown_status(status: str, role: str) -> str:
+    """The status of an implementation of that role on a case."""
+    return AS_EXPECTED if (status, role) == ("wrong", "specimen") else status
 
 
 @dataclass(frozen=True)
@@ -143,27 +166,23 @@ class ReasonGroup:
     """Rows of one implementation without a time, for the same reason."""
 
     implementation: str
-    status: str
+    status: str  # as `shown_status` has it
     reason: str  # of the first of them
     cases: list[str]
-
-    @property
-    def word(self) -> str:
-        return STATUS_WORDS.get(self.status, self.status)
 
 
 def reason_groups(rows: Iterable[Row]) -> list[ReasonGroup]:
     """What has no time; alike reasons gathered.
 
-    Refusals that differ in their numbers alone ("got 2048", "got 4096") count as alike, and so do all rejections of a
-    specimen: the first reason is shown.
+    Reasons of unsupported and skipped rows that differ in their numbers alone ("got 2048", "got 4096") count as alike,
+    and so do all of a specimen: the first is shown.
     """
     groups: dict[tuple[str, str, str], ReasonGroup] = {}
     for row in rows:
         if row.status == "ok":
             continue
-        status = shown_status(row)
-        pattern = "" if status == REJECTED else f"{row.case} {row.reason}"
+        status = shown_status(row.status, row.role)
+        pattern = "" if status == AS_EXPECTED else f"{row.case} {row.reason}"
         if status in ("unsupported", "skipped"):
             pattern = re.sub(r"\d+", "#", row.reason)
         group = groups.setdefault(
@@ -208,17 +227,10 @@ def answer(verdicts: Sequence[ClaimVerdict], device: str) -> str:
     """The answer in a sentence: how many of the published claims hold on this GPU."""
     if not verdicts:
         return f"No published claim belongs to this suite; the times below are those of {device}."
-    counts = {word: sum(verdict.verdict == word for verdict in verdicts) for word in VERDICTS}
-    verbs = {
-        "holds": ("holds", "hold"),
-        "direction only": ("holds in direction only", "hold in direction only"),
-        "holds in part": ("holds in part", "hold in part"),
-        "does not hold": ("does not hold", "do not hold"),
-        NOT_DECIDED: ("is not decided", "are not decided"),
-    }
     if len(verdicts) == 1:
-        return f"The published claim {verbs[verdicts[0].verdict][0]} on {device}."
-    parts = [f"{count} {verbs[word][count != 1]}" for word, count in counts.items() if count]
+        return f"The published claim {VERBS[verdicts[0].verdict][0]} on {device}."
+    counts = Counter(verdict.verdict for verdict in verdicts)
+    parts = [f"{counts[word]} {verbs[counts[word] != 1]}" for word, verbs in VERBS.items() if counts[word]]
     return f"Of {len(verdicts)} published claims, {', '.join(parts)} on {device}."
 
 

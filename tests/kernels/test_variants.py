@@ -139,21 +139,6 @@ def test_five_kernels_in_half_refuse_what_half_cannot_hold(softmax, h200, case, 
         softmax["five_kernels_half"].plan(case, h200)
 
 
-<<<<<<< HEAD
-@pytest.mark.nvcc
-def test_five_kernels_in_half_move_16_bytes_an_element_where_float_moves_26(catalog, h200, binaries):
-    operation = catalog.operations["softmax"]
-    case = softmax_case(64, 1024, "float16")
-    moved = {}
-    for name in ("five_kernels", "five_kernels_half"):
-        implementation = catalog.implementations["softmax"][name]
-        tolerance = operation.tolerance(case).plus(implementation.extra_tolerance)
-        allowing = replace(operation, tolerance=lambda _, allowed=tolerance: allowed)
-        counters = run_and_check(implementation, allowing, case, h200, binaries).counters
-        moved[name] = sum(one.read_once_bytes + one.written_once_bytes for one in counters) / case.elements
-    assert moved["five_kernels"] == pytest.approx(26, rel=0.01)
-    assert moved["five_kernels_half"] == pytest.approx(16, rel=0.01)
-=======
 @pytest.fixture
 def allowing(catalog):
     """Softmax with what five_kernels_half is allowed besides."""
@@ -176,7 +161,6 @@ def test_bytes_that_five_kernels_move_per_element(softmax, allowing, h200, binar
     counters = run_and_check(softmax[name], allowing, case, h200, binaries).counters
     moved = sum(one.read_once_bytes + one.written_once_bytes for one in counters)
     assert moved / case.elements == pytest.approx(nbytes, rel=0.01)
->>>>>>> w-xk
 
 
 @pytest.mark.parametrize("columns", [2, 128, 1024])

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from kernelbench.compare import CaseVerdict, ClaimVerdict, ComparedRow
+from kernelbench.core.operations import key_words
 from kernelbench.runs.results import Run, Store, read_run
 
 IMPLEMENTATIONS = (
@@ -129,6 +130,11 @@ def environment() -> dict[str, Any]:
     }  # fmt: skip
 
 
+def cases_of(keys: list[str]) -> dict[str, dict[str, str]]:
+    """The words of each case by its key."""
+    return {key: key_words(key) for key in keys}
+
+
 def compared(run: Run) -> tuple[ComparedRow, ...]:
     """The comparison against ft, in the simplest way that fills every column."""
     timed = [row for row in run.rows if row.status == "ok" and row.method == "events"]
@@ -202,5 +208,5 @@ def example(make_example: Callable[..., Example]) -> Example:
 
 @pytest.fixture(scope="session")
 def synthetic_run(example: Example) -> Run:
-    """6 cases, 20 implementations, cold and warm, events and graph, with a wrong, a failed and refused rows."""
+    """6 cases, 20 implementations, cold and warm, events and graph, with a wrong, a failed and unsupported rows."""
     return example.run

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from kernelbench.report import case_axis
+from kernelbench.report import case_axis, view
+from tests.report.conftest import cases_of
 
 OFFSETS = [f"n=64 shape=64 axis=-1 dtype=float32 side=load offset={k} stride=1" for k in (0, 1, 8)]
 STORES = [key.replace("load", "store") for key in OFFSETS]
@@ -10,41 +11,42 @@ STRIDES = [f"n=32 shape=32 axis=-1 dtype=float32 side=load offset=0 stride={k}" 
 
 
 def test_cases_are_cut_where_a_second_word_changes():
-    found = case_axis.stretches([*OFFSETS, *STORES, *STRIDES])
+    found = case_axis.laid_out(cases_of([*OFFSETS, *STORES, *STRIDES])).stretches
     assert [(one.along, one.values) for one in found] == [
         ("offset", ["0", "1", "8"]), ("offset", ["0", "1", "8"]), ("stride", ["1", "2", "4"]),
     ]  # fmt: skip
-    assert found[1].shared == ["n=64", "side=store", "stride=1"]
+    assert found[1].shared == {"n": "64", "side": "store", "stride": "1"}
 
 
 def test_numbers_that_begin_anew_are_another_stretch():
     keys = [f"n={n} shape={n} axis=-1 dtype=float32" for n in (1024, 65536, 1, 7)]
-    assert [one.numbers for one in case_axis.stretches(keys)] == [[1024, 65536], [1, 7]]
+    assert [one.numbers for one in case_axis.laid_out(cases_of(keys)).stretches] == [[1024, 65536], [1, 7]]
 
 
 def test_a_line_leads_along_numbers_and_not_through_names():
     keys = ["shape=3x5 axis=-1 dtype=float32", "shape=7x2 axis=-1 dtype=float32"]
-    assert [case_axis.laid_out(keys).line_of(key) for key in keys] == [None, None]
-    assert [case_axis.laid_out(STRIDES).line_of(key) for key in STRIDES] == [0, 0, 0]
+    assert [case_axis.laid_out(cases_of(keys)).line_of(key) for key in keys] == [None, None]
+    assert [case_axis.laid_out(cases_of(STRIDES)).line_of(key) for key in STRIDES] == [0, 0, 0]
 
 
 def test_long_stretches_stand_apart_and_names_do_not():
-    layout = case_axis.laid_out([*OFFSETS, *STORES])
+    layout = case_axis.laid_out(cases_of([*OFFSETS, *STORES]))
     assert layout.captioned
     assert layout.x[STORES[0]] - layout.x[OFFSETS[-1]] > 1
-    names = case_axis.laid_out(["shape=3x5 dtype=float32", "shape=7x2 dtype=float16"])
+    names = case_axis.laid_out(cases_of(["shape=3x5 dtype=float32", "shape=7x2 dtype=float16"]))
     assert not names.captioned
     assert list(names.x.values()) == [0.0, 1.0]
 
 
 def test_cases_of_which_some_have_no_axis_keep_their_order():
     keys = ["n=16 shape=16 dtype=float32", "n=32 shape=32 dtype=float32", "shape=17x3 dtype=float32"]
-    layout = case_axis.laid_out(keys)
-    assert [one.values for one in layout.stretches] == [["16", "32"], ["17x3"]]
+    layout = case_axis.laid_out(cases_of(keys))
+    assert [one.values for one in layout.stretches] == [["16", "32"], []]
+    assert layout.stretches[1].shared == {"shape": "17x3"}
     assert layout.line_of(keys[2]) is None
 
 
 def test_large_powers_of_two_are_written_as_such():
-    assert case_axis.number_text("16777216") == "2²⁴"
-    assert [case_axis.number_text(text) for text in ("4096", "65537", "32x64", "")] == ["4096", "65537", "32x64", ""]
-    assert case_axis.word_text("n=67108864") == "n=2²⁶"
+    assert view.number_text("16777216") == "2²⁴"
+    assert [view.number_text(text) for text in ("4096", "65537", "32x64", "")] == ["4096", "65537", "32x64", ""]
+    assert view.word_texts({"n": "67108864", "dtype": "float16"}, view.number_text) == ["n=2²⁶", "float16"]

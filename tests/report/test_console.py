@@ -35,7 +35,7 @@ def test_results_list_reasons(synthetic_run):
     text = shown(console.results_table(synthetic_run))
     assert "columns must be at most 1000, got 1024" in text
     assert "wrong" in text
-    assert "refused" in text
+    assert "unsupported" in text
     assert "misaligned address" in text
 
 

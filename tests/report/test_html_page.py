@@ -147,7 +147,7 @@ def test_hostile_text_is_escaped(text):
 def test_every_row_is_on_the_page(page, synthetic_run):
     rows = page.table("Median")
     assert len(rows) == len(synthetic_run.rows)
-    assert sum(row[4] == "refused" for row in rows) == 3
+    assert sum(row[4] == "unsupported" for row in rows) == 3
     assert sum(row[4] == "wrong" for row in rows) == 1
     timed = next(row for row in synthetic_run.rows if row.status == "ok")
     assert rows[0][:4] == ["seq=16", timed.implementation, timed.cache, timed.method]
@@ -168,7 +168,7 @@ def test_every_measured_row_has_its_distribution(page, text, synthetic_run):
 
 def test_reasons_launches_facts_and_origins(page):
     problems = page.table("Reason")
-    assert ["ft", "refused", "columns must be at most 1000, got 1024", "seq=1024"] in problems
+    assert ["ft", "unsupported", "columns must be at most 1000, got 1024", "seq=1024"] in problems
     assert any(row[1] == "wrong" and "got nan" in row[2] for row in problems)
     launches = page.table("Registers")
     one = next(row for row in launches if row[:2] == ["seq=16", "ft_v2"])

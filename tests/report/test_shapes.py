@@ -13,7 +13,7 @@ from kernelbench.explain.counted import Counted
 from kernelbench.report import charts, heat, ladders, settings, sweeps, view
 from kernelbench.report.sources import Published
 from kernelbench.runs.results import Run
-from tests.report.conftest import Example
+from tests.report.conftest import Example, cases_of
 
 CURVE = {
     "operation": "softmax",
@@ -51,7 +51,7 @@ def test_a_curve_is_the_cases_that_differ_in_its_parameter_alone(curve):
     keys = [f"n=64 side={side} offset={k} stride=1" for side in ("load", "store") for k in (0, 1, 8)]
     strides = [f"n=64 side=load offset=0 stride={k}" for k in (2, 4)]
     offsets = replace(curve, document={**CURVE, "claim": {**CURVE["claim"], "along": "offset"}})
-    (found,) = sweeps.sweeps([*keys, *strides], [curve, offsets])
+    (found,) = sweeps.sweeps(cases_of([*keys, *strides]), [curve, offsets])
     assert [(one.title, list(one.points)) for one in found.curves] == [
         ("side=load", [0, 1, 8]),
         ("side=store", [0, 1, 8]),
@@ -134,7 +134,7 @@ def test_numbered_variants_are_a_family_of_settings(synthetic_run):
 
 def test_wide_heat_tables_are_cut_between_stretches():
     cases = [f"side={side} offset={k}" for side in ("load", "store") for k in range(14)]
-    panel = heat.Panel("title", cases, [heat.Cell(case, "a", "1", 0.5) for case in cases])
+    panel = heat.Panel("title", cases_of(cases), [heat.Cell(case, "a", "1", 0.5) for case in cases])
     parts = heat._parts(panel)
     assert [len(part.cases) for part in parts] == [14, 14]
     assert [part.title for part in parts] == ["title", "title, continued"]

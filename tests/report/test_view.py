@@ -7,19 +7,20 @@ from dataclasses import replace
 import pytest
 
 from kernelbench.report import view
+from tests.report.conftest import cases_of
 
 
 def test_case_labels_drop_what_is_shared_and_the_shape_that_follows_from_the_axes():
     keys = [f"seq={n} shape=32x64x{n}x{n} axis=-1 dtype=float32" for n in (16, 32)]
-    assert view.case_labels(keys) == {keys[0]: "seq=16", keys[1]: "seq=32"}
-    assert view.shared_words(keys) == "axis=-1 dtype=float32"
+    assert view.case_labels(cases_of(keys)) == {keys[0]: "seq=16", keys[1]: "seq=32"}
+    assert view.shared_words(cases_of(keys)) == "axis=-1 dtype=float32"
 
 
 def test_case_labels_keep_the_shape_where_only_it_tells_cases_apart():
     keys = ["shape=128x128 axis=0 dtype=float32", "shape=512x896 axis=0 dtype=float32"]
-    assert list(view.case_labels(keys).values()) == ["128x128", "512x896"]
+    assert list(view.case_labels(cases_of(keys)).values()) == ["128x128", "512x896"]
     both = ["seq=16 shape=8x16 axis=-1 dtype=float32", "seq=16 shape=9x16 axis=-1 dtype=float32"]
-    assert list(view.case_labels(both).values()) == ["8x16", "9x16"]
+    assert list(view.case_labels(cases_of(both)).values()) == ["8x16", "9x16"]
 
 
 def test_case_labels_leave_out_a_shape_only_where_all_cases_with_the_same_axes_can_do_without():
@@ -27,7 +28,7 @@ def test_case_labels_leave_out_a_shape_only_where_all_cases_with_the_same_axes_c
     permuted = [
         f"shape={shape} axis=-1 dtype=float32 permutation={p}" for shape, p in (("2x3", 10), ("4x5", 10), ("6", 0))
     ]
-    labels = view.case_labels([*sized, *permuted, "shape=3x5 axis=-1 dtype=float32"])
+    labels = view.case_labels(cases_of([*sized, *permuted, "shape=3x5 axis=-1 dtype=float32"]))
     assert list(labels.values()) == [
         "n=7", "n=8", "2x3 permutation=10", "4x5 permutation=10", "6 permutation=0", "3x5",
     ]  # fmt: skip
@@ -35,15 +36,19 @@ def test_case_labels_leave_out_a_shape_only_where_all_cases_with_the_same_axes_c
 
 def test_case_labels_keep_the_shape_beside_inputs_which_do_not_tell_it():
     same = ["shape=8x16 axis=-1 dtype=float32", "shape=8x16 axis=-1 dtype=float32 inputs=masked"]
-    assert list(view.case_labels(same).values()) == ["inputs=normal", "inputs=masked"]
-    assert list(view.case_labels(same[1:]).values()) == ["8x16 inputs=masked"]
+    assert list(view.case_labels(cases_of(same)).values()) == ["inputs=normal", "inputs=masked"]
+    assert list(view.case_labels(cases_of(same[1:])).values()) == ["8x16 inputs=masked"]
     keys = ["shape=8x16 axis=-1 dtype=float32", "shape=8x16 axis=-1 dtype=float32 inputs=masked",
             "shape=9x16 axis=-1 dtype=float32 inputs=masked"]  # fmt: skip
-    assert list(view.case_labels(keys).values()) == ["8x16 inputs=normal", "8x16 inputs=masked", "9x16 inputs=masked"]
+    assert list(view.case_labels(cases_of(keys)).values()) == [
+        "8x16 inputs=normal",
+        "8x16 inputs=masked",
+        "9x16 inputs=masked",
+    ]
 
 
 def test_case_labels_of_a_single_case():
-    assert view.case_labels(["seq=16 shape=8x16 axis=-1 dtype=float32"] * 2) == {
+    assert view.case_labels(cases_of(["seq=16 shape=8x16 axis=-1 dtype=float32"])) == {
         "seq=16 shape=8x16 axis=-1 dtype=float32": "8x16"
     }
 
@@ -63,7 +68,7 @@ def test_shown_method_follows_the_comparison(example):
     assert len(shown) == len(set(shown))
 
 
-def test_reasons_that_differ_in_numbers_only_and_rejections_are_gathered(example):
+def test_reasons_that_differ_in_numbers_only_and_those_of_a_specimen_are_gathered(example):
     rows = [
         replace(
             example.run.rows[0], implementation=name, status=status, case=case, reason=reason,
@@ -84,7 +89,7 @@ def test_reasons_that_differ_in_numbers_only_and_rejections_are_gathered(example
         ("ft", "unsupported", ["a", "b"], "columns must be at most 1024, got 2048"),
         ("x", "wrong", ["a"], "y[0]: got 1, expected 2"),
         ("x", "wrong", ["b"], "y[0]: got 1, expected 2"),
-        ("bad", "rejected", ["a", "b"], "y[0]: got 1, expected 2"),
+        ("bad", "wrong, as expected", ["a", "b"], "y[0]: got 1, expected 2"),
     ]
 
 

@@ -52,17 +52,17 @@ def test_a_kernel_that_is_wrong_on_masked_rows_only_is_found_and_its_row_named(p
     assert wrong.reason == "8 of 32 elements wrong, first y[1, 0]: got 0, expected nan"
     for name in DISTRIBUTIONS:
         verdict = "1 right, 1 wrong" if name == "masked" else "2 right, 0 wrong"
-        assert f"{name}: {verdict} or failed, 0 refused or skipped" in out
-    assert "11 right, 1 wrong or failed, 0 refused or skipped" in out
+        assert f"{name}: {verdict} or failed, 0 unsupported or skipped" in out
+    assert "11 right, 1 wrong or failed, 0 unsupported or skipped" in out
 
 
 def test_only_the_distributions_named(planted: Project, command: Any) -> None:
     code, out, _ = command("check", planted.suite("good, third", "[8, 16]"), "--inputs", "normal,large")
     assert code == 0
     assert out.count("right") == 3
-    assert "large: 4 right, 0 wrong or failed, 0 refused or skipped" in out
+    assert "large: 4 right, 0 wrong or failed, 0 unsupported or skipped" in out
     code, out, _ = command("check", planted.suite("good, third", "[8]"), "--inputs", "normal")
-    assert out.splitlines()[-1] == "2 right, 0 wrong or failed, 0 refused or skipped", "one distribution, one line"
+    assert out.splitlines()[-1] == "2 right, 0 wrong or failed, 0 unsupported or skipped", "one distribution, one line"
 
 
 def test_an_unknown_distribution_ends_with_2(planted: Project, command: Any) -> None:
@@ -102,8 +102,8 @@ def test_a_stated_deviation_is_refused_with_its_reason(planted: Project, command
     suite = planted.suite("good, stated", "[8]")
     code, out, _ = command("check", suite)
     assert code == 0
-    assert "masked: 1 right, 0 wrong or failed, 1 refused or skipped" in out
-    assert "normal: 2 right, 0 wrong or failed, 0 refused or skipped" in out
+    assert "masked: 1 right, 0 wrong or failed, 1 unsupported or skipped" in out
+    assert "normal: 2 right, 0 wrong or failed, 0 unsupported or skipped" in out
     (refused,) = [one for one in checked(suite) if one.status == "unsupported"]
     assert refused.case.key.endswith("inputs=masked")
     assert refused.reason == "masked inputs: a row of -inf gives 0, as published"

@@ -1,0 +1,64 @@
+"""What `tune` searches: kernels of an operation, and a case for each entry that their tables can have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from kernelbench.core import dtypes
+from kernelbench.core.errors import InputError, Unsupported
+from kernelbench.core.problems import suggest
+from kernelbench.core.records import Case, Implementation, Suite
+from kernelbench.core.tunable import Tunable
+from kernelbench.suite.select import select_cases
+
+
+def kernels_to_tune(
+    operation: str, names: Sequence[str], known: Mapping[str, Mapping[str, Implementation]]
+) -> list[Implementation]:
+    """These kernels, or all of the operation that can be tuned. `known`: the catalog's, by operation and name."""
+    able = {name: {one.name: one for one in own.values() if one.tunable} for name, own in known.items()}
+    if operation not in able:
+        raise InputError(f"no operation '{operation}'{suggest(operation, list(able))}")
+    found = able[operation]
+    if not found:
+        others = ", ".join(name for name, own in able.items() if own)
+        raise InputError(f"{operation}: no kernel of it says what can be tuned; those of {others} do")
+    for name in names:
+        if name not in found:
+            raise InputError(f"--implementation {name}: {operation} has {', '.join(found)} that can be tuned")
+    return [found[name] for name in names or found]
+
+
+def cases_to_tune(
+    kernels: Sequence[Implementation], suites: Sequence[Suite], filters: Sequence[str]
+) -> list[tuple[Implementation, Case]]:
+    """The first of all cases that one entry of a table serves. Without suites, of those that the kernels name."""
+    operation = kernels[0].operation
+    if suites and not any(case.operation == operation for suite in suites for case in suite.cases):
+        raise InputError(f"--suite {suites[0].name}: has no case of {operation}; see kernelbench list suites")
+    jobs: dict[tuple[str, ...], tuple[Implementation, Case]] = {}
+    for one in kernels:
+        assert one.tunable is not None
+        for case in [case for suite in suites or [_own_suite(one, filters)] for case in suite.cases]:
+            if case.operation == operation:
+                jobs.setdefault((one.name, *_entry(one.tunable, case)), (one, case))
+    return list(jobs.values())
+
+
+def _entry(tunable: Tunable, case: Case) -> tuple[str, str, str]:
+    """The type, layout and size that an entry for this case has."""
+    try:
+        layout = tunable.layout(case)
+    except Unsupported:  # the plan refuses this case too, and says why
+        layout = case.key
+    return case.dtype, layout, str(case.elements * dtypes.itemsize(case.dtype))
+
+
+def _own_suite(one: Implementation, filters: Sequence[str]) -> Suite:
+    """The cases that the kernel itself names."""
+    assert one.tunable is not None
+    if not one.tunable.cases:
+        raise InputError(f"{one.operation}/{one.name} names no cases to be tuned for; add --suite NAME")
+    suite = Suite(f"{one.operation}/{one.name}", Path(), "", one.operation, one.tunable.cases, (one.name,))
+    return select_cases(suite, filters) if filters else suite
