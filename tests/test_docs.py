@@ -102,7 +102,7 @@ def test_every_block_of_the_readme_is_made(make: ModuleType, tmp_path: Path) -> 
 
 def test_every_column_is_listed_with_unit_and_meaning(make: ModuleType) -> None:
     page = (ROOT / "docs" / "reading-a-report.md").read_text(encoding="utf-8")
-    listed = (*columns.RESULTS, *columns.SAMPLES, *columns.COMPARISON, *columns.CHANGES)
+    listed = (*columns.RESULTS, *columns.SAMPLES, *columns.COMPARISON, *columns.CLAIMS, *columns.CHANGES)
     assert len(listed) > 50
     for column in listed:
         meaning = column.meaning.replace("|", "\\|")  # a bare one would end the cell
@@ -111,24 +111,43 @@ def test_every_column_is_listed_with_unit_and_meaning(make: ModuleType) -> None:
 
 
 def test_every_id_of_the_ledger_is_on_the_page_of_claims() -> None:
-    page = (ROOT / "docs" / "claims.md").read_text()
-    ids = re.findall(r"^\| `([\w-]+)` \| (?!In words)", page, re.MULTILINE)
-    assert sorted(ids) == sorted(path.stem for path in places.LEDGER.glob("*.yaml")), "one row an id"
-    table, without = page.split("## Figures without a claim")
-    for path in places.LEDGER.glob("*.yaml"):
-        claimed = "\nclaim:" in path.read_text()
-        assert f"| `{path.stem}` |" in (table if claimed else without), path.stem
+    table, without = (ROOT / "docs" / "claims.md").read_text().split("## Figures without a claim")
+    claimed = re.findall(r"^\| \[`([\w-]+)`\]\(claims/\1\.md\) \| ", table, re.MULTILINE)
+    others = re.findall(r"^\| `([\w-]+)` \| ", without, re.MULTILINE)
+    entries = {path.stem: "\nclaim:" in path.read_text() for path in places.LEDGER.glob("*.yaml")}
+    assert sorted(claimed) == sorted(id_ for id_, has_claim in entries.items() if has_claim), "one line an id"
+    assert sorted(others) == sorted(id_ for id_, has_claim in entries.items() if not has_claim)
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "docs" / "claims").glob("*.md")), ids=lambda path: path.stem)
+def test_a_claims_page_says_all_of_it(path: Path) -> None:
+    page = path.read_text()
+    for part in (
+        "# ",
+        "## What was said",
+        "## What was required",
+        "## What differs",
+        "## Again\n\n```sh\nkernelbench run ",
+    ):
+        assert f"\n{part}" in f"\n{page}", part
+    if not page.split("\n")[2].startswith("**not decided**"):
+        assert "## What came out: " in page
+    for chart in re.findall(r"!\[[^]]+\]\(([^)]+)\)", page):
+        assert (path.parent / chart).is_file()
 
 
 def test_the_summary_counts_the_rows(make: ModuleType) -> None:
     page = (ROOT / "docs" / "claims.md").read_text()
     readme = (ROOT / "README.md").read_text()
-    said = re.search(r"Of (\d+) published claims \*\*(\d+) hold\*\*, \*\*(\d+) hold in part\*\*", readme)
     assert "(docs/claims.md)" in readme
-    assert page.count("| **holds**") == int(said[2])
-    assert page.count("| **holds in part**") == int(said[3])
-    verdicts = re.findall(r"\| \*\*(holds|holds in part|does not hold|not measured)\*\*(?:, by [\w ]+)? \|", page)
-    assert len(verdicts) == int(said[1])
+    for text in (page, readme):
+        total = int(re.search(r"Of (\d+) published claims", text)[1])
+        counts = {
+            word: int(re.search(rf"\*\*(\d+) {said}\*\*", text)[1]) for word, said in make.claims_page.WORDS.items()
+        }
+        assert sum(counts.values()) == total
+        for word, count in counts.items():
+            assert page.count(f"| **{word}**") == count, word
 
 
 def test_the_table_of_accuracy_has_the_largest_error_of_each_type_and_empty_cells(
@@ -171,8 +190,11 @@ def test_the_table_of_accuracy_has_the_largest_error_of_each_type_and_empty_cell
 def test_a_page_without_recorded_runs_says_so(make: ModuleType, tmp_path: Path) -> None:
     judged = make.standings(tmp_path)
     page = make.claims_page.claims_page(judged)
-    assert "| Not measured: no recorded run of indexing. | **not measured** |  |" in page
-    assert "**0 hold**, **0 hold in part**, **0 do not hold**" in make.claims_page.summary(judged)
+    assert "| **not decided** |  |  |" in page
+    assert "**0 hold**, **0 hold in direction only**, **0 hold in part**" in make.claims_page.summary(judged)
+    alone = make.claims_page.claim_pages(judged, tmp_path)[tmp_path / "div-mod.md"]
+    assert "Not decided: no recorded run of indexing." in alone
+    assert "Nothing was judged." in alone
 
 
 @each_command

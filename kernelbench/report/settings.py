@@ -42,7 +42,7 @@ def families(run: Run, claims: Sequence[Claim]) -> list[Family]:
     for claim in claims:
         stated = claim.document.get("claim", {})
         if claim.kind == "near_best":
-            names, against, allowed = stated["alternatives"], stated["dispatched"], 1 + stated["within"]
+            names, against, allowed = stated["alternatives"], stated["dispatched"], 1 + stated["size"]["within"]
         elif claim.kind == "level":
             names, allowed = stated["names"], None
             against = baseline if baseline in names else names[0]

@@ -233,7 +233,7 @@ def _bands(axis: Axes, sweep: Sweep, curve: Curve, rates: Mapping[str, Mapping[s
             continue
         if not has_parameters(curve.shared, stated.get("parameters", {})):
             continue
-        for point, (low, high) in stated["bands"].items():
+        for point, (low, high) in stated["size"]["bands"].items():
             axis.vlines(
                 point, low * base / 1e12, high * base / 1e12, color=SOFT, alpha=0.35, linewidth=7, zorder=1,
                 label="published range",

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from kernelbench.compare import CaseVerdict, ClaimVerdict, ComparedRow
+from kernelbench.compare.verdicts import Part
 from kernelbench.core.operations import key_words
 from kernelbench.runs.results import Run, Store, read_run
 
@@ -162,22 +163,36 @@ def compared(run: Run) -> tuple[ComparedRow, ...]:
 def verdicts_of(run: Run) -> tuple[ClaimVerdict, ...]:
     cases = [key for key in dict.fromkeys(row.case for row in run.rows) if "float32" in key]
     first = tuple(
-        CaseVerdict(key, "", 2.1, ratio, True, f"2.1x measured, {ratio:.2f}x published")
+        CaseVerdict(
+            key,
+            "",
+            2.1,
+            f"2.1x measured, {ratio:.2f}x published",
+            direction=True,
+            size=True,
+            published=ratio,
+            interval=(2.0, 2.2),
+            required=(1.6, 2.5),
+        )
         for key, ratio in zip(cases, PUBLISHED.values(), strict=False)
     )
-    second = tuple(CaseVerdict(key, "", 1.02, None, key != cases[0], "block 256 chosen") for key in cases[:3])
+    second = tuple(
+        CaseVerdict(key, "", 1.02, "block 256 chosen", size=key != cases[0], required=(0, 1.05)) for key in cases[:3]
+    )
+    faster = Part("OneFlow is faster", "stated", f"faster {HOSTILE}", "yes")
     return (
         ClaimVerdict(
             "softmax-ft-oneflow", "OneFlow softmax against FasterTransformer softmax", "holds",
-            "OneFlow is faster than FasterTransformer at every size, 1.9x to 2.3x.", first,
+            "OneFlow is faster than FasterTransformer at every size, 1.9x to 2.3x.", first, faster,
+            Part("2 times (1.60 to 2.50)", "set here", "a round number", "yes"),
         ),
         ClaimVerdict(
             "block-size-occupancy", "The largest block with the same number of resident blocks", "holds in part",
             "The chosen block is fastest or within 2 % of it in 2 of 3 cases; at seq=16 block 128 is 4 % faster.",
-            second,
+            second, None, Part("at most 1.05 times", "set here", "a reason", "in part"),
         ),
         ClaimVerdict(
-            "smem-layout", f"Bank conflicts {HOSTILE}", "not measured",
+            "smem-layout", f"Bank conflicts {HOSTILE}", "not decided",
             "No case of this run reaches the shared-memory regime.", (),
         ),
     )  # fmt: skip

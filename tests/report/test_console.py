@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from dataclasses import replace
 
 import pytest
@@ -135,6 +136,8 @@ def test_claims_table_says_verdicts_in_words(example):
     for verdict in example.verdicts:
         assert verdict.id in text
         assert verdict.verdict in text
+    assert re.search(r"direction +yes +OneFlow is faster \(stated: “faster", text)
+    assert re.search(r"size +in part +at most 1.05 times \(set here: a reason\)", text)
     assert max(map(len, text.splitlines())) <= 100
 
 

@@ -82,6 +82,7 @@ CLAIM = Claim(
             }
         ],
         "tool": "Nsight Compute",
+        **dict.fromkeys(("clock", "cache", "input"), "not stated"),
         "flags": ["kernel-not-as-described"],
         "note": "The <b>port</b> never reads its input.",
     },
@@ -90,14 +91,16 @@ CLAIM = Claim(
 
 @pytest.fixture(scope="module")
 def written(example, tmp_path_factory):
-    source = html_page.Published([CLAIM], {"kernel-not-as-described": "it computes something else"})
+    others = [replace(CLAIM, id=one.id, title=one.title, kind="bandwidth_share") for one in example.verdicts[1:]]
+    meanings = {"kernel-not-as-described": "it computes something else"}
+    source = html_page.Published([CLAIM, *others], meanings, {CLAIM.id: "because of <b>this</b>"})
     return html_page.write_report(
         example.run,
         example.comparison,
         example.verdicts,
         tmp_path_factory.mktemp("page") / "sub" / "report.html",
         source,
-        charts.all_charts(example.run, example.comparison),
+        charts.all_charts(example.run, example.comparison, source, verdicts=example.verdicts),
     )
 
 
@@ -181,8 +184,13 @@ def test_reasons_launches_facts_and_origins(page):
 
 
 def test_claims_published_figures_environment_and_commands(page, text):
-    assert "Of 3 published claims, 1 holds, 1 holds in part, 1 was not measured on Fake GPU." in text
-    assert page.table("Holds")[0] == ["seq=16", "2.10", "2.74", "yes", "2.1x measured, 2.74x published"]
+    assert "Of 3 published claims, 1 holds, 1 holds in part, 1 is not decided on Fake GPU." in text
+    assert page.table("95 % interval")[0] == [
+        *("seq=16", "2.10", "2.00 to 2.20", "2.74", "1.60 to 2.50", "yes", "2.1x measured, 2.74x published")
+    ]
+    assert page.table("By whom")[1] == ["size", "2 times (1.60 to 2.50)", "set here: a round number", "yes"]
+    assert text.count('<article class="claim"') == 3
+    assert "as told for the recorded run: because of &lt;b&gt;this&lt;/b&gt;" in text
     assert page.table("Of its GPU's peak")[0][3:] == ["26.43 us", "2.10 MB", "79.3 GB/s", "5 %"]
     for expected in (
         "it computes something else",

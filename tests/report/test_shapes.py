@@ -17,7 +17,7 @@ from tests.report.conftest import Example, cases_of
 
 CURVE = {
     "operation": "softmax",
-    "claim": {"of": "ft", "along": "seq", "base": 16, "bands": {64: [0.2, 0.4]}, "dtypes": ["float32"]},
+    "claim": {"of": "ft", "along": "seq", "base": 16, "size": {"bands": {64: [0.2, 0.4]}}, "dtypes": ["float32"]},
     "explanation": [{"says": "", "of": "ft", "metric": "load_sectors", "relation": "times", "than": 4}],
 }
 STEPS = ("tree_modulo", "tree_strided", "tree_sequential", "tree_two_loads")
@@ -94,7 +94,7 @@ def test_an_order_that_begins_another_is_part_of_its_ladder(synthetic_run):
 
 
 def test_a_ladder_has_the_factor_of_each_step_and_the_published_one(example):
-    order = claim("order", order=STEPS, within=0.02)
+    order = claim("order", order=STEPS)
     figure = {"shape": "not stated", "axis": -1, "dtype": "float32", "us": dict(zip(STEPS, (8, 4, 5, 1), strict=True))}
     order.document.update(device={"name": "a GPU"}, figures=[figure])
     (ladder,) = ladders.ladders(example.run, [order])
@@ -122,14 +122,14 @@ def test_numbered_variants_are_a_family_of_settings(synthetic_run):
         replace(row, implementation=names.get(row.implementation, row.implementation)) for row in synthetic_run.rows
     )
     run = replace(synthetic_run, rows=tuple(rows))
-    best = claim("near_best", dispatched="oneflow", alternatives=["oneflow", *names.values()], within=0.05)
+    best = claim("near_best", dispatched="oneflow", alternatives=["oneflow", *names.values()], size={"within": 0.05})
     (family,) = settings.families(run, [best])
     assert (family.stem, list(family.members), family.against, family.allowed) == ("t", [2, 4, 8], "oneflow", 1.05)
     figure = settings.settings_figure(run, NONE, [family], "cold")
     assert len([line for line in figure.axes[0].lines if len(line.get_xdata()) == 3]) == 6
-    alike = claim("level", names=["ft", "t_8", "t_2", "t_4"], within=0.05)
+    alike = claim("level", names=["ft", "t_8", "t_2", "t_4"])
     assert settings.families(run, [alike])[0].against == "ft"
-    assert settings.families(run, [claim("level", names=["ft", "oneflow"], within=0.05)]) == []
+    assert settings.families(run, [claim("level", names=["ft", "oneflow"])]) == []
 
 
 def test_wide_heat_tables_are_cut_between_stretches():

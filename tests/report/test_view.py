@@ -100,7 +100,7 @@ def test_inputs_never_read():
 
 def test_answer_counts_verdicts(example):
     assert view.answer(example.verdicts, "Fake GPU") == (
-        "Of 3 published claims, 1 holds, 1 holds in part, 1 was not measured on Fake GPU."
+        "Of 3 published claims, 1 holds, 1 holds in part, 1 is not decided on Fake GPU."
     )
     first = example.verdicts[0]
     assert view.answer([first], "Fake GPU") == "The published claim holds on Fake GPU."
