@@ -57,7 +57,7 @@ def _show(found: Found, summary: dict[str, Any], gpu: DeviceProperties) -> None:
 
 
 def _lines(plans: Sequence[CasePlan], labels: Mapping[str, str]) -> Iterator[Any]:
-    """One line for each binary and implementation, with the cases that it serves."""
+    """A line per binary and implementation, with the cases that use it."""
     from kernelbench.core.launch_texts import input_loads
     from kernelbench.report.tables import BuildLine
 
@@ -85,7 +85,7 @@ def _lines(plans: Sequence[CasePlan], labels: Mapping[str, str]) -> Iterator[Any
 
 
 def _notes(binary: Binary, facts: Sequence[EntryFacts]) -> Iterator[str]:
-    """What is known of a binary beside its numbers, each once."""
+    """What is known about a binary besides its numbers."""
     if binary.cached:
         yield "cached"
     notes = dict.fromkeys(fact.machine_code for fact in facts)

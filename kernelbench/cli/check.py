@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @click.option(
     "--strict",
     is_flag=True,
-    help="On the simulator: look for races, uninitialised reads and the like as well; runs every block.",
+    help="On the simulator: also look for races, uninitialised reads and the like; runs every block.",
 )
 @FULL
 @MEASURING

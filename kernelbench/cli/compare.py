@@ -41,7 +41,7 @@ def _share(ctx: click.Context, parameter: click.Parameter, value: str | None) ->
     "--baseline",
     type=TEXT,
     metavar="NAME",
-    help="Whom speed-ups divide by: an implementation, or published.  [default: the suite's]",
+    help="What speed-ups are relative to: an implementation, or published.  [default: the suite's]",
 )
 @SHOWN_CACHE
 @ONLY
@@ -50,7 +50,7 @@ def _share(ctx: click.Context, parameter: click.Parameter, value: str | None) ->
     "--fail-on",
     callback=_share,
     metavar="PER CENT",
-    help="Of two runs: exit 3 where a row of the second is SLOWER by that much, as in 2%, or no longer works.",
+    help="For two runs: exit with 3 if a row of the second is SLOWER by that much, as in 2%, or no longer works.",
 )
 @click.option(
     "--format",
@@ -58,7 +58,7 @@ def _share(ctx: click.Context, parameter: click.Parameter, value: str | None) ->
     type=click.Choice(["table", "csv", "json", "markdown"]),
     default="table",
     show_default=True,
-    help="Of two runs: how it is told.",
+    help="Output format, for two runs.",
 )
 def compare(
     runs: tuple[str, ...],
@@ -130,7 +130,7 @@ def _show_one(answer: Answer, which: str, folder: Path, caches: Sequence[str], o
 
 
 def _show_two(changes: Changes, form: str, least: float | None) -> None:
-    """The second run against the first; `least`: what counts as a regression, None where nobody asked."""
+    """The second run against the first; `least`: what counts as a regression; None if nobody asked."""
     from kernelbench.report import changes_table, changes_text
 
     lines = [] if least is None else changes_table.regression_lines(changes, least)

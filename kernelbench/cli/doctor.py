@@ -20,7 +20,7 @@ from kernelbench.core.errors import KernelbenchError
 
 @dataclass(frozen=True)
 class Finding:
-    """`needed_for` is '' where nothing works without it."""
+    """`needed_for` is '' if nothing works without it."""
 
     what: str
     fine: bool

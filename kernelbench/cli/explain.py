@@ -45,7 +45,7 @@ def explain(suites: tuple[str, ...], gpu: str | None, lines: bool, form: str, **
 
 
 def _show(found: Iterable[Explained], *, as_json: bool) -> None:
-    """Each case when it is counted: tables, sentences, published explanations, source lines; or all as JSON."""
+    """Print each case as soon as it is counted, or all cases as JSON."""
     from kernelbench.report import explanation
 
     if as_json:

@@ -24,7 +24,7 @@ def invoke(group: click.Group, arguments: Sequence[str]) -> int:
         with suppress(KeyboardInterrupt, click.Abort):
             stop.begin()
             code = _ended(group, arguments)
-            sys.stdout.flush()  # which may wait for its reader
+            sys.stdout.flush()  # may wait for the reader
             stop.raising = False
             if stop.signal is None:
                 return code
@@ -44,7 +44,7 @@ def _ended(group: click.Group, arguments: Sequence[str]) -> int:
     except KernelbenchError as error:
         warn(f"{error}")
         return error.exit_code
-    except OSError as error:  # of a disk, a terminal or a process, where no room knew more to say
+    except OSError as error:  # from a disk, a terminal or a process, which no other code explained
         warn(failed_call(error))
         return InputError.exit_code
     except (MemoryError, RuntimeError) as error:

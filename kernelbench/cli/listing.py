@@ -36,7 +36,7 @@ def suites(own: Sequence[Path] = ()) -> Listing:
     from kernelbench.runs import folders
     from kernelbench.suite import read_suite
 
-    catalog = load_catalog(specimens=True, own=own)  # a suite may show wrong kernels
+    catalog = load_catalog(specimens=True, own=own)  # a suite may include wrong kernels
     claims = read_ledger(places.LEDGER)
     rows = []
     for path in sorted(places.SUITES.glob("*.yaml")):

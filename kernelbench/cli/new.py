@@ -1,4 +1,4 @@
-"""The command `new`: the files of a kernel, and of an operation that there is not yet, to begin from."""
+"""The command `new`: files to start a kernel from, and for a new operation its own files too."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kernelbench.cli.terminal import say
 def new(name: str, start: str | None, kernels: Path) -> None:
     """Write the two files of a kernel of your own, as a copy of one that is right; change it from there.
 
-    Of an operation that there is not yet, its operation.py and a suite are written as well.
+    For an operation that does not exist yet, also write its operation.py and a suite.
 
     \b
     Examples:

@@ -1,6 +1,6 @@
-"""The twin files of a kernel of the user's own: a copy of one that is right, to be changed bit by bit.
+"""The two files of a user's kernel: a copy of one that is right, to be changed bit by bit.
 
-Of an operation that there is not yet, its own files as well.
+For an operation that does not exist yet, also the files of the operation.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from kernelbench.core.records import Implementation
 from kernelbench.core.texts import one_line
 from kernelbench.planning.catalog import Catalog, is_name, load_catalog
 
-FOLDER = Path("kernels")  # of the user's own kernels, where no other is named
-NEAR = 0.8  # likeness from which on a name is taken for a misspelt one
+FOLDER = Path("kernels")  # of the user's kernels, unless another is named
+NEAR = 0.8  # a new name this similar to a known one is taken for a misspelling
 
 _SOURCE = """\
 // {name}: your own {operation}. As written it is a copy of {start}, and right; change it bit by bit.
@@ -50,9 +50,9 @@ class Written:
 
     source: Path
     plan: Path
-    start: str  # the implementation that it is a copy of; '' where the operation is new as well
+    start: str  # the implementation that it is a copy of; '' if the operation is new too
     commands: tuple[str, ...]
-    operation: tuple[Path, ...] = ()  # what a new one needs besides: operation.py, a suite
+    operation: tuple[Path, ...] = ()  # of a new operation: operation.py and a suite
 
 
 def new_kernel(name: str, start: str | None = None, folder: Path = FOLDER) -> Written:
@@ -120,14 +120,14 @@ def _write(texts: Mapping[Path, str]) -> None:
 
 
 def _own(folder: Path) -> tuple[Path, ...]:
-    """The folder where it holds kernels already, and they are not kernelbench's."""
+    """The folder, if it already holds kernels and is not kernelbench's own."""
     if folder.resolve() == places.KERNELS.resolve() or not any(folder.glob("*/[!_]*.py")):
         return ()
     return (folder,)
 
 
 def _require_new(catalog: Catalog, operation: str, start: str | None, name: str, folder: Path) -> None:
-    """Whether this may become an operation: no slip of the pen for one that there is."""
+    """InputError unless this can become an operation; a name like a known one is taken for a misspelling."""
     if near := get_close_matches(operation, catalog.operations, n=1, cutoff=NEAR):
         text = "for an operation of your own choose a name that is less like it"
         raise InputError(f"unknown operation '{operation}'; did you mean '{near[0]}'? {text}")
@@ -223,7 +223,7 @@ def _is_implementations(statement: ast.stmt) -> bool:
 
 
 def _call_of(one: Implementation) -> ast.Call | None:
-    """Where its module writes `Implementation("name", ..)`; None where a loop makes it."""
+    """Where its module writes `Implementation("name", ..)`; None if a loop makes it."""
     assert one.source is not None
     return next((call for call in _calls(one.source.with_suffix(".py")) if _first(call) == one.name), None)
 

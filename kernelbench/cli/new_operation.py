@@ -1,4 +1,4 @@
-"""The files of an operation of the user's own: what is computed, a first kernel, a suite. They are right as written."""
+"""The files of a user's new operation: what is computed, a first kernel, a suite. They work as written."""
 
 from __future__ import annotations
 

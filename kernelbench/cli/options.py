@@ -19,11 +19,11 @@ from kernelbench.core.writing import kind_of
 if TYPE_CHECKING:
     from kernelbench.walks.request import Request
 
-STANDARD_OUTPUT = "-"  # as other programs have it
+STANDARD_OUTPUT = "-"  # as in other programs
 
 
 class _Given(click.ParamType):  # type: ignore[type-arg]
-    """InputError for '': mostly an empty shell variable, and as a path it would mean the current folder."""
+    """InputError for '': it is usually an empty shell variable, and as a path it would be the current folder."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if value == "" and param is not None:
@@ -71,7 +71,7 @@ def cache_states(ctx: click.Context, parameter: click.Parameter, value: str | No
 
 
 class _Seconds(click.FloatRange):
-    """A FloatRange without `nan`, which passes as it is not below the minimum."""
+    """A FloatRange that refuses `nan`, which is not below the minimum either."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         seconds = super().convert(value, param, ctx)
@@ -113,7 +113,7 @@ TIMEOUT = click.option(
     "patience_s",
     type=_Seconds(min=1),
     metavar="SECONDS",
-    help="End a kernel that gives no sign of life for so long; only its rows fail; inf: never.  [default: 60]",
+    help="End a kernel that gives no sign of life for this long; only its rows fail; inf: never.  [default: 60]",
 )
 IN_PROCESS = click.option(
     "--in-process",
@@ -127,7 +127,7 @@ NO_WAIT = click.option(
     help="Wait while another kernelbench run uses the GPU, or give up at once.",
 )
 SEED = click.option(
-    "--seed", type=click.IntRange(0, 2**31 - 2), help="Of the random inputs; the default never changes."
+    "--seed", type=click.IntRange(0, 2**31 - 2), help="Seed of the random inputs; the default never changes."
 )
 GPU = click.option(
     "--gpu",
@@ -136,7 +136,12 @@ GPU = click.option(
     help="Plan for this GPU: v100, t4, a100, l4, h100, h200.  [default: the GPU here, else h200]",
 )
 FORM = click.option(
-    "--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True, help="How it is told."
+    "--format",
+    "form",
+    type=click.Choice(["table", "json"]),
+    default="table",
+    show_default=True,
+    help="Output format.",
 )
 RUN = click.argument("run_name", type=TEXT, required=False, metavar="[RUN]")
 CACHE, SHOWN_CACHE = (
@@ -161,7 +166,7 @@ def _together(*options: Callable[..., Any]) -> Callable[..., Any]:
 
 
 CHOICE = _together(ONLY, FILTER, KERNELS, SPECIMENS)  # which implementations and cases
-MEASURING = _together(TIMEOUT, IN_PROCESS, NO_WAIT, SEED, NVCC)  # how a device is used
+MEASURING = _together(TIMEOUT, IN_PROCESS, NO_WAIT, SEED, NVCC)  # how the device is used
 
 
 def request_of(suites: tuple[str, ...], options: dict[str, Any]) -> Request:

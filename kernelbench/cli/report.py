@@ -12,7 +12,7 @@ from kernelbench.cli.terminal import say
 
 @click.command()
 @RUN
-@click.option("--baseline", type=TEXT, metavar="NAME", help="Whom speed-ups divide by.  [default: the suite's]")
+@click.option("--baseline", type=TEXT, metavar="NAME", help="What speed-ups are relative to.  [default: the suite's]")
 @click.option("--out", type=OUT_FILE, help="The HTML file.  [default: report.html in the run's folder]")
 def report(run_name: str | None, baseline: str | None, out: Path | None) -> None:
     """Write a run as one HTML page, with charts as PNG and SVG files beside it. No GPU needed.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @click.option(
     "--self-test",
     is_flag=True,
-    help="Measure each implementation beside a twin of itself: what this machine tells apart, and what it cannot.",
+    help="Measure each implementation beside a twin of itself, to see which differences this machine can detect.",
 )
 @click.option("--resume", is_flag=True, help="Go on with the newest run of the suite (or that in --out).")
 @click.option("--out", type=OUT_FOLDER, help="Folder of the run; one suite only.")
@@ -55,7 +55,7 @@ def run(suites: tuple[str, ...], no_report: bool, **options: Any) -> int:
         page, problem = None, None
         try:
             page = None if no_report else report(answer, answer.run.folder / "report.html")
-        except ResultsError as error:  # costs the page alone: what was measured is shown, and the next suite is run
+        except ResultsError as error:  # only the page is lost: times are shown, and the next suite runs
             problem = error
         show(answer, page)
         if problem:
@@ -67,7 +67,7 @@ def run(suites: tuple[str, ...], no_report: bool, **options: Any) -> int:
 
 
 def show(answer: Answer, page: Path | None) -> None:
-    """Times, reasons, claims, and where everything lies; of a self-test what it found."""
+    """Print times, reasons, claims and where the files are; for a self-test, what it found."""
     from kernelbench.report import peers, self_test
     from kernelbench.report.console import claims_table, limits_line, results_table
 

@@ -17,11 +17,11 @@ from typing import Any
 from kernelbench.core import processes
 from kernelbench.core.processes import STOPS
 
-AGAIN_S = 0.02  # after which an exception that could not be raised, or was lost, is raised again
-_SHOW_CURSOR = b"\x1b[?25h"  # which a progress bar has hidden
+AGAIN_S = 0.02  # then an exception that could not be raised, or was lost, is raised again
+_SHOW_CURSOR = b"\x1b[?25h"  # a progress bar hides it
 _IMPORTS = "<frozen importlib"  # files of Python's own import; an exception in there can leave its locks held
 _OVER = b"\0"  # for the listener: no signal has this number
-_end_process = os._exit  # also where a user's code is kept from it
+_end_process = os._exit  # planning.foreign replaces os._exit while a user's code runs
 
 
 @dataclass
@@ -65,7 +65,7 @@ _stop = Stop()  # of the command that is running
 
 
 def raise_again() -> None:
-    """KeyboardInterrupt where a signal came: for the steps of a command, in case a library dropped the first one."""
+    """KeyboardInterrupt if a signal came. Steps of a command call this, in case a library dropped the first one."""
     _stop.check()
 
 
@@ -95,7 +95,7 @@ def stoppable(last_words: str) -> Iterator[Stop]:
         signal.set_wakeup_fd(earlier_told)
         for one, handler in earlier.items():
             signal.signal(one, handler)
-        os.write(told, _OVER)  # closing it would not do: a child that a user's code forked may hold it, too
+        os.write(told, _OVER)  # closing it is not enough: a child forked by a user's code may hold it too
         listener.join()
         os.close(told)
         os.close(heard)
@@ -127,7 +127,7 @@ def _listen(heard: int, stop: Stop, last_words: str) -> None:
             if stop.wanted_again and stop.signal is not None:
                 stop.wanted_again = False
                 own += 1
-                _thread.interrupt_main(stop.signal)  # which is heard here, too
+                _thread.interrupt_main(stop.signal)  # this thread hears it too
             continue
         number = os.read(heard, 1)
         if number == _OVER:

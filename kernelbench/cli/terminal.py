@@ -1,4 +1,4 @@
-"""The terminal, or what stands in for it: lines, and a console for tables."""
+"""Output to a terminal, file or pipe: lines, and a console for tables."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 WIDTH = 100
-LEAST_WIDTH = 40  # a table needs room for its columns, however narrow the window
+LEAST_WIDTH = 40  # a table needs this much, however narrow the window is
 
 
 def console(*, stderr: bool = False) -> Console:

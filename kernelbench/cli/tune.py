@@ -39,7 +39,7 @@ def _seconds(ctx: click.Context, parameter: click.Parameter, value: str | None) 
     "implementations",
     callback=names,
     metavar="NAME,..",
-    help="Only these kernels.  [default: all of the operation that say what can be tuned]",
+    help="Only these kernels.  [default: all kernels of the operation that can be tuned]",
 )
 @click.option(
     "--suite", type=TEXT, metavar="SUITE", help="Tune for the cases of this suite.  [default: those that kernels name]"
@@ -55,7 +55,7 @@ def _seconds(ctx: click.Context, parameter: click.Parameter, value: str | None) 
 @click.option(
     "--out",
     type=OUT_FILE,
-    help="The table to write or add to.  [default: yours of this GPU, which plans read]",
+    help="The table to write or add to.  [default: your own table for this GPU, which plans read]",
 )
 @DEVICE
 @KERNELS

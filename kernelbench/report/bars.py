@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-BARS_PER_PANEL = 40  # bars beside one another that can still be told apart
+BARS_PER_PANEL = 40  # more bars side by side cannot be told apart
 WIDE = 30  # largest ratio on a linear axis
 LABEL = 20  # points that a number needs above its bar
 NUMBERED = 0.2  # share of the panel's height left free above bars with numbers on top
 
 
 def speedup_figure(run: Run, comparison: Comparison, cache: str) -> Figure:
-    """Bars per case: the speed-up over the baseline measured here, with the published one hatched beside it."""
+    """Bars per case: the measured speed-up over the baseline, and hatched beside it the published one."""
     from matplotlib.figure import Figure
 
     rows = [row for row in comparison if row.cache == cache and row.speedup is not None]
@@ -59,7 +59,7 @@ def _panels(bars: Sequence[ComparedRow], rows: Mapping[str, Row]) -> list[tuple[
     for dtype in dict.fromkeys(rows[case].dtype for case in count):
         own = [(case, rows[case].words) for case in count if rows[case].dtype == dtype]
         number = -(-len(own) // room)
-        each = -(-len(own) // number)  # as even as can be
+        each = -(-len(own) // number)  # as evenly as possible
         panels += [(dtype, dict(own[start : start + each])) for start in range(0, len(own), each)]
     return panels
 
@@ -130,7 +130,7 @@ def _draw(axis: Axes, bar: _Bar, row: ComparedRow, colour: str, published: bool)
 
 
 def _legend(figure: Figure, bars: Sequence[ComparedRow], colours: dict[str, str]) -> None:
-    """Names of the colours above the panels; hatching named by the GPU that the figures are from."""
+    """The names of the colours, above the panels; hatched: the GPU that published figures are from."""
     from matplotlib.patches import Patch
 
     present = {row.implementation for row in bars}

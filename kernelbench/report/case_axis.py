@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 GAP = 0.6  # gap between two stretches, as a share of the distance between two cases
-LONG = 2.5  # mean number of cases per stretch from which on stretches have captions
+LONG = 2.5  # mean number of cases per stretch that gives stretches captions
 # Points: width of a character in a tick's label per point of font size, and the narrowest panel.
 CHARACTER = 0.66
 PANEL = 520
@@ -33,11 +33,11 @@ class Stretch:
     cases: Sequence[str]
     along: str
     values: Sequence[str]  # of `along`; none for a case by itself
-    shared: Words  # which tell this stretch from others; all words of a case by itself
+    shared: Words  # what tells this stretch from others; for a case by itself, all its words
 
     @property
     def numbers(self) -> list[float] | None:
-        """The values, where all are numbers in rising order."""
+        """The values, if all are numbers in rising order."""
         try:
             found = [float(value) for value in self.values]
         except ValueError:
@@ -60,14 +60,14 @@ class Layout:
         return max(self.x.values())
 
     def line_of(self, case: str) -> int | None:
-        """The stretch along which a line may lead through this case; None where cases are mere names."""
+        """The index of the stretch whose line goes through this case; None if its cases are mere names."""
         return next(
             (index for index, one in enumerate(self.stretches) if case in one.cases and one.numbers is not None), None
         )
 
 
 def laid_out(cases: Mapping[str, Words]) -> Layout:
-    """In the given order; stretches apart where they have captions."""
+    """Place the cases in the given order, with gaps between stretches that have captions."""
     words = view.case_words(cases)
     found = stretches(words)
     captioned = len(cases) >= LONG * len(found)
@@ -82,7 +82,7 @@ def laid_out(cases: Mapping[str, Words]) -> Layout:
 
 
 def stretches(words: Mapping[str, Words]) -> list[Stretch]:
-    """The cases cut wherever a second word changes, or numbers begin anew."""
+    """Start a new stretch where a second word changes, or numbers start again."""
     runs: list[tuple[str, list[str]]] = []
     for case in words:
         along = _differing(words[runs[-1][1][0]], words[case]) if runs else ""
@@ -114,7 +114,7 @@ def _falls(before: str, after: str) -> bool:
 
 
 def ticks(axis: Axes, layout: Layout, room: float | None = None) -> None:
-    """Ticks and captions of a panel on which `room` cases have their place."""
+    """Draw ticks and captions on a panel that has room for `room` cases."""
     room = room or layout.right + 1
     if not layout.captioned:
         labels = [word_texts(words, number_text) for words in layout.words.values()]
@@ -130,7 +130,7 @@ def ticks(axis: Axes, layout: Layout, room: float | None = None) -> None:
 
 
 def _caption(axis: Axes, layout: Layout, one: Stretch, down: float) -> None:
-    """What is varied, and below it what the cases of the stretch share; a case by itself has its label."""
+    """Write what varies, and below it what the cases share; for a case by itself, its label."""
     places = [layout.x[case] for case in one.cases]
     lines = [one.along, *word_texts(one.shared, number_text)] if one.along else word_texts(one.shared)
     axis.annotate(
@@ -140,7 +140,7 @@ def _caption(axis: Axes, layout: Layout, one: Stretch, down: float) -> None:
 
 
 def _name_ticks(axis: Axes, places: Sequence[float], labels: Sequence[Sequence[str]], room: float) -> None:
-    """A tick per case, its words stacked; turned where they would run into the next."""
+    """Draw a tick per case with its words stacked, or turned if they would run into the next label."""
     widest = max((len(word) for words in labels for word in words), default=0)
     turned = widest * CHARACTER * 8 > 0.95 * PANEL / room
     stacked = not turned or max(map(len, labels), default=1) * LINE < SLANTED * PANEL / room

@@ -1,4 +1,4 @@
-"""Two runs against each other for the terminal (rich): 100 columns, and what matters most at the end."""
+"""The comparison of two runs for the terminal (rich): 100 columns, with what matters most at the end."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 FIRST_WIDTH = 31  # of case and implementation: with the widest cells beside it, the table has 100 columns
-CASES = 3  # named of a group; the others are counted
-PLACES = 8  # rows named of a group of remarks
+CASES = 3  # of a group that are named; the others are counted
+PLACES = 8  # rows that are named per remark
 
 
 def changes_table(changes: Changes) -> RenderableType:
-    """A table for each cache state, then what could not be compared, then remarks."""
+    """A table per cache state, then what could not be compared, then remarks."""
     from rich.console import Group
     from rich.text import Text
 
@@ -57,7 +57,7 @@ def _table(rows: Sequence[Judged], labels: Mapping[str, str], cache: str, by_sha
 
 
 def columns_of(by_share: bool) -> dict[str, Callable[[Judged], str]]:
-    """Headers and cells between the name of a row and its verdict."""
+    """The columns between the name of a row and its verdict: header and cell."""
     return {
         "by": lambda row: row.method,
         "first": lambda row: _share(row.first_share) if by_share else time_text(row.first_s),
@@ -84,7 +84,7 @@ def percent(ratio: float) -> str:
 
 
 def _groups(rows: Sequence[Change], labels: Mapping[str, str]) -> list[tuple[str, str, str]]:
-    """Implementation, cases and reason, rows of like states gathered."""
+    """Implementation, cases and reason; rows with the same statuses form one group."""
     found: dict[tuple[str, str, str], list[Change]] = {}
     for row in rows:
         found.setdefault((row.implementation, row.first_status, row.second_status), []).append(row)
@@ -105,7 +105,7 @@ def _remarks(rows: Sequence[Judged], labels: Mapping[str, str]) -> list[tuple[st
 
 
 def some(names: Iterable[str], shown: int = CASES) -> str:
-    """The first few, each once, and how many more there are."""
+    """The first few distinct names, and how many more there are."""
     unique = list(dict.fromkeys(names))
     return ", ".join(unique[:shown]) + (f" and {len(unique) - shown} more" if unique[shown:] else "")
 
@@ -121,7 +121,7 @@ def counts_text(changes: Changes) -> str:
 
 
 def regression_lines(changes: Changes, least: float) -> list[str]:
-    """One line for each regression by at least `least`, with what could hide one; never empty."""
+    """A line per regression of at least `least`, then how many rows could hide one; never empty."""
     limit = f"{100 * least:g} %"
     labels = labels_of(changes)
     lines = [_regression(row, labels) for row in changes.regressions(least)]

@@ -1,4 +1,4 @@
-"""Two runs against each other as text for programs and for pull requests: CSV, JSON, Markdown."""
+"""The comparison of two runs as text for programs and pull requests: CSV, JSON, Markdown."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _KEY = ("case", "implementation", "cache", "method")
 
 
 def as_csv(changes: Changes) -> str:
-    """A header and a line for each row, with the columns of columns.CHANGES."""
+    """A header and a line per row, with the columns of columns.CHANGES."""
     names = columns.names(columns.CHANGES)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -37,7 +37,7 @@ def _cell(value: Any) -> str:
 
 
 def as_json(changes: Changes, least: float | None) -> str:
-    """One object; `least`: what counts as a regression, None where nobody asked."""
+    """One object; `least`: what counts as a regression; None if nobody asked."""
     asked = [] if least is None else changes.regressions(least)
     document = {
         "first": changes.first,
@@ -54,7 +54,7 @@ def as_json(changes: Changes, least: float | None) -> str:
 
 
 def as_markdown(changes: Changes, least: float | None) -> str:
-    """For a pull request: what changed as a table, what did not folded away."""
+    """For a pull request: a table of what changed; what did not change is folded away."""
     labels = labels_of(changes)
     parts = [f"**{counts_text(changes)}**"]
     if least is not None:
@@ -96,7 +96,7 @@ def _table(rows: Sequence[Judged], labels: dict[str, str], by_share: bool) -> st
 
 
 def _grid(headers: Sequence[str], lines: Iterable[Sequence[str]], right: int) -> str:
-    """A table; the `right` columns from "first" on hold numbers."""
+    """A table in which `right` columns, starting with "first", hold numbers."""
     start = headers.index("first") if right else len(headers)
     rule = ["--:" if start <= place < start + right else "---" for place in range(len(headers))]
     rows = ["|".join(("", *(f" {str(cell).translate(_ESCAPED)} " for cell in line), "")) for line in lines]

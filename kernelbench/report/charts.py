@@ -25,7 +25,7 @@ from kernelbench.report.sources import Published
 from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run
 
-# More takes minutes to draw, and nobody can read it. Recorded runs have up to 22, 110 and 440.
+# More would take minutes to draw, and nobody could read it. Recorded runs have up to 22, 110 and 440.
 MOST_NAMES, MOST_CASES, MOST_ROWS = 200, 300, 2_000
 
 
@@ -36,8 +36,9 @@ def all_charts(
     counted: Mapping[str, Mapping[str, Counted]] | None = None,
     verdicts: Sequence[ClaimVerdict] = (),
 ) -> list[Chart]:
-    """Every chart that the run has data for. Which suit follows from the kinds of its claims: curves for a curve,
+    """Every chart that the run has data for. The kinds of its claims decide which charts fit: curves for a curve,
     ladders for an order, curves over numbered variants for the best or for all alike; bars else. And one per claim.
+
 
     `published` is the ledger, `counted` what the simulator counted of these cases, by case and implementation.
     """
@@ -45,7 +46,7 @@ def all_charts(
         warnings.warn(f"{run.folder}: no charts: {problem}", RunWarning, stacklevel=2)
         return []
     style.load_matplotlib()
-    if summed := sum_of(run):  # its parts compare with nothing but their sum
+    if summed := sum_of(run):  # a step's parts mean nothing but in their sum
         caption = "All calls of each operation, added up."
         return [Chart("step", step.title(summed), caption, partial(step.figure, summed))]
     published = published or Published()
@@ -62,7 +63,7 @@ def all_charts(
     for cache in _caches(rows) if families else []:
         made.append(_settings_chart(run, comparison, families, cache))
     for cache in _caches(rows):
-        if not {row.case for row in rows if row.cache == cache} <= on_curves:  # else each has its place on a curve
+        if not {row.case for row in rows if row.cache == cache} <= on_curves:  # else every case is on a curve
             title = f"Time by size, {cache}"
             caption = "Median time, on a logarithmic axis. Dashed: the copy, a yardstick. Dotted: an empty kernel."
             made.append(Chart(f"time-{cache}", title, caption, partial(time_figure, run, comparison, cache)))
@@ -79,7 +80,7 @@ def all_charts(
 
 
 def _too_many(run: Run) -> str:
-    """Why charts of it would take minutes and gigabytes, or ''."""
+    """Why its charts would take minutes and gigabytes, or ''."""
     counts = (
         ("implementations", len(view.implementations(run)), MOST_NAMES),
         ("cases", len(view.cases(run)), MOST_CASES),
@@ -91,7 +92,7 @@ def _too_many(run: Run) -> str:
 
 
 def _share_charts(run: Run, comparison: Comparison) -> list[Chart]:
-    """For a run of ours beside peers: one chart per size that its cases vary."""
+    """For a run of our kernels and their peers: a chart per size that its cases vary."""
     caption = "Cold time of the copy over that of each; ours in black. 1: as fast as a copy of the same bytes."
     return [
         Chart(
@@ -178,7 +179,7 @@ def _speedup_chart(run: Run, comparison: Comparison, cache: str) -> Chart:
 
 
 def _caches(rows: Iterable[Row | ComparedRow]) -> list[str]:
-    """The cache states of these rows, out of the two there are: they become names of files."""
+    """The cache states of these rows; only the two known ones, since they become file names."""
     return sorted({row.cache for row in rows} & {"cold", "warm"})
 
 

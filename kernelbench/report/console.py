@@ -28,7 +28,7 @@ NEAR_FLOOR, DISTURBED = "°", "!"  # marks of a time
 def results_table(run: Run) -> RenderableType:
     """Median times: a row per case, a column per implementation, in panels of at most 100 characters, per cache state.
 
-    For a run of the simulator, what it counted; for a step, its parts added up.
+    For a run of the simulator, what it counted; for a step, the sum of its parts.
     """
     from rich.console import Group
     from rich.text import Text
@@ -52,7 +52,7 @@ def results_table(run: Run) -> RenderableType:
 
 
 def _legend(rows: Sequence[Row]) -> str:
-    """What the marks mean, those of single rows only where a row has them."""
+    """What the marks in this table mean."""
     parts = ["-: no time, reason below. ±: half width of the 95 % interval, where above 0.5 %."]
     if any(row.floor_limited for row in rows):
         parts.append(f"{NEAR_FLOOR}: floor-limited, below 3 times an empty kernel.")
@@ -62,7 +62,7 @@ def _legend(rows: Sequence[Row]) -> str:
 
 
 def _time_panels(rows: Sequence[Row], run: Run, labels: Mapping[str, str], cache: str) -> list[Table]:
-    """The tables of one cache state: as many implementations in each as fit."""
+    """The tables of one cache state, each with as many implementations as fit."""
     cells = {(row.case, row.implementation): _time_cell(row) for row in rows}
     methods = {row.case: row.method for row in rows}
     used = set(methods.values())
@@ -79,7 +79,7 @@ def _time_panels(rows: Sequence[Row], run: Run, labels: Mapping[str, str], cache
 
 
 def _time_cell(row: Row) -> str:
-    """`26.43 us`, with the marks of what makes it less certain, or `26.43 us ±2%` where the interval is wide."""
+    """`26.43 us`, with marks for what makes it less certain, or `26.43 us ±2%` where the interval is wide."""
     seconds = view.seconds(row)
     half = (row.high_s - row.low_s) / 2 / seconds if row.low_s and row.high_s else 0.0
     remark = f"\n±{100 * half:.1f} %" if half > PRECISE else ""
@@ -88,7 +88,7 @@ def _time_cell(row: Row) -> str:
 
 
 def _broken(name: str, width: int = 12) -> str:
-    """A name broken at underscores into lines of about `width` characters."""
+    """Break a name at underscores into lines of about `width` characters."""
     lines = [""]
     for word in name.replace("_", "_\0").split("\0"):
         if lines[-1] and len(lines[-1]) + len(word) > width:
@@ -98,7 +98,7 @@ def _broken(name: str, width: int = 12) -> str:
 
 
 def _reasons(groups: Sequence[view.ReasonGroup], labels: Mapping[str, str], title: str) -> Table:
-    """What has no time, with its reason; many cases of one reason are counted."""
+    """What has no time, and why; of many cases with one reason, three are named."""
     rows = []
     for group in groups:
         more = len(group.cases) - 3
@@ -108,14 +108,14 @@ def _reasons(groups: Sequence[view.ReasonGroup], labels: Mapping[str, str], titl
 
 
 def _disturbed(groups: Sequence[tuple[str, str, list[str]]], labels: Mapping[str, str]) -> Table:
-    """Times that include disturbed samples because too few others could be had."""
+    """Times that include disturbed samples, because there were too few others."""
     rows = [(labels[case], what, ", ".join(names)) for case, what, names in groups]
     return tables.new_table("Disturbed", ("case", "cache, what was seen", "implementations"), rows)
 
 
 def comparison_table(comparison: Comparison, run: Run) -> RenderableType:
-    """Speed-ups against the baseline with their intervals, beside the published ones; a block per case. For a step
-    also its parts added up."""
+    """Speed-ups against the baseline with their intervals, beside the published ones; a block per case. For a
+    step, also the sum of its parts."""
     from rich.console import Group
     from rich.text import Text
 
@@ -181,7 +181,7 @@ def _published(row: ComparedRow, with_device: bool) -> str:
 
 
 def _notes(rows: Sequence[ComparedRow], labels: Mapping[str, str]) -> list[str]:
-    """Why cells are empty, alike reasons gathered. The verdict of an UNSURE row says how many samples are missing."""
+    """Why cells are empty, a line per reason. The verdict of an UNSURE row says how many samples are missing."""
     cases: dict[str, dict[str, None]] = {}
     for row in rows:
         if row.reason and not row.is_baseline and not row.more_samples:

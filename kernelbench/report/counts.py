@@ -1,4 +1,4 @@
-"""What a run of the simulator shows in place of times: tables of the terminal, charts, rows of the page."""
+"""What a run of the simulator shows instead of times: tables for the terminal, charts, rows of the page."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Shown:
     value: Callable[[Counted], float | None]
     text: Callable[[float], str]
     ideal: float  # the best possible value
-    doublings: float  # from there to the strongest colour
+    doublings: float  # from the ideal to the strongest colour
 
 
 def _traffic(one: Counted) -> float | None:
@@ -59,7 +59,7 @@ SHOWN = (
           "The rest is masked off: by a condition, by the end of a row, or for want of work.",
           METRICS["lanes"].value, lambda value: f"{value:.0f}", 32.0, -2.0),
 )  # fmt: skip
-NARROW = 48  # characters of the first column, at most
+NARROW = 48  # most characters of the first column
 IN_TERMINAL = ("traffic", "wavefronts", "instructions")
 
 
@@ -116,8 +116,7 @@ def _strength(value: float, shown: Shown) -> float:
 
 
 def tables(run: Run) -> list[Table]:
-    """A row per implementation and a column per case, or the other way round where that takes fewer panels of 100
-    characters."""
+    """A row per implementation and a column per case, or the other way round if that takes fewer tables."""
     labels = view.case_labels(view.cases(run))
     found: list[Table] = []
     for shown in SHOWN:
@@ -156,7 +155,7 @@ def _longest(names: Iterable[str]) -> int:
 
 
 def note(run: Run) -> str:
-    """How the tables are to be read."""
+    """How to read the tables."""
     sampled = sum(bool(row.sampled) for row in run.rows)
     total = sum(row.counters is not None for row in run.rows)
     text = "Counts of the simulator, of the PTX, over all launches; -: none, reason below."
@@ -172,7 +171,7 @@ def ratios_table(rows: Sequence[ComparedRow], labels: Mapping[str, str]) -> Tabl
     shown = {header: of for header, of in _COMPARED.items() if any(of(row)[0] for row in rows)}
 
     def cells(row: ComparedRow) -> list[str]:
-        itself = row.implementation == row.baseline  # has its own counts, others have theirs over these
+        itself = row.implementation == row.baseline  # shows its counts; others show the ratio of theirs to these
         found = (of(row) for of in shown.values())
         return [text(count) if itself else view.ratio_text(ratio) for count, ratio, text in found]
 

@@ -1,4 +1,4 @@
-"""A chart, and the drawing of several in parallel, each in a copy of this process: it takes most of a page's time."""
+"""A chart, and how several are drawn in parallel in copies of this process: drawing takes most of a page's time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FEWEST_CORES = 4  # with fewer, the copies only slow each other down
 
 @dataclass(frozen=True)
 class Chart:
-    """A figure with its file name and what it shows in words. It is made when it is drawn."""
+    """A figure with its file name and what it shows in words. The figure is made when it is drawn."""
 
     name: str
     title: str
@@ -41,7 +41,7 @@ class Chart:
 
 
 def draw_all(charts: Sequence[Chart]) -> None:
-    """Have every chart `drawn`. A chart whose copy sent nothing is drawn here when it is asked for."""
+    """Draw every chart. If a copy of this process sends nothing, its chart is drawn here when it is used."""
     if len(charts) < 2 or (os.cpu_count() or 1) < FEWEST_CORES or not _can_copy():
         return
     context = multiprocessing.get_context("fork")
@@ -59,7 +59,7 @@ def draw_all(charts: Sequence[Chart]) -> None:
 
 
 def _can_copy() -> bool:
-    """A process must not be copied on other systems than Linux, nor with a GPU's context."""
+    """Only on Linux, and only without a GPU context, is it safe to copy a process."""
     return sys.platform == "linux" and "cupy" not in sys.modules and "torch" not in sys.modules
 
 

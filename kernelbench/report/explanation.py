@@ -31,7 +31,7 @@ CONFIRMS = {"confirmed": "confirms", "contradicted": "contradicts"}
 
 
 def case_parts(explained: CaseExplanation, title: str) -> Iterable[RenderableType]:
-    """All that the terminal shows of a case, from top to bottom."""
+    """Everything that the terminal shows of a case, from top to bottom."""
     yield case_table(explained, title)
     yield sentences_block(explained)
     if explained.evidence:
@@ -76,7 +76,7 @@ def _with_links(sentence: Sentence) -> str:
 
 
 def sentences_block(explained: CaseExplanation) -> RenderableType:
-    """The sentences as paragraphs, the name in front of each, then who was not counted."""
+    """A paragraph per implementation, then the implementations that were not counted."""
     from rich.console import Group
     from rich.padding import Padding
     from rich.text import Text
@@ -156,7 +156,7 @@ def _count(value: int) -> str:
 
 
 def _excess(value: int, ideal: int) -> str:
-    """`8.39 M`, or `8.39 M x8.0` where that is so many times the fewest."""
+    """`8.39 M`, or `8.39 M x8.0` if it is that many times the fewest."""
     if not value:
         return ""
     return count_text(value) + (f" x{digits(value / ideal, 2)}" if ideal and value > 1.05 * ideal else "")
@@ -219,7 +219,7 @@ def _cold_times(run: Run) -> dict[tuple[str, str], float]:
 
 
 def as_json(explained: Sequence[CaseExplanation]) -> str:
-    """All metrics, sentences, bounds and evidence; numbers that make no sense are null."""
+    """All metrics, sentences, bounds and evidence; numbers that do not apply are null."""
     return json.dumps([_plain(one) for one in explained], indent=2, ensure_ascii=False)
 
 

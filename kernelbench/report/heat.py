@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-CASES = 24  # most cases side by side whose numbers can still be read
+CASES = 24  # numbers of more cases side by side cannot be read
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def heat_figure(panels: Sequence[Panel], names: Sequence[str], bold: Collection[
 
 
 def _parts(panel: Panel) -> list[Panel]:
-    """The panel, or as few parts as have readable cells; cut between two stretches where one ends nearby."""
+    """Cut the panel into as few parts as can be read; between two stretches if one ends nearby."""
     number = -(-len(panel.cases) // CASES)
     if number == 1:
         return [panel]

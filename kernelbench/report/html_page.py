@@ -139,10 +139,10 @@ def _drawing(chart: Chart) -> Any:
 
 
 def safe_link(url: str) -> str:
-    """The address if it is a web page's, else '': `javascript:` and its like never become links."""
+    """The address if it is a web page's, else '': `javascript:` and the like never become links."""
     try:
         parts = urlsplit(url.strip())
-    except ValueError:  # a bracket without its pair
+    except ValueError:  # an unpaired bracket
         return ""
     return url.strip() if parts.scheme in ("http", "https") and parts.netloc else ""
 

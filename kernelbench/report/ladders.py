@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-STEPS = 3  # fewest of a ladder
-CASES = 9  # most that a ladder shows
+STEPS = 3  # fewest in a ladder
+CASES = 9  # most that are shown
 ACROSS = 3  # panels beside one another
-TITLE = 32  # characters of a line of a panel's title
+TITLE = 32  # characters per line of a panel's title
 LEVEL = 0.99  # a step that makes it slower than this stands out
 
 

@@ -47,7 +47,7 @@ class Side:
     name: str
     seconds: float
     ratio: float  # its time / that of ours, by one method
-    error: float | None  # largest, absolute
+    error: float | None  # largest absolute error
     fast: bool
 
 
@@ -67,7 +67,7 @@ class Pair:
 
 
 def ours(run: Run) -> list[str]:
-    """Our own kernels; none in a run that is not one beside peers."""
+    """Our own kernels; none if the run's baseline is not a library."""
     roles = {row.implementation: row.role for row in run.rows}
     if run.simulated or roles.get(str(run.environment.get("baseline"))) != "peer":
         return []
@@ -77,7 +77,7 @@ def ours(run: Run) -> list[str]:
 
 
 def pairs(run: Run) -> list[Pair]:
-    """One per case in which ours and a peer have a time."""
+    """A pair per case in which one of our kernels and a peer have a time."""
     own = ours(run)
     cases: dict[str, dict[str, ByMethod]] = {}
     for row in run.rows if own else ():
@@ -94,7 +94,7 @@ def _pair(case: str, timed: Mapping[str, ByMethod], own: Sequence[str]) -> Pair 
         return None
     _, fastest = min((view.seconds(methods[known]), place) for place, methods in enumerate(kernels))
     mine = kernels[fastest]
-    held: dict[str, list[tuple[Side, str]]] = {}  # with the method that both have, by role
+    held: dict[str, list[tuple[Side, str]]] = {}  # by role, each with the method that both have
     for methods in timed.values():
         if both := shared_method(methods, mine):
             held.setdefault(methods[both].role, []).append((_side(methods, mine, both), both))

@@ -20,7 +20,7 @@ MEANING = (
 
 
 def found(run: Run) -> Mapping[str, Any] | None:
-    """The figures of environment.json; None where the run is no self-test, or was stopped before it had any."""
+    """The figures of environment.json; None if the run is no self-test, or was stopped too early."""
     test = run.environment.get("self_test") or {}
     return test if test.get("rows") else None
 

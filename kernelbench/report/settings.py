@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MEMBERS = 3  # fewest of a family
-NARROWEST = 0.1  # least reach of the vertical axis to either side of 1; a smaller one would show noise
+NARROWEST = 0.1  # the vertical axis reaches at least this far to either side of 1; less would show noise
 
 
 @dataclass(frozen=True)
 class Family:
-    """Implementations by their setting, and whom they are set against."""
+    """Implementations by their setting, and the one that they are compared with."""
 
     stem: str
     members: Mapping[int, str]
     against: str
-    allowed: float | None  # times as fast as `against` a variant may be, by the claim
+    allowed: float | None  # how many times as fast as `against` the claim allows a variant to be
 
 
 def families(run: Run, claims: Sequence[Claim]) -> list[Family]:
@@ -55,7 +55,7 @@ def families(run: Run, claims: Sequence[Claim]) -> list[Family]:
 
 
 def _numbered(names: Sequence[str]) -> dict[str, dict[int, str]]:
-    """By the name before the number; names with fewer than three settings are left out."""
+    """Group names by what precedes their number; drop groups of fewer than three."""
     found: dict[str, dict[int, str]] = {}
     for name in names:
         if match := re.fullmatch(r"(.+)_(\d+)", name):

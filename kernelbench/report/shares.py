@@ -1,4 +1,4 @@
-"""Share of the copy along a size, for a run of ours beside peers: where a kernel falls behind, and where it leaps."""
+"""Share of the copy's speed along a size, for our kernels and their peers: where a kernel falls behind or jumps."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _looks(run: Run, comparison: Comparison, names: Sequence[str]) -> dict[str, 
 
 
 def _ticks(curve: Curve) -> Curve:
-    """The sizes with a tick: of many, only the powers of two and the ends."""
+    """The sizes that get a tick; if there are many, the powers of two and both ends."""
     ends = (min(curve.points), max(curve.points))
     shown = {x: case for x, case in curve.points.items() if log2(x).is_integer() or x in ends}
     return Curve(curve.title, shown) if len(curve.points) > peers.MANY else curve

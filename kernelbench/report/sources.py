@@ -27,7 +27,7 @@ class Published:
 
 
 def implementations(run: Run) -> list[dict[str, Any]]:
-    """Who was measured and whose algorithm it is."""
+    """The implementations that were measured, and whose algorithm each is."""
     described = run.environment.get("implementations") or {}
     step = step_of(run)  # its names are of several operations
     measured = (f"{row.operation}/{row.implementation}" if step else row.implementation for row in run.rows)

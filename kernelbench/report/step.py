@@ -1,4 +1,4 @@
-"""A step added up: its table for the terminal and the page, and its chart. A step with a part missing has no sum."""
+"""The sum of a step: its table for terminal and page, and its chart. A step with a missing part has no sum."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 HEADERS = ("part", "case", "calls", "unfused", "one call", "fused", "one call", "a step, unfused", "fused")
-NUMBERS = (2, 4, 6, 7, 8)  # columns of HEADERS that are put to the right
+NUMBERS = (2, 4, 6, 7, 8)  # columns of HEADERS that are aligned right
 NO_SUM = "no sum"
 
 
@@ -35,13 +35,13 @@ def text(summed: StepSum, amount: Amount | None) -> str:
 
 
 def lines(summed: StepSum) -> list[tuple[str, ...]]:
-    """Cells by HEADERS, a line per part: '-' for what was not measured, empty on a side that does not have the part."""
+    """Cells by HEADERS, a line per part: '-' if it was not measured, empty on a side without that part."""
     return [_line(summed, one) for one in summed.parts]
 
 
 def _line(summed: StepSum, one: PartAmount) -> tuple[str, ...]:
     part = one.part
-    words = key_words(part.case)  # no row may have it yet
+    words = key_words(part.case)  # a stopped run may have no row of it
     case = " ".join((part.operation, words["shape"], words["dtype"]))
     calls = {side: text(summed, one.amounts[side]) or "-" if side in one.amounts else "" for side in SIDES}
     steps = {side: text(summed, one.total(side)) or "-" if side in one.amounts else "" for side in SIDES}
@@ -50,7 +50,7 @@ def _line(summed: StepSum, one: PartAmount) -> tuple[str, ...]:
 
 
 def totals(summed: StepSum) -> tuple[str, ...]:
-    """The last line: both sums, `no sum` where one is not whole."""
+    """The last line: both sums, `no sum` if a part is missing."""
     calls = str(sum(one.part.calls for one in summed.parts))
     sums = [text(summed, summed.total(side)) or NO_SUM for side in SIDES]
     return ("a step", "", calls, "", "", "", "", *sums)
@@ -74,7 +74,7 @@ def remarks(summed: StepSum) -> list[str]:
 
 
 def table(summed: StepSum) -> RenderableType:
-    """The parts with their sums, two lines each to keep within 100 columns, and the remarks below them."""
+    """The parts, two lines each to fit 100 columns, then their sums and the remarks."""
     from rich.console import Group
     from rich.text import Text
 
@@ -94,7 +94,7 @@ def table(summed: StepSum) -> RenderableType:
 
 
 def section(summed: StepSum | None) -> dict[str, Any] | None:
-    """For the template; None for a run that is not of a step."""
+    """For the template; None if the run is not of a step."""
     if summed is None:
         return None
     return {

@@ -31,7 +31,7 @@ def strips(samples: pandas.DataFrame) -> dict[Key, str]:
 
 
 def path(seconds: np.ndarray) -> str:
-    """Bars standing on the lower edge; the fullest bin has the full height, none that holds a sample vanishes."""
+    """Bars standing on the lower edge; the fullest bin has the full height, and every bin with a sample is visible."""
     counts = histogram(seconds)
     bars = []
     for place, count in counts.items():
@@ -41,7 +41,7 @@ def path(seconds: np.ndarray) -> str:
 
 
 def histogram(seconds: np.ndarray) -> Mapping[int, int]:
-    """Samples in each bin that holds any, by its number from the left."""
+    """The number of samples per bin, for bins that have any; bins are numbered from the left."""
     middle = BINS // 2
     bins = np.rint((seconds / np.median(seconds) - 1) / (REACH / middle)).clip(-middle, middle).astype(int) + middle
     places, counts = np.unique(bins, return_counts=True)

@@ -1,4 +1,4 @@
-"""How charts look: colours, markers, axes, and SVG that is byte for byte the same each time.
+"""How charts look: colours, markers, axes, and SVG whose bytes are the same each time.
 
 Colours are Okabe and Ito's (jfly.uni-koeln.de/color), told apart by colour-blind readers too; every
 line has a marker and its name beside it as well. The page replaces the colours by CSS variables, so
@@ -51,8 +51,8 @@ _SETTINGS: Any = {
     "ytick.color": FAINT,
     "xtick.labelcolor": SOFT,
     "ytick.labelcolor": SOFT,
-    "figure.dpi": 160,  # laid out at the size it is drawn at
-    "text.hinting": "none",  # hinted text takes other room at other sizes
+    "figure.dpi": 160,  # the layout is made for the size of the drawing
+    "text.hinting": "none",  # the width of hinted text depends on its size
     "figure.constrained_layout.w_pad": 0.07,
     "figure.facecolor": PAPER,
     "axes.facecolor": PAPER,
@@ -91,12 +91,12 @@ def settings() -> Iterator[None]:
 
 
 def colours(highlighted: Sequence[str]) -> dict[str, str]:
-    """A colour of its own for each highlighted implementation; whoever is not in here is grey."""
+    """A colour of its own for each highlighted implementation; all others are grey."""
     return dict(zip(highlighted, SERIES, strict=False))
 
 
 def settle(figure: Figure) -> None:
-    """Lay the figure out now and for good, so that each format written later shows the same places."""
+    """Fix the layout now, so that every format shows the same."""
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
 

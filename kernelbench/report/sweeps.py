@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 JUDGED = "cold"  # the cache state that claims are judged by
-POINTS = 3  # fewest of a curve
-ACROSS = 3  # panels beside one another
+POINTS = 3  # fewest on a curve
+ACROSS = 3  # panels side by side
 NEAR = 4.0  # panels whose largest bandwidths are within this factor share an axis
 TICK = 7.5  # points: size of the text below a tick
-SPREAD = 8.0  # ratio of the last point to the first from which on the axis is logarithmic
+SPREAD = 8.0  # from this ratio of the last point to the first on, the axis is logarithmic
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Sweep:
 
     @property
     def metrics(self) -> list[str]:
-        """What the claims explain the curves by."""
+        """The metrics that the claims explain the curves with."""
         return list(dict.fromkeys(one.metric for claim in self.claims for one in statements(claim)))
 
 
@@ -67,7 +67,7 @@ def file_name(along: str) -> str:
 
 
 def sweeps(cases: Mapping[str, Words], claims: Sequence[Claim]) -> list[Sweep]:
-    """One per parameter that a claim of a curve is about, where these cases have a curve along it."""
+    """A sweep per parameter that a claim is about, if these cases have a curve along it."""
     by_parameter: dict[str, list[Claim]] = {}
     for claim in claims:
         if claim.kind == "curve":
@@ -153,7 +153,7 @@ def has_counts(sweep: Sweep, counted: Mapping[str, Mapping[str, Counted]]) -> bo
 
 
 def _counts(curves: Sequence[Curve], counted: Mapping[str, Mapping[str, Counted]], metric: str) -> bool:
-    """Whether anybody on these curves has that count."""
+    """Whether an implementation on these curves has that count."""
     cases = {case for curve in curves for case in curve.points.values()}
     return any(one.value(metric) is not None for case in cases for one in counted.get(case, {}).values())
 
@@ -224,7 +224,7 @@ def _count_panel(
 
 
 def _bands(axis: Axes, sweep: Sweep, curve: Curve, rates: Mapping[str, Mapping[str, float]]) -> None:
-    """What claims say of points of this curve, as bars from the least to the most that they allow."""
+    """Draw what claims say about points of this curve: bars from the least to the most that they allow."""
     for claim in sweep.claims:
         stated = claim.document["claim"]
         dtype = curve.shared.get("dtype", "")
@@ -253,7 +253,7 @@ def along_axis(axis: Axes, along: str, curve: Curve, across: int, last: bool) ->
 
 
 def _apart(values: Sequence[float], logarithmic: bool, points: float) -> list[str]:
-    """A tick's text for each value of an axis so many points long; none where it would run into the next one."""
+    """The tick texts of an axis of that many points; '' where one would run into the next."""
     texts: list[str] = []
     free = float("inf")
     places = [log2(value) if logarithmic else value for value in values]
@@ -266,7 +266,7 @@ def _apart(values: Sequence[float], logarithmic: bool, points: float) -> list[st
 
 
 def _level(axes: Sequence[Axes]) -> None:
-    """One scale where that leaves no curve flat on the ground."""
+    """Give panels one scale, unless that would flatten a curve."""
     tops = [axis.get_ylim()[1] for axis in axes]
     if max(tops) <= NEAR * min(tops):
         for axis in axes:

@@ -1,4 +1,4 @@
-"""Plain tables for the terminal (rich): what `plan`, `build`, `check` and `list` print.
+"""How tables for the terminal (rich) are made, and those of `plan`, `build`, `check` and `list`.
 
 All tables fit 100 columns; long text is folded, never cut.
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 WIDTH = 100  # characters per line of a table
 BETWEEN = 2  # characters between two columns of `new_table`
-NAME_WIDTH = 28  # longest single word that is not broken
+NAME_WIDTH = 28  # a word of more characters may be broken
 STYLES = {
     "holds": "green", "FASTER": "green", "passed": "green",
     "direction only": "yellow", "holds in part": "yellow",
@@ -29,7 +29,7 @@ STYLES = {
     "not decided": "dim", "not measured": "dim", "SAME": "dim", "wrong, as expected": "green",
 }  # fmt: skip
 Options = Mapping[str, Any]  # of rich's Table.add_column
-Column = str | tuple[str, Options]  # its header alone for TEXT
+Column = str | tuple[str, Options]  # a header alone is a column of TEXT
 Cell = str | tuple[str, str]  # a text, or with its style
 TEXT: Options = {"overflow": "fold"}
 WORD: Options = {"no_wrap": True}
@@ -93,7 +93,7 @@ def check_table(entries: Iterable[tuple[str, str, str, Check | None, str]]) -> T
 
 
 def list_table(headers: Sequence[str], rows: Sequence[Sequence[Any]], title: str = "") -> Table:
-    """Any rows of text under headers; numbers are put to the right."""
+    """Any rows of text under headers; numbers are aligned right."""
     lines = [list(map(view.text, row)) for row in rows]
     kinds = []
     for position, header in enumerate(headers):
@@ -141,8 +141,7 @@ def panel_tables(
 
 
 def panels(columns: Mapping[str, Sequence[str]], width: int) -> list[list[str]]:
-    """Keys of `columns` gathered in order, so that those of each panel fit `width` characters. `columns`: by key, the
-    texts in it."""
+    """Group the keys of `columns` in order, so that each group fits `width` characters. `columns`: texts by key."""
     found: list[list[str]] = []
     left = 0
     for key, texts in columns.items():

@@ -14,7 +14,7 @@ from kernelbench.report.tables import NUMBER, Cell, columns, new_table, styled
 if TYPE_CHECKING:
     from rich.table import Table
 
-FASTEST = 8  # candidates shown of those with a time
+FASTEST = 8  # timed candidates that are shown
 
 
 def tuning_table(found: Tuned) -> Table:
@@ -37,14 +37,14 @@ def tuning_table(found: Tuned) -> Table:
 
 
 def _shown(timed: Sequence[Candidate]) -> list[Candidate]:
-    """The rule first, then candidates from the fastest on; those measured again go before all others."""
+    """The rule first, then the candidates that were measured again, then the fastest others."""
     rule = [one for one in timed if not one.values]
     others = sorted((one for one in timed if one.values), key=lambda one: (not one.final, one.share or 1.0))
     return rule + others[:FASTEST]
 
 
 def _untimed(candidates: Sequence[Candidate]) -> Iterator[tuple[str, str, list[Candidate]]]:
-    """By status and reason; those that were left out are in the sentence below the table."""
+    """Groups by status and reason; the sentence below the table counts those that were left out."""
     groups: dict[tuple[str, str], list[Candidate]] = {}
     for one in candidates:
         if one.seconds is None and one.status != "left out":

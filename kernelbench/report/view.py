@@ -1,6 +1,6 @@
 """What all ways of showing a run share: short names of cases, the rows shown, groups of reasons, ratios as text.
 
-Console, charts and page share these, so that they name the same case alike and show the same time.
+Console, charts and page share these, so that all of them use the same names and show the same times.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kernelbench.core.units import digits
 from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run
 
-VERBS: Mapping[Outcome, tuple[str, str]] = {  # of one claim and of several
+VERBS: Mapping[Outcome, tuple[str, str]] = {  # for one claim and for several
     "holds": ("holds", "hold"),
     "direction only": ("holds in direction only", "hold in direction only"),
     "holds in part": ("holds in part", "hold in part"),
@@ -56,7 +56,7 @@ def case_words(cases: Mapping[Key, Words]) -> dict[Key, Words]:
         return {key: _only(words, ("shape", "inputs")) if "shape" in words else words for key, words in every.items()}
     shared = set.intersection(*(set(words.items()) for words in every.values()))
     left = {key: _only(words, dict(words.items() - shared)) for key, words in every.items()}
-    # Sizes and parameters may determine the shape, for all cases that have the same; axis, dtype and inputs do not.
+    # Sizes and parameters may determine the shape; axis, dtype and inputs never do.
     short = {
         key: _only(words, words.keys() - {"shape"}) if words.keys() - WITHOUT_SIZE else words
         for key, words in left.items()
@@ -79,7 +79,7 @@ def word_texts(words: Words, number: Callable[[str], str] = str) -> list[str]:
 
 
 def number_text(value: str) -> str:
-    """Powers of two from 65536 on as such, so that they fit into a chart: 2²⁴."""
+    """Write powers of two from 65536 on as 2²⁴, so that they fit into a chart."""
     if value.isdigit() and int(value) >= 1 << 16 and int(value).bit_count() == 1:
         return "2" + str(int(value).bit_length() - 1).translate(SUPERSCRIPTS)
     return value
@@ -94,7 +94,7 @@ def case_labels(cases: Mapping[Key, Words], number: Callable[[str], str] = str) 
 
 
 def without(words: Words, *names: str) -> tuple[tuple[str, str], ...]:
-    """The other words: what cases that differ in these alone have in common."""
+    """All words but these: what cases that differ only in these share."""
     return tuple((name, value) for name, value in words.items() if name not in names)
 
 
@@ -140,8 +140,8 @@ def shown_methods(rows: Iterable[Row], comparison: Comparison = ()) -> dict[tupl
 
 
 def shown_rows(run: Run, comparison: Comparison = (), cache: str = "") -> list[Row]:
-    """The measured rows by the method of `shown_methods`: at most one per case, cache and implementation. `cache`: of
-    this state alone."""
+    """The measured rows by the method of `shown_methods`: at most one per case, cache and implementation. `cache`:
+    only rows of this state."""
     methods = shown_methods(run.rows, comparison)
     return [
         row
@@ -172,7 +172,7 @@ class ReasonGroup:
 
 
 def reason_groups(rows: Iterable[Row]) -> list[ReasonGroup]:
-    """What has no time; alike reasons gathered.
+    """What has no time, grouped by reason.
 
     Reasons of unsupported and skipped rows that differ in their numbers alone ("got 2048", "got 4096") count as alike,
     and so do all of a specimen: the first is shown.
@@ -194,8 +194,8 @@ def reason_groups(rows: Iterable[Row]) -> list[ReasonGroup]:
 
 
 def disturbed_groups(rows: Iterable[Row]) -> list[tuple[str, str, list[str]]]:
-    """(case, cache and what its samples were taken beside or under, implementations). Rows that differ only in the
-    counts of samples are gathered, with the words of the first."""
+    """(case, cache and what disturbed its samples, implementations). Rows that differ only in counts of samples form
+    one group, which shows the words of the first."""
     groups: dict[tuple[str, str], tuple[str, list[str]]] = {}
     for row in rows:
         if row.disturbed:

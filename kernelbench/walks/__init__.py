@@ -1,1 +1,1 @@
-"""The walks through the rooms: run, check, explain, compare, report, tune. Only they know the order of rooms."""
+"""What each command does, room by room: run, check, explain, compare, report, tune. Only walks know the order."""

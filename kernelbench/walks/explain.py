@@ -25,7 +25,7 @@ class Explained:
 
 
 def explain(request: Request, gpu: str | None, progress: Progress, *, lines: bool = False) -> Iterator[Explained]:
-    """Explain suites case by case, on the simulator whatever GPUs there are.
+    """Explain suites case by case, always on the simulator.
 
     Plans and bounds are for `gpu`; `lines` adds the source lines of every implementation.
     """

@@ -24,7 +24,7 @@ NEEDED = (
 
 
 def report(found: Answer, out: Path | None) -> Path:
-    """Write the comparison, the claims, charts/ and report.html where the run's own files go, or around `out`."""
+    """Write the comparison, the claims, charts/ and report.html into the run's output folder, or beside `out`."""
     from kernelbench.compare import FLAGS, explain_verdicts
     from kernelbench.report.charts import all_charts, write_charts
     from kernelbench.report.explanation import Explained
@@ -44,7 +44,7 @@ def report(found: Answer, out: Path | None) -> Path:
 
 
 def explanations(run: Run, ledger: Mapping[str, Claim]) -> tuple[list[CaseExplanation], str]:
-    """Explanations of the run's cases in its order, and where their counts are from."""
+    """Explanations of the run's cases, in its order, and the source of their counts."""
     from kernelbench.compare.ledger import claims_about
     from kernelbench.devices.known import gpu_of_run
     from kernelbench.explain import explain_case
@@ -59,7 +59,7 @@ def explanations(run: Run, ledger: Mapping[str, Claim]) -> tuple[list[CaseExplan
 
 
 def prepare() -> None:
-    """Import what comparisons and pages need in a thread of its own, for a process that waits for another one."""
+    """Import what comparisons and pages need in a thread, while this process waits for another one."""
     from kernelbench.report.style import load_matplotlib
 
     def import_all() -> None:

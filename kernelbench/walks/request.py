@@ -1,4 +1,4 @@
-"""What the user asked for, and the suites that were meant: where the walks through suites begin."""
+"""What the user asked for, and the suites that this names: where walks begin."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class Request(DeviceRequest):
     nvcc: Path | None = None
     seed: int = DEFAULT_SEED
     specimens: bool = False
-    inputs: Sequence[str] = ()  # distributions that `check` verifies on; none: all that the operation has
+    inputs: Sequence[str] = ()  # distributions that `check` uses; none: all of the operation
     arguments: Sequence[str] = ()  # the command line, for environment.json
 
     @property
     def partial(self) -> bool:
-        """Whether the run differs from one of whole suites: fewer cases or samples, or twins in addition."""
+        """Whether the run covers less than whole suites, or measures twins too."""
         return bool(self.only or self.filters or self.caches or self.quick or self.self_test)
 
 
@@ -49,7 +49,7 @@ def read_suites(request: Request, catalog: Catalog) -> list[Suite]:
         path = find_suite(name, places.SUITES)
         whole = read_suite(path, catalog.operations, catalog.implementations, claims)
         suite = replace(whole, whole=whole)
-        if suite.step is None:  # a step has no room for a wrong kernel or for a second kernel of one part
+        if suite.step is None:  # a step takes one right kernel per part
             there = catalog.implementations[suite.operation]
             added = list(catalog.own.get(suite.operation, ()))
             if request.specimens:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def run(request: Request, progress: Progress) -> Iterator[Answer]:
-    """Measure the suites one after the other; each answer comes when its suite is done and on disk."""
+    """Measure the suites one after the other; each answer comes when its suite is complete and on disk."""
     from kernelbench.build import find_compiler
 
     stopwatch = Stopwatch()
