@@ -88,7 +88,7 @@ class Device(Protocol):
     def poison(self, arrays: Arrays, specs: Sequence[ArraySpec]) -> None:
         """Outputs overwritten with a pattern that no kernel writes (all bits set: NaN in every float)."""
 
-    def swap(self, first: Array, second: Array, dtype: str) -> None:
+    def swap_contents(self, first: Array, second: Array, dtype: str) -> None:
         """Exchange what two flat arrays of `dtype` and one size hold, where neither has -inf; only submits."""
 
     def digest(self, array: Array) -> Any:

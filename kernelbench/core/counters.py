@@ -59,6 +59,10 @@ class Counters:
         return self.thread_instructions / self.warp_instructions if self.warp_instructions else 0.0
 
     @property
+    def global_requests(self) -> int:
+        return self.global_load_requests + self.global_store_requests + self.global_atomic_requests
+
+    @property
     def global_sectors(self) -> int:
         return self.global_load_sectors + self.global_store_sectors + self.global_atomic_sectors
 

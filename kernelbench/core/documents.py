@@ -17,7 +17,7 @@ import yaml
 
 from kernelbench.core.errors import InputError
 from kernelbench.core.problems import Problems, shown
-from kernelbench.core.texts import is_obeyed
+from kernelbench.core.texts import is_unprintable
 
 MAX_DEPTH = 20
 _MAX_SAID = 300  # characters of PyYAML's own message, which may repeat any length of the file
@@ -223,7 +223,7 @@ class _Builder:
             self._problems.add(line, f"text of {len(text)} characters; the limit is {self._form.max_text}")
             return Refused(line)
         for character in text:
-            if character != "\n" and is_obeyed(character):
+            if character != "\n" and is_unprintable(character):
                 self._problems.add(line, f"text holds the control character {character!a}")
                 return Refused(line)
         if not event.implicit[0]:  # quoted, or a block: a string whatever it looks like

@@ -12,14 +12,14 @@ MAX_TEXT = 20_000  # characters of a text that a run keeps
 _ROOM_FOR_REST = 40  # of them, for how many are left out
 _SAFE_ASCII = re.compile(r"[\n\x20-\x7e]*")
 # Control, format (among them those that turn the direction of writing), surrogate; and two more that end a line.
-_OBEYED = ("Cc", "Cf", "Cs", "Zl", "Zp")
+_UNPRINTABLE = ("Cc", "Cf", "Cs", "Zl", "Zp")
 
 
 def printable(text: str) -> str:
     """`text` with every character that a terminal would obey written as its escape; line ends stay."""
     if _SAFE_ASCII.fullmatch(text):
         return text
-    return "".join(one if one == "\n" or not is_obeyed(one) else ascii(one)[1:-1] for one in text)
+    return "".join(one if one == "\n" or not is_unprintable(one) else ascii(one)[1:-1] for one in text)
 
 
 def one_line(text: str) -> str:
@@ -36,9 +36,9 @@ def kept(text: str, most: int = MAX_TEXT) -> str:
     return f"{shown[:room]}... ({len(shown) - room + beyond} more characters)"
 
 
-def is_obeyed(character: str) -> bool:
+def is_unprintable(character: str) -> bool:
     """Whether a terminal does something else with it than show it."""
-    return unicodedata.category(character) in _OBEYED
+    return unicodedata.category(character) in _UNPRINTABLE
 
 
 def cell(text: str) -> str:

@@ -14,7 +14,7 @@ from kernelbench.core.counters import LaunchCounters
 from kernelbench.core.errors import DeviceError
 from kernelbench.core.records import Launch
 from kernelbench.devices.blocks import GROUPS, MOST_BLOCKS, Blocks, Spans, prefix, require_room, sample
-from kernelbench.devices.written import SECTOR_BYTES, Integers, marked
+from kernelbench.devices.written_elements import SECTOR_BYTES, Integers, marked
 from kernelbench.simt.counters import launch_counters
 from kernelbench.simt.faults import Fault
 from kernelbench.simt.interface import ByteState

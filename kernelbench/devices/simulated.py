@@ -30,7 +30,7 @@ from kernelbench.core.records import (
 from kernelbench.core.units import bytes_text
 from kernelbench.devices.known import known_gpu
 from kernelbench.devices.sampled_plan import SMALL_BYTES, PlanRun, Step, poison, poison_unwritten
-from kernelbench.devices.written import ranges
+from kernelbench.devices.written_elements import ranges
 from kernelbench.simt import native
 from kernelbench.simt.arena import Allocation, Arena, Generator
 from kernelbench.simt.inline import flatten
@@ -111,7 +111,7 @@ class SimulatedDevice:
                     self._arena.discard(allocation)
                 poison(allocation)
 
-    def swap(self, first: Array, second: Array, dtype: str) -> None:
+    def swap_contents(self, first: Array, second: Array, dtype: str) -> None:
         raise DeviceError("the simulator times nothing, so that inputs need not change between samples")
 
     def digest(self, array: Array) -> int:

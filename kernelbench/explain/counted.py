@@ -118,10 +118,6 @@ def _shared_moves(counters: Counters) -> int:
     return counters.shared_requests - counters.shared_atomic_requests
 
 
-def _accesses(counters: Counters) -> int:
-    return counters.global_load_requests + counters.global_store_requests + counters.global_atomic_requests
-
-
 def _local_bytes(counters: Counters) -> int:
     return SECTOR_BYTES * (counters.local_load_sectors + counters.local_store_sectors)
 
@@ -217,7 +213,7 @@ METRICS: Mapping[str, Metric] = {
                lambda c: _ratio(c.counters.global_store_sectors, c.counters.global_store_ideal_sectors), _times,
                shown=False),
         Metric("accesses", "global\naccesses", "warp instructions that load, store or change global memory",
-               lambda c: _accesses(c.counters), count_text),
+               lambda c: c.counters.global_requests, count_text),
         Metric("sectors", "sectors", "32-byte sectors that all global accesses touch, one access after the other",
                lambda c: c.counters.global_sectors, count_text, shown=False),
         Metric("atomics", "atomics", "warp instructions that are global atomics",

@@ -29,9 +29,9 @@ from kernelbench.core.argument_checks import shown
 from kernelbench.core.errors import InputError, Problem, ProblemsError, raised_at
 from kernelbench.core.records import Implementation, Operation
 from kernelbench.core.texts import printable
-from kernelbench.planning.foreign import watched
+from kernelbench.planning.definition_checks import implementation_problem, operation_problem
 from kernelbench.planning.guarded import guarded_implementation, guarded_operation
-from kernelbench.planning.record_checks import implementation_problem, operation_problem
+from kernelbench.planning.user_code import watched
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _OPERATION_FILE = "operation.py"

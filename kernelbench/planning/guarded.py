@@ -20,8 +20,8 @@ from kernelbench.core.errors import (
     words_of,
 )
 from kernelbench.core.records import Implementation, Operation
-from kernelbench.planning.foreign import LIMIT_S, watched
-from kernelbench.planning.record_checks import RESULTS
+from kernelbench.planning.definition_checks import RESULTS
+from kernelbench.planning.user_code import LIMIT_S, watched
 
 _OF_A_ROW = (Unsupported, MissingLibrary, DeviceError)
 _LONG = ("prepare", "reference")  # which work on a case's arrays, and may take as long as these are large

@@ -106,7 +106,7 @@ struct ColumnState {
     return {to_float(reinterpret_cast<const T*>(most)[row * labels + label]), sums[row * labels + label]};
   }
   __device__ __forceinline__ Norm norm(int column) const { return {max[column], term[column]}; }
-  __device__ __forceinline__ void know(int column, Norm norm) const { max[column] = norm.max, term[column] = norm.term; }
+  __device__ __forceinline__ void set_norm(int column, Norm norm) const { max[column] = norm.max, term[column] = norm.term; }
 };
 
 __device__ __forceinline__ Mailbox* own_mailbox() {

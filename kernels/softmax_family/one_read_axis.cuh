@@ -93,7 +93,7 @@ __device__ __forceinline__ void finish_columns(const T* x, const AxisView& view,
       for (int rank = way; rank < Tile::Cluster; rank += Tile::Ways)
         send(state.parts + place.part * view.width + column, rank, pair, state.box);
     } else if (way == 0) {
-      state.know(column, norm_of_column<Form, T>(pair));
+      state.set_norm(column, norm_of_column<Form, T>(pair));
     }
   });
   if constexpr (Tile::Cluster > 1) {
@@ -102,7 +102,7 @@ __device__ __forceinline__ void finish_columns(const T* x, const AxisView& view,
       await(state.box, 0);
       const auto part = [&](int rank) { return state.parts[rank * view.width + column]; };
       const MaxSum pair = join_column<Tile, T>(part, Tile::Cluster, way, lanes);
-      if (way == 0) state.know(column, norm_of_column<Form, T>(pair));
+      if (way == 0) state.set_norm(column, norm_of_column<Form, T>(pair));
     });
   }
   __syncthreads();  // the norms are written
@@ -116,7 +116,7 @@ __device__ __forceinline__ TilePlace place_of_tile(const AxisView& view, unsigne
 
 // What the block has summed up, to pairs[part, column] of its unit, and counted.
 template <typename Tile, typename T>
-__device__ __forceinline__ void give_columns(const T* x, MaxSum* pairs, const AxisView& view, TilePlace place, unsigned unit,
+__device__ __forceinline__ void publish_columns(const T* x, MaxSum* pairs, const AxisView& view, TilePlace place, unsigned unit,
                                              const ColumnState<Tile, T>& state) {
   const int phase = phase_of_tile<Tile>(x, view, place);
   for_columns<Tile>(view.width, [&](int column, int way, unsigned lanes) {
@@ -138,13 +138,13 @@ __device__ __forceinline__ void finish_in_group(const T* x, MaxSum* partials, co
   const unsigned unit = static_cast<unsigned>(place.slab) * view.strips + place.strip;
   MaxSum* pairs = partials + static_cast<long long>(unit) * view.parts * view.width;
   if (thread == 0) count_load<Tile>(tiles_of(view));
-  give_columns(x, pairs, view, place, unit, state);
+  publish_columns(x, pairs, view, place, unit, state);
   if (thread == 0) await_state<Tile>(unit, view.parts);
   __syncthreads();  // all blocks of the group have written
   join_unit<Tile, T>(pairs, view.parts, view.width, state.parts,
-                     [&](int column, MaxSum pair) { state.know(column, norm_of_column<Form, T>(pair)); });
+                     [&](int column, MaxSum pair) { state.set_norm(column, norm_of_column<Form, T>(pair)); });
   __syncthreads();  // the columns are known
-  if (thread == 0) leave_unit<Tile>(unit, 2 * view.parts - 1);
+  if (thread == 0) release_unit<Tile>(unit, 2 * view.parts - 1);
 }
 
 // ---- Results ----

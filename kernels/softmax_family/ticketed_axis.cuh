@@ -18,7 +18,7 @@ __device__ __forceinline__ void sum_up_tile(const T* __restrict__ x, MaxSum* par
   put_sums(sums, state);
 
   const unsigned unit = tile / view.parts;
-  give_columns(x, partials + static_cast<long long>(unit) * (view.parts + 1) * view.width, view, place, unit, state);
+  publish_columns(x, partials + static_cast<long long>(unit) * (view.parts + 1) * view.width, view, place, unit, state);
 }
 
 template <typename Form, typename Tile, typename T>
@@ -49,10 +49,10 @@ __device__ __forceinline__ void finish_tile(const T* __restrict__ x, T* __restri
   if (thread < view.width) await_state<Tile>(unit, view.parts + 1);  // while the tile is under way
   for (int column = thread; column < view.width; column += Threads) {
     const MaxSum norm = load_pair(norms + column);
-    state.know(column, {norm.max, norm.sum});
+    state.set_norm(column, {norm.max, norm.sum});
   }
   __syncthreads();  // the columns are known
-  if (thread == 0) leave_unit<Tile>(unit, 2 * view.parts);
+  if (thread == 0) release_unit<Tile>(unit, 2 * view.parts);
   apply_columns<Form>(held, share, state, view);
   asm volatile("" : "+r"(tile));  // what follows is found again: kept, it would take registers that packs need
   const TilePlace again = place_of_tile(view, tile);

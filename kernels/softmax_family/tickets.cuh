@@ -67,7 +67,7 @@ __device__ __forceinline__ void await_state(unsigned unit, unsigned least) {
 
 // Called by one thread once all threads of the block have read what was joined; 0 comes after `last`.
 template <typename Tile>
-__device__ __forceinline__ void leave_unit(unsigned unit, unsigned last) {
+__device__ __forceinline__ void release_unit(unsigned unit, unsigned last) {
   atomicInc(states<Tile> + unit, last);
 }
 

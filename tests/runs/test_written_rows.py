@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from kernelbench.core import columns
 from kernelbench.core.errors import ResultsError, RunWarning
 from kernelbench.core.records import Check, Implementation, Launch, LaunchPlan, Origin, Result, Tolerance
-from kernelbench.core.texts import MAX_TEXT, cell, from_cell, is_obeyed, kept
+from kernelbench.core.texts import MAX_TEXT, cell, from_cell, is_unprintable, kept
 from kernelbench.runs import files, records, results
 from kernelbench.runs.environment import implementations_text
 from kernelbench.runs.results import ENVIRONMENT_FILE, RESULTS_FILE, SAMPLES_FILE, Store, read_run
@@ -83,7 +83,7 @@ def test_every_text_and_every_number_of_a_row_comes_back(
         text = "; ".join(row.launch_texts) if name == "launches" else found[name]
         assert text == kept(word)
         assert len(text) <= MAX_TEXT
-        assert not [one for one in text if is_obeyed(one) and one != "\n"]
+        assert not [one for one in text if is_unprintable(one) and one != "\n"]
     assert [name for name, figure in figures.items() if not same(found[name], figure)] == []
     assert row.case == ROW["case"]
 

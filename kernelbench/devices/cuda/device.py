@@ -28,7 +28,7 @@ from kernelbench.core.records import (
     Tolerance,
 )
 from kernelbench.devices.context import STREAMS, Chain, choose_context
-from kernelbench.devices.cuda import arrays as arrays_on_gpu
+from kernelbench.devices.cuda import array_kernels
 from kernelbench.devices.cuda.clock import CudaClock
 from kernelbench.devices.cuda.failures import cuda_errors
 from kernelbench.devices.cuda.host import host_call
@@ -107,15 +107,15 @@ class CudaDevice:
             if spec.role == "output":
                 arrays[spec.name].data.memset_async(POISON_BYTE, spec.nbytes, self.stream)
 
-    def swap(self, first: Any, second: Any, dtype: str) -> None:
+    def swap_contents(self, first: Any, second: Any, dtype: str) -> None:
         self.stream.use()  # not as a context: leaving one makes the default stream the current one
         with cuda_errors("changing inputs"):
-            arrays_on_gpu.swap(first, second, dtype)
+            array_kernels.swap_contents(first, second, dtype)
 
     def digest(self, array: Any) -> Any:
         self.stream.use()
         with cuda_errors("reading arrays"):
-            return arrays_on_gpu.Digest(array, self.stream)
+            return array_kernels.Digest(array, self.stream)
 
     def changed(self, arrays: Arrays, specs: Sequence[ArraySpec], seed: int) -> str:
         for position, spec in enumerate(specs):
@@ -123,12 +123,12 @@ class CudaDevice:
             for start in range(0, flat.size if spec.role == "input" else 0, FILL_ELEMENTS):
                 piece = flat[start : start + FILL_ELEMENTS]
                 made = _piece_of(spec, position, start, piece.size, seed)
-                if (first := arrays_on_gpu.first_difference(piece, made)) is not None:
+                if (first := array_kernels.first_difference(piece, made)) is not None:
                     return spec.element(start + first)
         return ""
 
     def compare(self, got: Any, dtype: str, expected: Any, tolerance: Tolerance) -> Differences:
-        return arrays_on_gpu.compare(got, dtype, expected, tolerance)
+        return array_kernels.compare(got, dtype, expected, tolerance)
 
     def red_zone_damage(self) -> str:
         zones = [zone for _, before, after in self._zones for zone in (before, after)]
@@ -274,7 +274,7 @@ class CudaDevice:
 
 def _piece_of(spec: ArraySpec, position: int, start: int, size: int, seed: int) -> Any:
     """Elements [start, start + size) of the input at that position among the case's arrays."""
-    return arrays_on_gpu.random_values(spec, start, size, (seed, position, start // FILL_ELEMENTS))
+    return array_kernels.random_values(spec, start, size, (seed, position, start // FILL_ELEMENTS))
 
 
 def _library_call(call: Callable[[], Any], doing: str) -> Callable[[], Any]:

@@ -42,8 +42,8 @@ def compare(got: Any, dtype: str, expected: Any, tolerance: Tolerance) -> Differ
     )
 
 
-def swap(first: Any, second: Any, dtype: str) -> None:
-    """See contracts.Device.swap."""
+def swap_contents(first: Any, second: Any, dtype: str) -> None:
+    """See contracts.Device.swap_contents."""
     _swapped()(_minus_infinity(dtype), dtype in FLOATS, first, second)
 
 
