@@ -1,6 +1,6 @@
 """Dropout with a given mask, then an addition: y = x * mask * scale + addend.
 
-The mask is an input of one int8 an element, 1 where the element is kept. `scale` is 1 / (1 - p) where dropout drops a
+The mask is an input of one int8 per element, 1 where the element is kept. `scale` is 1 / (1 - p) where dropout drops a
 share p of the elements on average; it is no matter here what share of the mask is 0.
 An infinity that is dropped gives NaN, as 0 times it does; a NaN stays one, dropped or not.
 """
@@ -39,7 +39,7 @@ def reference(xp: Any, case: Case, inputs: Arrays) -> Arrays:
 
 
 def flops(case: Case) -> int:
-    """Two products and a sum an element."""
+    """Two products and a sum per element."""
     return 3 * case.elements
 
 

@@ -34,7 +34,7 @@ def prepare(case: Case, arrays: Arrays, stream: int) -> Callable[[], Arrays]:
 IMPLEMENTATIONS = (
     Implementation(
         "flashinfer",
-        "softmax of FlashInfer's sampling: a block a row kept in shared memory, several where there are few rows",
+        "softmax of FlashInfer's sampling: one block per row kept in shared memory, several where there are few rows",
         Origin("flashinfer-ai/flashinfer", "https://github.com/flashinfer-ai/flashinfer"),
         prepare=prepare,
         arithmetic="fast",

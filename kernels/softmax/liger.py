@@ -1,4 +1,4 @@
-"""Peer: softmax of Liger-Kernel, in Triton: a row a program. Last axis; allocates its output.
+"""Peer: softmax of Liger-Kernel, in Triton: one row per program. Last axis; allocates its output.
 
 The file bears the name that users type. It is loaded by its path, so that it stands in nobody's way when
 the library of that name is imported.
@@ -35,7 +35,7 @@ def prepare(case: Case, arrays: Arrays, stream: int) -> Callable[[], Arrays]:
 IMPLEMENTATIONS = (
     Implementation(
         "liger",
-        "softmax of Liger-Kernel: a row a Triton program, up to 65536 columns",
+        "softmax of Liger-Kernel: one row per Triton program, up to 65536 columns",
         Origin("linkedin/Liger-Kernel", "https://github.com/linkedin/Liger-Kernel"),
         prepare=prepare,
         role="peer",

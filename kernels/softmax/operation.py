@@ -43,7 +43,7 @@ def reference(xp: Any, case: Case, inputs: Arrays) -> Arrays:
 
 
 def flops(case: Case) -> int:
-    """Compare, subtract, exp, add and divide: 5 an element, exp counted as one."""
+    """Compare, subtract, exp, add and divide: 5 per element, exp counted as one."""
     return 5 * case.elements
 
 
