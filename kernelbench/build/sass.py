@@ -276,7 +276,7 @@ def _copies(ptx: Counter[Access], sass: Counter[Access]) -> str:
         f"{_ptx_text(name, {size: ptx[name, size]})} are {_sass_text(name, {size: sass[name, size]})}"
         for name, size in more
     )
-    return f"ptxas repeated code: {repeated}; lanes that leave a loop apart run different copies, a request each"
+    return f"ptxas repeated code: {repeated}; lanes that leave a loop apart run different copies, one request each"
 
 
 def _became(name: str, before: Mapping[int, int], after: Mapping[int, int]) -> str:

@@ -154,9 +154,9 @@ def resident_limit(shape: LaunchShape, gpu: DeviceProperties) -> str:
     """What keeps further blocks from a multiprocessor."""
     now = gpu.resident_blocks(shape.threads, shape.registers, shape.shared_bytes)
     if gpu.resident_blocks(shape.threads, 1, shape.shared_bytes) > now:
-        return f"{shape.registers} registers a thread"
+        return f"{shape.registers} registers per thread"
     if gpu.resident_blocks(shape.threads, shape.registers, 0) > now:
-        return f"{bytes_text(shape.shared_bytes)} of shared memory a block"
+        return f"{bytes_text(shape.shared_bytes)} of shared memory per block"
     return f"blocks of {shape.threads} threads"
 
 
@@ -193,20 +193,20 @@ METRICS: Mapping[str, Metric] = {
                lambda c: _ratio(_asked_bytes(c.counters), c.counters.read_once_bytes), _few),
         Metric("load_requests", "loads", "warp instructions that load from global memory",
                lambda c: c.counters.global_load_requests, count_text, shown=False),
-        Metric("load_sectors", "sectors\na load", "32-byte sectors of a global load request",
+        Metric("load_sectors", "sectors\nper load", "32-byte sectors of a global load request",
                lambda c: _ratio(c.counters.global_load_sectors, c.counters.global_load_requests), _few),
-        Metric("load_ideal", "least\na load", "sectors that the bytes of a global load request would fill",
+        Metric("load_ideal", "least\nper load", "sectors that the bytes of a global load request would fill",
                lambda c: _ratio(c.counters.global_load_ideal_sectors, c.counters.global_load_requests), _few,
                shown=False),
         Metric("load_excess", "load\nexcess", "sectors of global loads over the fewest that hold their bytes",
                lambda c: _ratio(c.counters.global_load_sectors, c.counters.global_load_ideal_sectors), _times,
                shown=False),
-        Metric("load_bytes", "bytes\na load", "bytes that one global load request asks for, 512 at most",
+        Metric("load_bytes", "bytes\nper load", "bytes that one global load request asks for, 512 at most",
                lambda c: _ratio(_asked_bytes(c.counters), c.counters.global_load_requests), _few, "more",
                shown=False),
-        Metric("store_sectors", "sectors\na store", "32-byte sectors of a global store request",
+        Metric("store_sectors", "sectors\nper store", "32-byte sectors of a global store request",
                lambda c: _ratio(c.counters.global_store_sectors, c.counters.global_store_requests), _few),
-        Metric("store_ideal", "least\na store", "sectors that the bytes of a global store request would fill",
+        Metric("store_ideal", "least\nper store", "sectors that the bytes of a global store request would fill",
                lambda c: _ratio(c.counters.global_store_ideal_sectors, c.counters.global_store_requests), _few,
                shown=False),
         Metric("store_excess", "store\nexcess", "sectors of global stores over the fewest that hold their bytes",
@@ -218,13 +218,13 @@ METRICS: Mapping[str, Metric] = {
                lambda c: c.counters.global_sectors, count_text, shown=False),
         Metric("atomics", "atomics", "warp instructions that are global atomics",
                lambda c: c.counters.global_atomic_requests, count_text, shown=False),
-        Metric("atomic_sectors", "sectors\nan atomic", "32-byte sectors of a global atomic request",
+        Metric("atomic_sectors", "sectors\nper atomic", "32-byte sectors of a global atomic request",
                lambda c: _ratio(c.counters.global_atomic_sectors, c.counters.global_atomic_requests), _few),
         Metric("shared_requests", "shared\naccesses", "warp instructions that access shared memory",
                lambda c: c.counters.shared_requests, count_text),
-        Metric("wavefronts", "wavefronts\na request", "passes over the 32 banks for a shared load or store",
+        Metric("wavefronts", "wavefronts\nper request", "passes over the 32 banks for a shared load or store",
                lambda c: _ratio(_shared_wavefronts(c.counters), _shared_moves(c.counters)), _few),
-        Metric("wavefronts_ideal", "fewest\na request", "passes over the banks that a shared load or store needs",
+        Metric("wavefronts_ideal", "fewest\nper request", "passes over the banks that a shared load or store needs",
                lambda c: _ratio(_shared_ideal(c.counters), _shared_moves(c.counters)), _few, shown=False),
         Metric("bank_conflicts", "bank\nconflicts", "shared wavefronts over the fewest that move their bytes",
                lambda c: _ratio(_shared_wavefronts(c.counters), _shared_ideal(c.counters)), _times, shown=False),
@@ -232,7 +232,7 @@ METRICS: Mapping[str, Metric] = {
                lambda c: max(_conflict_ways(c), default=None), count_text, shown=False),
         Metric("conflict_least", "least\nways", "the same of the request that conflicts least, among those that do",
                lambda c: min(_conflict_ways(c), default=None), count_text, shown=False),
-        Metric("shared_atomic_wavefronts", "wavefronts\nan atomic", "passes over the banks for a shared atomic",
+        Metric("shared_atomic_wavefronts", "wavefronts\nper atomic", "passes over the banks for a shared atomic",
                lambda c: _ratio(c.counters.shared_atomic_wavefronts, c.counters.shared_atomic_requests), _few),
         Metric("warp_instructions", "warp\ninstr.", "PTX instructions that warps executed",
                lambda c: c.counters.warp_instructions, count_text),
@@ -240,7 +240,7 @@ METRICS: Mapping[str, Metric] = {
                lambda c: c.counters.lanes_per_instruction or None, _few, "more"),
         Metric("divergence", "divergent\nbranches", "branches at which the lanes of a warp part, of the PTX",
                lambda c: _ratio(c.counters.divergent_branches, c.counters.branches), share_text, shown=False),
-        Metric("barriers", "barriers\na block", "barriers that each warp of a block arrives at, on average",
+        Metric("barriers", "barriers\nper block", "barriers that each warp of a block arrives at, on average",
                lambda c: _ratio(c.counters.barriers, sum(shape.warps for shape in c.shapes)), _few),
         Metric("local_bytes", "local\nmemory", "bytes to and from local memory: spills, arrays indexed at run time",
                lambda c: _local_bytes(c.counters), bytes_text),

@@ -96,7 +96,7 @@ def _again(facts: Facts) -> bool:
     return facts["launches"] == 1 and facts["reads"] >= 1.25
 
 
-_CONFLICTS = "{wavefronts} wavefronts a shared request where {wavefronts_ideal} would do"
+_CONFLICTS = "{wavefronts} wavefronts per shared request where {wavefronts_ideal} would do"
 
 # The thresholds are where a difference begins to be worth a sentence; smaller ones are in the table.
 RULES = (
@@ -117,11 +117,11 @@ RULES = (
     Rule("traffic", lambda f: f["launches"] == 1 and f["traffic"] >= CLEARLY, "moves {traffic} times the least bytes",
          ("traffic",)),
     Rule("uncoalesced loads", lambda f: f["load_excess"] >= 1.25,
-         "{load_sectors} sectors a load request where {load_ideal} would do", ("load_sectors", "load_excess")),
+         "{load_sectors} sectors per load request where {load_ideal} would do", ("load_sectors", "load_excess")),
     Rule("uncoalesced stores", lambda f: f["store_excess"] >= 1.25,
-         "{store_sectors} sectors a store request where {store_ideal} would do", ("store_sectors", "store_excess")),
+         "{store_sectors} sectors per store request where {store_ideal} would do", ("store_sectors", "store_excess")),
     Rule("narrow loads", lambda f: f["load_bytes"] < 100 and f["best load_bytes"] >= 1.5 * f["load_bytes"],
-         "{load_bytes} bytes a load request, {by load_bytes} {best load_bytes}", ("load_bytes", "accesses")),
+         "{load_bytes} bytes per load request, {by load_bytes} {best load_bytes}", ("load_bytes", "accesses")),
     Rule("bank conflicts", lambda f: _conflicts(f) and not f["conflict_ways"] > 0, f"{_CONFLICTS}: bank conflicts",
          ("bank_conflicts", "wavefronts")),
     Rule("bank conflicts, one kind", lambda f: _conflicts(f) and f["conflict_ways"] == f["conflict_least"],
@@ -130,8 +130,8 @@ RULES = (
          f"{_CONFLICTS}, a {{conflict_least}}- to {{conflict_ways}}-way bank conflict",
          ("bank_conflicts", "wavefronts", "conflict_ways")),
     Rule("shared atomics meet", lambda f: f["shared_atomic_wavefronts"] >= 1.25,
-         "{shared_atomic_wavefronts} wavefronts a shared atomic: lanes of a warp meet", ("shared_atomic_wavefronts",)),
-    Rule("global atomics", lambda f: f["atomics"] > 0, "{atomics} global atomics, {atomic_sectors} sectors a request",
+         "{shared_atomic_wavefronts} wavefronts per shared atomic: lanes meet", ("shared_atomic_wavefronts",)),
+    Rule("global atomics", lambda f: f["atomics"] > 0, "{atomics} global atomics, {atomic_sectors} sectors per request",
          ("atomics", "atomic_sectors")),
     Rule("idle lanes", lambda f: f["lanes"] < 28 and f["lanes"] < 0.97 * f["best lanes"],
          "{lanes} of 32 lanes active, {by lanes} {best lanes}", ("lanes",)),
@@ -140,7 +140,7 @@ RULES = (
     Rule("instructions", lambda f: f["times warp_instructions"] >= 1.5,
          "{times warp_instructions} times the warp instructions of {by warp_instructions}", ("warp_instructions",)),
     Rule("barriers", lambda f: f["barriers"] >= 4 and f["barriers"] >= 2 * f["best barriers"],
-         "{barriers} barriers a block, {by barriers} {best barriers}", ("barriers",)),
+         "{barriers} barriers per block, {by barriers} {best barriers}", ("barriers",)),
     Rule("local memory", lambda f: f["local_bytes"] > 0,
          "{local_bytes} through local memory: an array that is indexed at run time", ("local_bytes",)),
     Rule("occupancy", lambda f: f["occupancy"] <= 0.5,

@@ -20,7 +20,7 @@ from kernelbench import (
 
 
 def arrays(case: Case) -> tuple[ArraySpec, ...]:
-    """Slices are those before the axis, and each reads all of the bias; with nothing before it, those along the axis."""
+    """Slices are those before the axis, and each reads all of the bias; if there is one, those along the axis."""
     case.require_dtype(*FLOATS)
     outer, dim, _ = case.outer_dim_inner
     split = dim if outer == 1 else outer

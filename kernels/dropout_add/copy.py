@@ -9,8 +9,8 @@ from ..common.launch_helpers import copy_plan
 
 def plan(case: Case, device: DeviceProperties) -> LaunchPlan:
     itemsize = dtypes.itemsize(case.dtype)
-    # Dropout reads x, addend and one byte of mask per element, and writes y. The copy reads half of that, and writes half:
-    # y and `more` elements.
+    # Dropout reads x, addend and one byte of mask per element, and writes y. The copy reads half of that and writes
+    # half of it: y and `more` elements.
     more = case.elements * (itemsize + 1) // (2 * itemsize)
     arrays = ("x", "addend", "y", "rest")
     planned = copy_plan(f"dropout_add_copy_{dtypes.suffix(case.dtype)}", arrays, case.elements, itemsize, device)

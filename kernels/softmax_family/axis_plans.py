@@ -99,8 +99,8 @@ def tile_plan(
         extents += [lead, (tile.parts + lead) // 2]  # sums are joined halfway between the two
         scratch = (("partials", 8 * view.outer * strips * (tile.parts + 1) * tile.width),)
         shared = (
-            f"{tile.parts} blocks share dim, more than can be co-resident: tiles are read again from the L2 by tickets, "
-            f"{lead} tiles ({lead * tile.held_bytes / 1e6:.1f} MB) after they were summed up"
+            f"{tile.parts} blocks share dim, more than can be co-resident: by tickets, tiles are read again from the "
+            f"L2, {lead} tiles ({lead * tile.held_bytes / 1e6:.1f} MB) after they were summed up"
         )
     elif tile.exchange == "co-resident":
         scratch = (("partials", 8 * view.outer * strips * tile.parts * tile.width),)

@@ -109,8 +109,8 @@ CLUSTER_WARPS = 8  # per block
 CLUSTERS = {False: ((2, 4), (4, 8), (8, 12), (16, 16)), True: ((2, 4), (4, 8), (8, 9), (16, 9))}
 # (most packs per thread, blocks that registers leave room for) likewise.
 CLUSTER_RESIDENT = {False: ((5, 6), (7, 5), (12, 4), (16, 3)), True: ((5, 6), (6, 5), (9, 4))}
-# Longer rows: (warps, packs in registers, blocks that registers leave room for, most packs). Shared memory holds further
-# packs. Masked packs take more registers, so registers hold at most eight.
+# Longer rows: (warps, packs in registers, blocks that registers leave room for, most packs). Shared memory holds
+# further packs. Masked packs take more registers, so registers hold at most eight.
 LONG_ROWS = {
     False: ((8, 14, 3, 29), (8, 24, 2, 51), (16, 24, 1, 51)),
     True: ((8, 8, 4, 19), (16, 8, 2, 21), (32, 8, 1, 21)),

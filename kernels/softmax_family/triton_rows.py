@@ -46,7 +46,7 @@ def rows_in_tiles(x, y, rows, columns: tl.constexpr, ROWS: tl.constexpr, COLUMNS
 
 @triton.jit
 def long_rows(x, y, columns: tl.constexpr, BLOCK: tl.constexpr, STAGES: tl.constexpr, LOG: tl.constexpr):
-    """One row per program, read twice: once for maximum and sum, then for the result, from the end that was read last."""
+    """One row per program, read twice: for maximum and sum, then for the result, from the end that was read last."""
     first = tl.program_id(0).to(tl.int64) * columns
     lane = tl.arange(0, BLOCK)
     largest, total = tl.full((BLOCK,), -float("inf"), tl.float32), tl.zeros((BLOCK,), tl.float32)
