@@ -53,10 +53,10 @@ def test_each_rule_says_its_sentence_and_no_other_does(make, counters, rule, tex
     ("inputs", "broadcast", "text"),
     [
         (("x",), (), "reads its input 5 times"),
-        (("x", "y"), (), "asks 5 times for each byte of its inputs, on average"),
-        ((), (), "asks 5 times for each byte of its inputs, on average"),
+        (("x", "y"), (), "requests each byte of its inputs 5 times, on average"),
+        ((), (), "requests each byte of its inputs 5 times, on average"),
         (("x", "gamma", "beta"), ("gamma", "beta"),
-         "asks 5 times for each byte of its inputs, on average: all slices read gamma and beta"),
+         "requests each byte of its inputs 5 times, on average: all slices read gamma and beta"),
     ],
 )  # fmt: skip
 def test_how_often_one_of_several_inputs_is_read_is_not_claimed(make, inputs, broadcast, text):
@@ -82,10 +82,10 @@ def test_several_launches_are_told_by_their_traffic(make):
 def test_occupancy_names_what_limits_it(make):
     greedy = LaunchShape("kernel", 10_000, 256, registers=128)
     assert said(make("own", shape=greedy), make("ft"))["occupancy"] == (
-        "25 % of the threads that a multiprocessor has places for, by 128 registers per thread"
+        "25 % of the threads that a multiprocessor can hold, limited by 128 registers per thread"
     )
     shared = LaunchShape("kernel", 10_000, 256, shared_bytes=100_000, registers=32)
-    assert "by 100 kB of shared memory per block" in said(make("own", shape=shared), make("ft"))["occupancy"]
+    assert "limited by 100 kB of shared memory per block" in said(make("own", shape=shared), make("ft"))["occupancy"]
 
 
 def test_only_other_kernels_are_compared_with(make):
