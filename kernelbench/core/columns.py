@@ -102,11 +102,6 @@ RESULTS = (
     *COUNTERS,
 )
 LATER = frozenset({"disturbed", *(column.name for column in COUNTERS)})  # columns that early versions did not write
-TEXTS = (
-    "suite", "case", "operation", "shape", "axes", "dtype", "implementation", "role", "arithmetic", "status",
-    "reason", "cache", "method", "stopped", "floor_limited", "check", "launches", "input_loads", "binary", "throttle",
-    "disturbed", "sampled",
-)  # fmt: skip
 # Columns of RESULTS that may be infinite: the error of an infinite output is infinite.
 INFINITE = frozenset({"max_absolute_error", "max_relative_error", "relative_tolerance", "absolute_tolerance"})
 

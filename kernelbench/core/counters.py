@@ -66,6 +66,10 @@ class Counters:
         return self.global_load_sectors + self.global_store_sectors + self.global_atomic_sectors
 
     @property
+    def local_sectors(self) -> int:
+        return self.local_load_sectors + self.local_store_sectors
+
+    @property
     def shared_requests(self) -> int:
         accesses = self.shared_load_requests + self.shared_store_requests + self.shared_atomic_requests
         return accesses + self.shared_copy_requests

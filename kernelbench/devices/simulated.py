@@ -41,7 +41,7 @@ from kernelbench.simt.machine import Machine
 from kernelbench.simt.parse import parse
 
 VERIFICATION_BYTES = 2 * 2**30  # most memory that verification uses
-_KINDS = {"normal": "normal", "masked": "masked", "mask": "mask"}  # of the generator; all others are "uniform"
+_KINDS = ("normal", "masked", "mask")  # of the generator; all other distributions are "uniform" to it
 RESERVE = 0.8  # share of the free memory that a run of every block may fill
 
 
@@ -98,7 +98,8 @@ class SimulatedDevice:
         for position, spec in enumerate(specs):
             if spec.role == "input":
                 mixed = int(np.random.SeedSequence((seed, position)).generate_state(1, np.uint64)[0])
-                generator = Generator(_KINDS.get(spec.distribution, "uniform"), spec.dtype, mixed, *_parameters(spec))
+                kind = spec.distribution if spec.distribution in _KINDS else "uniform"
+                generator = Generator(kind, spec.dtype, mixed, *_parameters(spec))
                 self._of(arrays[spec.name]).generate(generator)
 
     def poison(self, arrays: Arrays, specs: Sequence[ArraySpec]) -> None:
@@ -253,7 +254,7 @@ class SimulatedDevice:
             "name": self.name,
             "simulator": {
                 "version": kernelbench.__version__,
-                "compiler": compiler_text(),
+                "compiler": native.compiler_text(),
                 "threads": len(os.sched_getaffinity(0)),
             },
             "compute_capability": ".".join(map(str, own.compute_capability)),
@@ -262,11 +263,6 @@ class SimulatedDevice:
             "memory_bytes": own.memory_bytes,
             "peak_bytes_per_s": own.peak_bytes_per_s,
         }
-
-
-def compiler_text() -> str:
-    """The C++ compiler that the runtime is built with: `g++ 12.2.0`. NoCompiler where there is none."""
-    return native.compiler_text()
 
 
 def _parameters(spec: ArraySpec) -> tuple[float, float]:

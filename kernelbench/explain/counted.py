@@ -118,10 +118,6 @@ def _shared_moves(counters: Counters) -> int:
     return counters.shared_requests - counters.shared_atomic_requests
 
 
-def _local_bytes(counters: Counters) -> int:
-    return SECTOR_BYTES * (counters.local_load_sectors + counters.local_store_sectors)
-
-
 def resident_share(shape: LaunchShape, gpu: DeviceProperties) -> float:
     """Threads that can be resident on one multiprocessor, over its maximum."""
     blocks = gpu.resident_blocks(shape.threads, shape.registers, shape.shared_bytes)
@@ -243,7 +239,7 @@ METRICS: Mapping[str, Metric] = {
         Metric("barriers", "barriers\nper block", "barriers per block, on average over its warps",
                lambda c: _ratio(c.counters.barriers, sum(shape.warps for shape in c.shapes)), _few),
         Metric("local_bytes", "local\nmemory", "bytes to and from local memory: spills, arrays indexed at run time",
-               lambda c: _local_bytes(c.counters), bytes_text),
+               lambda c: SECTOR_BYTES * c.counters.local_sectors, bytes_text),
         Metric("occupancy", "resident\nthreads", "resident threads per multiprocessor, over its maximum",
                _occupancy, share_text, "more"),
         Metric("resident_blocks", "resident\nblocks", "blocks of the first launch that fit on a multiprocessor",

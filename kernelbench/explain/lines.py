@@ -17,7 +17,7 @@ _WORK: tuple[Callable[[Counters], int], ...] = (
     lambda counters: counters.warp_instructions,
     lambda counters: counters.global_sectors,
     lambda counters: counters.shared_wavefronts,
-    lambda counters: counters.local_load_sectors + counters.local_store_sectors,
+    lambda counters: counters.local_sectors,
 )
 
 

@@ -166,7 +166,7 @@ class _Reader:
         elif not _NAME.fullmatch(name):
             self._problem(path, _bad_name("implementation", name))
         elif (earlier := self._modules.get((operation, name))) is not None:
-            other = "twice here" if earlier == path else f"in {earlier} as well"
+            other = "twice here" if earlier == path else f"in {earlier} too"
             self._problem(path, f"implementation '{name}' is defined {other}; names must differ within an operation")
         elif implementation.plan is not None and not source.exists():
             self._problem(path, f"implementation '{name}' has a plan but no kernel: expected {source.name} beside it")

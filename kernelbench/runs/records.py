@@ -15,8 +15,6 @@ from kernelbench.core.records import Launch
 
 # Counters with a column of their own; results.csv has thread_instructions as lanes_per_instruction.
 COUNTER_COLUMNS = tuple(one.name for one in fields(Counters) if one.name != "thread_instructions")
-# Columns of whole numbers.
-WHOLE = ("axis", "samples", "bytes_moved", "seed", "registers", "static_shared_bytes", "spill_bytes")
 _MOST_DIGITS = 18  # of a count of loads; a file may have longer numbers
 
 
@@ -105,9 +103,11 @@ def row_of(values: Mapping[str, Any]) -> Row:
     )
 
 
-_PLAIN = tuple(
-    one.name for one in fields(Row) if one.name not in (*WHOLE, "shape", "launch_texts", "input_loads", "counters")
-)  # as they are read
+# The types of the fields say how cells are read: texts, whole numbers, and values taken as they are.
+_TYPES = {one.name: one.type for one in fields(Row)}
+TEXTS = (*(name for name, kind in _TYPES.items() if kind == "str"), "shape", "launches", "input_loads")
+WHOLE = tuple(name for name, kind in _TYPES.items() if kind in ("int", "int | None"))
+_PLAIN = tuple(name for name, kind in _TYPES.items() if kind in ("str", "float | None"))
 
 
 def _loads(text: str) -> dict[str, int]:

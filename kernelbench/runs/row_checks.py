@@ -16,7 +16,7 @@ from kernelbench.core.operations import read_shape
 from kernelbench.core.records import Status
 from kernelbench.core.texts import MAX_TEXT, cell, from_cell, kept, one_line
 from kernelbench.runs.files import MAX_RESULTS_BYTES
-from kernelbench.runs.records import Row, row_of
+from kernelbench.runs.records import TEXTS, Row, row_of
 
 _CUT = ("reason", "launches", "input_loads")  # texts that earlier versions wrote at any length
 # Characters that a CSV reader takes for the end of a line or refuses, and that earlier versions wrote without escapes.
@@ -91,7 +91,7 @@ def refused(path: Path, number: int, problem: str) -> ResultsError:
 
 def _value(column: str, text: str) -> Any:
     """The value of a cell: a text, a number, or None if empty; ValueError if its column does not allow it."""
-    if column in columns.TEXTS:
+    if column in TEXTS:
         return text
     if not text:
         return None

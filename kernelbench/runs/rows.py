@@ -63,7 +63,7 @@ def _with_times_only(result: Result) -> Result:
     for one in result.measurements:
         good = [number for number, seconds in enumerate(one.samples_s) if seconds > 0]
         if one.low_s <= 0:
-            notes.append(f"no {one.method} timing: too short to be told apart from the flushes")
+            notes.append(f"no {one.method} timing: too short to be told from the flushes")
             continue
         if left_out := len(one.samples_s) - len(good):
             notes.append(f"by {one.method}, {left_out} of {len(one.samples_s)} samples were not above 0 s: left out")

@@ -15,7 +15,7 @@ from kernelbench.core.errors import InputError
 from kernelbench.core.operations import NORMAL
 from kernelbench.core.problems import shown, suggest
 from kernelbench.core.records import Operation
-from kernelbench.suite.fields import Fields, as_integer, one_or_more
+from kernelbench.suite.fields import Fields, as_integer, as_text, one_or_more
 from kernelbench.suite.shapes import MAX_INTEGER, MAX_RANK, NAME, Extent, is_name, parse_extent, parse_shape
 
 Parameter = int | float | str | bool
@@ -133,9 +133,7 @@ def _read_shape(fields: Fields) -> tuple[Extent, ...]:
 
 
 def _read_extent(fields: Fields, node: Node) -> Extent | None:
-    number = as_integer(node)
-    text = str(number) if number is not None else node.value if isinstance(node, Value) else None
-    if not isinstance(text, str):
+    if (text := as_text(node)) is None:
         fields.expected("shape", "a list of integers and axis names", node)
         return None
     try:

@@ -116,6 +116,13 @@ def one_or_more(node: Node) -> tuple[Node, ...]:
     return node.nodes if isinstance(node, Items) else (node,)
 
 
+def as_text(node: Node) -> str | None:
+    """The text of a node, or its integer as text; None for anything else."""
+    number = as_integer(node)
+    text = str(number) if number is not None else node.value if isinstance(node, Value) else None
+    return text if isinstance(text, str) else None
+
+
 def as_integer(node: Node | None) -> int | None:
     """The integer of a node; None for anything else, including `true` and integers beyond 64 bits."""
     if isinstance(node, Value) and type(node.value) is int and abs(node.value) <= MAX_INTEGER:

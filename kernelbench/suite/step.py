@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
-from kernelbench.core.documents import Entries, Items, Node, Refused, Value
+from kernelbench.core.documents import Entries, Items, Refused
 from kernelbench.core.errors import InputError
 from kernelbench.core.parts import PART, Part, Step
 from kernelbench.core.records import Case, Operation
 from kernelbench.suite.blocks import Defaults, read_block, read_defaults
 from kernelbench.suite.expand import expand
-from kernelbench.suite.fields import Fields, as_integer
+from kernelbench.suite.fields import Fields, as_text
 from kernelbench.suite.shapes import NAME, parse_extent
 
 SIDES = ("unfused", "fused")
@@ -84,7 +84,7 @@ def _read_calls(fields: Fields) -> int:
     node = fields.node("calls")
     if node is None or isinstance(node, Refused):
         return 0
-    text = _text_of(node)
+    text = as_text(node)
     try:
         extent = parse_extent(text) if text else None
         if extent and not extent.names:
@@ -93,10 +93,3 @@ def _read_calls(fields: Fields) -> int:
         pass
     fields.expected("calls", "an integer from 1 up, or arithmetic such as '12 * 2'", node)
     return 0
-
-
-def _text_of(node: Node) -> str:
-    number = as_integer(node)
-    if number is not None:
-        return str(number)
-    return node.value if isinstance(node, Value) and isinstance(node.value, str) else ""

@@ -37,14 +37,14 @@ texts = st.lists(st.sampled_from(HOSTILE) | st.text(st.characters(), max_size=5)
 numbers = st.none() | st.integers(0, 2**63) | st.floats(0, allow_infinity=False) | st.just(math.nan)
 anything = texts | numbers | st.floats() | st.integers() | st.booleans() | st.sampled_from((10**400, -1, [], ()))
 FREE = [
-    name for name in columns.TEXTS
+    name for name in records.TEXTS
     if name not in ("case", "operation", "shape", "dtype", "implementation", "role", "arithmetic", "status", "cache",
                     "method", "check", "launches", "input_loads")
 ]  # fmt: skip
 WHOLE = [*records.WHOLE[1:], *records.COUNTER_COLUMNS]  # axis aside
 NUMBERS = [
     name for name in columns.names(columns.RESULTS)
-    if name not in (*columns.TEXTS, *WHOLE, "axis", "lanes_per_instruction")
+    if name not in (*records.TEXTS, *WHOLE, "axis", "lanes_per_instruction")
 ]  # fmt: skip
 often = settings(
     max_examples=25, deadline=None, phases=(Phase.explicit, Phase.generate),  # to shrink would take minutes
