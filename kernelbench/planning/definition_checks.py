@@ -14,9 +14,6 @@ from kernelbench.core.records import Deviation, Implementation, Origin
 from kernelbench.core.tunable import Tunable
 from kernelbench.planning.plan_checks import Known, fields_problem, is_name, is_whole, tuple_of
 
-ROLES = ("kernel", "peer", "yardstick", "specimen")
-ARITHMETIC = ("accurate", "fast")
-
 
 def _text(value: object) -> bool:
     return type(value) is str
@@ -75,8 +72,8 @@ _IMPLEMENTATION: Known = {
     "origin": (_origin, "an Origin of texts"),
     "plan": _FUNCTION_OR_NONE,
     "prepare": _FUNCTION_OR_NONE,
-    "arithmetic": _one_of(*ARITHMETIC),
-    "role": _one_of(*ROLES),
+    "arithmetic": _one_of("accurate", "fast"),
+    "role": _one_of("kernel", "peer", "yardstick", "specimen"),
     "extra_tolerance": (_or_none(_tolerance), "a Tolerance of numbers from 0 on, or None"),
     "reference": _FUNCTION_OR_NONE,
     "deviations": (

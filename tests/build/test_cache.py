@@ -235,7 +235,7 @@ def test_a_read_only_cache_serves_what_it_has(
     assert isinstance(error, BuildError)
     assert str(error) == (
         f"{tmp_path / 'cache'}: cannot write compiled kernels here (Read-only file system); make it writable or free "
-        "room, or name another folder in KERNELBENCH_CACHE"
+        "disk space, or name another folder in KERNELBENCH_CACHE"
     )
 
 

@@ -135,7 +135,7 @@ OTHERS: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "an implementation more": ({"implementations": ("naive", "ft")}, "implementation 'ft' was added"),
     "an implementation fewer": ({"implementations": ()}, "implementation 'naive' was removed"),
-    "a baseline": ({"baseline": None}, "its baseline was naive, now it is nobody"),
+    "a baseline": ({"baseline": None}, "its baseline was naive, now it is none"),
     "calls of a step": ({"step": STEP}, "the parts of its step have other calls or other implementations"),
 }
 
