@@ -44,7 +44,7 @@ def flops(case: Case) -> int:
 
 
 def large(case: Case) -> float:
-    """What the scale makes of it still leaves room for the addend."""
+    """So large that the scaled element still leaves room for the addend."""
     return quarter_of_range(case) / max(1.0, abs(float(case.parameter("scale", SCALE))))
 
 

@@ -13,7 +13,7 @@
 #include "common/convert.cuh"
 #include "softmax/ft_reduce.cuh"
 
-constexpr float HIDDEN_SCORE = -10000.0f;  // what a masked element is lowered by
+constexpr float HIDDEN_SCORE = -10000.0f;  // added to a masked element
 
 // One row by the whole block. `x`, `mask` and `y` point to the row.
 template <bool MASKED, typename T>
