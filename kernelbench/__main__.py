@@ -12,7 +12,7 @@ def main() -> None:
     """
     try:
         from kernelbench.cli import commands
-        from kernelbench.planning import foreign
+        from kernelbench.planning import user_code
     except KeyboardInterrupt:  # before the command line is there to hear it
         sys.exit(130)
     try:
@@ -21,7 +21,7 @@ def main() -> None:
         atexit._run_exitfuncs()
         sys.stdout.flush()
         sys.stderr.flush()
-        foreign.end_process(int(ended.code or 0))
+        user_code.end_process(int(ended.code or 0))
 
 
 if __name__ == "__main__":

@@ -106,7 +106,7 @@ class FakeDevice:
             if spec.role == "output":
                 arrays[spec.name].view(np.uint8)[...] = 0xFF
 
-    def swap(self, first: Any, second: Any, dtype: str) -> None:
+    def swap_contents(self, first: Any, second: Any, dtype: str) -> None:
         wide = [np.asarray(dtypes.widen(np, one, dtype)) for one in (first, second)]
         shown = ~(np.isneginf(wide[0]) | np.isneginf(wide[1]))
         first[shown], second[shown] = second[shown].copy(), first[shown].copy()

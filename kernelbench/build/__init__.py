@@ -1,4 +1,4 @@
-"""Kernels made into binaries: nvcc found, sources compiled in parallel and cached, facts read from PTX and ptxas."""
+"""Builds kernels: finds nvcc, compiles sources in parallel into a cache, reads facts from PTX and ptxas."""
 
 from kernelbench.build.builder import OnDone, build
 from kernelbench.build.compiler import Compiler, find_compiler

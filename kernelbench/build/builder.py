@@ -28,9 +28,9 @@ from kernelbench.core.sources import content
 OnDone = Callable[[BuildRequest, "Binary | BuildError", int, int], None]
 
 TIMEOUT_S = 300.0
-_TRIES = 3  # for a source that is written while it is compiled
+_TRIES = 3  # for a source that changes while it is compiled
 _LINE = 2000  # characters of an error that are shown
-_OUTPUT = "output.txt"  # of the workspace: what a compiler prints
+_OUTPUT = "output.txt"  # file of the workspace for what a compiler prints
 
 # `x.cu(12): error: ...` of nvcc's own front end, `x.cu:12:3: fatal error: ...` of the host compiler
 _ERROR_AT = re.compile(
@@ -38,7 +38,8 @@ _ERROR_AT = re.compile(
 )
 # `nvcc fatal   : ...`, `<built-in>: fatal error: ...`, `ptxas error   : ...`, `ptxas x.ptx, line 12; error   : ...`
 _ERROR = re.compile(r"^<?\w[\w+]*\b.*\b(?:error|fatal)\s*:")
-# Of nvcc itself; `nvcc error   : 'cicc' died due to signal 9 (Kill signal)`; `g++: fatal error: Killed signal ..`
+# nvcc itself was killed; `nvcc error   : 'cicc' died due to signal 9 (Kill signal)`; `g++: fatal error: Killed signal
+# ..`
 _KILLED = re.compile(r"ended by signal 9\b|died due to signal 9\b|Killed signal")
 
 
@@ -53,12 +54,12 @@ def build(
 ) -> dict[BuildRequest, Binary | BuildError]:
     """Compile each distinct request once, `jobs` at a time (as many as there are CPUs if None).
 
-    A kernel that cannot be read, does not compile, or not within `timeout_s` a step, or whose binary cannot be
-    kept, is a BuildError in its place. One whose compiler was killed is tried once more, alone: side by side they
-    may have taken all memory. InputError for a cache folder that cannot be there at all. Whatever else ends this,
-    Ctrl-C included, ends the compilers too and leaves no half-made entry.
+    A BuildError takes the place of a kernel that cannot be read, does not compile, takes more than `timeout_s` per
+    step, or whose binary cannot be kept. If its compiler was killed, a kernel is tried once more, alone, because
+    several compilers may have used up the memory. InputError if the cache folder cannot exist. Anything else that ends
+    this function, such as Ctrl-C, also ends the compilers and leaves no incomplete entry.
     """
-    require_plain(cache_folder.absolute())  # its files are named to nvcc
+    require_plain(cache_folder.absolute())  # its files are arguments of nvcc
     cache = Cache(cache_folder)
     wanted = list(dict.fromkeys(requests))
     results: dict[BuildRequest, Binary | BuildError] = {}
@@ -77,7 +78,7 @@ def build(
                     results[request] = result
                     if on_done is not None:
                         on_done(request, result, len(results), len(wanted))
-            except BaseException:  # KeyboardInterrupt above all: nothing may go on behind the caller's back
+            except BaseException:  # such as KeyboardInterrupt: no compiler may outlive the call
                 compilers.stop()
                 pool.shutdown(wait=True, cancel_futures=True)
                 raise
@@ -85,7 +86,7 @@ def build(
 
 
 class _Killed(BuildError):
-    """Something ended the compiler, or one of its parts: mostly the system, for want of memory."""
+    """The compiler, or a program that it started, was killed, most likely by the system for lack of memory."""
 
 
 def _build_one(
@@ -94,7 +95,7 @@ def _build_one(
     try:
         source = files.hash(str(request.source.absolute()))
         if not source:
-            content(request.source.absolute())  # raises why not
+            content(request.source.absolute())  # raises the reason
         entry, cached = cache.find(request_key(request, compiler, source), request, files), True
         if entry is None:
             entry, cached = _compile(request, compiler, cache, compilers), False
@@ -114,7 +115,7 @@ def _build_one(
 
 
 def _compile(request: BuildRequest, compiler: Compiler, cache: Cache, compilers: _Compilers) -> Entry:
-    """Compiled until what was read is what lies there now: nobody wrote it meanwhile."""
+    """Compile, again if a file that the compiler read was written meanwhile."""
     command, before = request.shown_command(compiler), None
     for _ in range(_TRIES):
         with cache.workspace() as workspace:
@@ -123,18 +124,18 @@ def _compile(request: BuildRequest, compiler: Compiler, cache: Cache, compilers:
             try:
                 found = Dependencies.read(rule_of(workspace / (LIBRARY if request.host_code else PTX)), request)
             except OSError as error:
-                raise _failure(f"nvcc did not list what it read: {error.strerror}", command, "") from error
+                raise _failure(f"nvcc did not list the files that it read: {error.strerror}", command, "") from error
             if found == before or not found.changed_since(began, request):
                 key = request_key(request, compiler, found.source)
                 return cache.publish(workspace, key, found, facts, shlex.join(command))
             before = found
-    raise _failure("its source or a header was written each time it was compiled; build again", command, "")
+    raise _failure("its source or a header changed during each compilation; build again", command, "")
 
 
 def _made(
     request: BuildRequest, compiler: Compiler, workspace: Path, compilers: _Compilers
 ) -> Mapping[str, EntryFacts]:
-    """Compile in the workspace; the facts of what came out."""
+    """Compile in the workspace; returns the facts of each entry."""
     command = request.shown_command(compiler)
     if request.host_code:
         compilers.run(request.host_command(compiler, workspace / LIBRARY), workspace, command)
@@ -152,7 +153,7 @@ def _made(
 
 
 class _Compilers:
-    """Runs compilers and knows which are running, so that all of them can be ended."""
+    """Runs compilers, and can end all that are running."""
 
     def __init__(self, timeout_s: float) -> None:
         self._timeout_s = timeout_s
@@ -162,7 +163,7 @@ class _Compilers:
 
     def run(self, command: Sequence[str], workspace: Path, shown: Sequence[str]) -> str:
         """All that the command printed. BuildError, with `shown` as the command, if it fails."""
-        # TMPDIR: what a killed nvcc leaves behind goes with the workspace. LC_ALL: errors are read below.
+        # TMPDIR: files of a killed nvcc are deleted with the workspace. LC_ALL: errors are parsed below.
         environment = {**os.environ, "TMPDIR": str(workspace), "LC_ALL": "C"}
         output = workspace / _OUTPUT
         with self._lock:
@@ -186,7 +187,7 @@ class _Compilers:
         if process.returncode != 0:
             text = first_error(log, process.returncode)
             if _KILLED.search(text):
-                more = "memory may have run out: end other programs, or give the container more"
+                more = "memory may have run out: end other programs, or give the container more memory"
                 raise _failure(f"{text}; {more}", shown, log, _Killed)
             raise _failure(f"{text}{advice(log)}{_disk_advice(log)}", shown, log)
         return log
@@ -204,7 +205,7 @@ def _failure(text: str, command: Sequence[str], log: str, kind: type[BuildError]
 
 def _disk_advice(log: str) -> str:
     full = "No space left on device" in log or "Disk quota exceeded" in log
-    return "; free room where kernels are compiled, or name another folder in KERNELBENCH_CACHE" if full else ""
+    return "; free disk space where kernels are compiled, or name another folder in KERNELBENCH_CACHE" if full else ""
 
 
 def first_error(log: str, returncode: int) -> str:
@@ -214,7 +215,7 @@ def first_error(log: str, returncode: int) -> str:
         return f"{shown_path(Path(match['file']))}:{match['line'] or match['gcc_line']}: {match['text']}"
     for line in filter(_ERROR.search, lines):
         return line
-    signal_number = -returncode if returncode < 0 else returncode - 128  # of nvcc, or of a part as its shell told it
+    signal_number = -returncode if returncode < 0 else returncode - 128  # of nvcc, or of a part as its shell reports it
     if 0 < signal_number <= 64:
         return f"nvcc was ended by signal {signal_number}"
     return lines[-1] if lines else f"nvcc ended with status {returncode} and said nothing"

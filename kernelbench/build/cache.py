@@ -1,9 +1,9 @@
-"""Compiled kernels on disk, found again by what went into them.
+"""Compiled kernels on disk, found again by their request and the files that the compiler read.
 
 An entry is a folder REQUEST/KEY: source.ptx, binary.cubin, facts.json, dependencies.json, command.txt, and
-manifest.json with size and hash of each. Entries of one request differ in what the compiler read; the one whose files
-are the same now is found. It is made in a workspace beside the entries and renamed in one step, so an entry is there
-whole or not at all; one that was damaged later does not match its manifest, or cannot be read, and is made again.
+manifest.json with size and hash of each. Entries of one request differ in the files that the compiler read; a lookup
+finds the one whose files are unchanged. An entry is made in a workspace beside the entries and renamed in one step, so
+it is complete or absent. A damaged entry does not match its manifest, or cannot be read, and is made again.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ from kernelbench.core.workspaces import put_away, sweep, workspace
 PTX, CUBIN, FACTS, COMMAND, MANIFEST = "source.ptx", "binary.cubin", "facts.json", "command.txt", "manifest.json"
 LIBRARY, DEPENDENCIES = "library.so", "dependencies.json"
 _BESIDE = (FACTS, DEPENDENCIES, COMMAND)
-_KERNELS, _HOST_CODE = (PTX, CUBIN, *_BESIDE), (LIBRARY, *_BESIDE)  # the files of an entry, of either kind
-_FORMAT = 5  # to be raised whenever an entry's files or the meaning of its facts change
+_KERNELS, _HOST_CODE = (PTX, CUBIN, *_BESIDE), (LIBRARY, *_BESIDE)  # the files of both kinds of entries
+_FORMAT = 5  # to be raised when the files of an entry or the meaning of its facts change
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A whole, undamaged entry; its folder's name is the binary's key."""
+    """A complete, undamaged entry; the name of its folder is the key of the binary."""
 
     folder: Path
     facts: Mapping[str, EntryFacts]
 
 
 def request_key(request: BuildRequest, compiler: Compiler, source: str) -> str:
-    """Hash of all that is asked for; `source` is that of the source's content. Places are not in it: a moved checkout
-    finds its entries."""
+    """Hash of a request; `source` is the hash of the source's content. Paths are not part of it, so that a moved
+    checkout finds its entries."""
     parts = [
         _FORMAT,
         [compiler.version, compiler.environment, has_disassembler(compiler)],
@@ -53,7 +53,7 @@ def request_key(request: BuildRequest, compiler: Compiler, source: str) -> str:
 class Cache:
     """Entries below one folder. Several processes may use it at once.
 
-    InputError, which says what to do, where it cannot be written; entries that are there can be used all the same.
+    InputError, with advice, if it cannot be written; existing entries can still be used.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -63,7 +63,7 @@ class Cache:
         sweep(folder)
 
     def find(self, key: str, request: BuildRequest, files: Files) -> Entry | None:
-        """The entry of that request key whose files are the same now; None where there is none, or it is damaged."""
+        """The entry of this request key whose files are unchanged; None if there is none, or if it is damaged."""
         try:
             folders = sorted((self.folder / key).iterdir())
         except OSError:
@@ -75,7 +75,7 @@ class Cache:
 
     @contextmanager
     def workspace(self) -> Iterator[Path]:
-        """A new folder to compile in; what is left of it at the end is deleted."""
+        """A new folder to compile in; what is left in it at the end is deleted."""
         with ExitStack() as stack:
             with self._writing():
                 folder = stack.enter_context(workspace(self.folder))
@@ -94,7 +94,7 @@ class Cache:
             for path in workspace.iterdir():
                 if path.name not in (*contents, MANIFEST):
                     path.unlink()
-            workspace.chmod(self.folder.stat().st_mode & 0o777)  # whoever may read the cache may read the entry
+            workspace.chmod(self.folder.stat().st_mode & 0o777)  # the entry gets the permissions of the cache
             made = contents[LIBRARY if LIBRARY in contents else PTX]
             return _rename(workspace, self.folder / key / found.key(key, made), facts)
 
@@ -103,10 +103,10 @@ class Cache:
         try:
             yield
         except OSError as error:
-            reason = "it is no folder" if isinstance(error, FileExistsError) else error.strerror or error
+            reason = "it is not a folder" if isinstance(error, FileExistsError) else error.strerror or error
             raise InputError(
                 f"{self.folder}: cannot write compiled kernels here ({reason}); "
-                f"make it writable or free room, or name another folder in KERNELBENCH_CACHE"
+                f"make it writable or free disk space, or name another folder in KERNELBENCH_CACHE"
             ) from error
 
 
@@ -120,10 +120,10 @@ def _rename(workspace: Path, target: Path, facts: Mapping[str, EntryFacts]) -> E
             in_the_way = target if os.path.lexists(target) else target.parent
             if in_the_way != target and (not os.path.lexists(in_the_way) or _usable(in_the_way)):
                 raise
-        # Somebody else was faster, which is as good; or something damaged is in the way.
+        # Another process was faster, or something damaged is in the way.
         if (entry := _whole(target)) is not None:
             return entry
-        with suppress(FileNotFoundError):  # another process has put it away already
+        with suppress(FileNotFoundError):  # another process removed it already
             put_away(in_the_way)
 
 
@@ -139,7 +139,7 @@ def _current(folder: Path, request: BuildRequest, files: Files) -> bool:
 
 
 def _whole(folder: Path) -> Entry | None:
-    """The entry, or None where there is none or it is damaged."""
+    """The entry; None if there is none, or if it is damaged."""
     try:
         manifest = json.loads((folder / MANIFEST).read_text())
         contents = {name: (folder / name).read_bytes() for name in _files(folder)}
@@ -160,5 +160,5 @@ def _manifest(contents: Mapping[str, bytes]) -> dict[str, dict[str, str | int]]:
 
 
 def _facts(values: Mapping[str, object]) -> EntryFacts:
-    """JSON knows no tuples."""
+    """Facts from JSON, which has lists in place of tuples."""
     return EntryFacts(**{name: tuple(v) if isinstance(v, list) else v for name, v in values.items()})  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Where nvcc is: named by the user, in CUDA_HOME, on PATH, or in the wheels of the `nvcc` extra."""
+"""Finds nvcc: as the user names it, in CUDA_HOME, on PATH, or in the wheels of the `nvcc` extra."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from pathlib import Path
 
 from kernelbench.core.errors import NoCompiler
 
-# Environment variables that change what nvcc makes of the same command.
+# Environment variables that change the result of the same nvcc command.
 _VARIABLES = ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "NVCC_CCBIN")
-# The wheels that together are a compiler, and a file that each of them alone brings.
+# The wheels that make up a compiler, each with a file that no other one contains.
 _WHEELS = {
     "nvidia-cuda-nvcc": "bin/ptxas",
     "nvidia-nvvm": "nvvm/bin/cicc",
@@ -24,13 +24,13 @@ _WHEELS = {
     "nvidia-cuda-runtime": "include/cuda_runtime.h",
     "nvidia-cuda-cccl": "include/cccl/cuda/std/type_traits",
 }
-_ANSWER_S = 60.0  # for nvcc to say its version
+_ANSWER_S = 60.0  # for `nvcc --version`
 _HOW = "install the CUDA toolkit, or its compiler alone with: pip install 'kernelbench[nvcc]'"
 
 
 @dataclass(frozen=True)
 class Compiler:
-    """An nvcc that runs. `environment` holds the variables set now that change what it makes."""
+    """An nvcc that runs. `environment`: the set variables that change its results."""
 
     path: Path
     version: str  # "13.0.88"
@@ -43,13 +43,13 @@ class Compiler:
 
 
 class _Unusable(Exception):
-    """Why one place has no nvcc that works."""
+    """The reason why one place has no working nvcc."""
 
 
 def find_compiler(nvcc: str | Path | None = None) -> Compiler:
-    """The first nvcc that runs; with `nvcc` (a file, a toolkit's folder, a command's name) that one or none.
+    """The first nvcc that runs. With `nvcc` (a file, the folder of a toolkit, the name of a command) only that one.
 
-    Raises NoCompiler, which says what was looked at and how to get one.
+    Raises NoCompiler, which lists the places tried and says how to get one.
     """
     looked: list[str] = []
     for place, candidate in _explicit(nvcc) if nvcc is not None else _candidates():
@@ -93,7 +93,7 @@ def wheel_folders() -> list[Path]:
 
 
 def _version(nvcc: Path) -> str:
-    """What `nvcc --version` says; raises _Unusable for one that cannot compile."""
+    """The version of an nvcc; raises _Unusable if it cannot compile."""
     if nvcc.parent.parent in wheel_folders():
         _require_all_wheels(nvcc.parent.parent)
     try:
@@ -115,7 +115,7 @@ def _version(nvcc: Path) -> str:
 
 
 def _require_all_wheels(folder: Path) -> None:
-    """All five wheels, of one minor version: from mixed ones ptxas refuses the PTX, CUB its headers."""
+    """Require all five wheels of one minor version: mixed, ptxas refuses the PTX, and CUB the headers."""
     missing = [wheel for wheel, file in _WHEELS.items() if not (folder / file).exists()]
     if missing:
         raise _Unusable(f"incomplete, without {', '.join(missing)}")
@@ -133,7 +133,7 @@ def _environment() -> tuple[tuple[str, str], ...]:
 
 
 def _require_host_compiler(compiler: Compiler) -> None:
-    """nvcc preprocesses with the host's C++ compiler; without one it fails on every kernel."""
+    """Require a C++ compiler: nvcc preprocesses with it, and fails on every kernel without one."""
     chosen = dict(compiler.environment)
     if "NVCC_CCBIN" in chosen or any("-ccbin" in flags or "--compiler-bindir" in flags for flags in chosen.values()):
         return

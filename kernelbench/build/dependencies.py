@@ -1,8 +1,8 @@
-"""What a compiler read, by its own list, and whether it would read the same now.
+"""The files that a compiler read, from its own list, and whether it would read the same now.
 
-A list has what was read, not what was looked for in vain. So files of the same names that lie in the folders where
-headers are looked for are kept beside it: a new one may hide the one that was read. A binary is compiled anew
-each time where no list is enough: `__has_include` asks whether a file is there, and a pipe cannot be read twice.
+The list has only files that exist. A new file of the same name in an earlier include folder would hide one of them, so
+files of the same names in include folders (rivals) are recorded too. Where no list suffices, the binary is compiled
+each time: `__has_include` depends on files that do not exist, and a pipe cannot be read twice.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _FIRST_HEADER = "/cuda_runtime.h"  # nvcc includes it before all others; its fol
 
 
 class Files:
-    """Hashes of files and names in folders, each read once: as good as what is on disk for one build."""
+    """Hashes of files and names in folders, each read once per build."""
 
     def __init__(self) -> None:
         self._hashes: dict[str, str] = {}
@@ -33,7 +33,7 @@ class Files:
         self._rivals: dict[tuple[str, str], tuple[str, ...]] = {}
 
     def hash(self, path: str) -> str:
-        """Hash of a regular file's content; '' for what cannot be read."""
+        """Hash of the content of a regular file; '' if it cannot be read."""
         if path not in self._hashes:
             try:
                 self._hashes[path] = sha256(content(Path(path))).hexdigest()
@@ -42,7 +42,7 @@ class Files:
         return self._hashes[path]
 
     def rivals(self, folder: str, path: str) -> tuple[str, ...]:
-        """Files below `folder` that an #include which found `path` elsewhere may mean."""
+        """Files below `folder` that the #include of `path`, found elsewhere, could mean instead."""
         if (folder, path) not in self._rivals:
             parts, names = path.split("/"), self._names_in(folder)
             tails = ("/".join((folder, *parts[at:])) for at, part in enumerate(parts) if part in names)
@@ -60,17 +60,17 @@ class Files:
 
 @dataclass(frozen=True)
 class Dependencies:
-    """What one binary was made from. A file below an include folder is spelled `0:common/a.cuh`, so that a moved
-    checkout finds its entries."""
+    """The files from which a binary was made. A file below an include folder is spelled `0:common/a.cuh`, so that a
+    moved checkout finds its entries."""
 
-    source: str  # hash of the source's content
+    source: str  # hash of its content
     headers: tuple[tuple[str, str], ...]  # as spelled, with the hash of the content
     rivals: tuple[str, ...]
-    unlisted: bool  # more decided what was made than the list tells
+    unlisted: bool  # the result depends on more than the list
 
     @classmethod
     def read(cls, rule: Path, request: BuildRequest) -> Dependencies:
-        """From the make rule that nvcc wrote, and the files as they are now. OSError where it wrote none."""
+        """Read the make rule that nvcc wrote, and hash the files as they are now. OSError if there is no rule."""
         files, source = Files(), str(request.source.absolute())
         paths = [path for path in _listed(rule) if path != source]
         spelled = sorted((_spelled(path, request), files.hash(path)) for path in paths)
@@ -79,7 +79,7 @@ class Dependencies:
 
     @classmethod
     def of_text(cls, text: bytes) -> Dependencies:
-        """ValueError and its like for a text that holds none."""
+        """Parse `text`; ValueError and similar errors if it is damaged."""
         values = json.loads(text)
         headers = tuple((spelled, each) for spelled, each in values["headers"])
         return cls(values["source"], headers, tuple(values["rivals"]), values["unlisted"])
@@ -96,25 +96,25 @@ class Dependencies:
         return same and _rivals(paths, request, files) == self.rivals
 
     def changed_since(self, moment_ns: int, request: BuildRequest) -> bool:
-        """Whether a file that was read was written after that moment, by the clock of its file system."""
+        """Whether a file that was read has changed since that moment, by the clock of its file system."""
         for path in (str(request.source.absolute()), *(_path(spelled, request) for spelled, _ in self.headers)):
             try:
                 if os.stat(path).st_ctime_ns > moment_ns:
                     return True
-            except OSError:  # its hash is '' then
+            except OSError:  # its hash is then ''
                 continue
         return False
 
     def key(self, request_key: str, made: bytes) -> str:
-        """Hash of all that went into a binary, and of what was `made` where the list does not tell all. Places of the
-        toolkit's headers are not in it, only what they say."""
+        """Hash of everything from which a binary was made, and of the result `made` where the list does not suffice. Of
+        the toolkit's headers only contents count, not paths."""
         headers = [(spelled if not spelled.startswith("/") else "", each) for spelled, each in self.headers]
         parts = (request_key, self.source, headers, self.rivals, sha256(made).hexdigest() if self.unlisted else "")
         return sha256(json.dumps(parts).encode()).hexdigest()
 
 
 def _listed(rule: Path) -> list[str]:
-    r"""Files of a make rule: one on a line, blanks written as `\ `, behind a first line that has target and source."""
+    r"""Files of a make rule: one per line, blanks as `\ `, after a first line with target and source."""
     lines = rule.read_bytes().split(b"\n")[1:]
     names = (line.strip(b" ").removesuffix(b"\\").removesuffix(b" ").replace(b"\\ ", b" ") for line in lines)
     return list(dict.fromkeys(os.path.join(os.getcwd(), os.fsdecode(name)) for name in names if name))
@@ -143,7 +143,7 @@ def _rivals(paths: Sequence[str], request: BuildRequest, files: Files) -> tuple[
 
 
 def _asks(paths: Iterable[str], request: BuildRequest) -> bool:
-    """Whether a file of the project, or a define, asks which files are there. Those of the toolkit may."""
+    """Whether a file of the project or a define uses __has_include. Files of the toolkit may."""
     toolkit = next((path.removesuffix(_FIRST_HEADER) for path in paths if path.endswith(_FIRST_HEADER)), "")
     for path in (str(request.source.absolute()), *paths):
         foreign = _spelled(path, request).startswith("/") or (toolkit and path.startswith(f"{toolkit}/"))

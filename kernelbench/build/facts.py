@@ -1,4 +1,4 @@
-"""What ptxas and the PTX say about the kernels of a binary, and which inputs a plan never reads."""
+"""Facts about the kernels of a binary, from ptxas and the PTX."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SHARED = re.compile(r"(\d+)(?:\+\d+)? bytes smem")
 
 @dataclass(frozen=True)
 class Usage:
-    """What `ptxas -v` reports of an entry. Frames and spills of functions that it calls are not in it."""
+    """Resources of an entry as `ptxas -v` reports them, without frames and spills of functions that it calls."""
 
     registers: int
     shared_bytes: int
@@ -27,7 +27,7 @@ class Usage:
 
 
 def entry_facts(ptx: str, ptxas_log: str) -> dict[str, EntryFacts]:
-    """Facts of all entries of a module, from its PTX and what `ptxas -v` said about it.
+    """Facts of all entries of a module, from its PTX and the output of `ptxas -v`.
 
     Raises ValueError for an entry that ptxas did not report.
     """
@@ -43,7 +43,7 @@ def entry_facts(ptx: str, ptxas_log: str) -> dict[str, EntryFacts]:
 
 
 def ptxas_usage(log: str) -> dict[str, Usage]:
-    """Read the output of `ptxas -v`, by entry. Lines about other functions are passed over."""
+    """Read the output of `ptxas -v`, by entry. Lines about other functions are ignored."""
     usage: dict[str, Usage] = {}
     entry = function = ""
     stack = (0, 0, 0)

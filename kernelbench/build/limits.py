@@ -1,4 +1,4 @@
-"""What one compiler may take of memory and disk, so that an endless header costs its own kernel alone."""
+"""Limits on the memory and disk space of a compiler, so that an endless header fails only its own kernel."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import resource
 from contextlib import suppress
 from pathlib import Path
 
-# For each process of a compiler: far more than a kernel needs. `#include "/dev/zero"` would take all there is.
+# Per process of a compiler: far more than a kernel needs. `#include "/dev/zero"` would take everything.
 MEMORY_BYTES = 8 * 2**30
-FILE_BYTES = 256 * 2**20  # for each file that it writes, its output too
-KEPT_BYTES = 2**20  # of its output, from the beginning and from the end
+FILE_BYTES = 256 * 2**20  # per file that it writes, including its output
+KEPT_BYTES = 2**20  # of its output, at the beginning and at the end
 
 _ADVICE = {
     "out of memory allocating": f"a compiler may take {MEMORY_BYTES >> 30} GB; does it include an endless file?",
@@ -19,7 +19,7 @@ _ADVICE = {
 
 
 def limit(process: int) -> None:
-    """Set both limits on a compiler that has just begun, and so on all that it starts. Lower ones are left."""
+    """Set both limits on a compiler that has just started, and so on its children. Lower limits are kept."""
     for which, most in ((resource.RLIMIT_DATA, MEMORY_BYTES), (resource.RLIMIT_FSIZE, FILE_BYTES)):
         with suppress(OSError):  # it has ended already
             soft, hard = resource.prlimit(process, which)
@@ -28,12 +28,12 @@ def limit(process: int) -> None:
 
 
 def advice(log: str) -> str:
-    """What to say of a compiler that met a limit; '' for one that did not."""
+    """Advice for a compiler that reached a limit; '' for one that did not."""
     return next((f"; {text}" for said, text in _ADVICE.items() if said in log), "")
 
 
 def kept_output(path: Path) -> str:
-    """What a compiler wrote there; of more than twice KEPT_BYTES the beginning and the end."""
+    """The output of a compiler; if longer than twice KEPT_BYTES, its beginning and its end."""
     try:
         with path.open("rb") as file:
             text = file.read(2 * KEPT_BYTES)
@@ -41,6 +41,6 @@ def kept_output(path: Path) -> str:
             if left_out > 0:
                 file.seek(-KEPT_BYTES, os.SEEK_END)
                 text = text[:KEPT_BYTES] + f"\n.. {left_out} bytes left out ..\n".encode() + file.read(KEPT_BYTES)
-    except OSError:  # its folder is gone, and with it what was compiled
+    except OSError:  # its folder is gone
         return ""
     return text.decode(errors="replace")

@@ -1,8 +1,7 @@
-"""Whether two kernels are the same machine code: the bytes of each entry in a cubin, which needs no disassembler.
+"""Machine code of kernels as the bytes of each entry in a cubin, to compare kernels without a disassembler.
 
-Names, line numbers and places in memory lie outside of an entry's own bytes: branches are relative, and arguments
-are found by their offset. So two entries of the same bytes are the same instructions, registers included, issued in
-the same order.
+Names, line numbers and addresses are not part of the bytes of an entry: branches are relative, and arguments are found
+by their offset. So two entries with the same bytes have the same instructions and registers, in the same order.
 """
 
 from __future__ import annotations
@@ -21,19 +20,19 @@ _NOP = 0x918  # lowest 12 bits of what pads the code to a multiple of 128 bytes
 _OPCODE = 0xFFF
 _ELF64 = b"\x7fELF\x02\x01"  # little-endian
 _SECTION = struct.Struct("<IIQQQQIIQQ")  # name, type, flags, address, offset, size, ..
-_TEXT = ".text."  # what the name of an entry's section begins with
+_TEXT = ".text."  # prefix of the name of an entry's section
 
 
 @dataclass(frozen=True)
 class MachineCode:
-    """What ptxas made of one entry."""
+    """The machine code of one entry."""
 
-    hash: str  # of its bytes, padding left out
-    instructions: int  # in the code; how often each is executed is another question
+    hash: str  # of its bytes without padding
+    instructions: int  # in the code, not executed
 
 
 def machine_code(cubin: Path) -> dict[str, MachineCode]:
-    """Machine code of every entry; ValueError for a file that is no cubin, OSError where it cannot be read."""
+    """Machine code of every entry; ValueError if the file is not a cubin, OSError if it cannot be read."""
     found = {}
     for name, content in _sections(cubin.read_bytes()):
         if name.startswith(_TEXT):
@@ -43,9 +42,9 @@ def machine_code(cubin: Path) -> dict[str, MachineCode]:
 
 
 def machine_code_text(binaries: Iterable[Binary]) -> dict[str, dict[str, dict[str, str | int]]]:
-    """Hash and length of each binary's code, by its key in results.csv, then by entry: for environment.json.
+    """Hash and length of the code of each binary, by its key in results.csv, then by entry: for environment.json.
 
-    A cubin that is no longer there whole has no code; a claim about it then is not measured.
+    A cubin that is damaged or gone has none; a claim about it is then not measured.
     """
     found: dict[str, dict[str, dict[str, str | int]]] = {}
     for binary in binaries:

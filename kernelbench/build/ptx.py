@@ -1,9 +1,8 @@
-"""What the PTX of a kernel loads and stores through each of its parameters.
+"""Loads and stores of a kernel's PTX through each of its parameters.
 
-Pointers are followed from the parameters through moves and arithmetic to the addresses of loads and
-stores, ignoring the order of instructions: what may come from a parameter counts as coming from it.
-So a parameter whose loads number 0 is never read; a count above 0 is that many load instructions
-in the code, not loads executed.
+Pointers are followed from the parameters through moves and arithmetic to the addresses of loads and stores, ignoring
+the order of instructions: an address that may come from a parameter counts for it. So a parameter with 0 loads is never
+read. Counts are instructions in the code, not executed ones.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 _IGNORED = re.compile(r"//[^\n]*|/\*.*?\*/|^[ \t]*\.(?:loc|file)\b[^\n]*$", re.DOTALL | re.MULTILINE)
-# (?!..) ends a name once: without it, what follows is tried again behind every character of it.
+# (?!..) ends a name at one place: without it, the rest would be tried again after each of its characters.
 _ENTRY = re.compile(r"\.entry\s+([\w$.]+)(?![\w$.])(?:\s*\(([^)]*)\))?[^{;]*\{")
 _FUNCTION = re.compile(r"\.(?:entry|func)\s*(?:\([^)]*\)\s*)?([\w$.]+)(?![\w$.])(?:\s*\([^)]*\))?[^{;]*\{")
 _PREFIX = re.compile(r"(?:\s+|[{}]|[\w$]+:(?!:)|@!?[%\w$.]+)*")  # scopes, labels and the guard of an instruction
@@ -22,14 +21,14 @@ _OPERAND = re.compile(r"\{[^}]*\}|\[[^\]]*\]|\([^)]*\)|[^,\s]+")
 _NAME = re.compile(r"(?<![\w$.%])[%A-Za-z_$][\w$.]*")
 _SPACES = ("global", "shared", "local", "param", "const")
 
-# Results of these are numbers, not addresses: an index times a size, a length, a comparison, data.
+# The results of these are numbers, not addresses: an index times a size, a length, a comparison, data.
 # fmt: off
 _NUMBERS = frozenset((
     "mul", "mul24", "shl", "shr", "div", "rem", "setp", "set", "cvt", "popc", "clz", "bfind", "bfe", "bfi",
     "tex", "suld", "sust",
 ))
 # fmt: on
-_MEMORY = "<memory>"  # local and shared memory as a whole: a pointer put there may come back from anywhere
+_MEMORY = "<memory>"  # local and shared memory as a whole: a pointer stored there may be loaded from anywhere
 
 
 @dataclass(frozen=True)
@@ -42,7 +41,7 @@ class Accesses:
 
 @dataclass(frozen=True)
 class _Instruction:
-    """What one instruction passes on, and the names that its global accesses take their address from."""
+    """How one instruction passes on values, and the names from which its global accesses take their address."""
 
     targets: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
@@ -69,7 +68,7 @@ def accesses(ptx: str) -> dict[str, Accesses]:
 
 
 def functions(ptx: str) -> dict[str, list[tuple[str, str]]]:
-    """Instructions of every kernel and device function that has a body: opcode, and operands as they are written."""
+    """Instructions of every kernel and device function with a body: opcode, and operands as written."""
     text = _IGNORED.sub("", ptx)
     return {
         match[1]: [
@@ -89,7 +88,7 @@ def _entry_accesses(parameter_list: str, instructions: list[_Instruction]) -> Ac
     loads, stores = [], []
     for declaration in filter(None, map(str.strip, parameter_list.split(","))):
         reached: set[str] = set()
-        # Only 64 bits, or a struct, can hold a pointer.
+        # Only 64-bit parameters and structs can hold a pointer.
         if re.search(r"\.[bus]64\b|\[", declaration):
             reached = _reachable(declaration.split("[")[0].split()[-1], passed_on)
         loads.append(sum(not reached.isdisjoint(instruction.loads) for instruction in instructions))
@@ -136,7 +135,7 @@ def _operand(text: str, renamed: dict[str, str]) -> _Operand:
 
 
 def _instruction(parts: list[str], operands: list[_Operand]) -> _Instruction:
-    """Sort an instruction by what it does to addresses; `parts` are those of its opcode."""
+    """Classify an instruction by its effect on addresses; `parts` are those of its opcode."""
     names = [operand.names for operand in operands]
     addresses = [operand.names for operand in operands if operand.kind == "["]
     spaces = [space for part in parts[1:] if (space := part.split("::")[0]) in _SPACES]
@@ -157,9 +156,9 @@ def _instruction(parts: list[str], operands: list[_Operand]) -> _Instruction:
         return _Instruction(loads=addresses[0] if reads else (), stores=addresses[0] if writes else ())
     if base in _NUMBERS or len(names) < 2:
         return _Instruction()
-    if base in ("mad", "fma"):  # the product is an index, what it is added to may be an address
+    if base in ("mad", "fma"):  # the product is an index, the addend may be an address
         return _Instruction(names[0], names[-1])
-    if base == "sub":  # what is taken away is no longer where the result points to
+    if base == "sub":  # the result does not point to what is subtracted
         return _Instruction(names[0], names[1])
     return _Instruction(names[0], tuple(name for operand in names[1:] for name in operand))
 
@@ -168,7 +167,7 @@ def _load(space: str, names: list[tuple[str, ...]]) -> _Instruction:
     target, address = names[0], names[1]
     if space == "param":
         return _Instruction(target, address)
-    # Data loaded from global memory is no pointer that a parameter gave.
+    # Data loaded from global memory is not a pointer from a parameter.
     sources = (_MEMORY,) if space in ("shared", "local", "generic") else ()
     return _Instruction(target, sources, loads=address if space in ("global", "generic") else ())
 
@@ -190,7 +189,7 @@ def _call(operands: list[_Operand]) -> _Instruction:
 
 
 def _copy(parts: list[str], spaces: list[str], addresses: list[tuple[str, ...]]) -> _Instruction:
-    """cp.async and its bulk forms: target first, then source; some only commit, wait or prefetch."""
+    """cp.async and its bulk forms: target, then source. Some forms only commit, wait or prefetch."""
     if len(addresses) < 2 or len(spaces) < 2:
         return _Instruction()
     loads = addresses[1] if spaces[1] == "global" else addresses[0] if "reduce" in parts else ()

@@ -15,13 +15,13 @@ from kernelbench.core.launching import LaunchPlan
 FLAGS = ("-O3", "-std=c++17", "-lineinfo")
 
 _ARCHITECTURE = re.compile(r"sm_\d+[af]?")
-# nvcc hands its command line on to a shell, within double quotes, and takes a list apart at its commas.
+# nvcc passes its command line to a shell, in double quotes, and splits lists at commas.
 _NOT_PLAIN = re.compile(r"""[$`"\\,\x00-\x1f\x7f]""")
 
 
 @dataclass(frozen=True)
 class BuildRequest:
-    """A .cu, its compile-time constants and the GPU architecture (`sm_90`) it is built for."""
+    """A .cu, its compile-time constants and its GPU architecture (`sm_90`)."""
 
     source: Path
     defines: tuple[tuple[str, str | int], ...]
@@ -31,7 +31,7 @@ class BuildRequest:
 
     @classmethod
     def of(cls, source: Path, plan: LaunchPlan, architecture: str) -> BuildRequest:
-        """What a plan asks of its source."""
+        """The request that a plan makes of its source."""
         return cls(source, plan.defines, architecture, plan.debug, plan.host is not None)
 
     def __post_init__(self) -> None:
@@ -48,7 +48,7 @@ class BuildRequest:
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """The last one is for ptxas as well."""
+        """The last flag is for ptxas as well."""
         return (*FLAGS[:-1], "-G") if self.debug else FLAGS
 
     @property
@@ -56,7 +56,7 @@ class BuildRequest:
         return [f"-D{name}={int(value) if isinstance(value, int) else value}" for name, value in self.defines]
 
     def ptx_command(self, compiler: Compiler, output: Path) -> list[str]:
-        """Writes beside the output which files it read: a make rule, in `rule_of(output)`."""
+        """This also lists the files that it reads: a make rule in `rule_of(output)`."""
         includes = [f"-I{folder}" for folder in self.include_folders]
         # An absolute path never starts with '-', so it cannot be taken for an option.
         files = ["-o", str(output), str(self.source.absolute())]
@@ -82,7 +82,7 @@ class BuildRequest:
         return [str(compiler.path), *options, "-o", str(output), str(self.source.absolute())]
 
     def shown_command(self, compiler: Compiler) -> tuple[str, ...]:
-        """Both steps as one command to copy, from the current folder: it leaves a cubin there."""
+        """Both steps as one command that the user can copy; it writes a cubin to the current folder."""
         includes = [f"-I{shown_path(folder)}" for folder in self.include_folders]
         options = [f"-arch={self.architecture}", *self.flags, *includes, *self.define_options]
         if self.host_code:
@@ -94,7 +94,7 @@ class BuildRequest:
 
 
 def rule_of(output: Path) -> Path:
-    """Where nvcc writes which files it read to make `output`."""
+    """Where nvcc lists the files from which it made `output`."""
     return output.with_suffix(".d")
 
 
@@ -103,13 +103,13 @@ def _list_options(output: Path) -> list[str]:
 
 
 def require_plain(path: Path) -> None:
-    """InputError for a path that nvcc would not take as it is."""
+    """InputError for a path that nvcc would change."""
     if found := _NOT_PLAIN.search(str(path)):
         raise InputError(f"{str(path)!r}: nvcc cannot be given a path with {found[0]!r} in it; move or rename it")
 
 
 def shown_path(path: Path) -> str:
-    """Relative to the current folder where it lies below it, unless that would look like an option."""
+    """The path relative to the current folder if it lies below it, unless that would look like an option."""
     try:
         relative = str(path.relative_to(Path.cwd()))
     except ValueError:

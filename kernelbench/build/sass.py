@@ -1,9 +1,9 @@
-"""Memory instructions of a kernel's PTX against those of its machine code (SASS).
+"""Compares the memory instructions of a kernel's PTX with those of its machine code (SASS).
 
-Counters of the simulator follow the PTX. ptxas may merge memory operations, split them, leave some out or put
-registers into local memory; then the GPU counts something else, and the kernel is marked. Counted is the code, not
-what is executed: an unrolled loop has every instruction several times, which changes nothing of what is executed
-while the lanes of a warp stay together, and is no difference here.
+Counters of the simulator follow the PTX. ptxas may merge memory operations, split them, leave some out or put registers
+into local memory; then a GPU counts differently, and the kernel is marked. This counts instructions in the code, not
+executed ones. Copies from an unrolled loop are no difference, because they do not change what is executed while the
+lanes of a warp stay together.
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ from typing import Literal
 from kernelbench.build.compiler import Compiler, wheel_folders
 from kernelbench.build.ptx import functions
 
-# An instruction that accesses memory: what it does and where ("ld.shared"), and the bytes of a lane. The bytes are 0
-# where they say nothing: of atomics and barriers.
+# A memory instruction: operation and space ("ld.shared"), and bytes per lane, 0 for atomics and barriers.
 Access = tuple[str, int]
 
 _TOOLS = (("nvdisasm", ("-c",)), ("cuobjdump", ("-sass",)))
@@ -51,14 +50,14 @@ _SASS_NAME |= {f"{name}.cas": f"{mnemonic}.CAS" for name, mnemonic in _SASS_NAME
 
 @dataclass(frozen=True)
 class SassCheck:
-    """What became of a kernel's memory instructions, counted in the code."""
+    """The result of a comparison, with the instructions counted on both sides."""
 
     entry: str
     status: Literal["same", "changed", "not available"]
     note: str  # what changed, or why it is not available; "" if it is the same
     ptx: Mapping[Access, int]
     sass: Mapping[Access, int]
-    copies: str = ""  # what ptxas repeated: more requests than the PTX says where lanes leave a loop apart
+    copies: str = ""  # code that ptxas repeated: more requests than in the PTX where lanes leave a loop apart
 
 
 def disassemble(cubin: Path, compiler: Compiler | None = None) -> str | None:
@@ -74,7 +73,7 @@ def disassemble(cubin: Path, compiler: Compiler | None = None) -> str | None:
                 check=True,
             )
         except (OSError, subprocess.SubprocessError):
-            continue  # of another version than the cubin, or not for this machine: perhaps the next one
+            continue  # of another version than the cubin, or not for this machine
         return done.stdout
     return None
 
@@ -84,7 +83,7 @@ def has_disassembler(compiler: Compiler | None = None) -> bool:
 
 
 def _disassemblers(compiler: Compiler | None) -> Iterator[tuple[Path, tuple[str, ...]]]:
-    """Those beside nvcc, in CUDA_HOME, on PATH and in the wheels."""
+    """Disassemblers beside nvcc, in CUDA_HOME, on PATH and in the wheels."""
     homes = [os.environ[name] for name in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(name)]
     folders = [
         *([str(compiler.path.parent), str(compiler.path.resolve().parent)] if compiler else []),
@@ -180,7 +179,7 @@ def _sass_functions(sass_text: str) -> dict[str, str]:
 
 
 def _before_exit(code: str) -> str:
-    """The code as far as some lanes may end the kernel; all of it if they end together."""
+    """The code up to the first exit of only some lanes; all of it if there is none."""
     exits = (match for match in _SASS_LINE.finditer(code) if match[1] and match[2] == "EXIT")
     return code[: next((match.start() for match in exits), len(code))]
 
@@ -189,7 +188,7 @@ def _sass_accesses(code: str) -> Iterator[Access]:
     for guard, mnemonic in _SASS_LINE.findall(code):
         base, *parts = mnemonic.split(".")
         name = _SASS_CLASS.get(base)
-        if name is None or guard == "!PT":  # never executed: what ptxas pads cp.async with
+        if name is None or guard == "!PT":  # never executed: padding of cp.async
             continue
         if name == "bar" or name.startswith("atom"):
             yield f"{name}.cas" if {"CAS", "CAST"} & set(parts) else name, 0
@@ -204,7 +203,7 @@ def _sass_accesses(code: str) -> Iterator[Access]:
 
 
 def _spaces_resolved(ptx: Counter[Access], sass: Counter[Access]) -> tuple[Counter[Access], Counter[Access]]:
-    """Generic accesses whose space only one side knows, counted alike. They stay what they are when executed."""
+    """Both counters, with generic accesses whose space only one side knows counted under that space."""
     ptx, sass = ptx.copy(), sass.copy()
     for name, size in [access for access in ptx | sass if access[0] in ("ld", "st", "atom", "atom.cas")]:
         base, _, cas = name.partition(".")
@@ -227,7 +226,7 @@ def _changes(ptx: Counter[Access], sass: Counter[Access]) -> list[str]:
             if after and not before and any(one.startswith("atom") for one, _ in ptx):
                 others.append(_loop_text(name, sass))
         elif name.startswith("atom") and not after and any(one == f"{name}.cas" for one, _ in sass):
-            continue  # said at the loop that it became
+            continue  # reported with the loop that it became
         elif name in ("ld.local", "st.local") and not before:
             others.append(f"ptxas put registers into local memory: {_sass_text(name, after)}")
         elif not after:
@@ -251,8 +250,8 @@ def _loop_text(name: str, sass: Counter[Access]) -> str:
 
 
 def _part_of_a_loop(name: str, sass: Counter[Access]) -> bool:
-    """A load that begins the loop of an atomic, and no access of its own in the PTX; for an atomic whose space is not
-    known also the load and the store of local memory."""
+    """Whether the load belongs to the loop of an atomic, without an access of its own in the PTX. For an atomic of
+    unknown space this includes the load and the store of local memory."""
     loop = any(one.endswith(".cas") for one, _ in sass)
     return loop and (name.startswith("ld") or (name == "st" and sass["atom", 0] > 0))
 
@@ -260,7 +259,7 @@ def _part_of_a_loop(name: str, sass: Counter[Access]) -> bool:
 def _moved(
     ptx: Counter[Access], sass: Counter[Access], ptx_early: Counter[Access], sass_early: Counter[Access]
 ) -> Iterator[str]:
-    """Loads that every warp does in the PTX, and that only those do in the SASS which do not end early."""
+    """Loads that every warp executes in the PTX, but in the SASS only warps that do not end early."""
     for (name, size), count in sorted(ptx_early.items()):
         later = min(count - sass_early[name, size], sass[name, size] - sass_early[name, size])
         if name.startswith("ld.") and later > 0 and sass[name, size] >= ptx[name, size]:
@@ -276,11 +275,11 @@ def _copies(ptx: Counter[Access], sass: Counter[Access]) -> str:
         f"{_ptx_text(name, {size: ptx[name, size]})} are {_sass_text(name, {size: sass[name, size]})}"
         for name, size in more
     )
-    return f"ptxas repeated code: {repeated}; lanes that leave a loop apart run different copies, a request each"
+    return f"ptxas repeated code: {repeated}; lanes that leave a loop apart run different copies, one request each"
 
 
 def _became(name: str, before: Mapping[int, int], after: Mapping[int, int]) -> str:
-    """`32 ld.shared of 4 bytes became 16 LDS and 4 LDS.128`; of an unrolled loop one copy is shown."""
+    """`32 ld.shared of 4 bytes became 16 LDS and 4 LDS.128`; for an unrolled loop one copy is shown."""
     bytes_before, bytes_after = (sum(size * count for size, count in one.items()) for one in (before, after))
     whole = bytes_before and bytes_after % bytes_before == 0  # no bytes: of a type that is not known here
     copies = bytes_after // bytes_before if whole else 1

@@ -111,7 +111,7 @@ def _gpu() -> str:
 
 
 def _simulator() -> str:
-    from kernelbench.devices.simulated import compiler_text
+    from kernelbench.simt.native import compiler_text
 
     return f"runs PTX on {len(os.sched_getaffinity(0))} CPU cores; {compiler_text()}"
 

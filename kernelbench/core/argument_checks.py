@@ -1,7 +1,7 @@
-"""What a plan hands to compiler and kernels, looked at before it gets there: defines and scalars.
+"""Checks of the defines and scalars of a plan, before they reach the compiler and the kernels.
 
-Plans may be anybody's code. A define becomes an option of nvcc, so it may hold nothing that is more than a name
-and a value; a scalar that its C type cannot hold would arrive as another one.
+Plans may be anybody's code. A define becomes an option of nvcc, so it may hold only a name and a value; a scalar that
+does not fit its C type would arrive as another value.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from kernelbench.core.launching import Scalar
 
 _DEFINE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _DEFINE_VALUE = re.compile(r"[A-Za-z0-9_.]{1,200}")
-_INTEGERS = range(-(2**63), 2**64)  # that C++ has a type for
-_SCALARS = tuple(name for name in dtypes.NAMES if name != "bfloat16")  # of which NumPy has no number
+_INTEGERS = range(-(2**63), 2**64)  # integers of 64 bits, signed or not
+_SCALARS = tuple(name for name in dtypes.NAMES if name != "bfloat16")  # NumPy has no bfloat16
 
 
 def shown(value: object) -> str:
-    """A value of anybody's with its type, short: `'yes'`, `1.5`, `list [1]`."""
+    """Any value as a short text, with its type where needed: `'yes'`, `1.5`, `list [1]`."""
     try:
         text = f"{value!r:.60}"
-    except Exception:  # of an integer of 5,000 digits, or of somebody's own class
+    except Exception:  # repr() fails for an integer of 5,000 digits, and may fail for a class of the user's
         return f"{type(value).__name__} that cannot be shown"
     return text if value is None or type(value) in (str, bool, int, float) else f"{type(value).__name__} {text}"
 
 
 def define_problem(defines: Sequence[tuple[str, str | int]]) -> str:
-    """What is wrong with the first define that is no C identifier with an integer or a word, or ''."""
+    """What is wrong with the first define that is not a C identifier with an integer or a word; '' if nothing."""
     names = [name for name, _ in defines]
     for name, value in defines:
         if type(name) is not str or not _DEFINE_NAME.fullmatch(name) or names.count(name) > 1:
@@ -42,7 +42,7 @@ def define_problem(defines: Sequence[tuple[str, str | int]]) -> str:
 
 
 def scalar_problem(scalar: Scalar) -> str:
-    """What is wrong with an argument by value, or ''."""
+    """What is wrong with an argument passed by value; '' if nothing."""
     dtype, value = scalar.dtype, scalar.value
     text = f"Scalar({shown(dtype)}, {shown(value)})"
     if type(dtype) is not str or dtype not in _SCALARS:
@@ -55,5 +55,5 @@ def scalar_problem(scalar: Scalar) -> str:
             return f"{text}: expected {limits.min} to {limits.max}"
         return ""
     most = dtypes.overflow(dtype) if dtype != "float64" else 2**1024
-    infinite = type(value) is float and not np.isfinite(value)  # which every floating-point type has
+    infinite = type(value) is float and not np.isfinite(value)  # every floating-point type holds inf and NaN
     return "" if infinite or -most < value < most else f"{text}: more than {dtype} holds"

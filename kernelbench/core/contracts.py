@@ -1,7 +1,6 @@
-"""What the rooms promise each other: the device that runs kernels, and the times it takes.
+"""Protocols of the device that runs kernels, and of its clock.
 
-`devices/cuda` is the one that measures, `devices/simulated.py` the one that counts; tests use a fake that keeps
-a log and a set clock.
+`devices/cuda` measures, `devices/simulated.py` counts; tests use a fake with a log and a clock that they set.
 """
 
 from __future__ import annotations
@@ -23,11 +22,13 @@ from kernelbench.core.records import (
     Tolerance,
 )
 
-LARGE_SCRATCH_BYTES = 2**28  # scratch above this is one for all places in memory, below it each place has its own
+LARGE_SCRATCH_BYTES = (
+    2**28
+)  # larger scratch is shared by all copies of a case's arrays; each copy has its own below that
 
 
 class Executable(Protocol):
-    """One implementation, ready for one case: calling it submits all its launches, waiting for none."""
+    """One implementation, ready for one case: calling it submits all launches and waits for none."""
 
     def __call__(self) -> Arrays | None: ...
 
@@ -46,9 +47,9 @@ class Graph(Protocol):
 
 
 class Clock(Protocol):
-    """The device's own clock and what is needed to take a clean sample. All calls but `wait` only submit."""
+    """The device's own clock, and the calls that a clean sample needs. All calls but `wait` only submit."""
 
-    resolution_s: float  # the step in which `elapsed` counts
+    resolution_s: float  # the step of `elapsed`
 
     def flush(self, seconds: float) -> None:
         """Clear the L2 by overwriting twice its size, and go on for at least `seconds`."""
@@ -62,15 +63,15 @@ class Clock(Protocol):
         """Seconds between two passed events."""
 
     def capture(self, executables: Sequence[Executable], repeats: int) -> Graph:
-        """A graph of `repeats` times (flush, executable), taking the executables in turn; for none of them
-        a graph of the flushes alone.
+        """A graph of `repeats` times (flush, executable), taking the executables in turn; without executables, of
+        flushes alone.
 
         Raises DeviceError where the work cannot be captured.
         """
 
 
 class Device(Protocol):
-    """Memory, modules and launches of one GPU (or of what stands in for it)."""
+    """Memory, modules and launches of one GPU, or of its simulator."""
 
     name: str
     properties: DeviceProperties
@@ -80,7 +81,7 @@ class Device(Protocol):
     def clock(self) -> Clock: ...
 
     def allocate(self, specs: Sequence[ArraySpec]) -> Arrays:
-        """Uninitialised arrays inside red zones. DeviceError when the memory does not suffice."""
+        """Uninitialised arrays between red zones. DeviceError when memory does not suffice."""
 
     def fill(self, arrays: Arrays, specs: Sequence[ArraySpec], seed: int) -> None:
         """Fresh random inputs, the same for the same seed."""
@@ -88,21 +89,21 @@ class Device(Protocol):
     def poison(self, arrays: Arrays, specs: Sequence[ArraySpec]) -> None:
         """Outputs overwritten with a pattern that no kernel writes (all bits set: NaN in every float)."""
 
-    def swap(self, first: Array, second: Array, dtype: str) -> None:
-        """Exchange what two flat arrays of `dtype` and one size hold, where neither has -inf; only submits."""
+    def swap_contents(self, first: Array, second: Array, dtype: str) -> None:
+        """Exchange the elements of two flat arrays of one size, except where either is -inf; only submits."""
 
     def digest(self, array: Array) -> Any:
-        """A number that every bit of the array counts in, of what it holds at this point of the stream; only submits,
-        and int() of it waits. Salted in each process, so that no kernel can aim at one."""
+        """A hash of the array at this point of the stream; only submits, and int() of it waits. Each process has its
+        own salt, so that no kernel can aim at a value."""
 
     def changed(self, arrays: Arrays, specs: Sequence[ArraySpec], seed: int) -> str:
-        """The first element of an input that is not as `fill` makes it with that seed: `x[3, 17]`; '' for none."""
+        """The first element of an input that differs from what `fill` makes with that seed: `x[3, 17]`; '' if none."""
 
     def compare(self, got: Array, dtype: str, expected: Array, tolerance: Tolerance) -> Differences:
-        """A flat stored array of `dtype` against a flat float64 array; see differences.differences."""
+        """Compare a flat stored array of `dtype` with a flat float64 array; see differences.differences."""
 
     def red_zone_damage(self) -> str:
-        """Names of arrays whose surroundings were written since the last look, else ''."""
+        """Names of the arrays whose red zones were written since the last call, else ''."""
 
     def executable(
         self,
@@ -115,11 +116,11 @@ class Device(Protocol):
         """Load, allocate scratch, bind arguments. Raises DeviceError, MissingLibrary or Unsupported."""
 
     def conditions(self) -> Mapping[str, Any]:
-        """sm_clock_hz, power_w, temperature_c, throttle ('' or reasons, separated by ", ") and others (how many other
-        processes may be using it), as NVML says now; missing where it does not."""
+        """What NVML says now: sm_clock_hz, power_w, temperature_c, throttle ('' or reasons, separated by ", ") and
+        others (how many other processes may be using the GPU). Readings that fail are left out."""
 
     def environment(self) -> Mapping[str, Any]:
-        """Driver, CUDA, CuPy, clocks and so on for environment.json."""
+        """The device as environment.json describes it: driver, CUDA, clocks and so on."""
 
     def free_bytes(self) -> int: ...
 
@@ -129,24 +130,24 @@ class Device(Protocol):
 
 @runtime_checkable
 class CountingDevice(Device, Protocol):
-    """A device that has no time: it counts what kernels do. Nobody may ask its clock for more than `wait`.
+    """A device that counts what kernels do, and takes no times: of its clock only `wait` may be called.
 
-    Of large grids it may run a sample of the blocks. What those wrote, and nothing else, is then verified.
+    It may run a sample of the blocks of a large grid. Then only what these blocks wrote is verified.
     """
 
     full: bool  # run every block, whatever it costs
-    strict: bool  # look for what is wrong even where outputs are right: races, uninitialised reads, ..
-    slice_elements: int  # of the largest array, to be verified at a time
+    strict: bool  # look for errors even where outputs are right: races, uninitialised reads, ..
+    slice_elements: int  # elements of the largest array that are verified at a time
 
     def prepare(self) -> None:
-        """Make ready what every launch needs, which can take seconds. NoCompiler where it cannot be made."""
+        """Build what every launch needs, which can take seconds. NoCompiler where there is no C++ compiler."""
 
     def counts(self, executable: Executable) -> tuple[LaunchCounters, ...]:
-        """What each launch of the executable's last run did."""
+        """Counters of each launch of the executable's last run."""
 
     def materialise(self, part: Array) -> Array:
-        """A part of an input, its values made now where that was put off."""
+        """A part of an input, with its values made now if that was put off."""
 
     def written(self, output: Array) -> Array | None:
-        """Ranges [start, stop) of the flat output, int64 [n, 2] in order, that the last run wrote and that depend on
-        nothing that was left out of its sample. None: every block was run, so all of it counts."""
+        """Ranges [start, stop) of the flat output, int64 [n, 2] in order, that the last run wrote and that depend only
+        on blocks of its sample. None: every block was run, so the whole output counts."""

@@ -1,7 +1,6 @@
-"""What the simulator counts: of a launch, of a source line, of a whole row.
+"""Counters of the simulator: per launch, per source line, and per row of results.
 
-Counts of the simulator, not of a GPU: they follow the PTX. Where blocks were sampled they are scaled to the
-whole grid.
+They follow the PTX, so a GPU may count otherwise. Where blocks were sampled they are scaled to the whole grid.
 """
 
 from __future__ import annotations
@@ -13,8 +12,8 @@ from operator import add
 
 @dataclass(frozen=True)
 class Counters:
-    """A request is one warp instruction that accesses memory, a sector 32 bytes of global memory, a wavefront one
-    pass over the 32 banks of shared memory. `ideal`: the fewest that the same bytes need."""
+    """A request is a warp instruction that accesses memory; a sector, 32 bytes of global memory; a wavefront, one pass
+    over the 32 banks of shared memory. `ideal`: the fewest for the same bytes."""
 
     warp_instructions: int = 0
     thread_instructions: int = 0  # active lanes, summed over warp instructions
@@ -34,16 +33,16 @@ class Counters:
     shared_store_ideal_wavefronts: int = 0
     shared_atomic_requests: int = 0
     shared_atomic_wavefronts: int = 0
-    shared_copy_requests: int = 0  # cp.async: writes shared memory and is no store; in bulk it also reads it
+    shared_copy_requests: int = 0  # cp.async, which writes shared memory; in bulk it also reads it
     shared_copy_wavefronts: int = 0
     shared_copy_ideal_wavefronts: int = 0
     local_load_requests: int = 0
     local_load_sectors: int = 0
     local_store_requests: int = 0
     local_store_sectors: int = 0
-    barriers: int = 0  # warps that arrive at one
+    barriers: int = 0  # arrivals of warps
     branches: int = 0
-    divergent_branches: int = 0  # of the PTX; the machine code may predicate what diverges here
+    divergent_branches: int = 0  # of the PTX; the machine code may predicate them
     read_once_bytes: int = 0  # distinct 32-byte sectors read, in bytes; 0 for a source line
     written_once_bytes: int = 0
 
@@ -55,12 +54,20 @@ class Counters:
 
     @property
     def lanes_per_instruction(self) -> float:
-        """Active lanes of a warp instruction, of 32."""
+        """Active lanes per warp instruction, of 32."""
         return self.thread_instructions / self.warp_instructions if self.warp_instructions else 0.0
+
+    @property
+    def global_requests(self) -> int:
+        return self.global_load_requests + self.global_store_requests + self.global_atomic_requests
 
     @property
     def global_sectors(self) -> int:
         return self.global_load_sectors + self.global_store_sectors + self.global_atomic_sectors
+
+    @property
+    def local_sectors(self) -> int:
+        return self.local_load_sectors + self.local_store_sectors
 
     @property
     def shared_requests(self) -> int:
@@ -86,8 +93,8 @@ class LaunchCounters:
     lines: Mapping[tuple[str, int], Counters] = field(default_factory=dict)  # by file and line of the .cu
     blocks: int = 0
     blocks_run: int = 0
-    # For lines whose shared loads and stores conflict, the range of wavefronts over the fewest possible. Where one line
-    # conflicts more or less as it goes on, as a tree does, its average does not tell that.
+    # For lines with bank conflicts, the range of wavefronts over the fewest possible: in a tree, for example, the
+    # conflicts of one line change from step to step, which its average does not show.
     conflicts: Mapping[tuple[str, int], tuple[int, int]] = field(default_factory=dict)
     faults: tuple[str, ...] = ()  # each as one sentence with its place; none for a correct kernel
 

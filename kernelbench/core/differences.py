@@ -1,6 +1,6 @@
-"""How far one array is from another: counts and largest errors over a slice, on any array module.
+"""The differences of two arrays: number of mismatches and largest errors over a slice, on any array module.
 
-A device may answer the same question with fewer passes; see `Device.compare`.
+A device may find the same in fewer passes; see `Device.compare`.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from kernelbench.core.records import Array, Tolerance
 
 @dataclass(frozen=True)
 class Differences:
-    """The differences of one slice. Errors are None where they are NaN: the output holds NaN against a number."""
+    """The differences of one slice. Errors are None where they are NaN: the output has NaN in place of a number."""
 
     mismatches: int
     max_absolute: float | None
     max_relative: float | None
     first: int | None = None  # flat place of the first mismatch
-    got: float | None = None  # there
+    got: float | None = None  # at that place
     expected: float | None = None
 
 
@@ -30,8 +30,8 @@ def differences(
 ) -> Differences:
     """Compare two flat float64 arrays. Equal infinities, and NaN where NaN is expected, are right.
 
-    `overflow`: the magnitude that the stored type cannot hold. An infinity is right as well where, by the tolerance, a
-    result may be that large.
+    `overflow`: the smallest magnitude that the stored type cannot hold. Infinity is also right where, within the
+    tolerance, a result may be that large.
     """
     with np.errstate(invalid="ignore", over="ignore"):  # infinities less infinities; CuPy does not warn
         return _differences(xp, got, expected, tolerance, overflow)

@@ -1,7 +1,7 @@
-"""What random inputs look like: the distributions that a suite may name, and how their elements are drawn.
+"""Distributions of random inputs that a suite may name, and how their elements are drawn.
 
-Works on any array module, so that inputs are made where they are used. The simulator draws its own in C++, element by
-element; which elements `masked` hides is the same there.
+This works on any array module, so that inputs are made where they are used. The simulator draws its own in C++, element
+by element; `masked` hides the same elements there.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 from kernelbench.core.operations import NORMAL, ArraySpec
 
-# In the order in which they are checked. `large` is as large as the operation says.
+# In the order in which they are checked. The operation says how large `large` is.
 DISTRIBUTIONS: Mapping[str, str] = {
     NORMAL: "normal numbers, mean 0 and deviation 1",
     "uniform": "evenly from [0, 1): all of one sign, so that sums grow",
@@ -21,18 +21,18 @@ DISTRIBUTIONS: Mapping[str, str] = {
     "masked": "normal numbers with -inf among them: of five rows one is -inf throughout, one has a single number, "
     "three have about half",
 }
-HIDDEN_ROW, SINGLE_ROW, ROW_CYCLE = 1, 3, 5  # of rows numbered modulo 5: 5 shares no factor with the sizes of blocks
-PIECE = 2**22  # elements whose places are numbered at once: some hundred MB of 64-bit numbers
+HIDDEN_ROW, SINGLE_ROW, ROW_CYCLE = 1, 3, 5  # row numbers modulo 5, which shares no factor with the sizes of blocks
+PIECE = 2**22  # elements that `masked` treats at once: some hundred MB of 64-bit numbers
 
-# Of splitmix64, which numbers rows and elements at random; simt/runtime/inputs.cpp has the same.
+# Constants of splitmix64, which gives rows and elements random numbers; simt/runtime/inputs.cpp has the same.
 _GOLDEN, _FIRST, _SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
-_ROWS, _ELEMENTS = 0x5851F42D4C957F2D, 0x14057B7EF767814F  # told apart by what the seed is joined with
+_ROWS, _ELEMENTS = 0x5851F42D4C957F2D, 0x14057B7EF767814F  # xored with the seed, for numbers of rows and of elements
 
 
 def draw(xp: Any, generator: Any, spec: ArraySpec, start: int, size: int, seed: int) -> Any:
     """Elements [start, start + size) of an input, in float32 and not yet rounded to its type.
 
-    `generator` is NumPy's or CuPy's, seeded for these very elements; `seed` is that of the array, whatever its pieces.
+    `generator` is NumPy's or CuPy's, seeded for this piece of the array; `seed` is that of the whole array.
     """
     fill = spec.distribution
     if fill == "normal":
@@ -56,8 +56,8 @@ def draw(xp: Any, generator: Any, spec: ArraySpec, start: int, size: int, seed: 
 
 
 def hidden(xp: Any, start: int, size: int, row: tuple[int, int], seed: int) -> Any:
-    """Which of the elements [start, start + size) `masked` makes -inf. `row`: (elements of a row, step between them),
-    of rows that fill the array."""
+    """A mask of the elements of [start, start + size) that `masked` makes -inf. `row`: (elements of a row, distance
+    between them); rows fill the array."""
     columns, inner = map(xp.uint64, row)
     index = xp.arange(start, start + size, dtype=xp.uint64)
     outer, column = index // inner // columns, index // inner % columns

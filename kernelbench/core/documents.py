@@ -1,8 +1,8 @@
 """YAML files as trees whose nodes know their lines: suites, entries of the ledger, tables of tuned launches.
 
-A tree is built from the parser's events. Tags, anchors and aliases are refused there, before any object is made of
-them, and depth, size and strings are bounded. Scalars follow the core schema of YAML 1.2: `1e-5` is a number and `on`
-a word, which PyYAML's own resolver (YAML 1.1) has the other way.
+A tree is built from the parser's events. Tags, anchors and aliases are refused before they become objects, and depth,
+size and strings are bounded. Scalars follow the core schema of YAML 1.2, where `1e-5` is a number and `on` a word;
+PyYAML's own resolver (YAML 1.1) does the opposite.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ import yaml
 
 from kernelbench.core.errors import InputError
 from kernelbench.core.problems import Problems, shown
-from kernelbench.core.texts import is_obeyed
+from kernelbench.core.texts import is_unprintable
 
 MAX_DEPTH = 20
-_MAX_SAID = 300  # characters of PyYAML's own message, which may repeat any length of the file
+_MAX_SAID = 300  # characters of PyYAML's own message, which may repeat large parts of the file
 _MAX_DIGITS = 40  # enough for every number; int() refuses texts of thousands of digits
 
 _INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*(_[0-9]+)*)")
@@ -33,14 +33,14 @@ _CONSTANTS = {"": None, "~": None, "null": None, "Null": None, "NULL": None} | {
 
 @dataclass(frozen=True)
 class Form:
-    """What a kind of file may hold, and the words of its errors."""
+    """The limits of a kind of file, and words for its errors."""
 
     name: str  # "a suite"
-    keys: str  # expected of its mapping: "keys such as 'title'"
-    least: str  # expected of an empty file: "at least title and operation"
-    max_bytes: int = 64 * 1024  # PyYAML's own parser takes a second for as much as this
+    keys: str  # what its mapping should have: "keys such as 'title'"
+    least: str  # what an empty file lacks: "at least title and operation"
+    max_bytes: int = 64 * 1024  # PyYAML's own parser takes a second for this much
     max_text: int = 2000  # characters of a string
-    fast: bool = False  # by libyaml where it is there: ten times as fast, with vaguer words for its errors
+    fast: bool = False  # use libyaml where available: ten times as fast, with less precise errors
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Entries:
 
 @dataclass(frozen=True)
 class Refused:
-    """A node that was reported already: readers pass over it in silence."""
+    """A node that was already reported, which readers ignore."""
 
     line: int
 
@@ -73,7 +73,7 @@ Node: TypeAlias = "Value | Items | Entries | Refused"
 
 
 def describe(node: Node) -> str:
-    """What a message says was found."""
+    """A node as messages name it."""
     if isinstance(node, Items):
         return "a list"
     if isinstance(node, Entries):
@@ -82,7 +82,7 @@ def describe(node: Node) -> str:
 
 
 def plain(node: Node) -> Any:
-    """The same as lists, dicts and scalars. A key that is written as a whole number is one."""
+    """The node as lists, dicts and scalars. A key that is written as an integer becomes an int."""
     if isinstance(node, Items):
         return [plain(item) for item in node.nodes]
     if isinstance(node, Entries):
@@ -95,7 +95,7 @@ def _key(name: str) -> int | str:
 
 
 def line_at(root: Node, place: str) -> int:
-    """Line of `figures[0].us.ft`, or of the nearest part of that place that the file has; 0 where it has none."""
+    """Line of `figures[0].us.ft`, or of the longest part of that path that the file has; 0 where it has none."""
     line, node = 0, root
     for key in re.findall(r"[^.\[\]]+", place):
         if isinstance(node, Items) and key.isdigit() and int(key) < len(node.nodes):
@@ -111,8 +111,8 @@ def line_at(root: Node, place: str) -> int:
 def read_document(path: Path, problems: Problems, form: Form) -> Entries:
     """The file's one top-level mapping.
 
-    `path` is a regular file. Raises InputError where it cannot be read, ProblemsError where it is no
-    YAML mapping; what can be read past is only noted in `problems`.
+    `path` is a regular file. Raises InputError where it cannot be read, ProblemsError where it is not a YAML mapping.
+    Mistakes after which reading can go on are only noted in `problems`.
     """
     text = _read_text(path, problems, form)
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader) if form.fast else yaml.SafeLoader
@@ -155,7 +155,7 @@ def _read_text(path: Path, problems: Problems, form: Form) -> str:
 
 
 class _Builder:
-    """Events to tree. Recursion goes as deep as MAX_DEPTH and no deeper."""
+    """Builds a tree from events. Recursion is at most MAX_DEPTH deep."""
 
     def __init__(self, events: Iterator[Any], problems: Problems, form: Form) -> None:
         self._events = events
@@ -223,7 +223,7 @@ class _Builder:
             self._problems.add(line, f"text of {len(text)} characters; the limit is {self._form.max_text}")
             return Refused(line)
         for character in text:
-            if character != "\n" and is_obeyed(character):
+            if character != "\n" and is_unprintable(character):
                 self._problems.add(line, f"text holds the control character {character!a}")
                 return Refused(line)
         if not event.implicit[0]:  # quoted, or a block: a string whatever it looks like

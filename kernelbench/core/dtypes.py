@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-# name -> (type that arrays are stored in, bytes an element, suffix of kernel entry names)
+# name -> (type that arrays are stored in, bytes per element, suffix of kernel entry names)
 _TYPES: dict[str, tuple[type, int, str]] = {
     "float64": (np.float64, 8, "f64"),
     "float32": (np.float32, 4, "f32"),
@@ -46,12 +46,12 @@ def unit_roundoff(dtype: str) -> float:
 
 
 def smallest_step(dtype: str) -> float:
-    """Distance of neighbours among the subnormal numbers: the absolute floor of rounding errors."""
+    """Distance between neighbouring subnormal numbers, below which no rounding error can be."""
     return {"float64": 2.0**-1074, "float32": 2.0**-149, "float16": 2.0**-24, "bfloat16": 2.0**-133}[dtype]
 
 
 def overflow(dtype: str) -> float:
-    """The smallest magnitude that rounding to nearest makes infinite; of integers, infinity itself."""
+    """The smallest magnitude that rounding to nearest makes infinite; infinity for integers."""
     largest = {"float32": (128, 24), "float16": (16, 11), "bfloat16": (128, 8)}  # exponent, bits of the significand
     if dtype not in largest:
         return float("inf")

@@ -68,7 +68,7 @@ class ResultsError(KernelbenchError):
 
 
 class RunWarning(UserWarning):
-    """A run on disk can be read, but something of it is missing; shown as one line, and the command goes on."""
+    """A run on disk can be read, but part of it is missing; shown as one line, and the command goes on."""
 
 
 class Unsupported(KernelbenchError):
@@ -79,7 +79,7 @@ class MissingLibrary(KernelbenchError):
     """Raised by a peer whose library cannot be imported; the text says how to install it."""
 
 
-# Errors of the operation or of the simulator, whichever implementation met them first: nobody can be measured then.
+# Errors of the operation or of the simulator: after these no implementation can be measured.
 EVERYBODYS = (InputError, NoCompiler)
 
 
@@ -93,7 +93,7 @@ class BuildError(KernelbenchError):
 
 
 class PtxError(KernelbenchError):
-    """PTX is malformed, too large, or holds what the simulator does not do: `line 12: ...`."""
+    """PTX is malformed, too large, or has an instruction that the simulator lacks: `line 12: ...`."""
 
 
 class DeviceError(KernelbenchError):
@@ -105,7 +105,7 @@ class DeviceLost(DeviceError):
 
 
 def words_of(error: BaseException) -> str:
-    """What an error says; '' where even that fails, as of a class of somebody's own."""
+    """The message of an error; '' where str() fails, as it may for a class of the user's."""
     try:
         return str(error)
     except Exception:
@@ -113,7 +113,7 @@ def words_of(error: BaseException) -> str:
 
 
 def reason_of(error: BaseException) -> str:
-    """What a row says of an error: its words, with its type where it is none of kernelbench's."""
+    """An error as the reason of a row: its message, with its type unless it is one of kernelbench's."""
     if isinstance(error, KernelbenchError):
         return words_of(error)
     kind = "out of memory" if isinstance(error, MemoryError) else type(error).__name__
@@ -121,7 +121,7 @@ def reason_of(error: BaseException) -> str:
 
 
 def raised_at(error: BaseException, path: Path) -> int:
-    """The line of the Python file `path` that an error left from; 0 if it has none."""
+    """The line of the Python file `path` at which an error was raised; 0 if there is none."""
     file = str(path.absolute())  # as Python names the files of modules
     if isinstance(error, SyntaxError) and error.filename == file:
         return error.lineno or 0

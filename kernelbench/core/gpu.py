@@ -1,4 +1,4 @@
-"""What a plan may know of a GPU, and the occupancy calculation over it."""
+"""The properties of a GPU that plans see, and the occupancy calculation."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class DeviceProperties:
-    """What a plan may know of a GPU. Sizes in bytes, rates in bytes per second."""
+    """The properties of a GPU that plans see. Sizes are in bytes, rates in bytes per second."""
 
     name: str
     compute_capability: tuple[int, int]
@@ -21,12 +21,12 @@ class DeviceProperties:
     shared_per_multiprocessor: int
     shared_per_block: int  # without opting in: 48 KB on every GPU so far
     shared_per_block_optin: int
-    shared_reserved_per_block: int  # what the driver takes of each resident block: 1 KB since sm_80
+    shared_reserved_per_block: int  # taken by the driver for each resident block: 1 KB since sm_80
     max_grid: tuple[int, int, int] = (2**31 - 1, 65535, 65535)
     max_threads_per_block: int = 1024
     warp_size: int = 32
-    max_clock_hz: float = 0.0  # of the multiprocessors, boosted; 0 where it is not known
-    schedulers_per_multiprocessor: int = 4  # each starts at most one warp instruction a clock (sm_70 and later)
+    max_clock_hz: float = 0.0  # boost clock of the multiprocessors; 0 if unknown
+    schedulers_per_multiprocessor: int = 4  # each issues at most one warp instruction per clock (sm_70 and later)
 
     @property
     def architecture(self) -> str:
@@ -36,7 +36,8 @@ class DeviceProperties:
 
     @property
     def max_cluster(self) -> int:
-        """Blocks per cluster, at most: 8 on every GPU with clusters, 16 where a launch may ask for more; 1 without."""
+        """Most blocks per cluster: 8 on every GPU with clusters, 16 where a launch may ask for more; 1 without
+        clusters."""
         if self.compute_capability < (9, 0):
             return 1
         return 16 if self.compute_capability < (12, 0) else 8
@@ -44,9 +45,9 @@ class DeviceProperties:
     def resident_blocks(self, threads: int, registers: int, shared_bytes: int) -> int:
         """Blocks that fit on one multiprocessor at once; 0 if not even one does.
 
-        `registers` a thread as ptxas reports them, `shared_bytes` a block, static plus dynamic. The
-        rules are those of NVIDIA's occupancy calculator for sm_70 and later: registers are given out
-        in units of 256 a warp, shared memory in units of 128 bytes (sm_80 on) or 256.
+        `registers`: per thread, as ptxas reports them; `shared_bytes`: per block, static plus dynamic. The rules are
+        those of NVIDIA's occupancy calculator for sm_70 and later: registers are allocated in units of 256 per warp,
+        shared memory in units of 128 bytes (sm_80 on) or 256.
         """
         warps = -(-threads // self.warp_size)
         if threads > self.max_threads_per_block or shared_bytes > self.shared_per_block_optin:
@@ -61,8 +62,7 @@ class DeviceProperties:
         return min(self.max_blocks_per_multiprocessor, by_warps, warps_by_registers // warps, by_shared)
 
     def refusal(self, threads: int, registers: int, shared_bytes: int) -> str:
-        """Why the driver refuses to launch such a block, of which a multiprocessor has no room for one; '' where it
-        has. What is given is that of `resident_blocks`."""
+        """Why the driver refuses to launch a block with the arguments of `resident_blocks`; '' if one fits."""
         if self.resident_blocks(threads, registers, shared_bytes):
             return ""
         if threads > self.max_threads_per_block:
@@ -70,7 +70,7 @@ class DeviceProperties:
         if shared_bytes > self.shared_per_block_optin:
             limit = self.shared_per_block_optin
             return f"{shared_bytes:,} bytes of shared memory, static and dynamic, are over the {limit:,} of a block"
-        warps = -(-threads // self.warp_size // 4) * 4  # as many in each of the four partitions
+        warps = -(-threads // self.warp_size // 4) * 4  # equally many in each of the four partitions
         taken = warps * self._registers_per_warp(registers)
         room = self.registers_per_multiprocessor
         return f"{registers} registers x {threads:,} threads take {taken:,} registers, over the {room:,} of a block"

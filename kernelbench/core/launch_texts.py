@@ -1,4 +1,4 @@
-"""Launches of a plan as text and back, and what their kernels load."""
+"""Launches of a plan as text and back, and the inputs that their kernels load."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from kernelbench.core.errors import InputError
 from kernelbench.core.records import EntryFacts, Launch, LaunchPlan
 
-# Behind a launch whose blocks wait for each other, in the words of recorded runs.
-_COOPERATIVE, _GROUPS = " cooperative", " in gangs of "
-_MOST_DIGITS = 18  # of a number in a launch; a file may say more
+_COOPERATIVE, _GROUPS = (
+    " cooperative",
+    " in gangs of ",
+)  # suffixes where blocks wait for each other, as in recorded runs
+_MOST_DIGITS = 18  # of a number in a launch; a file may have longer ones
 
 
 def launches_text(plan: LaunchPlan) -> list[str]:
@@ -20,8 +22,8 @@ def launches_text(plan: LaunchPlan) -> list[str]:
 
 
 def launch_text(launch: Launch) -> str:
-    """`softmax_naive_f32<<<128, 256>>>`; 3-D extents as 4x2x1, dynamic shared bytes third; behind it which blocks
-    wait for each other, if any do."""
+    """`softmax_naive_f32<<<128, 256>>>`; 3-D extents as 4x2x1, dynamic shared bytes third, and a suffix where blocks
+    wait for each other."""
     sizes = [_extent_text(launch.grid), _extent_text(launch.block)]
     if launch.shared_bytes:
         sizes.append(str(launch.shared_bytes))
@@ -38,8 +40,8 @@ def _extent_text(extent: tuple[int, int, int]) -> str:
 
 
 def read_launch(text: str) -> Launch | None:
-    """The launch that `launch_text` made this text of, without its arguments; None for any other text, as that of a
-    call of host code."""
+    """The launch that `launch_text` shows as this text, without its arguments; None for any other text, such as a call
+    of host code."""
     entry, _, rest = text.partition("<<<")
     sizes, closed, waiting = rest.partition(">>>")
     try:
@@ -53,7 +55,7 @@ def read_launch(text: str) -> Launch | None:
 
 
 def _extent(text: str) -> tuple[int, int, int]:
-    """ValueError for more than three, as for what is no number."""
+    """ValueError for more than three numbers, or for a text that is not a number."""
     x, y, z = (*map(_count, text.split("x")), *(1, 1)[text.count("x") :])
     return x, y, z
 
@@ -65,13 +67,12 @@ def _count(text: str) -> int:
 
 
 def input_loads(plan: LaunchPlan, facts: Mapping[str, EntryFacts], inputs: Sequence[str]) -> dict[str, int]:
-    """Global load instructions of all launches together whose address comes from each input.
+    """Global load instructions of all launches together, by the input from which their address comes.
 
-    Raises InputError where the plan launches what the binary does not hold, or with another number
-    of arguments than the kernel takes.
+    Raises InputError where the plan launches an entry that the binary lacks, or gives it a wrong number of arguments.
     """
     if plan.host is not None:
-        return {}  # which kernels its code launches is not known
+        return {}  # the kernels that it launches are not known
     loads = dict.fromkeys(inputs, 0)
     for launch, entry in _launched(plan, facts):
         for argument, count in zip(launch.arguments, entry.parameter_loads, strict=True):
@@ -81,7 +82,7 @@ def input_loads(plan: LaunchPlan, facts: Mapping[str, EntryFacts], inputs: Seque
 
 
 def unread_inputs(plan: LaunchPlan, facts: Mapping[str, EntryFacts], inputs: Sequence[str]) -> list[str]:
-    """Inputs that no launch of the plan ever loads: such a kernel cannot compute what it is asked for."""
+    """Inputs that no launch of the plan ever loads: such a plan cannot compute the operation."""
     return [name for name, count in input_loads(plan, facts, inputs).items() if count == 0]
 
 

@@ -1,4 +1,4 @@
-"""What is launched: the pure data that plans return. Plans import these words from `kernelbench`."""
+"""Launches as the pure data that plans return. Plans import these names from `kernelbench`."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class Launch:
     block: tuple[int, int, int]
     arguments: tuple[str | Scalar, ...]
     shared_bytes: int = 0  # dynamic; above 48 KB the device opts in by itself
-    cooperative: bool = False  # blocks wait for each other: all run at once, or the launch is refused
-    # Blocks, one after another by number, that wait for each other: the GPU must have room for so many at once, or the
-    # launch fails; the simulator runs them side by side. The grid consists of whole groups.
+    cooperative: bool = False  # all blocks wait for each other: they run at once, or the launch is refused
+    # Consecutive blocks that wait for each other. The GPU must have room for this many at once, or the launch fails;
+    # the simulator runs them side by side. The grid consists of whole groups.
     co_resident: int = 1
 
     @property
@@ -41,7 +41,7 @@ class Launch:
         return prod(self.grid) if self.cooperative else self.co_resident
 
     def check_resident(self, room: int) -> None:
-        """DeviceError where more blocks wait for each other than the `room` that a GPU has for them at once."""
+        """DeviceError where more blocks wait for each other than the GPU holds at once, `room`."""
         if self.together > room:
             which, what = ("its", "grid") if self.cooperative else ("groups of", "group")
             raise DeviceError(
@@ -54,8 +54,8 @@ class Launch:
 class HostCall:
     """A call of host code that launches kernels itself: `extern "C" int entry(arguments.., cudaStream_t stream)`.
 
-    The .cu is then built as a shared library. The function submits its work to the stream, waits for nothing, and
-    returns 0 or a cudaError_t. Arrays and scratch arrive as pointers to device memory.
+    The .cu is built as a shared library. The function submits its work to the stream, waits for nothing, and returns 0
+    or a cudaError_t. Arrays and scratch arrive as pointers to device memory.
     """
 
     entry: str
@@ -64,9 +64,9 @@ class HostCall:
 
 @dataclass(frozen=True)
 class LaunchPlan:
-    """How an implementation runs one case on one device: pure data, printed by `kernelbench plan`.
+    """The way an implementation runs one case on one device: pure data, printed by `kernelbench plan`.
 
-    Either `launches`, or `host` for code that launches by itself.
+    It has either `launches`, or `host` for code that launches by itself.
     """
 
     launches: tuple[Launch, ...] = ()
@@ -75,10 +75,10 @@ class LaunchPlan:
     reasons: tuple[str, ...] = ()  # why these choices, for the reader of `kernelbench plan`
     debug: bool = False  # built with nvcc -G, which optimises nothing
     host: HostCall | None = None
-    alignment: int = 1  # bytes: every array must begin at a multiple; devices refuse those that do not
+    alignment: int = 1  # bytes: every array must begin at a multiple, or devices refuse the plan
 
     def check_alignment(self, addresses: Mapping[str, int]) -> None:
-        """Unsupported for arrays, by name where they begin, that the kernels cannot move by whole packs."""
+        """Unsupported for arrays that do not begin at a multiple of `alignment`. `addresses`: by name."""
         for name, address in addresses.items():
             if over := address % self.alignment:
                 raise Unsupported(f"{name} must begin at a multiple of {self.alignment} bytes, it begins {over} beyond")

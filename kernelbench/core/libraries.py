@@ -1,4 +1,4 @@
-"""Libraries that library peers call: imported where they are used, with their caches below ours."""
+"""Libraries that library peers call: imported on first use, with their caches inside ours."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from typing import Any
 from kernelbench.core import places
 from kernelbench.core.errors import MissingLibrary
 
-# What pip is asked for.
-INSTALL = {
+INSTALL = {  # arguments of pip install
     "torch": "'kernelbench[torch]'",
     "cupy": "'kernelbench[cuda13]' or [cuda12]",
     "triton": "'kernelbench[torch]'",  # PyTorch for Linux brings it
@@ -18,8 +17,8 @@ INSTALL = {
     "liger_kernel": "'kernelbench[liger]'",
     "flashinfer": "'kernelbench[flashinfer]'",
 }
-# Where libraries keep what they have compiled and tuned for a GPU: below our own cache, so that it outlasts a restart
-# and is found by the next run. Each knows its own by source, version and GPU.
+# Folders below our own cache for what libraries compile and tune, so that the next run finds it. Libraries tell entries
+# apart by source, version and GPU.
 CACHES = {
     "TORCHINDUCTOR_CACHE_DIR": "torch_compile",
     "TRITON_CACHE_DIR": "triton",

@@ -1,4 +1,4 @@
-"""By which timing method two implementations are held against each other: never one against another."""
+"""The timing method by which implementations are compared: always the same on all sides."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ METHODS = ("graph", "events")  # preferred first: graphs carry no event overhead
 
 
 def shared_method(*timed: Container[str]) -> str | None:
-    """The preferred of the methods that every side was timed by; None where they share none."""
+    """The preferred method among those by which every side was timed; None if there is none."""
     return next((method for method in METHODS if all(method in methods for methods in timed)), None)

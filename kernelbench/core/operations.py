@@ -1,6 +1,6 @@
-"""What is computed, whoever computes it: operations, their cases, and the arrays of these.
+"""Operations, their cases, and the arrays of cases, independent of implementations.
 
-Part of the records; files under kernels/ import it from `kernelbench`.
+Part of the records; files under kernels/ import them from `kernelbench`.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ Arrays = Mapping[str, Array]  # by name, as an operation's `arrays` names them
 
 FLOATS = ("float32", "float16", "bfloat16")
 NORMAL = "normal"  # the distribution of inputs where none is named
-CASE: Literal["case"] = "case"  # as contents of an input: the distribution that its case names
-BROADCAST: Literal["broadcast"] = "broadcast"  # as split of an input: every slice reads all of it
+CASE: Literal["case"] = "case"  # as `fill` of an input: the distribution that its case names
+BROADCAST: Literal["broadcast"] = "broadcast"  # as `split` of an input: every slice reads all of it
 
 
 @dataclass(frozen=True)
@@ -31,9 +31,9 @@ class Case:
     shape: tuple[int, ...]
     axis: int  # as written in the suite: -1 is the last
     dtype: str
-    axes: tuple[tuple[str, int | str], ...] = ()  # values of the suite's axes, ("seq", 512); of a step ("part", "relu")
-    parameters: tuple[tuple[str, int | float | str | bool], ...] = ()  # of the operation, ("scale", 0.125)
-    inputs: str = NORMAL  # the distribution that they are drawn from
+    axes: tuple[tuple[str, int | str], ...] = ()  # values of the suite's axes: ("seq", 512); in a step ("part", "relu")
+    parameters: tuple[tuple[str, int | float | str | bool], ...] = ()  # of the operation: ("scale", 0.125)
+    inputs: str = NORMAL  # the distribution from which inputs are drawn
 
     @property
     def _words(self) -> list[tuple[str, object]]:
@@ -43,7 +43,7 @@ class Case:
 
     @cached_property
     def key(self) -> str:
-        """The case as one text, unique within a suite: used in CSV, --filter and --resume."""
+        """The case as one text, unique within a suite. CSV files, --filter and --resume use it."""
         return " ".join(f"{name}={value}" for name, value in self._words)
 
     @cached_property
@@ -94,12 +94,12 @@ def shape_text(shape: tuple[int, ...]) -> str:
 
 
 def read_shape(text: str) -> tuple[int, ...]:
-    """The shape that `shape_text` made this text of."""
+    """The inverse of `shape_text`."""
     return tuple(map(int, text.split("x")))
 
 
 def key_words(key: str) -> dict[str, str]:
-    """The words of a `Case.key` by their names; one without a name is its own."""
+    """The words of a `Case.key` by name; a word without a name is its own name."""
     parts = (word.partition("=") for word in key.split())
     return {name: value if equals else name for name, equals, value in parts}
 
@@ -111,10 +111,9 @@ Fill = Literal["case", "normal", "uniform", "zeros", "ones", "large", "masked", 
 class ArraySpec:
     """One array of a case. Inputs are filled with random values, outputs poisoned before each check.
 
-    `fill`: "case" follows the distribution of the case. Others are kept whatever the case says: "mask" is 0 or 1,
-    evenly, "bits" any byte, of uint8.
-    `split`: large cases are verified slice by slice; the array, flat, is cut into so many equal parts, one for each
-    slice. All arrays of a case have the same number. BROADCAST is an input of which every slice reads all.
+    `fill`: "case" follows the distribution of the case, others ignore it: "mask" is 0 or 1 with equal probability,
+    "bits" any uint8. `split`: large cases are verified slice by slice. The flat array is cut into this many equal
+    parts, one per slice; all arrays of a case have the same number. Every slice reads all of a BROADCAST input.
     """
 
     name: str
@@ -122,8 +121,8 @@ class ArraySpec:
     dtype: str
     role: Literal["input", "output"]
     fill: Fill = CASE
-    largest: float = 1.0  # magnitude that `large` goes up to
-    row: tuple[int, int] = (1, 1)  # of `masked`: elements of a row, and the step between them
+    largest: float = 1.0  # largest magnitude of `large` inputs
+    row: tuple[int, int] = (1, 1)  # for `masked`: elements of a row, and the distance between them
     split: int | Literal["broadcast"] = 1
 
     @property
@@ -132,17 +131,17 @@ class ArraySpec:
 
     @property
     def distribution(self) -> str:
-        """What it is filled with: normal numbers where no case has named another distribution."""
+        """The distribution of its elements: normal numbers where no case has named another one."""
         return NORMAL if self.fill == CASE else self.fill
 
     def part(self, array: Array, start: int, stop: int) -> Array:
-        """Slices [start, stop) of this array, as [stop - start, -1]; all of a broadcast one, in its shape."""
+        """Slices [start, stop) of this array, as [stop - start, -1]; a broadcast array whole, in its shape."""
         if self.split == BROADCAST:
             return array.reshape(self.shape)
         return array.reshape(self.split, -1)[start:stop]
 
     def slices(self, start: int, stop: int) -> tuple[int, int] | None:
-        """The slices [first, last) that elements [start, stop) of the flat array lie in; None for all of them."""
+        """The slices [first, last) in which elements [start, stop) of the flat array lie; None for all slices."""
         if self.split == BROADCAST:
             return None
         size = prod(self.shape) // self.split
@@ -170,8 +169,8 @@ class Tolerance:
         return Tolerance(self.relative + other.relative, self.absolute + other.absolute)
 
 
-# reference(xp, case, inputs): inputs are float64 arrays of xp (numpy or cupy), each its part of some of the case's
-# slices, as ArraySpec.part gives it; returns the float64 outputs of these slices by name.
+# reference(xp, case, inputs): `inputs` are float64 arrays of xp (numpy or cupy) for some slices of the case, as
+# ArraySpec.part gives them. It returns the float64 outputs of these slices by name.
 Reference = Callable[[Any, Case, Arrays], Arrays]
 
 
@@ -180,17 +179,17 @@ NO_ROWS = "-inf stands for what a row leaves out where exponentials are added up
 
 @dataclass(frozen=True)
 class SpecialValues:
-    """What an operation gives for inputs that are no ordinary numbers, each in a few words for `kernelbench list`.
+    """Results of an operation for infinities and NaN, each in a few words for `kernelbench list`.
 
-    `examples`: inputs and the outputs that follow by definition, by name, as nested lists; `by_pytorch`: outputs by
-    name that PyTorch gives for (torch, case, tensors by name). Tests hold the reference against both.
+    `examples`: inputs, and the outputs that follow by definition, by name, as nested lists; `by_pytorch`: the outputs
+    of PyTorch by name, for (torch, case, tensors by name). Tests compare the reference with both.
     """
 
-    minus_inf: str  # a row of it, or an element where there are no rows
-    plus_inf: str  # an element
-    nan: str  # an element
+    minus_inf: str  # for a row of it, or an element where there are no rows
+    plus_inf: str  # for an element
+    nan: str  # for an element
     pytorch: str  # the function of PyTorch that gives the same; '' for none
-    differs: str = ""  # where that gives something else all the same, and why
+    differs: str = ""  # where that function differs, and why
     examples: tuple[tuple[Mapping[str, Any], Mapping[str, Any]], ...] = ()
     by_pytorch: Callable[[Any, Case, Mapping[str, Any]], Mapping[str, Any]] | None = None
 
@@ -210,7 +209,7 @@ def x_to_y_by_element(case: Case) -> tuple[ArraySpec, ...]:
 
 
 def by_element(case: Case) -> int:
-    """A number of `flops`: one for each element."""
+    """`flops` of one operation per element."""
     return case.elements
 
 
@@ -220,12 +219,12 @@ def exact(case: Case) -> Tolerance:
 
 
 def quarter_of_range(case: Case) -> float:
-    """A `large` for what moves, selects or adds two elements: a sum of two is still finite."""
+    """`large` for operations that move, select or add two elements: a sum of two is still finite."""
     return float(2.0 ** (floor(log2(dtypes.overflow(case.dtype))) - 1))
 
 
 def root_of_range(case: Case) -> float:
-    """A `large` for what multiplies two elements: some products are beyond what the type holds, so infinite."""
+    """`large` for operations that multiply two elements: some products overflow to infinity."""
     return float(2.0 ** (floor(log2(dtypes.overflow(case.dtype))) // 2 + 2))
 
 
@@ -235,19 +234,19 @@ def _all_bytes(arrays: Callable[[Case], tuple[ArraySpec, ...]], case: Case) -> i
 
 @dataclass(frozen=True)
 class Operation:
-    """What is computed, whoever computes it. Defined once, in kernels/<operation>/operation.py."""
+    """What all implementations in kernels/<operation>/ compute; operation.py there defines it."""
 
     name: str
     summary: str
     arrays: Callable[[Case], tuple[ArraySpec, ...]]  # raises Unsupported for a case that has no meaning
     reference: Reference
-    # Least traffic: each input read once, each output written once. Left out, all arrays.
+    # Least traffic: each input read once, each output written once. By default the bytes of all arrays.
     bytes_moved: Callable[[Case], int] = field(default=cast(Any, None))
     flops: Callable[[Case], int] = by_element
     tolerance: Callable[[Case], Tolerance] = exact
     parameters: Mapping[str, Any] = field(default_factory=dict)  # name -> default; a suite may set these
-    large: Callable[[Case], float] | None = None  # magnitude that `large` inputs go up to; None: there are none
-    refused: Mapping[str, str] = field(default_factory=lambda: {"masked": NO_ROWS})  # distributions, with the reason
+    large: Callable[[Case], float] | None = None  # largest magnitude of `large` inputs; None: it has none
+    refused: Mapping[str, str] = field(default_factory=lambda: {"masked": NO_ROWS})  # distributions with reasons
     special: SpecialValues | None = None
 
     def __post_init__(self) -> None:
@@ -255,17 +254,17 @@ class Operation:
             object.__setattr__(self, "bytes_moved", partial(_all_bytes, self.arrays))
 
     def refusal(self, inputs: str) -> str:
-        """Why it has no inputs of this distribution; '' where it has."""
+        """Why it has no inputs of this distribution; '' if it has."""
         if inputs == "large" and self.large is None and inputs not in self.refused:
             return "it does not say how large its inputs may be"
         return self.refused.get(inputs, "")
 
     def split(self, case: Case) -> int:
-        """Slices that the case is verified in: into how many parts its arrays are cut, but for broadcast ones."""
+        """Slices in which the case is verified: the parts into which all arrays are cut, except broadcast ones."""
         return max(spec.split for spec in self.arrays(case) if spec.split != BROADCAST)
 
     def filled(self, case: Case) -> tuple[ArraySpec, ...]:
-        """`arrays`, with the case's distribution where they follow it. Unsupported for one that it does not have."""
+        """`arrays` with the distribution of the case. Unsupported for a distribution that the operation lacks."""
         if reason := self.refusal(case.inputs):
             raise Unsupported(f"{self.name} has no {case.inputs} inputs: {reason}")
         largest = self.large(case) if case.inputs == "large" and self.large else 1.0
@@ -276,6 +275,6 @@ class Operation:
         )
 
     def read_share(self, case: Case) -> float:
-        """Bytes of the inputs among those of all arrays."""
+        """Bytes of the inputs over those of all arrays."""
         specs = self.arrays(case)
         return sum(one.nbytes for one in specs if one.role == "input") / sum(one.nbytes for one in specs)

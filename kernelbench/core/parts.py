@@ -1,15 +1,15 @@
-"""A step of a larger computation, as a suite asks for it: operations that differ, each so many times."""
+"""A step of a larger computation, as a suite describes it: different operations, each called several times."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-PART = "part"  # the axis of a step's cases, along which the names of its parts lie
+PART = "part"  # the axis of a step's cases, with the names of its parts as values
 
 
 @dataclass(frozen=True)
 class Part:
-    """What a step calls so many times: one case, and who computes it in the unfused step and in the fused one."""
+    """A case that a step calls `calls` times, and its implementations in the unfused step and in the fused one."""
 
     name: str
     operation: str
@@ -20,13 +20,13 @@ class Part:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Who runs its case."""
+        """Implementations that run its case."""
         return tuple(dict.fromkeys(name for name in (self.unfused, self.fused) if name))
 
 
 @dataclass(frozen=True)
 class Step:
-    """One step of a larger computation, as far as operations of the catalog make it up."""
+    """One step of a larger computation, as far as operations of the catalog cover it."""
 
     parts: tuple[Part, ...]
-    leaves_out: str  # what else a step does, in words
+    leaves_out: str  # what the parts do not cover, in words

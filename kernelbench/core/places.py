@@ -1,5 +1,5 @@
-"""Where kernels, suites, ledger and recorded runs lie: beside the package in a checkout (or editable
-install), inside it in a wheel."""
+"""Folders of kernels, suites, ledger and recorded runs: beside the package in a checkout or editable install, inside it
+in a wheel."""
 
 from __future__ import annotations
 
@@ -28,42 +28,42 @@ def runs() -> Path:
 
 
 def cache() -> Path:
-    """Compiled kernels: KERNELBENCH_CACHE, else the user's cache folder; InputError where there is neither."""
+    """Folder of compiled kernels: KERNELBENCH_CACHE, else in the user's cache folder; InputError without either."""
     if override := os.environ.get("KERNELBENCH_CACHE"):
         return Path(override)
     try:
         base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    except RuntimeError as error:  # a user that the system does not know, as containers may have
+    except RuntimeError as error:  # the system does not know the user, as in some containers
         raise InputError("no home folder to keep compiled kernels in; name a folder in KERNELBENCH_CACHE") from error
     return Path(base) / "kernelbench"
 
 
 def share_cache() -> None:
-    """Have libraries keep what they make in the same folder: a home folder may be read-only."""
+    """Let libraries use the same folder for their caches: a home folder may be read-only."""
     with suppress(InputError):
         for variable, name in (("CUPY_CACHE_DIR", "cupy"), ("MPLCONFIGDIR", "matplotlib")):
             os.environ.setdefault(variable, str(cache() / name))
 
 
 def own_tuned() -> Path | None:
-    """The user's own tables of tuned launch parameters: KERNELBENCH_TUNED, else in the user's configuration folder;
-    None where there is neither, and where KERNELBENCH_TUNED is "none"."""
+    """Folder of the user's tables of tuned launch parameters: KERNELBENCH_TUNED, else in the user's configuration
+    folder. None without either, and where KERNELBENCH_TUNED is "none"."""
     if override := os.environ.get("KERNELBENCH_TUNED"):
         return None if override == "none" else Path(override)
     try:
         base = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
-    except RuntimeError:  # a user that the system does not know
+    except RuntimeError:  # the system does not know the user
         return None
     return Path(base) / "kernelbench" / "tuned"
 
 
 def tuned() -> tuple[Path, ...]:
-    """Folders of tables, the user's own first; none where KERNELBENCH_TUNED is "none"."""
+    """Folders of tables of tuned launch parameters, the user's own first; none where KERNELBENCH_TUNED is "none"."""
     if os.environ.get("KERNELBENCH_TUNED") == "none":
         return ()
     return tuple(folder for folder in (own_tuned(), TUNED) if folder)
 
 
 def locks() -> Path:
-    """Which run has which GPU: a folder that all users of this machine share."""
+    """Folder of the locks on GPUs, which all users of this machine share."""
     return Path(tempfile.gettempdir())

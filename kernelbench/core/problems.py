@@ -1,4 +1,4 @@
-"""Mistakes of one file, collected while it is read, and the words of their messages."""
+"""Mistakes in one file, collected while it is read, and the wording of their messages."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import NoReturn
 
 from kernelbench.core.errors import Problem, ProblemsError
 
-MAX_PROBLEMS = 100  # more are no help to a reader, and a hostile file could hold many thousands
-_MAX_SHOWN = 60  # characters of a value repeated in a message
-_MAX_LISTED = 30  # names listed where none is near
+MAX_PROBLEMS = 100  # more do not help a reader, and a hostile file could have many thousands
+_MAX_SHOWN = 60  # characters of a value in a message
+_MAX_LISTED = 30  # names listed if no similar one exists
 
 
 class Problems:
-    """The mistakes found so far. Reading goes on after each, so that all are shown at once."""
+    """The mistakes found so far. Reading goes on after each, so that the user sees all at once."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._found: dict[Problem, None] = {}  # in the order found, each once
-        self.noted = 0  # calls of `add`, repeated ones too: a reader sees whether its part was wrong
+        self.noted = 0  # calls of `add`, including repeated mistakes; tells whether a part was wrong
 
     def add(self, line: int, text: str) -> None:
         """Note a mistake; `line` 0 means the whole file. Raises ProblemsError at the hundredth."""
@@ -41,7 +41,7 @@ class Problems:
 
 
 def shown(value: object) -> str:
-    """A value as messages repeat it: booleans and nothing as YAML writes them, long texts cut."""
+    """A value as messages show it: booleans as in YAML, None as `nothing`, long texts cut."""
     if value is None:
         return "nothing"
     if isinstance(value, bool):
@@ -49,19 +49,19 @@ def shown(value: object) -> str:
     text = str(value)
     if len(text) > _MAX_SHOWN:
         text = text[:_MAX_SHOWN] + "..."
-    # repr() escapes what a terminal could not encode or would obey: lone surrogates, escape sequences.
+    # repr() escapes what a terminal cannot encode or would interpret: lone surrogates, escape sequences.
     return repr(text) if isinstance(value, str) else text
 
 
 def nearest(word: str, names: Collection[str]) -> str:
-    """`; did you mean 'seq'?`, or nothing where no name is near."""
+    """`; did you mean 'seq'?`, or '' if no name is similar."""
     folded = {name.lower(): name for name in names}
     near = difflib.get_close_matches(word.lower()[:_MAX_SHOWN], folded, n=1)
     return f"; did you mean {folded[near[0]]!r}?" if near else ""
 
 
 def suggest(word: str, names: Collection[str]) -> str:
-    """How a message about an unknown word ends: the nearest name, else all names, else nothing."""
+    """The end of a message about an unknown word: the nearest name, else all names, else ''."""
     if near := nearest(word, names):
         return near
     listed = list(names)[:_MAX_LISTED]

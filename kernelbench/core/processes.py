@@ -1,4 +1,4 @@
-"""Compilers that kernelbench starts: each in a group of its own, ended with all its children."""
+"""Compiler processes: each runs in its own process group and is ended with all its children."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # what ends a command in order
+STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # signals that end a command cleanly
 _POLL_S = 0.02
 _running: set[subprocess.Popen[bytes]] = set()
 
 
 def start(command: Sequence[str], environment: Mapping[str, str], output: Path) -> subprocess.Popen[bytes]:
-    """Start a program that reads nothing and prints to a file; `wait` must follow. OSError where it cannot be started.
+    """Start a program that reads nothing and prints to a file; `wait` must follow. OSError if it cannot be started.
 
-    A file, not a pipe: a child that outlives the program may hold it, and delays nobody.
+    The output is a file, not a pipe, because a child that outlives the program would keep a pipe open.
     """
     with output.open("wb") as file:
         process = subprocess.Popen(
@@ -27,16 +27,16 @@ def start(command: Sequence[str], environment: Mapping[str, str], output: Path) 
             stdout=file,
             stderr=subprocess.STDOUT,
             env=environment,
-            start_new_session=True,  # Ctrl-C comes to us alone, and the program ends with all its children
+            start_new_session=True,  # Ctrl-C reaches only kernelbench, and the group can be ended as a whole
         )
     _running.add(process)
     return process
 
 
 def wait(process: subprocess.Popen[bytes], timeout_s: float) -> int:
-    """The program's exit code, once it has ended and with it what is left of its group.
+    """Wait for the program, end the rest of its group, and return the program's exit code.
 
-    Raises subprocess.TimeoutExpired where it had to be ended after `timeout_s` seconds.
+    Raises subprocess.TimeoutExpired if the program was ended after `timeout_s` seconds.
     """
     end_s = time.monotonic() + timeout_s
     try:
@@ -52,20 +52,20 @@ def wait(process: subprocess.Popen[bytes], timeout_s: float) -> int:
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
-    """End a program and its children, at once."""
-    if process.returncode is None:  # else its number may be another program's by now
+    """Kill a program and its children."""
+    if process.returncode is None:  # else the number may belong to another program by now
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
 
 
 def end_all() -> None:
-    """End every program that is running, for a process that is about to end without a word."""
+    """Kill every running program, before this process ends abruptly."""
     for process in list(_running):
         end(process)
 
 
 def _has_ended(process: subprocess.Popen[bytes]) -> bool:
-    """It is left unreaped: until then no other program can have its number, nor its group."""
+    """Whether the program has ended. It stays unreaped, so that no other program can get its number or group."""
     try:
         return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
     except ChildProcessError:

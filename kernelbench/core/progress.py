@@ -1,4 +1,4 @@
-"""How far a walk has come: what shows it."""
+"""The protocol by which walks show their progress."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ Advance = Callable[[float, str], None]  # work done since the last call, and wha
 
 
 class Progress(Protocol):
-    """Shows that something goes on, and for how long still."""
+    """Shows what is being done, and how long it still takes."""
 
     def stage(self, title: str, total: float) -> AbstractContextManager[Advance]: ...
 
     def say(self, text: str) -> None:
-        """A line about what goes on, beside the results."""
+        """Show a line about what is being done, apart from the results."""

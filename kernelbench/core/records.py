@@ -1,7 +1,7 @@
 """The records that flow through the walk suite -> cases -> plan -> build -> verify -> measure -> results.
 
-All are frozen; times are seconds, sizes bytes, with the unit in the name. Files under kernels/ import
-these words from `kernelbench`.
+All are frozen. Times are in seconds and sizes in bytes, with the unit in the name. Files under kernels/ import these
+names from `kernelbench`.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ from kernelbench.core.operations import x_to_y_by_element as x_to_y_by_element  
 from kernelbench.core.parts import PART, Step
 from kernelbench.core.tunable import Tunable as Tunable  # noqa: PLC0414
 
-# ---- What is asked -------------------------------------------------------------------------------
+# ---- Requests ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Suite:
-    """A suite file, read: its cases and who runs them."""
+    """The contents of a suite file: its cases and implementations."""
 
     name: str  # the file's stem
     path: Path
     title: str
-    operation: str  # '' of a step, whose parts have one each
+    operation: str  # '' for a step, whose parts have one each
     cases: tuple[Case, ...]
     implementations: tuple[str, ...]
     baseline: str | None = None  # an implementation's name
@@ -55,41 +55,41 @@ class Suite:
     description: str = ""
     caches: tuple[str, ...] = ("cold", "warm")
     step: Step | None = None
-    whole: Suite | None = None  # as its file has it, where --only, --filter or kernels of a user changed it
+    whole: Suite | None = None  # the suite of the file, where --only, --filter or the user's kernels changed it
 
     def names_for(self, case: Case) -> tuple[str, ...]:
-        """Who runs this case: every implementation, but of a step those of the case's part."""
+        """The implementations that run this case: all of them, or in a step those of the case's part."""
         if self.step is None:
             return self.implementations
         own = {name for part in self.step.parts if part.name == dict(case.axes).get(PART) for name in part.names}
         return tuple(name for name in self.implementations if name in own)
 
 
-# ---- One way to compute it -----------------------------------------------------------------------
+# ---- Implementations -----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Origin:
-    """Whose algorithm an implementation is."""
+    """The source of an implementation's algorithm."""
 
     project: str  # "Oneflow-Inc/oneflow", "written here"
     url: str = ""
     commit: str = ""
-    differs: str = ""  # what is not as in the original, and why
+    differs: str = ""  # differences from the original, and why
 
 
 @dataclass(frozen=True)
 class Deviation:
-    """Where an implementation by design gives something else than the operation, and so is not verified or timed."""
+    """Inputs for which an implementation differs from the operation by design; it is not verified or timed on them."""
 
-    inputs: str  # a distribution; "nan" and "inf" where such an element alone brings it about
-    reason: str  # what it gives and why; stated in its origin as well
+    inputs: str  # a distribution, or "nan" or "inf" where one such element suffices
+    reason: str  # what it gives and why; its origin states this too
 
 
-Plan = Callable[..., LaunchPlan]  # of (Case, DeviceProperties), and of what `tunable` names by keyword
-# prepare(case, arrays, stream): `arrays` are device arrays with __cuda_array_interface__ (bfloat16 as
-# uint16), `stream` a cudaStream_t as int. Returns the call to be timed; what that call returns, if
-# not None, are outputs by name that it allocated itself instead of writing into `arrays`.
+Plan = Callable[..., LaunchPlan]  # called with (Case, DeviceProperties), and by keyword with what `tunable` names
+# prepare(case, arrays, stream): `arrays` are device arrays with __cuda_array_interface__ (bfloat16 as uint16), `stream`
+# is a cudaStream_t as int. It returns the call to be timed. If that call returns arrays, they are outputs by name that
+# it allocated itself instead of writing into `arrays`.
 Prepare = Callable[[Case, Arrays, int], Callable[[], Arrays | None]]
 
 
@@ -108,10 +108,10 @@ class Implementation:
     prepare: Prepare | None = None
     arithmetic: Literal["accurate", "fast"] = "accurate"
     role: Literal["kernel", "peer", "yardstick", "specimen"] = "kernel"
-    extra_tolerance: Tolerance | None = None  # what the published arithmetic deviates by design, stated in origin
-    reference: Reference | None = None  # a yardstick computes something else than the operation
+    extra_tolerance: Tolerance | None = None  # deviation of the published arithmetic by design, stated in origin
+    reference: Reference | None = None  # for a yardstick, which does not compute the operation
     deviations: tuple[Deviation, ...] = ()
-    tunable: Tunable | None = None  # which arguments of its plan are empirical
+    tunable: Tunable | None = None  # the empirical arguments of its plan
     operation: str = ""
     source: Path | None = None
 
@@ -120,16 +120,16 @@ class Implementation:
             raise ValueError(f"implementation '{self.name}' needs exactly one of plan and prepare")
 
     def deviation(self, inputs: str) -> str:
-        """Why it is not right on these inputs; '' where it is."""
+        """Why it is not right on these inputs; '' if it is."""
         return next((one.reason for one in self.deviations if one.inputs == inputs), "")
 
 
-# ---- What came out -------------------------------------------------------------------------------
+# ---- Results -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class EntryFacts:
-    """What compiler and PTX say about one kernel."""
+    """Facts about one kernel from ptxas and the PTX."""
 
     entry: str
     registers: int
@@ -139,20 +139,20 @@ class EntryFacts:
     spill_load_bytes: int
     parameter_loads: tuple[int, ...]  # by parameter: global load instructions whose address comes from it
     parameter_stores: tuple[int, ...]
-    machine_code: str = ""  # where its memory instructions are not those of the PTX; "not available: .." if unknown
+    machine_code: str = ""  # how its memory instructions differ from those of the PTX; "not available: .." if unknown
 
 
 @dataclass(frozen=True)
 class Binary:
     """A compiled .cu: the cubin (or PTX) image in the cache, how it was made, and its facts."""
 
-    key: str  # hash of all that went into it
+    key: str  # hash of everything it was made from
     path: Path
     ptx_path: Path
     architecture: str
     command: tuple[str, ...]
     facts: Mapping[str, EntryFacts]  # by entry
-    cached: bool  # found in the cache, not compiled now
+    cached: bool  # found in the cache
 
     @property
     def short_key(self) -> str:
@@ -167,10 +167,10 @@ class Check:
     seed: int
     elements: int
     mismatches: int
-    max_absolute_error: float | None  # None where the output holds NaN against a finite reference
+    max_absolute_error: float | None  # None where the output has NaN and the reference a number
     max_relative_error: float | None
     tolerance: Tolerance
-    message: str = ""  # what is wrong, where first: "y[0, 17]: got nan, expected 0.0021"
+    message: str = ""  # the first error: "y[0, 17]: got nan, expected 0.0021"
 
 
 Stopped = Literal["precise", "time limit", "sample limit"]  # why no more samples were taken
@@ -178,12 +178,12 @@ Stopped = Literal["precise", "time limit", "sample limit"]  # why no more sample
 
 @dataclass(frozen=True)
 class Measurement:
-    """Times of one implementation on one case, one sample a round."""
+    """Times of one implementation on one case, one sample per round."""
 
     cache: Literal["cold", "warm"]
     method: Literal["events", "graph"]
     samples_s: tuple[float, ...]
-    rounds: tuple[int, ...]  # the round that each sample was taken in
+    rounds: tuple[int, ...]  # the round of each sample
     median_s: float
     low_s: float  # 95 % interval of the median
     high_s: float
@@ -191,8 +191,8 @@ class Measurement:
     sm_clock_hz: float | None = None
     power_w: float | None = None
     temperature_c: float | None = None
-    throttle: str = ""  # NVML's reasons round the samples, "" for none
-    disturbed: str = ""  # what some samples were taken under, where too few others could be had; "" for nothing
+    throttle: str = ""  # NVML's reasons during the samples, "" for none
+    disturbed: str = ""  # which samples were disturbed, kept because too few others were had; "" for none
 
 
 Status = Literal["ok", "wrong", "failed", "unsupported", "skipped"]
@@ -200,26 +200,26 @@ Status = Literal["ok", "wrong", "failed", "unsupported", "skipped"]
 
 @dataclass(frozen=True)
 class Planned:
-    """One implementation of one case: its plan (None for a library call), or a refusal."""
+    """One implementation of one case: its plan (None for a library call), or the reason why it has none."""
 
     implementation: Implementation
     plan: LaunchPlan | None = None
-    binary: Binary | None = None  # once it is built
+    binary: Binary | None = None  # after the build
     status: Status = "ok"
     reason: str = ""
-    tuned: Mapping[str, int] = field(default_factory=dict, hash=False)  # arguments of the plan that a table gave
+    tuned: Mapping[str, int] = field(default_factory=dict, hash=False)  # arguments of the plan from a table
 
 
 @dataclass(frozen=True)
 class CasePlan:
     case: Case
     planned: tuple[Planned, ...]
-    inputs: tuple[str, ...] = ()  # names of the arrays that are read
+    inputs: tuple[str, ...] = ()  # names of the input arrays
 
 
 @dataclass(frozen=True)
 class Result:
-    """One case on one implementation: measured or counted, or the reason why not."""
+    """One implementation on one case: measured or counted, or the reason why not."""
 
     case: Case
     implementation: Implementation
@@ -229,25 +229,25 @@ class Result:
     binary: Binary | None = None
     check: Check | None = None
     measurements: tuple[Measurement, ...] = ()
-    counters: tuple[LaunchCounters, ...] = ()  # of each launch of the plan, where it ran on the simulator
+    counters: tuple[LaunchCounters, ...] = ()  # per launch of the plan, if it ran on the simulator
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Floor and ceilings of this GPU, measured once a run."""
+    """Floor and ceilings of this GPU, measured once per run."""
 
     floor_s: float  # an empty kernel between two events, cold
     graph_floor_s: float  # an empty kernel by the graph method
     dram_bytes_per_s: float  # the best of several copies far larger than the L2
-    dram_copy: str  # which copy that was
-    # The best of several kernels that write only, read two bytes for each that they write, and read only.
+    dram_copy: str  # the name of that copy
+    # The best of several kernels that only write, that read two bytes per byte written, and that only read.
     write_bytes_per_s: float | None = None
     add_bytes_per_s: float | None = None
     read_bytes_per_s: float | None = None
     l2_bytes_per_s: float | None = None  # the best of several kernels that read, write or copy what the L2 holds
 
     def ceiling_bytes_per_s(self, read_share: float) -> float:
-        """The rate of DRAM for work of which that share of the bytes is read; between those measured, on a line."""
+        """The DRAM bandwidth for work that reads this share of its bytes, interpolated between the measured rates."""
         rates = ((0, self.write_bytes_per_s), (1 / 2, self.dram_bytes_per_s), (2 / 3, self.add_bytes_per_s),
                  (1, self.read_bytes_per_s))  # fmt: skip
         known = [(share, rate) for share, rate in rates if rate is not None]

@@ -1,7 +1,7 @@
 """The text of a kernel: its .cu and the headers that it includes from the folders of kernels.
 
-This is what a person reads of it, and what a hash of its source goes by; no compiler is needed. What a compiler reads
-for one set of defines, the compiler lists itself: see build/dependencies.py.
+This is the text that a person reads, and of which the source hash is made; it needs no compiler. The compiler itself
+lists the files that it reads for one set of defines: see build/dependencies.py.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def include_folders(source: Path) -> tuple[Path, ...]:
 
 
 def texts(source: Path) -> Iterator[tuple[str, bytes]]:
-    """The source, then the headers that it includes from its own folder or the include folders, however deep, each
+    """The source, then all headers that it includes, directly or not, from its own folder or the include folders, each
     with its name as spelled there. InputError for a file that cannot be read."""
     waiting: list[tuple[str, Path]] = [("source", source.absolute())]
     seen: set[Path] = set()
@@ -43,7 +43,7 @@ def texts(source: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def content(path: Path) -> bytes:
-    """The bytes of a source or header; InputError for what is no regular file, or larger than any source is."""
+    """The bytes of a source or header; InputError if it is not a regular file or larger than any source."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # does not wait for a pipe
         try:
@@ -62,7 +62,7 @@ def content(path: Path) -> bytes:
 
 
 def _first_file(folders: Sequence[Path], name: str) -> list[Path]:
-    """The first file of that name, if there is one; what is none to the operating system is left to nvcc."""
+    """The first file of that name, if there is one; nvcc reports names that the operating system refuses."""
     try:
         return [(folder / name).resolve() for folder in folders if (folder / name).is_file()][:1]
     except OSError:  # a name that is too long, a folder that cannot be entered

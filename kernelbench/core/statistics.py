@@ -7,9 +7,9 @@ from functools import cache, lru_cache
 
 import numpy as np
 
-PRECISION = 0.005  # share of a median that its 95 % interval is to span, end to end: what sampling aims at
-TAIL = 0.025  # of a 95 % interval, on either side
-PAIRED_DRAWS = 1000  # resamples of rounds; four times as many move the ends of an interval by a thirtieth of its width
+PRECISION = 0.005  # width of the 95 % interval over the median at which sampling stops
+TAIL = 0.025  # beyond a 95 % interval, on either side
+PAIRED_DRAWS = 1000  # resamples of rounds; four times as many move the ends of an interval by 1/30 of its width
 
 
 def median_interval(samples: Sequence[float], confidence: float = 0.95) -> tuple[float, float, float]:
@@ -18,7 +18,7 @@ def median_interval(samples: Sequence[float], confidence: float = 0.95) -> tuple
     ordered = np.sort(np.asarray(samples, dtype=float))
     n = len(ordered)
     if n == 0:
-        raise ValueError("no samples: a median of nothing does not exist")
+        raise ValueError("no samples, so there is no median")
     rank = _lower_rank(n, confidence)
     low, high = max(rank - 1, 0), min(n - rank, n - 1)
     return float(np.median(ordered)), float(ordered[low]), float(ordered[high])
@@ -26,10 +26,10 @@ def median_interval(samples: Sequence[float], confidence: float = 0.95) -> tuple
 
 @cache
 def _lower_rank(n: int, confidence: float) -> int:
-    """Rank, from 1, of the ordered sample that bounds the median from below; 0 where there is none.
+    """Rank, from 1, of the ordered sample that bounds the median from below; 0 if there is none.
 
-    A quantile of the binomial distribution, written out: importing scipy.stats takes a second, in which the first case
-    of a run would have no samples.
+    This is a quantile of the binomial distribution. Importing scipy.stats for it takes a second, during which the first
+    case of a run would get no samples.
     """
     outcomes, rank = 2**n, 0
     of_rank = below = 1
@@ -58,8 +58,8 @@ def paired_ratio_interval(
 ) -> tuple[float, float, float]:
     """median(numerator) / median(denominator) with its 95 % percentile-bootstrap interval over rounds.
 
-    `shared`: places of the samples that were taken in one round, in the same order on both sides. A round that is drawn
-    brings both of its samples, so that what met both alike cancels; samples without a partner are drawn on their own.
+    `shared`: places of the samples with a partner from the same round, in the same order on both sides. Both samples of
+    a round are drawn together, so that common disturbances cancel; samples without a partner are drawn separately.
     """
     tops, bottoms = (
         np.log(_drawn_medians(samples, places, side))
@@ -71,7 +71,7 @@ def paired_ratio_interval(
 
 
 def _drawn_medians(samples: np.ndarray, shared: np.ndarray, side: int) -> np.ndarray:
-    """Medians of resamples; those of `shared` are drawn alike for both sides."""
+    """Medians of resamples; samples at `shared` are drawn alike for both sides."""
     own = np.delete(samples, shared)
     drawn = samples[shared][_drawn_places(len(shared), 2)]
     if len(own):
@@ -101,10 +101,10 @@ def bootstrap_medians(samples: Sequence[float] | np.ndarray, seed: int, draws: i
 
 @cache
 def _median_places(n: int, seed: int, draws: int) -> tuple[np.ndarray, np.ndarray]:
-    """Places, in n sorted samples, of the two that the median of each resample is the mean of."""
+    """Places, in n sorted samples, of the two samples whose mean is the median of each resample."""
     rng = np.random.default_rng([seed, n])
     rank = (n + 1) // 2
     lower = rng.beta(rank, n - rank + 1, draws)
-    upper = lower if n % 2 else lower + (1 - lower) * rng.beta(1, n - rank, draws)  # the least of those above
+    upper = lower if n % 2 else lower + (1 - lower) * rng.beta(1, n - rank, draws)  # the next order statistic
     places = [np.minimum((uniform * n).astype(np.int32), n - 1) for uniform in (lower, upper)]
     return places[0], places[1]

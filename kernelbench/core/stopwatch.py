@@ -1,4 +1,4 @@
-"""What a run spends its time on, as it stands in environment.json and in the last line of a run."""
+"""The time that a run spends on its tasks, for environment.json and the last line of a run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FILLING, PREPARING, VERIFYING, MEASURING = "filling", "preparing", "verifying", 
 
 
 class Stopwatch:
-    """Seconds by what they were spent on. Of one thing within another, only the inner one counts."""
+    """Seconds by task. Time of a task within another counts only for the inner one."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
@@ -23,7 +23,7 @@ class Stopwatch:
 
     @contextmanager
     def on(self, what: str) -> Iterator[None]:
-        """Time within the `with` block is spent on `what`, but for that of blocks within it."""
+        """Book the time of the `with` block on `what`, without that of inner blocks."""
         self._book()
         self._doing.append(what)
         try:
@@ -33,7 +33,7 @@ class Stopwatch:
             self._doing.pop()
 
     def move(self, taken: Mapping[str, float]) -> None:
-        """Book seconds that another process spent on these things, inside the block that this is called in."""
+        """Book seconds that another process spent on these tasks, and take them from the current block."""
         self._book()
         for what, seconds in taken.items():
             self._add(what, seconds)

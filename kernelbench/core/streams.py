@@ -1,4 +1,4 @@
-"""Standard input, output and error, whatever the shell made of them: closed, full, or no longer read by anybody."""
+"""Standard input, output and error, even if they are closed, full, or no longer read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _Item = TypeVar("_Item")
 
 
 class Output(io.FileIO):
-    """A descriptor that keeps its first error and raises none: output that nobody can read stops no measurement."""
+    """A descriptor that keeps its first error instead of raising it: a lost output must not stop a measurement."""
 
     error: OSError | None = None
 
@@ -34,10 +34,10 @@ class Output(io.FileIO):
 
 
 def prepare() -> None:
-    """Have all three streams, and none that raises: for the start of a command.
+    """Make all three streams usable at the start of a command, so that none raises.
 
-    /dev/null stands in for one that is closed. Otherwise the next file opened takes its number, and gets what is
-    printed. Characters that the encoding of an output does not have are written as escapes.
+    /dev/null replaces a closed stream; else the next opened file would get its number, and what is printed. Characters
+    that an output cannot encode are written as escapes.
     """
     for number in range(3):
         try:
@@ -52,7 +52,7 @@ def _kept(stream: TextIO | None, number: int) -> TextIO:
     if stream is None:
         return open(os.devnull, "w", errors="backslashreplace")
     if type(stream) is not io.TextIOWrapper or stream.fileno() != number or _output(stream):
-        return stream  # of a test or of a program that calls this one
+        return stream  # belongs to a test, or to a program that calls this one
     stream.flush()
     return io.TextIOWrapper(
         io.BufferedWriter(Output(number, "w", closefd=False)),
@@ -68,14 +68,14 @@ def _output(stream: TextIO) -> Output | None:
 
 
 def _lost() -> OSError | None:
-    """Why standard output could not be written, if so."""
+    """The error of standard output, if it could not be written."""
     sys.stdout.flush()
     output = _output(sys.stdout)
     return output.error if output else None
 
 
 def while_read(items: Iterable[_Item]) -> Iterator[_Item]:
-    """The items, as long as what is printed of them can be written: for commands that only print."""
+    """The items, until standard output can no longer be written: for commands that only print."""
     for item in items:
         yield item
         if _lost():
@@ -83,10 +83,10 @@ def while_read(items: Iterable[_Item]) -> Iterator[_Item]:
 
 
 def exit_code(code: int) -> int:
-    """A command's exit code, or the one that says that its output was lost.
+    """The exit code of a command: `code`, or another one if its output was lost.
 
-    141 where the reader is gone, 2 with a message where standard output cannot be written. A command that was stopped
-    by a signal keeps its code. What standard error cannot take changes nothing.
+    141 if the reader is gone; 2, with a message, if standard output cannot be written. A command that was stopped by a
+    signal keeps its code. Errors of standard error are ignored.
     """
     error = _lost()
     if error is None or code >= 128:

@@ -1,4 +1,4 @@
-"""Text that came from somebody else, made harmless for where it is shown: a terminal, a spreadsheet."""
+"""Text from foreign sources, made harmless for a terminal or a spreadsheet."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import re
 import unicodedata
 
 _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?|[-+]?(inf|nan)")
-# What spreadsheets take for a formula, or skip before they look for one; apostrophes before it are `cell`'s.
+# The beginning of what spreadsheets take for a formula, behind any apostrophes that `cell` has added.
 _COMPUTED = re.compile(r"'*[=+\-@\t\r]")
 MAX_TEXT = 20_000  # characters of a text that a run keeps
-_ROOM_FOR_REST = 40  # of them, for how many are left out
+_ROOM_FOR_REST = 40  # characters of these for the number of characters left out
 _SAFE_ASCII = re.compile(r"[\n\x20-\x7e]*")
-# Control, format (among them those that turn the direction of writing), surrogate; and two more that end a line.
-_OBEYED = ("Cc", "Cf", "Cs", "Zl", "Zp")
+# Unicode categories: control, format (such as a change of the writing direction), surrogate, line and paragraph ends.
+_UNPRINTABLE = ("Cc", "Cf", "Cs", "Zl", "Zp")
 
 
 def printable(text: str) -> str:
-    """`text` with every character that a terminal would obey written as its escape; line ends stay."""
+    """`text` with escapes in place of characters that control a terminal; line ends stay."""
     if _SAFE_ASCII.fullmatch(text):
         return text
-    return "".join(one if one == "\n" or not is_obeyed(one) else ascii(one)[1:-1] for one in text)
+    return "".join(one if one == "\n" or not is_unprintable(one) else ascii(one)[1:-1] for one in text)
 
 
 def one_line(text: str) -> str:
@@ -36,17 +36,17 @@ def kept(text: str, most: int = MAX_TEXT) -> str:
     return f"{shown[:room]}... ({len(shown) - room + beyond} more characters)"
 
 
-def is_obeyed(character: str) -> bool:
-    """Whether a terminal does something else with it than show it."""
-    return unicodedata.category(character) in _OBEYED
+def is_unprintable(character: str) -> bool:
+    """Whether a character controls a terminal instead of being shown."""
+    return unicodedata.category(character) in _UNPRINTABLE
 
 
 def cell(text: str) -> str:
-    """A text for CSV: an apostrophe before what a spreadsheet would compute, and before what looks as if it had got
-    one. Numbers stay numbers."""
+    """A text for CSV, with an apostrophe in front if a spreadsheet would compute it, or if it looks as if it had one
+    already. Numbers stay numbers."""
     return f"'{text}" if _COMPUTED.match(text) and not _NUMBER.fullmatch(text) else text
 
 
 def from_cell(text: str) -> str:
-    """What `cell` was given."""
+    """The inverse of `cell`."""
     return text[1:] if text.startswith("'") and _COMPUTED.match(text) else text

@@ -1,4 +1,4 @@
-"""Which choices of a launch plan are empirical: what `kernelbench tune` may search, as a kernel's twin file says.
+"""The empirical arguments of a launch plan, which `kernelbench tune` may search.
 
 Part of the records; files under kernels/ import it from `kernelbench`.
 """
@@ -13,7 +13,7 @@ from kernelbench.core.operations import Case
 
 
 def one_layout(case: Case) -> str:
-    """The layout of a kernel to which all shapes of as many bytes are alike."""
+    """The layout for a kernel that treats all shapes of the same size alike."""
     return ""
 
 
@@ -21,17 +21,16 @@ def one_layout(case: Case) -> str:
 class Tunable:
     """Arguments of a `plan` beside case and device, each with the values to try.
 
-    Left out of a call they are what the plan's own rule says; so the rule needs no table and no GPU.
+    Without them, the plan follows its own rule, which needs neither a table nor a GPU.
     """
 
     values: Mapping[str, tuple[int, ...]]
-    restrictions: tuple[str, ...] = ()  # what must hold, over these names: "across * down <= 1024"
-    # Cases of one layout take the same values where they have about as many bytes.
-    layout: Callable[[Case], str] = one_layout
-    cases: tuple[Case, ...] = ()  # what is tuned where no suite is named
+    restrictions: tuple[str, ...] = ()  # conditions on these names: "across * down <= 1024"
+    layout: Callable[[Case], str] = one_layout  # cases of one layout and of similar size take the same values
+    cases: tuple[Case, ...] = ()  # cases to tune if no suite is named
 
     def problem(self, plan: Callable[..., object] | None) -> str:
-        """Why `plan` cannot be given these arguments, or ''."""
+        """Why `plan` cannot take these arguments; '' if it can."""
         if plan is None:
             return "a library has no plan"
         if not self.values:

@@ -1,4 +1,4 @@
-"""Numbers as text for people. Inside, everything is seconds and bytes; units appear only here."""
+"""Numbers as text for people. All other modules use seconds and bytes; only this one chooses units."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def time_text(seconds: float | None) -> str:
 
 
 def digits(value: float, significant: int = 4) -> str:
-    """`value` with at least that many significant digits, without an exponent: 26.43, 1234, 0.9712."""
+    """`value` with at least `significant` digits, without an exponent: 26.43, 1234, 0.9712."""
     if value == 0:
         return "0"
     from math import floor, log10

@@ -1,6 +1,6 @@
-"""Folders to make something in beside the place where it will stand, and what killed processes left of theirs.
+"""Temporary folders beside the place where their contents will go, and the removal of those that killed processes left.
 
-What is made is renamed to its place in one step, so it is there whole or not at all.
+The contents are renamed to their place in one step, so they are there completely or not at all.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from pathlib import Path
 from uuid import uuid4
 
 PREFIX = ".making-"
-ABANDONED_S = 24 * 3600  # older ones that no process holds were left by one that was killed
+ABANDONED_S = 24 * 3600  # older folders that no process holds were left by a killed process
 
 
 @contextmanager
 def workspace(parent: Path) -> Iterator[Path]:
-    """A new folder in `parent`, which is made if it is gone; what is left of it at the end is deleted.
+    """A new folder in `parent`, which is created if needed. What is left in it at the end is deleted.
 
-    It is held by a lock of the operating system, which ends with this process, however that ends.
+    A lock of the operating system holds the folder; it ends with this process, however that ends.
     """
     parent.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
     held = os.open(folder, os.O_RDONLY)
     try:
-        with suppress(OSError):  # a file system without locks: then age alone counts
+        with suppress(OSError):  # a file system without locks: then only age counts
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield folder
     finally:
@@ -39,7 +39,7 @@ def workspace(parent: Path) -> Iterator[Path]:
 
 @contextmanager
 def one_at_a_time(folder: Path) -> Iterator[None]:
-    """Whoever else asks for this folder, in this process or another, waits until this one is done."""
+    """Make others that ask for this folder, in this process or another, wait until this block ends."""
     held = os.open(folder, os.O_RDONLY)
     try:
         with suppress(OSError):  # a file system without locks: then both do the work
@@ -50,16 +50,16 @@ def one_at_a_time(folder: Path) -> Iterator[None]:
 
 
 def sweep(parent: Path) -> None:
-    """Delete the workspaces in `parent` that are a day old and held by nobody."""
+    """Delete the workspaces in `parent` that are a day old and that no process holds."""
     for path in parent.glob(f"{PREFIX}*"):
-        with suppress(OSError):  # its owner, or another process that sweeps, was faster; or it is somebody else's
+        with suppress(OSError):  # its owner or another process was faster, or another user owns it
             if time.time() - path.stat().st_mtime > ABANDONED_S and not _held(path):
                 _delete(path)
 
 
 def put_away(path: Path) -> None:
-    """Free the place of something damaged, whatever it is; FileNotFoundError if nothing is there."""
-    aside = path.with_name(f"{PREFIX}{uuid4().hex}")  # in the same folder: what cannot be read can be renamed there
+    """Remove something damaged, of whatever kind, from its place; FileNotFoundError if nothing is there."""
+    aside = path.with_name(f"{PREFIX}{uuid4().hex}")  # in the same folder, where even unreadable folders can be renamed
     os.rename(path, aside)
     with suppress(OSError):
         _delete(aside)

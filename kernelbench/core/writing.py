@@ -1,4 +1,4 @@
-"""What lies at a path, and files that are written as a whole."""
+"""The kind of what lies at a path, and files that are written in one step."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _KINDS: tuple[tuple[Callable[[int], bool], str], ...] = (
 
 
 def kind_of(path: Path) -> str:
-    """What lies at `path` itself, links not followed: "a file", "a link", "a pipe", ..; '' for nothing."""
+    """The kind of what lies at `path`, without following links: "a file", "a link", "a pipe", ..; '' for nothing."""
     try:
         mode = path.lstat().st_mode
     except (OSError, ValueError):
@@ -30,10 +30,10 @@ def kind_of(path: Path) -> str:
 
 
 def write_whole(path: Path, data: bytes | str) -> Path:
-    """Write a file in one step: whoever reads it, and whenever this is killed, it is the old one or the new one.
+    """Write a file in one step: readers see the old file or the new one, even if this process is killed.
 
-    It is on disk when this returns. A link of that name is replaced, not followed. Raises OSError, also where a device
-    or a pipe lies there, which others may count on.
+    The file is on disk when this returns. A link of that name is replaced, not followed. Raises OSError, also for a
+    device or a pipe at that path.
     """
     if (there := kind_of(path)) not in ("", "a file", "a link", "a folder"):
         raise OSError(errno.EEXIST, f"{there} lies there", str(path))
@@ -46,7 +46,7 @@ def write_whole(path: Path, data: bytes | str) -> Path:
             os.fsync(file.fileno())
         os.replace(temporary, path)
     except BaseException:
-        with suppress(OSError):  # of a disk that takes nothing any more; what went wrong first is what is told
+        with suppress(OSError):  # of a full disk, for example: the first error is the one to report
             temporary.unlink(missing_ok=True)
         raise
     _see_name_on_disk(path.parent)
@@ -54,7 +54,7 @@ def write_whole(path: Path, data: bytes | str) -> Path:
 
 
 def _see_name_on_disk(folder: Path) -> None:
-    """A file's new name is as lasting as its contents."""
+    """Flush the folder, so that the file's new name is on disk like its contents."""
     opened = os.open(folder, os.O_RDONLY)
     try:
         with suppress(OSError):  # a file system that cannot do this for a folder

@@ -1,4 +1,4 @@
-"""Where kernels run: a CUDA GPU, which is timed, or the simulator, which counts what they do."""
+"""Devices that run kernels: a CUDA GPU, which is timed, or the simulator, which counts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ What works without a GPU:
 With a GPU: install its driver, then CuPy: pip install 'kernelbench[cuda13]' (driver 580 or newer)
 or 'kernelbench[cuda12]'; with an older driver also the CUDA toolkit that fits it, on PATH.
 `kernelbench doctor` says what is missing."""
-SIMULATED_GPU = "h200"  # whose properties plans see on the simulator, unless another is named
+SIMULATED_GPU = "h200"  # plans see its properties on the simulator, unless another GPU is named
 
 
 def open_device(name: str) -> Device:
@@ -44,7 +44,7 @@ def open_device(name: str) -> Device:
 
 
 def gpu_properties(name: str | None) -> DeviceProperties:
-    """A GPU of the table by name; for None the GPU of this machine, else an H200."""
+    """A known GPU by name; for None the GPU of this machine, else an H200."""
     from kernelbench.devices.known import known_gpu
 
     if name:

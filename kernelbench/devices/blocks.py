@@ -1,7 +1,7 @@
-"""Which blocks of a large grid the simulator runs: the first, the last, and groups of neighbours spread between.
+"""The sample of blocks that the simulator runs of a large grid: the first, the last, and groups of neighbours between.
 
-Groups lie at the same shares of every launch of a plan, so that a later launch finds what its blocks read: it runs
-only blocks whose share of its grid lies inside what the launch before it covered.
+Groups lie at the same fractions of the grid in every launch of a plan. A later launch runs only blocks within the part
+that the launch before covered, so it finds what its blocks read.
 """
 
 from __future__ import annotations
@@ -17,19 +17,18 @@ import numpy.typing as npt
 from kernelbench.core.errors import DeviceError
 
 GROUPS = 8
-UNEVEN = 4.0  # times what a block of the middle group costs, beyond which one group does the work of others
-UNEVEN_WORK = 32  # times the work of a sample, up to which such a grid is run whole
-UNEVEN_SHARE = 1 / 64  # of the grid: where a sample may be no more than that, the arrays are too large to be run whole
-MOST_BLOCKS = 2**25  # numbered at once, 256 MB; a grid may have 2^63
+UNEVEN = 4.0  # a grid is uneven if a block of one group costs this many times the median
+UNEVEN_WORK = 32  # an uneven grid is run whole up to this many times the work of a sample
+UNEVEN_SHARE = 1 / 64  # if a sample may cover less of the grid than this, the arrays are too large to run it whole
+MOST_BLOCKS = 2**25  # numbered at once, in 256 MB; a grid may have 2^63
 Blocks = npt.NDArray[np.int64]  # linear block numbers, x fastest
-Spans = tuple[tuple[Fraction, Fraction], ...]  # of each group: from, to, as shares of the grid
-# run(blocks) -> warp instructions that these blocks took
-Run = Callable[[Blocks], int]
+Spans = tuple[tuple[Fraction, Fraction], ...]  # (from, to) of each group, as fractions of the grid
+Run = Callable[[Blocks], int]  # runs these blocks; the warp instructions that they took
 
 
 @dataclass(frozen=True)
 class Grid:
-    """A grid as a row of slices along its longest dimension; a slice is run as a whole."""
+    """A grid as a row of slices along its longest dimension; a slice is always run whole."""
 
     extents: tuple[int, int, int]
 
@@ -46,7 +45,7 @@ class Grid:
         return prod(self.extents) // self.slices
 
     def blocks(self, slices: Sequence[tuple[int, int]]) -> Blocks:
-        """The blocks of ranges of slices, in the grid's order, each once. DeviceError for too many of them."""
+        """The blocks of these ranges of slices, in the grid's order, each once. DeviceError for too many."""
         require_room(self.slice_blocks * sum(stop - start for start, stop in slices))
         chosen = np.unique(np.concatenate([np.arange(start, stop, dtype=np.int64) for start, stop in slices]))
         if self.slice_blocks == 1:
@@ -60,20 +59,20 @@ def require_room(blocks: int) -> None:
     """DeviceError for more blocks than the simulator can number at once."""
     if blocks > MOST_BLOCKS:
         raise DeviceError(
-            f"{blocks} blocks would have to be run, the simulator runs {MOST_BLOCKS} at most; choose smaller cases "
-            "with --filter, or let it sample the blocks, without --full and --strict"
+            f"{blocks} blocks would have to be run, but the simulator runs at most {MOST_BLOCKS}; choose smaller cases "
+            "with --filter, or leave out --full and --strict, so that it samples the blocks"
         )
 
 
 def sample(
     extents: tuple[int, int, int], work: int, share: float, within: Spans | None, run: Run, least: int
 ) -> Spans | None:
-    """Run a grid, or as much of it as `work` warp instructions allow, but no more than a `share` of it; what was
-    covered, None for all of it.
+    """Run a grid, or as much of it as `work` warp instructions and a `share` of it allow; returns what was covered,
+    None for all of it.
 
-    First `least` slices of each group, which tell what a block costs. Where one group costs far more than most, since
-    few blocks do the work of all, a sample stands for nothing, and the grid is run whole if it can be. `within`: what
-    the launches before covered, None for all. The same choice each time, for instructions are counted, not timed.
+    The first `least` slices of each group tell what a block costs. If one group costs far more than most, because few
+    blocks do the work of all, no sample is representative, and the grid is run whole if possible. `within`: what
+    earlier launches covered, None for all. The choice is reproducible, because instructions are counted, not timed.
     """
     grid = Grid(extents)
     ranges = groups(grid.slices, least, within)
@@ -99,7 +98,7 @@ def sample(
 
 
 def _prices(grid: Grid, ranges: Sequence[tuple[int, int]], run: Run) -> list[tuple[int, int]]:
-    """Run each range by itself: warp instructions, and blocks. What ranges share is run once."""
+    """Run each range by itself; returns (warp instructions, blocks) of each. Blocks in several ranges run once."""
     done, found = np.zeros(0, np.int64), []
     for one in ranges:
         fresh = np.setdiff1d(grid.blocks([one]), done, assume_unique=True)
@@ -110,7 +109,7 @@ def _prices(grid: Grid, ranges: Sequence[tuple[int, int]], run: Run) -> list[tup
 
 
 def _all_but(done: Blocks, blocks: int, work: int, run: Run) -> bool:
-    """Run the other blocks of a grid, a share of them at a time while there is work left; True where all were run."""
+    """Run the other blocks of a grid, part by part while `work` lasts; True if all were run."""
     if blocks > MOST_BLOCKS:
         return False
     rest = np.setdiff1d(np.arange(blocks), done, assume_unique=True)
@@ -127,8 +126,8 @@ def _uneven(prices: Sequence[tuple[int, int]]) -> bool:
 
 
 def prefix(extents: tuple[int, int, int], work: int, run: Run, group: int = 1) -> bool:
-    """Run a grid whose blocks wait for earlier ones from its first block on, `group` blocks at least at a time; True
-    where that was all of it."""
+    """Run a grid whose blocks wait for earlier ones, from its first block on, whole groups of `group` at a time; True
+    if that was all of it."""
     blocks, done = prod(extents), 0
     spent, step = 0, GROUPS
     while done < blocks and (done == 0 or spent < work):
@@ -140,8 +139,8 @@ def prefix(extents: tuple[int, int, int], work: int, run: Run, group: int = 1) -
 
 
 def groups(slices: int, length: int, within: Spans | None) -> list[tuple[int, int]]:
-    """Ranges of at most `length` slices each: at the start, at the end, and evenly between. Those at the ends have
-    half the length, since each stands for half as much of the grid as one that has neighbours on both sides."""
+    """Ranges of at most `length` slices: at the start, at the end, and evenly between. Those at the ends have half the
+    length, because each represents half as much of the grid as one with neighbours on both sides."""
     found = []
     for number in range(GROUPS):
         place = Fraction(number, GROUPS - 1)
@@ -157,7 +156,7 @@ def _spans(ranges: Sequence[tuple[int, int]], grid: Grid) -> Spans:
 
 
 def _inside(span: tuple[Fraction, Fraction], slices: int) -> tuple[int, int]:
-    """The slices that lie inside a share of the grid; the nearest one where none does."""
+    """The slices within a span of the grid; the nearest slice if there is none."""
     low, high = ceil(span[0] * slices), floor(span[1] * slices)
     if low < high:
         return low, high
@@ -166,8 +165,8 @@ def _inside(span: tuple[Fraction, Fraction], slices: int) -> tuple[int, int]:
 
 
 def _covered(start: int, stop: int, slices: int) -> tuple[Fraction, Fraction]:
-    """The share that later launches may rely on: without the outermost slices, since grids of different launches
-    need not be cut at the same places."""
+    """The span on which later launches may rely: without the outermost slices, because grids of different launches need
+    not be cut at the same places."""
     inner = stop - start >= 3
     low = start + 1 if inner and start > 0 else start
     high = stop - 1 if inner and stop < slices else stop

@@ -1,10 +1,9 @@
-"""Which CUDA context and stream a run is measured in.
+"""The choice of the CUDA context and stream in which a run is measured.
 
-Every launch behind another one costs up to 0.15 us more in one context than in the next, for as long as the
-context lives, and as much more again in one stream than in another. On an H200, six empty kernels in a row took
-9.8 us in the best stream of the best context and 11.1 us in the worst; contexts fall into two kinds, either of them
-about every second time. So several are made, one after the other, until one is as cheap as the cheapest seen. Spoken
-to the driver by ctypes: CuPy offers no way to leave a context for a new one.
+The cost of a launch behind another one differs by up to 0.15 us between contexts, as long as they live, and as much
+between streams. On an H200, six empty kernels in a row took 9.8 us in the best stream of the best context and 11.1 us
+in the worst; about every second context is of the dearer kind. So several contexts are made, one after the other, until
+one is as cheap as the cheapest seen. This uses the driver through ctypes, because CuPy cannot replace a context.
 """
 
 from __future__ import annotations
@@ -17,12 +16,12 @@ from typing import Any
 import numpy as np
 
 LEAST_CONTEXTS, MOST_CONTEXTS = 5, 16
-PATIENT_CONTEXTS = 9  # so many are tried for one of the very cheapest; after that, one of the cheaper kind will do
+PATIENT_CONTEXTS = 9  # up to here only one of the very cheapest is taken, later any of the cheaper kind
 STREAMS = 8
-CHEAPEST, CHEAP = 1.012, 1.03  # times the cheapest seen; between the two kinds lie 3 to 6 %
+CHEAPEST, CHEAP = 1.012, 1.03  # limits over the cheapest seen; the two kinds differ by 3 to 6 %
 CHAIN = 6  # launches in a row
 SAMPLES = 24
-HOLD_CYCLES = 150_000  # some 75 us, in which the host submits the chain
+HOLD_CYCLES = 150_000  # some 75 us, during which the host submits the chain
 _PTX = b"""
 .version 7.0
 .target sm_70
@@ -46,14 +45,14 @@ again:
 
 @dataclass(frozen=True)
 class LaunchCost:
-    """Seconds of six empty kernels in a row: in the stream that is used, and in the best of each context tried."""
+    """Seconds of six empty kernels in a row: in the stream in use, and in the best stream of each context tried."""
 
     chain_s: float
     tried_s: tuple[float, ...] = ()
 
 
 class _Driver:
-    """libcuda's functions, each raising OSError where it does not return success."""
+    """The functions of libcuda; each raises OSError if it does not return success."""
 
     def __init__(self) -> None:
         self._library = ctypes.CDLL("libcuda.so.1" if ctypes.sizeof(ctypes.c_void_p) == 8 else "nvcuda")
@@ -69,10 +68,10 @@ class _Driver:
 
 
 def choose_context(number: int) -> LaunchCost | None:
-    """Make the primary context of GPU `number`, and make it anew until its launches are as cheap as they get.
+    """Make the primary context of GPU `number`, and make it again until its launches are as cheap as possible.
 
-    None, with everything as it was, where the context exists already or the driver does not play along: what
-    holds a context must not lose it, and a dearer one measures as well, only less repeatably.
+    None, without any change, if the context exists already, because others may hold it, or if the driver refuses. A
+    dearer context measures as well, only less repeatably.
     """
     try:
         driver = _Driver()
@@ -94,7 +93,7 @@ def choose_context(number: int) -> LaunchCost | None:
 
 
 def _good_enough(tried: Sequence[float]) -> bool:
-    """The last one is as cheap as any, among enough of them."""
+    """Whether the last context is as cheap as any, among enough of them."""
     if len(tried) < LEAST_CONTEXTS:
         return False
     within = CHEAPEST if len(tried) < PATIENT_CONTEXTS else CHEAP
@@ -118,7 +117,7 @@ def _cost_of_new_context(driver: _Driver, device: ctypes.c_int) -> float:
 
 
 class Chain:
-    """Times launches in a row, in the current context."""
+    """Times empty kernels in a row, in the current context."""
 
     def __init__(self, driver: _Driver | None = None) -> None:
         self._driver = driver = driver or _Driver()
@@ -130,12 +129,12 @@ class Chain:
         self._start, self._stop = ctypes.c_void_p(), ctypes.c_void_p()
         driver.cuEventCreate(ctypes.byref(self._start), 0)
         driver.cuEventCreate(ctypes.byref(self._stop), 0)
-        # The first use of a second stream makes launches dearer, once and for all: the default stream is one.
+        # The first use of a second stream makes all later launches dearer; the default stream counts as one.
         self._launch(self._empty, None, None)
         driver.cuCtxSynchronize()
 
     def cost(self, stream: ctypes.c_void_p) -> float:
-        """Seconds of CHAIN empty kernels in `stream`, the mean of the middle half of the samples."""
+        """Seconds of CHAIN empty kernels in `stream`: the mean of the middle half of the samples."""
         samples = sorted(self._sample(stream) for _ in range(SAMPLES))
         return float(np.mean(samples[SAMPLES // 4 : -SAMPLES // 4]))
 

@@ -1,4 +1,4 @@
-"""One run at a time on a GPU: two that measure side by side measure each other."""
+"""A lock that lets one run at a time use a GPU, because two that measure side by side disturb each other."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from kernelbench.core.progress import Progress
 
 @contextmanager
 def gpu_to_itself(device: Mapping[str, Any], progress: Progress, *, wait: bool = True) -> Iterator[None]:
-    """Hold the GPU that `device` describes (`pci_bus_id`, else `name`) against other runs of kernelbench.
+    """Lock the GPU that `device` describes (`pci_bus_id`, else `name`) against other runs of kernelbench.
 
-    Waits for another run that holds it, and says so; InputError if it must not. The lock is the operating system's,
-    on a file of the machine's folder for temporary files, which all users share: it ends with the process, however
-    that ends. Where there can be no such file the run goes on, and says so.
+    Waits for another run that holds it, and says so; InputError if `wait` is False. The lock is the operating system's,
+    on a file in the temporary folder that all users share, and ends with the process, however that ends. If the file
+    cannot be made, the run goes on, and says so.
     """
     which = str(device.get("pci_bus_id") or device["name"])
     name = f"kernelbench-{re.sub(r'[^a-z0-9]+', '-', f'gpu {which}'.lower())}.lock"
@@ -32,15 +32,15 @@ def gpu_to_itself(device: Mapping[str, Any], progress: Progress, *, wait: bool =
             _take(file, device["name"], progress, wait=wait)
         except OSError as error:
             progress.say(
-                f"Other runs of kernelbench cannot be kept off {device['name']} ({error}); name a folder that can be "
-                "written in TMPDIR"
+                f"Other runs of kernelbench cannot be kept off {device['name']} ({error}); set TMPDIR to a writable "
+                "folder"
             )
         yield
 
 
 def _opened(path: Path) -> int:
-    """A lock needs no right to write, so the file may be another user's. A link that somebody put there is refused,
-    and a pipe waits for nobody."""
+    """Open the lock file, which may be another user's, since a lock needs no right to write. Links are refused, and
+    opening a pipe does not block."""
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
     try:
         return os.open(path, flags)  # with O_CREAT the system may refuse another user's file

@@ -1,4 +1,4 @@
-"""GPUs that `--gpu` knows without having one: for plans, occupancy and bounds."""
+"""Properties of GPUs that `--gpu` accepts without the GPU: for plans, occupancy and bounds."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ MB, GB = 2**20, 10**9
 
 
 class _Capability(NamedTuple):
-    """What all GPUs of a compute capability share; shared memory in KB."""
+    """Properties of all GPUs of a compute capability; shared memory in KB."""
 
-    threads: int  # resident on a multiprocessor
+    threads: int  # resident per multiprocessor
     blocks: int
     shared: int
-    optin: int  # of a block that opts in
+    optin: int  # per block that opts in
 
 
 # CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
@@ -55,8 +55,8 @@ def _gpu(
 
 
 # Name as the driver says it, compute capability, multiprocessors, L2 (MB), memory (GB), peak bandwidth (GB/s),
-# highest clock of the multiprocessors (MHz). Where a source gives two figures the higher one is here, so that a
-# bound made from them stays a bound. The sources are NVIDIA's, unless said otherwise.
+# highest clock of the multiprocessors (MHz). If a source gives two figures the higher one is here, so that bounds made
+# from it stay bounds. The sources are NVIDIA's, unless said otherwise.
 KNOWN = {
     # Tesla V100 architecture whitepaper (WP-08608-001), table 1; data sheet of the V100 for the PCIe card.
     "v100": _gpu("Tesla V100-SXM2-16GB", (7, 0), 80, 6, 16, 900, 1530),
@@ -91,13 +91,13 @@ KNOWN = {
 
 
 def gpu_of_run(device: str) -> DeviceProperties:
-    """The GPU of the table that a run was on, or whose properties the simulator showed to plans; else an H200."""
+    """The known GPU of a run, or the one whose properties the simulator showed to plans; else an H200."""
     named = (gpu for key, gpu in KNOWN.items() if device in (gpu.name, f"simulated ({key.upper()} properties)"))
     return next(named, KNOWN["h200"])
 
 
 def known_gpu(name: str) -> DeviceProperties:
-    """The properties of a GPU of the table; InputError lists the names there are."""
+    """The properties of a known GPU; InputError lists their names."""
     if name.lower() not in KNOWN:
         raise InputError(f"--gpu {name}: unknown GPU; expected one of {', '.join(KNOWN)}")
     return KNOWN[name.lower()]

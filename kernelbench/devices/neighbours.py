@@ -1,28 +1,28 @@
-"""Which other processes may be using a GPU, by what NVML lists and whom it names as busy."""
+"""Other processes that may be using a GPU, from NVML's list of processes and those that it reports as busy."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Collection
 
-IDLE_S = 1.0  # NVML names busy processes once in up to so many seconds: one that it has not named for as long is idle
+IDLE_S = 1.0  # NVML reports busy processes at least this often; a process that it has not reported for longer is idle
 
 
 class Neighbours:
-    """Tells the processes on a GPU apart: our own, others at work, others that only hold memory.
+    """Tells the processes on a GPU apart: our own, others that are busy, others that only hold memory.
 
-    `before` are the processes that were there before our own context was. A container may show processes by numbers
-    of its host, which ours is not among: then those that came with our context are ours.
+    `before` are the processes that were there before our own context. A container may show processes by numbers of the
+    host, which do not include ours; then the processes that appeared with our context are ours.
     """
 
     def __init__(self, before: Collection[int], at_s: float) -> None:
         self._before = frozenset(before)
         self._own: frozenset[int] = frozenset()
-        self._active_s = dict.fromkeys(before, at_s)  # when each was last known to be at work, or came
-        self._names_busy = False
+        self._active_s = dict.fromkeys(before, at_s)  # when each was last reported busy, or first listed
+        self._names_busy = False  # whether NVML reports busy processes here at all
 
     def look(self, listed: Collection[int], busy: Collection[int], at_s: float) -> None:
-        """Take in who is `listed` on the GPU now, and who was named as `busy` since the last look."""
+        """Update with the processes `listed` on the GPU now, and those reported as `busy` since the last call."""
         self._own = self._own or frozenset({os.getpid()} & set(listed) or set(listed) - self._before)
         self._names_busy = self._names_busy or not self._own.isdisjoint(busy)
         self._active_s = {
@@ -33,7 +33,7 @@ class Neighbours:
 
     @property
     def visible(self) -> bool:
-        """Whether processes are shown at all: ours is one of them."""
+        """Whether NVML lists processes here at all, which then include ours."""
         return bool(self._own)
 
     @property
@@ -41,5 +41,5 @@ class Neighbours:
         return len(self._active_s)
 
     def at_work(self, at_s: float) -> int:
-        """How many of them may be using the GPU: where nobody is ever named as busy, all."""
+        """How many of the others may be using the GPU; all of them if NVML never reports busy processes."""
         return sum(not self._names_busy or at_s - since_s <= IDLE_S for since_s in self._active_s.values())

@@ -1,4 +1,4 @@
-"""What the driver says of a GPU's state: clocks, power, temperature, throttle reasons, processes. Only reads."""
+"""The state of a GPU as the driver reports it: clocks, power, temperature, throttle reasons, processes. Only reads."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from kernelbench.devices.neighbours import Neighbours
 
-# Reasons that lower the clock under load, and how to call them; idle and user settings are not throttling.
+# Reasons that lower the clock under load, with their names; idle and user settings are not throttling.
 _THROTTLE_REASONS = {
     "nvmlClocksThrottleReasonSwPowerCap": "power cap",
     "nvmlClocksThrottleReasonHwSlowdown": "hardware slowdown",
@@ -19,9 +19,9 @@ _THROTTLE_REASONS = {
 
 
 class Nvml:
-    """One GPU seen through NVML, found by its PCI bus id. Every reading that fails is left out.
+    """One GPU seen through NVML, found by its PCI bus id. Readings that fail are left out.
 
-    To be made before this process has a context on the GPU; see Neighbours.
+    It must be made before this process has a context on the GPU; see Neighbours.
     """
 
     def __init__(self, pci_bus_id: str) -> None:
@@ -30,7 +30,7 @@ class Nvml:
         self._nvml = pynvml
         pynvml.nvmlInit()
         self._handle = pynvml.nvmlDeviceGetHandleByPciBusId(pci_bus_id.encode())
-        self._named_us = 0  # until when processes were named as busy, by NVML's time
+        self._named_us = 0  # NVML's time of the last report of busy processes
         self._neighbours = Neighbours(self._read({"processes": self._processes}).get("processes", ()), time.monotonic())
 
     def conditions(self) -> Mapping[str, Any]:
@@ -75,19 +75,19 @@ class Nvml:
         return self._neighbours
 
     def _processes(self) -> set[int]:
-        """Those with a context on the GPU."""
+        """Processes with a context on the GPU."""
         nvml = self._nvml
         found = {one.pid for one in nvml.nvmlDeviceGetComputeRunningProcesses(self._handle)}
         try:
             return found | {one.pid for one in nvml.nvmlDeviceGetGraphicsRunningProcesses(self._handle)}
         except nvml.NVMLError:
-            return found  # of a GPU without graphics
+            return found  # a GPU without graphics
 
     def _busy(self) -> set[int]:
-        """Those that have used the GPU since the last call; none where NVML does not say."""
+        """Processes that used the GPU since the last call; none if NVML does not report them."""
         try:
             named = self._nvml.nvmlDeviceGetProcessUtilization(self._handle, self._named_us)
-        except self._nvml.NVMLError:  # also where nobody did
+        except self._nvml.NVMLError:  # also raised if no process did
             return set()
         new = [one for one in named if one.timeStamp > self._named_us]
         self._named_us = max((one.timeStamp for one in new), default=self._named_us)

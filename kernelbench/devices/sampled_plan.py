@@ -1,4 +1,4 @@
-"""A launch plan on the simulator, run whole or sampled: the same shares of each launch's grid."""
+"""A launch plan on the simulator, run whole or sampled at the same fractions of each launch's grid."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from kernelbench.core.counters import LaunchCounters
 from kernelbench.core.errors import DeviceError
 from kernelbench.core.records import Launch
 from kernelbench.devices.blocks import GROUPS, MOST_BLOCKS, Blocks, Spans, prefix, require_room, sample
-from kernelbench.devices.written import SECTOR_BYTES, Integers, marked
+from kernelbench.devices.written_elements import SECTOR_BYTES, Integers, marked
 from kernelbench.simt.counters import launch_counters
 from kernelbench.simt.faults import Fault
 from kernelbench.simt.interface import ByteState
 from kernelbench.simt.lower import Program
 from kernelbench.simt.machine import Allocation, LaunchReport, Machine
 
-WORK = 4_000_000  # warp instructions of a launch, beyond which its grid is sampled
-WRITTEN_BYTES = 2**23  # of the largest output, which is about what a sample may write: all of that is verified
+WORK = 4_000_000  # warp instructions per launch beyond which its grid is sampled
+WRITTEN_BYTES = 2**23  # about what a sample may write of the largest output, all of which is verified
 WHOLE_WORK = 8 * WORK  # of all launches, up to which a plan is run whole if no sample of it can be verified
-LEAST_SLICES = 4  # of each group, where a later launch reads what an earlier one wrote
-BUDGET = 2**27  # warp instructions of a block, beyond which it is taken for one that never ends
+LEAST_SLICES = 4  # per group, where a later launch reads what an earlier one wrote
+BUDGET = 2**27  # warp instructions per block beyond which it counts as endless
 SMALL_BYTES = 2**26
 POISON_BYTE = 0xFF  # NaN in every float type, -1 in every signed integer
-MAXIMA = ("most_ways", "least_ways")  # counters of an instruction that are no sums
-MOST_FAULTS = 3  # named in a row's reason
+MAXIMA = ("most_ways", "least_ways")  # counters of an instruction of which several blocks have the maximum, not the sum
+MOST_FAULTS = 3  # in the reason of a row
 
 
 @dataclass(frozen=True)
 class Step:
-    """One launch with all that it needs. `outputs`: those arrays among its arguments that are verified."""
+    """One launch with everything it needs. `outputs`: the arrays among its arguments that are verified."""
 
     launch: Launch
     program: Program
@@ -43,7 +43,7 @@ class Step:
 
 
 class PlanRun:
-    """Runs a plan when it is called; then knows what was counted, and what was written of each output."""
+    """Runs a plan when called; then it has the counters, and knows what was written of each output."""
 
     def __init__(
         self, machine: Machine, steps: Sequence[Step], arrays: Mapping[str, Allocation], *, full: bool, strict: bool
@@ -56,10 +56,10 @@ class PlanRun:
         self._least = LEAST_SLICES if len(steps) > 1 else 1
         self.counters: tuple[LaunchCounters, ...] = ()
         self.sampled = False
-        self.written: dict[str, Integers] = {}  # sectors, by output: of the last launch that wrote any of it
+        self.written: dict[str, Integers] = {}  # by output: sectors written by the last launch that wrote any of it
 
     def __call__(self) -> None:
-        """Run a sample if it can be verified or if a whole run takes too much work, else run all of it."""
+        """Run a sample if it can be verified, or if a whole run would be too much work; else run all blocks."""
         self._go_through(self._full)
         few = all(prod(step.launch.grid) <= MOST_BLOCKS for step in self._steps)
         if self.sampled and few and not self._verifiable() and _instructions(self.counters) <= WHOLE_WORK:
@@ -70,7 +70,7 @@ class PlanRun:
 
     def _go_through(self, full: bool) -> None:
         self.counters, self.sampled, self.written = (), False, {}
-        self._machine.restore_variables()  # a sample leaves tickets and flags behind as no whole launch would
+        self._machine.restore_variables()  # a sample may leave tickets and flags in states that no whole launch leaves
         within: Spans | None = None
         for step in self._steps:
             self._unmark(step)
@@ -86,21 +86,21 @@ class PlanRun:
         return any((self.states(name) == ByteState.SOUND).any() for name in self.written)
 
     def states(self, output: str) -> npt.NDArray[np.uint8]:
-        """States of the bytes of an output's written sectors, [sectors, 32]."""
+        """States of the bytes in the written sectors of an output, [sectors, 32]."""
         states = self._outputs[output].states
         assert states is not None, "a sampled launch tracks bytes"
         return states.reshape(-1, SECTOR_BYTES)[self.written[output]]
 
     def _unmark(self, step: Step) -> None:
-        """Forget which sectors an earlier launch wrote of what this one may write anew: where only a share of that is
-        written anew, the rest holds a result that was not meant to last."""
+        """Clear the marks of written sectors in outputs that this launch may write again: if it rewrites only a part,
+        the rest is an intermediate result."""
         for name in step.outputs:
             if name in self.written:
                 self._outputs[name].track()
                 self._outputs[name].written[self.written[name]] = 0
 
     def _run(self, run: _StepRun, within: Spans | None, full: bool) -> Spans | None:
-        """What later launches may rely on; None for everything."""
+        """Run a launch; returns the spans on which later launches may rely, None for everything."""
         grid = run.step.launch.grid
         if full or run.step.launch.cooperative or (within is None and prod(grid) <= GROUPS * self._least):
             require_room(prod(grid))
@@ -113,7 +113,7 @@ class PlanRun:
 
 
 class _StepRun:
-    """One launch, its blocks run in one or several goes."""
+    """One launch, whose blocks are run at once or in several parts."""
 
     def __init__(
         self, machine: Machine, step: Step, outputs: Mapping[str, Allocation], *, strict: bool, incomplete: bool
@@ -124,7 +124,7 @@ class _StepRun:
         self._reports: list[LaunchReport] = []
 
     def __call__(self, blocks: Blocks | None) -> int:
-        """Run these blocks, all for None; the warp instructions that took. DeviceError names what was wrong."""
+        """Run these blocks, all for None; returns their warp instructions. DeviceError names faults."""
         launch = self.step.launch
         report = self._machine.launch(
             self.step.program,
@@ -147,7 +147,7 @@ class _StepRun:
         return report.instructions
 
     def counters(self) -> LaunchCounters:
-        """Counters of all goes together."""
+        """Counters of all parts together."""
         read, written = self._machine.touched()
         together = replace(
             self._reports[0],
@@ -159,19 +159,19 @@ class _StepRun:
         return launch_counters(together)
 
     def written(self) -> dict[str, Integers]:
-        """Sectors that were written, by output."""
+        """Written sectors, by output."""
         found = {name: marked(self._outputs[name].written) for name in self.step.outputs}
         return {name: sectors for name, sectors in found.items() if sectors.size}
 
 
 def poison(allocation: Allocation) -> None:
-    """Make sure that what no kernel wrote cannot pass for a result; `poison_unwritten` does so for large arrays."""
+    """Overwrite a small array, so that what no kernel writes cannot pass for a result."""
     if allocation.nbytes <= SMALL_BYTES:
         allocation.view()[:] = POISON_BYTE
 
 
 def poison_unwritten(allocation: Allocation) -> None:
-    """The same for large arrays, after a run of all blocks."""
+    """The same for a large array, after a run of all blocks and only where nothing was written."""
     if allocation.nbytes > SMALL_BYTES and not allocation.written.all():
         contents = allocation.view()
         for sector in np.flatnonzero(allocation.written == 0).tolist():
@@ -183,7 +183,7 @@ def _instructions(launches: Sequence[LaunchCounters]) -> int:
 
 
 def joined(parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
-    """Counters of blocks that were run apart, as if they had been run together."""
+    """Counters of blocks that were run in several parts, as if they had been run together."""
     found: npt.NDArray[Any] = parts[0].copy()
     for name in found.dtype.names or ():
         over = np.max if name in MAXIMA else np.sum

@@ -30,7 +30,7 @@ from kernelbench.core.records import (
 from kernelbench.core.units import bytes_text
 from kernelbench.devices.known import known_gpu
 from kernelbench.devices.sampled_plan import SMALL_BYTES, PlanRun, Step, poison, poison_unwritten
-from kernelbench.devices.written import ranges
+from kernelbench.devices.written_elements import ranges
 from kernelbench.simt import native
 from kernelbench.simt.arena import Allocation, Arena, Generator
 from kernelbench.simt.inline import flatten
@@ -40,18 +40,18 @@ from kernelbench.simt.lower import Program, lower
 from kernelbench.simt.machine import Machine
 from kernelbench.simt.parse import parse
 
-VERIFICATION_BYTES = 2 * 2**30  # that verification may count on, however much memory there is
-_KINDS = {"normal": "normal", "masked": "masked", "mask": "mask"}  # of the generator; all else is "uniform"
-RESERVE = 0.8  # of the memory that is free: what a run of every block may fill
+VERIFICATION_BYTES = 2 * 2**30  # most memory that verification uses
+_KINDS = ("normal", "masked", "mask")  # of the generator; all other distributions are "uniform" to it
+RESERVE = 0.8  # share of the free memory that a run of every block may fill
 
 
 class SimulatedClock:
-    """There is no time here, and nothing to wait for."""
+    """A clock without time; launches are done when they return."""
 
     resolution_s = 0.0
 
     def wait(self) -> None:
-        """Launches are done when they return."""
+        """Nothing to wait for."""
 
     def _none(self, *arguments: Any) -> Any:
         raise DeviceError("the simulator has no clock: it counts, and times nothing")
@@ -60,7 +60,7 @@ class SimulatedClock:
 
 
 class SimulatedDevice:
-    """See contracts.CountingDevice. Plans see the properties of `gpu`, a GPU of the table."""
+    """See contracts.CountingDevice. Plans see the properties of `gpu`, a known GPU."""
 
     slice_elements = 2**20
 
@@ -76,7 +76,7 @@ class SimulatedDevice:
 
     def _start(self) -> None:
         self._arena = Arena()
-        self._machine: Machine | None = None  # made with the first launch: the runtime may still have to be built
+        self._machine: Machine | None = None  # made at the first launch, which may have to build the runtime
         self._allocations: dict[int, Allocation] = {}  # by address of their first element
         self._scratch: list[Allocation] = []
         self._last: PlanRun | None = None
@@ -94,15 +94,16 @@ class SimulatedDevice:
         return arrays
 
     def fill(self, arrays: Arrays, specs: Sequence[ArraySpec], seed: int) -> None:
-        """Nothing is made yet: values come to be where they are first read."""
+        """Set generators; values are made when they are first read."""
         for position, spec in enumerate(specs):
             if spec.role == "input":
                 mixed = int(np.random.SeedSequence((seed, position)).generate_state(1, np.uint64)[0])
-                generator = Generator(_KINDS.get(spec.distribution, "uniform"), spec.dtype, mixed, *_parameters(spec))
+                kind = spec.distribution if spec.distribution in _KINDS else "uniform"
+                generator = Generator(kind, spec.dtype, mixed, *_parameters(spec))
                 self._of(arrays[spec.name]).generate(generator)
 
     def poison(self, arrays: Arrays, specs: Sequence[ArraySpec]) -> None:
-        """Small outputs at once; of large ones only what no kernel wrote, when they are looked at."""
+        """Small outputs at once; in large ones what no kernel wrote, when they are read."""
         for spec in specs:
             if spec.role == "output":
                 allocation = self._of(arrays[spec.name])
@@ -111,11 +112,11 @@ class SimulatedDevice:
                     self._arena.discard(allocation)
                 poison(allocation)
 
-    def swap(self, first: Array, second: Array, dtype: str) -> None:
-        raise DeviceError("the simulator times nothing, so that inputs need not change between samples")
+    def swap_contents(self, first: Array, second: Array, dtype: str) -> None:
+        raise DeviceError("the simulator times nothing, so inputs need not change between samples")
 
     def digest(self, array: Array) -> int:
-        """Of inputs, which cannot change: a write to one is a fault. Of outputs, which nobody writes after a run."""
+        """Constant: inputs cannot change, because a write to one is a fault, and nobody writes outputs after a run."""
         return 0
 
     def changed(self, arrays: Arrays, specs: Sequence[ArraySpec], seed: int) -> str:
@@ -131,7 +132,7 @@ class SimulatedDevice:
         return differences(np, dtypes.widen(np, got, dtype), expected, tolerance, dtypes.overflow(dtype))
 
     def red_zone_damage(self) -> str:
-        """An access outside of every array is a fault, and never done."""
+        """None: an access outside of all arrays is a fault, and is not done."""
         return ""
 
     def written(self, output: Array) -> Array | None:
@@ -169,9 +170,9 @@ class SimulatedDevice:
         arrays: Arrays,
     ) -> PlanRun:
         if plan is None or binary is None:
-            raise MissingLibrary(f"{implementation.name} is a library call: there is no PTX of it to run")
+            raise MissingLibrary(f"{implementation.name} is a library call, without PTX that the simulator could run")
         if plan.host is not None:
-            raise Unsupported("its host code launches the kernels; the simulator runs what a plan launches")
+            raise Unsupported("its host code launches the kernels; the simulator runs only launches of a plan")
         self._check_memory(plan, arrays)
         allocations = {name: self._of(array) for name, array in arrays.items()} | self._scratch_of(plan)
         outputs = {name: one for name, one in allocations.items() if one.role == "output"}
@@ -206,7 +207,7 @@ class SimulatedDevice:
         return Step(launch, program, arguments, written)
 
     def _program(self, binary: Binary, entry: str) -> Program:
-        """Lowered once for all cases that the binary serves. DeviceError for what the simulator does not know."""
+        """The lowered program, shared by all cases of a binary. DeviceError for PTX that the simulator cannot run."""
         key = (binary.key, entry)
         try:
             if binary.key not in self._modules:
@@ -221,25 +222,25 @@ class SimulatedDevice:
         return self._programs[key]
 
     def _scratch_of(self, plan: LaunchPlan) -> dict[str, Allocation]:
-        """Fresh for each plan: a kernel that relies on what another left there is found out."""
+        """New scratch for each plan, so that a kernel which relies on what another left there is detected."""
         for allocation in self._scratch:
             self._arena.free(allocation)
         self._scratch = [self._arena.allocate(name, nbytes, "scratch") for name, nbytes in plan.scratch]
         return {one.name: one for one in self._scratch}
 
     def _check_memory(self, plan: LaunchPlan, arrays: Arrays) -> None:
-        """DeviceError for a run of every block that would fill the memory."""
+        """DeviceError if a run of every block would fill the memory."""
         together = any(launch.cooperative for launch in plan.launches)
         if not (self.full or self.strict or together):
             return
         needed = sum(array.nbytes for array in arrays.values()) + sum(nbytes for _, nbytes in plan.scratch)
-        needed *= 2 if self.strict else 1  # a byte beside each byte says whether it was written
+        needed *= 2 if self.strict else 1  # strict keeps a state for each byte
         room = int(RESERVE * _free_memory())
         if needed > room:
             raise DeviceError(
                 f"all of its blocks need {bytes_text(needed)} of memory, {bytes_text(room)} are free; choose smaller "
                 "cases with --filter"
-                + ("" if together else ", or let the simulator sample the blocks, without --full and --strict")
+                + ("" if together else ", or leave out --full and --strict, so that the simulator samples the blocks")
             )
 
     # ---- State ----
@@ -253,7 +254,7 @@ class SimulatedDevice:
             "name": self.name,
             "simulator": {
                 "version": kernelbench.__version__,
-                "compiler": compiler_text(),
+                "compiler": native.compiler_text(),
                 "threads": len(os.sched_getaffinity(0)),
             },
             "compute_capability": ".".join(map(str, own.compute_capability)),
@@ -264,13 +265,8 @@ class SimulatedDevice:
         }
 
 
-def compiler_text() -> str:
-    """The C++ compiler that the runtime is built with: `g++ 12.2.0`. NoCompiler where there is none."""
-    return native.compiler_text()
-
-
 def _parameters(spec: ArraySpec) -> tuple[float, float]:
-    """What the generator is told besides its kind."""
+    """Parameters of the generator, by distribution."""
     one_each: dict[str, tuple[float, float]] = {
         "normal": (0.0, 1.0),
         "uniform": (0.0, 1.0),
@@ -289,7 +285,7 @@ def _address(array: Array) -> int:
 
 
 def _free_memory() -> int:
-    """What new arrays may take: free memory and what the system only caches."""
+    """Memory that new arrays may take: free, or used by the system for caching only."""
     try:
         with open("/proc/meminfo") as file:
             lines = dict(line.split(":", 1) for line in file)

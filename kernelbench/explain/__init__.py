@@ -1,6 +1,6 @@
-"""Counters turned into words: which differ, what that means, how fast a GPU could be at best, what was published.
+"""Explanations from counters: which differ, what that means, bounds on the time, and published statements.
 
-Knows counters and the ledger's statements; not the simulator that counts, nor the run that was timed.
+This room knows counters and the statements of the ledger, but neither the simulator nor timed runs.
 """
 
 from kernelbench.explain.bounds import bound

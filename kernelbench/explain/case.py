@@ -1,4 +1,5 @@
-"""A case explained: the metrics that differ, a sentence for each rule that applies, bounds, and published words."""
+"""The explanation of a case: metrics that differ, one sentence per rule that applies, bounds, and published
+statements."""
 
 from __future__ import annotations
 
@@ -23,8 +24,8 @@ def explain_case(
     claims: Iterable[Claim] = (),
     missing: Mapping[str, str] | None = None,
 ) -> CaseExplanation:
-    """Explain one case on `gpu`. `claims`: entries of the ledger whose statements are looked at; `missing`: why
-    others were not counted."""
+    """Explain one case on `gpu`. `claims`: entries of the ledger whose statements are decided; `missing`:
+    implementations that were not counted, with the reason."""
     found = evidence.decide_all(claims, counted, {*counted, *(missing or {})})
     bounds = {name: limit for name, one in counted.items() if (limit := bound(one, gpu))}
     return CaseExplanation(
@@ -39,7 +40,7 @@ def explain_case(
 
 
 def differing(counted: Sequence[Counted]) -> tuple[str, ...]:
-    """Metrics that are not the same for all, or that only some have; of one implementation alone, all it has."""
+    """Metrics that differ, or that only some have; for a single implementation all its metrics."""
     return tuple(name for name, metric in METRICS.items() if metric.shown and _differs(name, counted))
 
 
@@ -64,7 +65,7 @@ def _sentences(counted: Mapping[str, Counted], found: Sequence[Evidence]) -> Ite
 
 
 def _links(name: str, about: Sequence[str], found: Sequence[Evidence]) -> tuple[Link, ...]:
-    """Published statements about this implementation and one of these metrics that could be decided."""
+    """Decided published statements about this implementation and one of these metrics."""
     links = [
         Link(one.statement.claim, one.decision)
         for one in found

@@ -1,7 +1,7 @@
-"""One implementation on one case as the simulator counted it, and what the counts come to: the metrics.
+"""The counts of one implementation on one case, and the metrics that follow from them.
 
-Every metric has its name, unit and meaning here, once. Tables, sentences, ledger entries and pages name it;
-none of them computes anything from counters by itself.
+Every metric has its name, unit and meaning here. Tables, sentences, ledger entries and pages refer to it by name, and
+compute nothing from counters themselves.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ SECTOR_BYTES = 32
 
 @dataclass(frozen=True)
 class LaunchShape:
-    """What a launch asks of a GPU. 0 registers: not known."""
+    """The resources that a launch needs. 0 registers: not known."""
 
     entry: str
     blocks: int
-    threads: int  # of a block
+    threads: int  # per block
     shared_bytes: int = 0  # static and dynamic
     registers: int = 0
-    array_bytes: int = 0  # of the arrays that it is given; 0: not known
-    machine_code: str = ""  # where its memory instructions are not those of the PTX, see EntryFacts
+    array_bytes: int = 0  # of its arrays; 0: not known
+    machine_code: str = ""  # how its memory instructions differ from those of the PTX, see EntryFacts
 
     @property
     def warps(self) -> int:
-        """Counted over all blocks."""
+        """Over all blocks."""
         return self.blocks * -(-self.threads // 32)
 
 
 @dataclass(frozen=True)
 class Counted:
-    """One implementation on one case: what all its launches together did."""
+    """The counts of one implementation on one case, over all its launches."""
 
     case: str  # key of the case
     implementation: str
@@ -47,15 +47,15 @@ class Counted:
     role: str = "kernel"
     least_bytes: int | None = None  # each input read once, each output written once
     shapes: tuple[LaunchShape, ...] = ()
-    launches: tuple[LaunchCounters, ...] = ()  # empty where only the totals were kept
+    launches: tuple[LaunchCounters, ...] = ()  # empty if only totals were kept
     sampled: str = ""  # "sampled 64 of 262144 blocks"
     gpu: DeviceProperties | None = None  # for which occupancy is calculated
-    inputs: tuple[str, ...] = ()  # names of the arrays to be read; empty where not known
-    broadcast: tuple[str, ...] = ()  # those of which every slice of the case reads all
+    inputs: tuple[str, ...] = ()  # names of the input arrays; empty if not known
+    broadcast: tuple[str, ...] = ()  # inputs that every slice of the case reads whole
 
     @property
     def columns(self) -> int | None:
-        """Extent along the case's axis, out of its key; None where that does not tell it."""
+        """Extent along the axis of the case, from its key; None if the key does not have it."""
         if "shape" not in self.words or "axis" not in self.words:
             return None
         return read_shape(self.words["shape"])[int(self.words["axis"])]
@@ -66,25 +66,25 @@ class Counted:
 
     @cached_property
     def words(self) -> Mapping[str, str]:
-        """Of the case's key, by their names."""
+        """Words of the key of the case, by name."""
         return key_words(self.case)
 
     def value(self, metric: str) -> float | None:
-        """None where it makes no sense: sectors a request without a request."""
+        """None where it has no meaning, such as sectors per request without requests."""
         return METRICS[metric].value(self)
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A number that says something of a kernel. `better`: which of two kernels has less to do."""
+    """A number that describes a kernel. `better`: which value means less work."""
 
     name: str
-    header: str  # of a table's column, two lines at most
+    header: str  # of a table's column, at most two lines
     meaning: str
     value: Callable[[Counted], float | None]
     text: Callable[[float], str]
     better: Literal["less", "more"] = "less"
-    shown: bool = True  # as a column of its own
+    shown: bool = True  # as a column
 
 
 # ---- The metrics ---------------------------------------------------------------------------------
@@ -95,17 +95,17 @@ def _ratio(part: float, whole: float | None) -> float | None:
 
 
 def moved_bytes(counters: Counters) -> int:
-    """Distinct bytes that each launch reads and writes, added up over the launches."""
+    """Distinct bytes that each launch reads and writes, summed over launches."""
     return counters.read_once_bytes + counters.written_once_bytes
 
 
 def _asked_bytes(counters: Counters) -> int:
-    """What all loads together ask for, in whole sectors: every repetition counts, scattering does not."""
+    """Bytes that all loads request, in whole sectors: repetitions count, scattering does not."""
     return SECTOR_BYTES * counters.global_load_ideal_sectors
 
 
 def _shared_wavefronts(counters: Counters) -> int:
-    """Of loads, stores and copies; atomics have no ideal to be set against."""
+    """Wavefronts of loads, stores and copies; atomics have no ideal to compare with."""
     return counters.shared_wavefronts - counters.shared_atomic_wavefronts
 
 
@@ -118,22 +118,14 @@ def _shared_moves(counters: Counters) -> int:
     return counters.shared_requests - counters.shared_atomic_requests
 
 
-def _accesses(counters: Counters) -> int:
-    return counters.global_load_requests + counters.global_store_requests + counters.global_atomic_requests
-
-
-def _local_bytes(counters: Counters) -> int:
-    return SECTOR_BYTES * (counters.local_load_sectors + counters.local_store_sectors)
-
-
 def resident_share(shape: LaunchShape, gpu: DeviceProperties) -> float:
-    """Threads of one multiprocessor that can be there at once, of those it has places for."""
+    """Threads that can be resident on one multiprocessor, over its maximum."""
     blocks = gpu.resident_blocks(shape.threads, shape.registers, shape.shared_bytes)
     return blocks * shape.threads / gpu.max_threads_per_multiprocessor
 
 
 def _resident_blocks(one: Counted) -> int | None:
-    """Blocks of the first launch that a multiprocessor has places for."""
+    """Blocks of the first launch that fit on one multiprocessor."""
     first = one.shapes[0] if one.shapes else None
     if one.gpu is None or first is None or not first.registers:
         return None
@@ -141,7 +133,7 @@ def _resident_blocks(one: Counted) -> int | None:
 
 
 def _resident_warps(one: Counted) -> int | None:
-    """Warps that a multiprocessor has of the first launch, of which there may be too few blocks to fill its places."""
+    """Warps of the first launch per multiprocessor, which may have fewer blocks than fit."""
     blocks = _resident_blocks(one)
     if blocks is None or one.gpu is None:
         return None
@@ -155,17 +147,17 @@ def _waves(one: Counted) -> float | None:
 
 
 def resident_limit(shape: LaunchShape, gpu: DeviceProperties) -> str:
-    """What keeps further blocks from a multiprocessor."""
+    """The resource that limits resident blocks."""
     now = gpu.resident_blocks(shape.threads, shape.registers, shape.shared_bytes)
     if gpu.resident_blocks(shape.threads, 1, shape.shared_bytes) > now:
-        return f"{shape.registers} registers a thread"
+        return f"{shape.registers} registers per thread"
     if gpu.resident_blocks(shape.threads, shape.registers, 0) > now:
-        return f"{bytes_text(shape.shared_bytes)} of shared memory a block"
+        return f"{bytes_text(shape.shared_bytes)} of shared memory per block"
     return f"blocks of {shape.threads} threads"
 
 
 def _conflict_ways(one: Counted) -> list[int]:
-    """The least and the most ways of every line that conflicts."""
+    """The least and the most ways of every line with bank conflicts."""
     return [ways for launch in one.launches for both in launch.conflicts.values() for ways in both]
 
 
@@ -184,7 +176,7 @@ def _times(value: float) -> str:
     return digits(value, 3) if value >= 100 else f"{value:.2f}"
 
 
-# name, header, meaning, value, text, further arguments: a new metric is a new line
+# Name, header, meaning, value, text, further arguments. A new metric is one more entry.
 METRICS: Mapping[str, Metric] = {
     metric.name: metric
     for metric in (
@@ -193,66 +185,66 @@ METRICS: Mapping[str, Metric] = {
                count_text),
         Metric("traffic", "traffic\n/ least", "distinct bytes that the launches read and write, over the least traffic",
                lambda c: _ratio(moved_bytes(c.counters), c.least_bytes), _times),
-        Metric("reads", "reads of\neach byte", "bytes that loads ask for, over the distinct bytes read",
+        Metric("reads", "reads of\neach byte", "bytes that loads request, over the distinct bytes read",
                lambda c: _ratio(_asked_bytes(c.counters), c.counters.read_once_bytes), _few),
         Metric("load_requests", "loads", "warp instructions that load from global memory",
                lambda c: c.counters.global_load_requests, count_text, shown=False),
-        Metric("load_sectors", "sectors\na load", "32-byte sectors of a global load request",
+        Metric("load_sectors", "sectors\nper load", "32-byte sectors per global load request",
                lambda c: _ratio(c.counters.global_load_sectors, c.counters.global_load_requests), _few),
-        Metric("load_ideal", "least\na load", "sectors that the bytes of a global load request would fill",
+        Metric("load_ideal", "least\nper load", "fewest sectors for the bytes of a global load request",
                lambda c: _ratio(c.counters.global_load_ideal_sectors, c.counters.global_load_requests), _few,
                shown=False),
         Metric("load_excess", "load\nexcess", "sectors of global loads over the fewest that hold their bytes",
                lambda c: _ratio(c.counters.global_load_sectors, c.counters.global_load_ideal_sectors), _times,
                shown=False),
-        Metric("load_bytes", "bytes\na load", "bytes that one global load request asks for, 512 at most",
+        Metric("load_bytes", "bytes\nper load", "bytes per global load request, at most 512",
                lambda c: _ratio(_asked_bytes(c.counters), c.counters.global_load_requests), _few, "more",
                shown=False),
-        Metric("store_sectors", "sectors\na store", "32-byte sectors of a global store request",
+        Metric("store_sectors", "sectors\nper store", "32-byte sectors per global store request",
                lambda c: _ratio(c.counters.global_store_sectors, c.counters.global_store_requests), _few),
-        Metric("store_ideal", "least\na store", "sectors that the bytes of a global store request would fill",
+        Metric("store_ideal", "least\nper store", "fewest sectors for the bytes of a global store request",
                lambda c: _ratio(c.counters.global_store_ideal_sectors, c.counters.global_store_requests), _few,
                shown=False),
         Metric("store_excess", "store\nexcess", "sectors of global stores over the fewest that hold their bytes",
                lambda c: _ratio(c.counters.global_store_sectors, c.counters.global_store_ideal_sectors), _times,
                shown=False),
         Metric("accesses", "global\naccesses", "warp instructions that load, store or change global memory",
-               lambda c: _accesses(c.counters), count_text),
-        Metric("sectors", "sectors", "32-byte sectors that all global accesses touch, one access after the other",
+               lambda c: c.counters.global_requests, count_text),
+        Metric("sectors", "sectors", "32-byte sectors that global accesses touch, summed over accesses",
                lambda c: c.counters.global_sectors, count_text, shown=False),
         Metric("atomics", "atomics", "warp instructions that are global atomics",
                lambda c: c.counters.global_atomic_requests, count_text, shown=False),
-        Metric("atomic_sectors", "sectors\nan atomic", "32-byte sectors of a global atomic request",
+        Metric("atomic_sectors", "sectors\nper atomic", "32-byte sectors per global atomic request",
                lambda c: _ratio(c.counters.global_atomic_sectors, c.counters.global_atomic_requests), _few),
         Metric("shared_requests", "shared\naccesses", "warp instructions that access shared memory",
                lambda c: c.counters.shared_requests, count_text),
-        Metric("wavefronts", "wavefronts\na request", "passes over the 32 banks for a shared load or store",
+        Metric("wavefronts", "wavefronts\nper request", "passes over the 32 banks per shared load or store",
                lambda c: _ratio(_shared_wavefronts(c.counters), _shared_moves(c.counters)), _few),
-        Metric("wavefronts_ideal", "fewest\na request", "passes over the banks that a shared load or store needs",
+        Metric("wavefronts_ideal", "fewest\nper request", "fewest passes over the banks per shared load or store",
                lambda c: _ratio(_shared_ideal(c.counters), _shared_moves(c.counters)), _few, shown=False),
-        Metric("bank_conflicts", "bank\nconflicts", "shared wavefronts over the fewest that move their bytes",
+        Metric("bank_conflicts", "bank\nconflicts", "shared wavefronts over the fewest for their bytes",
                lambda c: _ratio(_shared_wavefronts(c.counters), _shared_ideal(c.counters)), _times, shown=False),
-        Metric("conflict_ways", "most\nways", "shared wavefronts over the fewest, of the request that conflicts most",
+        Metric("conflict_ways", "most\nways", "shared wavefronts over the fewest, for the request with most conflicts",
                lambda c: max(_conflict_ways(c), default=None), count_text, shown=False),
-        Metric("conflict_least", "least\nways", "the same of the request that conflicts least, among those that do",
+        Metric("conflict_least", "least\nways", "the same for the request with fewest conflicts, among those with any",
                lambda c: min(_conflict_ways(c), default=None), count_text, shown=False),
-        Metric("shared_atomic_wavefronts", "wavefronts\nan atomic", "passes over the banks for a shared atomic",
+        Metric("shared_atomic_wavefronts", "wavefronts\nper atomic", "passes over the banks per shared atomic",
                lambda c: _ratio(c.counters.shared_atomic_wavefronts, c.counters.shared_atomic_requests), _few),
         Metric("warp_instructions", "warp\ninstr.", "PTX instructions that warps executed",
                lambda c: c.counters.warp_instructions, count_text),
-        Metric("lanes", "lanes\nof 32", "active lanes of a warp instruction, of the PTX",
+        Metric("lanes", "lanes\nof 32", "active lanes per warp instruction of the PTX",
                lambda c: c.counters.lanes_per_instruction or None, _few, "more"),
-        Metric("divergence", "divergent\nbranches", "branches at which the lanes of a warp part, of the PTX",
+        Metric("divergence", "divergent\nbranches", "share of the branches of the PTX that diverge",
                lambda c: _ratio(c.counters.divergent_branches, c.counters.branches), share_text, shown=False),
-        Metric("barriers", "barriers\na block", "barriers that each warp of a block arrives at, on average",
+        Metric("barriers", "barriers\nper block", "barriers per block, on average over its warps",
                lambda c: _ratio(c.counters.barriers, sum(shape.warps for shape in c.shapes)), _few),
         Metric("local_bytes", "local\nmemory", "bytes to and from local memory: spills, arrays indexed at run time",
-               lambda c: _local_bytes(c.counters), bytes_text),
-        Metric("occupancy", "resident\nthreads", "threads that a multiprocessor can hold at once, of its places",
+               lambda c: SECTOR_BYTES * c.counters.local_sectors, bytes_text),
+        Metric("occupancy", "resident\nthreads", "resident threads per multiprocessor, over its maximum",
                _occupancy, share_text, "more"),
-        Metric("resident_blocks", "resident\nblocks", "blocks of the first launch that fit a multiprocessor",
+        Metric("resident_blocks", "resident\nblocks", "blocks of the first launch that fit on a multiprocessor",
                _resident_blocks, count_text, "more", shown=False),
-        Metric("resident_warps", "resident\nwarps", "warps of the first launch that a multiprocessor has at once",
+        Metric("resident_warps", "resident\nwarps", "resident warps per multiprocessor in the first launch",
                _resident_warps, count_text, "more", shown=False),
         Metric("waves", "waves", "blocks of the first launch, over those that the GPU can hold at once", _waves, _times,
                shown=False),

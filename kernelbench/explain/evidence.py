@@ -10,8 +10,8 @@ An entry of the ledger lists them under `explanation:`, each about one metric of
         than: tree_sequential           # an implementation, or a number
         factor: 1.1                     # for more and less: at least so many times; for the others: the stated ratio
 
-The right side of `times` may deviate by `within`, 5 % if it is not given. `from_columns` narrows a statement to rows
-at least that long, `parameters` to cases with these values; `dtypes` and `parameters` of the claim count as well.
+The right side of `times` may deviate by `within`, 5 % by default. `from_columns` restricts a statement to rows of at
+least that length, `parameters` to cases with these values; `dtypes` and `parameters` of the claim apply too.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from kernelbench.explain.counted import METRICS, Counted
 
 Decision = Literal["confirmed", "contradicted", "not visible here"]
 
-APART = 1.02  # counts nearer to each other than this are not called more or less
+APART = 1.02  # default factor for `more` and `less`
 WITHIN = 0.05
 
 
 @dataclass(frozen=True)
 class Statement:
-    """`metric` of the implementation `of`, set against that of another, or against a number."""
+    """A comparison of `metric` of the implementation `of` with that of another, or with a number."""
 
     claim: str  # id in the ledger
     says: str
@@ -43,23 +43,23 @@ class Statement:
     than: str | float
     factor: float
     within: float
-    from_columns: int = 0  # only rows at least this long
-    dtypes: tuple[str, ...] = ()  # only these; none: all
-    parameters: tuple[tuple[str, object], ...] = ()  # only cases with these
+    from_columns: int = 0  # only rows of at least this length
+    dtypes: tuple[str, ...] = ()  # only these types; empty for all
+    parameters: tuple[tuple[str, object], ...] = ()  # only cases with these values
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The implementations that it is about."""
+        """The implementations that it names."""
         return (self.of, self.than) if isinstance(self.than, str) else (self.of,)
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the counters of one case say of a statement."""
+    """The decision of a statement by the counters of one case."""
 
     statement: Statement
     decision: Decision
-    text: str  # both numbers, or why there are none
+    text: str  # both numbers, or why one is missing
     left: float | None = None
     right: float | None = None
 
@@ -93,7 +93,7 @@ def _is_times(left: float, right: float, statement: Statement) -> bool:
     return abs(left - stated) <= statement.within * abs(stated)
 
 
-# A relation between two numbers; a new one is a new line.
+# Relations between two numbers; a new one is one more entry.
 RELATIONS: Mapping[str, Callable[[float, float, Statement], bool]] = {
     "more": lambda left, right, statement: left > right and left >= right * statement.factor,
     "less": lambda left, right, statement: left < right and left * statement.factor <= right,
@@ -102,11 +102,11 @@ RELATIONS: Mapping[str, Callable[[float, float, Statement], bool]] = {
 }
 
 
-BOUNDS = {"more": "at least", "less": "at most", "at_most": "at most"}  # that a stated number is
+BOUNDS = {"more": "at least", "less": "at most", "at_most": "at most"}  # words before a stated number
 
 
 def decide(statement: Statement, case: Mapping[str, Counted]) -> Evidence:
-    """Judge a statement on one case; `case` holds who was counted, by name."""
+    """Decide a statement on one case; `case` has the counted implementations by name."""
     sides = statement.names
     missing = [name for name in sides if name not in case]
     if missing:
@@ -125,19 +125,19 @@ def decide(statement: Statement, case: Mapping[str, Counted]) -> Evidence:
 
 
 def _out_of_scope(statement: Statement, one: Counted) -> str:
-    """Why a statement is not about this case, or ''."""
+    """Why a statement does not apply to this case; '' if it does."""
     if one.columns is not None and one.columns < statement.from_columns:
-        return f"rows of {one.columns}, and it is about rows of at least {statement.from_columns}"
+        return f"rows of {one.columns}, but it is about rows of at least {statement.from_columns}"
     if statement.dtypes and one.dtype and one.dtype not in statement.dtypes:
-        return f"{one.dtype}, and it is about {' and '.join(statement.dtypes)}"
+        return f"{one.dtype}, but it is about {' and '.join(statement.dtypes)}"
     if not has_parameters(one.words, dict(statement.parameters)):
         return f"it is about cases with {', '.join(f'{name}={value}' for name, value in statement.parameters)}"
     return ""
 
 
 def has_parameters(words: Mapping[str, str], wanted: Mapping[str, object]) -> bool:
-    """Whether the case whose key has these words was asked for with these values; what its suite does not set counts
-    as false."""
+    """Whether the case whose key has these words has these parameter values; parameters that its suite does not set
+    count as false."""
     return all(words.get(name, str(False)) == str(value) for name, value in wanted.items())
 
 
@@ -147,12 +147,12 @@ def inputs_of(words: Mapping[str, str]) -> str:
 
 
 def has_published_inputs(inputs: str, claim: Claim) -> bool:
-    """Whether the source had such inputs: normal numbers where it is silent, constants where it is flagged for them."""
+    """Whether the source used such inputs: normal numbers by default, ones where it is flagged for constants."""
     return inputs == NORMAL or (inputs == "ones" and "input-constant" in claim.document["flags"])
 
 
 def decide_all(claims: Iterable[Claim], case: Mapping[str, Counted], asked: Collection[str]) -> list[Evidence]:
-    """Every statement of these entries that is about this case, and only about implementations in `asked`."""
+    """Decide every statement of these entries that applies to this case, and names only implementations in `asked`."""
     return [
         decide(statement, case)
         for claim in claims
@@ -165,7 +165,7 @@ def decide_all(claims: Iterable[Claim], case: Mapping[str, Counted], asked: Coll
 
 @dataclass(frozen=True)
 class Across:
-    """A statement over several cases: on how many it was visible and confirmed, with the numbers of those."""
+    """A statement over several cases: on how many it was decided and confirmed, with the numbers of these cases."""
 
     statement: Statement
     seen: int
@@ -195,7 +195,7 @@ class Across:
 
 
 def across(found: Iterable[Evidence]) -> list[Across]:
-    """What several cases say of each statement, in the order in which statements first come."""
+    """The statements over several cases, in the order in which they first occur."""
     by_statement: dict[Statement, list[Evidence]] = {}
     for one in found:
         by_statement.setdefault(one.statement, []).append(one)
@@ -214,7 +214,7 @@ def _across(statement: Statement, own: Sequence[Evidence]) -> Across:
 
 
 def overall(found: Sequence[Evidence]) -> bool | None:
-    """True where all that could be seen is confirmed, None where nothing could be seen."""
+    """Whether all decided statements are confirmed; None if none was decided."""
     seen = [one.decision == "confirmed" for one in found if one.decision != "not visible here"]
     return all(seen) if seen else None
 

@@ -1,4 +1,4 @@
-"""Source lines with what they cost: each line of a .cu or header that has counters, the costliest marked."""
+"""Source lines with their counters: each counted line of a .cu or header, with the costliest marked."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from kernelbench.core.counters import Counters, total
 from kernelbench.explain.counted import Counted
 from kernelbench.explain.records import Line, Listing
 
-TOP = 3  # lines marked for each kind of work
+TOP = 3  # lines marked per kind of work
 
-# What a line can be costly in.
+# The kinds of work by which lines are marked.
 _WORK: tuple[Callable[[Counters], int], ...] = (
     lambda counters: counters.warp_instructions,
     lambda counters: counters.global_sectors,
     lambda counters: counters.shared_wavefronts,
-    lambda counters: counters.local_load_sectors + counters.local_store_sectors,
+    lambda counters: counters.local_sectors,
 )
 
 
 def listings(one: Counted) -> tuple[Listing, ...]:
-    """A listing for each source file of an implementation, the .cu first; none without line counters. Headers of the
-    compiler are a line each: what they cost together."""
+    """One listing per source file of an implementation, the .cu first; none without line counters. Each header of the
+    compiler is one line, with its total."""
     lines = _by_line(one)
     marked = _marked(lines)
     files: dict[str, dict[int, Counters]] = {}
@@ -42,7 +42,7 @@ def listings(one: Counted) -> tuple[Listing, ...]:
 
 
 def _here(path: Path) -> Path:
-    """The file in this project where the PTX was compiled in another copy of it."""
+    """The file in this project, if the PTX was compiled in another copy of it."""
     if "kernels" in path.parts and not path.exists():
         below = path.parts[path.parts.index("kernels") + 1 :]
         return places.KERNELS.joinpath(*below)
@@ -50,13 +50,13 @@ def _here(path: Path) -> Path:
 
 
 def _by_line(one: Counted) -> dict[tuple[str, int], Counters]:
-    """Counters of each line, of all launches together."""
+    """Counters of each line, over all launches."""
     places = {place for launch in one.launches for place in launch.lines}
     return {place: total(launch.lines[place] for launch in one.launches if place in launch.lines) for place in places}
 
 
 def _marked(lines: Mapping[tuple[str, int], Counters]) -> set[tuple[str, int]]:
-    """The few lines that do most of each kind of work."""
+    """The lines with the most of each kind of work."""
     marked: set[tuple[str, int]] = set()
     for work in _WORK:
         costly = sorted((place for place in lines if work(lines[place])), key=lambda place: -work(lines[place]))
@@ -65,7 +65,7 @@ def _marked(lines: Mapping[tuple[str, int], Counters]) -> set[tuple[str, int]]:
 
 
 def _source_lines(path: Path) -> dict[int, str]:
-    """The file's lines by number; {} where it cannot be read."""
+    """The lines of the file by number; {} if it cannot be read."""
     try:
         text = path.read_text(encoding="utf-8", errors="replace")
     except OSError:

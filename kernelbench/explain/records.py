@@ -1,4 +1,4 @@
-"""What is said of a case after counting: numbers that differ, sentences, bounds, and what was published about them."""
+"""Records of the explanation of a case: metrics that differ, sentences, bounds, and published statements."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kernelbench.explain.evidence import Evidence
 
 @dataclass(frozen=True)
 class Link:
-    """A published explanation that a sentence bears on."""
+    """A published explanation to which a sentence is relevant."""
 
     claim: str  # id in the ledger
     decision: str  # confirmed or contradicted
@@ -22,7 +22,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Sentence:
-    """What one rule says of one implementation, without its name."""
+    """The sentence of one rule about one implementation, without its name."""
 
     rule: str
     implementation: str
@@ -32,12 +32,12 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Bound:
-    """A time that no run can be below: the resource that needs longest, used without a pause."""
+    """A lower bound on the time: that of the resource that needs longest, used without a pause."""
 
     seconds: float
     resource: str  # "DRAM bytes"
     gpu: str
-    issue_seconds: float | None = None  # to issue as many instructions as the PTX has; no bound, see explain/bounds.py
+    issue_seconds: float | None = None  # to issue the instructions of the PTX; not a bound, see explain/bounds.py
 
     def __str__(self) -> str:
         return f"cannot be faster than {time_text(self.seconds)} on {self.gpu}: {self.resource}"
@@ -45,17 +45,17 @@ class Bound:
 
 @dataclass(frozen=True)
 class Line:
-    """One line of a .cu or header, with what it cost over all launches."""
+    """One line of a .cu or header, with its counters over all launches."""
 
     number: int
-    text: str  # '' where the file cannot be read
+    text: str  # '' if the file cannot be read
     counters: Counters
-    top: bool = False  # among those that cost most
+    top: bool = False  # among the costliest
 
 
 @dataclass(frozen=True)
 class Listing:
-    """The lines of one file that cost something for one implementation."""
+    """The lines of one file that have counters for one implementation."""
 
     implementation: str
     path: Path
@@ -64,13 +64,13 @@ class Listing:
 
 @dataclass(frozen=True)
 class CaseExplanation:
-    """One case: who was counted, which metrics differ, and what follows."""
+    """One case: the counts of its implementations, the metrics that differ, and the conclusions."""
 
     case: str  # key
     counted: Mapping[str, Counted]
-    metrics: tuple[str, ...]  # those that differ, in the order of counted.METRICS
+    metrics: tuple[str, ...]  # metrics that differ, in the order of counted.METRICS
     sentences: tuple[Sentence, ...]
     bounds: Mapping[str, Bound]
     evidence: tuple[Evidence, ...]
-    missing: Mapping[str, str] = field(default_factory=dict)  # who was not counted, and why
+    missing: Mapping[str, str] = field(default_factory=dict)  # implementations that were not counted, with the reason
     listings: Sequence[Listing] = ()

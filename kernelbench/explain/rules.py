@@ -1,8 +1,8 @@
-"""The sentences: each rule is a condition on metrics and a template. A new rule is one entry of RULES.
+"""Rules for sentences: each is a condition on metrics and a template. A new rule is one entry of RULES.
 
-A condition sees `Facts`: `facts["lanes"]` is the implementation's own value, `facts["best lanes"]` the best among the
-other kernels of the case, `facts["times lanes"]` the one over the other. What does not exist is NaN, of which every
-comparison is false. Templates name the same, as `{lanes}`; `{by lanes}` is who has the best.
+A condition gets `Facts`: `facts["lanes"]` is the implementation's own value, `facts["best lanes"]` the best among the
+other kernels of the case, `facts["times lanes"]` their ratio. A missing value is NaN, for which every comparison is
+false. Templates use the same names, as `{lanes}`; `{by lanes}` is the kernel with the best value.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from kernelbench.core.units import digits
 from kernelbench.explain.counted import METRICS, Counted, resident_limit, resident_share
 
-CLEARLY = 1.1  # times the least from which on conflicts and traffic are worth a sentence
+CLEARLY = 1.1  # ratio to the least from which conflicts and traffic get a sentence
 
 
 class Facts:
@@ -34,7 +34,7 @@ class Facts:
         return best if kind == "best" else own / best if best else math.nan
 
     def text(self, key: str) -> str:
-        """The value as sentences show it."""
+        """The value as shown in sentences."""
         kind, _, metric = key.rpartition(" ")
         if key == "occupancy limit":
             return self._limit()
@@ -47,7 +47,7 @@ class Facts:
         return re.sub(r"\.0+$", "", text)  # whole numbers read better in a sentence
 
     def _best(self, metric: str) -> tuple[float | None, str]:
-        """The best value among the other kernels, and who has it."""
+        """The best value among the other kernels, and the name of its kernel."""
         known = {name: value for name, one in self.others.items() if (value := one.value(metric)) is not None}
         if not known:
             return None, ""
@@ -55,15 +55,15 @@ class Facts:
         return known[name], name
 
     def _limit(self) -> str:
-        """What keeps blocks off a multiprocessor, in the launch that suffers most."""
+        """The resource that limits resident blocks, in the launch with the fewest resident threads."""
         gpu = self.own.gpu
-        assert gpu is not None  # there is no occupancy to speak of without one
+        assert gpu is not None  # occupancy needs one
         return resident_limit(min(self.own.shapes, key=lambda shape: resident_share(shape, gpu)), gpu)
 
 
 @dataclass(frozen=True)
 class Rule:
-    """`about`: the metrics whose published explanations a sentence of this rule bears on."""
+    """`about`: metrics to whose published explanations a sentence of this rule is relevant."""
 
     name: str
     when: Callable[[Facts], bool]
@@ -75,7 +75,7 @@ class Rule:
 
 
 class _Texts(dict[str, str]):
-    """What a template's names stand for."""
+    """Texts for the names in a template."""
 
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
@@ -96,20 +96,20 @@ def _again(facts: Facts) -> bool:
     return facts["launches"] == 1 and facts["reads"] >= 1.25
 
 
-_CONFLICTS = "{wavefronts} wavefronts a shared request where {wavefronts_ideal} would do"
+_CONFLICTS = "{wavefronts} wavefronts per shared request where {wavefronts_ideal} would do"
 
-# The thresholds are where a difference begins to be worth a sentence; smaller ones are in the table.
+# A difference gets a sentence from these thresholds on; smaller ones are only in the table.
 RULES = (
-    # Without a load and with all of the least traffic, there was nothing to be read.
+    # A kernel without loads that moves all of the least traffic has no input.
     Rule("input never read", lambda f: f["load_requests"] == 0 and not f["traffic"] >= 1,
          "loads nothing, so it never reads its input", ("load_requests", "reads", "traffic")),
     Rule("input read again", lambda f: _again(f) and len(f.own.inputs) == 1, "reads its input {reads} times",
          ("reads",)),
-    # Loads are counted of all inputs together: how often one of several is read they do not tell.
+    # Loads are counted over all inputs, so it is not known how often each of several is read.
     Rule("inputs read again", lambda f: _again(f) and len(f.own.inputs) != 1 and not f.own.broadcast,
-         "asks {reads} times for each byte of its inputs, on average", ("reads",)),
+         "requests each byte of its inputs {reads} times, on average", ("reads",)),
     Rule("inputs read again, some by every slice", lambda f: _again(f) and len(f.own.broadcast) > 0,
-         "asks {reads} times for each byte of its inputs, on average: all slices read {broadcast}", ("reads",)),
+         "requests each byte of its inputs {reads} times, on average: all slices read {broadcast}", ("reads",)),
     Rule("bytes read again", lambda f: f["launches"] > 1 and f["reads"] >= 1.25,
          "its launches read each byte {reads} times", ("reads",)),
     Rule("traffic of several launches", lambda f: f["launches"] > 1 and f["traffic"] >= CLEARLY,
@@ -117,11 +117,11 @@ RULES = (
     Rule("traffic", lambda f: f["launches"] == 1 and f["traffic"] >= CLEARLY, "moves {traffic} times the least bytes",
          ("traffic",)),
     Rule("uncoalesced loads", lambda f: f["load_excess"] >= 1.25,
-         "{load_sectors} sectors a load request where {load_ideal} would do", ("load_sectors", "load_excess")),
+         "{load_sectors} sectors per load request where {load_ideal} would do", ("load_sectors", "load_excess")),
     Rule("uncoalesced stores", lambda f: f["store_excess"] >= 1.25,
-         "{store_sectors} sectors a store request where {store_ideal} would do", ("store_sectors", "store_excess")),
+         "{store_sectors} sectors per store request where {store_ideal} would do", ("store_sectors", "store_excess")),
     Rule("narrow loads", lambda f: f["load_bytes"] < 100 and f["best load_bytes"] >= 1.5 * f["load_bytes"],
-         "{load_bytes} bytes a load request, {by load_bytes} {best load_bytes}", ("load_bytes", "accesses")),
+         "{load_bytes} bytes per load request, {by load_bytes} {best load_bytes}", ("load_bytes", "accesses")),
     Rule("bank conflicts", lambda f: _conflicts(f) and not f["conflict_ways"] > 0, f"{_CONFLICTS}: bank conflicts",
          ("bank_conflicts", "wavefronts")),
     Rule("bank conflicts, one kind", lambda f: _conflicts(f) and f["conflict_ways"] == f["conflict_least"],
@@ -130,8 +130,8 @@ RULES = (
          f"{_CONFLICTS}, a {{conflict_least}}- to {{conflict_ways}}-way bank conflict",
          ("bank_conflicts", "wavefronts", "conflict_ways")),
     Rule("shared atomics meet", lambda f: f["shared_atomic_wavefronts"] >= 1.25,
-         "{shared_atomic_wavefronts} wavefronts a shared atomic: lanes of a warp meet", ("shared_atomic_wavefronts",)),
-    Rule("global atomics", lambda f: f["atomics"] > 0, "{atomics} global atomics, {atomic_sectors} sectors a request",
+         "{shared_atomic_wavefronts} wavefronts per shared atomic: lanes meet", ("shared_atomic_wavefronts",)),
+    Rule("global atomics", lambda f: f["atomics"] > 0, "{atomics} global atomics, {atomic_sectors} sectors per request",
          ("atomics", "atomic_sectors")),
     Rule("idle lanes", lambda f: f["lanes"] < 28 and f["lanes"] < 0.97 * f["best lanes"],
          "{lanes} of 32 lanes active, {by lanes} {best lanes}", ("lanes",)),
@@ -140,9 +140,9 @@ RULES = (
     Rule("instructions", lambda f: f["times warp_instructions"] >= 1.5,
          "{times warp_instructions} times the warp instructions of {by warp_instructions}", ("warp_instructions",)),
     Rule("barriers", lambda f: f["barriers"] >= 4 and f["barriers"] >= 2 * f["best barriers"],
-         "{barriers} barriers a block, {by barriers} {best barriers}", ("barriers",)),
+         "{barriers} barriers per block, {by barriers} {best barriers}", ("barriers",)),
     Rule("local memory", lambda f: f["local_bytes"] > 0,
          "{local_bytes} through local memory: an array that is indexed at run time", ("local_bytes",)),
     Rule("occupancy", lambda f: f["occupancy"] <= 0.5,
-         "{occupancy} of the threads that a multiprocessor has places for, by {occupancy limit}", ("occupancy",)),
+         "{occupancy} of the threads that a multiprocessor can hold, limited by {occupancy limit}", ("occupancy",)),
 )  # fmt: skip

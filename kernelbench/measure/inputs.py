@@ -30,7 +30,7 @@ class Spares:
         for spec in own:  # twice: they stay, and the device has what it compiles at its first use
             for _ in range(2):
                 one = self.arrays[spec.name]
-                device.swap(one[:TOUCHED], one[TOUCHED : 2 * TOUCHED], spec.dtype)
+                device.swap_contents(one[:TOUCHED], one[TOUCHED : 2 * TOUCHED], spec.dtype)
 
 
 class Inputs:
@@ -64,7 +64,7 @@ class Inputs:
             flat, own = self._flat[spec.name], spares.arrays[spec.name]
             count = min(TOUCHED, flat.size)
             start, spare = int(random.integers(flat.size - count + 1)), int(random.integers(SPARES - count + 1))
-            self._device.swap(flat[start : start + count], own[spare : spare + count], spec.dtype)
+            self._device.swap_contents(flat[start : start + count], own[spare : spare + count], spec.dtype)
             self.touched.append((spec.name, start, start + count))
         self.seed = None
         self._sealed.clear()

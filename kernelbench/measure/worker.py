@@ -27,8 +27,8 @@ from kernelbench.core.stopwatch import STARTING
 from kernelbench.measure.bench import CaseLost, InProcessBench
 from kernelbench.planning.case_plans import CasePlan, Planned
 from kernelbench.planning.catalog import load_catalog
-from kernelbench.planning.foreign import end_process
 from kernelbench.planning.twins import implementation
+from kernelbench.planning.user_code import end_process
 
 if TYPE_CHECKING:
     from kernelbench.measure.case import Settings

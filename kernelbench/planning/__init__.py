@@ -1,1 +1,1 @@
-"""What there is to run, and a launch plan for every case, or the reason why there is none."""
+"""The catalog of kernels, and a launch plan for every case, or the reason why there is none."""

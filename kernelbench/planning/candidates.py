@@ -1,4 +1,4 @@
-"""What a search of launch parameters found, as records: candidates with their times, and what is kept of them."""
+"""Results of a search for launch parameters, as records: candidates with their times, and the entry of the table."""
 
 from __future__ import annotations
 
@@ -9,41 +9,41 @@ from typing import Literal
 from kernelbench.core.records import Status
 from kernelbench.planning.tuned import Entry
 
-# `left out`: the time was up before its turn.
+# `left out`: the time limit was reached before its turn.
 CandidateStatus = Literal["ok", "wrong", "failed", "unsupported", "skipped", "left out"]
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """Values for the arguments of a plan, and what came of them beside the plan's rule, in the same rounds."""
+    """Values for the arguments of a plan, and their result beside that of the plan's rule, from the same rounds."""
 
-    values: Mapping[str, int]  # empty: the rule
+    values: Mapping[str, int]  # empty for the rule
     status: CandidateStatus = "ok"
     reason: str = ""
     seconds: float | None = None  # cold median
-    share: float | None = None  # of the rule's time
+    share: float | None = None  # over the rule's time
     low: float | None = None  # 95 % interval of the share
     high: float | None = None
-    final: bool = False  # measured again beside the rule, with all samples of a row
+    final: bool = False  # measured again beside the rule, with as many samples as a row
 
 
 @dataclass(frozen=True)
 class Tuned:
-    """One case of one implementation, searched."""
+    """The search for one implementation on one case."""
 
     gpu: str
     operation: str
     implementation: str
     case: str  # its key
-    size: int  # candidates that there are
+    size: int  # number of candidates
     candidates: tuple[Candidate, ...] = ()  # the rule first
-    alike: int = 0  # further candidates, launched as the rule or another candidate is
-    complete: bool = False  # whether the search came to its end before its time was up
-    entry: Entry | None = None  # for the table; None where too little was measured to say anything
+    alike: int = 0  # further candidates with the same launches as the rule or another candidate
+    complete: bool = False  # whether the search ended before its time limit
+    entry: Entry | None = None  # for the table; None if too little was measured
     status: Status = "ok"  # of the rule
-    reason: str = ""  # why nothing could be searched
+    reason: str = ""  # why there was no search
 
     @property
     def failed(self) -> bool:
-        """Whether something is broken: the rule, or a candidate that gives wrong numbers."""
+        """Whether the rule is broken, or a candidate gives wrong numbers."""
         return self.status in ("failed", "wrong") or any(one.status == "wrong" for one in self.candidates)

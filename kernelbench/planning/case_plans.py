@@ -1,6 +1,6 @@
 """Every case of a suite with the launch plan of every implementation, or the reason why there is none.
 
-Pure: no GPU, no compiler. Plans come from kernel folders, so what they raise and return is checked here.
+This needs neither GPU nor compiler. Plans come from kernel folders, so their results and errors are checked here.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from kernelbench.core.errors import DeviceError, MissingLibrary, Unsupported, words_of
 from kernelbench.core.records import Case, DeviceProperties, Implementation, Operation, Suite
-from kernelbench.core.records import CasePlan as CasePlan  # noqa: PLC0414 - who asks for plans needs the records too
+from kernelbench.core.records import CasePlan as CasePlan  # noqa: PLC0414 - callers of plan_suite need these records too
 from kernelbench.core.records import Planned as Planned  # noqa: PLC0414
 from kernelbench.planning.plan_checks import plan_problem
 from kernelbench.planning.tuned import warn
@@ -26,7 +26,7 @@ def plan_suite(
 ) -> tuple[CasePlan, ...]:
     """The suite's cases in order, each with its implementations in the suite's order.
 
-    `tables`: what was tuned on this GPU; None for the plans' own rules, as the simulator has them.
+    `tables`: launch parameters tuned on this GPU; None for the rules of the plans, as on the simulator.
     """
     return tuple(_plan_all(suite, case, catalog, device, tables) for case in suite.cases)
 
@@ -34,7 +34,7 @@ def plan_suite(
 def _plan_all(suite: Suite, case: Case, catalog: Catalog, device: DeviceProperties, tables: Tables | None) -> CasePlan:
     operation, implementations = catalog.operations[case.operation], catalog.implementations[case.operation]
     for needed in (operation.bytes_moved, operation.flops, operation.tolerance):
-        needed(case)  # of a user's operation: what it cannot say is told before anything is measured
+        needed(case)  # errors of a user's operation appear before anything is measured
     inputs = tuple(spec.name for spec in operation.arrays(case) if spec.role == "input")
     planned = [plan_case(case, operation, implementations[name], device, tables) for name in suite.names_for(case)]
     return CasePlan(case, tuple(planned), inputs)
@@ -47,7 +47,7 @@ def plan_case(
     device: DeviceProperties,
     tables: Tables | None = None,
 ) -> Planned:
-    """Ask for the plan and check it against the device's limits. Whatever it raises or returns costs this alone."""
+    """Make the plan and check it against the limits of the device. Its errors cost only its own rows."""
     try:
         return _plan_case(case, operation, implementation, device, tables)
     except BaseException as error:
@@ -63,7 +63,7 @@ def _plan_case(
         return _plan_with(case, operation, implementation, device, {})
     ruled = _plan_with(case, operation, implementation, device, {})
     if ruled.status != "ok":
-        return ruled  # what cannot be run is refused in the rule's words
+        return ruled  # with the reason of the rule
     choice = tables.choice(case, implementation)
     if choice.path is None:
         return _with_reason(ruled, choice)
@@ -94,15 +94,15 @@ def _plan_with(
         return _refused(implementation, error)
     try:
         problem = plan_problem(plan, names, device) if implementation.plan else ""
-    except Exception as error:  # of a record whose fields somebody took away
+    except Exception as error:  # of a record from which user code deleted fields
         problem = f"its plan cannot be read: {type(error).__name__}: {words_of(error)}"
-    if problem:  # and nobody is given a plan that may not even be one
+    if problem:  # without the plan, which may be anything
         return Planned(implementation, status="failed", reason=problem)
     return Planned(implementation, plan)
 
 
 def _refused(implementation: Implementation, error: BaseException) -> Planned:
-    """What a plan's error, SystemExit and its like among them, means for its row; Ctrl-C is no error of a plan."""
+    """The row's status and reason for an error of a plan, including SystemExit; Ctrl-C is raised again."""
     if isinstance(error, KeyboardInterrupt):
         raise error
     text = words_of(error)
@@ -110,6 +110,6 @@ def _refused(implementation: Implementation, error: BaseException) -> Planned:
         return Planned(implementation, status="unsupported", reason=text or "its plan does not say why")
     if isinstance(error, MissingLibrary):
         return Planned(implementation, status="skipped", reason=text)
-    if isinstance(error, DeviceError):  # what a user's own folder raised, with its place
+    if isinstance(error, DeviceError):  # from a user's folder, with its place in the message
         return Planned(implementation, status="failed", reason=text)
     return Planned(implementation, status="failed", reason=f"its plan raised {type(error).__name__}: {text}")

@@ -1,13 +1,13 @@
-"""What there is to run: folders of kernels/ become operations and implementations. There is no registry.
+"""The catalog of operations and implementations, read from the folders of kernels/. There is no registry.
 
     kernels/<operation>/operation.py    defines OPERATION
     kernels/<operation>/<name>.py       defines IMPLEMENTATIONS; <name>.cu beside it is their source
-    kernels/<operation>/_<name>.py      left alone
-    kernels/<family>/__init__.py        makes a folder without implementations one that others import from
-A further folder of the same layout (specimens, a user's own) may add implementations of operations
-that an earlier one defines, and operations. Each such folder is a package of a name of its own, so that
-kernels/softmax/torch.py stands in nobody's way. Relative imports (`from ..common.peers import ..`) look in that
-folder first, then in kernelbench's kernels, as includes of device code do.
+    kernels/<operation>/_<name>.py      ignored
+    kernels/<family>/__init__.py        marks a folder without implementations from which others import
+Further folders of the same layout (specimens, the user's own) may add operations, and implementations of operations
+that an earlier folder defines. Each folder becomes a package with a unique name, so that kernels/softmax/torch.py does
+not hide torch. Relative imports (`from ..common.peers import ..`) look in that folder first, then in kernelbench's
+kernels, like includes of device code.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from kernelbench.core.argument_checks import shown
 from kernelbench.core.errors import InputError, Problem, ProblemsError, raised_at
 from kernelbench.core.records import Implementation, Operation
 from kernelbench.core.texts import printable
-from kernelbench.planning.foreign import watched
+from kernelbench.planning.definition_checks import implementation_problem, operation_problem
 from kernelbench.planning.guarded import guarded_implementation, guarded_operation
-from kernelbench.planning.record_checks import implementation_problem, operation_problem
+from kernelbench.planning.user_code import watched
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _OPERATION_FILE = "operation.py"
@@ -40,21 +40,23 @@ _DEFINES = re.compile(r"^(IMPLEMENTATIONS|OPERATION)\b", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Catalog:
-    """All operations, and by operation all implementations, in the order of folders and file names."""
+    """All operations, and all implementations by operation, in the order of folders and file names."""
 
     operations: Mapping[str, Operation]
     implementations: Mapping[str, Mapping[str, Implementation]]
-    own: Mapping[str, Sequence[str]] = field(default_factory=dict)  # those of the user's folders, by operation
+    own: Mapping[str, Sequence[str]] = field(
+        default_factory=dict
+    )  # implementations of the user's folders, by operation
 
 
 def load_catalog(
     folders: Sequence[Path] | None = None, *, specimens: bool = False, own: Sequence[Path] = ()
 ) -> Catalog:
-    """Read `folders` (the project's kernels if None), if asked for the specimens, kernels that are wrong, and `own`,
-    the user's folders, whose Python is run by this.
+    """Read `folders` (the project's kernels if None), with `specimens` also kernels that are wrong on purpose, and
+    `own`, the user's folders. This runs the Python of these folders.
 
-    Raises ProblemsError, an InputError, with all that is wrong in the files, and InputError for a
-    folder that does not exist or holds no kernels.
+    Raises ProblemsError, an InputError, with all mistakes in the files, and InputError for a folder that does not exist
+    or has no kernels.
     """
     chosen = [places.KERNELS] if folders is None else list(folders)
     if specimens:
@@ -70,12 +72,12 @@ def load_catalog(
 
 
 def is_name(text: str) -> bool:
-    """Whether an operation or implementation may be called so: a name of files and of C functions."""
+    """Whether an operation or implementation may have this name, which files and C functions share."""
     return bool(_NAME.fullmatch(text))
 
 
 class _Reader:
-    """Collects what the folders define, and every problem on the way."""
+    """Collects the definitions of the folders, and every problem on the way."""
 
     def __init__(self) -> None:
         self.operations: dict[str, Operation] = {}
@@ -83,23 +85,23 @@ class _Reader:
         self.own: dict[str, list[str]] = {}
         self.problems: list[Problem] = []
         self._in_own = False  # whether the folder being read is the user's
-        self._folder = Path()  # that is being read
-        self._package = ""  # its name
+        self._folder = Path()  # the folder being read
+        self._package = ""  # the name of its package
         self._definitions: dict[str, Path] = {}  # operation -> the file that defines it
         self._modules: dict[tuple[str, str], Path] = {}  # (operation, implementation) -> its file
 
     def read_folder(self, folder: Path, *, own: bool) -> None:
         self._in_own, self._folder = own, folder
         if own and folder.resolve() in (places.KERNELS.resolve(), places.SPECIMENS.resolve()):
-            self._problem(folder, "kernelbench's own folder; what is in it is there without --kernels")
+            self._problem(folder, "kernelbench's own folder, which is read without --kernels")
             return
-        # A folder without modules (of headers alone) is no operation, nor is one that others import from.
+        # A folder without modules (only headers) is not an operation, nor is one from which others import.
         found = [one for one in sorted(folder.iterdir()) if one.is_dir() and any(_modules(one))]
         found = [one for one in found if self._is_operation(one) or not _is_shared(one)]
         if own and not found:
             text = "no kernels here; expected <operation>/<name>.py, as `kernelbench new softmax/my_kernel` writes it"
             self._problem(folder, text)
-        # Before any file is run: a folder that holds something else is not one of kernels.
+        # Checked before any file is run: it may not be a folder of kernels at all.
         if strangers := [one for one in found if not self._is_operation(one)]:
             for one in strangers:
                 text = f"missing; '{one.name}' has implementations, so expected OPERATION = Operation(...) here"
@@ -126,7 +128,7 @@ class _Reader:
         if (earlier := self._definitions.get(name)) is not None:
             self._problem(path, f"operation '{name}' is already defined by {earlier}; delete one of the two")
             return
-        # Known from here on, even if broken: its implementations are then not reported as well.
+        # Set even if the operation is broken, so that its implementations are not reported as well.
         self._definitions[name] = path
         module = self._load(path)
         if module is None:
@@ -193,7 +195,7 @@ class _Reader:
                 spec.loader.exec_module(module)
         except KeyboardInterrupt:
             raise
-        except BaseException as error:  # foreign code: whatever it raises is a mistake in that file
+        except BaseException as error:  # user code: any error is a mistake in that file
             del sys.modules[name]
             place = self._place(error, path)
             text = str(error).replace(self._package, self._folder.name)
@@ -202,7 +204,7 @@ class _Reader:
         return module
 
     def _place(self, error: BaseException, path: Path) -> Path:
-        """The folder's file that an error left from: `path`, or one that it imports."""
+        """The file of the folder in which an error was raised: `path`, or one that it imports."""
         files = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
         files += [error.filename or ""] if isinstance(error, SyntaxError) else []
         base = self._folder.absolute()
@@ -211,13 +213,13 @@ class _Reader:
 
     def _problem(self, path: Path, text: str, line: int = 0) -> None:
         problem = Problem(path, line, text)
-        if problem not in self.problems:  # as of a module that several import
+        if problem not in self.problems:  # several modules may import a broken one
             self.problems.append(problem)
 
 
 def _new_package(folder: Path) -> str:
-    """The name of the package that a folder of kernels is. What an earlier reading left under it is forgotten."""
-    # The path is part of the name: two folders may both have a softmax/naive.py.
+    """The package name of a folder of kernels. Modules from an earlier reading are removed."""
+    # Two folders may both have a softmax/naive.py, so the name depends on the path.
     name = f"_kernelbench_{sha256(str(folder.resolve()).encode()).hexdigest()[:12]}"
     for known in [one for one in sys.modules if one == name or one.startswith(f"{name}.")]:
         del sys.modules[known]
@@ -227,14 +229,14 @@ def _new_package(folder: Path) -> str:
 
 
 def _add_package(name: str, *folders: Path) -> None:
-    """A package whose modules are looked for in these folders; what an __init__.py says is left alone."""
+    """A package whose modules are looked for in these folders; __init__.py is not run."""
     package = ModuleType(name)
     package.__path__ = [*dict.fromkeys(str(folder.absolute()) for folder in folders)]
     sys.modules[name] = package
 
 
 def _is_shared(folder: Path) -> bool:
-    """Whether it is a package that others import from: none of its modules has implementations."""
+    """Whether others import from this folder: a package without implementations."""
     modules = (path.read_text(encoding="utf-8", errors="replace") for path in _modules(folder))
     return (folder / "__init__.py").is_file() and not any(_DEFINES.search(text) for text in modules)
 
@@ -248,4 +250,4 @@ def _shown(value: object) -> str:
 
 
 def _bad_name(kind: str, name: str) -> str:
-    return f"{kind} name {name!r}: expected small letters, digits and '_', a letter first, at most 64"
+    return f"{kind} name {name!r}: expected at most 64 lowercase letters, digits and '_', a letter first"

@@ -1,5 +1,5 @@
-"""What an operation's functions return that they may not, and what functions of a user's kernel folder raise, becomes
-one line that names their file."""
+"""Turns wrong results of an operation's functions, and errors of functions in a user's kernel folder, into one line
+that names their file."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from kernelbench.core.errors import (
     words_of,
 )
 from kernelbench.core.records import Implementation, Operation
-from kernelbench.planning.foreign import LIMIT_S, watched
-from kernelbench.planning.record_checks import RESULTS
+from kernelbench.planning.definition_checks import RESULTS
+from kernelbench.planning.user_code import LIMIT_S, watched
 
 _OF_A_ROW = (Unsupported, MissingLibrary, DeviceError)
-_LONG = ("prepare", "reference")  # which work on a case's arrays, and may take as long as these are large
+_LONG = ("prepare", "reference")  # these work on the arrays of a case, so they have no time limit
 
 
 def guarded_operation(operation: Operation, path: Path, *, own: bool) -> Operation:
-    """The operation with the results of all its functions checked; without them no case can be run, so they raise
-    InputError. `own`: it is the user's, and what they raise becomes one as well."""
-    for name, problem in RESULTS.items():  # the arrays first, which others are held against
+    """The operation, with the results of all its functions checked. They raise InputError, because no case can be run
+    without them. `own`: it is the user's, and errors that its functions raise become InputError too."""
+    for name, problem in RESULTS.items():  # the arrays first: other checks need them
         if function := getattr(operation, name):
             passed = (KernelbenchError, MemoryError) if name == "reference" else (KernelbenchError,)
             call = _guard(function, name, path, InputError, passed) if own else function
@@ -40,7 +40,7 @@ def guarded_operation(operation: Operation, path: Path, *, own: bool) -> Operati
 
 
 def guarded_implementation(implementation: Implementation, path: Path) -> Implementation:
-    """The implementation with its functions guarded; they raise DeviceError, which costs its own rows."""
+    """The implementation with its functions guarded; they raise DeviceError, which costs only its own rows."""
     found = {name: getattr(implementation, name) for name in ("plan", "prepare", "reference")}
     guards: dict[str, Any] = {
         name: _guard(one, name, path, DeviceError, _OF_A_ROW) for name, one in found.items() if one is not None
@@ -57,7 +57,7 @@ def _guard(
     kind: type[KernelbenchError],
     passed: tuple[type[Exception], ...],
 ) -> Callable[..., Any]:
-    """Errors of the types `passed` go on as they are, and so does Ctrl-C; all others are one of `kind`."""
+    """The function, with all errors turned into `kind`, except Ctrl-C and the types in `passed`."""
 
     @wraps(function, assigned=())
     def call(*arguments: Any, **options: Any) -> Any:

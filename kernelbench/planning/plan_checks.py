@@ -1,7 +1,7 @@
-"""What a plan returned, every field of it: first the types, then what the case and the GPU allow.
+"""Checks of the LaunchPlan that a plan returned: first the types of all fields, then the limits of case and GPU.
 
-Types are taken exactly. A plan goes on through hashes, pickles and texts, and a class of somebody's own may fail at
-each of them.
+Types must match exactly. A plan is hashed, pickled and printed, and a subclass of the user's could fail at each of
+these.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from kernelbench.core.launching import HostCall, Launch, LaunchPlan, Scalar
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,999}")
 MOST_SCRATCH = 2**38
-Known = Mapping[str, tuple[Callable[[Any], bool], str]]  # by field: whether a value will do, and what will
+Known = Mapping[str, tuple[Callable[[Any], bool], str]]  # by field: whether a value is valid, and what is expected
 
 
 def is_name(value: object) -> bool:
-    """Whether it can name something in C."""
+    """Whether it is a name in C."""
     return type(value) is str and bool(_NAME.fullmatch(value))
 
 
 def is_whole(value: object) -> bool:
-    """Whether it is an int, and of 64 bits."""
+    """Whether it is an int of at most 64 bits."""
     return type(value) is int and -(2**63) <= value < 2**63
 
 
@@ -35,7 +35,7 @@ def tuple_of(*types: type) -> Callable[[Any], bool]:
 
 
 def fields_problem(record: Any, known: Known) -> str:
-    """`grid must be .., got ..` of the first field that does not hold what it must, or ''."""
+    """`grid must be .., got ..` for the first invalid field; '' if there is none."""
     for name, (holds, expected) in known.items():
         value = getattr(record, name)
         if not holds(value):
@@ -79,7 +79,7 @@ _PLAN: Known = {
 
 
 def plan_problem(plan: object, arrays: Sequence[str], device: DeviceProperties) -> str:
-    """What is wrong with what a plan returned, or ''."""
+    """What is wrong with the result of a plan; '' if nothing."""
     if type(plan) is not LaunchPlan:
         return f"its plan returned {type(plan).__name__}, expected LaunchPlan((Launch(..),)) or LaunchPlan(host=..)"
     if problem := _types_problem(plan):
@@ -117,7 +117,7 @@ def _scratch_problem(scratch: Sequence[tuple[str, int]], arrays: Sequence[str]) 
     taken = set(arrays)
     for name, nbytes in scratch:
         if not is_name(name) or name in taken:
-            return f"scratch {shown(name)}: expected the name of no array and of no other scratch"
+            return f"scratch {shown(name)}: expected a name that no array and no other scratch has"
         if not is_whole(nbytes) or nbytes < 1:
             return f"scratch '{name}': expected an int of bytes, from 1 on, got {shown(nbytes)}"
         taken.add(name)
@@ -143,7 +143,7 @@ def _launch_problem(launch: Launch, known: set[str], device: DeviceProperties) -
 
 
 def _unknown(call: Launch | HostCall, known: set[str]) -> str:
-    """What is wrong with the arguments of a call, or ''."""
+    """What is wrong with the arguments of a call; '' if nothing."""
     for one in call.arguments:
         if isinstance(one, Scalar) and (problem := scalar_problem(one)):
             return problem

@@ -1,9 +1,9 @@
-"""Tables of launch parameters by GPU: what `kernelbench tune` found to be better than a plan's own rule.
+"""Tables of launch parameters by GPU, which `kernelbench tune` found to be better than a plan's own rule.
 
     kernelbench/planning/tables/nvidia-h200.yaml       shipped
-    ~/.config/kernelbench/tuned/nvidia-h200.yaml       the user's own, which goes first (see places.own_tuned)
-An entry serves the cases of its operation, implementation, data type and layout that have about as many bytes. One that
-was measured with another source of the kernel serves none. Where no entry serves, the plan's rule does.
+    ~/.config/kernelbench/tuned/nvidia-h200.yaml       the user's own, which comes first (see places.own_tuned)
+An entry applies to cases of its operation, implementation, data type and layout that have about as many bytes, as long
+as the source of the kernel is unchanged. If no entry applies, the plan's rule does.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from kernelbench.core.tunable import values_text
 from kernelbench.core.units import bytes_text
 from kernelbench.core.writing import write_whole
 
-SAME_SIZE = 2.0  # an entry serves cases of up to so many times more or fewer bytes
+SAME_SIZE = 2.0  # an entry applies to cases of up to twice or half as many bytes
 FORM = Form("a table", "'gpu' and a list of 'entries', as `kernelbench tune` writes them",
             "'gpu' and a list of 'entries'", max_bytes=2**20, fast=True)  # fmt: skip  # an entry has about 400 bytes
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
@@ -40,38 +40,38 @@ _HEADER = """\
 
 @dataclass(frozen=True)
 class Entry:
-    """What was found for one case, and for all that it serves."""
+    """The result for one case, and for all cases to which it applies."""
 
     operation: str
     implementation: str
     dtype: str
     layout: str  # see Tunable.layout
-    bytes: int  # of the case's elements
-    values: Mapping[str, int] | None  # None: the rule
+    bytes: int  # of the elements of the case
+    values: Mapping[str, int] | None  # None for the rule
     seconds: float
     rule_seconds: float
     case: str  # its key
     date: str
     kernel: str  # see source_hash
     kernelbench: str
-    environment: str  # driver, compiler, clock: words for a person
+    environment: str  # driver, compiler and clock, for people
 
     @property
     def place(self) -> tuple[str, str, str, str, int]:
-        """What two entries of a table must not have in common."""
+        """The key of an entry, unique in a table."""
         return self.operation, self.implementation, self.dtype, self.layout, self.bytes
 
 
 @dataclass(frozen=True)
 class Table:
     path: Path
-    gpu: str  # as its driver says it
+    gpu: str  # the name that the driver reports
     entries: tuple[Entry, ...]
 
 
 @dataclass(frozen=True)
 class Choice:
-    """Arguments for a plan, none for its rule, and where they are from."""
+    """Arguments for a plan, none for its rule, and their source."""
 
     values: Mapping[str, int]
     reason: str
@@ -80,13 +80,13 @@ class Choice:
 
 @dataclass(frozen=True)
 class Tables:
-    """Those of one GPU, the user's own first."""
+    """The tables of one GPU, the user's own first."""
 
     gpu: str
     tables: tuple[Table, ...] = ()
 
     def choice(self, case: Case, implementation: Implementation) -> Choice:
-        """What an implementation that can be tuned is to run a case with."""
+        """The arguments with which a tunable implementation runs a case."""
         assert implementation.tunable is not None
         own = case.operation, implementation.name, case.dtype, implementation.tunable.layout(case)
         nbytes, stale = case.elements * dtypes.itemsize(case.dtype), False
@@ -102,7 +102,7 @@ class Tables:
 
 
 def _times(entry: Entry, nbytes: int) -> float:
-    """How many times as large the larger of the two is."""
+    """The larger size over the smaller one."""
     return max(entry.bytes, nbytes) / max(1, min(entry.bytes, nbytes))
 
 
@@ -132,14 +132,14 @@ def file_name(gpu: str) -> str:
 
 
 def own_file(gpu: str) -> Path:
-    """Where the user's table of a GPU lies; InputError where there is no folder for it."""
+    """The file of the user's table for a GPU; InputError if there is no folder for it."""
     if (folder := places.own_tuned()) is None:
         raise InputError("no folder to keep tuned values in; name a file by --out or a folder in KERNELBENCH_TUNED")
     return folder / file_name(gpu)
 
 
 def tables_for(gpu: str) -> Tables:
-    """The tables that there are of a GPU. One that cannot be read is warned of, and left out."""
+    """The tables of a GPU. A table that cannot be read causes a warning and is left out."""
     found = []
     for path in (folder / file_name(gpu) for folder in dict.fromkeys(places.tuned())):
         try:
@@ -147,13 +147,13 @@ def tables_for(gpu: str) -> Tables:
                 found.append(read_table(path, gpu))
         except InputError as error:
             warnings.warn(f"{error}; it is left out", RunWarning, stacklevel=2)
-        except OSError:  # a folder that may not be looked into
+        except OSError:  # a folder without permission
             continue
     return Tables(gpu, tuple(found))
 
 
 def read_table(path: Path, gpu: str) -> Table:
-    """InputError with file and place for what is no table of this GPU."""
+    """Read a table; InputError, with file and place, if it is not a table of this GPU."""
     problems = Problems(path)
     root = read_document(path, problems, FORM)
     problems.raise_any()
@@ -194,9 +194,9 @@ def _entry(path: Path, number: int, found: Any) -> Entry:
 
 
 def write_table(path: Path, gpu: str, entries: Sequence[Entry]) -> None:
-    """Add entries to the table there, or to a new one; those of the same place are replaced.
+    """Add entries to a table, or to a new one; entries of the same place are replaced.
 
-    InputError for a file that is there and is no table of this GPU, and for one that cannot be written.
+    InputError if the file exists and is not a table of this GPU, or cannot be written.
     """
     import yaml
 
@@ -218,7 +218,7 @@ def _document(entry: Entry) -> dict[str, Any]:
 
 
 def _digits(seconds: float) -> float:
-    """As many as a median has."""
+    """Rounded to the digits of a median."""
     return round(seconds, max(0, 4 - round(log(seconds, 10)))) if seconds else 0.0
 
 
@@ -228,7 +228,7 @@ def _digits(seconds: float) -> float:
 @cache
 def source_hash(source: Path | None) -> str:
     """Hash of a .cu with all headers of kernels/ that it includes, without comments and spaces: 16 digits."""
-    assert source is not None, "what has a plan has a source"
+    assert source is not None, "an implementation with a plan has a source"
     whole = sha256()
     for _, text in texts(source):
         code = _COMMENT.sub("", text.decode(errors="replace"))

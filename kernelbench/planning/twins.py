@@ -1,7 +1,7 @@
 """Twins of a self-test: every implementation once more under another name, in the same rounds.
 
-What a run shows between the two is noise: nothing else differs. Twins are rows and samples like others on disk, so
-that noise can be read from them; comparisons, charts and claims are made without them.
+Nothing differs between the two, so a difference in a run is noise. Twins have rows and samples on disk like others,
+from which noise is computed; comparisons, charts and claims leave them out.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from dataclasses import replace
 from kernelbench.core.records import Implementation
 from kernelbench.planning.case_plans import CasePlan
 
-AGAIN = ".again"  # behind the name of the original; no kernel's own name has a dot
+AGAIN = ".again"  # suffix to the name of the original; names of kernels have no dot
 
 
 def with_twins(plan: CasePlan) -> CasePlan:
-    """The case with a twin behind each implementation. What is known to be wrong needs none: it is never timed."""
+    """The case with a twin after each implementation. Specimens get none, because they are never timed."""
     planned = []
     for one in plan.planned:
         planned.append(one)
@@ -33,5 +33,5 @@ def twins_text(plans: Iterable[CasePlan]) -> dict[str, str]:
 
 
 def implementation(known: Mapping[str, Implementation], name: str) -> Implementation:
-    """An implementation, or by what is behind a dot of its name another run of it: its twin, or a candidate of it."""
+    """An implementation; for a name with a dot, its twin or one of its candidates, under that name."""
     return known[name] if name in known else replace(known[name.partition(".")[0]], name=name)

@@ -1,4 +1,4 @@
-"""What a run keeps of its suite, so that another suite of the same name is never mixed with it."""
+"""The contents of a suite that a run keeps, so that it is never mixed with another suite of the same name."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from kernelbench.core.records import Suite
 
 
 def contents_of(suite: Suite) -> dict[str, Any]:
-    """The suite as its file has it, before --only and --filter: the operation of every case by the case's key, which
-    holds shape, axis, dtype, inputs and parameters; its implementations and its baseline."""
+    """The suite of the file, before --only and --filter: the operation of every case by its key, which has shape, axis,
+    dtype, inputs and parameters; implementations, baseline and step."""
     whole = suite.whole or suite
     return {
         "cases": {case.key: case.operation for case in whole.cases},
@@ -23,22 +23,22 @@ def contents_of(suite: Suite) -> dict[str, Any]:
 def differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
     """Each difference between two suites in a few words; both are `contents_of` a suite."""
     if other := list(_other_operation(then["cases"], now["cases"])):
-        yield from other  # all other differences follow from this one
+        yield from other  # all other differences follow from it
         return
     for what in ("case", "implementation"):
         before, after = then[f"{what}s"], now[f"{what}s"]
         known, there = set(before), set(after)
         yield from _changed(what, "was added", [one for one in after if one not in known])
-        yield from _changed(what, "is not in it any more", [one for one in before if one not in there])
+        yield from _changed(what, "was removed", [one for one in before if one not in there])
     if then.get("baseline") != now["baseline"]:
-        yield f"its baseline was {then.get('baseline') or 'nobody'}, now it is {now['baseline'] or 'nobody'}"
+        yield f"its baseline was {then.get('baseline') or 'none'}, now it is {now['baseline'] or 'none'}"
     if then.get("step") != now["step"]:
-        yield "the parts of its step have other calls, or others compute them"
+        yield "the parts of its step have other calls or other implementations"
 
 
 def contradictions(then: Mapping[str, str], now: Mapping[str, Any]) -> Iterator[str]:
-    """Signs that a run belongs to another suite, for one whose environment.json has no contents. `then`: operations of
-    its rows, by case."""
+    """Signs that a run belongs to another suite, if its environment.json has no contents. `then`: operations of its
+    rows, by case."""
     yield from _other_operation(then, now["cases"])
     yield from _changed("case", "is not in it", [one for one in then if one not in now["cases"]])
 

@@ -1,4 +1,4 @@
-"""Where, when and with what a run is made: the contents of environment.json."""
+"""The contents of environment.json: where, when and with which versions a run is made."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def start_environment(
     seed: int,
     arguments: Sequence[str],
 ) -> dict[str, Any]:
-    """What is known before anything is built: suite, versions, commit, command line, start, GPU and implementations.
+    """The environment before anything is built: suite, versions, commit, command line, start, GPU, implementations.
 
-    `twins`: originals by twin, None for a run that is no self-test; `own`: names of the user's own implementations, by
+    `twins`: originals by twin, None if the run is not a self-test; `own`: names of the user's own implementations, by
     operation; `arguments`: the command line.
     """
     planned = [one.implementation for plan in plans for one in plan.planned]
@@ -67,9 +67,8 @@ def start_environment(
 
 
 def implementations_text(implementations: Iterable[Implementation]) -> Mapping[str, Any]:
-    """Summary, role and origin of each, so that the report of a run needs no kernel folder. Names are unique within an
-    operation only: where there are several operations, each name gets its operation as a prefix, as in `relu/packed`.
-    """
+    """Summary, role and origin of each, so that the report of a run needs no kernel folder. Names are unique only
+    within an operation; with several operations, each name gets its operation as a prefix, as in `relu/packed`."""
     found = list(implementations)
     several = len({one.operation for one in found}) > 1
     return {
@@ -84,18 +83,18 @@ def implementations_text(implementations: Iterable[Implementation]) -> Mapping[s
 
 
 def calls_text(implementations: Iterable[Implementation], own: Mapping[str, Collection[str]]) -> dict[str, str]:
-    """A hash of the file of each library call in a user's folder: it has no binary that identifies its rows."""
+    """The hash of the file of each library call in the user's folders, which has no binary to identify its rows."""
     found: dict[str, str] = {}
     for one in implementations:
         if one.prepare is not None and one.name in own.get(one.operation, ()):
-            with suppress(OSError, TypeError):  # no function of a file
+            with suppress(OSError, TypeError):  # not a function from a file
                 path = inspect.getsourcefile(inspect.unwrap(one.prepare))
                 found[f"{one.operation}/{one.name}"] = sha256(Path(path or "").read_bytes()).hexdigest()[:16]
     return found
 
 
 def tuned_text(plans: Iterable[CasePlan]) -> dict[str, dict[str, dict[str, int]]]:
-    """Values that tables gave, by implementation and case, as environment.json has them."""
+    """Values from tables, by implementation and case, for environment.json."""
     found: dict[str, dict[str, dict[str, int]]] = {}
     for plan in plans:
         for one in plan.planned:
@@ -110,15 +109,15 @@ def now() -> str:
 
 
 def command_text(arguments: Sequence[str]) -> str:
-    """The command as typed, with paths inside the project shown from its root."""
+    """The command as typed, with paths in the project relative to its root."""
     root = f"{places.ROOT}/"
     return shlex.join(["kernelbench", *(argument.replace(root, "") for argument in arguments)])
 
 
 def git_commit() -> str | None:
-    """The commit of the checkout, with `-dirty` where files differ from it; None outside of a checkout.
+    """The commit of the checkout, with `-dirty` if files differ from it; None outside of a checkout.
 
-    KERNELBENCH_COMMIT goes first: it names the commit of a tree that was copied to another machine without its history.
+    KERNELBENCH_COMMIT comes first: it names the commit of a tree that was copied without its history.
     """
     folder = places.PACKAGE.parent
     if named := os.environ.get("KERNELBENCH_COMMIT"):

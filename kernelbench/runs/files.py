@@ -1,6 +1,6 @@
-"""Files of a run as strangers may hand them on: bounded, plain, and of the form that kernelbench writes.
+"""Reads and writes the files of a run, which may come from strangers: bounded, and in the form that kernelbench writes.
 
-What comes through here holds the types that later rooms count on, and no character that a terminal obeys.
+What is read here has the types on which other modules rely, and no characters that control a terminal.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ Check = Callable[[Any], bool]
 
 
 def read_text(path: Path, limit: int) -> str:
-    """A regular file of at most `limit` bytes; ResultsError for a link, which may lead out of the run's folder."""
+    """Read a regular file of at most `limit` bytes; ResultsError for a link, which may lead out of the run's folder."""
     return _decoded(path, _read(path, limit))
 
 
 def read_unpacked(path: Path, limit: int = MAX_SAMPLES_BYTES) -> tuple[bytes, bool]:
-    """The contents of a gzip file, at most `limit` bytes of them, and whether that is all: of a file that was cut
-    off, the whole lines that are left."""
+    """The contents of a gzip file, at most `limit` bytes, and whether they are complete: of a file that was cut off,
+    the remaining whole lines."""
     _require_regular(path)
     parts: list[bytes] = []
     whole, left = True, limit + 1
@@ -86,7 +86,7 @@ def _decoded(path: Path, data: bytes) -> str:
 
 
 def read_environment(path: Path) -> Mapping[str, Any]:
-    """environment.json, the parts that kernelbench knows of the types that it writes them in."""
+    """Read environment.json, and check the types of the entries that kernelbench knows."""
     text = read_text(path, MAX_ENVIRONMENT_BYTES)
     try:
         environment = json.loads(text, parse_constant=_no_number)
@@ -106,7 +106,7 @@ def _no_number(word: str) -> NoReturn:
 
 
 def _plain(path: Path, value: Any, depth: int) -> Any:
-    """The same without characters that a terminal obeys, and not nested deeper than `depth`."""
+    """The value without characters that control a terminal; ResultsError if nested deeper than `depth`."""
     if isinstance(value, str):
         return printable(value)
     if isinstance(value, float) and not math.isfinite(value):
@@ -125,7 +125,7 @@ def _text(value: Any) -> bool:
 
 
 def is_suite_name(value: Any) -> bool:
-    """Whether it can be a suite's, which is a folder's name too."""
+    """Whether it can name a suite, and so a folder."""
     return isinstance(value, str) and 0 < len(value) <= 200 and "/" not in value and "\\" not in value and value != ".."
 
 
@@ -142,14 +142,14 @@ def _mapping_of(holds: Check) -> Check:
 
 
 def _record(**known: Check) -> Check:
-    """A mapping in which these keys, where they are given, hold this."""
+    """A check for a mapping in which these keys, if given, pass these checks."""
     return lambda value: (
         isinstance(value, dict) and all(value.get(name) is None or holds(value[name]) for name, holds in known.items())
     )
 
 
 def _limits(value: Any) -> bool:
-    """Seconds and rates above 0; other entries say which copy was the best."""
+    """Whether seconds and rates are above 0; other entries name the best copy."""
     return isinstance(value, dict) and all(
         one is None or (_number(one) and one > 0 if name.endswith("_s") else _number(one) or _text(one))
         for name, one in value.items()
@@ -218,10 +218,10 @@ _HOLDERS = (  # never null
 
 
 def environment_text(environment: Mapping[str, Any]) -> str:
-    """environment.json in a form that `read_environment` takes.
+    """environment.json in a form that `read_environment` accepts.
 
-    Texts are those that a run keeps; NaN, infinity and integers beyond 2^63 become null. An entry that the reader would
-    refuse is left out, and so are the largest entries until the file is within its limit.
+    Texts are cut to the limit of a run; NaN, infinity and integers beyond 2^63 become null. Entries that the reader
+    would refuse are left out, and so are the largest entries until the file is within its limit.
     """
     plain = {
         name: value
@@ -249,18 +249,15 @@ def _is_kept(number: float) -> bool:
     return math.isfinite(number) if isinstance(number, float) else abs(number) <= _MAX_INTEGER
 
 
-# ---- What killed processes leave
-
-
 def sweep(folder: Path) -> None:
-    """Delete what killed processes left half written in a run's folder."""
+    """Delete files that killed processes left half written in a run's folder."""
     for path in (*folder.glob(".*.part"), *folder.glob("charts/.*.part")):
         process = path.name.split(".")[-2]
         try:
             os.kill(int(process), 0)
         except (ValueError, OverflowError):
-            continue  # a name that is not ours
+            continue  # not a name of ours
         except ProcessLookupError:
             path.unlink(missing_ok=True)
         except PermissionError:
-            continue  # somebody else's process, still there
+            continue  # a running process of another user

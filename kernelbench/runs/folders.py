@@ -1,4 +1,4 @@
-"""Run folders: where a new one goes, who may write into it, which one is meant."""
+"""Folders of runs: the place of a new one, locks against other writers, and the run that the user means."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from kernelbench.core.units import duration_text
 from kernelbench.runs.files import read_environment
 from kernelbench.runs.results import ENVIRONMENT_FILE, RESULTS_FILE
 
-RECORDED_GPU = "h200"  # folder of the recorded runs that claims are judged on, and durations known from
-RECORDED_SIMULATOR = "simulated"  # folder of the recorded simulator runs, beside those of GPUs
-DEFAULT_SUITE = "softmax"  # of the shipped run that is shown when nobody has measured anything yet
+RECORDED_GPU = "h200"  # folder of the recorded runs that decide claims and tell durations
+RECORDED_SIMULATOR = "simulated"  # folder of the recorded runs of the simulator
+DEFAULT_SUITE = "softmax"  # of the shipped run that is shown if the user has no run
 _STAMP, _STAMP_LENGTH = "%Y%m%d-%H%M%S", 15
-_TRIES = 100  # of names for a new folder, while other runs take them
+_TRIES = 100  # names tried for a new folder, while other runs take them
 
 
 def new_folder(suite: Suite, device: str, progress: Progress, *, resume: bool) -> Path:
     """A new, empty results/runs/<time>-<device>-<suite>; with `resume` the newest folder of that suite, if any.
 
-    Its time is after that of every other folder there, also where the clock was set back, so that the last by name is
-    the newest.
+    Its time is after that of every other folder there, even if the clock was set back, so that the last name is the
+    newest run.
     """
     if resume:
         mine = [folder for folder in user_runs() if _suite_of(folder) == suite.name]
@@ -52,7 +52,8 @@ def new_folder(suite: Suite, device: str, progress: Progress, *, resume: bool) -
 
 @contextmanager
 def _told_where_unwritable(folder: Path) -> Iterator[None]:
-    """ResultsError for an OSError; it names a link on the way that leads nowhere, as to a disk that is not mounted."""
+    """Turn OSError into ResultsError, which names a dangling link in the path, such as to a disk that is not
+    mounted."""
     try:
         yield
     except OSError as error:
@@ -62,25 +63,25 @@ def _told_where_unwritable(folder: Path) -> Iterator[None]:
 
 
 def _next_stamp() -> datetime:
-    """Now, or a second after the newest folder of runs."""
+    """Now, or a second after the newest folder, if that is later."""
     newest = datetime.min
     for path in places.runs().iterdir():
-        with suppress(ValueError):  # a name of somebody's own
+        with suppress(ValueError):  # a folder that the user named
             newest = max(newest, datetime.strptime(path.name[:_STAMP_LENGTH], _STAMP))
     try:
         return max(datetime.now(), newest + timedelta(seconds=1))
     except OverflowError:
         raise ResultsError(
-            f"{places.runs()}: no run can be newer than that of {newest:{_STAMP}}; rename or delete that folder"
+            f"{places.runs()}: no run can be newer than {newest:{_STAMP}}; rename or delete that folder"
         ) from None
 
 
 @contextmanager
 def folder_to_itself(folder: Path) -> Iterator[None]:
-    """Hold the folder of a run, which is made if need be, against others that would write into it.
+    """Lock the folder of a run, which is made if needed, against other writers.
 
-    ResultsError where another process does. The lock is the operating system's, on the folder itself: it leaves
-    nothing behind, and ends with the process, however that ends. A file system that has no locks goes without.
+    ResultsError if another process has it. The lock is the operating system's, on the folder itself: it leaves nothing
+    behind, and ends with the process, however that ends. On a file system without locks there is none.
     """
     with _told_where_unwritable(folder):
         folder.mkdir(parents=True, exist_ok=True)
@@ -122,12 +123,12 @@ def shipped_runs() -> list[Path]:
 
 
 def _recorded_on(folder: Path) -> str:
-    """The GPU of a recorded run, as its folder is called."""
+    """The GPU of a recorded run, from the name of its folder."""
     return folder.resolve().relative_to(places.RECORDED.resolve()).parts[0]
 
 
 def recorded_seconds(suite: str) -> float | None:
-    """How long `kernelbench run` took for a suite on the recorded GPU; None where no such run is shipped."""
+    """The seconds of `kernelbench run` for a suite on the recorded GPU; None if no such run is shipped."""
     recorded = places.RECORDED / RECORDED_GPU
     for path in (recorded / suite / ENVIRONMENT_FILE, *sorted(recorded.glob(f"*/{suite}/{ENVIRONMENT_FILE}"))):
         with suppress(ResultsError, KeyError):
@@ -136,7 +137,7 @@ def recorded_seconds(suite: str) -> float | None:
 
 
 def expected_text(suites: Sequence[str]) -> str:
-    """How long suites took when they were recorded, as a line for who waits; '' where none of them was."""
+    """A line that says how long suites took when they were recorded; '' if none of them was."""
     known = [seconds for suite in suites if (seconds := recorded_seconds(suite)) is not None]
     if not known:
         return ""
@@ -146,20 +147,20 @@ def expected_text(suites: Sequence[str]) -> str:
 
 
 def output_folder(run: Path) -> Path:
-    """Where comparison, charts and page of a run go: into its folder; recorded runs are left as they are."""
+    """The folder for comparison, charts and page of a run: its own, but another one for recorded runs."""
     if run.resolve() not in [path.resolve() for path in shipped_runs()]:
         return run
     return places.runs() / f"{_recorded_on(run)}-{run.resolve().name}"
 
 
 def is_run(folder: Path) -> bool:
-    return os.path.isfile(folder / RESULTS_FILE)  # unlike Path.is_file, False also where nobody may look
+    return os.path.isfile(folder / RESULTS_FILE)  # unlike Path.is_file, False also without permission
 
 
 def find_run(name: str | None) -> tuple[Path, str]:
-    """The run meant by a folder, a run's name or a suite's name, and a line that says which one it is.
+    """The run for a folder, the name of a run or of a suite, and a line that says which one it is.
 
-    None: the user's newest, else the shipped run of the softmax suite.
+    For None, the user's newest run, else the shipped run of the softmax suite.
     """
     if name is None:
         return _newest(user_runs(), [path for path in shipped_runs() if path.name == DEFAULT_SUITE])
@@ -188,7 +189,7 @@ def _newest(mine: list[Path], shipped: list[Path]) -> tuple[Path, str]:
 
 
 def _suite_of(folder: Path) -> str:
-    """The suite that a run is of; '' where its environment cannot be read."""
+    """The suite of a run; '' if its environment cannot be read."""
     try:
         return str(read_environment(folder / ENVIRONMENT_FILE).get("suite") or "")
     except ResultsError:

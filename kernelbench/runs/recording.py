@@ -1,4 +1,4 @@
-"""A run while it is made: its environment and its rows are on disk as soon as they are known."""
+"""Writes a run while it is made: environment and rows are on disk as soon as they are known."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from kernelbench.runs.rows import rows_of, samples_of
 
 
 class Recording:
-    """The run in `folder`. ResultsError where `folder` holds another run, or one that `resume` cannot go on with.
+    """The run in `folder`. ResultsError if the folder has another run, or one that `resume` cannot continue.
 
-    `environment` is `start_environment`; `limits` None: the simulator counts, and nothing is timed.
+    `environment` is the result of `start_environment`; `limits` is None on the simulator, which times nothing.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class Recording:
         self._store.write_environment(self._environment)
 
     def built(self, builds: Mapping[str, Any], code: Mapping[str, Any], compiler: str) -> None:
-        """Note what was compiled, the machine code of each binary, and the version of nvcc."""
+        """Note the builds, the machine code of each binary, and the version of nvcc."""
         self._note(
             builds=builds,
             flags=builds["flags"],
@@ -57,7 +57,7 @@ class Recording:
         self._store.append([row for own in rows for row in own], samples)
 
     def finish(self, wall_s: float, spent: Mapping[str, float]) -> None:
-        """Note that every case is measured, how long the run took, and what its seconds were spent on."""
+        """Note that every case is measured, how long the run took, and on which tasks."""
         seconds = {what: round(taken, 2) for what, taken in spent.items()}
         self._note(finished=now(), wall_s=round(wall_s, 1), seconds=seconds)
 

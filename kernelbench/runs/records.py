@@ -1,4 +1,4 @@
-"""Rows of results.csv as records: what a run on disk is read into, once."""
+"""Rows of results.csv as records, into which a run on disk is read."""
 
 from __future__ import annotations
 
@@ -15,16 +15,14 @@ from kernelbench.core.records import Launch
 
 # Counters with a column of their own; results.csv has thread_instructions as lanes_per_instruction.
 COUNTER_COLUMNS = tuple(one.name for one in fields(Counters) if one.name != "thread_instructions")
-# Columns of whole numbers.
-WHOLE = ("axis", "samples", "bytes_moved", "seed", "registers", "static_shared_bytes", "spill_bytes")
-_MOST_DIGITS = 18  # of a count of loads; a file may say more
+_MOST_DIGITS = 18  # of a count of loads; a file may have longer numbers
 
 
 @dataclass(frozen=True)
 class Row:
-    """An implementation on a case: measured, with one cache state by one method, or counted, or the reason why not.
+    """An implementation on a case: measured, with one cache state and one method, or counted, or the reason why not.
 
-    Fields are called as their columns, and `core.columns` says what each means. None is an empty cell.
+    Fields have the names of their columns, which `core.columns` explains. None is an empty cell.
     """
 
     suite: str
@@ -59,7 +57,7 @@ class Row:
     relative_tolerance: float | None = None
     absolute_tolerance: float | None = None
     seed: int | None = None
-    launch_texts: tuple[str, ...] = ()  # each launch as it is written, or the call of host code in its place
+    launch_texts: tuple[str, ...] = ()  # each launch as written, or the call of host code
     registers: int | None = None
     static_shared_bytes: int | None = None
     spill_bytes: int | None = None
@@ -71,28 +69,28 @@ class Row:
     throttle: str = ""
     disturbed: str = ""
     sampled: str = ""  # "64 of 262144 blocks"
-    counters: Counters | None = None  # of all launches together; None where nothing was counted
+    counters: Counters | None = None  # over all launches; None if nothing was counted
 
     @cached_property
     def launches(self) -> tuple[Launch, ...]:
-        """Its launches, which are read without their arguments; a call of host code is none."""
+        """Its launches, without arguments; calls of host code are left out."""
         return tuple(launch for text in self.launch_texts if (launch := read_launch(text)))
 
     @property
     def times(self) -> tuple[float, float, float] | None:
-        """The median between the ends of its interval; None for a row that was not timed."""
+        """(low, median, high) of the 95 % interval; None for a row that was not timed."""
         if self.status != "ok" or not (self.low_s and self.median_s and self.high_s):
             return None
         return self.low_s, self.median_s, self.high_s
 
     @cached_property
     def words(self) -> Mapping[str, str]:
-        """The words of the case's key by their names: axes, shape, axis, dtype, parameters, inputs."""
+        """The words of the key of the case, by name: axes, shape, axis, dtype, parameters, inputs."""
         return key_words(self.case)
 
 
 def row_of(values: Mapping[str, Any]) -> Row:
-    """The record of a checked row. `values`: by column, texts as str and numbers as float, or None for an empty one."""
+    """The record of a checked row. `values`: by column, texts as str, numbers as float, empty cells as None."""
     cells = {name: values[name] for name in _PLAIN}
     cells |= {name: None if values[name] is None else round(values[name]) for name in WHOLE}
     launches = values["launches"]
@@ -105,9 +103,11 @@ def row_of(values: Mapping[str, Any]) -> Row:
     )
 
 
-_PLAIN = tuple(
-    one.name for one in fields(Row) if one.name not in (*WHOLE, "shape", "launch_texts", "input_loads", "counters")
-)  # as they are read
+# The types of the fields say how cells are read: texts, whole numbers, and values taken as they are.
+_TYPES = {one.name: one.type for one in fields(Row)}
+TEXTS = (*(name for name, kind in _TYPES.items() if kind == "str"), "shape", "launches", "input_loads")
+WHOLE = tuple(name for name, kind in _TYPES.items() if kind in ("int", "int | None"))
+_PLAIN = tuple(name for name, kind in _TYPES.items() if kind in ("str", "float | None"))
 
 
 def _loads(text: str) -> dict[str, int]:

@@ -1,11 +1,11 @@
-"""Runs on disk: rows written the moment they exist, and read back as tables.
+"""Runs on disk: rows are written as soon as they exist, and read back as records.
 
-A run folder holds
-  results.csv        columns.RESULTS; one row a case, implementation, cache and method
-  samples.csv.gz     columns.SAMPLES; a gzip member for each case and implementation
-  environment.json   where, when and with what; limits of the GPU; the suite; who the implementations are
-and what compare and report add: comparison.csv, claims.csv, claims.json, charts/, report.html. Each file is
-replaced as a whole, so that a process killed at any time leaves the old one or the new one.
+The folder of a run has
+  results.csv        columns.RESULTS; one row per case, implementation, cache and method
+  samples.csv.gz     columns.SAMPLES; one gzip member per case and implementation
+  environment.json   place, time and versions; limits of the GPU; the suite; the implementations
+and the files that compare and report add: comparison.csv, claims.csv, claims.json, charts/, report.html. Each file is
+replaced in one step, so that a process killed at any time leaves the old file or the new one.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 
 RESULTS_FILE, SAMPLES_FILE, ENVIRONMENT_FILE = "results.csv", "samples.csv.gz", "environment.json"
 _MOST_BYTES = files.MAX_RESULTS_BYTES
-_MOST_SAMPLE_BYTES = files.MAX_SAMPLES_BYTES - 100  # its header aside
+_MOST_SAMPLE_BYTES = files.MAX_SAMPLES_BYTES - 100  # without its header
 
 
 @dataclass(frozen=True)
 class Run:
-    """One run folder, read."""
+    """The contents of the folder of a run."""
 
     folder: Path
     environment: Mapping[str, Any]
@@ -53,12 +53,12 @@ class Run:
 
     @property
     def simulated(self) -> bool:
-        """Whether kernels were counted on the simulator: such a run has no times."""
+        """Whether the run is of the simulator, and so has no times."""
         return bool(self.environment.get("device", {}).get("simulator"))
 
     @property
     def stopped(self) -> bool:
-        """Whether it ended, or is still going on, before all its cases were there."""
+        """Whether cases are missing because the run ended early or is still going on."""
         return "finished" in self.environment and not self.environment["finished"]
 
     @property
@@ -68,8 +68,8 @@ class Run:
 
     @cached_property
     def samples(self) -> pandas.DataFrame:
-        """Raw samples; an empty table where the run has no samples file. Of a case that is there twice the later
-        samples count; of a file that was cut off those that are whole."""
+        """Raw samples; an empty table if the run has no samples file. For a case that is there twice the later samples
+        count, and of a file that was cut off the complete ones."""
         import numpy
         import pandas
 
@@ -86,19 +86,19 @@ class Run:
             )
             seconds = pandas.to_numeric(table["seconds"])
             table = table.assign(seconds=seconds.where(seconds > 0).astype(float))
-            # Earlier versions kept differences of two graphs that are no time.
+            # Earlier versions kept differences of two graphs that are not above 0.
             table = table[~((table["method"] == "graph") & (seconds <= 0))]
         except (ValueError, OverflowError) as error:
             raise ResultsError(f"{path}: cannot be read ({error}); delete it to go on without raw samples") from error
         if not numpy.isfinite(table["seconds"]).all():
             raise ResultsError(f"{path}: a time is not above 0; delete it to go on without raw samples")
-        if not whole and len(table):  # of whom some rounds may be missing
+        if not whole and len(table):  # some rounds of the last implementation may be missing
             table = table[(table[names[:4]] != table[names[:4]].iloc[-1]).any(axis=1)]
         return table.drop_duplicates([*names[:4], "round"], keep="last")
 
 
 def read_run(folder: Path) -> Run:
-    """Read a run folder, whoever wrote it; ResultsError says which file is missing or damaged, and where."""
+    """Read the folder of a run, whoever wrote it; ResultsError names the missing or damaged file, and the place."""
     results = folder / RESULTS_FILE
     if not results.is_file():
         raise ResultsError(
@@ -112,18 +112,18 @@ def read_run(folder: Path) -> Run:
 
 
 def _cells(results: Path) -> tuple[list[list[str]], bool]:
-    """What is written in results.csv, its header at least, and whether its last row is whole."""
+    """The cells of results.csv, at least its header, and whether its last row is complete."""
     cells, whole = read_cells(results, files.read_text(results, files.MAX_RESULTS_BYTES))
     return cells or [list(columns.names(columns.RESULTS))], whole
 
 
 def _environment(path: Path, rows: Sequence[Row]) -> Mapping[str, Any]:
-    """environment.json; where there is none, what the rows themselves say of it."""
+    """environment.json, or what the rows tell if it is missing."""
     if os.path.lexists(path):
         return files.read_environment(path)
     if not rows:
         return {}  # killed before anything was measured
-    _warn(f"{path}: missing; on which GPU and with what these rows were measured is not known")
+    _warn(f"{path}: missing; the GPU and the versions of these rows are not known")
     suite = rows[0].suite
     return {"suite": suite} if files.is_suite_name(suite) else {}
 
@@ -133,31 +133,31 @@ def _warn(text: str) -> None:
 
 
 def twins_of(run: Run) -> Mapping[str, str]:
-    """Originals by twin; empty for a run that is no self-test."""
+    """Originals by twin; empty if the run is not a self-test."""
     test = run.environment.get("self_test") or {}
     twins = test.get("twins") or {}
     return {twin: original for twin, original in twins.items() if original not in twins}
 
 
 def without_twins(run: Run) -> Run:
-    """The run as it would be if it had not been a self-test; what that has found stays in its environment."""
+    """The run without its twins; the results of a self-test stay in its environment."""
     twins = twins_of(run)
     if not twins:
         return run
     left = replace(run, rows=tuple(row for row in run.rows if row.implementation not in twins))
     samples = run.samples
-    left.__dict__["samples"] = samples[~samples["implementation"].isin(list(twins))]  # where the property keeps them
+    left.__dict__["samples"] = samples[~samples["implementation"].isin(list(twins))]  # the cache of the property
     return left
 
 
 class Store:
-    """A run being written, by one process at a time. Every row and sample is on disk when `append` returns."""
+    """Writes a run, one process at a time. Every row and sample is on disk when `append` returns."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._names = columns.names(columns.RESULTS)
         self._rows: dict[str, dict[str, str]] = {}  # lines of results.csv by case and implementation
-        self._samples: dict[tuple[str, str], bytes] = {}  # members of samples.csv.gz likewise
+        self._samples: dict[tuple[str, str], bytes] = {}  # members of samples.csv.gz by (case, implementation)
         try:
             folder.mkdir(parents=True, exist_ok=True)
             files.sweep(folder)
@@ -169,7 +169,7 @@ class Store:
             ) from error
 
     def _read(self) -> bool:
-        """What a run that is gone on with already has; whether its results.csv is there as it should be."""
+        """Read what a continued run already has; returns whether its results.csv is complete."""
         results, samples = self.folder / RESULTS_FILE, self.folder / SAMPLES_FILE
         whole = False
         if os.path.lexists(results):
@@ -189,8 +189,8 @@ class Store:
         return whole
 
     def append(self, rows: Sequence[Mapping[str, Any]], samples: Iterable[Sequence[Any]]) -> None:
-        """Add whole rows of results.csv (by column name) and their samples, in the place of those that the same cases
-        and implementations had before."""
+        """Add complete rows of results.csv (by column name) and their samples; they replace those of the same cases and
+        implementations."""
         lines: dict[tuple[str, str], str] = {}
         for row in rows:
             key = written(row["case"]), written(row["implementation"])
@@ -201,7 +201,7 @@ class Store:
         new_samples = self._that_fit(_members(samples))
         try:
             if any(earlier):
-                self._write_rows()  # so that no row ever stands beside samples that are not its own
+                self._write_rows()  # so that no row is ever on disk with samples that are not its own
             if new_samples or any(had_samples):
                 self._samples |= new_samples
                 self._write_samples()
@@ -212,7 +212,7 @@ class Store:
             raise self._cannot_write(error) from error
 
     def _require_room(self, lines: Mapping[tuple[str, str], str]) -> None:
-        """ResultsError, before anything is written, where results.csv would be too large to be read."""
+        """ResultsError, before anything is written, if results.csv would be too large to be read."""
         rest = (line for case, own in self._rows.items() for name, line in own.items() if (case, name) not in lines)
         if sum(len(line.encode()) for line in (_csv_text([self._names]), *rest, *lines.values())) > _MOST_BYTES:
             raise ResultsError(
@@ -255,7 +255,7 @@ class Store:
 
 
 def _members(samples: Iterable[Sequence[Any]]) -> dict[tuple[str, str], bytes]:
-    """Lines of samples packed by case and implementation, which are their first two cells."""
+    """Lines of samples, compressed by case and implementation, their first two cells."""
     lines: dict[tuple[str, str], list[Sequence[Any]]] = {}
     for sample in samples:
         lines.setdefault((sample[0], sample[1]), []).append(sample)
@@ -267,7 +267,7 @@ def _packed(lines: Iterable[Sequence[Any]]) -> bytes:
 
 
 def _unpacked_bytes(member: bytes) -> int:
-    """The size that gzip keeps in a member's last four bytes."""
+    """The unpacked size, which gzip stores in the last four bytes of a member."""
     return int.from_bytes(member[-4:], "little")
 
 

@@ -1,4 +1,4 @@
-"""Whether an earlier session of a run can be gone on with, and what is finished in it."""
+"""Checks whether an earlier session of a run can be continued, and which cases it has finished."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from kernelbench.runs.rows import launches_cell
 if TYPE_CHECKING:
     import pandas
 
-# Two sessions must agree on these, or their rows do not belong into one table.
+# Two sessions must agree on these, or their rows do not belong in one table.
 _SAME_TO_RESUME = ("suite", "seed", "kernelbench")
 
 
 def earlier_session(folder: Path, state: Mapping[str, Any], *, resume: bool) -> Run | None:
-    """The run in `folder` that can be gone on with; None where nothing was measured yet.
+    """The run in `folder` that can be continued; None if nothing was measured yet.
 
-    ResultsError without `resume`, or where its rows differ in kind from those of `state`, the present environment.
+    ResultsError without `resume`, or if its rows cannot be mixed with those of `state`, the present environment.
     """
     if not os.path.lexists(folder / RESULTS_FILE):
         return None
@@ -42,16 +42,16 @@ def earlier_session(folder: Path, state: Mapping[str, Any], *, resume: bool) -> 
 
 def _differences(earlier: Run, state: Mapping[str, Any]) -> Iterator[str]:
     if not os.path.lexists(earlier.folder / ENVIRONMENT_FILE):
-        yield f"without {ENVIRONMENT_FILE} nobody knows on which GPU its {len(earlier.rows)} rows were measured"
+        yield f"without {ENVIRONMENT_FILE} the GPU of its {len(earlier.rows)} rows is not known"
     for name in _SAME_TO_RESUME:
         if earlier.environment.get(name) != state.get(name):
             yield f"its {name} is {earlier.environment.get(name)!r}, now it is {state.get(name)!r}"
     yield from _other_suite(earlier, state["contents"])
     for name, file in state.get("calls", {}).items():
         if earlier.environment.get("calls", {}).get(name, file) != file:
-            yield f"the file of {name} has changed, and a library call's rows have no binary to be told apart by"
+            yield f"the file of {name} has changed, and rows of a library call have no binary that tells them apart"
     if bool(earlier.environment.get("self_test")) != bool(state.get("self_test")):
-        yield "one of both is a self-test, the other is none"
+        yield "one of the two is a self-test, the other is not"
     now = state["device"]
     if earlier.device != now["name"]:
         yield f"it was measured on {earlier.device}, this is {now['name']}"
@@ -66,11 +66,11 @@ def _other_suite(earlier: Run, now: Mapping[str, Any]) -> Iterator[str]:
         differences(then, now) if then else contradictions({row.case: row.operation for row in earlier.rows}, now)
     )
     if found:
-        yield f"its suite '{earlier.suite}' is another one now: {'; '.join(found)}"
+        yield f"its suite '{earlier.suite}' has changed: {'; '.join(found)}"
 
 
 def resumed(earlier: Run, state: Mapping[str, Any]) -> dict[str, Any]:
-    """`state` with what the earlier sessions of its run began with."""
+    """`state`, joined with the environment of the earlier sessions."""
     began = earlier.environment
     return {
         **state,
@@ -85,7 +85,7 @@ def resumed(earlier: Run, state: Mapping[str, Any]) -> dict[str, Any]:
 def unfinished(
     earlier: Run | None, plans: Sequence[CasePlan], caches: Collection[str], progress: Progress
 ) -> tuple[CasePlan, ...]:
-    """The cases still to be measured: all of them without an earlier session. Says which are measured again, and why.
+    """The cases still to be measured; all without an earlier session. Says which are measured again, and why.
 
     `plans` have their binaries; `caches` are the cache states to be timed, none on the simulator.
     """
@@ -127,14 +127,13 @@ def _reasons(rows: Sequence[Row], samples: pandas.DataFrame, plan: CasePlan, cac
 
 
 def _binary_reasons(one: Planned, rows: Sequence[Row]) -> Iterator[str]:
-    """A kernel that does not compile now keeps its rows: nothing can be measured in their place."""
+    """Why rows are of another binary or launch. A kernel that does not compile now keeps its rows, because nothing can
+    replace them."""
     if one.binary is None:
         return
     now, name = one.binary.short_key, one.implementation.name
     for then in sorted({row.binary for row in rows} - {now}):
         yield f"{name} is another binary now, {now} instead of {then}" if then else f"{name} had no binary, now it has"
     launches = launches_cell(one.plan) if one.plan else ""
-    for then in sorted(
-        {"; ".join(row.launch_texts) for row in rows} - {launches, ""}
-    ):  # as another table of tuned values may say
+    for then in sorted({"; ".join(row.launch_texts) for row in rows} - {launches, ""}):  # from another table
         yield f"{name} is launched as {launches} now, instead of {then}"

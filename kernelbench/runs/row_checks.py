@@ -1,4 +1,4 @@
-"""Rows of results.csv as strangers may hand them on: each cell is what its column says, or the file is refused."""
+"""Checks of the rows of results.csv, which may come from strangers: a file with an invalid cell is refused."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from kernelbench.core.operations import read_shape
 from kernelbench.core.records import Status
 from kernelbench.core.texts import MAX_TEXT, cell, from_cell, kept, one_line
 from kernelbench.runs.files import MAX_RESULTS_BYTES
-from kernelbench.runs.records import Row, row_of
+from kernelbench.runs.records import TEXTS, Row, row_of
 
 _CUT = ("reason", "launches", "input_loads")  # texts that earlier versions wrote at any length
-# What a CSV reader takes for the end of a line or refuses, and earlier versions wrote as it came.
+# Characters that a CSV reader takes for the end of a line or refuses, and that earlier versions wrote without escapes.
 _RAW = re.compile("\r(?!\n)|\0")
 _MAX_EXTENT = 2**63 - 1
 _MAX_RANK = 8
@@ -38,8 +38,8 @@ _BELOW_ZERO = ("axis", "temperature_c", "min_s", "p5_s")  # earlier versions kep
 
 
 def read_cells(path: Path, text: str) -> tuple[list[list[str]], bool]:
-    """The cells of a CSV file as they stand there, its header first, and whether its last row is whole: one that was
-    cut off is left out. ResultsError where it is no CSV."""
+    """The cells of a CSV file, header first, and whether its last row is complete; a row that was cut off is left out.
+    ResultsError if it is not CSV."""
     csv.field_size_limit(MAX_RESULTS_BYTES)
     text = _RAW.sub(lambda found: ascii(found[0])[1:-1], text)
     reader = csv.reader(io.StringIO(text, newline="\n"), strict=True)
@@ -50,14 +50,14 @@ def read_cells(path: Path, text: str) -> tuple[list[list[str]], bool]:
     except csv.Error as error:
         if whole or reader.line_num <= text.count("\n"):
             raise ResultsError(f"{path}: cannot be read ({error})") from error
-        return cells, False  # cut within quotes, so that the last row never came
+        return cells, False  # cut within quotes, so the reader never returned the last row
     return (cells, True) if whole else (cells[:-1], False)
 
 
 def read_rows(path: Path, cells: list[list[str]]) -> tuple[Row, ...]:
-    """The rows of results.csv, without characters that a terminal obeys.
+    """The rows of results.csv, without characters that control a terminal.
 
-    ResultsError for a column that is missing, and for the first row that no run could have written, with its line.
+    ResultsError for a missing column, and for the first row that no run could have written, with its line.
     """
     header = [one_line(name) for name in cells[0]] if cells else []
     if len(set(header)) < len(header) or not header:
@@ -85,13 +85,13 @@ def read_rows(path: Path, cells: list[list[str]]) -> tuple[Row, ...]:
 
 
 def refused(path: Path, number: int, problem: str) -> ResultsError:
-    """The error for row `number`, the header being 1, with the way on."""
+    """The error for row `number`, where the header is 1, with advice."""
     return ResultsError(f"{path}:{number}: {problem}; without that line the others are read, and --resume measures it")
 
 
 def _value(column: str, text: str) -> Any:
-    """What a cell says: a text, a number, or None for no number; ValueError for what is not of its column."""
-    if column in columns.TEXTS:
+    """The value of a cell: a text, a number, or None if empty; ValueError if its column does not allow it."""
+    if column in TEXTS:
         return text
     if not text:
         return None
@@ -105,15 +105,15 @@ def _value(column: str, text: str) -> Any:
 
 
 def written(value: Any) -> str:
-    """A value as a cell: floats with 9 significant digits (a nanosecond in a second), None and NaN empty, texts as a
-    run keeps them."""
+    """A value as a cell: floats with 9 significant digits (a nanosecond in a second), None and NaN empty, texts cut to
+    the limit of a run."""
     if value is None or value != value:  # noqa: PLR0124 - NaN
         return ""
     return f"{value:.9g}" if isinstance(value, float) else cell(kept(str(value)))
 
 
 def row_problem(row: Mapping[str, Any]) -> str:
-    """Why the reader would refuse this row once it is written, or ''. `row` holds values by column name."""
+    """Why the reader would refuse this row once it is written; '' if it would not. `row`: values by column name."""
     names = columns.names(columns.RESULTS)
     try:
         return next(_problems({name: _value(name, kept(from_cell(written(row.get(name))))) for name in names}), "")
@@ -139,9 +139,9 @@ def _problems(row: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _shape_problems(row: Mapping[str, Any]) -> Iterator[str]:
-    """Shape and axis, as columns and within the key of the case."""
+    """Problems of shape and axis, as columns and in the key of the case."""
     if not _SHAPE.fullmatch(row["shape"]):
-        yield f"'shape' must be such as 32x64, got {row['shape']!r:.80}"
+        yield f"'shape' must be like 32x64, got {row['shape']!r:.80}"
         return
     extents = read_shape(row["shape"])
     if not all(1 <= extent <= _MAX_EXTENT for extent in extents):
@@ -154,7 +154,7 @@ def _shape_problems(row: Mapping[str, Any]) -> Iterator[str]:
     for word in row["case"].split():
         name, equals, value = word.partition("=")
         if equals:
-            words.setdefault(name, value)  # the first: a parameter behind it may have the same name
+            words.setdefault(name, value)  # the first one: a later parameter may have the same name
     if "\n" in row["case"] or not row["case"].strip():
         yield f"'case' must be the key of a case, got {row['case']!r:.80}"
     for name, value in (("shape", row["shape"]), ("axis", str(int(axis))), ("dtype", row["dtype"])):

@@ -1,4 +1,4 @@
-"""A Result as rows of results.csv and lines of samples.csv.gz."""
+"""Results as rows of results.csv and lines of samples.csv.gz."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from kernelbench.core.records import LaunchPlan, Limits, Measurement, Operation,
 from kernelbench.core.texts import kept
 from kernelbench.runs.row_checks import row_problem
 
-_MOST_TEXT = 4_000  # characters of a reason: ten lines of a compiler, in each of a suite's rows
-FLOOR_LIMITED = 3.0  # times an empty kernel: below this a time says as much of the launch as of the kernel
+_MOST_TEXT = 4_000  # characters of a reason: ten lines of a compiler, in each row of a suite
+FLOOR_LIMITED = 3.0  # times an empty kernel, below which a time depends as much on the launch as on the kernel
 
 
 def rows_of(suite: str, operation: Operation, result: Result, limits: Limits | None) -> list[Mapping[str, Any]]:
-    """One row for each measurement; one row without times where there is none. `limits` None: nothing is timed.
+    """One row per measurement, or one row without times. `limits` is None if nothing is timed.
 
-    Every row can be read back: where a value of a user's kernel makes one that cannot, there is one failed row instead.
+    Every row can be read back: if a value of the user's kernel prevents this, one failed row takes their place.
     """
     try:
         rows = _rows(suite, operation, _with_times_only(result), limits)
         problem = next((found for row in rows if (found := row_problem(row))), "")
-    except (ArithmeticError, TypeError, ValueError) as error:  # a value of a user's kernel that is no number
+    except (ArithmeticError, TypeError, ValueError) as error:  # a value of the user's kernel that is not a number
         problem = f"{type(error).__name__}: {error}"
     return [_failed_row(suite, result, problem)] if problem else rows
 
 
 def samples_of(result: Result, rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str, str, str, int, str]]:
-    """Lines of samples.csv.gz for those of its `rows` that have times; picoseconds are the last digits kept, far below
-    any clock's step."""
+    """Lines of samples.csv.gz for the `rows` with times. Times are kept to picoseconds, far below the step of any
+    clock."""
     timed = {(row.get("cache"), row.get("method")) for row in rows}
     for measured in _with_times_only(result).measurements:
         if (measured.cache, measured.method) not in timed:
@@ -57,8 +57,8 @@ def launches_cell(plan: LaunchPlan) -> str:
 
 
 def _with_times_only(result: Result) -> Result:
-    """The result with its samples above 0 only, and a note of how many were left out: the difference of two graphs may
-    be 0 or below. A measurement is left out whole where its interval begins at or below 0."""
+    """The result with only the samples above 0, and a note of how many were left out: the difference of two graphs may
+    be 0 or below. A measurement is left out completely if its interval begins at or below 0."""
     measurements, notes = [], []
     for one in result.measurements:
         good = [number for number, seconds in enumerate(one.samples_s) if seconds > 0]
@@ -141,7 +141,7 @@ def _build_cells(operation: Operation, result: Result) -> dict[str, Any]:
 
 
 def _counter_cells(launches: Sequence[LaunchCounters]) -> dict[str, Any]:
-    """All launches of the row together; `sampled` names the launch of which the smallest share was run."""
+    """Counters of all launches together; `sampled` is that of the launch with the smallest sample."""
     if not launches:
         return {}
     added = total(one.counters for one in launches)

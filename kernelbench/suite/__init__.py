@@ -1,7 +1,7 @@
-"""The suite room: YAML text -> `Suite` with its cases, and what --filter and --only leave of it.
+"""Reads suites: YAML text -> `Suite` with its cases, reduced by --filter and --only.
 
-Whatever the file holds, the only errors are `ProblemsError` (all mistakes, each with its line) and
-`InputError`. The catalog comes in as plain mappings of names, so this room knows no kernel.
+The only errors are `ProblemsError` (all mistakes, each with its line) and `InputError`. The catalog arrives as plain
+mappings of names, so this room knows no kernels.
 """
 
 from kernelbench.suite.find import find_suite

@@ -1,5 +1,5 @@
-"""A block: one shape and all that it is multiplied out over. A suite with `shape` is one block, and
-each entry of `cases` is one, which takes from the suite what it does not say itself."""
+"""Blocks: a shape with the values over which it is expanded. A suite with `shape` is one block; each entry of `cases`
+is one, with defaults from the suite."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from kernelbench.core.errors import InputError
 from kernelbench.core.operations import NORMAL
 from kernelbench.core.problems import shown, suggest
 from kernelbench.core.records import Operation
-from kernelbench.suite.fields import Fields, as_integer, one_or_more
+from kernelbench.suite.fields import Fields, as_integer, as_text, one_or_more
 from kernelbench.suite.shapes import MAX_INTEGER, MAX_RANK, NAME, Extent, is_name, parse_extent, parse_shape
 
 Parameter = int | float | str | bool
 Parameters = Mapping[str, tuple[Parameter, ...]]
 
-# Words that --filter understands besides axis names.
+# Names that --filter knows besides axes.
 RESERVED = ("shape", "axis", "dtype", "inputs")
 _TIED = re.compile(r"\( *([A-Za-z0-9_]+(?: *, *[A-Za-z0-9_]+)+) *\)")
-# A case's key joins "name=value" by spaces, so a value may hold neither.
+# The key of a case joins "name=value" by spaces, so a value may have neither a space nor "=".
 _PARAMETER_TEXT = re.compile(r"[A-Za-z0-9_.+-]{1,64}")
 _KINDS: Mapping[type, str] = {bool: "true or false", int: "an integer", float: "a finite number", str: "a word"}
 
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis and its values, or several tied ones that step together: a row holds one value each."""
+    """An axis and its values, or several tied axes that step together: a row has one value for each."""
 
     names: tuple[str, ...]
     rows: tuple[tuple[int, ...], ...]
@@ -49,14 +49,14 @@ class Block:
 
     @property
     def size(self) -> int:
-        """How many cases it makes."""
+        """The number of its cases."""
         rows = [len(axis.rows) for axis in self.axes]
         return math.prod([len(self.dtypes), len(self.inputs), *rows, *map(len, self.parameters.values())])
 
 
 @dataclass(frozen=True)
 class Defaults:
-    """What a block takes where its entry says nothing."""
+    """Values for keys that the entry of a block does not have."""
 
     axis: int = -1
     axis_line: int = 0
@@ -66,7 +66,7 @@ class Defaults:
 
 
 def read_defaults(fields: Fields, operation: Operation | None, outer: Defaults) -> Defaults:
-    """axis, dtype, inputs and parameters of a mapping, over those of the mapping around it."""
+    """axis, dtype, inputs and parameters of a mapping, else those of the mapping around it."""
     axis = fields.integer("axis")
     names = fields.names("dtype", NAME, dtypes.NAMES)
     parameters = _read_parameters(fields, operation)
@@ -80,7 +80,7 @@ def read_defaults(fields: Fields, operation: Operation | None, outer: Defaults) 
 
 
 def read_block(fields: Fields, operation: Operation | None, defaults: Defaults) -> Block | None:
-    """The block of a mapping with `shape`; None where a mistake (noted) leaves nothing to multiply out."""
+    """The block of a mapping with `shape`; None where a mistake (noted) prevents its expansion."""
     before = fields.problems.noted
     shape = _read_shape(fields)
     if not shape or isinstance(fields.node("axes"), Refused):
@@ -133,9 +133,7 @@ def _read_shape(fields: Fields) -> tuple[Extent, ...]:
 
 
 def _read_extent(fields: Fields, node: Node) -> Extent | None:
-    number = as_integer(node)
-    text = str(number) if number is not None else node.value if isinstance(node, Value) else None
-    if not isinstance(text, str):
+    if (text := as_text(node)) is None:
         fields.expected("shape", "a list of integers and axis names", node)
         return None
     try:
@@ -196,7 +194,7 @@ def _read_rows(fields: Fields, key: str, names: tuple[str, ...], node: Node) -> 
 
 
 def _read_inputs(fields: Fields, operation: Operation | None) -> tuple[str, ...]:
-    """Distributions that the operation has."""
+    """Distributions of `inputs` that the operation has; others are noted."""
     found = fields.names("inputs", NAME, tuple(DISTRIBUTIONS))
     refused = {name: operation.refusal(name) for name in found} if operation else {}
     for name, reason in refused.items():
@@ -230,7 +228,7 @@ def _read_parameters(fields: Fields, operation: Operation | None) -> Parameters:
 
 
 def _read_parameter(fields: Fields, name: str, kind: type, node: Node) -> Parameter | None:
-    """The value as the default's own type: 1 is 1.0 where the default is a float, but true is never 1."""
+    """The value in the type of the default: 1 is 1.0 where that is a float, but true is never 1."""
     value = node.value if isinstance(node, Value) else None
     if kind is float and isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= MAX_INTEGER:
         return float(value)
@@ -241,6 +239,6 @@ def _read_parameter(fields: Fields, name: str, kind: type, node: Node) -> Parame
     if kind is str and isinstance(value, str) and _PARAMETER_TEXT.fullmatch(value):
         return value
     if not isinstance(node, Refused):
-        wanted = _KINDS.get(kind, "left out, as a suite cannot set it")
+        wanted = _KINDS.get(kind, "left out, because a suite cannot set it")
         fields.problems.add(node.line, f"parameter '{name}' must be {wanted}, got {describe(node)}")
     return None

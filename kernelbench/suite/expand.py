@@ -1,4 +1,4 @@
-"""Blocks multiplied out to cases, each checked for a size that some GPU could hold."""
+"""Expands blocks into cases, and checks that a GPU could hold each."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from kernelbench.core.units import bytes_text
 from kernelbench.suite.blocks import Block
 
 MAX_CASES = 10_000
-MAX_ARRAY_BYTES = 2**37  # 128 GiB, the memory of the largest GPUs: no array of a case can be longer
+MAX_ARRAY_BYTES = 2**37  # 128 GiB, the memory of the largest GPUs
 _SHOWN_PER_BLOCK = 3  # a wrong shape is often wrong at every value of its axes
 
 
 def expand(blocks: Sequence[Block], operation: Operation, problems: Problems) -> tuple[Case, ...]:
-    """All cases, block by block: dtype varies slowest, then inputs, the axes as written, parameters fastest."""
+    """All cases, block by block: dtype varies slowest, then inputs, then axes as written; parameters vary fastest."""
     total = sum(block.size for block in blocks)
     if total > MAX_CASES:
         line = max(blocks, key=lambda block: block.size).line
         problems.add(line, f"the suite has {total} cases; the limit is {MAX_CASES}")
         return ()
-    first_lines: dict[object, int] = {}  # what is computed -> line of the shape it came from
+    first_lines: dict[object, int] = {}  # identity of a case -> line of its shape
     cases: list[Case] = []
     for block in blocks:
         wrong: list[str] = []
@@ -41,7 +41,7 @@ def expand(blocks: Sequence[Block], operation: Operation, problems: Problems) ->
                 continue
             same = _identity(case, operation)
             if same in first_lines:
-                wrong.append(f"case '{case.key}' comes up twice, first in line {first_lines[same]}")
+                wrong.append(f"case '{case.key}' occurs twice, first in line {first_lines[same]}")
                 continue
             first_lines[same] = block.line
             cases.append(case)
@@ -54,7 +54,7 @@ def expand(blocks: Sequence[Block], operation: Operation, problems: Problems) ->
 
 
 def _case(block: Block, operation: Operation, values: Sequence[Any]) -> Case:
-    """`values`: a dtype, a distribution, a row for each of the block's axes, a value for each of its parameters."""
+    """`values`: a dtype, a distribution, one row per axis of the block, one value per parameter."""
     rows, settings = values[2 : len(block.axes) + 2], values[len(block.axes) + 2 :]
     axes: dict[str, int] = {}
     for axis, row in zip(block.axes, rows, strict=True):
@@ -71,7 +71,7 @@ def _case(block: Block, operation: Operation, values: Sequence[Any]) -> Case:
 
 
 def _check(case: Case, operation: Operation) -> None:
-    """Raise InputError for a case that has no meaning, or arrays that no GPU can hold."""
+    """InputError for a case without a meaning, or with arrays that no GPU can hold."""
     arrays = [("an array", case.shape, prod(case.shape) * dtypes.itemsize(case.dtype))]
     if arrays[0][2] <= MAX_ARRAY_BYTES:
         try:
@@ -88,6 +88,6 @@ def _check(case: Case, operation: Operation) -> None:
 
 
 def _identity(case: Case, operation: Operation) -> object:
-    """Equal for cases that compute the same, however they are written."""
+    """A value that is equal for cases that compute the same, however they are written."""
     parameters = {**operation.parameters, **dict(case.parameters)}
     return case.shape, case.axis % len(case.shape), case.dtype, case.inputs, tuple(parameters.items())

@@ -1,6 +1,6 @@
-"""The keys of one mapping of the file, read one by one as Python values; mistakes are noted in place.
+"""The keys of one mapping of the file, read one by one as Python values; mistakes are noted.
 
-A reader returns None (or an empty tuple) for what is absent or wrong; wrong ones have been noted.
+A reader returns None (or an empty tuple) for a value that is absent or wrong.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from kernelbench.suite.shapes import MAX_INTEGER
 
 
 class Fields:
-    """`where` follows 'unknown key' in messages: " under 'cases'", "" for the file's own keys."""
+    """`where` follows 'unknown key' in messages: " under 'cases'", "" for the top level."""
 
     def __init__(self, entries: Entries, known: Sequence[str], where: str, problems: Problems) -> None:
         self.line = entries.line
@@ -31,7 +31,7 @@ class Fields:
         return self._entries.nodes.get(key)
 
     def line_of(self, key: str) -> int:
-        """The line of a key; that of the mapping where the key is absent."""
+        """The line of a key, or of the mapping if the key is absent."""
         return self._entries.key_lines.get(key, self.line)
 
     def require(self, key: str) -> None:
@@ -39,7 +39,7 @@ class Fields:
             self.problems.add(self.line, f"missing key '{key}'")
 
     def expected(self, key: str, what: str, node: Node) -> None:
-        """Note that `node` (of `key`, or inside it) is not `what`."""
+        """Note that `node`, at or below `key`, is not `what`."""
         if not isinstance(node, Refused):
             self.problems.add(node.line, f"'{key}' must be {what}, got {describe(node)}")
 
@@ -51,7 +51,7 @@ class Fields:
         return number
 
     def text(self, key: str, *, lines: bool = False) -> str | None:
-        """A text that is not empty; of several lines only where `lines` allows it."""
+        """A text that is not empty, of one line unless `lines`."""
         node = self.node(key)
         if node is None:
             return None
@@ -64,12 +64,12 @@ class Fields:
         return node.value.strip()
 
     def name(self, key: str, pattern: re.Pattern[str], known: Collection[str] | None) -> str | None:
-        """One name, of `known` ones where given."""
+        """One name, one of `known` if given."""
         node = self.node(key)
         return None if node is None else self._name(key, node, "a name", pattern, known)
 
     def names(self, key: str, pattern: re.Pattern[str], known: Collection[str] | None) -> tuple[str, ...]:
-        """One name or a list of them, each once; those that are wrong are noted and left out."""
+        """One name or a list of names, each once; wrong names are noted and left out."""
         node = self.node(key)
         if node is None:
             return ()
@@ -112,12 +112,19 @@ _SINGULAR = {
 
 
 def one_or_more(node: Node) -> tuple[Node, ...]:
-    """The items of a list; anything else stands for a list of itself."""
+    """The items of a list; any other node as the only item."""
     return node.nodes if isinstance(node, Items) else (node,)
 
 
+def as_text(node: Node) -> str | None:
+    """The text of a node, or its integer as text; None for anything else."""
+    number = as_integer(node)
+    text = str(number) if number is not None else node.value if isinstance(node, Value) else None
+    return text if isinstance(text, str) else None
+
+
 def as_integer(node: Node | None) -> int | None:
-    """The integer that a node holds; None for all else, `true` and what passes 64 bits included."""
+    """The integer of a node; None for anything else, including `true` and integers beyond 64 bits."""
     if isinstance(node, Value) and type(node.value) is int and abs(node.value) <= MAX_INTEGER:
         return node.value
     return None

@@ -1,4 +1,4 @@
-"""From what a person types to a suite file."""
+"""Finds the suite file that the user means."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _SUFFIXES = (".yaml", ".yml")
 
 
 def find_suite(name_or_path: str, folder: Path) -> Path:
-    """The file meant by 'softmax', 'softmax.yaml', 'suites/softmax.yaml' or any path.
+    """The file for 'softmax', 'softmax.yaml', 'suites/softmax.yaml' or any path.
 
-    A path to a file goes first, then the suites of `folder`. Raises InputError naming the nearest suite.
+    A path to a file comes first, then the suites of `folder`. Raises InputError, which names the nearest suite.
     """
     given = Path(name_or_path)
     is_path = given.suffix in _SUFFIXES or os.sep in name_or_path
-    # `folder.parent`: 'suites/softmax.yaml' works from wherever it is typed.
+    # `folder.parent`: 'suites/softmax.yaml' works in any current folder.
     bases = (Path(), folder, folder.parent) if is_path else (folder, Path())
     endings = ("", *_SUFFIXES) if is_path else _SUFFIXES
     for candidate in (base / f"{name_or_path}{ending}" for base in bases for ending in endings):
@@ -28,7 +28,7 @@ def find_suite(name_or_path: str, folder: Path) -> Path:
 
 
 def require_file(path: Path) -> None:
-    """Raise InputError, naming the nearest suite beside it, unless `path` is a file."""
+    """InputError, which names the nearest suite beside it, unless `path` is a file."""
     if not _is_file(path):
         raise InputError(f"{path}: no such file{_nearest(path, path.parent)}")
 
@@ -36,7 +36,7 @@ def require_file(path: Path) -> None:
 def _is_file(path: Path) -> bool:
     try:
         return path.is_file()
-    except (OSError, ValueError):  # a name too long or with a NUL in it
+    except (OSError, ValueError):  # a name that is too long, or has a NUL
         return False
 
 

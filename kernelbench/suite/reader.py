@@ -1,4 +1,4 @@
-"""A suite file read: every key checked, every mistake noted with its line, blocks multiplied out."""
+"""Reads a suite file: checks every key, notes every mistake with its line, and expands blocks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _KEYS = (
     "title", "description", "operation", *_BLOCK_KEYS, "cases", "implementations", "baseline", "claims", "caches",
     "step", "leaves_out",
 )  # fmt: skip
-_FILE_NAME = re.compile(r"\w[\w .+-]{0,99}")  # it names the folder of a run
+_FILE_NAME = re.compile(r"\w[\w .+-]{0,99}")  # also part of the name of a run's folder
 _CLAIM = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
@@ -36,16 +36,15 @@ def read_suite(
 ) -> Suite:
     """The suite of a file.
 
-    `implementations` are the known names by operation, `claim_ids` those of the ledger (None: any is
-    taken). Raises ProblemsError with all mistakes of the file at once, InputError where there is no
-    such file or it cannot be read.
+    `implementations` are the known names by operation, `claim_ids` the ids of the ledger (None: any id is accepted).
+    Raises ProblemsError with all mistakes of the file at once, InputError if the file does not exist or cannot be read.
     """
     require_file(path)
     problems = Problems(_short(path))
     fields = Fields(read_document(path, problems, FORM), _KEYS, "", problems)
     fields.require("title")
     if not _FILE_NAME.fullmatch(path.stem):
-        problems.add(0, "a suite's file is named by letters, digits, spaces and _.+-, a letter or digit first")
+        problems.add(0, "the name of a suite's file may have letters, digits, spaces and _.+-, a letter or digit first")
     suite = Suite(
         name=path.stem,
         path=path,
@@ -70,7 +69,7 @@ def _with_operation(
     for key in ("operation", "implementations"):
         fields.require(key)
     if "leaves_out" in fields:
-        fields.problems.add(fields.line_of("leaves_out"), "'leaves_out' is what a step leaves out; there is no 'step'")
+        fields.problems.add(fields.line_of("leaves_out"), "'leaves_out' belongs to a step; there is no 'step'")
     name = fields.name("operation", NAME, operations)
     operation = operations[name] if name else None
     names = fields.names("implementations", NAME, implementations.get(name, ()) if name else None)
@@ -90,7 +89,7 @@ def _with_step(
 
 
 def _short(path: Path) -> Path:
-    """As a person in the current folder would type it."""
+    """The path relative to the current folder, if it lies below it."""
     try:
         return path.resolve().relative_to(Path.cwd())
     except ValueError:
@@ -99,7 +98,7 @@ def _short(path: Path) -> Path:
 
 def _read_baseline(fields: Fields, names: tuple[str, ...]) -> str | None:
     baseline = fields.name("baseline", NAME, None)
-    # A list that is itself wrong was reported; whether the baseline is in it cannot be told then.
+    # If the list itself is wrong, which was reported, it is not known whether the baseline is in it.
     if baseline is not None and names and baseline not in names and not _mentions(fields, baseline):
         text = f"baseline {shown(baseline)} is not among the implementations{suggest(baseline, names)}"
         fields.problems.add(fields.line_of("baseline"), text)
@@ -127,7 +126,7 @@ def _read_blocks(fields: Fields, operation: Operation | None) -> list[Block]:
 
 
 def _read_cases(fields: Fields, operation: Operation | None, defaults: Defaults) -> list[Block]:
-    """The entries of `cases`: each a mapping with a shape, and what it says otherwise than the suite."""
+    """The entries of `cases`: mappings with a shape, and keys that override those of the suite."""
     if "axes" in fields:
         text = "'axes' cannot stand beside 'cases'; write it inside the entries that use it"
         fields.problems.add(fields.line_of("axes"), text)

@@ -1,4 +1,4 @@
-"""--filter and --only: a suite reduced to some of its cases or implementations."""
+"""Reduces a suite to some of its cases or implementations, for --filter and --only."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ class _Term:
     value: int | float | str
 
     def holds(self, case: Case) -> bool:
-        """False as well for a case that has no such axis or parameter."""
+        """Whether a case satisfies the term; False if it has no such axis or parameter."""
         got = _values(case).get(self.name)
         return got is not None and _OPERATORS[self.sign](got, self.value)
 
 
 def select_cases(suite: Suite, filters: Sequence[str]) -> Suite:
-    """The suite with the cases that all filters let pass: 'seq=512', 'seq>=128,dtype=float16'.
+    """The suite with the cases that satisfy all filters: 'seq=512', 'seq>=128,dtype=float16'.
 
-    Names are the suite's axes and parameters, and shape (32x64x16x16), axis, dtype, inputs. Raises InputError
-    for a name that no case has, a value of the wrong kind, and where no case is left.
+    Names are the axes and parameters of the suite, and shape (32x64x16x16), axis, dtype, inputs. Raises InputError for
+    a name that no case has, for a value of the wrong kind, and if no case is left.
     """
     terms = [_parse(suite, text) for given in filters for text in given.split(",")]
     cases = tuple(case for case in suite.cases if all(term.holds(case) for term in terms))
@@ -56,11 +56,11 @@ def select_cases(suite: Suite, filters: Sequence[str]) -> Suite:
 
 
 def select_implementations(suite: Suite, names: Sequence[str]) -> Suite:
-    """The suite with these implementations only ('ft,oneflow' is two), in the suite's order, and the cases that any of
-    them runs.
+    """The suite with only these implementations ('ft,oneflow' are two), in the suite's order, and with the cases that
+    any of them runs.
 
-    `baseline` stays as it is even when it is left out, for its name is still what claims are about.
-    Raises InputError for a name that the suite does not have.
+    `baseline` is kept even if it is not among them, because claims refer to it. Raises InputError for a name that the
+    suite does not have.
     """
     wanted = [name.strip() for given in names for name in given.split(",") if name.strip()]
     for name in wanted:
@@ -74,9 +74,9 @@ def select_implementations(suite: Suite, names: Sequence[str]) -> Suite:
 
 
 def with_inputs(suite: Suite, operations: Mapping[str, Operation], names: Sequence[str]) -> Suite:
-    """Each case of the suite on the distributions named, or on all, as far as its operation has them.
+    """Each case of the suite on the named distributions, or on all, as far as its operation has them.
 
-    Raises InputError for a name that there is not, and for one that no case has.
+    Raises InputError for an unknown name, and for a distribution that no case has.
     """
     for name in names:
         if name not in DISTRIBUTIONS:
@@ -93,7 +93,7 @@ def with_inputs(suite: Suite, operations: Mapping[str, Operation], names: Sequen
 
 
 def _values(case: Case) -> dict[str, int | float | str]:
-    """All that a filter can ask of a case; booleans as the words that people type."""
+    """All values of a case that a filter can use; booleans as `true` and `false`."""
     values: dict[str, int | float | str] = {
         "shape": shape_text(case.shape),
         "axis": case.axis,

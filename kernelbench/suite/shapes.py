@@ -1,8 +1,7 @@
-"""Shapes with axis names in them: `[32, 64, seq, seq]`, `(67108864 // columns, columns)`.
+"""Shapes with axis names: `[32, 64, seq, seq]`, `(67108864 // columns, columns)`.
 
-Extents are arithmetic on integers and axis names: + - * // and parentheses, nothing else. They are
-parsed once by Python's own grammar, after a look at their tokens, and walked node by node; nothing is
-ever compiled or executed.
+Extents are arithmetic on integers and axis names, with + - * // and parentheses. Their tokens are checked, then
+Python's grammar parses them, and they are evaluated node by node; nothing is compiled or executed.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ MAX_INTEGER = 2**63 - 1  # kernels count in int64
 MAX_RANK = 8
 _MAX_EXPRESSION = 200  # characters; too few to nest deeper than Python's parser goes
 
-# Each token ends where no further character could belong to it, so a text splits in one way only.
+# Each token ends where no further character could belong to it, so a text splits in only one way.
 _TOKENS = re.compile(r"( |[A-Za-z_][A-Za-z0-9_]*(?![A-Za-z0-9_])|[0-9]+(?![A-Za-z0-9_])|//|[-+*(),])*")
 _OPERATORS: Mapping[type[ast.operator], Callable[[int, int], int]] = {
     ast.Add: lambda left, right: left + right,
@@ -41,11 +40,11 @@ class Extent:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Axis names in it, in the order they appear."""
+        """Axis names in it, in order of appearance."""
         return tuple(dict.fromkeys(node.id for node in ast.walk(self.tree) if isinstance(node, ast.Name)))
 
     def value(self, axes: Mapping[str, int]) -> int:
-        """Its number where the axes have these values. Raises InputError unless it is 1 .. 2^63 - 1."""
+        """Its value for these values of the axes. Raises InputError unless it is 1 .. 2^63 - 1."""
         at = "".join(f", at {name}={axes[name]}" for name in self.names)
         try:
             number = _evaluate(self.tree, axes)
@@ -60,12 +59,12 @@ class Extent:
 
 
 def is_name(text: str) -> bool:
-    """Whether `text` can name an axis: a short identifier that Python's grammar does not reserve."""
+    """Whether `text` can name an axis: a short identifier that is not a Python keyword."""
     return bool(NAME.fullmatch(text)) and not keyword.iskeyword(text)
 
 
 def parse_extent(text: str) -> Extent:
-    """One extent. Raises InputError for all but the allowed arithmetic."""
+    """One extent. Raises InputError for anything but the allowed arithmetic."""
     tree = _parse(text)
     _refuse_others(tree, text)
     return Extent(text, tree)
@@ -116,7 +115,7 @@ def _evaluate(tree: ast.expr, axes: Mapping[str, int]) -> int:
     if not isinstance(tree, ast.BinOp):
         raise TypeError(f"not an extent: {ast.dump(tree)}")
     number = _OPERATORS[type(tree.op)](_evaluate(tree.left, axes), _evaluate(tree.right, axes))
-    # Checked at every step: a product of products must not grow without bound before it is looked at.
+    # Checked at every step, so that products of products cannot grow without bound.
     if abs(number) > MAX_INTEGER:
         raise OverflowError
     return number

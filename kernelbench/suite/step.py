@@ -1,4 +1,4 @@
-"""The parts of a step: operations that differ, each on one case, with the number of calls and who computes it on
+"""The parts of a step: different operations, each on one case, with the number of calls and the implementation on
 either side."""
 
 from __future__ import annotations
@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
-from kernelbench.core.documents import Entries, Items, Node, Refused, Value
+from kernelbench.core.documents import Entries, Items, Refused
 from kernelbench.core.errors import InputError
 from kernelbench.core.parts import PART, Part, Step
 from kernelbench.core.records import Case, Operation
 from kernelbench.suite.blocks import Defaults, read_block, read_defaults
 from kernelbench.suite.expand import expand
-from kernelbench.suite.fields import Fields, as_integer
+from kernelbench.suite.fields import Fields, as_text
 from kernelbench.suite.shapes import NAME, parse_extent
 
 SIDES = ("unfused", "fused")
@@ -63,14 +63,14 @@ def _read_part(
     known = implementations.get(operation_name, ()) if operation_name else None
     unfused, fused = (fields.name(side, NAME, known) or "" for side in SIDES)
     if not any(side in fields for side in SIDES):
-        fields.problems.add(fields.line, "a part needs 'unfused', 'fused' or both: who computes it")
+        fields.problems.add(fields.line, "a part needs 'unfused', 'fused' or both: its implementations")
     calls = _read_calls(fields)
     own = read_defaults(fields, operation, defaults)
     block = read_block(fields, operation, own) if "shape" in fields else None
     if block is None or operation is None or name is None:
         return None
     if block.size != 1:
-        fields.problems.add(block.line, f"a part is one case, this makes {block.size}; write a part for each")
+        fields.problems.add(block.line, f"a part is one case, but this makes {block.size}; write a part for each")
         return None
     cases = expand([block], operation, fields.problems)
     if not cases:
@@ -80,11 +80,11 @@ def _read_part(
 
 
 def _read_calls(fields: Fields) -> int:
-    """Calls of a step: an integer, or arithmetic that shows where it is from. 0 where wrong, which is noted."""
+    """Calls per step: an integer, or arithmetic that shows where it comes from. 0 if wrong, which is noted."""
     node = fields.node("calls")
     if node is None or isinstance(node, Refused):
         return 0
-    text = _text_of(node)
+    text = as_text(node)
     try:
         extent = parse_extent(text) if text else None
         if extent and not extent.names:
@@ -93,10 +93,3 @@ def _read_calls(fields: Fields) -> int:
         pass
     fields.expected("calls", "an integer from 1 up, or arithmetic such as '12 * 2'", node)
     return 0
-
-
-def _text_of(node: Node) -> str:
-    number = as_integer(node)
-    if number is not None:
-        return str(number)
-    return node.value if isinstance(node, Value) and isinstance(node.value, str) else ""

@@ -1,4 +1,4 @@
-// A bias for each element of an array seen as [outer, dim, inner], an element a thread and step.
+// A bias for each element of an array seen as [outer, dim, inner], one element per thread and step.
 //   x, y    T [elements]; must not overlap; each element read once, written once
 //   bias    T [dim]
 //   Index   of elements: int, where a step beyond the last element stays below 2^31, else long long

@@ -1,6 +1,6 @@
-// A bias for each element, by two kernels for two shapes: its axis is the last, or the first. One division an element.
+// A bias for each element, by two kernels for two shapes: its axis is the last, or the first. One division per element.
 //   x       T [elements], seen as [outer, dim] by rows, as [dim, inner] by columns; read once
-//   bias    T [dim]; read for each element, from the caches but for the first time
+//   bias    T [dim]; read for each element, from the caches after the first time
 //   y       T [elements]; must not overlap x or bias; written once
 //   T       float, __half, __nv_bfloat16; arithmetic in float
 //   Index   int in entries with i32, for at most 2^30 elements; long long in those with i64

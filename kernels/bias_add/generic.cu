@@ -1,6 +1,6 @@
-// A bias for each element, whatever its axis: two divisions an element.
+// A bias for each element, whatever its axis: two divisions per element.
 //   x       T [elements], seen as [outer, dim, inner]; read once
-//   bias    T [dim]; read for each element, from the caches but for the first time
+//   bias    T [dim]; read for each element, from the caches after the first time
 //   y       T [elements]; must not overlap x or bias; written once
 //   T       float, __half, __nv_bfloat16; arithmetic in float
 //   Index   int in entries with i32, for at most 2^30 elements; long long in those with i64

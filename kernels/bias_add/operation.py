@@ -20,7 +20,7 @@ from kernelbench import (
 
 
 def arrays(case: Case) -> tuple[ArraySpec, ...]:
-    """What lies before the axis is independent, and reads all of the bias; where nothing does, what lies along it."""
+    """Slices are those before the axis, and each reads all of the bias; if there is one, those along the axis."""
     case.require_dtype(*FLOATS)
     outer, dim, _ = case.outer_dim_inner
     split = dim if outer == 1 else outer
@@ -49,5 +49,5 @@ OPERATION = Operation(
     reference=reference,
     tolerance=tolerance,
     large=quarter_of_range,
-    special=SpecialValues("-inf", "inf, with -inf as its bias NaN", "NaN", "torch.add"),
+    special=SpecialValues("-inf", "inf; NaN where the bias is -inf", "NaN", "torch.add"),
 )

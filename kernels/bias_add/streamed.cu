@@ -1,22 +1,22 @@
-// A bias for each element, whatever its axis, a tile a block.
+// A bias for each element, whatever its axis, one tile per block.
 //   x       T [elements], seen as [outer, dim, inner], of T's own alignment; read once
-//   bias    T [dim]; read for each pack, from the caches but for the first time
+//   bias    T [dim]; read for each pack, from the caches after the first time
 //   y       T [elements]; must not overlap x or bias; written once
 //   T       float, __half, __nv_bfloat16, in packs of 16 bytes; arithmetic in float
 //   needs   elements >= 1, dim * inner < 2^31
-//   WHICH   of the bias a pack gets: a struct below
-//   BLOCK   threads of a block; PACKS: packs a thread has in flight; HINT: of common/streamed.cuh
+//   WHICH   which elements of the bias a pack gets: a struct below
+//   BLOCK   threads of a block; PACKS: packs per thread in flight; HINT: see common/streamed.cuh
 //   launch  grid ceil(elements / (BLOCK * PACKS * elements of a pack)), block BLOCK; no shared memory
 //   moves   D and the bias in, D out
-//   Where an array does not begin at a multiple of 16 bytes, all is gone through element by element.
+//   Where an array does not begin at a multiple of 16 bytes, all elements are processed one by one.
 //   Origin: written here.
 #include "common/streamed.cuh"
 
-// Where in the bias an element's lies. Blocks beyond the first 2^32 elements divide in 64 bits once, which costs four times as
-// much as all else they do; what is left are divisions in 32 bits.
+// The place in the bias for each element. A block beyond the first 2^32 elements divides once in 64 bits, which costs four
+// times as much as all else that it does; all other divisions have 32 bits.
 struct Place {
-  long long block_first;  // of this block: its first element
-  unsigned within;        // [outer]: that element's place in [dim, inner]
+  long long block_first;  // first element of this block
+  unsigned within;        // place of that element in [dim, inner]
   unsigned slab;          // dim * inner
   unsigned inner;
 
@@ -26,14 +26,14 @@ struct Place {
                                       : static_cast<unsigned>(block_first % slab)),
         slab(slab),
         inner(inner) {}
-  // Of element i of this block, its place in [dim, inner]. Tiles are below 2^31 elements, so the sum is below 2^32.
+  // The place of element i in [dim, inner]. Tiles have fewer than 2^31 elements, so the sum is below 2^32.
   __device__ __forceinline__ unsigned in_slab(long long i) const {
     const unsigned beyond = within + static_cast<unsigned>(i - block_first);
     return beyond < slab ? beyond : beyond % slab;
   }
 };
 
-// Neighbours of the bias, one for each element of the pack: inner is 1, and dim a multiple of a pack.
+// One element of the bias for each element of the pack, next to each other: inner is 1, and dim a multiple of a pack.
 template <typename T>
 struct Neighbours {
   const T* bias;
@@ -48,7 +48,7 @@ struct Neighbours {
   __device__ __forceinline__ T single(long long i) const { return __ldg(bias + place.in_slab(i) / place.inner); }
 };
 
-// One of the bias for the whole pack: inner is a multiple of a pack.
+// One element of the bias for the whole pack: inner is a multiple of a pack.
 template <typename T>
 struct Same : Neighbours<T> {
   template <int Size>
@@ -63,7 +63,7 @@ struct Same : Neighbours<T> {
   }
 };
 
-// Any: the next element's is found by counting on from the first's.
+// Any shape: counts on from the place of the pack's first element.
 template <typename T>
 struct Any : Neighbours<T> {
   template <int Size>

@@ -1,4 +1,4 @@
-"""Launch plan of streamed.cu: a bias along any axis, a tile a block."""
+"""Launch plan of streamed.cu: a bias along any axis, one tile per block."""
 
 from kernelbench import (
     FLOATS,
@@ -20,17 +20,17 @@ from ..common.launch_helpers import (
     streamed_plan,
 )
 
-# Of x, a thread. 512 MB of floats reach 0.99 of the best copy on an H200; with one pack 0.91, with four 0.98. Along the
-# first axis, 256 MB of float16 reach 0.97, with one pack 0.91, with four 0.93.
+# Packs of x per thread. 512 MB of floats reach 0.99 of the best copy on an H200; with one pack 0.91, with four 0.98.
+# Along the first axis, 256 MB of float16 reach 0.97; with one pack 0.91, with four 0.93.
 PACKS = 2
-MOST = 2**31 - 1  # of dim * inner: the place within them has 32 bits
+MOST = 2**31 - 1  # elements of [dim, inner]: a place in it has 32 bits
 
 
 def which_of(case: Case) -> str:
-    """How a pack gets its bias.
+    """The struct of streamed.cu that finds the bias of a pack.
 
-    One load of a whole pack, or of one element for a pack, costs nothing beside the pack of x; one for each element
-    costs as many accesses again as that has elements.
+    One load of a whole pack, or of one element for a pack, costs nothing beside the pack of x. One load per element
+    adds as many accesses as the pack has elements.
     """
     _, dim, inner = case.outer_dim_inner
     size = ELEMENTWISE_PACK_BYTES // dtypes.itemsize(case.dtype)
@@ -71,7 +71,7 @@ TUNABLE = Tunable(
 IMPLEMENTATIONS = (
     Implementation(
         "streamed",
-        "whatever the axis, a block a tile of packs of 16 bytes",
+        "whatever the axis, one block per tile of packs of 16 bytes",
         Origin("written here"),
         plan=plan,
         tunable=TUNABLE,

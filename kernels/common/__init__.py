@@ -1,1 +1,1 @@
-"""What several operations share: headers, launch plans, and what library peers need."""
+"""Headers, launch plans and helpers of library peers that several operations share."""

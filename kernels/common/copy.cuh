@@ -1,10 +1,10 @@
-// A copy as fast as plain loads and stores go: the yardstick of every operation that reads and writes as much.
+// A copy at the speed of plain loads and stores: the yardstick of every operation that reads and writes as much.
 //   x, y    T [elements], of T's own alignment; must not overlap; each element read once and written once
-//   Block   threads of a block; Packs: packs of 16 bytes that a thread has in flight
-//   launch  grid ceil(packs / (Block * Packs)), at least 1; block Block. Each block moves one tile and ends, so
-//           that no multiprocessor waits for a fixed share of the others' work
-// Arrays that both begin at a multiple of 16 bytes are moved in packs, what is left over of a pack singly;
-// others are moved element by element.
+//   Block   threads of a block; Packs: packs of 16 bytes per thread in flight
+//   launch  grid ceil(packs / (Block * Packs)), at least 1; block Block. Each block moves one tile and ends, so that a
+//           multiprocessor takes the next tile as soon as it is free
+// Arrays that both begin at a multiple of 16 bytes are moved in packs, and the rest of a pack element by element; other
+// arrays are moved element by element.
 #pragma once
 #include "common/convert.cuh"
 

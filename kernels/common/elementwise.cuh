@@ -1,4 +1,4 @@
-// A function of one element of each input, over whole arrays: singly, or in packs with a tail.
+// Applies a function to one element of each input, over whole arrays: element by element, or in packs with a tail.
 //   Function   `function(a, b, ..)` gives one element of the result; where Function::PAIRS is true,
 //              `function.pair(result, a, b, ..)` gives two neighbours from pointers to two of each input
 //   inputs, result   any number of inputs; none may overlap the result; each element read once and written once
@@ -7,7 +7,7 @@
 #pragma once
 #include "common/convert.cuh"
 
-// Neighbours that are moved by one access of sizeof(T) * Size bytes, 16 at most.
+// Neighbours that one access of sizeof(T) * Size bytes moves, at most 16.
 template <typename T, int Size>
 struct alignas(sizeof(T) * Size) Pack {
   static_assert(sizeof(T) * Size <= 16, "an access has at most 16 bytes");
@@ -49,7 +49,7 @@ __device__ __forceinline__ Pack<Result, Size> apply_pack(Function function, cons
 
 // All of [0, elements): whole packs, then the tail, whose elements the first threads take one each.
 //   packs   elements / Size, counted by the host once and not by every thread
-// Arrays of which any begins elsewhere than at a multiple of a pack are gone through element by element.
+// If any array does not begin at a multiple of a pack, all elements are processed one by one.
 template <int Size, typename Function, typename Result, typename... Inputs>
 __device__ __forceinline__ void map_packed(Function function, long long packs, long long elements, Result* result,
                                            const Inputs*... inputs) {

@@ -1,4 +1,4 @@
-"""What launch plans of several operations share: geometries, and the copy that serves as yardstick."""
+"""Parts of launch plans that several operations share: grids and blocks, and the copy that serves as yardstick."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ COPY_BLOCK = 256
 COPY_PACK_BYTES = 16
 COPY_PACKS = 4  # 16 KB in flight per block: four resident blocks reach the 64 KB per multiprocessor an H200 needs
 
-COLUMNS_A_THREAD = 4  # where a kernel goes element by element
+COLUMNS_A_THREAD = 4  # of a kernel that goes element by element
 
 
 def power_of_two_from(number: int) -> int:
@@ -60,7 +60,7 @@ ELEMENTWISE_PACK_BYTES = 16  # the widest access of a thread
 
 
 def thread_each(items: int, device: DeviceProperties, block: int = ELEMENTWISE_BLOCK) -> Extent:
-    """The grid of a kernel that gives each item a thread."""
+    """The grid of a kernel that gives each item one thread."""
     blocks = -(-items // block)
     if blocks > device.max_grid[0]:
         raise Unsupported(f"elements must be at most {device.max_grid[0] * block}, got {items}")
@@ -70,7 +70,7 @@ def thread_each(items: int, device: DeviceProperties, block: int = ELEMENTWISE_B
 def waves_grid(
     items: int, device: DeviceProperties, block: int = ELEMENTWISE_BLOCK, waves: int = ELEMENTWISE_WAVES
 ) -> Extent:
-    """OneFlow's grid of a grid-stride loop: a thread an item, but no more than `waves` times the resident blocks."""
+    """OneFlow's grid of a grid-stride loop: one thread per item, but no more than `waves` times the resident blocks."""
     resident = device.multiprocessors * (device.max_threads_per_multiprocessor // block)
     return (max(1, min(-(-items // block), resident * waves)), 1, 1)
 
@@ -99,7 +99,7 @@ def packed_plan(
         block=(block, 1, 1),
         arguments=(*arguments, Scalar("int64", packs), Scalar("int64", case.elements)),
     )
-    reason = f"{packs} packs of {pack_bytes} bytes, a thread each, in at most {waves} waves of resident blocks"
+    reason = f"{packs} packs of {pack_bytes} bytes, one thread each, in at most {waves} waves of resident blocks"
     return LaunchPlan(
         (launch,),
         defines=(("BLOCK", block), *defines),
@@ -108,7 +108,7 @@ def packed_plan(
     )
 
 
-# ---- Streamed: a block a tile --------------------------------------------------------------------
+# ---- Streamed: one block per tile ----------------------------------------------------------------
 
 # Packs of 16 bytes per thread and array in flight: eight resident blocks have 32 KB in flight from each array. On an
 # H200 one is the best of 1, 2 and 4, or within 2 % of it, from 64 MB to 3 GB.
@@ -124,7 +124,7 @@ STREAMED_BYTES = (16 * MB, 64 * MB, 256 * MB, 1024 * MB)
 
 
 def streamed_tunable(operation: str, dtypes_: tuple[str, ...] = FLOATS) -> Tunable:
-    """For a kernel that calls `map_streamed`, to which all shapes of as many bytes are alike."""
+    """For a kernel that calls `map_streamed`; for it all shapes of the same size are alike."""
     return Tunable(STREAMED_VALUES, cases=cases_of_bytes(operation, STREAMED_BYTES, dtypes_))
 
 
@@ -166,7 +166,7 @@ def streamed_plan(
     return LaunchPlan(
         (launch,),
         defines=(("BLOCK", block), ("PACKS", packs), ("HINT", hint), *defines),
-        reasons=(f"a block a tile of {tile} elements; {packs} packs a thread in flight",),
+        reasons=(f"one block per tile of {tile} elements; {packs} packs per thread in flight",),
     )
 
 
@@ -181,7 +181,7 @@ def index_name(elements: int) -> str:
 
 
 def merged_axes(shape: tuple[int, ...], permutation: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The same movement with as few axes as can be: axes that stay neighbours become one, those of 1 vanish.
+    """The same permutation with the fewest axes: axes that stay neighbours are merged, axes of extent 1 vanish.
 
     `permutation[k]` is the axis of the source that becomes axis k. At least one axis is left.
     """
@@ -204,7 +204,7 @@ def merged_axes(shape: tuple[int, ...], permutation: tuple[int, ...]) -> tuple[t
 
 
 def permutation_of(case: Case) -> tuple[int, ...]:
-    """The parameter `permutation`, "0231": the source's axis that becomes each axis; "" turns their order round."""
+    """The parameter `permutation`: "0231" names the source axis of each axis; "" reverses their order."""
     rank = len(case.shape)
     text = case.parameter("permutation", "") or "".join(map(str, reversed(range(rank))))
     if sorted(text) != [str(axis) for axis in range(rank)]:
@@ -219,7 +219,7 @@ def narrow_plan(entry: str, case: Case, device: DeviceProperties, items: int, *f
     `items` are dealt out a thread each; `entry` lacks the data type. Elements, columns and `further` follow the arrays.
     """
     _, columns = case.rows_columns()
-    # Threads of the last block count beyond the last element, by a block's work at most.
+    # Indices of the last block go beyond the last element, by at most the work of one block.
     most = 2**31 - 1 - ELEMENTWISE_BLOCK * -(-case.elements // items)
     if case.elements > most:
         raise Unsupported(f"elements must be at most {most} for 32-bit indices, got {case.elements}")

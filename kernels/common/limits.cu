@@ -1,16 +1,16 @@
-// Floor and ceilings of a GPU: an empty kernel, and kernels that do nothing but copy, read, write, or add two arrays.
-//   in      16-byte packs [packs], of add [2 * packs]; read once, by write not at all
-//   out     16-byte packs [packs]; must not overlap in; written once, by read not at all
-//   needs   nothing: a last, partial tile is done with a bound
+// Floor and ceilings of a GPU: an empty kernel, and kernels that only copy, read, write, or add two arrays.
+//   in      16-byte packs [packs], for add [2 * packs]; read once, but not by write
+//   out     16-byte packs [packs]; must not overlap in; written once, but not by read
+//   needs   nothing: the last, partial tile is checked against the end
 //   launch  grid ceil(packs / (256 * PACKS)), block 256, no shared memory
 //   moves   a pack: copy 32 bytes, read and write 16, add 48.   Origin: written here.
-// limits_l2_*: the same over and over data that fits the L2, which the L1 is passed by for.
-//   in, out 16-byte packs [packs], fewer than 2^31; out is written with anything
+// limits_l2_*: the same, many times over data that fits the L2, without the L1.
+//   in, out 16-byte packs [packs], fewer than 2^31; what is written to out does not matter
 //   needs   packs >= threads of the grid
 //   launch  as many blocks of 256 as run at once
-//   moves   4 * rounds packs a thread: read and write 16 bytes each, copy 32.
-// PACKS: loads that a thread has in flight before its first store. `stream`: loads and stores marked as
-// used once, so that they do not push other data out of the caches.
+//   moves   4 * rounds packs per thread: read and write 16 bytes each, copy 32.
+// PACKS: loads per thread in flight before its first store. `stream`: loads and stores marked as used once, so that they do
+// not push other data out of the caches.
 
 template <int PACKS, bool STREAM>
 __device__ __forceinline__ void copy_tile(const uint4* in, uint4* out, long long packs) {
@@ -41,7 +41,7 @@ __device__ __forceinline__ void write_tile(uint4* out, long long packs) {
   }
 }
 
-// Joins what it reads, and stores only what no data gives: the compiler cannot leave the loads out.
+// Joins what it reads, and stores for a result that no data gives, so that the compiler cannot leave the loads out.
 template <int PACKS>
 __device__ __forceinline__ void read_tile(const uint4* in, uint4* out, long long packs) {
   const long long first = static_cast<long long>(blockIdx.x) * 256 * PACKS + threadIdx.x;

@@ -1,4 +1,4 @@
-"""What library peers share: a case's arrays as the library's own, and back."""
+"""Conversions between the arrays of a case and those of a library, shared by library peers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-// Maximum and sum of a value over the lanes of a warp, or the threads of a block; every one gets the result.
+// Maximum and sum over the lanes of a warp, or the threads of a block; all of them get the result.
 //   Op      MaxOp, SumOp: `identity` is what an idle lane brings, `apply` joins two values
 //   order   fixed by the lane and warp numbers, so a sum is the same on every run
 // Template parameters of headers are in CamelCase: upper case belongs to the defines of launch plans.

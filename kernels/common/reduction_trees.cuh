@@ -1,4 +1,4 @@
-// Ways of joining one value of each thread of a block into one, in the order in which they are usually taught.
+// Ways to reduce one value per thread of a block to one value, in the order in which they are usually taught.
 //   Tree::reduce<Op>(slots, value)   the result comes to slots[0]: thread 0 may read it at once, the others
 //                                    after a barrier. All threads of the block (Block, 1, 1) must call it.
 //   slots   shared, Block floats;  Block a power of two from 64 to 1024
@@ -106,7 +106,7 @@ struct UnrolledAll {
   }
 };
 
-// Registers instead of slots within a warp; shared memory only to pass one value a warp to the first warp.
+// Registers instead of slots within a warp; shared memory only to pass one value per warp to the first warp.
 struct Shuffle {
   template <typename Op, int Block>
   static __device__ __forceinline__ void reduce(float (&slots)[Block], float value) {

@@ -1,20 +1,20 @@
-// A function of one element of each source over whole arrays, each block one tile: as fast as memory goes.
+// Applies a function to one element of each source, over whole arrays, one tile per block: at the speed of memory.
 //   Function   as in elementwise.cuh; its arguments come from sources in place of arrays
 //   sources    `pack<Size>(i)` gives elements [i * Size, (i + 1) * Size) by one access, `single(i)` one element;
 //              `aligned<Size>()` whether the former may be asked for. None may overlap the result
-//   BLOCK      threads of a block; PACKS: packs a thread has in flight; HINT: see below
+//   BLOCK      threads of a block; PACKS: packs per thread in flight; HINT: see below
 //   launch     grid ceil(elements / (BLOCK * PACKS * Size)), at least 1; block BLOCK; no shared memory
-// A block moves one tile and ends, so that its multiprocessor takes the next tile when it is free, and none waits for a
-// fixed share of the work. Results are computed for all packs before the first is stored, so that all loads are under
-// way at once. Where an array does not begin at a multiple of a pack, the tile is gone through element by element, with
-// four of them in flight. Offsets are 64-bit: arrays may have more than 2^31 elements.
+// A block moves one tile and ends, so that a multiprocessor takes the next tile as soon as it is free. Results are computed
+// for all packs before the first is stored, so that all loads are under way at once. Where an array does not begin at a
+// multiple of a pack, a block goes through its tile element by element, with four in flight. Offsets are 64-bit: arrays may
+// have more than 2^31 elements.
 #pragma once
 #include "common/elementwise.cuh"
 
-// How memory is asked for what is used once.
-constexpr int PLAIN = 0;        // nothing is said
-constexpr int STREAM = 1;       // loads and stores that are the first to leave the caches
-constexpr int NO_ALLOCATE = 2;  // loads take no place in the L1
+// Hints for loads and stores of data that is used once.
+constexpr int PLAIN = 0;        // no hint
+constexpr int STREAM = 1;       // loads and stores leave the caches first
+constexpr int NO_ALLOCATE = 2;  // loads are not kept in the L1
 constexpr int STREAM_STORES = 3;
 
 template <int Bytes>
@@ -30,7 +30,7 @@ struct WordOf<8> { using Type = uint2; };
 template <>
 struct WordOf<16> { using Type = uint4; };
 
-// One access of a whole pack, at a multiple of its size; what it reads is written by nobody meanwhile.
+// One access of a whole pack, aligned to its size. Nobody writes meanwhile what it reads.
 template <int Hint, typename Packed>
 __device__ __forceinline__ Packed load_once(const Packed* place) {
   using Word = typename WordOf<sizeof(Packed)>::Type;
@@ -59,7 +59,7 @@ __device__ __forceinline__ void store_once(Packed* place, const Packed& packed) 
   }
 }
 
-// The source that is an array.
+// A source that reads an array.
 template <typename T>
 struct Elements {
   const T* array;
@@ -80,7 +80,7 @@ template <typename Function, typename Result, typename... Sources>
 __device__ __forceinline__ void stream_singly(Function function, long long first, long long end,
                                               Result* __restrict__ result, const Sources... sources) {
   constexpr int Together = 4;
-  // Neither loop is unrolled further: this path must not cost that of packs its registers, and so its resident blocks.
+  // Neither loop is unrolled further: else this path would take registers, and so resident blocks, from that of packs.
   long long i = first + threadIdx.x;
 #pragma unroll 1
   for (; i + (Together - 1) * BLOCK < end; i += Together * BLOCK) {

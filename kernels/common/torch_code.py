@@ -1,4 +1,4 @@
-"""What torch.compile makes of an expression, written into the case's own output."""
+"""Peers that run an expression through torch.compile, and write into the case's own output."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def compiled_call(
     `dtypes` has the types of arrays that are not of the case's own.
     """
     torch = torch_with_gpu()
-    # What its inputs are like, and how a suite calls it, are no reason to compile anew.
+    # The distribution of its inputs and the suite's axes are no reason to compile again.
     code_of = Case(case.operation, case.shape, case.axis, case.dtype, parameters=case.parameters)
     run = _compiled(MODES[name], expression, code_of)
     tensors = [torch_tensor(torch, arrays[one], dtypes.get(one, case.dtype)) for one in (output, *inputs)]

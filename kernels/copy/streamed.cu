@@ -1,9 +1,9 @@
-// A copy of x to y, a tile a block, as the other element-wise kernels move their arrays.
+// A copy of x to y, one tile per block, as the other element-wise kernels move their arrays.
 //   x       T [elements], of T's own alignment; read once
 //   y       T [elements]; must not overlap x; written once
 //   T       float, __half, __nv_bfloat16, in packs of 16 bytes
 //   needs   elements >= 1
-//   BLOCK   threads of a block; PACKS: packs a thread has in flight; HINT: of common/streamed.cuh
+//   BLOCK   threads of a block; PACKS: packs per thread in flight; HINT: see common/streamed.cuh
 //   launch  grid ceil(elements / (BLOCK * PACKS * elements of a pack)), block BLOCK; no shared memory
 //   moves   D in, D out
 //   Arrays that do not both begin at a multiple of 16 bytes are copied element by element.   Origin: written here.

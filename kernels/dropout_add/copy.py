@@ -9,7 +9,8 @@ from ..common.launch_helpers import copy_plan
 
 def plan(case: Case, device: DeviceProperties) -> LaunchPlan:
     itemsize = dtypes.itemsize(case.dtype)
-    # Read are x, addend and a byte of mask an element, written is y: half of that each way, and y takes one D of it.
+    # Dropout reads x, addend and one byte of mask per element, and writes y. The copy reads half of that and writes
+    # half of it: y and `more` elements.
     more = case.elements * (itemsize + 1) // (2 * itemsize)
     arrays = ("x", "addend", "y", "rest")
     planned = copy_plan(f"dropout_add_copy_{dtypes.suffix(case.dtype)}", arrays, case.elements, itemsize, device)
@@ -19,7 +20,7 @@ def plan(case: Case, device: DeviceProperties) -> LaunchPlan:
 
 
 def reference(xp: Any, case: Case, inputs: Arrays) -> Arrays:
-    """What a copy leaves in y."""
+    """The copied input."""
     return {"y": inputs["x"]}
 
 

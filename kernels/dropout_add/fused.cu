@@ -8,7 +8,7 @@
 //   BLOCK      threads of a block
 //   launch     grid at most 32 waves of resident blocks, block BLOCK; no shared memory
 //   moves      2.25 D in, D out, for float; 2.5 D in, D out, for the others
-//   Arrays that do not all begin at a multiple of a pack are gone through element by element.
+//   Arrays that do not all begin at a multiple of a pack are processed element by element.
 //   An infinite or NaN x gives NaN where it is dropped.   Origin: OneFlow's fusion; written here.
 #include "dropout.cuh"
 

@@ -1,6 +1,6 @@
 """Dropout with a given mask, then an addition: y = x * mask * scale + addend.
 
-The mask is an input of one int8 an element, 1 where the element is kept. `scale` is 1 / (1 - p) where dropout drops a
+The mask is an input of one int8 per element, 1 where the element is kept. `scale` is 1 / (1 - p) where dropout drops a
 share p of the elements on average; it is no matter here what share of the mask is 0.
 An infinity that is dropped gives NaN, as 0 times it does; a NaN stays one, dropped or not.
 """
@@ -39,12 +39,12 @@ def reference(xp: Any, case: Case, inputs: Arrays) -> Arrays:
 
 
 def flops(case: Case) -> int:
-    """Two products and a sum an element."""
+    """Two products and a sum per element."""
     return 3 * case.elements
 
 
 def large(case: Case) -> float:
-    """What the scale makes of it still leaves room for the addend."""
+    """So large that the scaled element still leaves room for the addend."""
     return quarter_of_range(case) / max(1.0, abs(float(case.parameter("scale", SCALE))))
 
 

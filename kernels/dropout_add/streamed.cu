@@ -1,13 +1,13 @@
-// Dropout with a given mask and an addition, a tile a block: y = x * mask * scale + addend.
+// Dropout with a given mask and an addition, one tile per block: y = x * mask * scale + addend.
 //   x, addend  T [elements], of T's own alignment; each element read once
 //   mask       int8 [elements], 0 or 1; read once
 //   y          T [elements]; must not overlap any input; written once
 //   T          float, __half, __nv_bfloat16, in packs of 16 bytes; arithmetic in float
 //   needs      elements >= 1
-//   BLOCK      threads of a block; PACKS: packs a thread has in flight; HINT: of common/streamed.cuh
+//   BLOCK      threads of a block; PACKS: packs per thread in flight; HINT: see common/streamed.cuh
 //   launch     grid ceil(elements / (BLOCK * PACKS * elements of a pack)), block BLOCK; no shared memory
 //   moves      2.25 D in, D out, for float; 2.5 D in, D out, for the others
-//   Arrays that do not all begin at a multiple of a pack are gone through element by element.
+//   Arrays that do not all begin at a multiple of a pack are processed element by element.
 //   An infinite or NaN x gives NaN where it is dropped.   Origin: written here.
 #include "dropout.cuh"
 #include "common/streamed.cuh"

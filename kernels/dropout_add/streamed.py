@@ -1,4 +1,4 @@
-"""Launch plan of streamed.cu: dropout and addition, a tile a block."""
+"""Launch plan of streamed.cu: dropout and addition, one tile per block."""
 
 from kernelbench import Case, DeviceProperties, Implementation, LaunchPlan, Origin, Scalar, dtypes
 from ..common.launch_helpers import (
@@ -25,7 +25,7 @@ def plan(
 IMPLEMENTATIONS = (
     Implementation(
         "streamed",
-        "dropout and addition, a block a tile of packs of 16 bytes",
+        "dropout and addition, one block per tile of packs of 16 bytes",
         Origin("written here"),
         plan=plan,
         tunable=streamed_tunable("dropout_add"),

@@ -1,4 +1,4 @@
-// Dropout, then addition, a launch each: dropped = x * mask * scale goes through memory, y = dropped + addend.
+// Dropout, then addition, one launch each: dropped = x * mask * scale goes through memory, y = dropped + addend.
 //   x, addend  T [elements], of T's own alignment; each element read once
 //   mask       int8 [elements], 0 or 1; read once
 //   dropped    T [elements]; written by the first launch, read by the second
@@ -9,7 +9,7 @@
 //   BLOCK      threads of a block
 //   launch     each: grid at most 32 waves of resident blocks, block BLOCK; no shared memory
 //   moves      3.25 D in, 2 D out, for float; 3.5 D in, 2 D out, for the others
-//   Arrays that do not all begin at a multiple of a pack are gone through element by element.
+//   Arrays that do not all begin at a multiple of a pack are processed element by element.
 //   An infinite or NaN x gives NaN where it is dropped.   Origin: what OneFlow's fusion replaced; written here.
 #include "dropout.cuh"
 

@@ -1,4 +1,4 @@
-"""Launch plan of two_kernels.cu: dropout, then addition, a launch each."""
+"""Launch plan of two_kernels.cu: dropout, then addition, one launch each."""
 
 from dataclasses import replace
 
@@ -25,4 +25,4 @@ def plan(case: Case, device: DeviceProperties) -> LaunchPlan:
     )
 
 
-IMPLEMENTATIONS = (Implementation("two_kernels", "dropout, then addition, a launch each", ONEFLOW, plan=plan),)
+IMPLEMENTATIONS = (Implementation("two_kernels", "dropout, then addition, one launch each", ONEFLOW, plan=plan),)

@@ -1,4 +1,4 @@
-// The factor of an element loaded inside a branch that parts the lanes of a warp, or its address chosen and then loaded.
+// Loads the factor of an element inside a divergent branch, or chooses its address first and then loads it.
 //   x           T [rows, columns], row-major; read once
 //   by_row      T [rows]; by_column: T [columns]; read from the caches after the first time
 //   y           T [rows, columns]; must not overlap the others; written once
@@ -10,7 +10,7 @@
 //   Origin: a remark of OneFlow's article on 100 days; written here.
 #include "factors.cuh"
 
-// Each side of the branch loads, so a warp whose lanes part issues two loads for one factor a lane.
+// Each side of the branch loads, so a divergent warp issues two loads for one factor per lane.
 struct Inside {
   template <typename T>
   static __device__ __forceinline__ float factor(bool above, const T* of_row, const T* of_column) {
@@ -23,8 +23,8 @@ struct Inside {
   }
 };
 
-// The same, with nothing to be merged: the compiler makes Inside the same as Outside where both sides end in a load.
-// An empty asm statement cannot be moved out of its side, and it needs what was loaded there.
+// The same, but the compiler cannot merge the two loads, as it does for Inside: an empty asm statement on each side needs the
+// loaded value, and cannot be moved out of its side.
 struct Kept {
   template <typename T>
   static __device__ __forceinline__ float factor(bool above, const T* of_row, const T* of_column) {

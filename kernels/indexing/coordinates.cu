@@ -1,4 +1,4 @@
-// The column of an element as a remainder, or as what the row leaves: i % columns against i - row * columns.
+// The column of an element as a remainder or by subtraction: i % columns against i - row * columns.
 //   x           T [rows, columns], row-major; read once
 //   by_row      T [rows]; by_column: T [columns]; read from the caches after the first time
 //   y           T [rows, columns]; must not overlap the others; written once

@@ -1,4 +1,4 @@
-"""Launch plans of coordinates.cu: the column as a remainder, or as what the row leaves."""
+"""Launch plans of coordinates.cu: the column as a remainder, or by subtraction."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-// The row and column of an element by 64-bit or by 32-bit arithmetic; an element a thread.
+// The row and column of an element by 64-bit or by 32-bit arithmetic; one element per thread.
 //   x           T [rows, columns], row-major; read once
 //   by_row      T [rows]; by_column: T [columns]; read from the caches after the first time
 //   y           T [rows, columns]; must not overlap the others; written once

@@ -1,4 +1,4 @@
-// The factor of a row needed for two elements, loaded for each of them with a store between, or loaded once.
+// A thread needs the factor of a row for two elements: loads it for each, with a store in between, or once.
 //   x           T [rows, columns], row-major; read once
 //   by_row      T [rows]; by_column: T [columns]; read from the caches after the first time
 //   y           T [rows, columns]; must not overlap the others; written once
@@ -8,7 +8,7 @@
 //   launch      a thread for each pair of columns: grid ceil(rows * ceil(columns / 2) / BLOCK), block BLOCK; no shared
 //               memory
 //   moves       D in, D out
-//   No pointer is __restrict__: y might be by_row for all that the compiler knows, so it must load again.
+//   No pointer is __restrict__: for all the compiler knows y overlaps by_row, so it must load again.
 //   Origin: a remark of OneFlow's article on 100 days; written here.
 #include "factors.cuh"
 

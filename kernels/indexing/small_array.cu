@@ -1,9 +1,9 @@
-// A thread's elements kept in a small array, which is then indexed by a number known at run time or by constants.
+// A thread keeps its elements in a small array, and indexes it by a number known at run time or by constants.
 //   x           T [rows, columns], row-major; read once
 //   by_row      T [rows]; by_column: T [columns]; read from the caches after the first time
 //   y           T [rows, columns]; must not overlap the others; written once
 //   T           float, __half, __nv_bfloat16
-//   first       where the array is begun to be gone through, in [0, HELD); run_time only
+//   first       index of the array to begin with, in [0, HELD); run_time only
 //   needs       elements + a block's work below 2^31
 //   BLOCK       threads of a block
 //   HELD        elements of a thread, a power of two
@@ -15,7 +15,7 @@
 
 static_assert(HELD > 0 && (HELD & (HELD - 1)) == 0, "places are wrapped by a mask");
 
-// Loads of a whole tile, then `place(step)` says which of them is dealt with next. `Unrolled` steps are written out.
+// Loads a whole tile, then works on element place(step) in each step. `Unrolled` steps are unrolled.
 template <int Unrolled, typename Place, typename T>
 __device__ __forceinline__ void scale_held(const T* x, const T* by_row, const T* by_column, T* y, int elements,
                                            int columns, Place place) {
@@ -38,7 +38,7 @@ __device__ __forceinline__ void scale_held(const T* x, const T* by_row, const T*
 template <typename T>
 __device__ __forceinline__ void by_run_time(const T* x, const T* by_row, const T* by_column, T* y, int elements,
                                             int columns, int first) {
-  // Differs from warp to warp, so that it is in no register common to all; the lanes of a warp stay neighbours.
+  // Differs between warps, so that it is not uniform over the block; the lanes of a warp stay neighbours.
   const int begin = first + static_cast<int>(threadIdx.x) / 32;
   const auto by_place = [=](int step) { return (step + begin) & (HELD - 1); };
   scale_held<1>(x, by_row, by_column, y, elements, columns, by_place);

@@ -1,13 +1,13 @@
-// A copy of x to y by as many warps as the grid has, each waiting for its loads before it asks for more.
+// A copy of x to y by the warps of the grid; each warp waits for its loads before it issues more.
 //   x       T [elements], of T's own alignment; read once
 //   y       T [elements]; must not overlap x; written once
 //   T       float, __half, __nv_bfloat16
 //   words   whole words of WORD / sizeof(T) elements, counted by the host
-//   chain   multiply-adds that each element goes through one after the other, >= 0
-//   one, zero   1 and 0: known to the host alone, so that no compiler leaves the chain out
+//   chain   dependent multiply-adds per element, >= 0
+//   one, zero   1 and 0, passed at run time so that the compiler cannot leave the chain out
 //   needs   elements >= 1
 //   WORD    bytes of a load and of a store: 4 or 16
-//   LOADS   loads that a thread has in flight
+//   LOADS   loads per thread in flight
 //   launch  a grid-stride loop: all blocks resident at once, one or two on each multiprocessor; no shared memory
 //   moves   D in, D out.   -0 may come out as 0.
 //   Arrays that do not both begin at a multiple of a word are copied element by element.
@@ -21,10 +21,10 @@ struct Chain {
   int length;
   float one, zero;
 
-  // All elements of a word side by side: the chain of each is as long, and they wait for one another nowhere.
+  // The chains of all elements of a word side by side: they are equally long, and independent of each other.
   template <typename T, int Size>
   __device__ __forceinline__ Pack<T, Size> through(Pack<T, Size> word) const {
-    constexpr int Steps = 32 / Size;  // written out, so that counting them costs little
+    constexpr int Steps = 32 / Size;  // unrolled, so that counting them costs little
     float values[Size];
 #pragma unroll
     for (int j = 0; j < Size; ++j) values[j] = to_float(word.elements[j]);
@@ -48,7 +48,7 @@ __device__ __forceinline__ void copy_resident(const T* x, T* y, long long words,
   const long long threads = global_threads();
   if (!are_aligned<WORD>(x, y)) words = 0;
 
-#pragma unroll 1  // a second iteration's loads must not be under way before this one's have come
+#pragma unroll 1  // the next iteration must not load before the loads of this one have arrived
   for (long long i = global_thread(); i < words; i += LOADS * threads) {
     Word held[LOADS];
 #pragma unroll

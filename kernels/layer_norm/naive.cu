@@ -1,6 +1,6 @@
-// Layer norm along the last axis, a block per row: the textbook's three passes.
+// Layer norm along the last axis, one block per row, in the three passes of the textbook.
 //   x            T [rows, columns], row-major; read three times
-//   gamma, beta  T [columns]; read once a row, from the caches but for the first time
+//   gamma, beta  T [columns]; read once per row, from the caches after the first time
 //   y            T [rows, columns]; must not overlap x; written once
 //   T            float, __half, __nv_bfloat16; arithmetic in float
 //   needs        nothing: any rows >= 1, any columns >= 1

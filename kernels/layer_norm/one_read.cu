@@ -1,12 +1,12 @@
 // Layer norm along the last axis, a row held in the registers of a warp or of a block, so that x is read once.
 //   x            T [rows, columns], row-major; read once, in packs
-//   gamma, beta  T [columns]; read once a row, from the caches but for the first time
+//   gamma, beta  T [columns]; read once per row, from the caches after the first time
 //   y            T [rows, columns]; must not overlap x; written once, in packs
 //   T            float, __half, __nv_bfloat16; arithmetic in float
 //   needs        columns a multiple of a pack, at most THREADS * PACKS packs; where an array does not begin at a multiple
 //                of a pack, all are moved element by element
-//   THREADS      of a row: 32, or whole warps; ROWS: of a block, 1 where a row has more than a warp
-//   BYTES        of a pack, 16 at most; PACKS: of a thread
+//   THREADS      threads per row: 32, or whole warps; ROWS: rows per block, 1 where a row has more than a warp
+//   BYTES        bytes of a pack, at most 16; PACKS: packs per thread
 //   launch       grid ceil(rows / ROWS), block (THREADS, ROWS); a float of shared memory for each warp of a row
 //   moves        D in, D out
 //   A row with an infinity or a NaN gives NaN.   Origin: written here.
@@ -16,7 +16,7 @@
 static_assert(THREADS == WARP_SIZE || ROWS == 1, "rows of one block have a warp each");
 static_assert(THREADS * ROWS <= 1024, "a block has at most 1024 threads");
 
-// Sum over the threads of a row; all of them get it.
+// The sum over the threads of a row; all of them get it.
 __device__ __forceinline__ float row_sum(float value) {
   if constexpr (THREADS == WARP_SIZE) return warp_all_reduce<SumOp>(value);
   else return block_all_reduce<SumOp, THREADS>(value);
@@ -68,7 +68,7 @@ __device__ void layer_norm_one_read(const T* x, const T* gamma, const T* beta, T
     for (int j = 0; j < Width; ++j) own_sum += to_float(held[i].elements[j]);
   }
 
-  // Reduce: the variance from deviations, which does not cancel as a mean of squares less a square does
+  // Reduce: the variance as the mean of squared deviations, because a difference of squares would cancel
   const float mean = row_sum(own_sum) / columns;
   float own_squares = 0.0f;
 #pragma unroll

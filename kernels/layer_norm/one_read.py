@@ -4,8 +4,8 @@ from kernelbench import Case, DeviceProperties, Implementation, Launch, LaunchPl
 from .operation import EPS
 
 PACK_BYTES = 16
-WARP, WARP_ROWS = 32, 4  # a row of a warp, and rows of such a block
-MOST_HELD = 32  # elements of a thread: as float32, half of the registers that it has in a block of 1024
+WARP, WARP_ROWS = 32, 4  # threads of a row, and rows of a block, where a warp holds the row
+MOST_HELD = 32  # elements per thread: as float32, half of its registers in a block of 1024
 MOST_THREADS = 1024
 
 

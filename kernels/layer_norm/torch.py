@@ -1,7 +1,6 @@
 """Peer: torch.nn.functional.layer_norm, which allocates its output.
 
-The file bears the name that users type. It is loaded by its path, so that it stands in nobody's way when
-the library of that name is imported.
+The file has the name that users type. It is loaded by its path, so it does not hide the library of that name.
 """
 
 from collections.abc import Callable

@@ -5,9 +5,9 @@
 #include "common/convert.cuh"
 #include "common/reduce.cuh"
 
-// Joins one value of each thread of a column; all of them get the result. All threads of the block must call it;
-// may be called again at once.
-//   slots    shared floats: this column's first slot, its others `stride` apart
+// Reduces one value per thread of a column; all of them get the result. All threads of the block must call it, and may call
+// it again at once.
+//   slots    shared floats: the first slot of this column; its other slots are `stride` apart
 //   thread   ranges [0, threads), threads a power of two; 1 needs no slots
 struct ColumnTree {
   float* slots;
@@ -29,9 +29,9 @@ struct ColumnTree {
   }
 };
 
-// One column, its elements shared out among the threads of `tree`; x is read three times.
-//   x, y    the column's first element, read and written
-//   dim     elements of the column; 0 for a thread whose column does not exist, but which the barriers need
+// One column, divided among the threads of `tree`; x is read three times.
+//   x, y    the first element of the column in each array
+//   dim     elements of the column; 0 for a thread without a column, which the barriers still need
 template <typename T, typename Tree>
 __device__ __forceinline__ void log_softmax_column(const T* __restrict__ x, T* __restrict__ y, int dim,
                                                    long long inner, Tree tree) {

@@ -3,8 +3,7 @@
 cupyx.scipy.special.log_softmax takes the same steps and one more, which puts 0 for infinite maxima and waits for the
 GPU half-way: what waits cannot be submitted before it is timed.
 
-The file bears the name that users type. It is loaded by its path, so that it stands in nobody's way when
-the library of that name is imported.
+The file has the name that users type. It is loaded by its path, so it does not hide the library of that name.
 """
 
 from collections.abc import Callable

@@ -7,14 +7,14 @@
 //   powers       float [outer, dim, inner]: its exp, written once, read once
 //   needs        dim <= 2^30, inner <= 2^30
 //   BLOCK        threads of a block
-//   launch       reductions: a thread a column, grid ceil(outer * inner / BLOCK). Element by element: outer * dim rows
+//   launch       reductions: one thread per column, grid ceil(outer * inner / BLOCK). Element by element: outer * dim rows
 //                of inner elements, by each_element of softmax/rows.cuh
 //   moves        float: reads 5 D, writes 3 D, besides the columns' own values
 //   A column of -inf gives NaN.   Origin: PaddlePaddle/Paddle, paddle/fluid/operators/log_softmax_op.h, by Eigen.
 #include "softmax/rows.cuh"
 #include "common/convert.cuh"
 
-// The column's values joined by Op, one after the other, for the column that is this thread's.
+// Joins the values of this thread's column by Op, one after the other.
 template <typename Op, typename Value, typename Finish>
 __device__ __forceinline__ void reduce_columns(float* result, long long columns, int dim, int inner, Value value,
                                                Finish finish) {
@@ -26,7 +26,7 @@ __device__ __forceinline__ void reduce_columns(float* result, long long columns,
   result[column] = finish(joined);
 }
 
-// body(column, index) for every element; `rows` are outer * dim, a column's number that of [outer, inner].
+// Calls body(column, index) for every element. `rows` is outer * dim; columns are numbered over [outer, inner].
 template <typename Body>
 __device__ __forceinline__ void each_of_columns(long long rows, int dim, int inner, Body body) {
   each_element(rows, inner, [=](long long row, long long index) {

@@ -42,7 +42,7 @@ def plan(case: Case, device: DeviceProperties) -> LaunchPlan:
             ("powers", 4 * case.elements),
             ("log_sum", 4 * columns),
         ),
-        reasons=("reductions: a thread a column",),
+        reasons=("reductions: one thread per column",),
     )
 
 

@@ -2,10 +2,10 @@
 //   x       T [outer, dim, inner], row-major; read once
 //   y       T [outer, dim, inner]; must not overlap x; written once
 //   T       float, __half, __nv_bfloat16, kept as they are; arithmetic in float
-//   needs   columns of a block * dim elements and 4 bytes a thread in shared memory; dim <= 2^30
+//   needs   columns of a block * dim elements and 4 bytes per thread in shared memory; dim <= 2^30
 //   launch  block (columns, threads of a column: a power of two); grid ceil(inner / columns) * outer; dynamic shared
 //           memory as above
-//   moves   D in, D out. Lanes lie beside each other; where a block covers inner, so do its steps along dim
+//   moves   D in, D out. Neighbouring lanes read neighbours; where a block covers inner, its steps along dim are contiguous
 //   A column of -inf gives NaN.   Origin: written here.
 #include "log_softmax/columns.cuh"
 

@@ -4,8 +4,8 @@ from kernelbench import Case, DeviceProperties, Implementation, Launch, LaunchPl
 from ..common.launch_helpers import power_of_two_from
 
 MAX_THREADS = 512  # of a block
-WHOLE_INNER = 64  # columns that one block may cover where they are all there are: its steps then lie end to end
-COLUMNS = (32, 16, 8)  # of a block otherwise: 8 floats are the 32 bytes that memory is read by
+WHOLE_INNER = 64  # largest inner that one block covers whole: its steps along dim are then contiguous
+COLUMNS = (32, 16, 8)  # columns per block otherwise: 8 floats are one sector of 32 bytes
 
 
 def threads_of(dim: int, columns: int) -> int:
@@ -18,7 +18,7 @@ def shared_bytes(dim: int, columns: int, itemsize: int) -> int:
 
 
 def columns_of(dim: int, inner: int, itemsize: int, device: DeviceProperties) -> int:
-    """Columns of a block: the most of which two blocks fit a multiprocessor, else of which one does; 0 if none fits."""
+    """Columns per block: the most with two resident blocks per multiprocessor, else with one; 0 if none fits."""
     choices = [*([inner] if inner <= WHOLE_INNER else []), *(columns for columns in COLUMNS if columns < inner)]
     for together in (2, 1):
         room = device.shared_per_multiprocessor // together - device.shared_reserved_per_block
@@ -48,7 +48,7 @@ def plan(case: Case, device: DeviceProperties) -> LaunchPlan:
         arguments=("x", "y", Scalar("int32", dim), Scalar("int64", inner)),
         shared_bytes=shared_bytes(dim, columns, itemsize),
     )
-    return LaunchPlan((launch,), reasons=(f"{columns} columns of {inner} a block, {dim} elements each, kept",))
+    return LaunchPlan((launch,), reasons=(f"{columns} columns of {inner} per block, {dim} elements each, kept",))
 
 
 IMPLEMENTATIONS = (

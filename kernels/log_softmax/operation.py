@@ -25,7 +25,7 @@ def reference(xp: Any, case: Case, inputs: Arrays) -> Arrays:
 
 
 def flops(case: Case) -> int:
-    """Compare, subtract, exp, add, and two subtractions: 6 an element, exp counted as one."""
+    """Compare, subtract, exp, add, and two subtractions: 6 per element, exp counted as one."""
     return 6 * case.elements
 
 

@@ -1,12 +1,12 @@
-// Log-softmax along any axis by Paddle's kernel of 2021: threads of a block along inner, and along dim where inner
-// leaves some.
+// Log-softmax along any axis by Paddle's kernel of 2021: the threads of a block go along inner, and those that inner leaves
+// along dim.
 //   x       T [outer, dim, inner], row-major; read READS times
 //   y       T [outer, dim, inner]; must not overlap x; written once
 //   T       float, __half, __nv_bfloat16; arithmetic in float
 //   needs   dim <= 2^30
 //   READS   3 as published; 2 where maximum and sum are taken in one pass
-//   launch  block (threads of a column: a power of two, columns); grid (blocks along outer, blocks along inner),
-//           both going on to further ones; 4 bytes of dynamic shared memory a thread where a column has several
+//   launch  block (threads per column: a power of two, columns); grid (blocks along outer, blocks along inner); blocks loop
+//           along both; 4 bytes of dynamic shared memory per thread where a column has several threads
 //   moves   READS reads' worth of D in (those after the first from the caches while they hold the column), 1 D out.
 //           Where several threads share a column, the lanes of a warp lie a column's step apart
 //   A column of -inf gives NaN.   Origin: PaddlePaddle/Paddle, paddle/fluid/operators/log_softmax_op.cu.

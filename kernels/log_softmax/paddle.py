@@ -11,10 +11,9 @@ from functools import partial
 from kernelbench import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar, Unsupported, dtypes
 
 MAX_THREADS = 1024  # of a block
-SHARED_INNER = 64  # columns of a block up to which, and ..
-SHARED_DIM = 64  # .. elements of a column from which threads share a column
+SHARED_INNER, SHARED_DIM = 64, 64  # threads share a column with at most these columns per block and at least this dim
 BLOCKS_A_MULTIPROCESSOR = 2  # what the published code settled on, as good as asking the occupancy API
-REGISTERS = 32  # what ptxas needs at most, rounded up as a warp is given them
+REGISTERS = 32  # per thread at most, rounded up to the unit in which a warp gets them
 MAX_DIM = 2**30  # an element and a step beyond it still fit int32
 
 Bound = Callable[[DeviceProperties, int, int], int]  # device, threads and shared bytes of a block: blocks of the grid
@@ -23,8 +22,8 @@ Bound = Callable[[DeviceProperties, int, int], int]  # device, threads and share
 def block_size(dim: int, inner: int, merged: bool = False) -> tuple[int, int]:
     """Threads of a column and columns of a block, as block (x, y).
 
-    First as many columns as there are. Then the largest power of two of threads a column that is not above dim and
-    leaves 1024 threads in all; `merged`: without asking whether columns are few and long.
+    As many columns as there are, then the largest power of two of threads per column that is at most dim and makes at
+    most 1024 threads. `merged`: even where columns are not few and long.
     """
     columns = min(inner, MAX_THREADS)
     threads = 1
@@ -35,7 +34,7 @@ def block_size(dim: int, inner: int, merged: bool = False) -> tuple[int, int]:
 
 
 def shared_bytes(block: tuple[int, int]) -> int:
-    """A float a thread, where columns have several."""
+    """One float per thread, where a column has several threads."""
     return 4 * block[0] * block[1] if block[0] > 1 else 0
 
 
@@ -83,7 +82,7 @@ URL = "https://github.com/PaddlePaddle/Paddle/pull/32396"
 COMMIT = "69ffb38"
 DIFFERS = (
     "a barrier before each reduction writes its shared memory, without which a thread can overwrite the maximum "
-    "before others of its column have read it; the logarithm is taken once a column; indices of elements are 64-bit; "
+    "before others of its column have read it; the logarithm is taken once per column; indices of elements are 64-bit; "
     "16-bit types are computed in float"
 )
 DESCRIBED = (

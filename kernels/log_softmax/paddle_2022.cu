@@ -3,10 +3,10 @@
 //   y       T [outer, dim, inner]; must not overlap x; written once
 //   T       float, __half, __nv_bfloat16; arithmetic in float
 //   needs   dim <= 2^30
-//   launch  block (columns, threads of a column), both powers of two, 1024 in all at most; grid (blocks along inner,
-//           blocks along outer), both going on to further ones; 4 KB of static shared memory
+//   launch  block (columns, threads per column), both powers of two, at most 1024 threads; grid (blocks along inner, blocks
+//           along outer); blocks loop along both; 4 KB of static shared memory
 //   moves   3 reads' worth of D in (the second and third from the caches while they hold the columns), 1 D out.
-//           Lanes lie beside each other, up to 32 of them where inner has as many
+//           Up to 32 neighbouring lanes read neighbours, as far as inner reaches
 //   A column of -inf gives NaN.   Origin: PaddlePaddle/Paddle, paddle/phi/kernels/gpudnn/softmax_gpudnn.h.
 #include "log_softmax/columns.cuh"
 

@@ -11,7 +11,7 @@ MAX_DIM = 2**30  # an element and a step beyond it still fit int32
 def block_size(dim: int, inner: int) -> tuple[int, int]:
     """Columns of a block and threads of a column, as block (x, y).
 
-    Up to 32 columns, then as many threads as dim has use for; what these leave of 1024 goes to further columns.
+    Up to 32 columns, then as many threads as dim can use; the remaining threads of 1024 go to further columns.
     """
     columns, threads = power_of_two_from(inner), power_of_two_from(dim)
     threads = min(threads, MAX_THREADS // min(columns, WARP))
@@ -49,7 +49,7 @@ IMPLEMENTATIONS = (
             "https://github.com/PaddlePaddle/Paddle/pull/38992",
             "00816fc",
             "threads beyond inner stay for the block's barriers, which the original lets them miss; a barrier before "
-            "each reduction writes its shared memory; the logarithm is taken once a column; indices of elements are "
+            "each reduction writes its shared memory; the logarithm is taken once per column; indices of elements are "
             "64-bit; 16-bit types are computed in float",
         ),
         plan=plan,

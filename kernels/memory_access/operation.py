@@ -41,7 +41,7 @@ def reference(xp: Any, case: Case, inputs: Arrays) -> Arrays:
 
 
 def bytes_moved(case: Case) -> int:
-    """Of the elements that are copied; what lies between them need not be moved."""
+    """Bytes of the copied elements; those between them need not be moved."""
     return 2 * case.elements * dtypes.itemsize(case.dtype)
 
 

@@ -1,9 +1,9 @@
-// A copy, an element a thread, of which each side may begin at an offset and go by a stride.
+// A copy, one element per thread, of which each side may begin at an offset and go by a stride.
 //   x       T [x_offset + (elements - 1) * x_stride + 1]; elements of them read once
 //   y       T [y_offset + (elements - 1) * y_stride + 1]; must not overlap x; elements of them written once
 //   T       float, __half, __nv_bfloat16
 //   needs   elements >= 1; offsets >= 0, strides >= 1, both in elements
-//   launch  a thread an element: any block of one dimension; no shared memory
+//   launch  one thread per element: any block of one dimension; no shared memory
 //   moves   D in, D out, and with them whatever shares a sector of 32 bytes
 //   Origin: the access patterns of OneFlow's article on 100 days, after NVIDIA's best practices; written here.
 #include "common/elementwise.cuh"

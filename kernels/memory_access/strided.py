@@ -1,4 +1,4 @@
-"""Launch plan of strided.cu: an element a thread, one side at the case's offset and stride."""
+"""Launch plan of strided.cu: one element per thread, one side at the case's offset and stride."""
 
 from kernelbench import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar, dtypes
 from ..common.launch_helpers import ELEMENTWISE_BLOCK, thread_each
@@ -22,4 +22,4 @@ def plan(case: Case, device: DeviceProperties) -> LaunchPlan:
     return LaunchPlan((launch,))
 
 
-IMPLEMENTATIONS = (Implementation("strided", "an element a thread, at offset and stride", ARTICLE, plan=plan),)
+IMPLEMENTATIONS = (Implementation("strided", "one element per thread, at offset and stride", ARTICLE, plan=plan),)

@@ -14,7 +14,7 @@ def plan(case: Case, device: DeviceProperties) -> LaunchPlan:
 
 
 def reference(xp: Any, case: Case, inputs: Arrays) -> Arrays:
-    """What it leaves in z."""
+    """The copied input."""
     return {"z": inputs["x"]}
 
 

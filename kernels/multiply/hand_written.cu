@@ -1,5 +1,5 @@
-// The product of two arrays by packs of 16 bytes, written out in six ways: five differ only in how a pack is
-// reached, and the sixth in who counts the packs.
+// The product of two arrays by packs of 16 bytes, written in six ways: five differ only in how they access a
+// pack, the sixth in who counts the packs.
 //   x, y    T [elements], of T's own alignment; each element read once
 //   z       T [elements]; must not overlap x or y; written once
 //   T       float, __half, __nv_bfloat16
@@ -20,13 +20,13 @@ constexpr int PerPack = 16 / sizeof(T);  // elements of a pack
 template <typename T>
 using PackOf = Pack<T, PerPack<T>>;
 
-// Counted once, before the ways part, so that the compiler sees the same code round each of them.
+// Computed once for all ways, so that the compiler sees the same code around each.
 struct Share {
-  long long thread;   // number in the grid: the first pack of this thread
-  long long threads;  // of the grid: how far apart its packs are
+  long long thread;   // number of the thread in the grid: its first pack
+  long long threads;  // threads of the grid: the distance between its packs
 };
 
-// Kernel 0: packs of both inputs come to registers whole, and their product goes back whole.
+// Kernel 0: loads whole packs of both inputs into registers, and stores their product whole.
 struct WholePacks {
   template <typename T>
   static __device__ __forceinline__ void multiply(const T* x, const T* y, T* z, long long packs, Share share) {
@@ -47,8 +47,8 @@ struct WholePacks {
 // Kernel 0 as the page has it: each thread counts the packs.
 struct CountedHere : WholePacks {};
 
-// Kernel 1: one element of a pack after the other is read and written where it lies. As z might overlap x, for all the
-// compiler knows, each product must be stored before the next element is loaded.
+// Kernel 1: reads and writes each element of a pack in memory. For all the compiler knows z overlaps x, so each product must
+// be stored before the next element is loaded.
 struct ThroughMemory {
   template <typename T>
   static __device__ __forceinline__ void multiply(const T* x, const T* y, T* z, long long packs, Share share) {
@@ -94,7 +94,7 @@ struct ElementIndex {
   }
 };
 
-// Kernel 4: as kernel 2, but what is loaded and stored is an int4, whose bytes are then taken for elements.
+// Kernel 4: as kernel 2, but loads and stores an int4, and takes its bytes for elements.
 struct Int4 {
   template <typename T>
   static __device__ __forceinline__ void multiply(const T* x, const T* y, T* z, long long packs, Share share) {

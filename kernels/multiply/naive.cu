@@ -1,4 +1,4 @@
-// The product of two arrays, one element a thread.
+// The product of two arrays, one element per thread.
 //   x, y    T [elements]; each element read once
 //   z       T [elements]; must not overlap x or y; written once
 //   T       float, __half, __nv_bfloat16

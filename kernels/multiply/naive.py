@@ -1,4 +1,4 @@
-"""Launch plan of naive.cu: one element a thread."""
+"""Launch plan of naive.cu: one element per thread."""
 
 from kernelbench import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar, dtypes
 from ..common.launch_helpers import ELEMENTWISE_BLOCK, thread_each
@@ -14,4 +14,4 @@ def plan(case: Case, device: DeviceProperties) -> LaunchPlan:
     return LaunchPlan((launch,), debug=case.parameter("debug", False))
 
 
-IMPLEMENTATIONS = (Implementation("naive", "one element a thread", Origin("written here"), plan=plan),)
+IMPLEMENTATIONS = (Implementation("naive", "one element per thread", Origin("written here"), plan=plan),)

@@ -1,4 +1,4 @@
-// The product of two elements, in their own type as published, and of two pairs of neighbours where the type can.
+// The product of two elements in their own type, as published, and of two pairs of neighbours where the type allows it.
 //   rounding   to nearest, once
 #pragma once
 #include "common/elementwise.cuh"

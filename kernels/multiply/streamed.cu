@@ -1,9 +1,9 @@
-// The product of two arrays, a tile a block.
+// The product of two arrays, one tile per block.
 //   x, y    T [elements], of T's own alignment; each element read once
 //   z       T [elements]; must not overlap x or y; written once
 //   T       float, __half, __nv_bfloat16, in packs of 16 bytes; the latter two are multiplied two at a time
 //   needs   elements >= 1
-//   BLOCK   threads of a block; PACKS: packs a thread has in flight; HINT: of common/streamed.cuh
+//   BLOCK   threads of a block; PACKS: packs per thread in flight; HINT: see common/streamed.cuh
 //   launch  grid ceil(elements / (BLOCK * PACKS * elements of a pack)), block BLOCK; no shared memory
 //   moves   2 D in, D out
 //   Arrays that do not all begin at a multiple of 16 bytes are multiplied element by element.   Origin: written here.

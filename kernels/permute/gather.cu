@@ -1,15 +1,15 @@
-// Axes in another order by gathering: a thread finds where its part of y comes from by a division for each axis.
+// Permutes axes by gathering: a thread finds the source of its part of y with one division per axis.
 //   x       T [elements], of T's own alignment; read once
 //   y       T [elements], with its axes in another order; must not overlap x; written once
 //   T       float, __half, __nv_bfloat16
-//   moves   elements, or packs of MOVE bytes that stay together, as the last axis stays the last
-//   e1..    extents of y's axes from the second on, in moves; 1 beyond its RANK axes
-//   s0..    how far apart in x neighbours along each axis of y are, in moves
+//   moves   elements, or packs of MOVE bytes, which stay together where the last axis stays the last
+//   e1..    extents of the axes of y from the second on, in moves; 1 beyond its RANK axes
+//   s0..    strides in x of the axes of y, in moves
 //   Index   int in entries with i32, for at most 2^30 elements; long long in those with i64
 //   needs   moves >= 1
 //   MOVE    bytes that are moved at once: 8 or 16; 0 for one element. RANK: axes of y, 1 to 6
 //   launch  grid at most 32 waves of resident blocks, block of one dimension; no shared memory
-//   moves   D in, D out; of what is loaded by sectors, the rest is left to the caches
+//   moves   D in, D out; sectors are loaded more than once where the caches do not keep them
 //   Arrays that do not both begin at a multiple of MOVE bytes are moved by elements, at the same places.
 //   Origin: OneFlow's transpose; written here.
 #include "common/elementwise.cuh"
@@ -22,7 +22,7 @@ struct Axes {
   Index extents[6];
   Index strides[6];
 
-  // Where move i of y lies in x. Unrolled, so that both arrays are indexed by constants and stay in registers.
+  // The place in x of move i of y. Unrolled, so that both arrays are indexed by constants and stay in registers.
   __device__ __forceinline__ Index source(Index i) const {
     Index place = 0;
 #pragma unroll

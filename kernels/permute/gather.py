@@ -11,12 +11,12 @@ MAX_RANK = 6
 GENERIC = Origin(
     "Oneflow-Inc/oneflow",
     "https://github.com/Oneflow-Inc/oneflow/pull/3487",
-    differs="axes that stay neighbours are made one; 64-bit indices beyond 2^30 elements",
+    differs="axes that stay neighbours are merged; 64-bit indices beyond 2^30 elements",
 )
 WIDENED = Origin(
     GENERIC.project,
     GENERIC.url,
-    differs=f"{GENERIC.differs}; alignment is looked at by the kernel",
+    differs=f"{GENERIC.differs}; the kernel checks alignment",
 )
 
 
@@ -25,7 +25,7 @@ def plan(case: Case, device: DeviceProperties, move_bytes: int = 0) -> LaunchPla
     shape, permutation = merged_axes(case.shape, permutation_of(case))
     size = move_bytes // dtypes.itemsize(case.dtype) if move_bytes else 1
     if len(shape) > MAX_RANK:
-        raise Unsupported(f"at most {MAX_RANK} axes may be left once neighbours are one, got {len(shape)}")
+        raise Unsupported(f"at most {MAX_RANK} axes may be left once neighbours are merged, got {len(shape)}")
     if size > 1 and permutation[-1] != len(shape) - 1:
         raise Unsupported(f"the last axis must stay the last, got permutation '{''.join(map(str, permutation))}'")
     if shape[-1] % size:
@@ -45,16 +45,16 @@ def plan(case: Case, device: DeviceProperties, move_bytes: int = 0) -> LaunchPla
     return LaunchPlan(
         (launch,),
         defines=(("MOVE", move_bytes), ("RANK", len(shape))),
-        reasons=(f"{len(shape)} axes once neighbours are one; {moves} moves",),
+        reasons=(f"{len(shape)} axes once neighbours are merged; {moves} moves",),
     )
 
 
 IMPLEMENTATIONS = (
-    Implementation("generic", "an element a thread, a division for each axis", GENERIC, plan=plan),
+    Implementation("generic", "one element per thread, a division for each axis", GENERIC, plan=plan),
     Implementation(
-        "widened", "8 bytes a thread where the last axis stays", WIDENED, plan=partial(plan, move_bytes=8)
+        "widened", "8 bytes per thread where the last axis stays", WIDENED, plan=partial(plan, move_bytes=8)
     ),
     Implementation(
-        "widened_16", "16 bytes a thread where the last axis stays", WIDENED, plan=partial(plan, move_bytes=16)
+        "widened_16", "16 bytes per thread where the last axis stays", WIDENED, plan=partial(plan, move_bytes=16)
     ),
 )  # fmt: skip

@@ -1,19 +1,19 @@
-// Two axes exchanged by tiles, with accesses of 16 bytes on both sides: blocks of Size x Size elements turn in
-// registers, and go through shared memory as packs, swizzled so that no two lanes meet in a bank.
+// Exchanges two axes tile by tile, with accesses of 16 bytes on both sides. Each thread transposes Size x Size elements in
+// registers; packs then go through shared memory, swizzled so that there are no bank conflicts.
 //   x        T [.., rows at x_stride, .., columns next to each other]; read once
 //   y        T [.., columns at y_stride, .., rows next to each other]; must not overlap x; written once
-//   T        float, __half, __nv_bfloat16: moved as words of 4 or 2 bytes. Size = 16 / sizeof(T) elements of a pack
-//   e0..e3   extents of the other axes; px0.., py0..: how far apart in x and y neighbours along them are, in elements
+//   T        float, __half, __nv_bfloat16, moved as words of 4 or 2 bytes; a pack has Size = 16 / sizeof(T) elements
+//   e0..e3   extents of the other axes; px0.., py0..: their strides in x and y, in elements
 //   needs    rows, columns >= 1
-//   ACROSS   packs of a row of the tile: 8 (128-byte lines), 16 or 32, so that it has ACROSS * Size columns
-//   DOWN     packs of a column of the tile, the same numbers: it has DOWN * Size rows
-//   RESIDENT threads of a multiprocessor that registers must suffice for; 0: as many registers as the compiler likes
-//   HINT     of common/streamed.cuh
-//   launch   a block a tile: grid others * ceil(rows / tile's rows) * ceil(columns / tile's columns), tiles row by row;
-//            block ACROSS * DOWN; shared memory: ACROSS * DOWN * Size packs, dynamic
+//   ACROSS   packs per row of a tile: 8 (128-byte lines), 16 or 32; a tile has ACROSS * Size columns
+//   DOWN     packs per column of a tile: 8, 16 or 32; a tile has DOWN * Size rows
+//   RESIDENT threads per multiprocessor for which registers must suffice; 0: the compiler decides
+//   HINT     see common/streamed.cuh
+//   launch   one block per tile: grid others * ceil(rows / tile's rows) * ceil(columns / tile's columns), tiles row by row;
+//            block ACROSS * DOWN; dynamic shared memory for ACROSS * DOWN * Size packs
 //   moves    D in, D out
-// Where accesses of 16 bytes are not possible, as an extent or an address is no multiple of a pack, the tile goes by
-// elements through the same shared memory.   Origin: written here.
+// Where an extent or an address is not a multiple of a pack, elements go through the same shared memory one by one.
+//   Origin: written here.
 #include "common/streamed.cuh"
 
 constexpr bool is_side(int packs) { return packs == 8 || packs == 16 || packs == 32; }
@@ -25,7 +25,7 @@ struct Plane {
   long long rows, columns, x_stride, y_stride;
 };
 
-// Of the tile of this block: its first row and column, and where its plane begins.
+// The tile of this block: its first row and column, and the offsets of its plane in x and y.
 struct Tile {
   long long row, column, x_offset, y_offset;
 };
@@ -50,7 +50,7 @@ __device__ __forceinline__ Tile tile_of(const Plane& plane, const long long (&ex
   return tile;
 }
 
-// A tile of whole packs, `rows` and `columns` of it there. A thread turns a block of Size x Size elements.
+// Transposes a tile of whole packs, of which `rows` rows and `columns` columns exist; Size x Size elements per thread.
 template <typename T>
 __device__ __forceinline__ void turn_packs(const T* __restrict__ x, T* __restrict__ y, const Plane& plane, int rows,
                                            int columns, Pack<T, 16 / sizeof(T)>* slots) {
@@ -65,8 +65,8 @@ __device__ __forceinline__ void turn_packs(const T* __restrict__ x, T* __restric
       from[k] = load_once<HINT>(reinterpret_cast<const Packed*>(x + (slow * Size + k) * plane.x_stride) + fast);
   }
 
-  // The slot of column c and of the rows' pack p is c * DOWN + (p ^ c / Size % 8): of a quarter of a warp, which goes at
-  // once, lanes differ in c / Size % 8 when they write and in p when they read, so that they meet in no bank.
+  // The pack of rows p of column c lies in slot c * DOWN + (p ^ c / Size % 8). A quarter of a warp is served at once; its lanes
+  // differ in c / Size % 8 when they write, and in p when they read, so they use different banks.
 #pragma unroll
   for (int j = 0; j < Size; ++j) {
     Packed to;
@@ -85,7 +85,7 @@ __device__ __forceinline__ void turn_packs(const T* __restrict__ x, T* __restric
   }
 }
 
-// A tile of any size, by elements. Elements of a row are swizzled, so that a column's lie in different banks.
+// Transposes a tile of any size, by elements. Rows are swizzled, so that the elements of a column lie in different banks.
 template <typename T>
 __device__ __forceinline__ void turn_elements(const T* __restrict__ x, T* __restrict__ y, const Plane& plane, int rows,
                                               int columns, T* slots) {
@@ -116,7 +116,7 @@ __device__ __forceinline__ void permute_swizzled(const T* __restrict__ x, T* __r
   const int columns = static_cast<int>(min(plane.columns - tile.column, static_cast<long long>(Wide)));
   x += tile.x_offset + tile.row * plane.x_stride + tile.column;
   y += tile.y_offset + tile.column * plane.y_stride + tile.row;
-  // Strides alone could be whole packs where a row's last elements are none.
+  // Strides may be multiples of a pack although rows and columns are not.
   if (are_aligned<16>(x, y) && (plane.x_stride | plane.y_stride | rows | columns) % Size == 0) {
     turn_packs(x, y, plane, rows, columns, reinterpret_cast<Pack<T, Size>*>(shared));
   } else {

@@ -18,21 +18,21 @@ from kernelbench import (
 from ..common.launch_helpers import merged_axes, permutation_of
 
 DOWN = 16  # packs of a tile's column: 256 bytes
-RESIDENT = 0  # threads of a multiprocessor that registers must suffice for: 0 asks for nothing
-STORES_STREAM = 3  # of common/streamed.cuh
-WAVES = 4  # of two blocks a multiprocessor, from which on large tiles keep a GPU busy
+RESIDENT = 0  # threads per multiprocessor for which registers must suffice; 0: the compiler decides
+STORES_STREAM = 3  # a hint of common/streamed.cuh
+WAVES = 4  # waves of two blocks per multiprocessor from which large tiles keep a GPU busy
 PACK_BYTES = 16
 OTHERS = 4  # axes beside the two that are exchanged
 
 
 def tile_of(planes: int, rows: int, columns: int, size: int, device: DeviceProperties) -> tuple[int, int]:
-    """Packs of a tile's row, of `size` elements each, and the hint. Shares of a plain copy are those of an H200."""
+    """Packs per row of a tile, of `size` elements each, and the hint. Figures are shares of a plain copy on an H200."""
     if size == 4 or rows % size or columns % size:
-        # float 0.94 and 0.98, 32 packs and hints no better. By elements, of halves, 0.56 with stores that stream, not
-        # 0.54.
+        # float: 0.94 and 0.98; 32 packs and hints are no better. Halves by elements: 0.56 with streaming stores, 0.54
+        # without.
         return 16, STORES_STREAM if size > 4 else 0
-    # Halves: 8192 x 8192 by 32 packs 0.93, by 8 packs 0.92, by 16 packs 0.90; 256 x 3136, which only 8 packs divide,
-    # 0.92, 0.96 and 0.91.
+    # Halves of 8192 x 8192: 0.93 by 32 packs, 0.92 by 8, 0.90 by 16. Of 256 x 3136, which only 8 packs divide: 0.92 by
+    # 32, 0.96 by 8, 0.91 by 16.
     blocks = planes * -(-rows // (DOWN * size)) * (columns // (32 * size))
     whole = columns % (32 * size) == 0
     return (32 if whole and blocks >= WAVES * 2 * device.multiprocessors else 8), 0
@@ -46,7 +46,7 @@ def plan(
     resident: int = RESIDENT,
     hint: int | None = None,
 ) -> LaunchPlan:
-    """What is left out is chosen by `tile_of`, or as the constants say."""
+    """Arguments left out are chosen by `tile_of` or the constants above."""
     shape, permutation = merged_axes(case.shape, permutation_of(case))
     columns_axis, rows_axis = len(shape) - 1, permutation[-1]
     if rows_axis == columns_axis:
@@ -55,8 +55,8 @@ def plan(
     y_strides = {axis: prod(shape[later] for later in permutation[at + 1 :]) for at, axis in enumerate(permutation)}
     others = [axis for axis in permutation if axis not in (rows_axis, columns_axis)]
     if len(others) > OTHERS:
-        raise Unsupported(f"at most {OTHERS + 2} axes may be left once neighbours are one, got {len(shape)}")
-    fill = (1,) * (OTHERS - len(others))  # in front, where nothing is divided by the first
+        raise Unsupported(f"at most {OTHERS + 2} axes may be left once neighbours are merged, got {len(shape)}")
+    fill = (1,) * (OTHERS - len(others))  # in front: the kernel never divides by the first extent
     extents = (*fill, *(shape[axis] for axis in others))
     steps_x = (*(0 for _ in fill), *(x_strides[axis] for axis in others))
     steps_y = (*(0 for _ in fill), *(y_strides[axis] for axis in others))
@@ -83,12 +83,12 @@ def plan(
     return LaunchPlan(
         (launch,),
         defines=(("ACROSS", across), ("DOWN", down), ("RESIDENT", resident), ("HINT", hint)),
-        reasons=(f"{prod(extents)} times {rows} rows of {columns}, a block a tile of {tall} x {wide}",),
+        reasons=(f"{prod(extents)} times {rows} rows of {columns}, one block per tile of {tall} x {wide}",),
     )
 
 
 def layout(case: Case) -> str:
-    """The two extents that are exchanged decide how tiles fit, and the order of all axes where they lie in memory."""
+    """The two exchanged extents decide how tiles fit; the order of all axes decides where tiles lie in memory."""
     shape, permutation = merged_axes(case.shape, permutation_of(case))
     return f"{''.join(map(str, permutation))} of {shape[permutation[-1]]} x {shape[-1]}"
 
@@ -96,7 +96,7 @@ def layout(case: Case) -> str:
 SHAPES = (((8192, 8192), "10"), ((8191, 8193), "10"), ((64, 256, 56, 56), "0231"), ((64, 56, 56, 256), "0312"))
 TUNABLE = Tunable(
     {"across": (8, 16, 32), "down": (8, 16, 32), "hint": (0, 1, 3)},
-    restrictions=("across * down <= 512",),  # with more threads a multiprocessor has room for one block of halves
+    restrictions=("across * down <= 512",),  # with more threads, a multiprocessor holds only one block of halves
     layout=layout,
     cases=tuple(
         Case("permute", shape, -1, dtype, parameters=(("permutation", permutation),))

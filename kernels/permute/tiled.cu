@@ -1,10 +1,10 @@
-// The last two axes exchanged by tiles: rows of a tile are read, its columns written, and shared memory is in between.
+// Exchanges the last two axes tile by tile: reads the rows of a tile into shared memory, and writes its columns.
 //   x       T [batch, rows, columns]; read once
 //   y       T [batch, columns, rows]; must not overlap x; written once
 //   T       float, __half, __nv_bfloat16
 //   needs   rows, columns >= 1
-//   PAD     elements that a row of the tile is longer than 32: 1, so that its columns lie in different banks, or 0
-//   launch  a block a tile: grid batch * ceil(rows / 32) * ceil(columns / 32), block (32, 8)
+//   PAD     elements behind each row of 32 in shared memory: 1, so that a column lies in different banks, or 0
+//   launch  one block per tile: grid batch * ceil(rows / 32) * ceil(columns / 32), block (32, 8)
 //   moves   D in, D out
 //   Origin: OneFlow's permute; the padded tile is of M. Harris (NVIDIA); written here.
 #include "common/convert.cuh"

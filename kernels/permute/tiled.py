@@ -6,21 +6,21 @@ from kernelbench import Case, DeviceProperties, Implementation, Launch, LaunchPl
 from ..common.launch_helpers import merged_axes, permutation_of
 
 TILE = 32  # rows and columns
-TILE_ROWS = 8  # of a block
+TILE_ROWS = 8  # rows of threads per block
 
 ONEFLOW = Origin(
     "Oneflow-Inc/oneflow",
     "https://github.com/Oneflow-Inc/oneflow/blob/master/oneflow/core/ep/cuda/primitive/permute.cu",
-    differs="a block a tile, where the original has at most 8192 blocks that go on; any extents",
+    differs="one block per tile, where the original has at most 8192 blocks that go on; any extents",
 )
 
 
 def plan(case: Case, device: DeviceProperties, pad: int) -> LaunchPlan:
-    """A row of the tile is `pad` elements longer than the tile."""
+    """`pad`: elements behind each row of the tile in shared memory."""
     shape, permutation = merged_axes(case.shape, permutation_of(case))
     if permutation not in ((1, 0), (0, 2, 1)):
         raise Unsupported(
-            "two axes must change places, with none behind them, once neighbours are one, "
+            "the last two axes must change places once neighbours are merged, "
             f"got permutation '{''.join(map(str, permutation))}'"
         )
     batch, rows, columns = (1, *shape)[-3:]
@@ -34,7 +34,7 @@ def plan(case: Case, device: DeviceProperties, pad: int) -> LaunchPlan:
         arguments=("x", "y", Scalar("int64", rows), Scalar("int64", columns)),
     )
     return LaunchPlan(
-        (launch,), defines=(("PAD", pad),), reasons=(f"{batch} times {rows} rows of {columns}, a block a tile",)
+        (launch,), defines=(("PAD", pad),), reasons=(f"{batch} times {rows} rows of {columns}, one block per tile",)
     )
 
 

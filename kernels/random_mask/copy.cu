@@ -1,10 +1,10 @@
-// Bytes of 1, in stores of 16: the yardstick, which computes nothing. There is nothing to copy from.
+// Writes bytes of 1, 16 per store: the yardstick, which computes nothing. There is no input to copy.
 //   mask    int8 [elements]: 1; written once
 //   packs   whole packs of 16 bytes, counted by the host
 //   needs   elements >= 1
 //   BLOCK   threads of a block
 //   launch  grid at most 32 waves of resident blocks, block BLOCK; no shared memory
-//   moves   nothing in, a byte an element out
+//   moves   nothing in, one byte per element out
 //   A mask that does not begin at a multiple of 16 bytes is written byte by byte.
 //   Origin: written here.
 #include "common/elementwise.cuh"

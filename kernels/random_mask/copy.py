@@ -1,4 +1,4 @@
-"""Launch plan of copy.cu: the yardstick, which writes as many bytes as a mask has. It has nothing to copy from."""
+"""Launch plan of copy.cu: the yardstick, which writes as many bytes as a mask has. There is no input to copy."""
 
 from typing import Any
 

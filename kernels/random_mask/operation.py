@@ -1,4 +1,4 @@
-"""A random mask of one int8 an element: 1 where the element is kept, 0 where it is dropped.
+"""A random mask of one int8 per element: 1 where the element is kept, 0 where it is dropped.
 
 Element i takes word i % 4 of Philox4x32-10 of counter i / 4 and key `seed`, and is kept where that word is at least
 `rate` * 2^32: the same mask for the same seed, on every machine and from every kernel. Nothing is read.
@@ -58,7 +58,7 @@ def flops(case: Case) -> int:
 
 OPERATION = Operation(
     name="random_mask",
-    summary="a random mask of one byte an element, reproducible from a seed",
+    summary="a random mask of one byte per element, reproducible from a seed",
     arrays=arrays,
     reference=reference,
     flops=flops,

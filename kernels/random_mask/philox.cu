@@ -1,11 +1,11 @@
-// A random mask of one byte an element, by Philox4x32-10, with stores of STORE bytes.
+// A random mask of one byte per element, by Philox4x32-10, with stores of STORE bytes.
 //   mask       int8 [elements]: 1 where the element's word is at least threshold, else 0; written once
 //   seed       key of the generator; element i takes word i % 4 of counter i / 4
 //   threshold  the share to be dropped, times 2^32
 //   needs      elements >= 1
-//   STORE      bytes of a store: 1, 4 or 16. A thread makes 4 elements at a time, with 16 of STORE 16
+//   STORE      bytes of a store: 1, 4 or 16. A thread makes 4 elements at a time, or 16 where STORE is 16
 //   launch     grid at most 32 waves of resident blocks, block of one dimension; no shared memory
-//   moves      nothing in, a byte an element out
+//   moves      nothing in, one byte per element out
 //   A mask that does not begin at a multiple of STORE bytes is written byte by byte.
 //   Origin: OneFlow's RandomMaskGenerator; written here.
 #include "common/elementwise.cuh"

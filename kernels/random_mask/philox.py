@@ -10,8 +10,8 @@ PER_CALL = 4  # words that the generator gives at once
 ONEFLOW = Origin(
     "Oneflow-Inc/oneflow",
     "https://github.com/Oneflow-Inc/oneflow/pull/2937",
-    differs="Philox4x32-10 by counter, without the state of 48 bytes a thread that the original reads and writes; up "
-    "to 32 waves of blocks of 256 where that has a block of 128 a multiprocessor; integers are compared",
+    differs="Philox4x32-10 by counter, without the state of 48 bytes per thread that the original reads and writes; up "
+    "to 32 waves of blocks of 256 where that has one block of 128 per multiprocessor; integers are compared",
 )
 
 
@@ -28,11 +28,11 @@ def plan(case: Case, device: DeviceProperties, store_bytes: int) -> LaunchPlan:
             Scalar("int64", int(case.parameter("rate", 0.1) * 2**32)),
         ),
     )
-    return LaunchPlan((launch,), defines=(("STORE", store_bytes),), reasons=(f"{per_thread} elements a thread",))
+    return LaunchPlan((launch,), defines=(("STORE", store_bytes),), reasons=(f"{per_thread} elements per thread",))
 
 
 IMPLEMENTATIONS = (
-    Implementation("single", "four bytes a thread, a store each", ONEFLOW, plan=partial(plan, store_bytes=1)),
-    Implementation("packed_4", "four bytes a thread in one store", ONEFLOW, plan=partial(plan, store_bytes=4)),
-    Implementation("packed_16", "sixteen bytes a thread in one store", ONEFLOW, plan=partial(plan, store_bytes=16)),
+    Implementation("single", "four bytes per thread, a store each", ONEFLOW, plan=partial(plan, store_bytes=1)),
+    Implementation("packed_4", "four bytes per thread in one store", ONEFLOW, plan=partial(plan, store_bytes=4)),
+    Implementation("packed_16", "sixteen bytes per thread in one store", ONEFLOW, plan=partial(plan, store_bytes=16)),
 )

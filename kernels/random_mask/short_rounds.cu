@@ -1,22 +1,22 @@
-// A random mask, a tile a block, with what Philox needs not compute left out: the upper words of its counters are 0.
+// A random mask, one tile per block, without the products of Philox that are known because the upper words of counters are 0.
 //   mask       int8 [elements]: 1 where the element's word is at least threshold, else 0; written once
 //   threshold  the share to be dropped, times 2^32; element i takes word i % 4 of counter i / 4
-//   l1.., h0.. of each round, from the seed: the key's halves, and what of the round is the same for all counters
+//   l1.., h0.. per round, from the seed: the halves of the key, joined with what is the same for all counters
 //   needs      1 <= elements <= 2^34, so that counters have 32 bits
-//   BLOCK      threads of a block; PACKS: packs of 16 bytes that a thread makes; HINT: of common/streamed.cuh
+//   BLOCK      threads of a block; PACKS: packs of 16 bytes that a thread makes; HINT: see common/streamed.cuh
 //   launch     grid ceil(elements / (BLOCK * PACKS * 16)), block BLOCK; no shared memory
-//   moves      nothing in, a byte an element out
-// Of a generator's 20 products one is of 0 and one is the same for all counters. What bounds it is not memory but the
-// other 18 and as many three-way xors, for 4 bytes. A mask that does not begin at a multiple of 16 bytes is written
-// byte by byte.   Origin: written here.
+//   moves      nothing in, one byte per element out
+// One of the 20 products per counter is 0, and one is the same for all counters. The limit is not memory but the other 18
+// products, and as many three-way xors, per 4 bytes. A mask that does not begin at a multiple of 16 bytes is written byte by
+// byte.   Origin: written here.
 #include "common/streamed.cuh"
 
 constexpr unsigned MULTIPLIER_0 = 0xD2511F53u, MULTIPLIER_1 = 0xCD9E8D57u;
 
-// {x, y, z, w} of counter {counter, 0, 0, 0} after ten rounds. `low` and `high` are what x and z of each round are
-// xored with: read as operands from the constant bank, where keys that are counted on would cost an addition each.
+// {x, y, z, w} of counter {counter, 0, 0, 0} after ten rounds. Each round xors x with an element of `low` and z with one of
+// `high`. They are operands from the constant bank; computing the keys would cost an addition each.
 __device__ __forceinline__ uint4 philox_32(unsigned counter, const int (&low)[9], const int (&high)[10]) {
-  // Round 0 has one product that is not of 0, round 1 one beside that of the key, which is in `high`.
+  // Round 0 has one product that is not 0; round 1 has one besides that of the key, which `high` contains.
   const unsigned long long first = static_cast<unsigned long long>(MULTIPLIER_0) * counter;
   const unsigned z = static_cast<unsigned>(first >> 32) ^ high[0];
   const unsigned long long second = static_cast<unsigned long long>(MULTIPLIER_1) * z;

@@ -1,21 +1,21 @@
-"""Launch plan of short_rounds.cu: a random mask, a tile a block, without the products that are known beforehand."""
+"""Launch plan of short_rounds.cu: a random mask, one tile per block, without the products that are known beforehand."""
 
 from kernelbench import Case, DeviceProperties, Implementation, LaunchPlan, Origin, Scalar, Unsupported
 from ..common.launch_helpers import STREAMED_BLOCK, STREAMED_HINT, streamed_plan, streamed_tunable
 
 PACK = 16  # elements, a byte each
-PACKS = 1  # a thread: nothing is waited for, so more would not help
-MOST = 2**34  # elements whose counters, of four each, have 32 bits
+PACKS = 1  # per thread: it waits for no load, so more would not help
+MOST = 2**34  # elements: four per counter, so that counters have 32 bits
 ROUNDS = 10
-MULTIPLIER = 0xD2511F53  # of a counter's first word, the only one that is not 0
+MULTIPLIER = 0xD2511F53  # multiplies the first word of a counter, the only one that is not 0
 WEYL = (0x9E3779B9, 0xBB67AE85)
 LOW = 0xFFFFFFFF  # of a 64-bit number, its lower half
 
 
 def round_keys(seed: int) -> tuple[int, ...]:
-    """What the words are xored with: of rounds 1 to 9 the first, of rounds 0 to 9 the third, as signed 32-bit numbers.
+    """Keys as signed 32-bit numbers: those of the first word in rounds 1 to 9, those of the third in rounds 0 to 9.
 
-    In round 1 the first product is of the key alone; its halves meet the third word of rounds 1 and 2.
+    The first product of round 1 depends on the key alone; its halves are xored into the third words of rounds 1 and 2.
     """
     low, high = ([(seed >> 32 * side) + number * WEYL[side] & LOW for number in range(ROUNDS)] for side in range(2))
     product = MULTIPLIER * low[0]
@@ -39,7 +39,7 @@ def plan(
 IMPLEMENTATIONS = (
     Implementation(
         "short_rounds",
-        "sixteen bytes a thread in one store, of counters of 32 bits",
+        "sixteen bytes per thread in one store, of counters of 32 bits",
         Origin("written here"),
         plan=plan,
         tunable=streamed_tunable("random_mask", ("int8",)),

@@ -2,7 +2,7 @@
 
 from kernelbench import Case, DeviceProperties, HostCall, Implementation, LaunchPlan, Origin, Scalar, dtypes
 
-SCRATCH_BYTES = 2**20  # CUB asks for some bytes a block of one wave, tens of KB; cub.cu refuses to need more than this
+SCRATCH_BYTES = 2**20  # CUB needs some bytes per block of one wave, tens of KB; cub.cu fails where it needs more
 
 
 def plan(case: Case, device: DeviceProperties) -> LaunchPlan:

@@ -1,17 +1,17 @@
-// The sum of an array's elements by as many blocks as are resident, each thread adding up many elements before the
-// block joins them: one launch for a sum a block, one of a single block for the sum of these.
+// The sum of an array by as many blocks as are resident. Each thread adds up many elements before the block joins them: one
+// launch leaves one sum per block, and a second launch of one block adds these up.
 //   x       T [elements], of T's own alignment; read once
 //   sums    float [gridDim.x]; must not overlap x; written once
 //   T       float, __half, __nv_bfloat16; arithmetic in float
 //   needs   elements >= 1
 //   TREE    UnrolledAll, Shuffle: a tree in common/reduction_trees.cuh
-//   BLOCK   threads of a block; LOADS: loads that a thread has in flight
-//   PACK    bytes of a load: 16, or 0 for single elements. Elements before the first multiple of 16 bytes and after
-//           the last are loaded singly
-//   RESIDENT   blocks that a multiprocessor holds by its threads
-//   launch  grid as many blocks as the GPU holds, at most; block BLOCK; shared BLOCK floats
-//   moves   D in; a float a block out and in again
-//   Origin: M. Harris's kernel of many elements a thread, with shuffles by J. Luitjens (NVIDIA); written here.
+//   BLOCK   threads of a block; LOADS: loads per thread in flight
+//   PACK    bytes of a load: 16, or 0 for single elements. Elements before the first and after the last multiple of 16
+//           bytes are loaded one by one
+//   RESIDENT   resident blocks per multiprocessor, as its threads allow
+//   launch  grid at most as many blocks as the GPU holds; block BLOCK; shared BLOCK floats
+//   moves   D in; one float per block out and in again
+//   Origin: M. Harris's kernel of many elements per thread, with shuffles by J. Luitjens (NVIDIA); written here.
 #include "common/convert.cuh"
 #include "common/reduction_trees.cuh"
 
@@ -20,13 +20,13 @@ static_assert(BLOCK % WARP_SIZE == 0 && (BLOCK & (BLOCK - 1)) == 0, "trees halve
 static_assert(LOADS >= 1 && LOADS <= 16, "what is in flight is held in registers");
 static_assert(PACK == 0 || PACK == 16, "a load is of one element or of 16 bytes");
 
-// The sum of value(i) for this thread's i of [0, count): every so many-th, LOADS of them loaded before one is added.
+// The sum of value(i) over this thread's share of i in [0, count); LOADS values are loaded before the first is added.
 template <typename Load, typename Sum>
 __device__ __forceinline__ float fold_strided(long long count, Load load, Sum sum) {
   const long long step = static_cast<long long>(gridDim.x) * BLOCK;
   long long i = static_cast<long long>(blockIdx.x) * BLOCK + threadIdx.x;  // ranges [0, count)
   float part = SumOp::identity();
-#pragma unroll 1  // LOADS says how far it is unrolled; more would need more registers
+#pragma unroll 1  // LOADS is the unrolling; more would need more registers
   for (; i + (LOADS - 1) * step < count; i += LOADS * step) {
     decltype(load(i)) held[LOADS];
 #pragma unroll
@@ -79,7 +79,7 @@ __device__ void reduce_sum_grid_stride(const T* __restrict__ x, float* __restric
   if (threadIdx.x == 0) sums[blockIdx.x] = slots[0];
 }
 
-// Leaves registers for all the blocks that the launch plan counts on: one wave must be one.
+// Limits registers so that all blocks of the launch plan are resident at once.
 #define BOUNDS __launch_bounds__(BLOCK, RESIDENT)
 
 extern "C" __global__ BOUNDS void reduce_sum_grid_stride_f32(const float* x, float* sums, long long elements) {

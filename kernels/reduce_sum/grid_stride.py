@@ -1,12 +1,12 @@
-"""Launch plans of grid_stride.cu: one wave of blocks, then one block for their sums; three ways of doing the same."""
+"""Launch plans of grid_stride.cu: one wave of blocks, then one block for their sums, in three variants."""
 
 from functools import partial
 
 from kernelbench import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar, dtypes
 
 BLOCK = 256  # of the published kernels
-SINGLE_LOADS = 4  # that a thread has in flight; with 2048 threads a multiprocessor 32 KB of floats
-PACK_LOADS = 2  # 64 KB; with four, some registers would spill
+SINGLE_LOADS = 4  # per thread in flight; with 2048 threads per multiprocessor 32 KB of floats
+PACK_LOADS = 2  # likewise 64 KB; with four, some registers would spill
 PACK_BYTES = 16
 
 HARRIS = Origin(

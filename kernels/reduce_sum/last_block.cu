@@ -1,21 +1,21 @@
-// The sum of all elements: each block adds up a span of its own, and the block that is done last adds up their sums.
+// The sum of all elements: each block adds up a span of its own, and the last block to finish adds up their sums.
 //   x        T [elements], of T's own alignment; read once
-//   sums     float [blocks]: one sum a block; not used where there is one block
+//   sums     float [blocks]: one sum per block; not used where there is one block
 //   y        float [1]
 //   T        float, __half, __nv_bfloat16; added up in float
-//   span     packs of 16 bytes of a block
+//   span     packs of 16 bytes per block
 //   needs    elements >= 1; blocks * span packs cover x; one launch at a time, see `finished`
-//   BLOCK    threads of a block; PACKS: packs a thread has in flight; HINT: of common/streamed.cuh
-//   FINISH   1: as above. 0: the sums are left, for a second launch of one block
+//   BLOCK    threads of a block; PACKS: packs per thread in flight; HINT: see common/streamed.cuh
+//   FINISH   1: as above. 0: the sums stay, for a second launch of one block
 //   launch   grid any, block BLOCK; no dynamic shared memory
 //   moves    D in
-//   The same bits on every run: which block is last decides who adds, not in which order.
+//   The result has the same bits on every run: the last block adds the sums in the same order, whichever block it is.
 //   Origin: written here.
 #include "common/reduce.cuh"
 #include "common/streamed.cuh"
 
-// Blocks of this launch that have left their sum. 0 before the first launch, and again after each: atomicInc begins
-// anew once all have counted, so no launch is needed to clear it. Two launches at the same time would count together.
+// Blocks of this launch that have written their sum. It is 0 before and after each launch: atomicInc wraps to 0 once all have
+// counted, so no launch is needed to clear it. Two launches at the same time would count together.
 __device__ unsigned finished;
 
 constexpr int CHAINS = 4;  // independent sums of a thread
@@ -44,7 +44,7 @@ __device__ __forceinline__ void add_packs(Partial& partial, const Pack<T, 16 / s
 #pragma unroll
     for (int k = 0; k < PACKS; ++k) add(held[k]);
   }
-  Packed held[PACKS];  // what is left, at once as well
+  Packed held[PACKS];  // the remaining packs, also loaded at once
 #pragma unroll
   for (int k = 0; k < PACKS; ++k)
     if (i + k * BLOCK < end) held[k] = load_once<HINT>(packs + i + k * BLOCK);
@@ -57,15 +57,15 @@ __device__ __forceinline__ void add_packs(Partial& partial, const Pack<T, 16 / s
 __device__ __forceinline__ bool is_last() {
   __shared__ bool last;
   if (threadIdx.x == 0) {
-    __threadfence();  // this block's sum is seen before it is counted
+    __threadfence();  // other blocks see this block's sum before its count
     last = atomicInc(&finished, gridDim.x - 1) == gridDim.x - 1;
-    __threadfence();  // and those that were counted are, before they are read
+    __threadfence();  // this block sees the sums that were counted
   }
   __syncthreads();
   return last;
 }
 
-// The sum of all blocks' sums, in the order of blocks within each thread's share.
+// Adds up the sums of all blocks, in the order of blocks within each thread's share.
 __device__ __forceinline__ float add_sums(const float* sums, int blocks) {
   constexpr int Together = 8;
   float own[Together] = {};
@@ -82,9 +82,9 @@ __device__ __forceinline__ void reduce_sum_last_block(const T* __restrict__ x, f
                                                       long long elements, long long span) {
   constexpr int Size = 16 / sizeof(T);  // elements of a pack
   const int beyond = static_cast<int>(reinterpret_cast<unsigned long long>(x) % 16 / sizeof(T));  // ranges [0, Size)
-  const long long head = min(static_cast<long long>((Size - beyond) % Size), elements);  // before the first whole pack
+  const long long head = min(static_cast<long long>((Size - beyond) % Size), elements);  // elements before the first pack
   const long long packs = (elements - head) / Size;
-  const long long tail = head + packs * Size;  // its elements and the head's are fewer than two packs
+  const long long tail = head + packs * Size;  // first element of the tail; head and tail together are less than two packs
 
   Partial partial;
   const long long first = blockIdx.x * span;
@@ -120,7 +120,7 @@ extern "C" __global__ BOUNDS void reduce_sum_last_block_bf16(const __nv_bfloat16
   reduce_sum_last_block(x, sums, y, elements, span);
 }
 
-// The second of two launches, a block: y is the sum of all blocks' sums.
+// The second of two launches, of one block: y is the sum of the sums of all blocks.
 extern "C" __global__ BOUNDS void reduce_sum_last_block_finish(const float* sums, float* y, int blocks) {
   const float total = block_all_reduce<SumOp, BLOCK>(add_sums(sums, blocks));
   if (threadIdx.x == 0) *y = total;

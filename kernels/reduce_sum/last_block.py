@@ -17,18 +17,18 @@ from kernelbench import (
 from ..common.launch_helpers import cases_of_bytes
 
 BLOCK = 512
-PACKS = 8  # of 16 bytes a thread in flight: 64 KB a block, which is what a multiprocessor of an H200 needs
-PER_MULTIPROCESSOR = 2  # blocks for an array that has not that many spans
+PACKS = 8  # of 16 bytes per thread in flight: 64 KB per block, as much as a multiprocessor of an H200 needs
+PER_MULTIPROCESSOR = 2  # blocks at least, also for an array of fewer spans
 PACK_BYTES = 16
 MB = 2**20
-ALONE = 4  # packs a thread, up to which one block adds all up sooner than several tell each other their sums
+ALONE = 4  # packs per thread up to which one block alone is faster than several that exchange sums
 
 
 def tiles_and_hint(nbytes: int) -> tuple[int, int]:
-    """How often a thread loads PACKS packs, and the hint of common/streamed.cuh, for an array of so many bytes.
+    """Tiles, each of PACKS packs per thread, and the hint of common/streamed.cuh, for an array of so many bytes.
 
-    Shares of the best read of an H200: at 64 MB, 4 tiles 1.02 where loads take no place in the L1, else 0.91; at 256 MB
-    0.99 with 1 tile and 0.95 with 4, else 0.95; at 1 GB 0.94 however many tiles, else 0.98 with 4 and 0.90 with 1.
+    Shares of the best read on an H200, with hint 2 against 0: at 64 MB 1.02 against 0.91 with 4 tiles; at 256 MB 0.99
+    with 1 tile and 0.95 with 4, against 0.95; at 1 GB 0.94 with any, against 0.98 with 4 and 0.90 with 1.
     """
     if nbytes <= 16 * MB:
         return 4, 0
@@ -40,14 +40,14 @@ def tiles_and_hint(nbytes: int) -> tuple[int, int]:
 
 
 def spans(packs: int, device: DeviceProperties, block: int, in_flight: int, tiles: int, per: int) -> tuple[int, int]:
-    """Blocks, and packs of each: whole spans of a large array, at least some blocks a multiprocessor of a small one.
+    """Blocks, and packs of each: whole spans of a large array; of a small one at least `per` blocks per multiprocessor.
 
-    Blocks that end when they have added a span keep all multiprocessors at work to the end, as no fixed share does.
+    Blocks that end after one span keep all multiprocessors busy to the end; fixed shares would not.
     """
     if packs <= ALONE * block:
         return 1, max(packs, 1)
     span = min(block * in_flight * tiles, -(-packs // (device.multiprocessors * per)))
-    span = -(-span // block) * block  # a thread each at least, and all of a warp's accesses whole lines
+    span = -(-span // block) * block  # at least one pack per thread, and only whole lines per access of a warp
     return -(-packs // span), span
 
 
@@ -96,7 +96,7 @@ TUNABLE = Tunable(
 IMPLEMENTATIONS = (
     Implementation(
         "last_block",
-        "a span a block; the block done last adds up their sums",
+        "one span per block; the last block to finish adds up their sums",
         Origin("written here"),
         plan=plan,
         tunable=TUNABLE,

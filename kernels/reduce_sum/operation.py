@@ -10,7 +10,7 @@ from typing import Any
 from kernelbench import FLOATS, Arrays, ArraySpec, Case, Operation, SpecialValues, Tolerance
 
 SIGMAS = 8  # standard deviations of a sum's rounding error that are allowed
-CHAIN = 2**12  # elements that a kernel may add up one after the other; of larger arrays, the 2^18th part
+CHAIN = 2**12  # elements that a kernel may add up one after the other; in larger arrays 2^-18 of all
 
 
 def arrays(case: Case) -> tuple[ArraySpec, ...]:
@@ -23,7 +23,7 @@ def reference(xp: Any, case: Case, inputs: Arrays) -> Arrays:
 
 
 def large(case: Case) -> float:
-    """No sum of so many passes 2^126; in float16, sums of two that are kept in float16 do."""
+    """So large that no sum of all elements passes 2^126; in float16, sums of two that are kept in float16 overflow."""
     return 2.0**15 if case.dtype == "float16" else 2.0 ** (126 - ceil(log2(case.elements)))
 
 
@@ -34,7 +34,7 @@ def moments(case: Case) -> tuple[float, float]:
 
 
 def tolerance(case: Case) -> Tolerance:
-    """What rounding does to a float32 sum of n random numbers, most of it absolute, for the sum may be near 0.
+    """The rounding error of a float32 sum of n random numbers; most of it is absolute, because the sum may be near 0.
 
     An addition rounds its result p by up to 2^-24 |p|, by 2^-24 |p| / sqrt(3) in the root mean square; partial sums
     of m elements of mean u and deviation s are sqrt(m s^2 + m^2 u^2) large. Over a chain of k additions the squares

@@ -1,4 +1,4 @@
-// The sum of an array's elements by blocks, each through a reduction tree: one launch leaves a sum for each block.
+// The sum of an array, by a reduction tree per block: one launch leaves one sum per block.
 //   x       T [elements]; read once
 //   sums    float [blocks]; must not overlap x; written once
 //   T       float, __half, __nv_bfloat16; arithmetic in float

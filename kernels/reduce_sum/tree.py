@@ -1,6 +1,6 @@
 """Launch plans of tree.cu: six steps of a published series, each on top of the one before.
 
-A launch leaves one sum a block, so it is repeated on the sums until one is left. The published times are of the first
+A launch leaves one sum per block, so it is repeated on the sums until one is left. The published times are of the first
 launch alone.
 """
 
@@ -53,7 +53,7 @@ def plan(case: Case, device: DeviceProperties, tree: str, loads: int = 1) -> Lau
         tuple(launches),
         defines=(("TREE", tree), ("BLOCK", BLOCK), ("LOADS", loads)),
         scratch=tuple((name, 4 * count) for name, count in zip(sums, counts, strict=False)),
-        reasons=(f"{per_block} elements a block: {' + '.join(map(str, counts))} blocks",),
+        reasons=(f"{per_block} elements per block: {' + '.join(map(str, counts))} blocks",),
     )
 
 

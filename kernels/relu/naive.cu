@@ -1,4 +1,4 @@
-// ReLU, one element a thread.
+// ReLU, one element per thread.
 //   x       T [elements]; read once
 //   y       T [elements]; must not overlap x; written once
 //   T       float, __half, __nv_bfloat16

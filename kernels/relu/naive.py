@@ -1,4 +1,4 @@
-"""Launch plan of naive.cu: one element a thread."""
+"""Launch plan of naive.cu: one element per thread."""
 
 from kernelbench import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar, dtypes
 from ..common.launch_helpers import ELEMENTWISE_BLOCK, thread_each
@@ -19,4 +19,4 @@ def plan(case: Case, device: DeviceProperties) -> LaunchPlan:
     return LaunchPlan((launch,))
 
 
-IMPLEMENTATIONS = (Implementation("naive", "one element a thread", PAGE, plan=plan),)
+IMPLEMENTATIONS = (Implementation("naive", "one element per thread", PAGE, plan=plan),)

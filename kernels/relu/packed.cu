@@ -7,7 +7,7 @@
 //   BLOCK   threads of a block
 //   launch  any grid of one dimension, block BLOCK; no shared memory
 //   moves   D in, D out.   A NaN stays one.
-//   Arrays that do not both begin at a multiple of 16 bytes are gone through element by element.
+//   Arrays that do not both begin at a multiple of 16 bytes are processed element by element.
 //   Origin: OneFlow's elementwise.cuh; written here.
 #include "positive_part.cuh"
 

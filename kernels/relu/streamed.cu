@@ -1,12 +1,12 @@
-// ReLU, a tile a block.
+// ReLU, one tile per block.
 //   x       T [elements], of T's own alignment; read once
 //   y       T [elements]; must not overlap x; written once
 //   T       float, __half, __nv_bfloat16, in packs of 16 bytes
 //   needs   elements >= 1
-//   BLOCK   threads of a block; PACKS: packs a thread has in flight; HINT: of common/streamed.cuh
+//   BLOCK   threads of a block; PACKS: packs per thread in flight; HINT: see common/streamed.cuh
 //   launch  grid ceil(elements / (BLOCK * PACKS * elements of a pack)), block BLOCK; no shared memory
 //   moves   D in, D out.   A NaN stays one.
-//   Arrays that do not both begin at a multiple of 16 bytes are gone through element by element.
+//   Arrays that do not both begin at a multiple of 16 bytes are processed element by element.
 //   Origin: written here.
 #include "positive_part.cuh"
 #include "common/streamed.cuh"

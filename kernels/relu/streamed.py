@@ -1,4 +1,4 @@
-"""Launch plan of streamed.cu: ReLU, a tile a block."""
+"""Launch plan of streamed.cu: ReLU, one tile per block."""
 
 from kernelbench import Case, DeviceProperties, Implementation, LaunchPlan, Origin, dtypes
 from ..common.launch_helpers import (
@@ -24,7 +24,7 @@ def plan(
 IMPLEMENTATIONS = (
     Implementation(
         "streamed",
-        "a block a tile of packs of 16 bytes",
+        "one block per tile of packs of 16 bytes",
         Origin("written here"),
         plan=plan,
         tunable=streamed_tunable("relu"),

@@ -1,7 +1,6 @@
 """Peer: torch.clamp_min at 0, which is what torch.relu calls, writing into the case's own y.
 
-The file bears the name that users type. It is loaded by its path, so that it stands in nobody's way when
-the library of that name is imported.
+The file has the name that users type. It is loaded by its path, so it does not hide the library of that name.
 """
 
 from collections.abc import Callable

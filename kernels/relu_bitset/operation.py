@@ -1,4 +1,4 @@
-"""Relu with a mask of one bit an element: y = x where x > 0, else 0; the bit is set where x > 0.
+"""Relu with a mask of one bit per element: y = x where x > 0, else 0; the bit is set where x > 0.
 
 Element i is bit i % 8 of byte i / 8, so bit i % 32 of word i / 32: the order that relu_grad reads. Bits beyond the last
 element are 0. A kernel of another order says so and has a reference of its own. A NaN is not above 0: it gives 0 and no
@@ -34,7 +34,7 @@ def reference(xp: Any, case: Case, inputs: Arrays) -> Arrays:
 
 OPERATION = Operation(
     name="relu_bitset",
-    summary="relu with a mask of one bit an element of where it is above 0",
+    summary="relu with a mask of one bit per element of where it is above 0",
     arrays=arrays,
     reference=reference,
     large=quarter_of_range,

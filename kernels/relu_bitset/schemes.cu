@@ -1,4 +1,4 @@
-// Relu with a mask of one bit an element, by four schemes: who makes which bits, and how they are written.
+// Relu with a mask of one bit per element, by four schemes: who makes which bits, and how they are written.
 //   x        T [elements]; each element read once
 //   y        T [elements]: x where x > 0, else 0; must not overlap x; written once
 //   mask     words [ceil(elements / 32)], a bit set where x > 0, the rest 0; written once
@@ -7,7 +7,7 @@
 //   SCHEME   Consecutive, Strided, Ballot, BallotWords: a struct below
 //   BLOCK    threads of a block: 256
 //   launch   grid at most 32 waves of resident blocks, block BLOCK; no shared memory
-//   moves    D in, D and a bit an element out
+//   moves    D in, D and one bit per element out
 //   order    of bits: that of relu_grad/bits.cuh, but for Strided, which tells its own
 //   A NaN gives 0 and no bit, -0 gives 0.   Origin: OneFlow's article on performance; written here.
 #include "common/elementwise.cuh"
@@ -60,7 +60,7 @@ struct Consecutive {
   }
 };
 
-// Neighbouring threads take neighbouring elements and write neighbouring bytes, 8 elements a thread.
+// Neighbouring threads take neighbouring elements and write neighbouring bytes, 8 elements per thread.
 //   order   of r elements of a tile, 2048 in all but the last, and s = ceil(r / 8): element k * s + t of the tile is
 //           bit k of its byte t. Who reads the mask must know that.
 struct Strided {

@@ -1,4 +1,4 @@
-"""Launch plans of schemes.cu: four ways of making a mask of one bit an element."""
+"""Launch plans of schemes.cu: four ways of making a mask of one bit per element."""
 
 from functools import partial
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from kernelbench import Arrays, Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar, dtypes
 from ..common.launch_helpers import ELEMENTWISE_BLOCK, waves_grid
 
-BYTE_TILE = 8 * ELEMENTWISE_BLOCK  # elements of a block that takes 8 a thread
+BYTE_TILE = 8 * ELEMENTWISE_BLOCK  # elements of a block with 8 per thread
 
 ARTICLE = Origin(
     "Oneflow-Inc/oneflow",
@@ -37,7 +37,7 @@ def plan(case: Case, device: DeviceProperties, scheme: str, per_thread: int) -> 
     return LaunchPlan(
         (launch,),
         defines=(("SCHEME", scheme), ("BLOCK", ELEMENTWISE_BLOCK)),
-        reasons=(f"{per_thread} elements a thread and step",),
+        reasons=(f"{per_thread} elements per thread and step",),
     )
 
 
@@ -62,26 +62,26 @@ def strided_reference(xp: Any, case: Case, inputs: Arrays) -> Arrays:
 IMPLEMENTATIONS = (
     Implementation(
         "consecutive",
-        "8 consecutive elements a thread, a byte each",
+        "8 consecutive elements per thread, a byte each",
         ARTICLE,
         plan=partial(plan, scheme="Consecutive", per_thread=8),
     ),
     Implementation(
         "strided",
-        "8 elements 256 apart a thread, a byte each; another order of bits",
+        "8 elements per thread, 256 apart, a byte each; another order of bits",
         STRIDED,
         plan=partial(plan, scheme="Strided", per_thread=8),
         reference=strided_reference,
     ),
     Implementation(
         "ballot",
-        "a vote of 32 elements a warp, written as a word",
+        "one vote on 32 elements per warp, written as a word",
         PULL_REQUEST,
         plan=partial(plan, scheme="Ballot", per_thread=1),
     ),
     Implementation(
         "ballot_words",
-        "8 votes of 32 elements a warp, written as 32 bytes at once",
+        "8 votes on 32 elements each per warp, written as 32 bytes at once",
         ARTICLE,
         plan=partial(plan, scheme="BallotWords", per_thread=8),
     ),

@@ -1,15 +1,15 @@
-// Relu with a mask of one bit an element: a warp takes a tile of neighbouring packs and writes its words at once.
+// Relu with a mask of one bit per element: a warp takes a tile of neighbouring packs and writes its words at once.
 //   x        T [elements], of T's own alignment; read once
 //   y        T [elements]: x where x > 0, else 0; must not overlap x; written once
 //   mask     words [ceil(elements / 32)], a bit set where x > 0, the rest 0; written once
 //   T        float, __half, __nv_bfloat16, in packs of 16 bytes
 //   needs    elements >= 1
 //   order    of bits: that of relu_grad/bits.cuh
-//   BLOCK    threads of a block; PACKS: packs a thread has in flight; HINT: of common/streamed.cuh
+//   BLOCK    threads of a block; PACKS: packs per thread in flight; HINT: see common/streamed.cuh
 //   launch   grid ceil(elements / (BLOCK * PACKS * elements of a pack)), block BLOCK; no shared memory
-//   moves    D in, D and a bit an element out
+//   moves    D in, D and one bit per element out
 // A warp's words are one store of 16 bytes for each pack of float, of 32 for each of the others: whole sectors from two
-// packs a thread on. Where x or y does not begin at a multiple of 16 bytes, and at the end, a warp votes on 32 elements
+// packs per thread on. Where x or y does not begin at a multiple of 16 bytes, and at the end, a warp votes on 32 elements
 // at a time. A NaN gives 0 and no bit, -0 gives 0.   Origin: written here.
 #include "common/streamed.cuh"
 
@@ -49,7 +49,7 @@ __device__ __forceinline__ void mask_packs(const T* __restrict__ x, T* __restric
   if (lane < Words) mask[first * Size / WARP + lane] = own;
 }
 
-// Elements [first, end) of a warp's tile, 32 of them a vote. `first` is a multiple of 32.
+// Elements [first, end) of a warp's tile, 32 of them per vote. `first` is a multiple of 32.
 template <typename T>
 __device__ __forceinline__ void mask_votes(const T* __restrict__ x, T* __restrict__ y, unsigned* __restrict__ mask,
                                            long long first, long long end, int lane) {

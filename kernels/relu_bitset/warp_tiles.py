@@ -1,4 +1,4 @@
-"""Launch plan of warp_tiles.cu: relu and its bits by packs, a warp a tile."""
+"""Launch plan of warp_tiles.cu: relu and its bits by packs, one warp per tile."""
 
 from kernelbench import Case, DeviceProperties, Implementation, LaunchPlan, Origin, dtypes
 from ..common.launch_helpers import STREAMED_BLOCK, STREAMED_HINT, streamed_plan

@@ -1,4 +1,4 @@
-// Masks of one bit an element.
+// Masks of one bit per element.
 //   order   element i is bit i % 8 of byte i / 8, and so, on this little-endian device, bit i % 32 of word i / 32
 #pragma once
 

@@ -1,4 +1,4 @@
-// The gradient of relu from a mask of one bit an element: dx = dy where the bit is set, else 0, by packs of 16 bytes.
+// The gradient of relu from a mask of one bit per element: dx = dy where the bit is set, else 0, by packs of 16 bytes.
 //   dy      T [elements], of T's own alignment; read once
 //   mask    bytes [ceil(elements / 8)], in the order of bits.cuh; read once, for float by two threads at once
 //   dx      T [elements]; must not overlap dy or mask; written once
@@ -7,8 +7,8 @@
 //   needs   elements >= 1
 //   BLOCK   threads of a block
 //   launch  grid at most 32 waves of resident blocks, block BLOCK; no shared memory
-//   moves   D and a bit an element in, D out: for float 2 D + D / 32
-//   Where dy or dx does not begin at a multiple of 16 bytes, all is gone through element by element.
+//   moves   D and one bit per element in, D out: for float 2 D + D / 32
+//   Where dy or dx does not begin at a multiple of 16 bytes, all elements are processed one by one.
 //   Origin: OneFlow's relu_grad, of its fused batch norm; written here.
 #include "bits.cuh"
 #include "common/elementwise.cuh"

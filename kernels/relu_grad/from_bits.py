@@ -1,4 +1,4 @@
-"""Launch plan of from_bits.cu: the gradient of relu from a mask of one bit an element."""
+"""Launch plan of from_bits.cu: the gradient of relu from a mask of one bit per element."""
 
 from typing import Any
 
@@ -25,5 +25,5 @@ def reference(xp: Any, case: Case, inputs: Arrays) -> Arrays:
 
 
 IMPLEMENTATIONS = (
-    Implementation("from_bits", "reads a mask of one bit an element", ONEFLOW, plan=plan, reference=reference),
+    Implementation("from_bits", "reads a mask of one bit per element", ONEFLOW, plan=plan, reference=reference),
 )

@@ -7,7 +7,7 @@
 //   BLOCK   threads of a block
 //   launch  grid at most 32 waves of resident blocks, block BLOCK; no shared memory
 //   moves   2 D in, D out
-//   Arrays that do not all begin at a multiple of 16 bytes are gone through element by element.
+//   Arrays that do not all begin at a multiple of 16 bytes are processed element by element.
 //   A NaN in y gives 0.   Origin: OneFlow's relu_grad; written here.
 #include "common/elementwise.cuh"
 

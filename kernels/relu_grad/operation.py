@@ -1,6 +1,6 @@
 """The gradient of relu: dx = dy where the output y of relu is above 0, else 0.
 
-Where it was above 0 is an input twice: as y itself, and as a mask of one bit an element, of which element i is bit
+Where it was above 0 is an input twice: as y itself, and as a mask of one bit per element, of which element i is bit
 i % 8 of byte i / 8. Both are random, and neither follows from the other: kernels that read the mask have a reference
 of their own, which reads the mask as well. The least traffic is that of the mask.
 A NaN in y is not above 0 and gives 0; one in dy, or an infinity, stays where y is above 0. Nothing is rounded.
@@ -33,7 +33,7 @@ def bytes_moved(case: Case) -> int:
 
 OPERATION = Operation(
     name="relu_grad",
-    summary="the gradient of relu, from its output or from a mask of one bit an element",
+    summary="the gradient of relu, from its output or from a mask of one bit per element",
     arrays=arrays,
     reference=reference,
     bytes_moved=bytes_moved,

@@ -1,18 +1,18 @@
-// The gradient of relu from a mask of one bit an element, a tile a block: dx = dy where the bit is set, else 0.
+// The gradient of relu from a mask of one bit per element, one tile per block: dx = dy where the bit is set, else 0.
 //   dy      T [elements], of T's own alignment; read once
 //   mask    bytes [ceil(elements / 8)], in the order of bits.cuh; read once, for float by two threads at once
 //   dx      T [elements]; must not overlap dy or mask; written once
 //   T       float, __half, __nv_bfloat16, in packs of 16 bytes
 //   needs   elements >= 1
-//   BLOCK   threads of a block; PACKS: packs a thread has in flight; HINT: of common/streamed.cuh
+//   BLOCK   threads of a block; PACKS: packs per thread in flight; HINT: see common/streamed.cuh
 //   launch  grid ceil(elements / (BLOCK * PACKS * elements of a pack)), block BLOCK; no shared memory
-//   moves   D and a bit an element in, D out: for float 2 D + D / 32
-//   Where dy or dx does not begin at a multiple of 16 bytes, all is gone through element by element.
+//   moves   D and one bit per element in, D out: for float 2 D + D / 32
+//   Where dy or dx does not begin at a multiple of 16 bytes, all elements are processed one by one.
 //   Origin: written here.
 #include "bits.cuh"
 #include "common/streamed.cuh"
 
-// The source of one bit an element.
+// The source of one bit per element.
 struct Bits {
   const unsigned char* mask;
 

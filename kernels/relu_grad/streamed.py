@@ -1,4 +1,4 @@
-"""Launch plan of streamed.cu: the gradient of relu from a mask of one bit an element, a tile a block."""
+"""Launch plan of streamed.cu: the gradient of relu from a mask of one bit per element, one tile per block."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ def reference(xp: Any, case: Case, inputs: Arrays) -> Arrays:
 IMPLEMENTATIONS = (
     Implementation(
         "streamed",
-        "reads a mask of one bit an element, a block a tile of packs of 16 bytes",
+        "reads a mask of one bit per element, one block per tile of packs of 16 bytes",
         Origin("written here"),
         plan=plan,
         tunable=streamed_tunable("relu_grad"),

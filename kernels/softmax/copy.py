@@ -12,7 +12,7 @@ def plan(case: Case, device: DeviceProperties) -> LaunchPlan:
 
 
 def reference(xp: Any, case: Case, inputs: Arrays) -> Arrays:
-    """What a copy leaves in y."""
+    """The copied input."""
     return {"y": inputs["x"]}
 
 

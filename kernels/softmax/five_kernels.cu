@@ -11,8 +11,8 @@
 //   launch    reductions: lanes = 2^k >= columns to 32 and shuffles, or all BLOCK on one row above 1024
 //             columns; grid ceil(rows / rows of a block). Element by element: lanes = 2^k >= columns to
 //             BLOCK, grid y so that a thread has about 4 columns
-//   moves     float: 8 D + 4 R for D bytes of x and R of one float a row (reads 5 D, writes 3 D). The
-//             article counts 7 D + 4. 2-byte T: 26 bytes an element, 13 D; kept as half, 16 bytes, 8 D
+//   moves     float: 8 D + 4 R for D bytes of x and R of one float per row (reads 5 D, writes 3 D). The
+//             article counts 7 D + 4. 2-byte T: 26 bytes per element, 13 D; kept as half, 16 bytes, 8 D
 //   A row of -inf gives NaN.   Origin: the unfused softmax of OneFlow's article; written here.
 #include "common/convert.cuh"
 #include "softmax/rows.cuh"

@@ -62,7 +62,7 @@ def plan(case: Case, device: DeviceProperties, half: bool = False) -> LaunchPlan
             ("powers", itemsize * rows * columns),
             ("row_sum", itemsize * rows),
         ),
-        reasons=(f"reductions: {reduction[1][0]} threads a row of {columns} columns",),
+        reasons=(f"reductions: {reduction[1][0]} threads per row of {columns} columns",),
     )
 
 
@@ -76,7 +76,7 @@ def plan_half(case: Case, device: DeviceProperties) -> LaunchPlan:
 
 
 def _reduction_geometry(rows: int, columns: int) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
-    """Grid and block: no more lanes a row than it has columns, up to a warp; a block for long rows."""
+    """Grid and block: no more lanes per row than it has columns, up to a warp; a block for long rows."""
     lanes = min(WARP, power_of_two_from(columns)) if columns <= WARP_COLUMNS else BLOCK
     block_rows = BLOCK // lanes
     return (-(-rows // block_rows), 1, 1), (lanes, block_rows, 1)

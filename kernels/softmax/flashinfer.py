@@ -1,7 +1,6 @@
 """Peer: softmax of FlashInfer's sampling kernels, made for logits. Last axis; float32; fast exponential.
 
-The file bears the name that users type. It is loaded by its path, so that it stands in nobody's way when
-the library of that name is imported.
+The file has the name that users type. It is loaded by its path, so it does not hide the library of that name.
 """
 
 from collections.abc import Callable
@@ -34,7 +33,7 @@ def prepare(case: Case, arrays: Arrays, stream: int) -> Callable[[], Arrays]:
 IMPLEMENTATIONS = (
     Implementation(
         "flashinfer",
-        "softmax of FlashInfer's sampling: a block a row kept in shared memory, several where there are few rows",
+        "softmax of FlashInfer's sampling: one block per row kept in shared memory, several where there are few rows",
         Origin("flashinfer-ai/flashinfer", "https://github.com/flashinfer-ai/flashinfer"),
         prepare=prepare,
         arithmetic="fast",

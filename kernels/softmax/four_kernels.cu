@@ -1,4 +1,4 @@
-// Softmax over the last axis in four launches: reduce_max, exp, reduce_sum, divide; a block a row in each.
+// Softmax over the last axis in four launches: reduce_max, exp, reduce_sum, divide; one block per row in each.
 //   x         T [rows, columns], row-major; read twice
 //   y         T [rows, columns]; must not overlap x; written once
 //   T         float, __half, __nv_bfloat16; arithmetic and everything between the launches in float
@@ -7,7 +7,7 @@
 //   needs     rows <= 2^31 - 1, columns <= 2^30
 //   BLOCK     threads of a block, a power of two
 //   launch    grid rows, block BLOCK; the reductions take BLOCK floats of shared memory
-//   moves     float: 6 D + 4 R for D bytes of x and R of one float a row; 2-byte T: 18 bytes an element, 9 D
+//   moves     float: 6 D + 4 R for D bytes of x and R of one float per row; 2-byte T: 18 bytes per element, 9 D
 //   A row of -inf gives NaN.   Origin: the article's four kernels, one block long, taken row by row; written here.
 #include "common/convert.cuh"
 #include "common/reduction_trees.cuh"

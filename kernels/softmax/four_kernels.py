@@ -1,4 +1,4 @@
-"""Launch plan of four_kernels.cu: reduce_max, exp, reduce_sum and divide, a block of 256 a row in each."""
+"""Launch plan of four_kernels.cu: reduce_max, exp, reduce_sum and divide, one block of 256 per row in each."""
 
 from kernelbench import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar, dtypes
 
@@ -32,7 +32,7 @@ def plan(case: Case, device: DeviceProperties) -> LaunchPlan:
 IMPLEMENTATIONS = (
     Implementation(
         "four_kernels",
-        "reduce_max, exp, reduce_sum, divide as four launches, a block a row",
+        "reduce_max, exp, reduce_sum, divide as four launches, one block per row",
         Origin(
             "CSDN article, 'softmax operator: implementation and optimisation' (in Chinese)",
             differs="row by row instead of one block in all; subtracts the maximum where the article divides by it; "

@@ -1,19 +1,19 @@
-// Softmax over the last axis of attention scores, a thread an element of the row, as FasterTransformer 1.0 does it.
+// Softmax over the last axis of attention scores, one thread per element of the row, as FasterTransformer 1.0 does it.
 //   x       T [batch, heads, seq, seq], row-major; read once
-//   mask    T [batch, seq, seq] of 0 and 1, shared by all heads; 0 lowers the score by 10000; read once a head
+//   mask    T [batch, seq, seq] of 0 and 1, shared by all heads; 0 lowers the score by 10000; read once per head
 //   y       T [batch, heads, seq, seq]; must not overlap x; written once
 //   T       float, __half, __nv_bfloat16; arithmetic in float
 //   needs   columns = seq <= block: a column from there on would neither be read nor written
-//   launch  v1: grid batch * heads, the rows of a head one after the other; v2: grid batch * heads * seq, a block a row
+//   launch  v1: grid batch * heads, the rows of a head one after the other; v2: grid batch * heads * seq, one block per row
 //           block: the next of 32, 64, .., 1024 that holds a row; 264 bytes of static shared memory
-//   moves   8 bytes an element of float: 1 read, 1 write, 4-byte accesses; at seq = 16 half of each warp idles
+//   moves   8 bytes per element of float: 1 read, 1 write, 4-byte accesses; at seq = 16 half of each warp idles
 //   The denominator is the sum plus 1e-6. A row of -inf gives zeros, since idle lanes bring -1e20 to the maximum;
 //   at 1024 columns none is idle, and it gives NaN.
 //   Origin: NVIDIA/FasterTransformer, release/v1.0_tag, fastertransformer/cuda/open_attention.cu, lines 189 to 268.
 #include "common/convert.cuh"
 #include "softmax/ft_reduce.cuh"
 
-constexpr float HIDDEN_SCORE = -10000.0f;  // what a masked element is lowered by
+constexpr float HIDDEN_SCORE = -10000.0f;  // added to a masked element
 
 // One row by the whole block. `x`, `mask` and `y` point to the row.
 template <bool MASKED, typename T>
@@ -40,7 +40,7 @@ __device__ __forceinline__ void softmax_row(const T* x, const T* mask, T* y, int
   if (active) y[threadIdx.x] = from_float<T>(power / row_sum);
 }
 
-// A block a (batch, head): its rows in turn.
+// One block per (batch, head): its rows in turn.
 template <bool MASKED, typename T>
 __device__ __forceinline__ void softmax_ft_v1(const T* x, const T* mask, T* y, int heads, int columns, float scale) {
   const long long square = static_cast<long long>(columns) * columns;
@@ -55,7 +55,7 @@ __device__ __forceinline__ void softmax_ft_v1(const T* x, const T* mask, T* y, i
   }
 }
 
-// A block a row.
+// One block per row.
 template <bool MASKED, typename T>
 __device__ __forceinline__ void softmax_ft_v2(const T* x, const T* mask, T* y, int heads, int columns, float scale) {
   const long long offset = static_cast<long long>(blockIdx.x) * columns;

@@ -1,4 +1,4 @@
-"""Launch plans of ft.cu: FasterTransformer 1.0's attention softmax, a thread an element of the row.
+"""Launch plans of ft.cu: FasterTransformer 1.0's attention softmax, one thread per element of the row.
 
 Its arithmetic deviates from a softmax by design, and `EXTRA` says by how much: the denominator is the
 sum plus 1e-6, at most 1e-6 of a sum that is at least 1, and the exponential is CUDA's `__expf`, whose
@@ -44,7 +44,7 @@ def attention_shape(case: Case) -> tuple[int, int, int]:
         raise Unsupported(f"axis must be the last, got axis {case.axis} of 4")
     batch, heads, _, columns = case.shape
     if columns > 1024:
-        raise Unsupported(f"columns must be at most 1024, a thread an element of the row, got {columns}")
+        raise Unsupported(f"columns must be at most 1024, one thread per element of the row, got {columns}")
     return batch, heads, columns
 
 
@@ -68,20 +68,20 @@ def _plan(case: Case, device: DeviceProperties, version: str, blocks: int, reaso
 
 def plan_v1(case: Case, device: DeviceProperties) -> LaunchPlan:
     batch, heads, _ = attention_shape(case)
-    return _plan(case, device, "v1", batch * heads, "a block a (batch, head), its rows one after the other")
+    return _plan(case, device, "v1", batch * heads, "one block per (batch, head), its rows one after the other")
 
 
 def plan_v2(case: Case, device: DeviceProperties) -> LaunchPlan:
     batch, heads, rows = attention_shape(case)
-    return _plan(case, device, "v2", batch * heads * rows, "a block a row")
+    return _plan(case, device, "v2", batch * heads * rows, "one block per row")
 
 
 def plan(case: Case, device: DeviceProperties) -> LaunchPlan:
     batch, heads, rows = attention_shape(case)
     if batch * heads > V1_ABOVE:
-        reason = f"v1, batch * heads = {batch * heads} > {V1_ABOVE}: a block a (batch, head), its rows in turn"
+        reason = f"v1, batch * heads = {batch * heads} > {V1_ABOVE}: one block per (batch, head), its rows in turn"
         return _plan(case, device, "v1", batch * heads, reason)
-    reason = f"v2, batch * heads = {batch * heads} <= {V1_ABOVE}: a block a row"
+    reason = f"v2, batch * heads = {batch * heads} <= {V1_ABOVE}: one block per row"
     return _plan(case, device, "v2", batch * heads * rows, reason)
 
 
@@ -105,7 +105,7 @@ def _implementation(name: str, summary: str, planner: Callable[[Case, DeviceProp
 
 
 IMPLEMENTATIONS = (
-    _implementation("ft_v1", "FasterTransformer 1.0, a block a (batch, head)", plan_v1),
-    _implementation("ft_v2", "FasterTransformer 1.0, a block a row", plan_v2),
+    _implementation("ft_v1", "FasterTransformer 1.0, one block per (batch, head)", plan_v1),
+    _implementation("ft_v2", "FasterTransformer 1.0, one block per row", plan_v2),
     _implementation("ft", "FasterTransformer 1.0: v1 above batch * heads = 120, else v2", plan),
 )

@@ -4,7 +4,7 @@
 #pragma once
 #include "common/reduce.cuh"
 
-constexpr float IDLE_SCORE = -1e20f;  // what a thread without an element brings to the maximum
+constexpr float IDLE_SCORE = -1e20f;  // value of a thread without an element in the maximum
 constexpr float SUM_GUARD = 1e-6f;    // keeps the division defined when every exponential is 0
 
 // The value of the whole block, valid in the first warp only. As in the original every warp joins the

@@ -1,7 +1,6 @@
-"""Peer: softmax of Liger-Kernel, in Triton: a row a program. Last axis; allocates its output.
+"""Peer: softmax of Liger-Kernel, in Triton: one row per program. Last axis; allocates its output.
 
-The file bears the name that users type. It is loaded by its path, so that it stands in nobody's way when
-the library of that name is imported.
+The file has the name that users type. It is loaded by its path, so it does not hide the library of that name.
 """
 
 from collections.abc import Callable
@@ -35,7 +34,7 @@ def prepare(case: Case, arrays: Arrays, stream: int) -> Callable[[], Arrays]:
 IMPLEMENTATIONS = (
     Implementation(
         "liger",
-        "softmax of Liger-Kernel: a row a Triton program, up to 65536 columns",
+        "softmax of Liger-Kernel: one row per Triton program, up to 65536 columns",
         Origin("linkedin/Liger-Kernel", "https://github.com/linkedin/Liger-Kernel"),
         prepare=prepare,
         role="peer",

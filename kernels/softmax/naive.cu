@@ -1,4 +1,4 @@
-// Softmax over the last axis, a thread a row.
+// Softmax over the last axis, one thread per row.
 //   x       T [rows, columns], row-major; read three times
 //   y       T [rows, columns]; must not overlap x; written once
 //   T       float, __half, __nv_bfloat16; arithmetic in float

@@ -1,4 +1,4 @@
-"""Launch plan of naive.cu: a thread a row."""
+"""Launch plan of naive.cu: one thread per row."""
 
 from kernelbench import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar, dtypes
 
@@ -24,5 +24,5 @@ def plan(case: Case, device: DeviceProperties) -> LaunchPlan:
 
 
 IMPLEMENTATIONS = (
-    Implementation("naive", "a thread a row, input read three times", Origin("written here"), plan=plan),
+    Implementation("naive", "one thread per row, input read three times", Origin("written here"), plan=plan),
 )

@@ -16,15 +16,15 @@ WARP_BLOCK = 128
 UNCACHED_BLOCK = 1024
 WAVES = 32  # the grid is at most so many times what the GPU holds at once
 MAX_COLUMNS = 2**31 - 1 - UNCACHED_BLOCK  # the kernels' int indices go up to a block past the row's end
-# Static shared memory of the shared technique in bytes, by block size: two reductions, a float a warp each.
+# Static shared memory of the shared technique in bytes, by block size: one float per warp for each of two reductions.
 STATIC_SHARED = {128: 32, 256: 64, 512: 128, 1024: 256}
 
 
 class WarpShape(NamedTuple):
     """The compile-time constants of the warp technique."""
 
-    pack: int  # neighbouring elements an access
-    group: int  # lanes a row
+    pack: int  # neighbouring elements per access
+    group: int  # lanes per row
     columns_per_thread: int
     rows_per_access: int
     padded: bool  # some lanes hold places beyond the row
@@ -47,7 +47,7 @@ def grid_size(blocks: int, threads: int, device: DeviceProperties) -> int:
 
 
 def warp_shape(rows: int, columns: int) -> WarpShape:
-    """Up to 32 packs: the next power of two of lanes, a pack each, two rows at once if rows are even.
+    """Up to 32 packs: the next power of two of lanes, one pack each, and two rows at once if rows are even.
 
     Beyond: all 32 lanes, as many packs each as cover the row, one row at once.
     """
@@ -116,7 +116,7 @@ def plan_warp(case: Case, device: DeviceProperties) -> LaunchPlan:
         "PADDED": int(shape.padded),
     }
     reason = (
-        f"{shape.group} lanes and {shape.rows_per_access} rows at once, {shape.columns_per_thread} columns a lane "
+        f"{shape.group} lanes and {shape.rows_per_access} rows at once, {shape.columns_per_thread} columns per lane "
         f"by packs of {shape.pack}, {'padded' if shape.padded else 'no padding'}"
     )
     grid = grid_size(-(-(rows // shape.rows_per_access) // groups), WARP_BLOCK, device)
@@ -129,7 +129,7 @@ def _plan_shared(case: Case, device: DeviceProperties, block: int, transposed: b
     if 4 * columns + static > device.shared_per_block:
         most = (device.shared_per_block - static) // 4
         raise Unsupported(
-            f"columns must be at most {most}, {device.shared_per_block} bytes of shared memory a block, got {columns}"
+            f"columns must be at most {most}, {device.shared_per_block} bytes of shared memory per block, got {columns}"
         )
     constants = {
         "PACK": pack_size(columns),
@@ -177,11 +177,11 @@ def plan_uncached(case: Case, device: DeviceProperties, block: int = UNCACHED_BL
 def plan(case: Case, device: DeviceProperties) -> LaunchPlan:
     _, columns = rows_columns(case)
     if columns < WARP_COLUMNS:
-        chosen, reason = plan_warp(case, device), f"columns {columns} < 1024: a warp or a part of one a row"
+        chosen, reason = plan_warp(case, device), f"columns {columns} < 1024: a warp or part of a warp per row"
     elif chosen_block(columns, device):
-        chosen, reason = plan_shared(case, device), "columns >= 1024 and the row fits 48 KB: a block a row, kept there"
+        chosen, reason = plan_shared(case, device), "columns >= 1024 and the row fits 48 KB: kept by one block"
     else:
-        chosen, reason = plan_uncached(case, device), "the row does not fit 48 KB: a block a row, read three times"
+        chosen, reason = plan_uncached(case, device), "the row does not fit 48 KB: one block per row, read three times"
     return replace(chosen, reasons=(reason, *chosen.reasons))
 
 
@@ -212,13 +212,13 @@ CONFLICTED_ORIGIN = Origin(
 
 IMPLEMENTATIONS = (
     Implementation(
-        "oneflow_warp", "OneFlow, a warp or a part of one a row, up to 1024 columns", ORIGIN, plan=plan_warp
+        "oneflow_warp", "OneFlow, a warp or part of a warp per row, up to 1024 columns", ORIGIN, plan=plan_warp
     ),
-    Implementation("oneflow_shared", "OneFlow, a block a row kept in shared memory", SHARED_ORIGIN, plan=plan_shared),
+    Implementation("oneflow_shared", "OneFlow, one block per row in shared memory", SHARED_ORIGIN, plan=plan_shared),
     *(
         Implementation(
             f"oneflow_shared_{block}",
-            f"OneFlow, {block} threads a row kept in shared memory",
+            f"OneFlow, {block} threads per row kept in shared memory",
             FORCED_ORIGIN,
             plan=forced_block(block),
         )
@@ -230,11 +230,11 @@ IMPLEMENTATIONS = (
         CONFLICTED_ORIGIN,
         plan=plan_shared_conflicted,
     ),
-    Implementation("oneflow_uncached", "OneFlow, a block a row, read three times", ORIGIN, plan=plan_uncached),
+    Implementation("oneflow_uncached", "OneFlow, one block per row, read three times", ORIGIN, plan=plan_uncached),
     *(
         Implementation(
             f"oneflow_uncached_{block}",
-            f"OneFlow, {block} threads a row, read three times",
+            f"OneFlow, {block} threads per row, read three times",
             UNCACHED_FORCED_ORIGIN,
             plan=partial(plan_uncached, block=block),
         )

@@ -1,4 +1,4 @@
-// Softmax of longer rows, a block a row: the row kept in shared memory, or read again from global memory.
+// Softmax of longer rows, one block per row: the row kept in shared memory, or read again from global memory.
 //   launch  block (BLOCK, 1, 1); shared kernel: columns * 4 bytes of dynamic shared memory
 //   needs   columns % PACK == 0; columns + BLOCK * PACK < 2^31
 #pragma once

@@ -1,4 +1,4 @@
-// Softmax of short rows: a group of lanes a row, or two rows at once, each row held in registers.
+// Softmax of short rows: a group of lanes per row, or two rows at once, each row held in registers.
 //   launch  block (GROUP, 128 / GROUP): threadIdx.y numbers the groups, threadIdx.x the lanes of one
 //   needs   columns <= GROUP * COLUMNS_PER_THREAD, equal to it unless PADDED; columns % PACK == 0;
 //           rows % ROWS_PER_ACCESS == 0

@@ -9,7 +9,7 @@ from typing import Any
 
 from kernelbench import Arrays, ArraySpec, Case, Operation, SpecialValues, Tolerance, Unsupported, dtypes, x_to_y
 
-MASKED = -10000.0  # what a masked element is lowered by, as attention kernels do it
+MASKED = -10000.0  # added to a masked element, as in attention kernels
 LARGE = 1e4  # exp of it passes every type; float16 has numbers 8 apart there
 
 
@@ -43,7 +43,7 @@ def reference(xp: Any, case: Case, inputs: Arrays) -> Arrays:
 
 
 def flops(case: Case) -> int:
-    """Compare, subtract, exp, add and divide: 5 an element, exp counted as one."""
+    """Compare, subtract, exp, add and divide: 5 per element, exp counted as one."""
     return 5 * case.elements
 
 

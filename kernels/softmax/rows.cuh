@@ -3,7 +3,7 @@
 #include "common/convert.cuh"
 #include "common/reduction_trees.cuh"
 
-// One thread's share of a row that a block of Block threads goes through, Loads columns a thread and step,
+// One thread's share of a row that a block of Block threads goes through, Loads columns per thread and step,
 // neighbouring threads on neighbouring columns. `value(column)` gives the float to join.
 template <typename Op, int Block, int Loads = 1, typename Value>
 __device__ __forceinline__ float fold_columns(int columns, Value value) {
@@ -19,7 +19,7 @@ __device__ __forceinline__ float fold_columns(int columns, Value value) {
 }
 
 // result[row] = all of value(index) of row blockIdx.x joined by Op through a tree of reduction_trees.cuh; index is
-// the element's place in the matrix. A block a row; shared Block floats.
+// the element's place in the matrix. One block per row; shared Block floats.
 template <typename Tree, typename Op, int Block, typename Value>
 __device__ __forceinline__ void reduce_row(float* result, int columns, Value value) {
   __shared__ float slots[Block];

@@ -1,10 +1,10 @@
-// Softmax over the last axis, a block a row, the row's maximum and sum found by one of five reduction trees.
+// Softmax over the last axis, one block per row, the row's maximum and sum found by one of five reduction trees.
 //   x       T [rows, columns], row-major; read three times
 //   y       T [rows, columns]; must not overlap x; written once
 //   T       float, __half, __nv_bfloat16; arithmetic in float
 //   needs   rows <= 2^31 - 1, columns <= 2^30
 //   TREE    Modulo, Strided, Sequential, Unrolled, Shuffle: the name of a tree in common/reduction_trees.cuh
-//   BLOCK   threads of a block; LOADS: columns that a thread folds in each step. Together 256 columns a step,
+//   BLOCK   threads of a block; LOADS: columns that a thread folds in each step. Together 256 columns per step,
 //           so that 256 threads with one column and 128 threads with two go through a row alike
 //   launch  grid rows, block BLOCK, shared BLOCK floats
 //   moves   3 reads' worth of D in (the second and third from the caches while they hold the row), 1 D out

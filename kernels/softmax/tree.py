@@ -1,4 +1,4 @@
-"""Launch plans of tree.cu: a block a row, six implementations that differ in the reduction only.
+"""Launch plans of tree.cu: one block per row, six implementations that differ in the reduction only.
 
 Each follows the step that a published series takes, but alone: the series unrolls the last warp on top
 of loading two elements, whereas here every tree but `tree_two_loads` starts from 256 threads with one
@@ -20,7 +20,7 @@ HARRIS = Origin(
 HARRIS_UNROLLED = Origin(
     HARRIS.project,
     HARRIS.url,
-    differs=f"{HARRIS.differs}; one element a thread before the tree; __syncwarp where the published kernel "
+    differs=f"{HARRIS.differs}; one element per thread before the tree; __syncwarp where the published kernel "
     "relies on volatile, which is undefined since Volta",
 )
 SHUFFLE = Origin(
@@ -31,7 +31,7 @@ SHUFFLE = Origin(
 
 
 def plan(case: Case, device: DeviceProperties, tree: str, loads: int = 1) -> LaunchPlan:
-    """`tree` names a struct of common/reduction_trees.cuh; a thread folds `loads` columns a step."""
+    """`tree` names a struct of common/reduction_trees.cuh; a thread folds `loads` columns per step."""
     case.refuse("mask")
     rows, columns = case.rows_columns(device.max_grid[0], MAX_COLUMNS)
     block = COLUMNS_A_STEP // loads
@@ -47,37 +47,37 @@ def plan(case: Case, device: DeviceProperties, tree: str, loads: int = 1) -> Lau
 IMPLEMENTATIONS = (
     Implementation(
         "tree_modulo",
-        "a block a row; tree of neighbours, working threads spread over all warps",
+        "one block per row; tree of neighbours, working threads spread over all warps",
         HARRIS,
         plan=partial(plan, tree="Modulo"),
     ),
     Implementation(
         "tree_strided",
-        "a block a row; tree of neighbours by the first threads, with bank conflicts",
+        "one block per row; tree of neighbours by the first threads, with bank conflicts",
         HARRIS,
         plan=partial(plan, tree="Strided"),
     ),
     Implementation(
         "tree_sequential",
-        "a block a row; tree that folds the upper half on the lower, without bank conflicts",
+        "one block per row; tree that folds the upper half on the lower, without bank conflicts",
         HARRIS,
         plan=partial(plan, tree="Sequential"),
     ),
     Implementation(
         "tree_two_loads",
-        "a block of half the threads a row, each folding two columns a step before the sequential tree",
+        "a block of half the threads per row, each folding two columns per step before the sequential tree",
         HARRIS,
         plan=partial(plan, tree="Sequential", loads=2),
     ),
     Implementation(
         "tree_unrolled",
-        "a block a row; sequential tree whose last warp runs unrolled, without block barriers",
+        "one block per row; sequential tree whose last warp runs unrolled, without block barriers",
         HARRIS_UNROLLED,
         plan=partial(plan, tree="Unrolled"),
     ),
     Implementation(
         "tree_shuffle",
-        "a block a row; warp shuffles and one exchange through shared memory",
+        "one block per row; warp shuffles and one exchange through shared memory",
         SHUFFLE,
         plan=partial(plan, tree="Shuffle"),
     ),

@@ -1,7 +1,6 @@
 """Peer: softmax in Triton, tuned on the GPU that it runs on: kernels/softmax_family/triton_choice.py. Any axis.
 
-The file bears the name that users type. It is loaded by its path, so that it stands in nobody's way when
-the library of that name is imported.
+The file has the name that users type. It is loaded by its path, so it does not hide the library of that name.
 """
 
 from collections.abc import Callable

@@ -1,5 +1,5 @@
-// The algebra of softmax and log-softmax, along rows and along other axes: pairs of a maximum and a sum are joined until they
-// cover a row, its norm follows from the pair, and each result follows from an element and the norm.
+// The algebra of softmax and log-softmax along any axis. Pairs of a maximum and a sum are joined until they cover a row; the
+// norm of the row follows from its pair, and each result from an element and the norm.
 //   Form    Softmax: exp(x - max) / sum;  LogSoftmax: x - max - log(sum)
 // A row of -inf, or with +inf or NaN, gives NaN throughout. A sum is at least 0.99 where it is not NaN, and finite.
 #pragma once
@@ -16,18 +16,19 @@ struct __align__(8) MaxSum {
 
 __device__ __forceinline__ MaxSum no_element() { return {MaxOp::identity(), 0.0f}; }
 
-// What a sum relative to the maximum `from` is worth relative to `max`. Of the parts of a whole row, whose sums have no excess.
+// The factor that takes a sum relative to the maximum `from` to one relative to `max`. For all parts of a row together; their
+// sums have no excess.
 struct RowWeight {
   static __device__ __forceinline__ float of(float from, float max) { return expf(from - max); }
 };
 
-// The same where more parts are to come: 0, not NaN, where all of these are -inf.
+// The same where further parts follow: the factor is 0, not NaN, where all parts so far are -inf.
 struct PartWeight {
   static __device__ __forceinline__ float of(float from, float max) { return expf(from - base_of(max)); }
 };
 
-// By the hardware's exp2, of sums that have the excess of Exponentials<T>. 0 where `from` is -inf: the sum of a part without
-// an element is 0 as well, and must not become NaN beside parts whose maxima are small.
+// The same by the hardware's exp2, for sums with the excess of Exponentials<T>. It is 0 where `from` is -inf: an empty part has
+// the sum 0, which must not become NaN beside parts with small maxima.
 template <typename T>
 struct HardwareWeight {
   static __device__ __forceinline__ float of(float from, float max) {
@@ -35,7 +36,7 @@ struct HardwareWeight {
     if constexpr (sizeof(T) == 4) {
       return hardware_exp(from - base);
     } else {
-      // Not fused with the products in them: what is relative to the same maximum is worth 1 exactly.
+      // Not fused with the products in the offsets, so that the factor is exactly 1 between equal maxima.
       float exponent = __fsub_rn(Exponentials<T>(base).offset, Exponentials<T>(from).offset);
       if (cuda::std::is_same_v<T, __nv_bfloat16>) exponent = fminf(exponent, from - base);  // their factors may differ
       return hardware_exp2(exponent);
@@ -43,9 +44,9 @@ struct HardwareWeight {
   }
 };
 
-// Pairs joined into one: by one thread, or by Width neighbouring lanes, each of which gets the result.
+// Joins pairs into one: those of one thread, or of Width neighbouring lanes, each of which gets the result.
 //   each   each(use) calls use(pair) for every pair of this thread, in the same order at each call
-//   lanes  the mask of those that call this: whole groups of Width
+//   lanes  mask of the lanes that call this: whole groups of Width
 template <typename Weight, int Width = 1, typename Each>
 __device__ __forceinline__ MaxSum join(Each each, unsigned lanes = ALL_LANES) {
   MaxSum joined = no_element();
@@ -59,7 +60,7 @@ __device__ __forceinline__ MaxSum join(Each each, unsigned lanes = ALL_LANES) {
   return joined;
 }
 
-// The pairs of an array, joined by the lanes of a warp. All of them must call it; each gets the result.
+// Joins the pairs of an array by the lanes of a warp. All lanes must call it, and each gets the result.
 template <typename Weight = RowWeight>
 __device__ __forceinline__ MaxSum warp_all_join(const MaxSum* parts, int count) {
   const int lane = threadIdx.x % WARP_SIZE;  // ranges [0, 32)
@@ -68,7 +69,7 @@ __device__ __forceinline__ MaxSum warp_all_join(const MaxSum* parts, int count) 
   });
 }
 
-// get(first), get(first + stride), .. below `count`, joined by one thread, of which Chunk are under way at once.
+// Joins get(first), get(first + stride), .. below `count` by one thread, which loads Chunk pairs at once.
 template <typename Weight, int Chunk, typename Get>
 __device__ __forceinline__ MaxSum join_strided(Get get, int first, int count, int stride) {
   MaxSum joined = no_element();
@@ -88,8 +89,8 @@ __device__ __forceinline__ MaxSum join_strided(Get get, int first, int count, in
 
 // ---- Results ----
 
-// 1 / sum, of a finite normal one that is not near the ends of float's range, where a division's branches are not needed.
-// float32 is within an ulp; the half types' rounding hides the hardware's error.
+// 1 / sum, for a sum that is normal and far from the ends of float's range, so that no branch of a division is needed. For
+// float32 the error is below an ulp; for the half types rounding hides the hardware's error.
 template <typename T>
 __device__ __forceinline__ float reciprocal_of(float sum) {
   float result;
@@ -98,19 +99,19 @@ __device__ __forceinline__ float reciprocal_of(float sum) {
   return result;
 }
 
-// What results are made of besides an element: the maximum, and a term that is 1 / sum or log(sum).
+// The values of a row that a result needs besides its element: the maximum, and a term, 1 / sum or log(sum).
 struct Norm {
   float max, term;
 };
 
-// `kept` is what is held of an element until its row is summed; `result` is made of it.
+// `kept` is the value that a thread holds for an element until the row is summed; `result` follows from it.
 struct Softmax {
   static constexpr bool KEEPS_EXPONENTIALS = true;
   template <typename T>
   static __device__ __forceinline__ float kept(float, float, float exponential) {
     return exponential;
   }
-  template <typename T>  // of a sum with the excess that the exponentials have
+  template <typename T>  // the sum has the excess of the exponentials
   static __device__ __forceinline__ Norm norm(MaxSum row, const Exponentials<T>&) {
     return {row.max, reciprocal_of<T>(row.sum)};
   }
@@ -122,7 +123,7 @@ struct Softmax {
 
 struct LogSoftmax {
   static constexpr bool KEEPS_EXPONENTIALS = false;
-  // A bfloat16 has values whose exponents are beyond float's range: the value itself is kept.
+  // Exponents of bfloat16 values may leave float's range, so the value itself is kept.
   template <typename T>
   static constexpr bool KEEPS_VALUES = cuda::std::is_same_v<T, __nv_bfloat16>;
   static constexpr float Log2 = 0.6931471805599453f;  // the natural logarithm of 2
@@ -144,7 +145,7 @@ struct LogSoftmax {
   }
 };
 
-// The result of an element, of which nothing but itself was kept.
+// The result of an element for which no more than its value was kept.
 template <typename Form, typename T>
 __device__ __forceinline__ float result_of(float value, const Exponentials<T>& exponentials, Norm norm) {
   const float exponent = exponentials.exponent(value);

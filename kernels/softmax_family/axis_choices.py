@@ -1,4 +1,4 @@
-"""Which tile of a view [outer, dim, inner] serves a case best, for kernels that include one_read_axis.cuh.
+"""The choice of a tile of a view [outer, dim, inner], for kernels that include one_read_axis.cuh.
 
 A tile is what one block holds in registers and shared memory: all rows of dim or a share of them, by all of inner or a
 strip of it.
@@ -38,34 +38,34 @@ from .unaligned_choices import NARROW_BYTES, narrow_cut, unaligned_tile_for
 TILE_BYTES = {4: 32 * 1024, 2: 16 * 1024}  # largest tile kept in registers while a larger cluster could still halve it
 KEPT = 8  # packs per thread in registers where the rest is in shared memory
 DEEP_BYTES, DEEP_THREADS = {"whole": 50 * 1024, "ragged": 32 * 1024}, 256  # largest such tile, by layout
-# (threads, packs in registers, packs at most), by itemsize, tried before a cluster gets sixteen blocks: for half types,
-# and for long rows in one piece.
+# (threads, packs in registers, most packs), by itemsize: tried for half types and for long uncut rows, before a cluster
+# gets sixteen blocks.
 DEEPER = {4: (256, 10, 30), 2: (192, 8, 24)}
-# Most parts of dim, by itemsize, where slabs whose rows are no whole packs are read as one stretch of packs: with more,
-# 4-byte loads are faster. One of halves covers two columns, so packs stay ahead for longer.
+# Most parts of dim, by itemsize, for which slabs whose rows are not whole packs are read as one stretch of packs. With
+# more parts 4-byte loads are faster; a load of halves covers two columns, so their limit is higher.
 RAGGED_UNIT, RAGGED_PARTS = 32, {4: 1, 2: 2}
-NARROW_HALVES = 17  # columns of halves up to which that holds for any number of parts
+NARROW_HALVES = 17  # columns of halves up to which packs are faster for any number of parts
 # Parts from which few threads hold many packs in registers.
 MANY_PARTS, HIGH_PACKS, HIGH_THREADS = 8, 16, 96
 FOLDED_PACKS = 4  # per thread, of rows shorter than a pack, which take more registers
-# (threads, packs in registers, packs at most) per block of a co-resident group, by itemsize; where rows begin anywhere.
+# (threads, packs in registers, most packs) per block of a co-resident group, by itemsize; then for unaligned rows.
 CO_RESIDENT = {4: (256, KEPT, 20), 2: (192, KEPT, 24)}
 UNALIGNED_CO_RESIDENT = (256, MOST_LOADS, 2 * MOST_LOADS)
-CO_RESIDENT_SHARE = 2  # a group is at most this part of the blocks that a GPU holds: others load while it waits
+CO_RESIDENT_SHARE = 2  # a group is at most a half of the blocks that a GPU holds: others load while it waits
 # Packs and threads of a block that takes tickets, of which a multiprocessor holds several.
 TICKET_PACKS, TICKET_THREADS = 8, 256
-UNIT_SHARE = 2  # a strip of dim is at most this part of the L2, while narrower strips are left
+UNIT_SHARE = 2  # a strip of dim is at most a half of the L2, while narrower strips are left
 STRIP_BYTES = 128  # per row of a strip: a line of the caches
-DOUBLED_DIM = range(129, 513)  # two lines, where clusters of two to four then hold dim
-# Rows that are not cut into strips where a cluster holds dim of them: short ones, and longer ones of no whole lines.
+DOUBLED_DIM = range(129, 513)  # dim for which strips are two lines wide: clusters of two to four then hold it
+# Most bytes of rows that are not cut into strips: of any rows, and of rows that are not whole lines.
 CONTIGUOUS_BYTES, UNEVEN_BYTES = 256, 1024
 MAX_UNIT = 512  # packs of a contiguous tile's row, at most
 WIDEST = 256  # packs of a strip's row, at most
-SMALL_BLOCK, SMALL_CUT_BLOCK = 256, 64  # threads per block of several slabs; the second where rows are no whole packs
+SMALL_BLOCK, SMALL_CUT_BLOCK = 256, 64  # threads per block of several slabs; the second where rows are not whole packs
 
 
 def tile_for(case: Case, device: DeviceProperties) -> Tile | None:
-    """The tile that serves a case best; None for small slabs, of which a block takes many."""
+    """The best tile for a case; None for small slabs, of which a block takes many."""
     view, itemsize = view_of(case), dtypes.itemsize(case.dtype)
     tile = one_read_tile(view, itemsize, device)
     if is_small(case) and (tile is None or tile.group == 0):
@@ -96,7 +96,7 @@ def ragged_parts(cut: Cut, itemsize: int) -> int:
 
 
 def held_tile(view: View, cut: Cut, itemsize: int, parts: int) -> Tile | None:
-    """The tile of one of `parts` blocks, in registers and shared memory; None where there should be more blocks."""
+    """The tile of each of `parts` blocks, in registers and shared memory; None where more blocks should share dim."""
     rows, whole, many = -(-view.dim // parts), cut.layout == "whole", parts >= MANY_PARTS
     tile = tile_of(view, cut, rows)
     if tile is not None and view.fold and tile.packs > FOLDED_PACKS:
@@ -118,13 +118,13 @@ def held_tile(view: View, cut: Cut, itemsize: int, parts: int) -> Tile | None:
 
 
 def roomy(tile: Tile) -> Tile:
-    """With the registers of CUT_BOUND, which packs in shared memory need while they are worked on."""
+    """The tile with the registers of CUT_BOUND, which packs in shared memory need while they are worked on."""
     threads = -(-tile.threads // 32) * 32
     return replace(tile, bound=(threads, max(1, CUT_BOUND[0] // threads)))
 
 
 def less_crowded(tile: Tile, view: View, device: DeviceProperties) -> Tile:
-    """With 80 registers instead of 64, which spill, where all tiles are resident at once even so."""
+    """The tile with 80 registers instead of 64, which spill, if all tiles are still resident at once."""
     blocks = tile.parts * tile.strips(view) * -(-view.outer // tile.slabs)
     warps = -(-tile.segment * tile.at_once * tile.slabs // 32)
     if blocks > device.multiprocessors * (CUT_BOUND[0] // (32 * warps)):
@@ -133,7 +133,7 @@ def less_crowded(tile: Tile, view: View, device: DeviceProperties) -> Tile:
 
 
 def several(tile: Tile, view: View) -> Tile:
-    """With several slabs per block, where one alone would be few threads."""
+    """The tile with several slabs per block, where one slab would have few threads."""
     if tile.parts > 1 or tile.shared_packs or view.inner != tile.width:
         return tile
     if tile.group:  # few packs leave room for more blocks; halves with several columns per pack need registers
@@ -146,7 +146,7 @@ def several(tile: Tile, view: View) -> Tile:
 
 
 def co_resident_tile(view: View, itemsize: int, device: DeviceProperties) -> Tile | None:
-    """The tile of a block whose co-resident group holds all of dim; None where a GPU has no room beside it."""
+    """The tile of a block whose co-resident group holds all of dim; None where a group would fill the GPU."""
     for cut in long_cuts(view, itemsize):
         threads, kept, packs = CO_RESIDENT[itemsize] if cut.layout != "shifted" else UNALIGNED_CO_RESIDENT
         at_once = threads // cut.segment
@@ -195,7 +195,7 @@ def full_tile(view: View, cut: Cut, threads: int) -> Tile | None:
 
 
 def cuts(view: View, itemsize: int) -> Iterator[Cut]:
-    """Cuts into packs, the one that memory serves best first; none for long rows that are no whole packs."""
+    """Cuts into packs, the best for memory first; none for long rows that are not whole packs."""
     per_pack, row = PACK // itemsize, view.inner * itemsize
     if row % PACK == 0:
         if row <= CONTIGUOUS_BYTES or (row % STRIP_BYTES and row <= UNEVEN_BYTES):
@@ -214,7 +214,7 @@ def cuts(view: View, itemsize: int) -> Iterator[Cut]:
 
 
 def long_cuts(view: View, itemsize: int) -> Iterator[Cut]:
-    """Those of cuts(), then narrow strips where rows are no whole packs and a slab is too much."""
+    """The cuts of cuts(), then narrow strips where rows are not whole packs and a slab is too large."""
     row = view.inner * itemsize
     yield from cuts(view, itemsize)
     if row % PACK and row > NARROW_BYTES:

@@ -1,11 +1,12 @@
-// What threads know of the columns of a tile: maxima, and sums of exponentials relative to them. They are joined by the lanes
-// of a warp where these share columns, then through shared memory.
-//   Segment  packs side by side where lanes that many apart have the same columns: 1, 2, 4 .. 16; else 0
-//   Group    threads of a slab that is a part of a warp: a power of two; 1 where none shares a column; 0 where it is more
-//   Fold     columns of an array whose rows are less than a pack, which holds several: 2 or 4; else 0
-//   Cluster  blocks that share a column by their cluster
-//   Ways     lanes of a warp that join a column's rows: a power of two to 32. Slabs of a block are multiples of it
-//   Chunk    pairs of a column that are under way at once when they are joined
+// Column state of a tile: the maximum of each column, and the sum of exponentials relative to it. Lanes of a warp that share
+// columns join theirs by shuffles; the threads of a block then join the rest through shared memory.
+//   Segment  distance between lanes of a warp that have the same columns: 1, 2, 4 .. 16; 0 where none have
+//   Group    threads of a slab, where they sum up columns without shared memory: lanes of one warp, or 1; else 0
+//   Fold     columns of an array where one pack holds several rows: 2 or 4; else 0
+//   Cluster  blocks of a cluster that share a column
+//   Ways     lanes of a warp that join the rows of one column: a power of two up to 32. With several slabs per block, it
+//            divides the threads of a slab
+//   Chunk    pairs of one column that a lane loads before it joins them
 #pragma once
 #include "softmax_family/algebra.cuh"
 #include "softmax_family/axis_tiles.cuh"
@@ -27,7 +28,7 @@ __device__ __forceinline__ unsigned larger_pack(unsigned a, unsigned b) {
   return larger_word<T>(a, b);
 }
 
-// Of a pack that repeats its first `Bytes`.
+// The pack of the lane `offset` away. It repeats its first `Bytes`, so only these are exchanged.
 template <int Bytes>
 __device__ __forceinline__ uint4 from_lane(uint4 pack, int offset) {
   const unsigned x = __shfl_xor_sync(ALL_LANES, pack.x, offset);
@@ -41,7 +42,7 @@ __device__ __forceinline__ uint4 from_lane(uint4 pack, int offset) {
 template <typename Tile>  // lanes among which those Segment apart have the same columns
 constexpr int SHARING = Tile::Group > 0 ? Tile::Group : WARP_SIZE;
 
-// Of packs that are less than a row wide, columns of the same number: Fold * k + i for all k.
+// The maximum of each column of a pack that holds several rows: elements Fold * k + i, for all k, are column i.
 template <typename Tile, typename T>
 __device__ __forceinline__ uint4 folded_max(uint4 most) {
   if constexpr (Tile::Fold > 0 && Tile::Fold * sizeof(T) <= 8) {
@@ -63,7 +64,7 @@ __device__ __forceinline__ void fold_sums(float (&sums)[IN_PACK<Tile, T>]) {
     for (int i = 0; i < period; ++i) sums[i] = sums[i + period] = sums[i] + sums[i + period];
 }
 
-// By lanes Segment apart. Packs of several rows are folded before: then fewer of their words are exchanged.
+// The maximum over lanes that share columns. A pack of several rows is folded first, so that fewer words are exchanged.
 template <typename Tile, typename T>
 __device__ __forceinline__ Pack<Tile> max_of_lanes(Pack<Tile> most) {
   if constexpr (Tile::Segment > 0 || Tile::Fold > 0) {
@@ -90,23 +91,22 @@ __device__ __forceinline__ void add_lanes(float (&sums)[IN_PACK<Tile, T>]) {
 
 // ---- The threads of a slab, through shared memory ----
 
-// Rows of it: one for each warp where lanes were joined, else one for each thread row. Labels: Wide * IN_PACK.
+// In shared memory: one row per warp where lanes were joined, else one per row of threads. labels: Wide * IN_PACK.
 template <typename Tile, typename T>
 struct ColumnState {
   Pack<Tile>* most;  // [rows, packs side by side]
   float* sums;       // [rows, labels], relative to those maxima
   MaxSum* parts;     // [Cluster, width]; [max(threads, width)] where parts come from global memory
-  float* max;        // [width], of columns: what Norm has
-  float* term;       // [width]
+  float* max;        // [width], the max of each column's Norm
+  float* term;       // [width], its term
   Mailbox* box;
   int rows, labels;
 
-  // Maximum and sum of a row's label.
   __device__ __forceinline__ MaxSum pair(int row, int label) const {
     return {to_float(reinterpret_cast<const T*>(most)[row * labels + label]), sums[row * labels + label]};
   }
   __device__ __forceinline__ Norm norm(int column) const { return {max[column], term[column]}; }
-  __device__ __forceinline__ void know(int column, Norm norm) const { max[column] = norm.max, term[column] = norm.term; }
+  __device__ __forceinline__ void set_norm(int column, Norm norm) const { max[column] = norm.max, term[column] = norm.term; }
 };
 
 __device__ __forceinline__ Mailbox* own_mailbox() {
@@ -137,7 +137,7 @@ __device__ __forceinline__ ColumnState<Tile, T> column_state(int width) {
   return state;
 }
 
-// The row that this thread's values go to; whether it is the one of its lanes that writes them.
+// The row of the column state that this thread's values go to. `writes`: whether this lane writes them for all that share it.
 template <typename Tile>
 __device__ __forceinline__ int state_row(bool& writes) {
   if constexpr (Tile::Segment == 0) {
@@ -149,7 +149,7 @@ __device__ __forceinline__ int state_row(bool& writes) {
   return thread / WARP_SIZE;
 }
 
-// Work on each column of the tile, by Ways lanes of a warp: work(column, way, mask of those lanes).
+// Calls work(column, way, mask of the lanes) for each column of the tile, by Ways lanes of a warp.
 template <typename Tile, typename Work>
 __device__ __forceinline__ void for_columns(int width, Work work) {
   constexpr int Ways = Tile::Ways, Threads = Tile::Wide * Tile::High, Groups = Threads / Ways;
@@ -160,7 +160,7 @@ __device__ __forceinline__ void for_columns(int width, Work work) {
   for (int column = thread / Ways; column < width; column += Groups) work(column, thread % Ways, lanes);
 }
 
-// Pairs get(0) .. get(count - 1) of a column, joined by its lanes: each gets the result.
+// Joins the pairs get(0) .. get(count - 1) of a column by its lanes; each lane gets the result.
 template <typename Tile, typename T, typename Get>
 __device__ __forceinline__ MaxSum join_column(Get get, int count, int way, unsigned lanes) {
   const MaxSum own = join_strided<HardwareWeight<T>, Tile::Chunk>(get, way, count, Tile::Ways);
@@ -168,7 +168,7 @@ __device__ __forceinline__ MaxSum join_column(Get get, int count, int way, unsig
   return join<HardwareWeight<T>, Tile::Ways>([&](auto use) { use(own); }, lanes);
 }
 
-// Writes what a thread's lanes know of their columns: maxima as soon as they are known, they are in nobody's way then.
+// Writes the maxima that a thread's lanes share, as soon as they are known: this overlaps with the sums.
 template <typename Tile, typename T>
 __device__ __forceinline__ void put_maxima(const Pack<Tile>& most, const ColumnState<Tile, T>& state) {
   bool writes;
@@ -195,7 +195,7 @@ __device__ __forceinline__ void put_sums(const float (&sums)[IN_PACK<Tile, T>], 
   __syncthreads();  // all rows are written
 }
 
-// A column's pair in this block, by its lanes. `phase`: of the tile's first element in its pack.
+// The pair of a column over this block, by the column's lanes. `phase`: place of the tile's first element in its pack.
 template <typename Tile, typename T>
 __device__ __forceinline__ MaxSum pair_of(int column, int way, unsigned lanes, int phase, const ColumnState<Tile, T>& state,
                                           const AxisView& view) {
@@ -208,7 +208,7 @@ __device__ __forceinline__ MaxSum pair_of(int column, int way, unsigned lanes, i
     const auto pair = [&](int i) { return state.pair(i >> copies, label + (i & ((1 << copies) - 1)) * view.width); };
     return join_column<Tile, T>(pair, state.rows << copies, way, lanes);
   } else {
-    const int rest = static_cast<int>(view.inner % V);  // rows of a class begin alike
+    const int rest = static_cast<int>(view.inner % V);  // rows with the same row % V begin at the same place in a pack
     const auto pair = [&](int row) { return state.pair(row, column + (phase + row % V * rest) % V); };
     return join_column<Tile, T>(pair, state.rows, way, lanes);
   }

@@ -1,7 +1,7 @@
-// What tiles off the last axis are made of: packs of 16 bytes, or of 4 where rows begin anywhere, because parts of larger packs
-// would take several stores.
-//   Tile   the constants of a launch, which one_read_axis_entries.cuh makes of its plan's defines. Here its Layout, and
-//          Loads and Stores: hints of row_packs.cuh, for packs of 16 bytes
+// Packs, of which tiles along an axis that is not the last are made: 16 bytes each, or 4 bytes where rows begin anywhere,
+// because part of a larger pack would take several stores.
+//   Tile   the constants of a launch; one_read_axis_entries.cuh makes them from the defines of the plan. Used here: Layout,
+//          and Loads and Stores, the hints of row_packs.cuh for packs of 16 bytes
 #pragma once
 #include "softmax_family/row_packs.cuh"
 
@@ -20,7 +20,7 @@ __device__ __forceinline__ unsigned& word_at(uint4& pack, int i) {
   return i == 0 ? pack.x : i == 1 ? pack.y : i == 2 ? pack.z : pack.w;
 }
 
-// Of an element of float, or two of a half type.
+// A word from one float, or from two values of a half type.
 template <typename T>
 __device__ __forceinline__ unsigned word_from(const float* values) {
   if constexpr (sizeof(T) == 4) return __float_as_uint(values[0]);
@@ -34,7 +34,7 @@ __device__ __forceinline__ float element_of(const unsigned& word, int i) {
 
 __device__ __forceinline__ void stay_packed(unsigned& word) { asm volatile("" : "+r"(word)); }
 
-// A pack of such words.
+// A pack whose words are all `word`.
 template <typename P>
 __device__ __forceinline__ P filled(unsigned word) {
   if constexpr (sizeof(P) == 4) return word;
@@ -53,9 +53,9 @@ __device__ __forceinline__ void store_pack(uint4* place, const uint4& pack) { st
 template <typename Tile>
 __device__ __forceinline__ void store_pack(unsigned* place, unsigned word) { *place = word; }
 
-// ---- Elements [begin, end) of a pack, which are the tile's ----
+// ---- Packs of which only elements [begin, end) belong to the tile ----
 
-// All their bits.
+// A mask of the bits of these elements.
 template <typename Tile, typename T>
 __device__ __forceinline__ Pack<Tile> bits_of(int begin, int end) {
   constexpr int Bits = 8 * sizeof(T);
@@ -67,7 +67,7 @@ __device__ __forceinline__ Pack<Tile> bits_of(int begin, int end) {
   return bits;
 }
 
-// Those bits of a pack, and nothing in place of the others.
+// The pack with -inf in place of all elements outside of `bits`.
 template <typename Tile, typename T>
 __device__ __forceinline__ Pack<Tile> only(Pack<Tile> pack, Pack<Tile> bits) {
   const unsigned fill = nothing<T>().x;
@@ -77,7 +77,7 @@ __device__ __forceinline__ Pack<Tile> only(Pack<Tile> pack, Pack<Tile> bits) {
   return pack;
 }
 
-// A pack of them, one by one. `place`: of element 0.
+// Loads these elements one by one; the others are -inf. `place`: where element 0 of the pack is.
 template <typename Tile, typename T>
 __device__ __forceinline__ auto load_within(const T* place, int begin, int end) {
   if constexpr (IN_PACK<Tile, T> > 2) {
@@ -89,14 +89,14 @@ __device__ __forceinline__ auto load_within(const T* place, int begin, int end) 
   }
 }
 
-// Element i of a pack, as it is.
+// Stores element i of a pack, unchanged.
 template <typename Tile, typename T>
 __device__ __forceinline__ void store_element(T* place, Pack<Tile> pack, int i) {
   if constexpr (sizeof(T) == 4) *reinterpret_cast<unsigned*>(place) = word_at(pack, i);
   else *reinterpret_cast<unsigned short*>(place) = static_cast<unsigned short>(word_at(pack, i / 2) >> i % 2 * 16);
 }
 
-// `place`: of element 0; `packed`: it is where a pack may be stored whole.
+// Stores these elements. `place`: where element 0 of the pack is; `packed`: it is aligned for storing a whole pack.
 template <typename Tile, typename T>
 __device__ __forceinline__ void store_within(T* place, const Pack<Tile>& pack, int begin, int end, bool packed) {
   constexpr int V = IN_PACK<Tile, T>;

@@ -1,4 +1,4 @@
-"""Launches of softmax and log-softmax off the last axis, of kernels that include one_read_axis.cuh."""
+"""Launch plans of softmax and log-softmax along an axis that is not the last, for kernels with one_read_axis.cuh."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from .axis_tuning import TileStep
 from .slab_plans import MOST_UNITS, SHARED_CONSTANTS, slab_plan
 
 USUAL_CLOCK_HZ = 1.5e9  # where a GPU's is not known
-AHEAD_SHARE = 3  # this part of the L2 is summed up before results follow, while columns of a strip are joined
-LOADING_SHARE = 0.6  # share of the co-resident blocks that load at once
+AHEAD_SHARE = 3  # a third of the L2 is summed up before results follow, while columns of a strip are joined
+LOADING_SHARE = 0.6  # share of the resident blocks of co-resident groups that load at once
 
 
 def lead_of(tile: Tile, view: View, ahead: int) -> int:
-    """Tiles by which sums are ahead of results: those of a strip, and `ahead` bytes of other strips."""
+    """Tiles between summing up a tile and writing its results: those of a strip, and `ahead` bytes of other strips."""
     tiles = tile.parts * tile.strips(view) * view.outer
     return min(tiles, tile.parts + ahead // tile.held_bytes)
 
@@ -41,16 +41,16 @@ def grid_of(tile: Tile, view: View, device: DeviceProperties, lead: int = 0) -> 
 
 
 def staggered_start(tile: Tile, device: DeviceProperties) -> tuple[Scalar, ...]:
-    """(Blocks that start one after another, cycles from one to the next: what memory needs to read a tile).
+    """(Blocks that start one after another, cycles between two starts: the time in which memory reads a tile).
 
-    Of co-resident groups, the blocks that load at once; nothing where tickets are taken.
+    For co-resident groups only the number of blocks that load at once; nothing for blocks that take tickets.
     """
     if tile.exchange == "tickets":
         return ()
     if tile.exchange == "co-resident":
         return (Scalar("int32", max(1, int(resident(tile, device) * LOADING_SHARE))),)
     cycles = tile.slabs * tile.held_bytes / device.peak_bytes_per_s * (device.max_clock_hz or USUAL_CLOCK_HZ)
-    if tile.parts == 1:  # such blocks do not wait for each other
+    if tile.parts == 1:  # blocks that do not wait for each other
         cycles /= 2
     if tile.layout == "shifted" and tile.parts >= MANY_PARTS:
         cycles *= 2
@@ -96,11 +96,11 @@ def tile_plan(
     lead = 0
     if tile.exchange == "tickets":
         lead = lead_of(tile, view, device.l2_bytes // AHEAD_SHARE if ahead is None else ahead)
-        extents += [lead, (tile.parts + lead) // 2]  # sums are joined halfway to their results
+        extents += [lead, (tile.parts + lead) // 2]  # sums are joined halfway between the two
         scratch = (("partials", 8 * view.outer * strips * (tile.parts + 1) * tile.width),)
         shared = (
-            f"{tile.parts} blocks share dim, more than can be co-resident: by tickets tiles are read again from the L2,"
-            f" {lead} tiles ({lead * tile.held_bytes / 1e6:.1f} MB) after they were summed up"
+            f"{tile.parts} blocks share dim, more than can be co-resident: by tickets, tiles are read again from the "
+            f"L2, {lead} tiles ({lead * tile.held_bytes / 1e6:.1f} MB) after they were summed up"
         )
     elif tile.exchange == "co-resident":
         scratch = (("partials", 8 * view.outer * strips * tile.parts * tile.width),)
@@ -108,7 +108,7 @@ def tile_plan(
     elif tile.parts > 1:
         shared = f"a cluster of {tile.parts} blocks shares dim"
     else:
-        shared = f"{tile.slabs} slabs a block" if tile.slabs > 1 else "all of dim in a block"
+        shared = f"{tile.slabs} slabs per block" if tile.slabs > 1 else "all of dim in one block"
     values = (Scalar("int64", view.outer), Scalar("int32", view.dim), Scalar("int64", view.inner))
     sizes = (Scalar("int32", extent) for extent in extents)
     launch = Launch(
@@ -121,15 +121,14 @@ def tile_plan(
     )
     shared_packs = f" and {tile.shared_packs} in shared memory" if tile.shared_packs else ""
     kind = "4-byte loads" if tile.layout == "shifted" else "packs"
-    reason = f"{tile.rows} rows of {tile.width} columns a block, {tile.packs} {kind} a thread{shared_packs}"
+    reason = f"{tile.rows} rows of {tile.width} columns per block, {tile.packs} {kind} per thread{shared_packs}"
     return LaunchPlan((launch,), defines_of(tile, view, options), scratch, (reason, shared))
 
 
 def axis_plan(name: str, case: Case, device: DeviceProperties, step: TileStep | None = None) -> LaunchPlan:
-    """The launch for a view [outer, dim, inner], whose entry's name begins with `name`, as `softmax_one_read_axis`.
+    """The launch for a view [outer, dim, inner], by an entry whose name begins with `name`: `softmax_one_read_axis`.
 
-    `step`: what differs from the rule's tile. Raises Unsupported where the axis is the last, and for a step that does
-    not fit.
+    `step`: changes to the rule's tile. Raises Unsupported for the last axis, and for a step that does not fit.
     """
     if case.outer_dim_inner[2] < 2:
         raise Unsupported(f"axis must not be the last, got axis {case.axis} of {len(case.shape)}: one_read_rows has it")

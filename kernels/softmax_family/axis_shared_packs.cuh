@@ -1,12 +1,12 @@
-// Packs of a tile that are held in shared memory, beyond those in registers: a thread reads back only what it has put there.
-//   Tile   its SharedPacks: of a thread, below its Packs in the tile
+// Packs of a tile that are held in shared memory because registers do not hold them. A thread reads back only its own.
+//   Tile   SharedPacks: packs per thread, in the rows of the tile below its Packs
 #pragma once
 #include "softmax_family/axis_tiles.cuh"
 
 template <typename Tile>
 struct SharedPacks {
   Pack<Tile>* first;
-  int stride;  // to the next
+  int stride;  // to the thread's next pack
   __device__ __forceinline__ Pack<Tile>& operator[](int k) const { return first[k * stride]; }
 };
 
@@ -16,7 +16,7 @@ __device__ __forceinline__ SharedPacks<Tile> own_shared_packs() {
   return {reinterpret_cast<Pack<Tile>*>(shared_packs + 1) + threadIdx.y * Tile::Wide + threadIdx.x, Tile::Wide * Tile::High};
 }
 
-// A thread's packs below those in registers.
+// The share of a thread that begins below its packs in registers.
 template <typename Tile>
 __device__ __forceinline__ Share<Tile> below_registers(Share<Tile> share) {
   share.first += Tile::Packs * share.stride;
@@ -24,7 +24,7 @@ __device__ __forceinline__ Share<Tile> below_registers(Share<Tile> share) {
   return share;
 }
 
-// Under way until await_shared_packs.
+// Starts the copies; await_shared_packs waits for them.
 template <typename Tile, typename T>
 __device__ __forceinline__ void load_shared_packs(const SharedPacks<Tile>& packs, const T* __restrict__ x,
                                                   const Share<Tile>& share, bool even) {
@@ -38,7 +38,7 @@ __device__ __forceinline__ void load_shared_packs(const SharedPacks<Tile>& packs
     }
     return;
   }
-  const bool packed = phase_of<Tile>(x + share.first) == 0;  // of all packs, as their distances are whole packs
+  const bool packed = phase_of<Tile>(x + share.first) == 0;  // for all packs: they are whole packs apart
   long long first = share.first;
 #pragma unroll 2
   for (int k = 0; k < Tile::SharedPacks; ++k, first += share.stride) {
@@ -55,14 +55,14 @@ __device__ __forceinline__ void await_shared_packs(const SharedPacks<Tile>& pack
   await_copies();
   if constexpr (Tile::Layout == RAGGED) {
 #pragma unroll 1
-    for (int k = 0; k < Tile::SharedPacks && !even; ++k) {  // of packs that were read beyond the tile
+    for (int k = 0; k < Tile::SharedPacks && !even; ++k) {  // masks what was read beyond the tile
       const int begin = share.begin_of(k), end = share.end_of(k);
       if (begin > 0 || end < IN_PACK<Tile, T>) packs[k] = only<Tile, T>(packs[k], bits_of<Tile, T>(begin, end));
     }
   }
 }
 
-// Results of packs, by `result_of(element, i)`, to their places.
+// Stores result_of(element, i) for element i of each pack.
 template <typename Tile, typename T, typename ResultOf>
 __device__ __forceinline__ void store_shared_packs(T* __restrict__ y, const SharedPacks<Tile>& packs,
                                                    const Share<Tile>& share, bool even, ResultOf result_of) {

@@ -1,18 +1,17 @@
-// Tiles of a view [outer, dim, inner] as packs that the threads of a block hold: where they are, and how they are loaded and
+// Tiles of a view [outer, dim, inner]: the packs that the threads of a block hold, where they lie, how they are loaded and
 // stored.
-//   block    (packs side by side, rows at once, slabs): (Wide, High, slabs). A thread has Packs + SharedPacks packs, one below
-//            the other
-//   labels   of a block, Wide * IN_PACK: where the columns are that a thread has in all its packs
-//   Layout   WHOLE    a tile of row segments, each of whole packs
-//            RAGGED   a contiguous tile of memory's packs: Wide of them hold whole rows, the first and the last reach beyond
-//                     the tile
-//            SHIFTED  a tile of row segments that begin anywhere, by 4-byte loads. High is a multiple of a pack's elements, so
-//                     that all rows of a thread begin alike
-//   Exact    whole tiles have neither more packs than rows nor fewer rows at the end of dim
+//   block    (Wide packs side by side, High rows at once, slabs). A thread has Packs + SharedPacks packs, one below the other
+//   labels   Wide * IN_PACK per block: positions across the tile. A thread has the same columns in all its packs
+//   Layout   WHOLE    row segments of whole packs
+//            RAGGED   one contiguous stretch of memory in packs: Wide packs hold whole rows, and the first and the last pack
+//                     reach beyond the tile
+//            SHIFTED  row segments that begin anywhere, by 4-byte loads. High is a multiple of a pack's elements, so all rows
+//                     of a thread begin at the same place in a pack
+//   Exact    of WHOLE: the packs hold exactly the tile's rows, and tiles fill dim
 #pragma once
 #include "softmax_family/axis_packs.cuh"
 
-// How blocks that share columns tell each other their sums, where dim is more than one of them holds.
+// How blocks that share columns exchange their sums, where dim is more than one block holds.
 enum class Exchange {
   None,
   Cluster,     // through shared memory
@@ -28,10 +27,10 @@ struct AxisView {
   long long outer;
   int dim;
   long long inner;
-  int width;   // columns of a tile: inner, or of a strip
-  int strips;  // of inner
-  int rows;    // of a part
-  int parts;   // of dim
+  int width;   // columns of a tile: inner, or the width of a strip
+  int strips;  // into which inner is cut
+  int rows;    // of one part
+  int parts;   // into which dim is cut
 };
 
 struct TilePlace {
@@ -44,14 +43,14 @@ __device__ __forceinline__ int phase_of(const T* place) {
   return static_cast<int>(reinterpret_cast<unsigned long long>(place) / sizeof(T) % IN_PACK<Tile, T>);
 }
 
-// A thread's packs of a tile. Elements [begin_of(k), end_of(k)) of pack k belong to the tile.
+// The packs of a tile that one thread has. Elements [begin_of(k), end_of(k)) of pack k belong to the tile.
 template <typename Tile>
 struct Share {
-  long long first, stride;  // element of the array that pack 0 begins with, and to the next pack
-  int at, step, limit;      // row of pack 0, or its first element in a contiguous tile; to the next pack; of the tile
-  int begin, end;           // where packs are below each other
-  int label;                // column of the tile that a pack begins with
-  long long size;           // of the array: packs beyond it are not read whole
+  long long first, stride;  // first element of pack 0 in the array, and the distance to the next pack
+  int at, step, limit;      // row of pack 0 (RAGGED: its first element in the tile), distance to the next, end of the tile
+  int begin, end;           // elements of each pack that belong to the tile, but for RAGGED
+  int label;                // column of the tile that each pack begins with
+  long long size;           // elements of the array: a pack that reaches beyond is not read whole
 
   __device__ __forceinline__ int begin_of(int k) const { return Tile::Layout == RAGGED ? -(at + k * step) : begin; }
   __device__ __forceinline__ int end_of(int k) const {
@@ -59,13 +58,13 @@ struct Share {
   }
 };
 
-// Element of the array that a tile begins with.
+// First element of a tile in the array.
 __device__ __forceinline__ long long start_of(const AxisView& view, TilePlace place) {
   const long long row = place.slab * view.dim + static_cast<long long>(place.part) * view.rows;
   return row * view.inner + static_cast<long long>(place.strip) * view.width;
 }
 
-// Whether tiles are whole packs although rows are not: then they are taken to begin with one.
+// Whether every tile is a multiple of a pack although rows are not: then each tile begins with a pack.
 template <typename Tile, typename T>
 __device__ __forceinline__ bool are_even(const AxisView& view) {
   return view.dim * view.inner % IN_PACK<Tile, T> == 0 && view.rows * view.inner % IN_PACK<Tile, T> == 0;
@@ -83,7 +82,7 @@ __device__ __forceinline__ Share<Tile> share_of(const T* x, const AxisView& view
   constexpr int V = IN_PACK<Tile, T>;
   int x_thread = threadIdx.x, y_thread = threadIdx.y;
   const int segment = Tile::Wide, rows_at_once = Tile::High;
-  asm volatile("" : "+r"(x_thread), "+r"(y_thread));  // found again by a second call, not kept
+  asm volatile("" : "+r"(x_thread), "+r"(y_thread));  // a second call computes this anew instead of keeping registers
   const long long left = place.slab < view.outer ? view.dim - static_cast<long long>(place.part) * view.rows : 0;
   const int rows = static_cast<int>(max(0ll, min(left, static_cast<long long>(view.rows))));
   const long long start = start_of(view, place);
@@ -107,7 +106,8 @@ __device__ __forceinline__ Share<Tile> share_of(const T* x, const AxisView& view
   return share;
 }
 
-// Whether each of the block's packs is whole, or beyond its rows altogether: then none is checked again. `phase`: of the array.
+// Whether each pack of the block lies either whole in the tile or whole beyond its rows: then packs need no further checks.
+// `phase`: place of the array's first element in its pack.
 template <typename Tile, typename T>
 __device__ __forceinline__ bool is_even(const AxisView& view, TilePlace place, int phase) {
   const bool columns = (place.strip + 1ll) * view.width <= view.inner;
@@ -120,19 +120,19 @@ __device__ __forceinline__ bool is_even(const AxisView& view, TilePlace place, i
   return slabs && rows && phase == 0 && are_even<Tile, T>(view) && view.rows * view.width == packs * IN_PACK<Tile, T>;
 }
 
-// Whether a block that is even has pack k.
+// Whether pack k belongs to the tile, in a block for which is_even holds.
 template <typename Tile>
 __device__ __forceinline__ bool has(const Share<Tile>& share, int k) {
   return Tile::Layout != WHOLE || Tile::Exact || share.at + k * share.step < share.limit;
 }
 
-// By 4-byte loads of a thread, whose rows begin alike. They bring neighbours of the tile's elements too, whose columns nobody
-// asks for. What is before the array's first element may be read with it; what is behind its last one may not.
+// Loads 4-byte packs; all rows of a thread begin at the same place in one. A load may bring a neighbour from outside the tile,
+// whose column is never used. A pack may reach before the array's first element, but not beyond its last.
 template <typename Tile, typename T>
 __device__ __forceinline__ void load_shifted(Held<Tile>& held, const T* __restrict__ x, const Share<Tile>& share) {
   constexpr int V = IN_PACK<Tile, T>;
   const unsigned fill = nothing<T>().x;
-  int rows = share.begin < V && share.end > 0 ? share.limit : 0, cut = -1;  // row whose pack reaches beyond the array
+  int rows = share.begin < V && share.end > 0 ? share.limit : 0, cut = -1;  // cut: row whose pack reaches beyond the array
   const long long inner = share.stride / share.step;
   if (V > 1 && rows > 0 && share.first + (rows - 1 - share.at) * inner + V > share.size) cut = --rows;
   const T* from = x + share.first;
@@ -153,8 +153,8 @@ __device__ __forceinline__ void store_shifted(T* __restrict__ y, const Held<Tile
   T* to = y + share.first;
   const bool one = share.begin <= 0 && share.end > 0, other = share.begin <= 1 && share.end > 1;
   const bool packed = phase_of<Tile>(to) == 0;
-  const int whole = one && (V == 1 || other) ? share.limit : 0;  // rows before this; of the others:
-  const int single = one != other ? share.limit : 0;             // one element
+  const int whole = one && (V == 1 || other) ? share.limit : 0;  // rows below this store a whole pack
+  const int single = one != other ? share.limit : 0;             // rows below this store one element
   int at = share.at;
   if (V == 1 || packed) {
 #pragma unroll
@@ -186,7 +186,7 @@ __device__ __forceinline__ void load_tile(Held<Tile>& held, const T* __restrict_
                               : filled<Pack<Tile>>(nothing<T>().x);
     return;
   }
-  const bool packed = phase_of<Tile>(x + share.first) == 0;  // of all packs, as their distances are whole packs
+  const bool packed = phase_of<Tile>(x + share.first) == 0;  // for all packs: they are whole packs apart
   long long first = share.first;
 #pragma unroll
   for (int k = 0; k < Tile::Packs; ++k, first += share.stride) {
@@ -197,7 +197,7 @@ __device__ __forceinline__ void load_tile(Held<Tile>& held, const T* __restrict_
       held[k] = load_pack<Tile>(reinterpret_cast<const Pack<Tile>*>(x + first));
     else held[k] = load_within<Tile>(x + first, begin, end);
   }
-  // Of packs that were read beyond the tile; not before all of them are under way.
+  // Masks what was read beyond the tile, once all loads are under way.
 #pragma unroll
   for (int k = 0; k < Tile::Packs && Tile::Layout == RAGGED; ++k) {
     const int begin = share.begin_of(k), end = share.end_of(k);

@@ -1,4 +1,4 @@
-"""What a block of one_read_axis.cuh holds of a view [outer, dim, inner]: packs, threads, shared memory.
+"""Tiles, which blocks of one_read_axis.cuh hold of a view [outer, dim, inner]: packs, threads, shared memory.
 
 A pack is what a thread loads at once: 16 bytes, or 4 where rows begin anywhere.
 """
@@ -13,27 +13,27 @@ from kernelbench import Case, DeviceProperties, dtypes
 LAYOUTS = ("whole", "ragged", "shifted")  # as axis_tiles.cuh numbers them
 WARP = 32
 PACK, LOAD = 16, 4  # bytes
-BUSY = 0.9  # share of a tile's places that hold packs: enough to look no further
+BUSY = 0.9  # share of a tile's places filled with packs from which no further tile is tried
 PACKS = (8, 4, 6, 7, 5, 3, 2, 1)  # per thread, the best first
-# (threads per block, blocks per multiprocessor) that leave 64 registers; 80 where rows are no whole packs; 96.
+# (threads per block, blocks per multiprocessor) for 64 registers; for 80, where rows are not whole packs; for 96.
 BOUND, CUT_BOUND, LARGE_BOUND = (1024, 1), (768, 1), (320, 2)
 # Bytes of a slab that neighbouring threads move at once, by elements per pack: a line of the caches; a sector for half
 # types, whose exchanges between lanes cost more than loads.
 LINE = {4: 128, 8: 32}
 JOIN_CHUNK = 4  # (maximum, sum) pairs that a lane joins at once: a define of the kernels
-OWNED_PACKS = 8  # longest column, in packs, that one thread has alone
+OWNED_PACKS = 8  # longest column, in packs, that one thread takes alone
 MOST_LOADS, UNALIGNED_THREADS = 32, 544  # 4-byte loads per thread, and threads per block, where rows begin anywhere
 LEAST_THREADS = 64  # per such block, where there are rows for them
 UNALIGNED_REGISTERS = 40  # per thread of such a block, beside what it loads
 REGISTERS = 65536  # per multiprocessor
-WIDENED_BYTES = 16 * 1024  # a strip of few rows is widened to so many
+WIDENED_BYTES = 16 * 1024  # a strip of few rows is widened up to this size
 CLUSTERS = (1, 2, 4, 8, 16)  # blocks per cluster
-OWNED_PACKED = 6  # packs per row from which a thread with columns of its own is faster, where dim is short
+OWNED_PACKED = 6  # packs per row from which, for short dim, a thread with columns of its own is faster
 
 
 @dataclass(frozen=True)
 class View:
-    """The array as [outer, dim, inner]. `fold`: columns, where several short rows make one pack, inner; else 0."""
+    """The array as [outer, dim, inner]. `fold`: columns of a row, where inner is one pack of several rows; else 0."""
 
     outer: int
     dim: int
@@ -56,7 +56,7 @@ def view_of(case: Case) -> View:
 
 @dataclass(frozen=True)
 class Cut:
-    """How tiles are laid over a view, before rows and threads are chosen."""
+    """The way in which tiles divide a view, before rows and threads are chosen."""
 
     layout: str
     segment: int  # packs side by side
@@ -66,14 +66,14 @@ class Cut:
 
 @dataclass(frozen=True)
 class Tile(Cut):
-    """What a block holds of a cut, and which blocks it shares columns with."""
+    """The rows and threads of a block within a cut, and how it shares columns with other blocks."""
 
     rows: int  # of its part of dim
     packs: int  # per thread, in registers
     at_once: int  # rows of packs that the block's threads hold side by side
     bound: tuple[int, int]  # threads per block, blocks per multiprocessor that the compiler leaves registers for
     fold: int = 0
-    parts: int = 1  # of dim, a block each
+    parts: int = 1  # into which dim is cut, one per block
     exchange: str = "block"  # "cluster", "co-resident" or "tickets" where there are several parts
     slabs: int = 1  # per block
     shared_packs: int = 0  # further packs per thread, in shared memory
@@ -161,7 +161,7 @@ def is_power(number: int) -> bool:
 
 
 def tile_of(view: View, cut: Cut, rows: int, only: int | None = None) -> Tile | None:
-    """The tile of so many rows, with few places left empty; None if no block holds it.
+    """The tile of `rows` rows with few empty places; None if no block holds it.
 
     `only`: packs per thread, instead of those that fit best.
     """
@@ -191,7 +191,7 @@ def tile_of(view: View, cut: Cut, rows: int, only: int | None = None) -> Tile | 
 
 
 def unaligned_tile(cut: Cut, rows: int, only: int | None) -> Tile | None:
-    """The tile of so many rows that begin anywhere, by few threads of many 4-byte loads; None if no block holds it.
+    """The tile of `rows` rows that begin anywhere, by few threads of many 4-byte loads; None if no block holds it.
 
     `only`: loads per thread, at most. Without it some threads have fewer, so that a block has enough threads.
     """
@@ -208,7 +208,7 @@ def unaligned_tile(cut: Cut, rows: int, only: int | None) -> Tile | None:
 
 
 def deep_tile(view: View, cut: Cut, rows: int, threads: int, kept: int, most: int = 16) -> Tile | None:
-    """The tile of so many rows by at most `threads` threads of at most `most` packs; None if no block holds it.
+    """The tile of `rows` rows by at most `threads` threads of at most `most` packs; None if no block holds it.
 
     Half of a thread's packs, at most `kept`, are in registers, the others in shared memory.
     """
@@ -231,7 +231,7 @@ def deep_tile(view: View, cut: Cut, rows: int, threads: int, kept: int, most: in
 
 
 def packs_below(view: View, cut: Cut, rows: int) -> tuple[int, int]:
-    """(Rows of packs that hold so many rows, rows: some more where that makes tiles of whole packs)."""
+    """(Rows of packs that hold `rows` rows, and `rows`, raised where that makes tiles of whole packs)."""
     if cut.layout != "ragged":
         return rows, rows
     beyond = cut.per_pack - 1  # elements of the first and last pack beyond the tile
@@ -247,7 +247,7 @@ def owned(cut: Cut, high: int) -> bool:
 
 
 def aligned(at_once: int, segment: int) -> int:
-    """So many rows or a few more, so that lanes one row apart have the same columns."""
+    """`at_once`, raised so that lanes one row apart have the same columns."""
     threads = at_once * segment
     if threads >= WARP:
         return -(-threads // WARP) * WARP // segment
@@ -265,7 +265,7 @@ def cluster_of(parts: int, tile: Tile) -> Tile:
 
 
 def resident(tile: Tile, device: DeviceProperties) -> int:
-    """Blocks that a GPU holds at once, with as many registers as the compiler may take."""
+    """Blocks that a GPU holds at once, if the compiler takes all registers that it may."""
     threads = -(-tile.threads * tile.slabs // WARP) * WARP
     bound, blocks = tile.bound
     warps = -(-max(bound, WARP) * blocks // (4 * WARP)) * 4  # as many on each of the four schedulers

@@ -1,15 +1,15 @@
-// The blocks of a cluster (sm_90) put pairs into each other's shared memory, where a barrier counts the bytes that have come: a
-// thread waits for nothing but what it needs. A release at a cluster's barrier would wait for all that the thread has written
-// before, results too.
-//   use    open_mailbox by all threads, once; cluster_wait by all before the first pair is sent. Then for every exchange: every
-//          sender sends to each block, one thread expects the bytes of all senders, every reader awaits the exchange's parity
-//   order  bytes may be expected after some have come: the exchange is not over before that
-//   reuse  places that are sent to may be used again one exchange later, once every block has been heard from since
-// On a GPU without clusters nothing of this is called.
+// The blocks of a cluster (sm_90) write pairs into each other's shared memory, where an mbarrier counts the bytes that have
+// arrived, so a thread waits only for what it needs. A release at the cluster's barrier would wait for all earlier writes of
+// the thread, results included.
+//   use    all threads call open_mailbox once, and cluster_wait before the first pair is sent. In every exchange each sender
+//          sends to each block, one thread expects the bytes of all senders, and each reader awaits the exchange's parity
+//   order  expect may follow the first arrivals: the exchange does not end before it
+//   reuse  a place may be sent to again one exchange later, once something has arrived from every block since
+// GPUs without clusters call nothing of this.
 #pragma once
 #include "softmax_family/algebra.cuh"
 
-using Mailbox = unsigned long long;  // in shared memory: bytes that are yet to come, and the parity of the exchange
+using Mailbox = unsigned long long;  // an mbarrier in shared memory: bytes that have not arrived, and the exchange's parity
 
 #if __CUDA_ARCH__ >= 900
 __device__ __forceinline__ unsigned shared_address(const void* place) {
@@ -22,7 +22,7 @@ __device__ __forceinline__ int cluster_rank() {
   return rank;
 }
 
-// Made ready for exchanges, and told to the other blocks.
+// Initialises the mailbox, and arrives at the cluster's barrier.
 __device__ __forceinline__ void open_mailbox(Mailbox* box) {
   if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0) {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(shared_address(box)) : "memory");
@@ -32,10 +32,10 @@ __device__ __forceinline__ void open_mailbox(Mailbox* box) {
   asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
 }
 
-// Every block runs and has opened its mailbox.
+// Waits until every block of the cluster has opened its mailbox.
 __device__ __forceinline__ void cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
 
-// Puts a value into the same place of another block's shared memory, or of the own.
+// Writes a value to the same place in the shared memory of another block, or of this one.
 __device__ __forceinline__ void send(MaxSum* place, int rank, MaxSum value, Mailbox* box) {
   unsigned remote, remote_box;
   asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(remote) : "r"(shared_address(place)), "r"(rank));
@@ -45,13 +45,13 @@ __device__ __forceinline__ void send(MaxSum* place, int rank, MaxSum value, Mail
                : "memory");
 }
 
-// The exchange is over when so many bytes have come, also before this. After cluster_wait; one thread says it for all.
+// Sets how many bytes end the exchange; those that arrived before this count. Call it after cluster_wait; one thread acts.
 __device__ __forceinline__ void expect(Mailbox* box, int bytes) {
   if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0)
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(box)), "r"(bytes) : "memory");
 }
 
-// Waits for an exchange: the first has parity 0, the next 1, and so on in turn.
+// Waits for the end of an exchange: the first has parity 0, the next 1, then 0 again.
 __device__ __forceinline__ void await(Mailbox* box, unsigned parity) {
   unsigned over = 0;
   while (over == 0)

@@ -1,21 +1,21 @@
-// Softmax or log-softmax of rows of several warps, which hold a row between load and store.
+// Softmax or log-softmax of rows that several warps hold between load and store.
 //   x, y       T [rows, columns], row-major; must not overlap
-//   Warps      of a row in a block, two at least; Blocks: of a row, which are a cluster (sm_90) where there are several
-//   Packs      packs of 16 bytes of a row in a thread's registers, SharedPacks: further ones in shared memory
-//   Recompute  exponentials are computed again, not kept
+//   Warps      per row in a block, at least two; Blocks: per row, a cluster (sm_90) where there are several
+//   Packs      packs of 16 bytes per thread in registers; SharedPacks: further packs per thread in shared memory
+//   Recompute  exponentials are computed again instead of kept
 //   Masked     rows begin anywhere; else at multiples of 16 bytes
 //   needs      32 * Warps * Blocks * (Packs + SharedPacks) packs hold a row
 //   launch     block 32 * Warps, grid rows * Blocks; SharedPacks * 16 bytes per thread of dynamic shared memory
 //   moves      each element is read once and written once
-// Warps exchange maximum and sum together, behind one barrier: each takes exponentials relative to its own maximum, and
-// corrects them by one factor when the row's is known.
+// Warps exchange maximum and sum together, with one barrier: each takes exponentials relative to its own maximum, and corrects
+// them by one factor once the maximum of the row is known.
 #pragma once
 #include "softmax_family/algebra.cuh"
 #include "softmax_family/cluster_exchange.cuh"
 #include "softmax_family/row_packs.cuh"
 #include "softmax_family/rows_by_elements.cuh"
 
-// Exchanges the parts of a row's warps, of all its blocks: every thread gets the row's pair. Called once by a block.
+// Joins the parts of all warps of a row, over all its blocks; every thread gets the pair of the row. Called once per block.
 template <int Warps, int Blocks>
 __device__ __forceinline__ MaxSum exchange_parts(MaxSum own, int rank, Mailbox* box) {
   __shared__ MaxSum parts[Warps * Blocks];
@@ -28,7 +28,7 @@ __device__ __forceinline__ MaxSum exchange_parts(MaxSum own, int rank, Mailbox* 
     cluster_wait();  // every block runs, so that its shared memory may be written
     if (lane < Blocks) send(place, lane, own, box);
     expect(box, Warps * Blocks * sizeof(MaxSum));
-    await(box, 0);  // every part is here; a block that others still send to waits for them, too
+    await(box, 0);  // every part is here; this also keeps the block alive while others still send to it
   }
   return warp_all_join(parts, Warps * Blocks);
 }
@@ -38,13 +38,13 @@ template <typename Form, int Warps, int Blocks, int Packs, int SharedPacks, int 
 __device__ __forceinline__ void held_rows(const T* __restrict__ x, T* __restrict__ y, long long rows, int columns) {
   static_assert(Warps >= 2 && Warps <= 32 && Blocks >= 1 && Blocks <= 16, "a block has 32 warps, a cluster 16 blocks");
   constexpr int N = PER_PACK<T>;
-  constexpr int Step = WARP_SIZE * Warps * Blocks;  // packs between two of a thread
+  constexpr int Step = WARP_SIZE * Warps * Blocks;  // distance between the packs of a thread
   constexpr bool KeepsExponentials = Form::KEEPS_EXPONENTIALS && !Recompute;  // in place of the elements
-  constexpr bool SharedExponentials = Form::KEEPS_EXPONENTIALS && sizeof(T) == 4;  // halves would lose bits in their places
+  constexpr bool SharedExponentials = Form::KEEPS_EXPONENTIALS && sizeof(T) == 4;  // as half types they would lose bits
   const auto begin = reinterpret_cast<unsigned long long>(x), target = reinterpret_cast<unsigned long long>(y);
   if (!Masked && (begin | target) % sizeof(uint4) != 0) return rows_by_elements<Form>(x, y, rows, columns);
 
-  extern __shared__ uint4 shared_packs[];  // [SharedPacks][threads]: a thread reads back only what it has written itself
+  extern __shared__ uint4 shared_packs[];  // [SharedPacks][threads]: a thread reads back only what it wrote itself
   __shared__ Mailbox box;
   int rank = 0;
   if constexpr (Blocks > 1) {
@@ -60,7 +60,7 @@ __device__ __forceinline__ void held_rows(const T* __restrict__ x, T* __restrict
   const auto at_end = [=](int column) { return Masked && (column < 0 || column + N > columns); };
 
   // load: all packs are under way before the first is used
-  const bool inside = !Masked || (row > 0 && row < rows - 1);  // of the matrix, with all packs that it reaches into
+  const bool inside = !Masked || (row > 0 && row < rows - 1);  // every pack that the row touches lies within the matrix
   uint4 held[Packs];
 #pragma unroll
   for (int k = 0; k < SharedPacks; ++k) {
@@ -86,7 +86,7 @@ __device__ __forceinline__ void held_rows(const T* __restrict__ x, T* __restrict
     peak = larger<T>(peak, peak_of<T>(held[k]));
   }
   if constexpr (SharedPacks > 0) await_copies();
-#pragma unroll 1  // a pack at a time: unrolled, they would all come to registers that there are not
+#pragma unroll 1  // one pack at a time: unrolled, all packs would need registers at once
   for (int k = 0; k < SharedPacks; ++k) {
     uint4* place = shared_packs + k * blockDim.x + threadIdx.x;
     const int column = column_of(Packs + k);
@@ -99,7 +99,7 @@ __device__ __forceinline__ void held_rows(const T* __restrict__ x, T* __restrict
   float kept[Packs][KeepsExponentials ? N : 1];
 #pragma unroll
   for (int k = 0; k < Packs; ++k) {
-    float pack_sum = 0.0f;  // first by packs: they do not wait for one another
+    float pack_sum = 0.0f;  // per pack, so that additions are independent
 #pragma unroll
     for (int i = 0; i < N; ++i) {
       const float exponential = exponentials.of(element_of<T>(held[k], i));
@@ -127,11 +127,11 @@ __device__ __forceinline__ void held_rows(const T* __restrict__ x, T* __restrict
   // compute and store
   const Exponentials<T> row_exponentials(all.max);
   const Norm norm = norm_of<Form>(all, row_exponentials);
-  float factor = 1.0f;  // of exponentials that are relative to the warp's maximum
+  float factor = 1.0f;  // corrects exponentials that are relative to the maximum of the warp
   if constexpr (KeepsExponentials || SharedExponentials)
     factor = exponentials.correction(base) * expf(max - all.max) * reciprocal_of<T>(all.sum);
   unsigned block = blockIdx.x;
-  asm volatile("" : "+r"(block));  // where the row lies is found again: kept, it would take registers from packs
+  asm volatile("" : "+r"(block));  // computes the place of the row anew: kept, it would take registers from packs
   const long long start = static_cast<long long>(block) / Blocks * columns;
   T* y_row = y + start;
   shift = Masked ? shift_of(x + start) : 0;

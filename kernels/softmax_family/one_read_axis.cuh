@@ -1,9 +1,9 @@
 // Softmax and log-softmax along any axis of a view [outer, dim, inner], from a tile in registers and shared memory.
-//   tile    all rows of dim, or one of `parts` shares of them, by all of inner or a strip of it: see axis_tiles.cuh
-//   order   a thread has the same columns in each of its packs: with its lanes it finds their maxima, then sums relative to
-//           them. Pairs of both are joined within the block, and at last by the blocks that share a column
+//   tile    all rows of dim or one of `parts` shares of them, by all of inner or one strip of it: see axis_tiles.cuh
+//   order   a thread has the same columns in all its packs. It finds their maxima, then sums relative to these, with the lanes
+//           that share the columns. Pairs of both are joined within the block, then by the blocks that share a column
 //   sums    joined in an order fixed by thread and block numbers: the same on every run
-//   shared  16 bytes, SharedPacks, and for each slab of the block what ColumnState says; none where Group is not 0
+//   shared  16 bytes, SharedPacks, and one ColumnState per slab of the block; none where Group is not 0
 #pragma once
 #include "softmax_family/axis_columns.cuh"
 #include "softmax_family/axis_shared_packs.cuh"
@@ -20,11 +20,11 @@ __device__ __forceinline__ void sum_held(float (&sums)[IN_PACK<Tile, T>], const 
     sums[i] = 0.0f;
 #pragma unroll
     for (int k = 0; k < Tile::Packs; ++k) sums[i] += exponentials.of(element_of<T>(held[k], i));
-    if (sizeof(T) == 2 && i % 2 == 1) asm volatile("" : "+f"(sums[i]) : : "memory");  // else all are unpacked at once
+    if (sizeof(T) == 2 && i % 2 == 1) asm volatile("" : "+f"(sums[i]) : : "memory");  // else all columns are unpacked at once
   }
 }
 
-// Results in place of packs; `norm_of` gives the norm of element i.
+// Replaces the elements of the packs by their results; norm_of(i) is the norm of element i of each pack.
 template <typename Form, typename Tile, typename T, typename NormOf>
 __device__ __forceinline__ void apply_to(Held<Tile>& held, NormOf norm_of) {
   constexpr int V = IN_PACK<Tile, T>, Each = V < 2 ? V : 2;
@@ -46,7 +46,7 @@ __device__ __forceinline__ void apply_to(Held<Tile>& held, NormOf norm_of) {
   }
 }
 
-// The maximum of each of a thread's columns, over those of its lanes that have them, too.
+// The maximum of each column of a thread, over all lanes that share the column.
 template <typename Tile, typename T>
 __device__ __forceinline__ Pack<Tile> max_of_packs(const Held<Tile>& held, const SharedPacks<Tile>& packs) {
   Pack<Tile> most = held[0];
@@ -57,7 +57,7 @@ __device__ __forceinline__ Pack<Tile> max_of_packs(const Held<Tile>& held, const
   return max_of_lanes<Tile, T>(most);
 }
 
-// Sums of exponentials relative to that, over the same lanes.
+// Sums of exponentials relative to these maxima, over the same lanes.
 template <typename Tile, typename T>
 __device__ __forceinline__ void sum_packs(float (&sums)[IN_PACK<Tile, T>], const Held<Tile>& held,
                                           const SharedPacks<Tile>& packs, const Pack<Tile>& most) {
@@ -74,13 +74,13 @@ __device__ __forceinline__ void sum_packs(float (&sums)[IN_PACK<Tile, T>], const
 
 // ---- The columns of a block, of its cluster, and of a co-resident group ----
 
-// The norm of a column, of a pair whose sum has the excess of its exponentials.
+// The norm of a column, from a pair whose sum has the excess of its exponentials.
 template <typename Form, typename T>
 __device__ __forceinline__ Norm norm_of_column(MaxSum pair) {
   return Form::norm(pair, Exponentials<T>(pair.max));
 }
 
-// The norm of each of the block's columns, from what its threads and the blocks of its cluster have summed up.
+// Finds the norm of each column of the block, from the column state of its threads and of the other blocks of its cluster.
 template <typename Form, typename Tile, typename T>
 __device__ __forceinline__ void finish_columns(const T* x, const AxisView& view, TilePlace place,
                                                const ColumnState<Tile, T>& state) {
@@ -93,7 +93,7 @@ __device__ __forceinline__ void finish_columns(const T* x, const AxisView& view,
       for (int rank = way; rank < Tile::Cluster; rank += Tile::Ways)
         send(state.parts + place.part * view.width + column, rank, pair, state.box);
     } else if (way == 0) {
-      state.know(column, norm_of_column<Form, T>(pair));
+      state.set_norm(column, norm_of_column<Form, T>(pair));
     }
   });
   if constexpr (Tile::Cluster > 1) {
@@ -102,21 +102,21 @@ __device__ __forceinline__ void finish_columns(const T* x, const AxisView& view,
       await(state.box, 0);
       const auto part = [&](int rank) { return state.parts[rank * view.width + column]; };
       const MaxSum pair = join_column<Tile, T>(part, Tile::Cluster, way, lanes);
-      if (way == 0) state.know(column, norm_of_column<Form, T>(pair));
+      if (way == 0) state.set_norm(column, norm_of_column<Form, T>(pair));
     });
   }
   __syncthreads();  // the norms are written
 }
 
-// As place_of, by the number of a tile among those of all units.
+// The place of a tile, by its number among the tiles of all units.
 __device__ __forceinline__ TilePlace place_of_tile(const AxisView& view, unsigned tile) {
   const unsigned unit = tile / view.parts;
   return {unit / view.strips, static_cast<int>(unit % view.strips), static_cast<int>(tile % view.parts)};
 }
 
-// What the block has summed up, to pairs[part, column] of its unit, and counted.
+// Writes the sums of the block to pairs[part, column] of its unit, and counts the tile.
 template <typename Tile, typename T>
-__device__ __forceinline__ void give_columns(const T* x, MaxSum* pairs, const AxisView& view, TilePlace place, unsigned unit,
+__device__ __forceinline__ void publish_columns(const T* x, MaxSum* pairs, const AxisView& view, TilePlace place, unsigned unit,
                                              const ColumnState<Tile, T>& state) {
   const int phase = phase_of_tile<Tile>(x, view, place);
   for_columns<Tile>(view.width, [&](int column, int way, unsigned lanes) {
@@ -130,7 +130,7 @@ __device__ __forceinline__ unsigned tiles_of(const AxisView& view) {
   return static_cast<unsigned>(view.outer) * view.strips * view.parts;
 }
 
-// As finish_columns, by all blocks of a co-resident group.
+// The same as finish_columns, by all blocks of a co-resident group.
 template <typename Form, typename Tile, typename T>
 __device__ __forceinline__ void finish_in_group(const T* x, MaxSum* partials, const AxisView& view, TilePlace place,
                                                 const ColumnState<Tile, T>& state) {
@@ -138,18 +138,18 @@ __device__ __forceinline__ void finish_in_group(const T* x, MaxSum* partials, co
   const unsigned unit = static_cast<unsigned>(place.slab) * view.strips + place.strip;
   MaxSum* pairs = partials + static_cast<long long>(unit) * view.parts * view.width;
   if (thread == 0) count_load<Tile>(tiles_of(view));
-  give_columns(x, pairs, view, place, unit, state);
+  publish_columns(x, pairs, view, place, unit, state);
   if (thread == 0) await_state<Tile>(unit, view.parts);
   __syncthreads();  // all blocks of the group have written
   join_unit<Tile, T>(pairs, view.parts, view.width, state.parts,
-                     [&](int column, MaxSum pair) { state.know(column, norm_of_column<Form, T>(pair)); });
+                     [&](int column, MaxSum pair) { state.set_norm(column, norm_of_column<Form, T>(pair)); });
   __syncthreads();  // the columns are known
-  if (thread == 0) leave_unit<Tile>(unit, 2 * view.parts - 1);
+  if (thread == 0) release_unit<Tile>(unit, 2 * view.parts - 1);
 }
 
 // ---- Results ----
 
-// Columns of a thread's packs. Elements outside the tile are not stored: any column will do for them.
+// The columns of a thread's packs. Elements outside the tile get any column, because they are not stored.
 template <typename Tile, int V>
 __device__ __forceinline__ void columns_of(int (&columns)[V], int label, const AxisView& view) {
 #pragma unroll
@@ -159,7 +159,7 @@ __device__ __forceinline__ void columns_of(int (&columns)[V], int label, const A
   }
 }
 
-// Results in place of packs, of columns that `state` knows.
+// Replaces the elements of the packs by their results, with the norms in `state`.
 template <typename Form, typename Tile, typename T>
 __device__ __forceinline__ void apply_columns(Held<Tile>& held, const Share<Tile>& share, const ColumnState<Tile, T>& state,
                                               const AxisView& view) {
@@ -170,7 +170,7 @@ __device__ __forceinline__ void apply_columns(Held<Tile>& held, const Share<Tile
   apply_to<Form, Tile, T>(held, [&](int i) { return state.norm(columns[i]); });
 }
 
-// The same of a thread's packs in shared memory, which are stored at once.
+// The same for the packs in shared memory, whose results are stored at once.
 template <typename Form, typename Tile, typename T>
 __device__ __forceinline__ void finish_shared_packs(T* __restrict__ y, const SharedPacks<Tile>& packs,
                                                     const Share<Tile>& share, const ColumnState<Tile, T>& state,
@@ -187,11 +187,11 @@ __device__ __forceinline__ void finish_shared_packs(T* __restrict__ y, const Sha
 
 // ---- When a block starts, and where ----
 
-// The first blocks on a GPU would load all at once, then all wait, then all store. They start one after another instead, at the
-// rate at which memory serves them; blocks of co-resident groups, which wait longest, when others have loaded.
+// Started together, the first blocks on a GPU would all load, then all wait, then all store. So they start one after another,
+// at the rate at which memory serves them; blocks of co-resident groups start when earlier blocks have loaded.
 struct StaggeredStart {
-  int first;     // blocks; of co-resident groups, those that load at once
-  float cycles;  // from one to the next
+  int first;     // blocks that start one after another; of co-resident groups, blocks that load at once
+  float cycles;  // between the starts of two blocks
 };
 
 template <typename Tile>
@@ -201,7 +201,7 @@ __device__ __forceinline__ TilePlace place_of(const AxisView& view) {
   return {static_cast<long long>(across) * blockDim.z + threadIdx.z, 0, part};
 }
 
-// As place_of, by the order in which blocks start; once the tile may be loaded.
+// The tile of a block in the order in which blocks start; returns once the tile may be loaded.
 template <typename Tile>
 __device__ __forceinline__ TilePlace place_in_group(const AxisView& view, StaggeredStart start) {
   const unsigned ticket = take_ticket<Tile>(tiles_of(view));
@@ -212,7 +212,7 @@ __device__ __forceinline__ TilePlace place_in_group(const AxisView& view, Stagge
 
 template <typename Tile>
 __device__ __forceinline__ void await_start(StaggeredStart start) {
-  constexpr int Nap = 20, MostNaps = 500;  // nanoseconds; so that a slow clock does no harm
+  constexpr int Nap = 20, MostNaps = 500;  // nanoseconds; the limit bounds the delay where the clock is slow
   const unsigned block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
   if (block >= start.first) return;
   if (threadIdx.y * Tile::Wide + threadIdx.x < WARP_SIZE && threadIdx.z == 0) {
@@ -222,7 +222,7 @@ __device__ __forceinline__ void await_start(StaggeredStart start) {
   __syncthreads();  // the block may start
 }
 
-// partials  of co-resident groups: [units, parts, width]
+// partials  [units, parts, width], used by co-resident groups only
 template <typename Form, typename Tile, typename T>
 __device__ __forceinline__ void one_read_axis(const T* __restrict__ x, T* __restrict__ y, MaxSum* partials,
                                               const AxisView& view, StaggeredStart start) {
@@ -262,7 +262,7 @@ __device__ __forceinline__ void one_read_axis(const T* __restrict__ x, T* __rest
     else finish_columns<Form>(x, view, place, state);
     apply_columns<Form>(held, share, state, view);
   }
-  // Kept, all of a share takes more registers than packs leave: it is found again.
+  // The share is computed anew: kept, it would take registers from packs.
   store_tile<Tile>(y, held, share_of<Tile>(x, view, place), even);
   if constexpr (Tile::SharedPacks > 0)
     finish_shared_packs<Form>(y, packs, below_registers(share_of<Tile>(x, view, place)), column_state<Tile, T>(view.width),

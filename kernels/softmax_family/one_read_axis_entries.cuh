@@ -1,16 +1,17 @@
-// The entries of softmax's and log-softmax's one_read_axis.cu: tiles, or small slabs, for each type. Defines of a launch plan
-// are read here alone: they become the constants of a Tile.
+// The entries of one_read_axis.cu of softmax and log-softmax: tiles, or small slabs, for each type. Only this file reads the
+// defines of a launch plan; they become the constants of a Tile.
 //   FORM        Softmax or LogSoftmax;  ENTRY(name)  names an entry
-//   LAYOUT      0 to 2: tiles, as axis_packs.cuh numbers them. 3: small slabs. 4: slabs of SIZE elements and INNER columns,
-//               SLABS of a thread
-//   ITEM_BYTES  of the types that are compiled
-//   THREADS, BLOCKS  of a multiprocessor, from which the compiler takes its registers
+//   LAYOUT      0 to 2: tiles, see axis_packs.cuh. 3: small slabs. 4: slabs of SIZE elements and INNER columns, SLABS per
+//               thread
+//   ITEM_BYTES  size of the types that are compiled
+//   THREADS, BLOCKS  threads per block, and blocks per multiprocessor for which registers must suffice
 //   STORES, LOADS    hints of row_packs.cuh
-//   Of tiles    PACKS, SLOTS  packs of a thread, in registers and in shared memory
-//               WIDE, HIGH  packs side by side, rows at once
-//               EXACT: axis_tiles.cuh;  SEGMENT, GROUP, FOLD, CLUSTER, WAYS, JOIN_CHUNK: axis_columns.cuh
-//               GANG, TICKETS  1 where a co-resident group, or blocks that read twice, exchange sums, else 0
-//               MOST_UNITS  tickets.cuh
+// For tiles only:
+//   PACKS, SLOTS     packs per thread in registers, and in shared memory
+//   WIDE, HIGH       packs side by side, rows at once
+//   GANG, TICKETS    1 where a co-resident group, or blocks that read tiles twice, exchange sums; else 0
+//   EXACT            see axis_tiles.cuh;  MOST_UNITS: tickets.cuh
+//   SEGMENT, GROUP, FOLD, CLUSTER, WAYS, JOIN_CHUNK  see axis_columns.cuh
 #pragma once
 
 #if LAYOUT <= 2 && CLUSTER > 1

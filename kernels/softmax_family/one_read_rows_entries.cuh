@@ -1,9 +1,9 @@
-// The entries of softmax's and log-softmax's one_read_rows.cu: one technique of five, for each data type. Defines of a launch
-// plan are read here alone: they become template arguments.
+// The entries of one_read_rows.cu of softmax and log-softmax: one technique of five, for each data type. Only this file reads
+// the defines of a launch plan; they become template arguments.
 //   FORM       Softmax or LogSoftmax; ENTRY(name) names an entry
-//   TECHNIQUE  HELD, IN_WARP, STAGED, STAGED_LANES or SPLIT; what else it takes is told in its header
-//   HINT       of loads and stores, see row_packs.cuh
-//   BLOCK      threads of a block;  RESIDENT  blocks that registers must leave room for on a multiprocessor
+//   TECHNIQUE  HELD, IN_WARP, STAGED, STAGED_LANES or SPLIT; see its header for further defines
+//   HINT       for loads and stores, see row_packs.cuh
+//   BLOCK      threads per block;  RESIDENT  blocks per multiprocessor for which registers must suffice
 #pragma once
 
 #define HELD 1

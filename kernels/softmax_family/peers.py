@@ -1,4 +1,4 @@
-"""What peers of softmax and log-softmax share."""
+"""Helpers that peers of softmax and log-softmax share."""
 
 from __future__ import annotations
 

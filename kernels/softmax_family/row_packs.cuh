@@ -1,7 +1,7 @@
-// Rows of a matrix in packs of 16 bytes, wherever the rows begin: loads and stores of packs, and what they hold.
+// Rows of a matrix in packs of 16 bytes, wherever the rows begin: loads, stores and the elements of packs.
 //   T      float, __half, __nv_bfloat16
-//   shift  elements of the first pack of a row that lie before the row: 0 where the row begins at a multiple of 16 bytes
-//   pack   its first element is the row's column pack * PER_PACK - shift
+//   shift  elements of a row's first pack that lie before the row: 0 where the row begins at a multiple of 16 bytes
+//   pack   begins with column pack * PER_PACK - shift of the row
 #pragma once
 #include <cuda/std/type_traits>
 
@@ -34,8 +34,8 @@ __device__ __forceinline__ float element_of(const uint4& pack, int i) {
   return element_at<T>(words, i);
 }
 
-// The largest element of packs. A NaN may come out, and is dropped by the next comparison with a number. Halves are compared
-// in pairs, an instruction for two, and become float once.
+// The largest element of packs. It may be NaN; the next comparison with a number drops that. Half types are compared two per
+// instruction, and converted to float once.
 template <typename T>
 using Peak = cuda::std::conditional_t<sizeof(T) == 4, float, unsigned>;
 
@@ -66,7 +66,7 @@ __device__ __forceinline__ float largest_of(Peak<T> peak) {
   else return fmaxf(element_of<T>(make_uint4(peak, 0, 0, 0), 0), element_of<T>(make_uint4(peak, 0, 0, 0), 1));
 }
 
-// Two neighbours of a half type in a word, rounded.
+// Two neighbours, rounded to a half type, as one word.
 template <typename T>
 __device__ __forceinline__ unsigned word_of(float lower, float upper) {
   if constexpr (cuda::std::is_same_v<T, __nv_bfloat16>) {
@@ -78,7 +78,7 @@ __device__ __forceinline__ unsigned word_of(float lower, float upper) {
   }
 }
 
-// PER_PACK values, rounded.
+// A pack of PER_PACK values, rounded.
 template <typename T>
 __device__ __forceinline__ uint4 pack_of(const float* values) {
   if constexpr (sizeof(T) == 4) {
@@ -90,13 +90,12 @@ __device__ __forceinline__ uint4 pack_of(const float* values) {
   }
 }
 
-// Makes the compiler unpack again what it unpacked before: kept as floats until the next use, halves would fill twice the
-// registers.
+// Makes the compiler unpack a pack again at its next use: kept as floats meanwhile, halves would take twice the registers.
 __device__ __forceinline__ void stay_packed(uint4& pack) {
   asm volatile("" : "+r"(pack.x), "+r"(pack.y), "+r"(pack.z), "+r"(pack.w));
 }
 
-// As element_of, by other instructions: else the compiler would keep what it unpacked before, as with stay_packed.
+// The same as element_of by other instructions, because the compiler would else keep what it unpacked before; see stay_packed.
 template <typename T>
 __device__ __forceinline__ float element_again_of(const uint4& pack, int i) {
   const unsigned words[4] = {pack.x, pack.y, pack.z, pack.w};
@@ -112,7 +111,7 @@ __device__ __forceinline__ float element_again_of(const uint4& pack, int i) {
   }
 }
 
-// What neither a maximum nor a sum of exponentials sees: packs of -inf.
+// A pack of -inf, which changes neither a maximum nor a sum of exponentials.
 template <typename T>
 __device__ __forceinline__ uint4 nothing() {
   const unsigned word = sizeof(T) == 4 ? 0xff800000u : cuda::std::is_same_v<T, __half> ? 0xfc00fc00u : 0xff80ff80u;
@@ -125,7 +124,7 @@ __device__ __forceinline__ Peak<T> least() {
   else return nothing<T>().x;
 }
 
-// Hint: 0 none, 1 read or written once (evict first), 2 the same and not kept in the L1 cache.
+// Hint: 0 none; 1 evict first, for data that is used once; 2 the same, and not kept in the L1.
 template <int Hint>
 __device__ __forceinline__ uint4 load_once(const void* place) {
   const uint4* pack = static_cast<const uint4*>(place);
@@ -147,8 +146,8 @@ __device__ __forceinline__ void store_once(void* place, const uint4& held) {
   else *pack = held;
 }
 
-// The same where parts of packs are stored as well: there the compiler would split an ordinary store into four of 4 bytes, to
-// share them with those of parts.
+// The same beside stores of parts of packs: there the compiler would split an ordinary store into four of 4 bytes, to share
+// them with the stores of parts.
 template <int Hint>
 __device__ __forceinline__ void store_whole(void* place, const uint4& held) {
   if constexpr (Hint != 0) {
@@ -160,7 +159,7 @@ __device__ __forceinline__ void store_whole(void* place, const uint4& held) {
   }
 }
 
-// A matrix, and where a pack may be read whole: within it, beyond the row or not.
+// The bounds of a matrix. A pack may be read whole where it lies within the matrix, even beyond its row.
 template <typename T>
 struct Matrix {
   const T* first;
@@ -168,7 +167,7 @@ struct Matrix {
   __device__ __forceinline__ bool holds(const T* place) const { return place >= first && place + PER_PACK<T> <= end; }
 };
 
-// The part of a pack that lies in a row of `columns`, element by element, for packs that reach beyond the matrix.
+// Loads the part of a pack that lies in a row of `columns`, element by element: for packs that reach beyond the matrix.
 template <typename T>
 __device__ __forceinline__ uint4 load_part(const T* row, int column, int columns) {
   float values[PER_PACK<T>];
@@ -178,7 +177,7 @@ __device__ __forceinline__ uint4 load_part(const T* row, int column, int columns
   return pack_of<T>(values);
 }
 
-// A pack with -inf in place of its first elements, or of its last: none where the count is negative, all from PER_PACK on.
+// The pack with -inf in place of its first `count` elements, and below of its last; none for a negative count.
 template <typename T>
 __device__ __forceinline__ uint4 without_first(const uint4& pack, int count) {
   const unsigned fill = nothing<T>().x;
@@ -204,7 +203,7 @@ __device__ __forceinline__ unsigned word_of_pack(const uint4& pack, int i) {
   return i / 2 == 0 ? lower : upper;
 }
 
-// Stores the last `count` elements of a pack, 1 to PER_PACK - 1, into their places: a store for each power of two in it.
+// Stores the last `count` elements of a pack, 1 to PER_PACK - 1, with one store for each power of two in the count.
 template <typename T>
 __device__ __forceinline__ void store_last(T* place, const uint4& pack, int count) {
   unsigned* words = reinterpret_cast<unsigned*>(place);
@@ -216,7 +215,7 @@ __device__ __forceinline__ void store_last(T* place, const uint4& pack, int coun
   if ((bytes & 8) != 0) reinterpret_cast<uint2*>(words)[1] = make_uint2(pack.z, pack.w);
 }
 
-// And its first ones.
+// Stores the first `count` elements of a pack likewise.
 template <typename T>
 __device__ __forceinline__ void store_first(T* place, const uint4& pack, int count) {
   unsigned* words = reinterpret_cast<unsigned*>(place);
@@ -227,13 +226,13 @@ __device__ __forceinline__ void store_first(T* place, const uint4& pack, int cou
     reinterpret_cast<unsigned short*>(place)[count - 1] = static_cast<unsigned short>(word_of_pack(pack, count / 2));
 }
 
-// A pack whose elements outside the row are still those of its neighbours, with -inf in their place.
+// A loaded pack with -inf in place of the elements outside the row.
 template <typename T>
 __device__ __forceinline__ uint4 masked(const uint4& pack, int column, int columns) {
   return without_last<T>(without_first<T>(pack, max(-column, 0)), max(column + PER_PACK<T> - columns, 0));
 }
 
-// And one at a time those that lie in a row, of a pack that begins with its element `column`.
+// Stores, one by one, the elements that lie in the row, of a pack that begins with its element `column`.
 template <typename T>
 __device__ __forceinline__ void store_elements(T* place, int column, int columns, const uint4& pack) {
 #pragma unroll
@@ -241,7 +240,7 @@ __device__ __forceinline__ void store_elements(T* place, int column, int columns
     if (column + i >= 0 && column + i < columns) place[i] = from_float<T>(element_of<T>(pack, i));
 }
 
-// Stores what lies in a row of a pack that begins with its element `column`; `packed`: at a multiple of 16 bytes.
+// Stores the elements that lie in the row, of a pack that begins with its element `column`; `packed`: it is 16-byte aligned.
 template <int Hint, bool Masked, typename T>
 __device__ __forceinline__ void store_pack(T* row, int column, int columns, bool packed, const float* values) {
   const uint4 pack = pack_of<T>(values);
@@ -253,7 +252,7 @@ __device__ __forceinline__ void store_pack(T* row, int column, int columns, bool
   else store_once<Hint>(row + column, pack);
 }
 
-// Copies a pack, or 4 bytes, into shared memory: in flight until await_copies. Both places are at multiples of its size.
+// Starts a copy of a pack, or of 4 bytes, into shared memory; await_copies waits for it. Both places are aligned to its size.
 template <typename P>
 __device__ __forceinline__ void copy_ahead(P* shared, const void* place) {
 #if __CUDA_ARCH__ >= 800

@@ -6,16 +6,16 @@ from kernelbench import Case, DeviceProperties, Launch, LaunchPlan, Scalar, Unsu
 from .row_choices import PACK_BYTES, WARP, Choice, Held, Split, Staged, StagedLanes, choose
 from .row_tuning import Step
 
-MAX_COLUMNS = 2**30  # of held rows: int indices in the kernels go up to a block past the row's end
+MAX_COLUMNS = 2**30  # of held rows: int indices of the kernels go up to a block beyond the end of the row
 
 
 def one_read_rows_plan(
     name: str, case: Case, device: DeviceProperties, keeps_exponentials: bool, step: Step | None = None
 ) -> LaunchPlan:
-    """The launches for x [rows, columns], whose entries' names begin with `name`, as `softmax_one_read_rows`.
+    """The launches for x [rows, columns], by entries whose names begin with `name`: `softmax_one_read_rows`.
 
-    `step`: what differs from the rule's choice. Raises Unsupported where the axis is not the last, and for a step that
-    does not fit.
+    `step`: changes to the rule's choice. Raises Unsupported where the axis is not the last, and for a step that does
+    not fit.
     """
     rows, columns = case.rows_columns()
     choice = choose(rows, columns, dtypes.itemsize(case.dtype), keeps_exponentials, device)
@@ -52,12 +52,12 @@ def _held_plan(name: str, choice: Held, case: Case, device: DeviceProperties) ->
     rows, columns = case.rows_columns(max_columns=MAX_COLUMNS)
     if choice.warps > 1:
         grid = rows * choice.blocks
-        reason = f"{choice.blocks} blocks of {choice.warps} warps a row" if choice.blocks > 1 else ""
-        reason = reason or f"{choice.warps} warps a row"
+        reason = f"{choice.blocks} blocks of {choice.warps} warps per row" if choice.blocks > 1 else ""
+        reason = reason or f"{choice.warps} warps per row"
     else:
         grid = -(-rows // (choice.block // choice.lanes * choice.rows))
-        reason = f"{choice.lanes} lanes a row, {choice.rows} rows at once"
-    reason += f", {choice.packs} packs of 16 bytes a thread in registers"
+        reason = f"{choice.lanes} lanes per row, {choice.rows} rows at once"
+    reason += f", {choice.packs} packs of 16 bytes per thread in registers"
     if choice.shared_packs:
         reason += f" and {choice.shared_packs} in shared memory"
     if choice.masked:
@@ -91,7 +91,7 @@ def _staged_plan(name: str, choice: Staged, case: Case, device: DeviceProperties
         (choice.block, 1, 1),
         ("x", "y", Scalar("int64", rows)),
     )
-    reason = f"{choice.group} whole rows a thread through shared memory: rows do not end with a pack of 16 bytes"
+    reason = f"{choice.group} whole rows per thread through shared memory: rows do not end with a pack of 16 bytes"
     itemsize = dtypes.itemsize(case.dtype)
     constants = (("COLUMNS", choice.columns), ("GROUP", choice.group), ("ITEM_BYTES", itemsize))
     return LaunchPlan((_checked(launch, device),), (*_common(choice, "STAGED"), *constants), reasons=(reason,))
@@ -108,7 +108,7 @@ def _staged_lanes_plan(name: str, choice: StagedLanes, case: Case, device: Devic
         shared_bytes=warps * (choice.warp_rows * columns * itemsize + PACK_BYTES),  # a span may begin within a pack
     )
     reason = (
-        f"{choice.lanes} lanes a row, {choice.loads} 4-byte loads each through shared memory: rows end within a pack"
+        f"{choice.lanes} lanes per row, {choice.loads} 4-byte loads each through shared memory: rows end within a pack"
     )
     constants = (("LANES", choice.lanes), ("WORDS", choice.loads), ("GROUP", choice.group), ("ROWS", choice.rows))
     return LaunchPlan((_checked(launch, device),), (*_common(choice, "STAGED_LANES"), *constants), reasons=(reason,))
@@ -117,7 +117,7 @@ def _staged_lanes_plan(name: str, choice: StagedLanes, case: Case, device: Devic
 def _split_plan(name: str, choice: Split, case: Case, device: DeviceProperties) -> LaunchPlan:
     rows, columns = case.rows_columns()
     per_pack = PACK_BYTES // dtypes.itemsize(case.dtype)
-    chunk = (choice.packs * choice.block - 1) * per_pack  # wherever it begins, it is in as many packs as are held
+    chunk = (choice.packs * choice.block - 1) * per_pack  # wherever a chunk begins, a block holds all its packs
     chunks = -(-columns // chunk)
     grid = (chunks, min(rows, device.max_grid[1]), 1)
     sizes = (Scalar("int64", rows), Scalar("int64", columns), Scalar("int32", chunk))
@@ -127,7 +127,7 @@ def _split_plan(name: str, choice: Split, case: Case, device: DeviceProperties) 
         Launch(f"{name}_finish_{suffix}", grid, (choice.block, 1, 1), ("x", "y", "parts", *sizes)),
     )
     defines = (*_common(choice, "SPLIT"), ("PACKS", choice.packs))
-    reason = f"{chunks} chunks a row in two launches: rows are longer than is held, or too few to fill the GPU"
+    reason = f"{chunks} chunks per row in two launches: rows are too long to hold, or too few to fill the GPU"
     return LaunchPlan(
         tuple(_checked(one, device) for one in launches),
         defines,

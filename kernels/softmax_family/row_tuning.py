@@ -1,4 +1,4 @@
-"""What may be tuned of softmax and log-softmax along the last axis: steps away from the choice of row_choices."""
+"""Tunable steps away from the choice of row_choices, for softmax and log-softmax along the last axis."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ ELEMENTS = 2**26
 
 @dataclass(frozen=True)
 class Step:
-    """Arguments of a plan beside its rule; None and 0: as the rule says."""
+    """Arguments of a plan beside case and device; None and 0 keep the choice of the rule."""
 
-    threads: int = 0  # per row in a block: doubled so many times, halved where below 0
+    threads: int = 0  # per row in a block: doubled so many times, halved below 0
     blocks: int = 0  # per row, likewise
     rows: int | None = None  # that lanes of a warp work on at once
-    block: int | None = None  # threads, where a row has a warp of them or less
+    block: int | None = None  # threads, where a row has at most a warp
     hint: int | None = None
 
     def taken(self, choice: Choice, case: Case, device: DeviceProperties, keeps_exponentials: bool) -> Choice:
-        """The choice, changed. Unsupported where that is none for rows of this length."""
+        """The choice, changed. Unsupported where it then does not fit rows of this length."""
         choice = choice if self.hint is None else replace(choice, hint=self.hint)
         if isinstance(choice, StagedLanes):
             return self._of_staged_lanes(choice, case.outer_dim_inner[1])
@@ -43,7 +43,7 @@ class Step:
 
     def _of_others(self, choice: Choice) -> Choice:
         if self.threads or self.blocks:
-            raise Unsupported("rows that are not held by lanes have no threads of their own to be doubled")
+            raise Unsupported("threads and blocks per row can only be changed where lanes hold a row")
         if self.block is None:
             return choice
         return replace(choice, block=self.block, resident=_resident(choice.resident * choice.block, 0, self.block))
@@ -71,7 +71,7 @@ class Step:
 
     def _of_warps(self, choice: Held, packs: int, device: DeviceProperties) -> Held:
         if choice.shared_packs and (self.threads or self.blocks):
-            raise Unsupported("a row that takes shared memory as well has all the threads that there are")
+            raise Unsupported("a row with packs in shared memory already has all threads")
         if choice.shared_packs:
             return choice
         warps = _doubled(choice.warps, self.threads, 32)
@@ -79,7 +79,7 @@ class Step:
         own = -(-packs // (WARP * warps * blocks))
         if warps < 2 or own > MAX_PACKS:
             raise Unsupported(
-                f"a row of {packs} packs has 2 warps and {MAX_PACKS} packs a thread, got {warps} and {own}"
+                f"a row of {packs} packs has 2 warps and {MAX_PACKS} packs per thread, got {warps} and {own}"
             )
         return replace(choice, warps=warps, blocks=blocks, packs=own, block=WARP * warps)
 
@@ -92,7 +92,7 @@ def _doubled(number: int, times: int, most: int) -> int:
 
 
 def _resident(threads: int, more_registers: int, block: int) -> int:
-    """Blocks per multiprocessor, where `threads` had room and each has `more_registers` (or fewer) now."""
+    """Blocks per multiprocessor, where `threads` threads had room and each now takes `more_registers` more."""
     left = REGISTERS // max(24, REGISTERS // threads + more_registers)
     return max(1, min(32, min(2048, left) // block))
 
@@ -102,7 +102,7 @@ def layout(case: Case) -> str:
 
 
 def tunable(operation: str) -> Tunable:
-    """What a search may try of `operation`, whose plan has the fields of Step as arguments."""
+    """What a search may try for `operation`, whose plan takes the fields of Step as arguments."""
     values = {"threads": (-1, 0, 1), "blocks": (-1, 0, 1), "rows": (1, 2), "block": (32, 64, 128, 256), "hint": (0, 1)}
     cases = tuple(Case(operation, (ELEMENTS // columns, columns), -1, dtype) for dtype in FLOATS for columns in COLUMNS)
     return Tunable(values, layout=layout, cases=cases)

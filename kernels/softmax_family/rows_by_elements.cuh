@@ -1,4 +1,4 @@
-// Rows element by element, a warp per row, read three times: for arrays that do not begin where a launch supposes.
+// Rows element by element, one warp per row, read three times: for arrays that are not aligned as the launch assumes.
 #pragma once
 #include "softmax_family/algebra.cuh"
 

@@ -1,4 +1,4 @@
-"""Launches of softmax and log-softmax for slabs [dim, inner] so small that a block takes many of them."""
+"""Launch plans of softmax and log-softmax for slabs [dim, inner] so small that a block takes many of them."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from .row_choices import resident_blocks, staged
 
 SMALL_BYTES = 1024  # of a slab, below which a block takes many of them
 SMALL_TILE_BYTES = 16 * 1024
-SMALL_HELD = 16  # elements of a column per thread, at most
-SMALL, STAGED = 3, 4  # layouts, as one_read_axis_entries.cuh numbers them
-STAGED_SIZE = 64  # elements of a slab that a thread's registers hold
+SMALL_HELD = 16  # most elements of a column per thread
+SMALL, STAGED = 3, 4  # values of LAYOUT in one_read_axis_entries.cuh
+STAGED_SIZE = 64  # elements of the largest slab that a thread holds in registers
 SMALL_BLOCK = 256
 MOST_UNITS = 1 << 18  # strips of slabs of a launch, where blocks wait for each other
 SHARED_CONSTANTS = {"JOIN_CHUNK": JOIN_CHUNK, "MOST_UNITS": MOST_UNITS}  # of axis_columns.cuh and tickets.cuh
 
 
 def is_small(case: Case) -> bool:
-    """Whether slabs have so few bytes that a block takes many of them."""
+    """Whether slabs are so small that a block takes many of them."""
     _, dim, inner = case.outer_dim_inner
     return dim * inner * dtypes.itemsize(case.dtype) < SMALL_BYTES
 
 
 def slab_plan(name: str, case: Case, device: DeviceProperties) -> LaunchPlan:
-    """The launch for small slabs: whole ones in a thread as long as its registers hold them."""
+    """The launch for small slabs: whole ones per thread as long as its registers hold them."""
     _, dim, inner = case.outer_dim_inner
     return (staged_plan if dim * inner <= STAGED_SIZE else small_plan)(name, case, device)
 
 
 def staged_plan(name: str, case: Case, device: DeviceProperties) -> LaunchPlan:
-    """The launch for slabs of which a thread holds several in registers, through shared memory."""
+    """The launch for slabs of which a thread holds one or more in registers, through shared memory."""
     outer, dim, inner = case.outer_dim_inner
     itemsize, size = dtypes.itemsize(case.dtype), dim * inner
     rows = staged(size, itemsize)
@@ -43,7 +43,7 @@ def staged_plan(name: str, case: Case, device: DeviceProperties) -> LaunchPlan:
     )
     constants = {"SIZE": size, "INNER": inner, "SLABS": rows.group, "ITEM_BYTES": itemsize}
     defines = {"LAYOUT": STAGED, **constants, "THREADS": rows.block, "BLOCKS": blocks, "STORES": 1}
-    reasons = (f"{rows.group} whole slabs of {size} elements a thread, through shared memory",)
+    reasons = (f"{rows.group} whole slabs of {size} elements per thread, through shared memory",)
     return LaunchPlan((launch,), tuple(defines.items()), reasons=reasons)
 
 
@@ -54,7 +54,7 @@ def small_plan(name: str, case: Case, device: DeviceProperties) -> LaunchPlan:
     per_pack = pack_columns(case.dtype)
     size = dim * inner
     slabs = max(1, min(outer, SMALL_TILE_BYTES // (size * itemsize)))
-    # Slabs of an odd number of packs put neighbours' columns into different banks by themselves.
+    # Slabs of an odd number of packs need no pad: the columns of neighbours already lie in different banks.
     pad = 1 if size % per_pack == 0 and size // per_pack % 2 == 0 else 0
     lanes = 1
     while lanes < 32 and (SMALL_HELD * lanes < dim or (lanes < dim and 2 * lanes * slabs * inner <= SMALL_BLOCK)):
@@ -79,7 +79,7 @@ def small_plan(name: str, case: Case, device: DeviceProperties) -> LaunchPlan:
         "STORES": 0,
         **SHARED_CONSTANTS,
     }
-    reasons = (f"{slabs} slabs a block as one stretch, {lanes} threads a column",)
+    reasons = (f"{slabs} slabs per block as one stretch, {lanes} threads per column",)
     return LaunchPlan((launch,), tuple(defines.items()), reasons=reasons)
 
 

@@ -1,7 +1,7 @@
 // Softmax and log-softmax along an axis of slabs [dim, inner] so small that a block loads many as one stretch of memory.
-//   tile     `slabs` slabs, copied to shared memory by packs of 16 bytes wherever they begin; `pad` packs behind each
-//            slab there put the same column of neighbouring slabs into different banks
-//   columns  `lanes` neighbouring threads each, a power of two to 32, and at most 16 elements of each in registers
+//   tile     `slabs` slabs, copied to shared memory in packs of 16 bytes, wherever they begin. `pad` packs behind each slab
+//            put the same column of neighbouring slabs into different banks
+//   columns  `lanes` neighbouring threads per column, a power of two up to 32; at most 16 elements per thread in registers
 //   sums     joined in an order fixed by thread numbers: the same on every run
 //   launch   block (threads), grid ceil(outer / slabs); dynamic shared memory for the slabs and their pads
 //   moves    each element is read once and written once
@@ -14,17 +14,17 @@ struct SlabView {
   long long outer;
   int dim;    // at most 16 * lanes
   int inner;
-  int slabs;  // of a block; slabs * inner at most 2^14, for division by floats to be exact
+  int slabs;  // per block; slabs * inner is at most 2^14, so that division by floats is exact
   int pad;    // 0, or 1 where slabs are whole packs
   int lanes;
 };
 
-// Columns of the tile, by threads that hold at most Most elements of one.
+// Replaces the elements of the tile by their results; a thread holds at most Most elements of a column.
 template <typename Form, int Most, typename T>
 __device__ __forceinline__ void work_on_columns(T* tile, SlabView view, int columns, int slab_stride) {
   const int lanes = view.lanes, lane = threadIdx.x % lanes;
   const float per_inner = 1.0f / view.inner;
-  // All threads of a warp take as many rounds, as shuffles need all of them.
+  // All threads of a warp take equally many rounds, because shuffles need all of them.
   for (int base = 0; base < columns; base += blockDim.x / lanes) {
     const int column = base + threadIdx.x / lanes;
     const int slab = static_cast<int>((column + 0.5f) * per_inner);
@@ -60,15 +60,15 @@ __device__ __forceinline__ void small_slabs(const T* __restrict__ x, T* __restri
   T* tile = reinterpret_cast<T*>(shared_packs);
   const int thread = threadIdx.x, threads = blockDim.x;
   const int size = view.dim * view.inner;  // elements of a slab
-  const int slab_packs = size / V;         // where padded
+  const int slab_packs = size / V;         // used where slabs are padded
   const long long first = static_cast<long long>(blockIdx.x) * view.slabs;
   const int slabs = static_cast<int>(min(static_cast<long long>(view.slabs), view.outer - first));
   const int count = slabs * size;
   const T* x_tile = x + first * size;
   T* y_tile = y + first * size;
 
-  // Packs are aligned in memory, so the first begins `phase` elements before the tile. Padded slabs are whole packs: where
-  // one is not aligned, the array is not, and single elements are moved.
+  // Packs are aligned in memory, so the first begins `phase` elements before the tile. Padded slabs are whole packs; if one is
+  // not aligned, the array is not, and elements are moved one by one.
   const int beyond = reinterpret_cast<unsigned long long>(x_tile) / sizeof(T) % V;
   const bool packed = view.pad == 0 || beyond == 0;
   const int phase = view.pad == 0 ? beyond : 0;
@@ -79,7 +79,7 @@ __device__ __forceinline__ void small_slabs(const T* __restrict__ x, T* __restri
       for (int i = thread; i < count; i += threads) move_element(i);
       return;
     }
-    // Counted, as divisions are slow: packs behind which a slab ends, and where in its slab the pack is.
+    // Counted, because divisions are slow: slabs that ended before this pack, and the place of the pack in its slab.
     int ended = view.pad ? thread / slab_packs : 0, within = view.pad ? thread % slab_packs : 0;
     const int slabs_on = view.pad ? threads / slab_packs : 0, packs_on = view.pad ? threads % slab_packs : 0;
     for (int pack = thread; pack * V - phase < count; pack += threads) {
@@ -101,7 +101,7 @@ __device__ __forceinline__ void small_slabs(const T* __restrict__ x, T* __restri
       [=](int i) { tile[place(i)] = x_tile[i]; });
   __pipeline_commit();
   __pipeline_wait_prior(0);
-  __syncthreads();  // columns are read by other threads than loaded them
+  __syncthreads();  // other threads read the columns than loaded them
 
   const int columns = slabs * view.inner, slab_stride = size + view.pad * V;
   const int most = (view.dim + view.lanes - 1) / view.lanes;
@@ -114,7 +114,7 @@ __device__ __forceinline__ void small_slabs(const T* __restrict__ x, T* __restri
   } else {
     work_on_columns<Form, 16>(tile + phase, view, columns, slab_stride);
   }
-  __syncthreads();  // the results are stored by other threads than made them
+  __syncthreads();  // other threads store the results than computed them
 
   // Store
   copy(

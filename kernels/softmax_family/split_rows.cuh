@@ -1,15 +1,15 @@
-// Softmax or log-softmax of rows that no cluster holds, or that are too few to fill a GPU: two launches. The first reads
-// each chunk of a row for its maximum and sum of exponentials, the second joins a row's parts and reads x again.
+// Softmax or log-softmax in two launches, for rows that no cluster holds or that are too few to fill a GPU. The first reads
+// each chunk of a row for its maximum and sum of exponentials; the second joins the parts of a row and reads x again.
 //   x, y      T [rows, columns], row-major, beginning anywhere; must not overlap
 //   parts     MaxSum [rows, chunks], maximum and sum of exponentials relative to it; written and read once
-//   chunk     elements of a chunk, PER_PACK * Block * Packs at most; Block threads
+//   chunk     elements per chunk, at most PER_PACK * Block * Packs
 //   launch    grid (chunks, at most rows), block Block: a block takes every gridDim.y-th row
 //   moves     each element is read twice and written once
 #pragma once
 #include "softmax_family/algebra.cuh"
 #include "softmax_family/row_packs.cuh"
 
-// A chunk's packs, with -inf where there is no element.
+// Loads the packs of a chunk, with -inf where there is no element.
 template <int Block, int Packs, int Hint, typename T>
 __device__ __forceinline__ void load_chunk(uint4 (&held)[Packs], const T* first, int elements, Matrix<T> matrix) {
   const int shift = shift_of(first);
@@ -31,7 +31,7 @@ template <int Block, int Packs, typename T>
 __device__ __forceinline__ void split_rows_parts(const T* __restrict__ x, MaxSum* __restrict__ parts, long long rows,
                                                  long long columns, int chunk) {
   __shared__ MaxSum warp_parts[Block / WARP_SIZE];
-  const long long start = static_cast<long long>(blockIdx.x) * chunk;  // of the chunk in its row
+  const long long start = static_cast<long long>(blockIdx.x) * chunk;  // column that the chunk begins with
   const int elements = static_cast<int>(min(static_cast<long long>(chunk), columns - start));
   for (long long row = blockIdx.y; row < rows; row += gridDim.y) {
     uint4 held[Packs];
@@ -71,7 +71,7 @@ __device__ __forceinline__ void split_rows_finish(const T* __restrict__ x, T* __
     T* y_chunk = y + row * columns + start;
     uint4 held[Packs];
     load_chunk<Block, Packs, Hint>(held, x_chunk, elements, Matrix<T>{x, x + rows * columns});
-    const MaxSum all = warp_all_join(parts + row * gridDim.x, gridDim.x);  // by every warp: no barrier
+    const MaxSum all = warp_all_join(parts + row * gridDim.x, gridDim.x);  // every warp does this: no barrier is needed
     const Exponentials<T> exponentials(all.max);
     const Norm norm = norm_of<Form>(all, exponentials);
     const int shift = shift_of(x_chunk);

@@ -1,29 +1,29 @@
-// Softmax or log-softmax of rows of halves that end within a pack, by a few lanes each. A warp brings a span of rows into
-// shared memory by packs of 16 bytes, lanes read and write their row there by 4-byte words of two elements, and the warp stores
-// the span by packs. Only two words of a row are masked, those that it shares with its neighbours.
-//   x, y       T [rows, columns], T of 2 bytes, row-major; must not overlap. Moved by packs where both begin alike, else by
-//              elements
-//   Lanes      neighbouring lanes of a row, a power of two to 32
-//   Words      4-byte loads of a lane per row: as few as hold columns / 2 + 1 words, as a row may begin and end within words
-//   Group      rows that lanes take one after another; 32 / Lanes * Group rows, a warp's, are a multiple of 8
-//   Rows       of these, that lanes work on at once
+// Softmax or log-softmax of rows of half types that end within a pack, by a few lanes per row. A warp copies a span of rows to
+// shared memory in packs of 16 bytes, lanes read and write their row there in 4-byte words of two elements, and the warp stores
+// the span in packs. Only the two words that a row shares with its neighbours are masked.
+//   x, y       T [rows, columns], T of 2 bytes, row-major; must not overlap. Moved in packs where both begin at the same place
+//              in a pack, else by elements
+//   Lanes      neighbouring lanes per row, a power of two up to 32
+//   Words      4-byte loads per lane and row, as few as hold columns / 2 + 1 words: a row may begin and end within a word
+//   Group      rows that lanes take one after another; a warp has 32 / Lanes * Group rows, a multiple of 8
+//   Rows       rows of these that lanes work on at once
 //   launch     block Block, any number of whole warps; grid ceil(rows / (Block / Lanes * Group));
-//              shared memory Block / Lanes * Group * columns * 2 bytes and 16 more for each warp
+//              shared memory Block / Lanes * Group * columns * 2 bytes, and 16 bytes more per warp
 //   moves      each element is read once and written once
 #pragma once
 #include "softmax_family/algebra.cuh"
 #include "softmax_family/row_packs.cuh"
 
-// Results of Rows rows in place of their elements, which begin at the elements `begin` of `words`; `own`: the lane's number
-// in its row.
+// Replaces the elements of Rows rows by their results. The rows begin at the elements `begin` of `words`; `own` is the number
+// of the lane in its row.
 template <typename Form, int Lanes, int Words, int Rows, typename T>
 __device__ __forceinline__ void rows_by_lanes(unsigned* words, const unsigned (&begin)[Rows], unsigned columns,
                                               unsigned own) {
   constexpr int Last = Words - 1;
   const unsigned fill = nothing<T>().x;
-  unsigned* place[Rows];        // of a lane's first word
-  bool head[Rows], tail[Rows];  // of the first word only its upper half is the row's, of the last one its lower half
-  bool whole[Rows];             // or all of the last one is
+  unsigned* place[Rows];        // where the lane's first word is
+  bool head[Rows], tail[Rows];  // the row has only the upper half of its first word, only the lower half of its last word
+  bool whole[Rows];             // the row has all of the lane's last word
   unsigned held[Rows][Words];
 #pragma unroll
   for (int r = 0; r < Rows; ++r) {
@@ -38,7 +38,7 @@ __device__ __forceinline__ void rows_by_lanes(unsigned* words, const unsigned (&
     if (head[r]) held[r][0] = (held[r][0] & 0xffff0000u) | (fill & 0x0000ffffu);
     if (tail[r]) held[r][Last] = (held[r][Last] & 0x0000ffffu) | (fill & 0xffff0000u);
   }
-  __syncwarp();  // words that rows share are read before they are written
+  __syncwarp();  // words that two rows share are read before they are written
 
   float max[Rows], sum[Rows];
 #pragma unroll
@@ -54,7 +54,7 @@ __device__ __forceinline__ void rows_by_lanes(unsigned* words, const unsigned (&
 #pragma unroll
   for (int r = 0; r < Rows; ++r) {
     const Exponentials<T> exponentials(max[r]);
-    float sums[4];  // that do not wait for one another
+    float sums[4];  // independent, so that additions overlap
 #pragma unroll
     for (int i = 0; i < 2 * Words; ++i) {
       const float value = element_at<T>(held[r], i), exponent = exponentials.exponent(value);
@@ -82,7 +82,7 @@ __device__ __forceinline__ void rows_by_lanes(unsigned* words, const unsigned (&
     unsigned short* lower = reinterpret_cast<unsigned short*>(place[r] + Last * Lanes);
     if (tail[r]) *lower = static_cast<unsigned short>(held[r][Last]);
   }
-  __syncwarp();  // and written before they are read for another row
+  __syncwarp();  // they are written before they are read for another row
 }
 
 template <typename Form, int Lanes, int Words, int Group, int Rows, int Block, int Hint, typename T>
@@ -93,7 +93,7 @@ __device__ __forceinline__ void staged_lanes(const T* __restrict__ x, T* __restr
   static_assert(Group % Rows == 0, "GROUP rows must be so many at once");
   constexpr int N = PER_PACK<T>, WarpRows = WARP_SIZE / Lanes * Group;
   static_assert(WarpRows % N == 0, "a warp's rows must be whole packs");
-  constexpr int LeastPacks = WarpRows / N * (2 * Lanes * (Words - 1));  // of a span, by what Words says of columns
+  constexpr int LeastPacks = WarpRows / N * (2 * Lanes * (Words - 1));  // of a span, as Words bounds columns
   constexpr int MostPacks = WarpRows / N * (2 * Lanes * Words - 1);
   extern __shared__ uint4 tiles[];
   const int lane = threadIdx.x % WARP_SIZE, warp = threadIdx.x / WARP_SIZE;
@@ -103,11 +103,11 @@ __device__ __forceinline__ void staged_lanes(const T* __restrict__ x, T* __restr
   T* y_rows = y + first_row * columns;
   const bool full = rows - first_row >= WarpRows;
   const int elements = full ? WarpRows * columns : static_cast<int>(rows - first_row) * columns;
-  const int shift = shift_of(x_rows), packs = (shift + elements) / N;  // before the last one that is not whole
+  const int shift = shift_of(x_rows), packs = (shift + elements) / N;  // packs before a last, partial one
   const int places = WarpRows / N * columns + 1;
   uint4* tile = tiles + warp * places;
   T* staged = reinterpret_cast<T*>(tile) + shift;
-  const int part = (lane < N ? lane : packs * N + lane - N) - shift;  // a lane's element of the packs that are not whole
+  const int part = (lane < N ? lane : packs * N + lane - N) - shift;  // the lane's element of the first or last, partial pack
   const bool has_part = lane < N ? shift != 0 : lane < 2 * N && (shift + elements) % N != 0;
   const bool own_part = has_part && part >= 0 && part < elements;
 
@@ -117,7 +117,7 @@ __device__ __forceinline__ void staged_lanes(const T* __restrict__ x, T* __restr
     for (int k = 0; k < MostPacks; k += WARP_SIZE)
       if ((k > 0 || lane > 0 || shift == 0) && (k + WARP_SIZE <= LeastPacks || k + lane < packs))
         copy_ahead(tile + lane + k, from + k);
-  } else {  // by packs as well: by elements, the last warp would take much longer than the others
+  } else {  // in packs too: by elements, the last warp would take much longer than the others
     for (int k = 0; k + lane < packs; k += WARP_SIZE)
       if (k > 0 || lane > 0 || shift == 0) copy_ahead(tile + lane + k, from + k);
     for (int k = (shift + elements + N - 1) / N + lane; k < places; k += WARP_SIZE) tile[k] = uint4{};

@@ -1,17 +1,17 @@
-// Softmax or log-softmax of short rows, each whole in a thread. A warp brings a span of rows into shared memory by packs of
-// 16 bytes, each thread works on its own rows there, and the warp stores the span by packs. No element is masked, because the
-// compiler knows where a row begins in its thread's words.
-//   x, y       T [rows, Columns], row-major; must not overlap. Moved by packs where they begin at multiples of 16 bytes, else
+// Softmax or log-softmax of short rows, each by one thread. A warp copies a span of rows to shared memory in packs of 16 bytes,
+// each thread works on its own rows there, and the warp stores the span in packs. No element is masked, because the compiler
+// knows where each row begins in the words of its thread.
+//   x, y       T [rows, Columns], row-major; must not overlap. Moved in packs where they begin at multiples of 16 bytes, else
 //              by elements
-//   Inner      columns of a row that is a slab [Columns / Inner, Inner]: softmax goes along its first axis. 1: along the row
-//   Group      rows of a thread: an odd number of packs in all, or of 8 or 4 bytes, so that 32 threads' words lie in 32 banks
+//   Inner      1: softmax along the row. Else a row is a slab [Columns / Inner, Inner], and softmax goes along its first axis
+//   Group      rows per thread: together an odd number of packs, or of 8 or 4 bytes, so that 32 threads use 32 banks
 //   launch     block Block, any number of whole warps; grid ceil(rows / (Block * Group)); static shared memory
 //   moves      each element is read once and written once
 #pragma once
 #include "softmax_family/algebra.cuh"
 #include "softmax_family/row_packs.cuh"
 
-// A thread's bytes between shared memory and registers, by the widest access that divides them.
+// The widest access that divides so many bytes.
 template <int Bytes>
 using Unit = cuda::std::conditional_t<Bytes % 16 == 0, uint4, cuda::std::conditional_t<Bytes % 8 == 0, uint2, unsigned>>;
 
@@ -22,7 +22,7 @@ __device__ __forceinline__ void copy_units(void* to, const void* from) {
     static_cast<Unit<Bytes>*>(to)[i] = static_cast<const Unit<Bytes>*>(from)[i];
 }
 
-// Results of Group rows in place of their elements.
+// Replaces the elements of Group rows by their results.
 template <typename Form, int Columns, int Group, typename T>
 __device__ __forceinline__ void rows_in_words(unsigned* words) {
   float lower = 0.0f;  // the result that waits for its neighbour in the upper half of its word
@@ -44,7 +44,7 @@ __device__ __forceinline__ void rows_in_words(unsigned* words) {
       if ((first + Columns) % 2 != 0) max = fmaxf(max, element_at<T>(words, first + Columns - 1));
     }
     const Exponentials<T> exponentials(max);
-    constexpr int Sums = Columns < 8 ? 1 : 4;  // that do not wait for one another
+    constexpr int Sums = Columns < 8 ? 1 : 4;  // independent, so that additions overlap
     float kept[Columns], sums[Sums];
 #pragma unroll
     for (int column = 0; column < Columns; ++column) {
@@ -66,7 +66,7 @@ __device__ __forceinline__ void rows_in_words(unsigned* words) {
   }
 }
 
-// And of Group slabs, whose columns are Inner elements apart.
+// The same for Group slabs, where the elements of a column lie Inner elements apart.
 template <typename Form, int Size, int Inner, int Group, typename T>
 __device__ __forceinline__ void slabs_in_words(unsigned* words) {
   float lower = 0.0f;  // as above
@@ -109,9 +109,9 @@ __device__ __forceinline__ void work_in_words(unsigned* words) {
 
 template <typename Form, int Columns, int Group, int Block, int Hint, int Inner = 1, typename T>
 __device__ __forceinline__ void staged_rows(const T* __restrict__ x, T* __restrict__ y, long long rows) {
-  constexpr int Bytes = Columns * Group * static_cast<int>(sizeof(T));  // of a thread
+  constexpr int Bytes = Columns * Group * static_cast<int>(sizeof(T));  // per thread
   constexpr int WarpRows = WARP_SIZE * Group, Elements = WarpRows * Columns;
-  constexpr int Packs = Bytes * WARP_SIZE / static_cast<int>(sizeof(uint4));  // of a warp
+  constexpr int Packs = Bytes * WARP_SIZE / static_cast<int>(sizeof(uint4));  // per warp
   static_assert(Bytes % sizeof(unsigned) == 0, "GROUP rows of COLUMNS must be whole words");
   __shared__ uint4 tiles[Block / WARP_SIZE * Packs];
   const int lane = threadIdx.x % WARP_SIZE, warp = threadIdx.x / WARP_SIZE;
@@ -123,7 +123,7 @@ __device__ __forceinline__ void staged_rows(const T* __restrict__ x, T* __restri
   const bool x_packed = shift_of(x_rows) == 0, y_packed = shift_of(y_rows) == 0;
   unsigned words[Bytes / sizeof(unsigned)];
 
-  if (Packs == WARP_SIZE && full && x_packed && y_packed) {  // a pack of each thread needs no other order
+  if (Packs == WARP_SIZE && full && x_packed && y_packed) {  // one pack per thread: no exchange is needed
     const uint4 pack = load_once<Hint>(x_rows + lane * PER_PACK<T>);
     words[0] = pack.x, words[1] = pack.y, words[2] = pack.z, words[3] = pack.w;
     work_in_words<Form, Columns, Group, Inner, T>(words);
@@ -132,14 +132,14 @@ __device__ __forceinline__ void staged_rows(const T* __restrict__ x, T* __restri
   }
 
   const int elements = full ? Elements : static_cast<int>(rows - first_row) * Columns;
-  const int packs = elements / PER_PACK<T>, part = packs * PER_PACK<T> + lane;  // a lane's element beyond whole packs
+  const int packs = elements / PER_PACK<T>, part = packs * PER_PACK<T> + lane;  // part: the lane's element beyond whole packs
   uint4* tile = tiles + warp * Packs;
   T* staged = reinterpret_cast<T*>(tile);
   if (x_packed && full) {
 #pragma unroll
     for (int k = lane; k < Packs; k += WARP_SIZE) copy_ahead(tile + k, x_rows + k * PER_PACK<T>);
     await_copies();
-  } else if (x_packed) {  // by packs as well: by elements, the last warp would take much longer than the others
+  } else if (x_packed) {  // in packs too: by elements, the last warp would take much longer than the others
     for (int k = lane; k < packs; k += WARP_SIZE) copy_ahead(tile + k, x_rows + k * PER_PACK<T>);
     for (int k = packs + 1 + lane; k < Packs; k += WARP_SIZE) tile[k] = uint4{};
     if (lane < PER_PACK<T>) staged[part] = part < elements ? x_rows[part] : from_float<T>(0.0f);

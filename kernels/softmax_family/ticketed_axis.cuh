@@ -1,7 +1,7 @@
-// Softmax and log-softmax along any axis where dim is more than a cluster holds: tiles are summed up, and read once more, from
-// the L2, when their columns are known. See tickets.cuh.
-//   tile      as one_read_axis.cuh has it; a unit is all tiles of a strip of a slab
-//   partials  [units, parts + 1, width]: the pair of each of a tile's columns; at last the norm of each column
+// Softmax and log-softmax along any axis where dim is more than a cluster holds: tiles are summed up, then read again, from the
+// L2, once their columns are known. See tickets.cuh.
+//   tile      see one_read_axis.cuh; a unit is all tiles of one strip of one slab
+//   partials  [units, parts + 1, width]: the pair of each column of each tile; last the norm of each column
 #pragma once
 #include "softmax_family/one_read_axis.cuh"
 
@@ -18,7 +18,7 @@ __device__ __forceinline__ void sum_up_tile(const T* __restrict__ x, MaxSum* par
   put_sums(sums, state);
 
   const unsigned unit = tile / view.parts;
-  give_columns(x, partials + static_cast<long long>(unit) * (view.parts + 1) * view.width, view, place, unit, state);
+  publish_columns(x, partials + static_cast<long long>(unit) * (view.parts + 1) * view.width, view, place, unit, state);
 }
 
 template <typename Form, typename Tile, typename T>
@@ -46,22 +46,22 @@ __device__ __forceinline__ void finish_tile(const T* __restrict__ x, T* __restri
   const int thread = threadIdx.y * Tile::Wide + threadIdx.x;
   const ColumnState<Tile, T> state = column_state<Tile, T>(view.width);
   const MaxSum* norms = partials + (static_cast<long long>(unit + 1) * (view.parts + 1) - 1) * view.width;
-  if (thread < view.width) await_state<Tile>(unit, view.parts + 1);  // while the tile is under way
+  if (thread < view.width) await_state<Tile>(unit, view.parts + 1);  // while the tile is being loaded
   for (int column = thread; column < view.width; column += Threads) {
     const MaxSum norm = load_pair(norms + column);
-    state.know(column, {norm.max, norm.sum});
+    state.set_norm(column, {norm.max, norm.sum});
   }
   __syncthreads();  // the columns are known
-  if (thread == 0) leave_unit<Tile>(unit, 2 * view.parts);
+  if (thread == 0) release_unit<Tile>(unit, 2 * view.parts);
   apply_columns<Form>(held, share, state, view);
-  asm volatile("" : "+r"(tile));  // what follows is found again: kept, it would take registers that packs need
+  asm volatile("" : "+r"(tile));  // computes the place anew: kept, it would take registers from packs
   const TilePlace again = place_of_tile(view, tile);
   store_tile<Tile>(y, held, share_of<Tile>(x, view, again),
                    is_even<Tile, T>(view, again, phase_of<Tile>(x) | phase_of<Tile>(y)));
 }
 
-// lead  tiles by which sums are ahead of results; join: by which they are ahead of the joining of a unit that begins there,
-//       at least a unit's, and at most `lead`
+//   lead  tiles between summing up a tile and writing its results
+//   join  tiles between summing up the first tile of a unit and joining the unit: at least a unit's tiles, at most `lead`
 template <typename Form, typename Tile, typename T>
 __device__ __forceinline__ void ticketed_axis(const T* __restrict__ x, T* __restrict__ y, MaxSum* partials,
                                               const AxisView& view, unsigned lead, unsigned join) {

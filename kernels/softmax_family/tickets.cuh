@@ -1,24 +1,25 @@
-// What blocks tell each other through global memory. Every block takes a ticket, in the order in which blocks start, and sums
-// up the tile of that number. Then either all blocks of a unit wait for each other: they are a co-resident group. Or a block
-// writes the results of a tile that was summed up a while before, which it reads again, from the L2.
-//   unit    tiles that share columns, numbered one after another. Where they are read again, a block in between joins them
-//   order   a block waits only for tickets before its own, whose blocks have started: it need not be resident with others. A
-//           group's blocks wait for each other: of the first that is not done all have started, or will when blocks before end
-//   states  all 0 before a launch, and again after it; one launch at a time
-//   Units   of a launch, at most
+// Exchange between blocks through global memory. Every block takes a ticket, in the order in which blocks start, and sums up
+// the tile of that number. Then either all blocks of a unit wait for each other, as a co-resident group, or each block reads
+// an earlier tile again, from the L2, and writes its results.
+//   unit    tiles that share columns, numbered one after another. Where tiles are read again, a block in between joins the unit
+//   order   a block waits only for smaller tickets, whose blocks have started, so blocks need not be resident together. The
+//           blocks of a co-resident group wait for each other. This ends, because all blocks of the first unfinished group have
+//           started, or start as soon as earlier blocks end
+//   states  all 0 before and after each launch; one launch at a time
+//   Units   most units of a launch
 #pragma once
 #include "softmax_family/axis_columns.cuh"
 
 template <typename Tile>
 __device__ unsigned next_ticket;
-// Tiles of which all elements have come; 0 again once all tiles have.
+// Tiles whose loads are complete; 0 again once all tiles are loaded.
 template <typename Tile>
 __device__ unsigned tiles_loaded;
-// Of a unit: tiles that were summed up; one more once they are joined; one more for each tile that has read what was joined.
+// State of each unit: counts the tiles summed up, plus one once they are joined, plus one per tile that has read the result.
 template <typename Tile>
 __device__ unsigned states[Tile::Units];
 
-// ranges [0, tickets); 0 comes next once all are taken.
+// This block's ticket, in [0, tickets). Once all are taken, the next one is 0 again.
 template <typename Tile>
 __device__ __forceinline__ unsigned take_ticket(unsigned tickets) {
   __shared__ unsigned ticket;
@@ -27,8 +28,8 @@ __device__ __forceinline__ unsigned take_ticket(unsigned tickets) {
   return ticket;
 }
 
-// Called by one thread. Waits until fewer than `loading` of the tiles before this one are still to come: if those of all
-// blocks came at once, all would then wait for each other at once.
+// Waits until fewer than `loading` of the tiles before this one are still being loaded; called by one thread. If all blocks
+// loaded at once, all of them would then wait for each other at once.
 template <typename Tile>
 __device__ __forceinline__ void await_loads(unsigned ticket, unsigned loading) {
   while (true) {
@@ -39,14 +40,14 @@ __device__ __forceinline__ void await_loads(unsigned ticket, unsigned loading) {
   }
 }
 
-// By one thread of a block whose tile has come, of so many.
+// Counts one of `tiles` tiles as loaded; called by one thread per block.
 template <typename Tile>
 __device__ __forceinline__ void count_load(unsigned tiles) {
   atomicInc(&tiles_loaded<Tile>, tiles - 1);
 }
 
-// Counts a tile of the unit. What the threads of the block have written is seen by those who wait for it. The last thread
-// counts, and waits for what was written, while the first ones already wait for another unit.
+// Counts a tile of the unit as done, and releases what the block has written to those who wait. The last thread does this,
+// because the first threads may already wait for another unit.
 template <typename Tile>
 __device__ __forceinline__ void count_tile(unsigned unit) {
   __syncthreads();  // all threads have written
@@ -54,7 +55,7 @@ __device__ __forceinline__ void count_tile(unsigned unit) {
     asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(states<Tile> + unit) : "memory");
 }
 
-// Until the unit's state is at least so much.
+// Waits until the state of the unit is at least `least`.
 template <typename Tile>
 __device__ __forceinline__ void await_state(unsigned unit, unsigned least) {
   while (true) {
@@ -65,13 +66,13 @@ __device__ __forceinline__ void await_state(unsigned unit, unsigned least) {
   }
 }
 
-// Called by one thread once all threads of the block have read what was joined; 0 comes after `last`.
+// Counts a block that has read the unit's result; called by one thread once all have read it. After `last` the state is 0.
 template <typename Tile>
-__device__ __forceinline__ void leave_unit(unsigned unit, unsigned last) {
+__device__ __forceinline__ void release_unit(unsigned unit, unsigned last) {
   atomicInc(states<Tile> + unit, last);
 }
 
-// Pairs in global memory, which other blocks write: by the L2.
+// Pairs that other blocks write to global memory, loaded and stored past the L1.
 __device__ __forceinline__ MaxSum load_pair(const MaxSum* place) {
   const float2 pair = __ldcg(reinterpret_cast<const float2*>(place));
   return {pair.x, pair.y};
@@ -81,11 +82,11 @@ __device__ __forceinline__ void store_pair(MaxSum* place, MaxSum pair) {
   __stcg(reinterpret_cast<float2*>(place), make_float2(pair.max, pair.sum));
 }
 
-// keep(column, all pairs[part, column] joined) for each column, by all threads of a block.
+// Calls keep(column, pair) for each column, with pairs[part, column] joined over all parts; by all threads of a block.
 //   shared   max(threads, width) pairs
 template <typename Tile, typename T, typename Keep>
 __device__ __forceinline__ void join_unit(const MaxSum* pairs, int parts, int width, MaxSum* shared, Keep keep) {
-  // Blocks of a co-resident group hold packs in registers meanwhile.
+  // Blocks of a co-resident group hold packs in registers meanwhile, so they have fewer loads in flight.
   constexpr int Threads = Tile::Wide * Tile::High, Together = Tile::Exchanged == Exchange::CoResident ? 8 : 16;
   const int thread = threadIdx.y * Tile::Wide + threadIdx.x;
   const int ways = max(1, Threads / width);

@@ -1,4 +1,4 @@
-"""Which of our Triton kernels takes a shape [outer, dim, inner], tuned over tiles and warps on the GPU it runs on.
+"""The choice among our Triton kernels for a shape [outer, dim, inner], tuned over tiles and warps on the GPU in use.
 
 Imported by our_triton() only, once triton is known to be there.
 """
@@ -21,16 +21,16 @@ from kernelbench import library
 from . import triton_rows
 
 MOST_TILE = 32768  # elements that one program holds; with twice as many, registers spill
-PACKED_TILE = 8192  # elements, beyond which a program takes no second row or slab
-ELEMENTS = (8, 16, 32)  # that a thread may hold; 64 in the largest tile
-FEW_ELEMENTS = (8, 16)  # that it may hold beside maxima and sums of each, or their places
-WARPS, PACKED_WARPS = (1, 2, 4, 8, 16, 32), (1, 4, 8)  # of a program with one row, with several
+PACKED_TILE = 8192  # most elements of a program with several rows or slabs
+ELEMENTS = (8, 16, 32)  # per thread; 64 in the largest tile
+FEW_ELEMENTS = (8, 16)  # per thread, where it also holds a maximum and a sum, or a place, for each
+WARPS, PACKED_WARPS = (1, 2, 4, 8, 16, 32), (1, 4, 8)  # per program, of one row and of several
 LEAST_BYTES = 32  # of neighbours per program: a sector
-NARROW = 32  # neighbours, below which a program goes on into the next slab
+NARROW = 32  # neighbours below which a program goes on into the next slab
 LEAST_PROGRAMS, MOST_PARTS, LEAST_PART = 1024, 64, 256  # where a long axis is split
 TILE = ("ROWS", "COLUMNS", "OUTER", "DIM", "INNER", "LANES", "BLOCK")  # extents of a tile
 NEIGHBOURS, STEPS, STAGES = (2, 4, 8, 16, 32, 64, 128, 256), (16, 64, 256), (1, 3)
-WARMUP_MS, TUNING_MS = 5, 25  # of each configuration
+WARMUP_MS, TUNING_MS = 5, 25  # per configuration
 
 
 def launcher(x: Any, y: Any, extents: tuple[int, int, int], *, log: bool) -> Callable[[], None]:

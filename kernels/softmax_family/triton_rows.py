@@ -32,7 +32,7 @@ def _over_lanes(largest, total, AXIS: tl.constexpr):
 
 @triton.jit
 def rows_in_tiles(x, y, rows, columns: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr, LOG: tl.constexpr):
-    """ROWS whole rows a program, inner 1."""
+    """ROWS whole rows per program, inner 1."""
     first = tl.program_id(0).to(tl.int64) * ROWS
     row, column = tl.arange(0, ROWS)[:, None], tl.arange(0, COLUMNS)[None, :]
     at = first * columns + row * columns + column
@@ -46,7 +46,7 @@ def rows_in_tiles(x, y, rows, columns: tl.constexpr, ROWS: tl.constexpr, COLUMNS
 
 @triton.jit
 def long_rows(x, y, columns: tl.constexpr, BLOCK: tl.constexpr, STAGES: tl.constexpr, LOG: tl.constexpr):
-    """A row a program, read twice: maximum and sum in one pass, then the result, from the end that was read last."""
+    """One row per program, read twice: for maximum and sum, then for the result, from the end that was read last."""
     first = tl.program_id(0).to(tl.int64) * columns
     lane = tl.arange(0, BLOCK)
     largest, total = tl.full((BLOCK,), -float("inf"), tl.float32), tl.zeros((BLOCK,), tl.float32)
@@ -68,7 +68,7 @@ def columns_in_tiles(
     x, y, outer, dim: tl.constexpr, inner: tl.constexpr,
     OUTER: tl.constexpr, DIM: tl.constexpr, INNER: tl.constexpr, LOG: tl.constexpr,
 ):  # fmt: skip
-    """All of dim for INNER neighbours in each of OUTER slabs a program."""
+    """All of dim for INNER neighbours in each of OUTER slabs per program."""
     program, blocks = tl.program_id(0), tl.cdiv(inner, INNER)
     slab = (program // blocks).to(tl.int64) * OUTER + tl.arange(0, OUTER)[:, None, None]
     along = tl.arange(0, DIM)[None, :, None]
@@ -86,7 +86,7 @@ def columns_in_tiles(
 def small_slabs(
     x, y, outer, dim: tl.constexpr, inner: tl.constexpr, DIM: tl.constexpr, LANES: tl.constexpr, LOG: tl.constexpr
 ):  # fmt: skip
-    """All of dim for LANES columns a program, which go on from one slab of few neighbours into the next."""
+    """All of dim for LANES columns per program, which go on from one slab of few neighbours into the next."""
     first = tl.program_id(0).to(tl.int64) * LANES
     slab = first // inner
     along, lane = tl.arange(0, DIM)[:, None], (first % inner).to(tl.int32) + tl.arange(0, LANES)[None, :]

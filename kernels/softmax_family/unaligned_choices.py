@@ -1,7 +1,7 @@
-"""Which tile of 4-byte loads holds a view [outer, dim, inner] whose rows begin anywhere, for axis_choices.
+"""The choice of a tile of 4-byte loads for a view [outer, dim, inner] whose rows begin anywhere, for axis_choices.
 
 The best tile that holds dim is the one of which a GPU holds most bytes at once: whole warps of threads, each with as
-many loads as registers allow. Where that is about equal, wide rows win, which memory serves better.
+many loads as registers allow. If this is about equal, the tile with wider rows wins, because memory reads it faster.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from .axis_tiles import (
 )
 
 # Fitted to an H200, by the share of a copy's bandwidth that a tile reaches there.
-TILE_BYTES = 34 * 1024  # at most
-LEAST_BYTES = 9 * 1024  # of a cluster's tile
-# Rows of at most so many bytes are held whole where at most so many blocks then hold dim.
+TILE_BYTES = 34 * 1024  # largest tile
+LEAST_BYTES = 9 * 1024  # smallest tile of a cluster
+# Rows of at most WHOLE_BYTES are not cut where at most WHOLE_PARTS blocks then hold dim.
 WHOLE_BYTES, WHOLE_PARTS = 2048, 4
-# Bytes of a strip's row, by itemsize, where clusters of at most WIDE_PARTS hold dim; and where dim is longer.
+# Bytes per row of a strip, by itemsize, where clusters of at most WIDE_PARTS hold dim; then for longer dim.
 WIDE_BYTES, WIDE_PARTS = {4: 512, 2: 384}, 8
 NARROW_BYTES = 256
 WIDEST = 256  # 4-byte loads of a strip's row, at most
-# Share of the bytes that a GPU holds at once by the best tile, which an earlier cut's tile must reach to be preferred.
+# The tile of an earlier cut is preferred if the GPU holds at least this share of the bytes that it holds of the best.
 EARLIER_CUT = 0.74
 
 
@@ -42,7 +42,7 @@ def unaligned_tile_for(view: View, itemsize: int, device: DeviceProperties) -> T
     best, most = None, 0
     for cut, parts in cuts(view, itemsize).items():
         for tile in held_tiles(view, cut, parts, device):
-            size = resident(tile, device) * tile.held_bytes  # that a GPU holds at once
+            size = resident(tile, device) * tile.held_bytes  # bytes that a GPU holds at once
             share = 1.0 if best is None or tile.width == best.width else EARLIER_CUT
             if share * size >= most:
                 best, most = tile, size
@@ -60,7 +60,7 @@ def held_tiles(view: View, cut: Cut, most_parts: int, device: DeviceProperties) 
 
 
 def cuts(view: View, itemsize: int) -> dict[Cut, int]:
-    """Cuts, the one that memory serves best first, each with the most blocks per cluster that it is worth."""
+    """Cuts, the best for memory first, each with the most blocks per cluster for which it is tried."""
     row = view.inner * itemsize
     whole = {strips(view, itemsize, row): WHOLE_PARTS} if row <= WHOLE_BYTES else {}
     return (

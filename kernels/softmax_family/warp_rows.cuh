@@ -1,10 +1,10 @@
 // Softmax or log-softmax of rows that lanes of a warp hold between load and store.
 //   x, y       T [rows, columns], row-major; must not overlap
-//   Lanes      neighbouring lanes of a row, a power of two to 32
-//   Packs      of 16 bytes of a row in a lane's registers
+//   Lanes      neighbouring lanes per row, a power of two up to 32
+//   Packs      packs of 16 bytes per lane and row, in registers
 //   Rows       rows that a lane works on at once
-//   Masked     rows begin anywhere, and are longer than a pack; else at multiples of 16 bytes
-//   needs      Lanes * Packs packs hold a row, and Lanes * (Packs - 1) do not, wherever it begins
+//   Masked     rows begin anywhere, and are longer than a pack; else they begin at multiples of 16 bytes
+//   needs      Lanes * Packs packs hold a row wherever it begins, and Lanes * (Packs - 1) do not
 //   launch     block Block, any number of whole warps; grid ceil(rows / (Block / Lanes * Rows)), no shared memory
 //   moves      each element is read once and written once
 #pragma once
@@ -15,7 +15,7 @@
 template <typename Form, int Lanes, int Packs, int Rows, int Block, int Hint, bool Masked, typename T>
 __device__ __forceinline__ void warp_rows(const T* __restrict__ x, T* __restrict__ y, long long rows, int columns) {
   static_assert(Lanes >= 1 && Lanes <= 32 && (Lanes & (Lanes - 1)) == 0, "LANES must be a power of two to 32");
-  constexpr int N = PER_PACK<T>, Groups = Block / Lanes;  // rows of a block at a time
+  constexpr int N = PER_PACK<T>, Groups = Block / Lanes;  // Groups: rows that the lanes of a block hold
   const auto begin = reinterpret_cast<unsigned long long>(x), target = reinterpret_cast<unsigned long long>(y);
   if (!Masked && (begin | target) % sizeof(uint4) != 0) return rows_by_elements<Form>(x, y, rows, columns);
   const bool packed = (begin ^ target) % sizeof(uint4) == 0;  // packs of x and y lie alike
@@ -25,18 +25,18 @@ __device__ __forceinline__ void warp_rows(const T* __restrict__ x, T* __restrict
 
   // load: all packs are under way before the first is used
   uint4 held[Rows][Packs];
-  int column[Rows];                 // of a lane's first pack
-  unsigned long long offset[Rows];  // and where that is in the matrix
+  int column[Rows];                 // column of the lane's first pack
+  unsigned long long offset[Rows];  // place of that pack in the matrix
 #pragma unroll
   for (int r = 0; r < Rows; ++r) {
     const long long row = first_row + r * Groups;
     const bool exists = row < rows;
-    const unsigned long long known_row = Masked && !exists ? 0 : row;  // where a masked one begins must be known, to be read
+    const unsigned long long known_row = Masked && !exists ? 0 : row;  // masked loads read some row, even where none exists
     const unsigned long long start = known_row * static_cast<unsigned>(columns);
     column[r] = own * N - (Masked ? shift_of(x + start) : 0);
     offset[r] = start + column[r];
     const T* x_lane = x + offset[r];
-    if (!Masked || (row > 0 && row < rows - 1)) {  // every pack that the row reaches into is within the matrix
+    if (!Masked || (row > 0 && row < rows - 1)) {  // every pack that the row touches lies within the matrix
 #pragma unroll
       for (int k = 0; k < Packs; ++k) {
         const bool any = (Masked || exists) && (k < Packs - 1 || column[r] + k * (Lanes * N) < columns);
@@ -84,7 +84,7 @@ __device__ __forceinline__ void warp_rows(const T* __restrict__ x, T* __restrict
         kept[r][k][i] = Form::template kept<T>(value, exponent, terms[i]);
       }
 #pragma unroll
-      for (int step = 1; step < N; step *= 2)  // a tree: few sums wait for one another
+      for (int step = 1; step < N; step *= 2)  // as a tree, so that additions overlap
 #pragma unroll
         for (int i = 0; i + step < N; i += 2 * step) terms[i] += terms[i + step];
       sum[r] = k == 0 ? terms[0] : sum[r] + terms[0];

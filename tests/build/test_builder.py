@@ -123,8 +123,8 @@ def test_a_full_disk_that_nvcc_meets_is_told_with_what_to_do(fake_nvcc, kernel, 
     (error,) = build([kernel("FULL\n")], fake_nvcc.compiler, tmp_path / "cache").values()
     first = str(error).splitlines()[0]
     assert first.startswith("<built-in>: fatal error: when writing output to ")
-    assert first.endswith("No space left on device; free room where kernels are compiled, or name another folder in "
-                          "KERNELBENCH_CACHE")  # fmt: skip
+    assert first.endswith("No space left on device; free disk space where kernels are compiled, or name another "
+                          "folder in KERNELBENCH_CACHE")  # fmt: skip
 
 
 def test_ctrl_c_ends_the_compilers_and_leaves_nothing(fake_nvcc, kernel, tmp_path):

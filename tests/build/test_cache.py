@@ -217,7 +217,7 @@ def read_only(*arguments: object, **options: object) -> None:
 
 def test_a_cache_folder_that_is_a_file_says_so(fake_nvcc: FakeNvcc, kernel: Kernel, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    for place, reason in ((tmp_path / "file", "it is no folder"), (tmp_path / "file" / "deeper", "Not a directory")):
+    for place, reason in ((tmp_path / "file", "it is not a folder"), (tmp_path / "file" / "deeper", "Not a directory")):
         said = rf"{place}: cannot write compiled kernels here \({reason}\); .*KERNELBENCH_CACHE"
         with pytest.raises(InputError, match=said):
             build([kernel()], fake_nvcc.compiler, place)
@@ -235,7 +235,7 @@ def test_a_read_only_cache_serves_what_it_has(
     assert isinstance(error, BuildError)
     assert str(error) == (
         f"{tmp_path / 'cache'}: cannot write compiled kernels here (Read-only file system); make it writable or free "
-        "room, or name another folder in KERNELBENCH_CACHE"
+        "disk space, or name another folder in KERNELBENCH_CACHE"
     )
 
 

@@ -164,12 +164,12 @@ def test_a_source_written_while_it_is_compiled_is_compiled_again(
 
 def test_a_source_that_is_written_all_the_time_is_given_up(fake_nvcc: FakeNvcc, kernel: Kernel, tmp_path: Path) -> None:
     said = failed(kernel("// WRITES\n"), fake_nvcc.compiler, tmp_path / "cache")
-    assert said.startswith("its source or a header was written each time it was compiled; build again")
+    assert said.startswith("its source or a header changed during each compilation; build again")
 
 
 def test_a_compiler_that_lists_nothing_makes_no_entry(fake_nvcc: FakeNvcc, kernel: Kernel, tmp_path: Path) -> None:
     said = failed(kernel("// UNLISTED\n"), fake_nvcc.compiler, tmp_path / "cache")
-    assert said.startswith("nvcc did not list what it read: No such file or directory")
+    assert said.startswith("nvcc did not list the files that it read: No such file or directory")
 
 
 def test_of_long_output_both_ends_are_kept(

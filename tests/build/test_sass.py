@@ -157,7 +157,7 @@ def test_copies_of_loops_are_kept_apart() -> None:
     assert (found.status, found.note) == ("same", "")
     assert found.copies == (
         "ptxas repeated code: 1 ld.global of 4 bytes are 28 LDG; lanes that leave a loop apart run different copies, "
-        "a request each"
+        "one request each"
     )
     assert check([GLOBAL_LOAD], [LDG]).copies == ""
 

@@ -240,7 +240,7 @@ def test_a_statement_may_be_about_long_rows_only():
 
     assert decision("32x64").decision == "confirmed"
     assert decision("64x32").decision == "not visible here"
-    assert decision("64x32").text == "rows of 32, and it is about rows of at least 64"
+    assert decision("64x32").text == "rows of 32, but it is about rows of at least 64"
 
 
 def test_the_claims_dtypes_are_those_of_its_statements(ledger):
@@ -253,7 +253,7 @@ def test_the_claims_dtypes_are_those_of_its_statements(ledger):
         for dtype in ("float32", "float16")
     }
     assert evidence.decide(fewer, both["float32"]).decision == "confirmed"
-    assert evidence.decide(fewer, both["float16"]).text == "float16, and it is about float32"
+    assert evidence.decide(fewer, both["float16"]).text == "float16, but it is about float32"
 
 
 @pytest.mark.parametrize(("offset", "stride", "seen"), [(1, 1, [1]), (0, 1, [0]), (8, 1, [2]), (1, 2, []), (2, 1, [])])

@@ -136,7 +136,7 @@ def test_where_there_can_be_no_lock_the_run_goes_on_and_says_so(
     assert measured
     (line,) = said.lines
     assert line.startswith("Other runs of kernelbench cannot be kept off NVIDIA H200 (")
-    assert line.endswith("name a folder that can be written in TMPDIR")
+    assert line.endswith("set TMPDIR to a writable folder")
 
 
 def test_what_goes_wrong_inside_is_not_taken_for_the_lock() -> None:

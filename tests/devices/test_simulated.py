@@ -275,7 +275,7 @@ def test_inputs_are_the_same_for_the_same_seed_and_made_where_they_are_read(bina
 def test_a_library_call_is_skipped_with_the_reason(binary: Binary) -> None:
     device: Any = SimulatedDevice("h200")
     call = Implementation("torch", "", Origin("test"), prepare=lambda case, arrays, stream: lambda: None)
-    with pytest.raises(MissingLibrary, match="torch is a library call: there is no PTX of it to run"):
+    with pytest.raises(MissingLibrary, match="torch is a library call, without PTX that the simulator could run"):
         device.executable(call, Case("twice", (1,), -1, "float32"), None, None, {})
 
 

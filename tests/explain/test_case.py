@@ -136,4 +136,4 @@ def test_sources_are_found_where_the_project_is_now(make):
 def test_how_many_ways_a_conflict_has_is_told(make, conflicts, text):
     found = explain_case("seq=512", {"tree": make("tree", conflicts=conflicts, **CONFLICTS)}, H200)
     (sentence,) = [one for one in found.sentences if "bank conflict" in one.text]
-    assert sentence.text == f"3.3 wavefronts a shared request where 1 would do, {text}"
+    assert sentence.text == f"3.3 wavefronts per shared request where 1 would do, {text}"

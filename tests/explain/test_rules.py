@@ -26,21 +26,21 @@ def test_nothing_is_said_of_a_lean_kernel(make):
          "input never read", "loads nothing, so it never reads its input"),
         ({"global_load_requests": 3 * M, "global_load_sectors": 12 * M, "global_load_ideal_sectors": 12 * M},
          "input read again", "reads its input 3 times"),
-        ({"global_load_sectors": 32 * M}, "uncoalesced loads", "32 sectors a load request where 4 would do"),
-        ({"global_store_sectors": 8 * M}, "uncoalesced stores", "8 sectors a store request where 4 would do"),
+        ({"global_load_sectors": 32 * M}, "uncoalesced loads", "32 sectors per load request where 4 would do"),
+        ({"global_store_sectors": 8 * M}, "uncoalesced stores", "8 sectors per store request where 4 would do"),
         ({"read_once_bytes": 384 * M}, "traffic", "moves 2 times the least bytes"),
-        ({"global_load_requests": 2 * M}, "narrow loads", "64 bytes a load request, ft 128"),
+        ({"global_load_requests": 2 * M}, "narrow loads", "64 bytes per load request, ft 128"),
         ({"shared_load_requests": 3 * M, "shared_load_wavefronts": 10 * M, "shared_load_ideal_wavefronts": 3 * M},
-         "bank conflicts", "3.3 wavefronts a shared request where 1 would do: bank conflicts"),
+         "bank conflicts", "3.3 wavefronts per shared request where 1 would do: bank conflicts"),
         ({"shared_atomic_requests": M, "shared_atomic_wavefronts": 32 * M}, "shared atomics meet",
-         "32 wavefronts a shared atomic: lanes of a warp meet"),
+         "32 wavefronts per shared atomic: lanes meet"),
         ({"global_atomic_requests": M, "global_atomic_sectors": M}, "global atomics",
-         "1.00 M global atomics, 1 sectors a request"),
+         "1.00 M global atomics, 1 sectors per request"),
         ({"thread_instructions": 466 * M}, "idle lanes", "23.3 of 32 lanes active, ft 32"),
         ({"branches": 10 * M, "divergent_branches": 4 * M}, "divergence", "40 % of its branches diverge in the PTX"),
         ({"warp_instructions": 60 * M, "thread_instructions": 32 * 60 * M}, "instructions",
          "3 times the warp instructions of ft"),
-        ({"barriers": 10 * 80_000}, "barriers", "10 barriers a block, ft 0"),
+        ({"barriers": 10 * 80_000}, "barriers", "10 barriers per block, ft 0"),
         ({"local_load_requests": M, "local_load_sectors": 4 * M}, "local memory",
          "128 MB through local memory: an array that is indexed at run time"),
     ],
@@ -53,10 +53,10 @@ def test_each_rule_says_its_sentence_and_no_other_does(make, counters, rule, tex
     ("inputs", "broadcast", "text"),
     [
         (("x",), (), "reads its input 5 times"),
-        (("x", "y"), (), "asks 5 times for each byte of its inputs, on average"),
-        ((), (), "asks 5 times for each byte of its inputs, on average"),
+        (("x", "y"), (), "requests each byte of its inputs 5 times, on average"),
+        ((), (), "requests each byte of its inputs 5 times, on average"),
         (("x", "gamma", "beta"), ("gamma", "beta"),
-         "asks 5 times for each byte of its inputs, on average: all slices read gamma and beta"),
+         "requests each byte of its inputs 5 times, on average: all slices read gamma and beta"),
     ],
 )  # fmt: skip
 def test_how_often_one_of_several_inputs_is_read_is_not_claimed(make, inputs, broadcast, text):
@@ -82,10 +82,10 @@ def test_several_launches_are_told_by_their_traffic(make):
 def test_occupancy_names_what_limits_it(make):
     greedy = LaunchShape("kernel", 10_000, 256, registers=128)
     assert said(make("own", shape=greedy), make("ft"))["occupancy"] == (
-        "25 % of the threads that a multiprocessor has places for, by 128 registers a thread"
+        "25 % of the threads that a multiprocessor can hold, limited by 128 registers per thread"
     )
     shared = LaunchShape("kernel", 10_000, 256, shared_bytes=100_000, registers=32)
-    assert "by 100 kB of shared memory a block" in said(make("own", shape=shared), make("ft"))["occupancy"]
+    assert "limited by 100 kB of shared memory per block" in said(make("own", shape=shared), make("ft"))["occupancy"]
 
 
 def test_only_other_kernels_are_compared_with(make):

@@ -63,10 +63,10 @@ def test_the_reference_in_slices_is_that_of_the_whole(permutation, slices):
         ("widened", (4, 6, 8), "021", "float16", "the last axis must stay the last, got permutation '021'"),
         ("widened", (4, 6, 6), "102", "float16", "must be a multiple of 4 elements, got 6"),
         ("widened_16", (4, 6, 6), "102", "float32", "must be a multiple of 4 elements, got 6"),
-        ("tiled", (4, 6, 8), "102", "float32", "two axes must change places, .* got permutation '102'"),
-        ("tiled", (33, 1, 31), "021", "float32", "two axes must change places, .* got permutation '0'"),
-        ("tiled", (4, 6, 8), "012", "float32", "two axes must change places, .* got permutation '0'"),
-        ("generic", (2,) * 7, "", "float32", "at most 6 axes may be left once neighbours are one, got 7"),
+        ("tiled", (4, 6, 8), "102", "float32", "the last two axes must change places .* got permutation '102'"),
+        ("tiled", (33, 1, 31), "021", "float32", "the last two axes must change places .* got permutation '0'"),
+        ("tiled", (4, 6, 8), "012", "float32", "the last two axes must change places .* got permutation '0'"),
+        ("generic", (2,) * 7, "", "float32", "at most 6 axes may be left once neighbours are merged, got 7"),
     ],
 )
 def test_what_cannot_be_run_is_refused(h200, name, shape, permutation, dtype, text):

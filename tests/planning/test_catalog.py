@@ -96,7 +96,7 @@ def test_a_missing_folder_is_named(tmp_path):
         ("x = 1\n", "bad.py: expected IMPLEMENTATIONS = (Implementation(...), ...), got nothing"),
         ("IMPLEMENTATIONS = ()\n", "bad.py: expected IMPLEMENTATIONS = (Implementation(...), ...), got ()"),
         ("IMPLEMENTATIONS = ('naive',)\n", "got ('naive',)"),
-        (PEER.format(name="Torch-2"), "bad.py: implementation name 'Torch-2': expected small letters"),
+        (PEER.format(name="Torch-2"), "bad.py: implementation name 'Torch-2': expected at most 64 lowercase letters"),
         (KERNEL.format(names=("lonely",)), "'lonely' has a plan but no kernel: expected bad.cu beside it"),
         (PEER.format(name="tree"), "tree.py: implementation 'tree' is defined in"),
     ],

@@ -90,7 +90,7 @@ THREE = "must be three whole numbers in a tuple, got"
 IDENTIFIER = ": expected a C identifier, each one once"
 INTEGER = ": expected an integer of 64 bits, or letters, digits, '_' and '.'"
 BYTES = ": expected an int of bytes, from 1 on, got"
-FREE = ": expected the name of no array and of no other scratch"
+FREE = ": expected a name that no array and no other scratch has"
 BAD: list[tuple[Any, str]] = [
     # The plan itself
     (None, "its plan returned NoneType, expected LaunchPlan((Launch(..),)) or LaunchPlan(host=..)"),

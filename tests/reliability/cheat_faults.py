@@ -11,7 +11,7 @@ from tests.reliability.stage import COLUMNS, CUDA, SIMULATOR, Stage
 FOLDER = Path(__file__).resolve().parent / "cheats"
 TITLE = "cheat: "  # what every title here begins with
 ONCE = "not timed: simulated"  # on the simulator it runs once, does its work in that run, and gains nothing
-NO_PTX = "is a library call: there is no PTX of it to run"
+NO_PTX = "is a library call, without PTX that the simulator could run"
 WRONG, INPUT, ELSEWHERE = "elements wrong", "wrote to its input: x", "after the end of its work"
 # What it does; the words of the row that refuses it, on a GPU and on the simulator.
 KERNELS = {

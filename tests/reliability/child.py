@@ -22,7 +22,7 @@ from kernelbench.core.records import Arrays
 from kernelbench.measure import worker
 from kernelbench.measure.bench import InProcessBench
 from kernelbench.planning.catalog import load_catalog
-from kernelbench.planning.foreign import end_process
+from kernelbench.planning.user_code import end_process
 from kernelbench.walks import report
 from kernelbench.walks import run as run_walk
 from tests.build.conftest import fake_compiler

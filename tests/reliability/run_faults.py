@@ -72,7 +72,7 @@ def another_suite(stage: Stage) -> Outcome:
     command = ("run", other, "--device", device, "--quick", "--no-report", "--resume", "--out", stage.out)
     done = stage.command(*command).wait()
     assert done.code == 2, done.err
-    assert "its suite 'small' is another one now: " in done.err
+    assert "its suite 'small' has changed: " in done.err
     left = rows(stage.out)
     return Outcome(said(done, stage.out), done.code, len(left), lost(before, left) + resumed(stage, left))
 

@@ -67,7 +67,7 @@ def printed(*parts):
 
 def test_terminal_shows_table_sentences_bounds_and_evidence(explained):
     text = terminal(explained)
-    assert "wavefronts implementation a request" in text
+    assert "wavefronts implementation per request" in text
     assert "tree_strided 3.3" in text
     assert "tree_strided: 3.3 wavefronts (confirms reduce-tree-counters)." in text
     assert "naive: cannot be faster than 12.30 us on NVIDIA H200: DRAM bytes" in text

@@ -75,14 +75,14 @@ def test_a_sweep_has_its_published_range_and_counts_below(example, curve):
     counted = {case: {"ft": Counted(case, "ft", counters)} for case in cases}
     figure = sweeps.sweep_figure(run, NONE, sweep, "cold", counted)
     rate, count = figure.axes
-    assert count.get_ylabel() == "sectors\na load"
+    assert count.get_ylabel() == "sectors\nper load"
     assert list(count.lines[0].get_ydata()) == [5, 5, 5]
     labels = [text.get_text() for text in figure.legends[0].get_texts()]
     assert "published range" in labels
     assert {"ft", "copy"} <= set(labels)
     assert rate.get_ylabel() == "bandwidth, TB/s"
     only = sweeps.sweep_figure(run, NONE, sweep, "", counted)
-    assert [axis.get_ylabel() for axis in only.axes] == ["sectors\na load"]
+    assert [axis.get_ylabel() for axis in only.axes] == ["sectors\nper load"]
 
 
 def test_an_order_that_begins_another_is_part_of_its_ladder(synthetic_run):

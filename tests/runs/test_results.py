@@ -19,6 +19,7 @@ import pytest
 
 from kernelbench.core import columns, writing
 from kernelbench.core.errors import ResultsError, RunWarning
+from kernelbench.runs import records
 from kernelbench.runs.results import ENVIRONMENT_FILE, RESULTS_FILE, SAMPLES_FILE, Run, Store, read_run
 
 CASE = {"suite": "softmax", "case": "seq=16", "operation": "softmax", "shape": "4x16", "axis": -1, "dtype": "float32"}
@@ -203,9 +204,9 @@ def test_a_run_of_no_rows_and_no_samples_can_be_read(tmp_path: Path) -> None:
 
 
 def test_columns_that_are_read_as_texts_are_those_without_numbers() -> None:
-    assert set(columns.TEXTS) <= set(columns.names(columns.RESULTS))
+    assert set(records.TEXTS) <= set(columns.names(columns.RESULTS))
     units = {column.name for column in columns.RESULTS if column.unit}
-    assert not units & set(columns.TEXTS)
+    assert not units & set(records.TEXTS)
 
 
 def cut_in_the_middle(text: str) -> str:
@@ -290,7 +291,7 @@ def test_a_missing_file_is_named(folder: Path, file: str) -> None:
 
 def test_rows_without_an_environment_are_read(folder: Path) -> None:
     (folder / ENVIRONMENT_FILE).unlink()
-    with pytest.warns(RunWarning, match=f"{ENVIRONMENT_FILE}: missing; on which GPU"):
+    with pytest.warns(RunWarning, match=f"{ENVIRONMENT_FILE}: missing; the GPU and the versions"):
         run = read_run(folder)
     assert (run.suite, run.device, len(run.rows)) == ("softmax", "unknown device", 2)
     text = (folder / RESULTS_FILE).read_text()

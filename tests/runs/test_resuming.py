@@ -127,16 +127,16 @@ OTHERS: dict[str, tuple[dict[str, Any], str]] = {
         f"case '{CASES[1].key}' was of softmax, now it is of relu",
     ),
     "a case more": ({"cases": (*CASES, MORE)}, f"case '{MORE.key}' was added"),
-    "a case fewer": ({"cases": (CASES[0],)}, f"case '{CASES[1].key}' is not in it any more"),
+    "a case fewer": ({"cases": (CASES[0],)}, f"case '{CASES[1].key}' was removed"),
     "other inputs": (
         {"cases": tuple(replace(case, inputs="zeros") for case in CASES)},
         f"case '{CASES[0].key} inputs=zeros' was added, as well as 1 more; "
-        f"case '{CASES[0].key}' is not in it any more, as well as 1 more",
+        f"case '{CASES[0].key}' was removed, as well as 1 more",
     ),
     "an implementation more": ({"implementations": ("naive", "ft")}, "implementation 'ft' was added"),
-    "an implementation fewer": ({"implementations": ()}, "implementation 'naive' is not in it any more"),
-    "a baseline": ({"baseline": None}, "its baseline was naive, now it is nobody"),
-    "calls of a step": ({"step": STEP}, "the parts of its step have other calls, or others compute them"),
+    "an implementation fewer": ({"implementations": ()}, "implementation 'naive' was removed"),
+    "a baseline": ({"baseline": None}, "its baseline was naive, now it is none"),
+    "calls of a step": ({"step": STEP}, "the parts of its step have other calls or other implementations"),
 }
 
 
@@ -148,7 +148,7 @@ def test_rows_of_another_suite_of_that_name_are_not_gone_on_with(
     with pytest.raises(ResultsError) as caught:
         earlier_session(folder, {**STATE, "contents": contents_of(replace(SUITE, **change))}, resume=True)
     assert str(caught.value) == (
-        f"{folder}: --resume: its suite 'softmax' is another one now: {said}; start a new run without --resume"
+        f"{folder}: --resume: its suite 'softmax' has changed: {said}; start a new run without --resume"
     )
 
 
@@ -175,7 +175,7 @@ def test_a_run_that_does_not_hold_its_suite_is_judged_by_its_rows(
     if not said:
         assert earlier_session(folder, state, resume=True)
         return
-    with pytest.raises(ResultsError, match="is another one now: ") as caught:
+    with pytest.raises(ResultsError, match="has changed: ") as caught:
         earlier_session(folder, state, resume=True)
     assert said in str(caught.value)
 
@@ -191,7 +191,7 @@ def test_rows_of_nobody_knows_which_gpu_are_not_gone_on_with(tmp_path: Path) -> 
     (folder / ENVIRONMENT_FILE).unlink()
     with (
         pytest.warns(UserWarning, match="missing"),
-        pytest.raises(ResultsError, match="nobody knows on which GPU its 2"),
+        pytest.raises(ResultsError, match="the GPU of its 2"),
     ):
         earlier_session(folder, STATE, resume=True)
 

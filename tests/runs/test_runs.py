@@ -92,9 +92,7 @@ def test_a_folder_of_the_far_future_is_followed_as_long_as_there_is_a_later_time
     (home / "runs" / "99991231-235959-mine").mkdir()
     with pytest.raises(ResultsError) as caught:
         new()
-    assert str(caught.value) == (
-        f"{home}/runs: no run can be newer than that of 99991231-235959; rename or delete that folder"
-    )
+    assert str(caught.value) == (f"{home}/runs: no run can be newer than 99991231-235959; rename or delete that folder")
 
 
 def test_a_link_that_leads_nowhere_is_told(home: Path) -> None:

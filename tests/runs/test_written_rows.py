@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from kernelbench.core import columns
 from kernelbench.core.errors import ResultsError, RunWarning
 from kernelbench.core.records import Check, Implementation, Launch, LaunchPlan, Origin, Result, Tolerance
-from kernelbench.core.texts import MAX_TEXT, cell, from_cell, is_obeyed, kept
+from kernelbench.core.texts import MAX_TEXT, cell, from_cell, is_unprintable, kept
 from kernelbench.runs import files, records, results
 from kernelbench.runs.environment import implementations_text
 from kernelbench.runs.results import ENVIRONMENT_FILE, RESULTS_FILE, SAMPLES_FILE, Store, read_run
@@ -37,14 +37,14 @@ texts = st.lists(st.sampled_from(HOSTILE) | st.text(st.characters(), max_size=5)
 numbers = st.none() | st.integers(0, 2**63) | st.floats(0, allow_infinity=False) | st.just(math.nan)
 anything = texts | numbers | st.floats() | st.integers() | st.booleans() | st.sampled_from((10**400, -1, [], ()))
 FREE = [
-    name for name in columns.TEXTS
+    name for name in records.TEXTS
     if name not in ("case", "operation", "shape", "dtype", "implementation", "role", "arithmetic", "status", "cache",
                     "method", "check", "launches", "input_loads")
 ]  # fmt: skip
 WHOLE = [*records.WHOLE[1:], *records.COUNTER_COLUMNS]  # axis aside
 NUMBERS = [
     name for name in columns.names(columns.RESULTS)
-    if name not in (*columns.TEXTS, *WHOLE, "axis", "lanes_per_instruction")
+    if name not in (*records.TEXTS, *WHOLE, "axis", "lanes_per_instruction")
 ]  # fmt: skip
 often = settings(
     max_examples=25, deadline=None, phases=(Phase.explicit, Phase.generate),  # to shrink would take minutes
@@ -83,7 +83,7 @@ def test_every_text_and_every_number_of_a_row_comes_back(
         text = "; ".join(row.launch_texts) if name == "launches" else found[name]
         assert text == kept(word)
         assert len(text) <= MAX_TEXT
-        assert not [one for one in text if is_obeyed(one) and one != "\n"]
+        assert not [one for one in text if is_unprintable(one) and one != "\n"]
     assert [name for name, figure in figures.items() if not same(found[name], figure)] == []
     assert row.case == ROW["case"]
 

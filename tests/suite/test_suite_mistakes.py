@@ -57,7 +57,7 @@ def test_the_same_case_twice(problems, second):
     found = problems(listed("{shape: [2, 3]}", second))
     assert len(found) == 1
     assert found[0].startswith("6: case '")
-    assert found[0].endswith("' comes up twice, first in line 5")
+    assert found[0].endswith("' occurs twice, first in line 5")
 
 
 def test_too_many_cases(problems):

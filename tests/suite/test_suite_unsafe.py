@@ -76,5 +76,5 @@ def test_a_files_name_that_would_be_a_strange_folder_is_refused(name, catalog, t
 
     path = tmp_path / f"{name}.yaml"
     path.write_text("title: t\n")
-    with pytest.raises(InputError, match="a suite's file is named by"):
+    with pytest.raises(InputError, match="the name of a suite's file may have"):
         read_suite(path, catalog.operations, catalog.implementations, ())

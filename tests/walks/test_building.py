@@ -49,7 +49,7 @@ def pipe(path: Path) -> None:
         (folder, "broken.cu: not a file; expected CUDA source here"),
         (pipe, "broken.cu: not a file; expected CUDA source here"),
         (lambda path: path.write_text("KILLED\n"), "nvcc was ended by signal 9; memory may have run out"),
-        (lambda path: path.write_text("FULL\n"), "No space left on device; free room"),
+        (lambda path: path.write_text("FULL\n"), "No space left on device; free disk space"),
     ],
 )
 def test_a_source_that_nvcc_cannot_take_costs_its_rows(

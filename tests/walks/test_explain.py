@@ -99,7 +99,7 @@ def test_explain_on_the_command_line(project: Project, simulator: FakeSimulator,
     suite = project.suite("compiled, good")
     code, out, _ = command("explain", suite, "--filter", "columns=16")
     assert code == 0
-    assert "10 sectors a load request where 4 would do" in out
+    assert "10 sectors per load request where 4 would do" in out
     assert "good: not counted" in out
     assert "cannot be faster than" in out
     assert max(map(len, out.splitlines())) <= 100

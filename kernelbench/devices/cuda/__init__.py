@@ -1,4 +1,4 @@
-"""A CUDA GPU through CuPy. Nothing outside of this folder imports cupy, but peers that measure it."""
+"""A CUDA GPU through CuPy. Only this folder, and peers that measure CuPy, import it."""
 
 from kernelbench.devices.cuda.device import CudaDevice
 

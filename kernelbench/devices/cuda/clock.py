@@ -37,7 +37,7 @@ class CudaClock:
         return float(steps[steps > 1e-10].min(initial=1e-6))
 
     def _time_flush(self) -> float:
-        """Seconds of one flush: the median of ten, so that `flush(seconds)` knows how often to repeat it."""
+        """Seconds of one flush, the median of ten; `flush(seconds)` needs it."""
         times = []
         for _ in range(10):
             start = self.record()
@@ -70,8 +70,8 @@ class CudaClock:
         return float(cupy.cuda.get_elapsed_time(start.event, stop.event)) * 1e-3
 
     def capture(self, executables: Sequence[Executable], repeats: int) -> Graph:
-        # A graph writes to the same memory at each launch, also to what its work allocated and freed while
-        # it was captured. A pool of its own keeps that memory from being given to anybody else.
+        # Each launch of a graph writes to the same memory, also to what was allocated and freed during capture. A pool
+        # of its own keeps that memory from others.
         pool = cupy.cuda.MemoryPool()
         with cupy.cuda.using_allocator(pool.malloc), cuda_errors("capturing a graph"):
             for executable in executables:
@@ -97,7 +97,7 @@ class _CudaEvent:
 
 
 class _CudaGraph:
-    """Holds the pool of the memory that the graph works in."""
+    """A graph with the pool of the memory that it uses."""
 
     def __init__(self, graph: Any, stream: Any, pool: Any) -> None:
         self._graph, self._stream, self._pool = graph, stream, pool

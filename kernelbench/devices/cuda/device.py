@@ -28,21 +28,21 @@ from kernelbench.core.records import (
     Tolerance,
 )
 from kernelbench.devices.context import STREAMS, Chain, choose_context
-from kernelbench.devices.cuda import arrays as arrays_on_gpu
+from kernelbench.devices.cuda import array_kernels
 from kernelbench.devices.cuda.clock import CudaClock
 from kernelbench.devices.cuda.failures import cuda_errors
 from kernelbench.devices.cuda.host import host_call
 from kernelbench.devices.cuda.properties import existing, properties_of
 from kernelbench.devices.nvml import Nvml
 
-RED_ZONE_BYTES = 4096  # on each side of every array; keeps the array itself aligned like cudaMalloc's
+RED_ZONE_BYTES = 4096  # on each side of every array; keeps arrays aligned like those of cudaMalloc
 RED_ZONE_BYTE = 0xA5
 POISON_BYTE = 0xFF  # NaN in every float type, -1 in every signed integer
 FILL_ELEMENTS = 2**26  # inputs are drawn in pieces of this size, each with a seed of its own
-NON_PORTABLE_CLUSTER_SIZE_ALLOWED = 14  # the driver's number of the attribute: clusters of up to 16 blocks, not 8
+NON_PORTABLE_CLUSTER_SIZE_ALLOWED = 14  # the driver's attribute that allows clusters of 16 blocks instead of 8
 FLUSH_LEAST_BYTES = 64 * 2**20
-# Large arrays begin at different multiples of LEAD_STEP_BYTES: where input and output began alike, at multiples of
-# hundreds of megabytes, a thread a row took 120 to 131 ms over 8.6 GB, and 117 to 122 where they did not.
+# Large arrays begin at different multiples of LEAD_STEP_BYTES. With input and output at multiples of hundreds of
+# megabytes, a kernel with one thread per row took 120 to 131 ms over 8.6 GB; with different places 117 to 122 ms.
 LEAD_STEP_BYTES, LEAD_STEPS = 2 * 2**20, 127
 LEAD_FROM_BYTES = 2**30
 
@@ -61,8 +61,8 @@ class CudaDevice:
         self.stream, self._chain_s = _cheapest_stream()
         self.stream.use()
         self._modules: dict[str, Any] = {}
-        self._pools: dict[int, Any] = {}  # by id of the arrays that they belong to
-        self._scratch: dict[int, Any] = {}  # by id of the arrays that it belongs to
+        self._pools: dict[int, Any] = {}  # by id of their arrays
+        self._scratch: dict[int, Any] = {}  # by id of its arrays
         self._zones: list[tuple[str, Any, Any]] = []
         self._allocated = 0  # large arrays so far
         self.clock = CudaClock(self.stream, max(2 * self.properties.l2_bytes, FLUSH_LEAST_BYTES))
@@ -85,7 +85,7 @@ class CudaDevice:
         return arrays
 
     def _lead_bytes(self, nbytes: int) -> int:
-        """What is left free in front of an array; another amount for each large one."""
+        """Bytes left free in front of an array, different for each large one."""
         if nbytes < LEAD_FROM_BYTES:
             return 0
         self._allocated += 1
@@ -107,15 +107,15 @@ class CudaDevice:
             if spec.role == "output":
                 arrays[spec.name].data.memset_async(POISON_BYTE, spec.nbytes, self.stream)
 
-    def swap(self, first: Any, second: Any, dtype: str) -> None:
+    def swap_contents(self, first: Any, second: Any, dtype: str) -> None:
         self.stream.use()  # not as a context: leaving one makes the default stream the current one
         with cuda_errors("changing inputs"):
-            arrays_on_gpu.swap(first, second, dtype)
+            array_kernels.swap_contents(first, second, dtype)
 
     def digest(self, array: Any) -> Any:
         self.stream.use()
         with cuda_errors("reading arrays"):
-            return arrays_on_gpu.Digest(array, self.stream)
+            return array_kernels.Digest(array, self.stream)
 
     def changed(self, arrays: Arrays, specs: Sequence[ArraySpec], seed: int) -> str:
         for position, spec in enumerate(specs):
@@ -123,12 +123,12 @@ class CudaDevice:
             for start in range(0, flat.size if spec.role == "input" else 0, FILL_ELEMENTS):
                 piece = flat[start : start + FILL_ELEMENTS]
                 made = _piece_of(spec, position, start, piece.size, seed)
-                if (first := arrays_on_gpu.first_difference(piece, made)) is not None:
+                if (first := array_kernels.first_difference(piece, made)) is not None:
                     return spec.element(start + first)
         return ""
 
     def compare(self, got: Any, dtype: str, expected: Any, tolerance: Tolerance) -> Differences:
-        return arrays_on_gpu.compare(got, dtype, expected, tolerance)
+        return array_kernels.compare(got, dtype, expected, tolerance)
 
     def red_zone_damage(self) -> str:
         zones = [zone for _, before, after in self._zones for zone in (before, after)]
@@ -153,7 +153,7 @@ class CudaDevice:
         with cuda_errors("giving memory back"):
             for pool in (*self._pools.values(), cupy.get_default_memory_pool()):
                 pool.free_all_blocks()
-            if "torch" in sys.modules:  # keeps what it has freed, and we could not have it
+            if "torch" in sys.modules:  # PyTorch keeps memory that it has freed
                 sys.modules["torch"].cuda.empty_cache()
         self._pools.clear()
 
@@ -196,7 +196,7 @@ class CudaDevice:
         return submit
 
     def _own_memory(self, arrays: Arrays) -> AbstractContextManager[None]:
-        """What CuPy allocates inside, unless that is large, is kept for these arrays: each place in memory then has
+        """Let CuPy allocate from a pool for these arrays, unless they are large: each copy of a case's arrays then has
         its own work arrays, as it has its own scratch."""
         if sum(array.nbytes for array in arrays.values()) > LARGE_SCRATCH_BYTES:
             return nullcontext()
@@ -231,8 +231,8 @@ class CudaDevice:
         return call
 
     def _scratch_buffers(self, plan: LaunchPlan, owner: int) -> Mapping[str, Any]:
-        """Implementations that work on the same arrays share their scratch, and large scratch serves all places:
-        no two of them run at the same time."""
+        """Scratch, shared by implementations on the same arrays; large scratch is shared by all copies of the arrays.
+        No two implementations run at the same time."""
         sizes = {name: -(-nbytes // 256) * 256 for name, nbytes in plan.scratch}
         total = sum(sizes.values())
         owner = 0 if total > LARGE_SCRATCH_BYTES else owner
@@ -240,7 +240,7 @@ class CudaDevice:
             self._scratch.pop(owner, None)
             with cuda_errors(f"allocating {total} bytes of scratch"):
                 self._scratch[owner] = cupy.cuda.alloc(total)
-        if total:  # what another kernel left there is nobody's answer
+        if total:  # no kernel may use what another one left there
             self._scratch[owner].memset_async(POISON_BYTE, total, self.stream)
         buffers, offset = {}, 0
         for name, size in sizes.items():
@@ -273,12 +273,12 @@ class CudaDevice:
 
 
 def _piece_of(spec: ArraySpec, position: int, start: int, size: int, seed: int) -> Any:
-    """Elements [start, start + size) of the input at that position among the case's arrays."""
-    return arrays_on_gpu.random_values(spec, start, size, (seed, position, start // FILL_ELEMENTS))
+    """Elements [start, start + size) of the input at `position` among the case's arrays."""
+    return array_kernels.random_values(spec, start, size, (seed, position, start // FILL_ELEMENTS))
 
 
 def _library_call(call: Callable[[], Any], doing: str) -> Callable[[], Any]:
-    """`call` with whatever a library raises turned into a DeviceError: it costs that peer's row only."""
+    """`call`, with errors of a library turned into DeviceError, which costs only the rows of that peer."""
 
     def guarded() -> Any:
         try:
@@ -294,7 +294,7 @@ def _library_call(call: Callable[[], Any], doing: str) -> Callable[[], Any]:
 
 
 def _cheapest_stream() -> tuple[Any, float]:
-    """A new non-blocking stream whose launches in a row are the cheapest of several, and their seconds."""
+    """The one of several new non-blocking streams with the cheapest launches, and their seconds."""
     streams = [cupy.cuda.Stream(non_blocking=True) for _ in range(STREAMS)]
     chain = Chain()
     costs = [chain.cost(ctypes.c_void_p(stream.ptr)) for stream in streams]

@@ -1,4 +1,4 @@
-"""CUDA's errors as kernelbench's: which of them leave the context usable."""
+"""CUDA errors as errors of kernelbench, by whether the context stays usable."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _STICKY = ("IllegalAddress", "LaunchFail", "LAUNCH_FAILED", "ILLEGAL", "Misalign
 
 @contextmanager
 def cuda_errors(doing: str) -> Iterator[None]:
-    """CUDA's own errors as DeviceError or DeviceLost, with what was being done."""
+    """Turn CUDA errors into DeviceError or DeviceLost, with `doing` in the message."""
     try:
         yield
     except OutOfMemoryError as error:

@@ -22,9 +22,9 @@ IMPLEMENTATIONS = (dataclasses.replace(IMPLEMENTATIONS[0], plan=plan),)
 """
 COMMAND = """
 import sys
-from kernelbench.planning import foreign, guarded
-foreign.watched.__wrapped__.__defaults__ = (0.4,)
-guarded.LIMIT_S, foreign.GRACE_S = 0.4, 0.8
+from kernelbench.planning import guarded, user_code
+user_code.watched.__wrapped__.__defaults__ = (0.4,)
+guarded.LIMIT_S, user_code.GRACE_S = 0.4, 0.8
 sys.argv = ["kernelbench", *sys.argv[1:]]
 from kernelbench.__main__ import main
 main()

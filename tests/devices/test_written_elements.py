@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kernelbench.devices.written import SECTOR_BYTES, marked, ranges
+from kernelbench.devices.written_elements import SECTOR_BYTES, marked, ranges
 
 SOUND = 1
 

@@ -1,6 +1,6 @@
-"""A user's Python, watched while it runs: it may take for ever, end the process, fork, or change signal handlers.
+"""Guards for the user's Python while it runs: it may never end, end the process, fork, or change signal handlers.
 
-This is no sandbox. It turns mistakes into errors that name a file; code that means harm finds a way around it.
+This is not a sandbox. It turns mistakes into errors that name a file; malicious code finds a way around it.
 """
 
 from __future__ import annotations
@@ -18,31 +18,30 @@ from typing import Any
 
 from kernelbench.core.processes import STOPS
 
-LIMIT_S = 60.0  # for an import, a plan, or what says something about a case
-GRACE_S = 5.0  # after it, for code that lets no exception through
-_REPEAT_S = 1.0  # so often the exception is raised again
-_ENDS = ("_exit", "execv", "execve")  # of os: what ends a process without an exception
-end_process = os._exit  # kernelbench's own, whatever stands there later
+LIMIT_S = 60.0  # for an import, a plan, or another function of a case
+GRACE_S = 5.0  # after the limit, for code that catches every exception
+_REPEAT_S = 1.0  # interval at which the exception is raised again
+_ENDS = ("_exit", "execv", "execve")  # functions of os that end a process without an exception
+end_process = os._exit  # the original, which user code cannot replace
 _watching = False
 
 
 class TookTooLong(Exception):
-    """A user's code did not come to its end."""
+    """The user's code did not end in time."""
 
 
 @contextmanager
 def watched(limit_s: float | None = LIMIT_S) -> Iterator[None]:
-    """Run a user's code within `limit_s` seconds (None: no limit); raises TookTooLong.
+    """Run the user's code within `limit_s` seconds (None: no limit); raises TookTooLong.
 
-    os._exit and os.exec raise RuntimeError from here on. Signal handlers are put back. A child that the code forked
-    ends where the code does. Code that never comes back to Python is ended with the process, exit code 1, and its
-    place is printed.
+    From here on os._exit and os.exec raise RuntimeError. Signal handlers are restored. A child that the code forks ends
+    with the code. If code never returns to Python, the process ends with exit code 1, and the place is printed.
     """
     if _watching or threading.current_thread() is not threading.main_thread():
         yield
         return
     process = os.getpid()
-    if parent_process() is None:  # else the parent sees how this process ends
+    if parent_process() is None:  # otherwise the parent sees how this process ends
         _refuse_ends(process)
     handlers = {one: signal.getsignal(one) for one in STOPS}
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, ())
@@ -87,7 +86,7 @@ def _limited(limit_s: float | None) -> Iterator[None]:
 
 
 def _refuse_ends(process: int) -> None:
-    """An end with os._exit(0) would pass for success. Children that the code forks may end so."""
+    """Make these functions raise, because os._exit(0) would pass for success. Forked children may still use them."""
     for name in _ENDS:
         real = getattr(os, name)
         if not hasattr(real, "refuses"):

@@ -1,4 +1,4 @@
-"""Random inputs and comparisons, made on the GPU."""
+"""Kernels over arrays on the GPU: random inputs, comparison, exchange and digest."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from kernelbench.core.records import FLOATS, ArraySpec, Tolerance
 
 
 def random_values(spec: ArraySpec, start: int, size: int, seed: tuple[int, int, int]) -> Any:
-    """Elements [start, start + size) in storage type. `seed`: of the case, the array and this piece of it, which NumPy
-    spreads into one 64-bit number."""
+    """Elements [start, start + size) in storage type. `seed`: numbers of the case, the array and this piece of it,
+    which NumPy mixes into one 64-bit number."""
     generator = cupy.random.Generator(cupy.random.XORWOW(_mixed(seed)))
     values = distributions.draw(cupy, generator, spec, start, size, _mixed(seed[:2]))
     return dtypes.narrow(cupy, values, spec.dtype)
@@ -42,14 +42,14 @@ def compare(got: Any, dtype: str, expected: Any, tolerance: Tolerance) -> Differ
     )
 
 
-def swap(first: Any, second: Any, dtype: str) -> None:
-    """See contracts.Device.swap."""
+def swap_contents(first: Any, second: Any, dtype: str) -> None:
+    """See contracts.Device.swap_contents."""
     _swapped()(_minus_infinity(dtype), dtype in FLOATS, first, second)
 
 
 @cache
 def _minus_infinity(dtype: str) -> Any:
-    """As it is stored; 0 for a type that has none."""
+    """-inf as it is stored; 0 for a type that has none."""
     return dtypes.narrow(np, np.array([-np.inf], np.float32), dtype)[0] if dtype in FLOATS else dtypes.storage(dtype)(0)
 
 
@@ -113,14 +113,14 @@ def _digesting() -> Any:
     return cupy.RawModule(code=_DIGEST)
 
 
-# Mismatches, place of the first one, largest absolute and largest relative error as bits of a double: of numbers from
-# 0 up, these are in the order of the numbers, with NaN above all.
+# Mismatches, place of the first one, largest absolute and largest relative error as bits of a double. For numbers from
+# 0 up, bits are in the order of the numbers, with NaN above all.
 _NOTHING_FOUND = np.array([0, 2**64 - 1, 0, 0], np.uint64)
 
 
 @cache
 def _compared() -> Any:
-    """Compares a stored array with a float64 one by the rule of `differences`, and writes what it found."""
+    """A kernel that compares a stored array with a float64 one by the rule of `differences`."""
     return cupy.ElementwiseKernel(
         "T got, float64 want, float64 relative, float64 absolute, float64 overflow",
         "raw uint64 found",

@@ -1,4 +1,4 @@
-"""From maps of sectors and bytes to the elements of an output that a sample of blocks wrote."""
+"""The elements of an output that a sample of blocks wrote, from maps of sectors and bytes."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import numpy as np
 import numpy.typing as npt
 
 SECTOR_BYTES = 32
-WORD = 8  # bytes of a map looked at together, since almost all are 0
+WORD = 8  # bytes of a map that are tested at once, because almost all are 0
 Integers = npt.NDArray[np.int64]
 
 
 def marked(sectors: npt.NDArray[np.uint8]) -> Integers:
-    """Indices of the bytes of a map that are not 0."""
+    """Indices of the nonzero bytes of a map."""
     whole = sectors.size // WORD * WORD
     words = np.flatnonzero(sectors[:whole].view(np.uint64) != 0)
     rows, columns = np.nonzero(sectors[:whole].reshape(-1, WORD)[words])
@@ -20,9 +20,9 @@ def marked(sectors: npt.NDArray[np.uint8]) -> Integers:
 
 
 def ranges(sectors: Integers, states: npt.NDArray[np.uint8], good: int, itemsize: int, elements: int) -> Integers:
-    """Ranges [start, stop) of the elements of which every byte is in the state `good`.
+    """Ranges [start, stop) of the elements whose bytes are all in the state `good`.
 
-    `sectors` in order; `states` has one state per byte, [sectors, 32].
+    `sectors` are sorted; `states` has one state per byte, [sectors, 32].
     """
     each = SECTOR_BYTES // itemsize
     alike = np.frombuffer(bytes([good]) * WORD, np.uint64)[0]
@@ -39,7 +39,7 @@ def ranges(sectors: Integers, states: npt.NDArray[np.uint8], good: int, itemsize
 
 
 def _runs(numbers: Integers) -> Integers:
-    """Ranges of numbers that follow each other."""
+    """Ranges of consecutive numbers."""
     if not numbers.size:
         return np.empty((0, 2), np.int64)
     breaks = np.flatnonzero(np.diff(numbers) != 1)

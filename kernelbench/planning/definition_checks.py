@@ -1,5 +1,5 @@
-"""What kernel folders define, looked at where it is read: fields of implementations and operations, and what the
-functions of an operation return."""
+"""Checks of what kernel folders define: fields of implementations and operations, and results of the functions of an
+operation."""
 
 from __future__ import annotations
 
@@ -13,9 +13,6 @@ from kernelbench.core.operations import BROADCAST, ArraySpec, Case, Fill, Operat
 from kernelbench.core.records import Deviation, Implementation, Origin
 from kernelbench.core.tunable import Tunable
 from kernelbench.planning.plan_checks import Known, fields_problem, is_name, is_whole, tuple_of
-
-ROLES = ("kernel", "peer", "yardstick", "specimen")
-ARITHMETIC = ("accurate", "fast")
 
 
 def _text(value: object) -> bool:
@@ -75,8 +72,8 @@ _IMPLEMENTATION: Known = {
     "origin": (_origin, "an Origin of texts"),
     "plan": _FUNCTION_OR_NONE,
     "prepare": _FUNCTION_OR_NONE,
-    "arithmetic": _one_of(*ARITHMETIC),
-    "role": _one_of(*ROLES),
+    "arithmetic": _one_of("accurate", "fast"),
+    "role": _one_of("kernel", "peer", "yardstick", "specimen"),
     "extra_tolerance": (_or_none(_tolerance), "a Tolerance of numbers from 0 on, or None"),
     "reference": _FUNCTION_OR_NONE,
     "deviations": (
@@ -97,16 +94,16 @@ _OPERATION: Known = {
 
 
 def implementation_problem(implementation: Implementation) -> str:
-    """What is wrong with its fields, or ''."""
+    """What is wrong with its fields; '' if nothing."""
     return fields_problem(implementation, _IMPLEMENTATION)
 
 
 def operation_problem(operation: Operation) -> str:
-    """What is wrong with its fields, or ''."""
+    """What is wrong with its fields; '' if nothing."""
     return fields_problem(operation, _OPERATION)
 
 
-# ---- What functions of an operation return -------------------------------------------------------
+# ---- Results of the functions of an operation ----------------------------------------------------
 
 
 _SPEC: Known = {
@@ -134,7 +131,7 @@ def _arrays(operation: Operation, found: Any, case: Case) -> str:
 
 
 def _split(specs: Sequence[ArraySpec]) -> str:
-    """Slices are those of the outputs: inputs are cut alike, or every slice reads all of them."""
+    """Outputs define the slices: inputs are cut alike, or every slice reads all of them."""
     outputs = [spec for spec in specs if spec.role == "output"]
     first = outputs[0]
     for spec in (*outputs, *specs):
@@ -173,7 +170,7 @@ def _allowed(operation: Operation, found: Any, case: Case) -> str:
 
 
 def _reference(operation: Operation, found: Any, xp: Any, case: Case, inputs: Mapping[str, Any]) -> str:
-    """Of some slices: each output has the share of its elements that the inputs which are cut have of theirs."""
+    """For some slices: each output must have the same fraction of its elements as the inputs that are cut."""
     if not isinstance(found, Mapping):
         return f"expected outputs by name, got {shown(found)}"
     specs = operation.arrays(case)
@@ -190,7 +187,7 @@ def _reference(operation: Operation, found: Any, xp: Any, case: Case, inputs: Ma
     return ""
 
 
-# What is wrong with what a function, by name, returned for these arguments, or ''.
+# By name of a function: what is wrong with its result for these arguments; '' if nothing.
 RESULTS: Mapping[str, Callable[..., str]] = {
     "arrays": _arrays,
     "reference": _reference,
