@@ -5,9 +5,7 @@ import os
 import re
 import subprocess
 import sys
-import time
 from collections.abc import Callable
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +17,10 @@ from kernelbench.cli.commands import cli
 from kernelbench.core import places
 from kernelbench.devices import NO_DEVICE_ADVICE
 from tests.conftest import Project, move_places
+from tests.test_architecture import HEAVY
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMANDS = list(cli.commands)
-OPTIONS = [(name, option) for name, one in cli.commands.items() for option in one.params]
 WIDTH = 100
 Command = Callable[..., tuple[int, str, str]]
 
@@ -37,15 +35,10 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def start(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """The command as a process of its own, from the project's folder; no GPU is visible to it."""
-    return subprocess.run(
-        [sys.executable, "-m", "kernelbench.cli.commands", *arguments],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        env={**os.environ, "CUDA_VISIBLE_DEVICES": "", **environment},
-        check=False,
-    )
+    """Python as a process of its own, from the project's folder; no GPU is visible to it."""
+    environment = {**os.environ, "CUDA_VISIBLE_DEVICES": "", **environment}
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment, check=False)
 
 
 def one_message(done: subprocess.CompletedProcess[str]) -> str:
@@ -75,15 +68,14 @@ def test_every_command_explains_itself(name: str, command: Command) -> None:
     assert (code, err) == (0, "")
     assert out.startswith(f"Usage: kernelbench {name} ")
     assert command(name, "-h")[1] == out
-    if name != "doctor":
-        assert f"kernelbench {name}" in out[out.index("Examples:") :]
+    assert f"kernelbench {name}" in out[out.index("Examples:") :]
     assert max(map(len, out.splitlines())) <= WIDTH
 
 
-@pytest.mark.parametrize(("name", "option"), [pair for pair in OPTIONS if isinstance(pair[1], click.Option)])
-def test_every_option_says_what_it_does(name: str, option: click.Option) -> None:
-    assert option.help
-    assert option.help.endswith((".", "]")), f"{name} {option.opts[0]}"
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_option_says_what_it_does(name: str) -> None:
+    options = [one for one in cli.commands[name].params if isinstance(one, click.Option)]
+    assert [one.opts[0] for one in options if not (one.help or "").endswith((".", "]"))] == []
 
 
 def test_the_version_is_the_packages(command: Command) -> None:
@@ -197,67 +189,33 @@ dtype: float31
 implementations: [ft, oneflw]
 baseline: 7
 """
-BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
-    f"{new}: &{new} [{', '.join(9 * [f'*{old}'])}]\n" for old, new in zip("abcdefgh", "bcdefghi", strict=True)
-)
-GOOD = "title: t\noperation: softmax\nimplementations: [ft]\nshape: {shape}\n"
 
 
 @pytest.mark.parametrize("name", ["run", "plan"])
-def test_all_mistakes_of_a_suite_are_told_at_once_with_their_lines(name: str, tmp_path: Path) -> None:
-    path = tmp_path / "bad.yaml"
-    path.write_text(BAD)
-    lines = one_message(start(name, str(path))).splitlines()
-    places_told = [line.split(": ")[0] for line in lines]
-    assert {f"{path}:{line}" for line in (1, 3, 5, 6, 7, 8, 9)} <= set(places_told)
-    assert all(place.startswith(f"{path}:") for place in places_told)
-    text = "\n".join(lines)
-    assert "unknown key 'titel'; did you mean 'title'?" in text
-    assert "unknown implementation 'oneflw'; did you mean 'oneflow'?" in text
-
-
-@pytest.mark.parametrize(
-    ("text", "line", "said"),
-    [
-        (GOOD.format(shape="[32, 0]"), 4, "0"),
-        (GOOD.format(shape="[32, -16]"), 4, "-16"),
-        (GOOD.format(shape="[1000000, 1000000]"), 4, "makes an array of 4.00 TB"),
-        (GOOD.format(shape="[32, seq]"), 4, "seq"),
-        (GOOD.format(shape="wide"), 4, "shape"),
-        (BOMB, 1, "alias"),
-        ("title: !!python/object/apply:os.system [exit]\n", 1, "tag"),
-        ("title: [\n", 2, ""),
-        ("\x00", 1, ""),
-        ("", 0, "the file is empty"),
-    ],
-)
-def test_a_hostile_suite_is_told_with_its_line(text: str, line: int, said: str, tmp_path: Path) -> None:
-    path = tmp_path / "bad.yaml"
-    path.write_text(text)
-    began = time.monotonic()
-    message = one_message(start("run", str(path)))
-    assert time.monotonic() - began < 10, "a bomb must not be unfolded"
-    place = f"{path}:{line}: " if line else f"{path}: "
-    assert any(one.startswith(place) for one in message.splitlines()), message
-    assert said in message
+def test_all_mistakes_of_a_suite_are_told_at_once_with_their_lines(name: str, here: Path, command: Command) -> None:
+    Path("bad.yaml").write_text(BAD)
+    code, out, err = command(name, "bad.yaml")
+    assert (code, out) == (2, "")
+    places_told = [line.split(": ")[0] for line in err.splitlines()]
+    assert {f"bad.yaml:{line}" for line in (1, 3, 5, 6, 7, 8, 9)} <= set(places_told)
+    assert all(place.startswith("bad.yaml:") for place in places_told)
+    assert "unknown key 'titel'; did you mean 'title'?" in err
+    assert "unknown implementation 'oneflw'; did you mean 'oneflow'?" in err
 
 
 @pytest.mark.parametrize("name", ["run", "check"])
 def test_without_a_gpu_it_is_said_what_still_works(name: str) -> None:
-    message = one_message(start(name, "suites/softmax.yaml", "--device", "cuda"))
+    message = one_message(start("-m", "kernelbench", name, "suites/softmax.yaml", "--device", "cuda"))
     assert message.startswith("No CUDA device: ")
     assert message.endswith(f"\n\n{NO_DEVICE_ADVICE}\n")
 
 
-def test_without_nvcc_it_is_said_where_it_was_sought(tmp_path: Path, here: Path) -> None:
+def test_without_nvcc_it_is_said_where_it_was_sought(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     clean = {"PATH": str(tmp_path / "empty"), "CUDA_HOME": "", "CUDA_PATH": "", "KERNELBENCH_CACHE": str(tmp_path)}
     code = "import sys; sys.modules['nvidia'] = None; sys.argv[0] = 'kernelbench'\n"
     code += "import kernelbench.cli.commands as c; c.main()"
-    done = subprocess.run(
-        [sys.executable, "-c", code, "build", "softmax"],
-        capture_output=True, text=True, cwd=ROOT, env={**os.environ, **clean}, check=False,
-    )  # fmt: skip
+    done = start("-c", code, "build", "softmax", **clean)
     if done.returncode == 0:
         pytest.skip("nvcc lies where it is found without PATH")
     message = one_message(done)
@@ -283,7 +241,8 @@ def test_a_gpu_without_nvcc_ends_before_anything_is_measured(
 @pytest.mark.parametrize(
     ("arguments", "reader"),
     [
-        *product(["list kernels", "plan softmax_bert", "--help", "plan --help"], ["head -n 1", "true"]),
+        *((arguments, "true") for arguments in ("list kernels", "plan softmax_bert", "--help", "plan --help")),
+        ("list kernels", "head -n 1"),
         pytest.param("list claims", "head -n 1", marks=pytest.mark.exhaustive),
     ],
 )
@@ -371,27 +330,21 @@ def test_help_comes_at_once() -> None:
 
     def seconds() -> float:
         began = os.times()
-        assert start("--help").returncode == 0
+        assert start("-m", "kernelbench.cli.commands", "--help").returncode == 0
         ended = os.times()
         return ended.children_user + ended.children_system - began.children_user - began.children_system
 
-    assert min(seconds() for _ in range(5)) < 0.3
+    assert any(seconds() < 0.3 for _ in range(5))
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["--version"]])
 def test_help_loads_nothing_heavy(arguments: list[str]) -> None:
     code = "import sys, kernelbench.cli.commands as c\ntry: c.main()\nfinally: print(*sys.modules, file=sys.stderr)"
-    done = subprocess.run(
-        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, cwd=ROOT, check=False
-    )
-    loaded = {name.split(".")[0] for name in done.stderr.split()}
+    loaded = {name.split(".")[0] for name in start("-c", code, *arguments).stderr.split()}
     assert "click" in loaded
-    heavy = {"numpy", "pandas", "scipy", "matplotlib", "cupy", "torch", "rich", "jinja2", "yaml", "pynvml"}
-    assert loaded & heavy == set()
+    assert loaded & (HEAVY | {"numpy", "yaml", "pynvml"}) == set()
 
 
 def test_the_package_can_be_run_as_a_module() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "kernelbench", "--version"], capture_output=True, text=True, cwd=ROOT, check=False
-    )
-    assert (done.returncode, done.stdout) == (0, f"kernelbench, version {__version__}\n")
+    done = start("-m", "kernelbench", "--version")
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"kernelbench, version {__version__}\n", "")
