@@ -1,6 +1,7 @@
 """Where faults are played: kernelbench started as a process, on a fake device, the simulator or a GPU, and what it
 left on disk."""
 
+import csv
 import multiprocessing
 import os
 import signal
@@ -138,6 +139,12 @@ def rows(folder: Path) -> Rows:
     found = {tuple(row[place] for place in places): tuple(row) for row in cells}
     assert len(found) == len(cells), f"{path}: a row is there twice"
     return found
+
+
+def written(stage: Stage) -> list[dict[str, str]]:
+    """The cells of each row of its run by name."""
+    with (stage.out / RESULTS_FILE).open(newline="") as file:
+        return list(csv.DictReader(file))
 
 
 def cases(found: Rows) -> int:
