@@ -12,8 +12,7 @@ from kernelbench.measure.case import CaseRun, Settings
 from kernelbench.measure.rounds import QUICK
 from kernelbench.planning.case_plans import CasePlan, Planned
 from tests.catalog import catalog
-from tests.conftest import softmax
-from tests.fake_gpu import FakeDevice, implementation
+from tests.fake_gpu import FakeDevice, implementation, softmax
 from tests.fake_simulator import FakeSimulator
 
 OPERATION = catalog().operations["softmax"]

@@ -20,18 +20,10 @@ from kernelbench.walks.explain import explain as explain_walk
 from kernelbench.walks.report import explanations, report
 from kernelbench.walks.request import Request
 from kernelbench.walks.run import run as run_walk
-from tests.conftest import Project, softmax
+from tests.conftest import Project
 from tests.fake_simulator import FakeSimulator
 
 Command = Callable[..., tuple[int, str, str]]
-KERNEL = (softmax, 0.0, 0.0)
-
-
-@pytest.fixture
-def simulator(project: Project, monkeypatch: pytest.MonkeyPatch) -> FakeSimulator:
-    device = FakeSimulator(dict.fromkeys(("good", "other", "third", "compiled"), KERNEL))
-    monkeypatch.setattr(devices, "open_device", lambda name: device)
-    return device
 
 
 def explain(suite: Path, **options: Any) -> list[Explained]:

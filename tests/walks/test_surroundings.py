@@ -45,16 +45,14 @@ def test_libraries_keep_what_they_make_in_our_cache_unless_told_otherwise(
 ) -> None:
     monkeypatch.setenv("KERNELBENCH_CACHE", str(tmp_path))
     monkeypatch.setenv("MPLCONFIGDIR", "/mine")
-    monkeypatch.setenv("CUPY_CACHE_DIR", "")
-    monkeypatch.delenv("CUPY_CACHE_DIR")
+    monkeypatch.delenv("CUPY_CACHE_DIR", raising=False)
     places.share_cache()
     assert os.environ["CUPY_CACHE_DIR"] == str(tmp_path / "cupy")
     assert os.environ["MPLCONFIGDIR"] == "/mine"
 
 
-@pytest.mark.parametrize("fits", [1 << 33, 1 << 31, 1 << 29])
-def test_the_simulator_leaves_addresses_to_others(fits: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As under `ulimit -v`: half of the largest power of two that fits."""
+def limit_addresses(monkeypatch: pytest.MonkeyPatch, fits: int) -> list[int]:
+    """As under `ulimit -v`; the sizes that are asked for."""
     real, asked = mmap.mmap, []
 
     def limited(number: int, size: int, **options: Any) -> mmap.mmap:
@@ -64,15 +62,18 @@ def test_the_simulator_leaves_addresses_to_others(fits: int, monkeypatch: pytest
         return real(number, size, **options)
 
     monkeypatch.setattr(arena.mmap, "mmap", limited)
+    return asked
+
+
+@pytest.mark.parametrize("fits", [1 << 33, 1 << 31, 1 << 29])
+def test_the_simulator_leaves_addresses_to_others(fits: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = limit_addresses(monkeypatch, fits)
     _, size = arena._reserve()
-    assert size == asked[-1] == fits // 2
+    assert size == asked[-1] == fits // 2, "half of the largest power of two that fits"
 
 
 def test_a_limit_that_is_too_low_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(*arguments: Any, **options: Any) -> mmap.mmap:
-        raise OSError(12, "Cannot allocate memory")
-
-    monkeypatch.setattr(arena.mmap, "mmap", refused)
+    limit_addresses(monkeypatch, 0)
     with pytest.raises(DeviceError, match=r"cannot reserve 256 MiB of addresses; .*ulimit -v"):
         arena._reserve()
 

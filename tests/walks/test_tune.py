@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -54,9 +55,8 @@ def tunable(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
     (folder / "held.py").write_text(KERNEL)
     tuned.source_hash.cache_clear()
     monkeypatch.setattr(places, "TUNED", project.root / "shipped")
-    for block in (32, 64, 128, 256):
-        for packs in (1, 2):
-            takes(project, block, packs, RULE_S)
+    for block, packs in product((32, 64, 128, 256), (1, 2)):
+        takes(project, block, packs, RULE_S)
     project.device.kernels["held"] = (softmax, RULE_S, 5e-6)
     return project
 
