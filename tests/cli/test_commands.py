@@ -15,6 +15,7 @@ import pytest
 from kernelbench import __version__
 from kernelbench.cli.commands import cli
 from kernelbench.core import places
+from kernelbench.core.errors import NoCompiler
 from kernelbench.devices import NO_DEVICE_ADVICE
 from tests.conftest import Project, move_places
 from tests.test_architecture import HEAVY
@@ -53,11 +54,8 @@ def test_the_commands_are_those_of_the_walk_in_its_order(command: Command) -> No
     code, out, err = command("--help")
     assert (code, err) == (0, "")
     listed = re.findall(r"^  (\w+)  ", out[out.index("Commands:") :], re.MULTILINE)
-    assert (
-        listed
-        == COMMANDS
-        == ["run", "compare", "report", "explain", "check", "plan", "build", "list", "new", "tune", "doctor"]
-    )
+    assert " ".join(listed) == "run compare report explain check plan build list new tune doctor"
+    assert listed == COMMANDS
     assert "kernelbench run suites/softmax.yaml" in out
     assert "Exit codes: 0 fine" in out
 
@@ -92,10 +90,7 @@ def test_without_a_command_the_help_is_shown(command: Command) -> None:
     ("arguments", "said"),
     [
         ("run softmax --device tpu", "--device tpu: unknown device; expected auto, cuda or cuda:N, as in cuda:1"),
-        (
-            "check softmax --device cuda:x",
-            "--device cuda:x: unknown device; expected auto, cuda or cuda:N, as in cuda:1",
-        ),
+        ("check softmax --device cuda:x", "--device cuda:x: unknown device; expected auto, cuda or cuda:N, as in"),
         ("run softmax --cache hot", "--cache hot: unknown cache state 'hot'; expected cold, warm or cold,warm"),
         ("compare --cache cold,lukewarm", "--cache cold,lukewarm: unknown cache state 'lukewarm'; expected"),
         ("plan softmax --gpu k80", "--gpu k80: unknown GPU; expected one of v100, v100-pcie, t4,"),
@@ -226,8 +221,6 @@ def test_without_nvcc_it_is_said_where_it_was_sought(tmp_path: Path) -> None:
 def test_a_gpu_without_nvcc_ends_before_anything_is_measured(
     project: Project, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from kernelbench.core.errors import NoCompiler
-
     def missing(nvcc: Path | None = None) -> Any:
         raise NoCompiler("no CUDA compiler (nvcc); looked at ..")
 
@@ -276,16 +269,11 @@ def test_tables_fit_100_columns(arguments: str, here: Path, command: Command) ->
 
 def test_tables_of_a_run_fit_100_columns(project: Project, command: Command) -> None:
     suite = project.suite("good, other, compiled, broken")
-    outputs = [
-        command("run", suite, "--quick", "--no-report")[1],
-        command("compare")[1],
-        command("compare", "--baseline", "other", "--cache", "cold,warm")[1],
-        command("check", suite, "--specimens")[1],
-        command("build", suite)[1],
-        command("list")[1],
-    ]
-    for out in outputs:
-        found = tables(out)
+    for words in (
+        ("run", suite, "--quick", "--no-report"), ("compare",), ("check", suite, "--specimens"), ("build", suite),
+        ("compare", "--baseline", "other", "--cache", "cold,warm"), ("list",),
+    ):  # fmt: skip
+        found = tables(command(*words)[1])
         assert len(found) > 5
         assert max(map(len, found)) <= WIDTH, max(found, key=len)
 

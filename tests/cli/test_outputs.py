@@ -147,22 +147,12 @@ def test_standard_output_is_no_file(command_line: str, here: Path, command: Comm
 @pytest.mark.parametrize(
     "arguments",
     [
-        "plan softmax --kernels",
-        "list kernels --kernels",
-        "new softmax/mine --kernels",
-        "run softmax --device tpu --out",
-        "compare --out",
-        "report --out",
-        "tune relu --device tpu --out",
-        "build softmax --nvcc",
-        "doctor --nvcc",
-        "plan softmax --gpu",
-        "compare --baseline",
-        "report --baseline",
-        "tune relu --device tpu --suite",
-        "new softmax/mine --from",
+        "plan softmax --kernels", "list kernels --kernels", "new softmax/mine --kernels", "compare --out",
+        "report --out", "run softmax --device tpu --out", "tune relu --device tpu --out", "build softmax --nvcc",
+        "doctor --nvcc", "plan softmax --gpu", "compare --baseline", "report --baseline",
+        "tune relu --device tpu --suite", "new softmax/mine --from",
     ],
-)
+)  # fmt: skip
 def test_an_empty_value_is_refused(arguments: str, command: Command, here: Path) -> None:
     Path("softmax").mkdir()
     Path("softmax/ran.py").write_text("open('ran', 'w')")
