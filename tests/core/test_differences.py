@@ -33,20 +33,9 @@ def test_the_bound_is_absolute_plus_relative_of_what_is_expected(got: float, wro
 
 @pytest.mark.parametrize(
     ("got", "expected", "wrong"),
-    [
-        (NAN, NAN, 0),
-        (NAN, 1.0, 1),
-        (1.0, NAN, 1),
-        (INF, INF, 0),
-        (-INF, -INF, 0),
-        (INF, -INF, 1),
-        (INF, 1.0, 1),
-        (1.0, INF, 1),
-        (0.0, -INF, 1),
-        (NAN, INF, 1),
-        (INF, NAN, 1),
-    ],
-)
+    [(NAN, NAN, 0), (NAN, 1.0, 1), (1.0, NAN, 1), (INF, INF, 0), (-INF, -INF, 0), (INF, -INF, 1), (INF, 1.0, 1),
+     (1.0, INF, 1), (0.0, -INF, 1), (NAN, INF, 1), (INF, NAN, 1)],
+)  # fmt: skip
 def test_no_tolerance_makes_up_for_nan_or_infinity(got: float, expected: float, wrong: int) -> None:
     assert compared([got, 1.0], [expected, 1.0]).mismatches == wrong
 

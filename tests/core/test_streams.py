@@ -53,7 +53,7 @@ def test_every_suite_is_measured_and_the_exit_code_is_true(
 
 
 @pytest.mark.parametrize(("streams", "code"), CONDITIONS[3:], ids=[named(one) for one, _ in CONDITIONS[3:]])
-@pytest.mark.parametrize("arguments", ["check", "nonsense"])
+@pytest.mark.parametrize("arguments", ["check", pytest.param("nonsense", marks=pytest.mark.exhaustive)])
 def test_other_commands_end_with_a_true_exit_code(
     arguments: str, streams: dict[int, str], code: int | None, stage: Stage
 ) -> None:
