@@ -27,6 +27,7 @@ from tests.build.conftest import fake_compiler
 from tests.fake_gpu import FakeDevice, softmax
 
 KERNELS = Path(__file__).with_name("kernels")
+Command = Callable[..., tuple[int, str, str]]
 LIMITS = Limits(floor_s=3e-6, graph_floor_s=1e-6, dram_bytes_per_s=4.2e12, dram_copy="copy_4")
 CALLS = """\
 from kernelbench import Implementation, Origin
@@ -180,7 +181,7 @@ def judged_once(judged: list[Standing], monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.fixture
-def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
     """command("list", "runs"): exit code, stdout and stderr of that command line."""
     from kernelbench.cli import commands
 

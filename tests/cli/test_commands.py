@@ -5,7 +5,6 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,32 +13,19 @@ import pytest
 
 from kernelbench import __version__
 from kernelbench.cli.commands import cli
-from kernelbench.core import places
 from kernelbench.core.errors import NoCompiler
 from kernelbench.devices import NO_DEVICE_ADVICE
-from tests.conftest import Project, move_places
+from tests.conftest import Command, Project
+from tests.processes import ROOT, python
 from tests.test_architecture import HEAVY
 
-ROOT = Path(__file__).resolve().parents[2]
 COMMANDS = list(cli.commands)
 WIDTH = 100
-Command = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The project's own kernels and suites, seen from an empty folder without runs."""
-    move_places(tmp_path, monkeypatch)
-    monkeypatch.setattr(places, "runs", lambda: tmp_path / "runs")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def start(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Python as a process of its own, from the project's folder; no GPU is visible to it."""
-    environment = {**os.environ, "CUDA_VISIBLE_DEVICES": "", **environment}
-    command = [sys.executable, *arguments]
-    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment, check=False)
+    """Python as a process of its own, to which no GPU is visible."""
+    return python(*arguments, CUDA_VISIBLE_DEVICES="", **environment)
 
 
 def one_message(done: subprocess.CompletedProcess[str]) -> str:

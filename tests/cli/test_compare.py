@@ -2,16 +2,15 @@
 
 import csv
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from kernelbench.core import places
 from kernelbench.runs.results import Run, read_run
+from tests.conftest import Command
 from tests.two_runs import World, slowed, synthetic, write_copy
 
-Command = Callable[..., tuple[int, str, str]]
 SOFTMAX = places.RECORDED / "h200" / "softmax"
 PLANTED = {"oneflow", "tree_shuffle"}
 

@@ -14,9 +14,7 @@ from kernelbench.core.errors import InputError, NoCompiler, NoDevice
 from kernelbench.devices.known import KNOWN
 from kernelbench.planning.catalog import load_catalog
 from kernelbench.runs.results import Store
-from tests.conftest import Project, move_places
-
-Command = Callable[..., tuple[int, str, str]]
+from tests.conftest import Command, Project
 
 # What a row of a run has at least.
 ROW = {"operation": "softmax", "implementation": "naive", "role": "kernel", "arithmetic": "accurate", "status": "ok"}
@@ -89,12 +87,6 @@ def test_the_command_ends_with_1_where_something_is_missing(
         code, out, _ = command("doctor")
         assert (code, "missing" in out) == (expected, bool(expected))
         (project.root / "cache").write_text("")
-
-
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    move_places(tmp_path, monkeypatch)
-    return tmp_path
 
 
 def test_every_shipped_suite_and_kernel_is_listed(here: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,9 +16,8 @@ from kernelbench.core.records import Case
 from kernelbench.devices.known import known_gpu
 from kernelbench.planning.case_plans import Planned, plan_case
 from kernelbench.planning.catalog import load_catalog
-from tests.conftest import Project
+from tests.conftest import Command, Project
 
-Command = Callable[..., tuple[int, str, str]]
 H200 = known_gpu("h200")
 CATALOG = load_catalog()
 LOOPS = ("latency_hiding",)  # operations whose kernels are all made in loops

@@ -3,7 +3,6 @@
 import os
 import socket
 import stat
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,9 +10,8 @@ import pytest
 from kernelbench.cli.options import require_file_place, require_folder_place
 from kernelbench.core.errors import InputError
 from kernelbench.core.writing import write_whole
-from tests.conftest import Project
+from tests.conftest import Command, Project
 
-Command = Callable[..., tuple[int, str, str]]
 KINDS = ("pipe", "device", "socket", "link", "dangling link")
 
 
@@ -39,12 +37,6 @@ def lying(folder: Path) -> dict[str, tuple[int, int, int]]:
     """Everything below a folder: kind, rights and identity."""
     found = {str(path): path.lstat() for path in folder.rglob("*")}
     return {name: (one.st_mode, one.st_ino, one.st_size) for name, one in found.items()}
-
-
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 @pytest.fixture

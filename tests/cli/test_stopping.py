@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kernelbench.core import places
-from tests.reliability.stage import ROOT, until
+from tests.processes import ROOT, python, until
 
 LOST = """
 import os, signal, sys, time, weakref
@@ -50,10 +50,6 @@ sleep 60 &
 echo $$ $! > "{pids}.part"; mv "{pids}.part" "{pids}"
 wait
 """
-
-
-def python(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, *words], capture_output=True, text=True, cwd=ROOT, check=False)
 
 
 @pytest.mark.parametrize("code", [IN_CALLBACK, IN_IMPORT])

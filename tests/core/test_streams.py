@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from kernelbench.core import places
+from tests.processes import ROOT, python
 from tests.reliability.child import Hooks
-from tests.reliability.stage import FAKE, ROOT, Stage
+from tests.reliability.stage import FAKE, Stage
 
 CONDITIONS = [
     ({0: "closed"}, None),
@@ -85,9 +86,7 @@ def test_characters_that_an_output_does_not_have_are_escaped(name: str) -> None:
 
 
 def test_tables_are_printed_however_narrow_the_terminal_is() -> None:
-    environment = {**os.environ, "FORCE_COLOR": "1", "COLUMNS": "1"}
-    command = [sys.executable, "-m", "kernelbench", "list", "devices"]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment, check=False)
+    done = python("-m", "kernelbench", "list", "devices", FORCE_COLOR="1", COLUMNS="1")
     assert (done.returncode, done.stderr) == (0, "")
     assert "h200" in done.stdout.lower()
 

@@ -22,6 +22,7 @@ from kernelbench.planning.case_plans import CasePlan, Planned
 from kernelbench.planning.catalog import Catalog, load_catalog
 from tests import worker_devices
 from tests.conftest import CALLS
+from tests.processes import ROOT, python, until
 
 CASE = Case("softmax", (4, 8), -1, "float32")
 TIMED = Settings(1, ("cold",), Precision(least_samples=20, most_samples=20))
@@ -165,13 +166,8 @@ def test_a_worker_ends_with_its_parent() -> None:
         "if __name__ == '__main__':\n    worker = WorkerBench(worker_devices.device, (), 60)\n"
         "    print(worker._process.pid, flush=True)\n    os.kill(os.getpid(), 9)\n"
     )
-    root = Path(__file__).resolve().parents[2]
-    command = [sys.executable, "-c", code]
-    script = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=60, check=False)
-    worker, until = int(script.stdout), time.monotonic() + 10
-    while Path(f"/proc/{worker}").exists() and time.monotonic() < until:
-        time.sleep(0.1)
-    assert not Path(f"/proc/{worker}").exists()
+    worker = Path("/proc", python("-c", code).stdout.strip())
+    until(lambda: not worker.exists(), 10)
 
 
 def test_ctrl_c_ends_both_at_once(own: Path) -> None:
@@ -184,10 +180,8 @@ def test_ctrl_c_ends_both_at_once(own: Path) -> None:
         "    try:\n        test_worker.run(worker, load_catalog(own=[own]), 'hangs')\n"
         "    except KeyboardInterrupt:\n        worker.close()\n        print('stopped', flush=True)\n"
     )
-    root = Path(__file__).resolve().parents[2]
-    script = subprocess.Popen(
-        [sys.executable, "-c", code, str(own)], cwd=root, stdout=subprocess.PIPE, text=True, start_new_session=True
-    )
+    command = [sys.executable, "-c", code, str(own)]
+    script = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, start_new_session=True)
     worker = int(script.stdout.readline())
     time.sleep(2)  # until the kernel hangs
     os.killpg(script.pid, signal.SIGINT)  # as a terminal does: to both

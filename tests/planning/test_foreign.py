@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kernelbench.core import places
-from tests.reliability.stage import ROOT
+from tests.processes import ROOT, python
 
 ENDS = ["os._exit(0)", "os.execv('/bin/true', ['true'])", "raise Odd"]
 HEAD = "import atexit, os, signal, sys, threading, time\nclass Odd(BaseException): pass\n"
@@ -48,8 +48,7 @@ def written(own: Path, at_import: str = "", in_plan: str = "pass") -> None:
 def planned(own: Path) -> subprocess.CompletedProcess[str]:
     """`kernelbench plan` with limits of less than a second."""
     words = ["plan", "softmax", "--filter", "seq=512", "--only", "naive,mine", "--kernels", str(own)]
-    command = [sys.executable, "-c", COMMAND, *words]
-    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=60, check=False)
+    return python("-c", COMMAND, *words)
 
 
 def rows(done: subprocess.CompletedProcess[str]) -> str:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelbench.runs.results import ENVIRONMENT_FILE, RESULTS_FILE, SAMPLES_FILE, read_run
+from tests.processes import until
 from tests.reliability.child import Hooks
 from tests.reliability.stage import (
     COLUMNS,
@@ -32,7 +33,6 @@ from tests.reliability.stage import (
     lost,
     rows,
     send,
-    until,
     written,
 )
 

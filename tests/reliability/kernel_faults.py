@@ -7,8 +7,9 @@ from functools import partial
 from pathlib import Path
 
 from kernelbench.build import find_compiler
+from tests.processes import until
 from tests.reliability.faults import FAULTS, Fault, OneRun, Outcome, begun, fault, resumed, said, told
-from tests.reliability.stage import COLUMNS, CUDA, SIMULATOR, Stage, lost, rows, until, written
+from tests.reliability.stage import COLUMNS, CUDA, SIMULATOR, Stage, lost, rows, written
 
 HERE = Path(__file__).resolve().parent
 FOLDERS = (HERE.parent / "gpu" / "broken", HERE / "broken")

@@ -7,8 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,9 +15,9 @@ from typing import Any, Protocol
 
 from kernelbench.runs.results import RESULTS_FILE
 from kernelbench.runs.row_checks import read_cells
+from tests.processes import ROOT
 from tests.reliability import child
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 FAKE, SIMULATOR, CUDA = "fake device", "simulator", "cuda"
 LONGEST_S = 240.0  # of one command
 COLUMNS = (32, 64, 128, 256, 512, 1024)  # of the suite's cases
@@ -154,14 +153,6 @@ def cases(found: Rows) -> int:
 def lost(before: Rows, after: Rows) -> int:
     """Rows that are no longer there as they were, bit for bit."""
     return sum(after.get(key) != row for key, row in before.items())
-
-
-def until(true: Callable[[], Any], seconds: float = 120) -> None:
-    """Wait for it."""
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end, "it did not come"
-        time.sleep(0.002)
 
 
 def send(process: Process, number: int = signal.SIGKILL) -> None:

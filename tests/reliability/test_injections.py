@@ -6,7 +6,6 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -26,9 +25,9 @@ from kernelbench.suite import read_suite
 from kernelbench.walks.compare import answer, save_comparison
 from kernelbench.walks.report import report
 from tests.catalog import catalog
+from tests.conftest import Command
 from tests.reliability.fuzz import KINDS, fuzz, make_run
 
-Command = Callable[..., tuple[int, str, str]]
 CATALOG = catalog()
 ESCAPE, BIDI = "\x1b]0;owned\x07", "\u202e"
 

@@ -112,7 +112,10 @@ def test_a_run_is_never_overwritten(tmp_path: Path) -> None:
     ],
 )
 def test_rows_of_another_kind_are_not_gone_on_with(tmp_path: Path, change: dict[str, Any], said: str) -> None:
-    folder = make(tmp_path)
+    refused(make(tmp_path), change, said)
+
+
+def refused(folder: Path, change: dict[str, Any], said: str) -> None:
     with pytest.raises(ResultsError) as caught:
         earlier_session(folder, {**STATE, **change}, resume=True)
     assert str(caught.value) == f"{folder}: --resume: {said}; start a new run without --resume"
@@ -146,12 +149,8 @@ OTHERS: dict[str, tuple[dict[str, Any], str]] = {
 def test_rows_of_another_suite_of_that_name_are_not_gone_on_with(
     tmp_path: Path, change: dict[str, Any], said: str
 ) -> None:
-    folder = make(tmp_path)
-    with pytest.raises(ResultsError) as caught:
-        earlier_session(folder, {**STATE, "contents": contents_of(replace(SUITE, **change))}, resume=True)
-    assert str(caught.value) == (
-        f"{folder}: --resume: its suite 'softmax' is another one now: {said}; start a new run without --resume"
-    )
+    changed = {"contents": contents_of(replace(SUITE, **change))}
+    refused(make(tmp_path), changed, f"its suite 'softmax' is another one now: {said}")
 
 
 def test_a_part_of_the_same_suite_is_gone_on_with(tmp_path: Path) -> None:

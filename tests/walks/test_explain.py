@@ -1,7 +1,6 @@
 """The walk of `explain` on a device that counts what it is told to count."""
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,10 +19,8 @@ from kernelbench.walks.explain import explain as explain_walk
 from kernelbench.walks.report import explanations, report
 from kernelbench.walks.request import Request
 from kernelbench.walks.run import run as run_walk
-from tests.conftest import Project
+from tests.conftest import Command, Project
 from tests.fake_simulator import FakeSimulator
-
-Command = Callable[..., tuple[int, str, str]]
 
 
 def explain(suite: Path, **options: Any) -> list[Explained]:

@@ -16,9 +16,7 @@ from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run, read_run
 from kernelbench.walks.request import Request
 from kernelbench.walks.run import run as run_walk
-from tests.conftest import LIMITS, Project, softmax
-
-Command = Callable[..., tuple[int, str, str]]
+from tests.conftest import LIMITS, Command, Project, softmax
 
 
 def run_suite(suite: Path, **options: Any) -> Run:

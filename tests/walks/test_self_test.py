@@ -24,10 +24,9 @@ from kernelbench.runs.results import Run, read_run, without_twins
 from kernelbench.walks.compare import answer
 from kernelbench.walks.request import Request
 from kernelbench.walks.run import run as run_walk
-from tests.conftest import CALLS, Project
+from tests.conftest import CALLS, Command, Project
 from tests.self_test_devices import SECONDS, NoisyDevice, noisy
 
-Command = Callable[..., tuple[int, str, str]]
 COLUMNS = "[8, 16, 64, 256, 1024]"  # 10 us to 6.4 ms
 
 

@@ -1,7 +1,6 @@
 """The whole walk on a device that counts: rows without times, what of a sample is verified, comparison, page."""
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,12 +9,10 @@ import pytest
 from kernelbench.core.contracts import CountingDevice
 from kernelbench.core.errors import DeviceError, InputError
 from kernelbench.runs.results import read_run
-from tests.conftest import Project, softmax
+from tests.conftest import Command, Project, softmax
 from tests.fake_simulator import FakeSimulator
 from tests.walks.conftest import KERNEL
 from tests.walks.test_run import rows, run_suite
-
-Command = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture(autouse=True)

@@ -1,7 +1,6 @@
 """A step of two operations through the whole walk, timed and counted: rows, sums, verdict, tables and page."""
 
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +19,9 @@ from kernelbench.runs.results import read_run
 from kernelbench.walks.compare import Answer
 from kernelbench.walks.request import Request
 from kernelbench.walks.run import run as run_walk
-from tests.conftest import CALLS, Project, softmax
+from tests.conftest import CALLS, Command, Project, softmax
 from tests.fake_simulator import FakeSimulator
 
-Command = Callable[..., tuple[int, str, str]]
 SOFTMAX_KEY, RELU_KEY = "part=scores shape=4x8 axis=-1 dtype=float32", "part=relu shape=16 axis=-1 dtype=float32"
 RELU = places.KERNELS / "relu" / "operation.py"
 SUITE = """\

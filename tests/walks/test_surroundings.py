@@ -2,8 +2,6 @@
 
 import mmap
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,7 +14,7 @@ from kernelbench.cli.invoking import invoke
 from kernelbench.core import places
 from kernelbench.core.errors import DeviceError, InputError
 from kernelbench.simt import arena, native
-from tests.reliability.stage import ROOT
+from tests.processes import python
 
 DRAWN = """
 from kernelbench.report import style
@@ -34,9 +32,7 @@ def test_charts_are_drawn_whatever_matplotlib_is_told(tmp_path: Path) -> None:
     for folder in (tmp_path, tmp_path / "own"):
         (folder / "matplotlibrc").write_bytes(b"font.size: 30\n\xff\xfe\n")
     told = {"MPLBACKEND": "module://nobody.backend", "MPLCONFIGDIR": str(tmp_path / "own")}
-    environment = {**os.environ, **told, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-c", DRAWN]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False)
+    done = python("-c", DRAWN, cwd=tmp_path, **told)
     assert (done.returncode, done.stdout.lower()) == (0, "agg 10.0\n"), done.stderr
 
 

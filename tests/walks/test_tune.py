@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -16,11 +15,10 @@ from kernelbench.measure import search as candidate_search
 from kernelbench.measure import worker
 from kernelbench.measure.worker import WorkerBench
 from kernelbench.planning import tuned
-from tests.conftest import Project, softmax
+from tests.conftest import Command, Project, softmax
 from tests.walks.candidate_device import device
 
 pytest.importorskip("kernel_tuner", reason="needs kernelbench[tune]")
-Command = Callable[..., tuple[int, str, str]]
 
 KERNEL = """\
 from kernelbench import Unsupported
