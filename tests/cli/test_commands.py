@@ -16,6 +16,7 @@ from kernelbench.cli.commands import cli
 from kernelbench.core.errors import NoCompiler
 from kernelbench.devices import NO_DEVICE_ADVICE
 from tests.conftest import Command, Project
+from tests.endings import ended, printed, refused
 from tests.processes import ROOT, python
 from tests.test_architecture import HEAVY
 
@@ -37,8 +38,7 @@ def one_message(done: subprocess.CompletedProcess[str]) -> str:
 
 
 def test_the_commands_are_those_of_the_walk_in_its_order(command: Command) -> None:
-    code, out, err = command("--help")
-    assert (code, err) == (0, "")
+    out = printed(command("--help"))
     listed = re.findall(r"^  (\w+)  ", out[out.index("Commands:") :], re.MULTILINE)
     assert " ".join(listed) == "run compare report explain check plan build list new tune doctor"
     assert listed == COMMANDS
@@ -48,8 +48,7 @@ def test_the_commands_are_those_of_the_walk_in_its_order(command: Command) -> No
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_explains_itself(name: str, command: Command) -> None:
-    code, out, err = command(name, "--help")
-    assert (code, err) == (0, "")
+    out = printed(command(name, "--help"))
     assert out.startswith(f"Usage: kernelbench {name} ")
     assert command(name, "-h")[1] == out
     assert f"kernelbench {name}" in out[out.index("Examples:") :]
@@ -67,8 +66,7 @@ def test_the_version_is_the_packages(command: Command) -> None:
 
 
 def test_without_a_command_the_help_is_shown(command: Command) -> None:
-    code, out, err = command()
-    assert code == 2
+    out, err = ended(2, command())
     assert "Usage: kernelbench [OPTIONS] COMMAND" in out + err
 
 
@@ -95,8 +93,7 @@ def test_without_a_command_the_help_is_shown(command: Command) -> None:
     ],
 )
 def test_a_wrong_option_is_one_message_and_exit_code_2(arguments: str, said: str, here: Path, command: Command) -> None:
-    code, out, err = command(*arguments.split())
-    assert (code, out) == (2, "")
+    err = refused(command(*arguments.split()))
     assert err.startswith(said)
     assert len(err.splitlines()) <= 1 or "nvcc" in said
 
@@ -115,8 +112,7 @@ def test_a_wrong_option_is_one_message_and_exit_code_2(arguments: str, said: str
     ],
 )
 def test_what_click_refuses_ends_alike(arguments: str, said: str, here: Path, command: Command) -> None:
-    code, out, err = command(*arguments.split())
-    assert (code, out) == (2, "")
+    err = refused(command(*arguments.split()))
     assert said in err
     assert err.startswith("Usage: kernelbench ")
 
@@ -124,8 +120,7 @@ def test_what_click_refuses_ends_alike(arguments: str, said: str, here: Path, co
 def test_an_unknown_baseline_is_told_with_those_there_are(project: Project, command: Command) -> None:
     assert command("run", project.suite("good, other"), "--quick", "--no-report")[0] == 0
     for name in ("compare", "report"):
-        code, _, err = command(name, "--baseline", "goood")
-        assert code == 2
+        _, err = ended(2, command(name, "--baseline", "goood"))
         assert err.startswith("--baseline goood: ")
         assert "good" in err.removeprefix("--baseline goood")
         assert len(err.splitlines()) == 1
@@ -136,8 +131,7 @@ def test_a_damaged_run_is_named(project: Project, command: Command) -> None:
     path = project.runs[0] / "environment.json"
     path.write_text(path.read_text()[:100])
     for name in ("compare", "report"):
-        code, _, err = command(name)
-        assert code == 2
+        _, err = ended(2, command(name))
         assert err.startswith(f"{path}: cannot be read (")
 
 
@@ -153,8 +147,7 @@ def test_a_damaged_run_is_named(project: Project, command: Command) -> None:
 def test_a_place_that_cannot_be_written_is_told(arguments: str, place: str, project: Project, command: Command) -> None:
     assert command("run", project.suite("good, other", columns="[8]"), "--quick", "--no-report")[0] == 0
     (project.root / "file").write_text("not a folder")
-    code, _, err = command(*arguments.split())
-    assert code == 2
+    _, err = ended(2, command(*arguments.split()))
     assert re.search(rf"^{place}: cannot write .*(Not a directory|File exists)", err, re.MULTILINE), err
     assert "Traceback" not in err
 
@@ -175,8 +168,7 @@ baseline: 7
 @pytest.mark.parametrize("name", ["run", "plan"])
 def test_all_mistakes_of_a_suite_are_told_at_once_with_their_lines(name: str, here: Path, command: Command) -> None:
     Path("bad.yaml").write_text(BAD)
-    code, out, err = command(name, "bad.yaml")
-    assert (code, out) == (2, "")
+    err = refused(command(name, "bad.yaml"))
     places_told = [line.split(": ")[0] for line in err.splitlines()]
     assert {f"bad.yaml:{line}" for line in (1, 3, 5, 6, 7, 8, 9)} <= set(places_told)
     assert all(place.startswith("bad.yaml:") for place in places_told)
@@ -268,31 +260,26 @@ def test_compare_leaves_its_table_beside_the_run_or_where_it_is_told(project: Pr
     assert command("run", project.suite("good, other"), "--quick", "--no-report")[0] == 0
     (folder,) = project.runs
     assert not (folder / "report.html").exists()
-    code, out, _ = command("compare", "--only", "other")
-    assert code == 0
+    out, _ = ended(0, command("compare", "--only", "other"))
     assert f"Comparing within your newest run, {folder.name}" in out
     assert f"all rows: {folder}/comparison.csv" in out
     assert json.loads((folder / "claims.json").read_text()) is not None
-    code, out, _ = command("compare", folder, "--out", project.root / "elsewhere")
-    assert code == 0
+    out, _ = ended(0, command("compare", folder, "--out", project.root / "elsewhere"))
     assert (project.root / "elsewhere" / "comparison.csv").read_bytes() == (folder / "comparison.csv").read_bytes()
 
 
 def test_build_shows_registers_and_what_does_not_compile(project: Project, command: Command) -> None:
-    code, out, _ = command("build", project.suite("good, compiled"))
-    assert code == 0
+    out, _ = ended(0, command("build", project.suite("good, compiled")))
     assert "compiled" in out
     assert "29" in out, "registers"
     assert "1 binaries for NVIDIA H200 (sm_90): 1 compiled, 0 from the cache" in out
-    code, out, _ = command("build", project.suite("good, compiled, broken"))
-    assert code == 1
+    out, _ = ended(1, command("build", project.suite("good, compiled, broken")))
     assert "REFUSE" in out
     assert "2 binaries for NVIDIA H200 (sm_90): 0 compiled, 1 from the cache, 1 failed" in " ".join(out.split())
 
 
 def test_plan_shows_launches_and_refusals(project: Project, command: Command) -> None:
-    code, out, _ = command("plan", project.suite("good, compiled"), "--gpu", "a100")
-    assert code == 0
+    out, _ = ended(0, command("plan", project.suite("good, compiled"), "--gpu", "a100"))
     assert "small on NVIDIA A100-PCIE-40GB (sm_80, 108 SMs)" in out
     assert "k<<<1, 32>>>" in out
     assert "library call" in out

@@ -17,6 +17,7 @@ from kernelbench.devices.known import known_gpu
 from kernelbench.planning.case_plans import Planned, plan_case
 from kernelbench.planning.catalog import load_catalog
 from tests.conftest import Command, Project
+from tests.endings import ended, printed, refused
 
 H200 = known_gpu("h200")
 CATALOG = load_catalog()
@@ -117,8 +118,7 @@ def test_a_new_operation_comes_with_all_that_its_commands_need(
     command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    code, out, err = command("new", "row_weight/first")
-    assert (code, err) == (0, "")
+    out = printed(command("new", "row_weight/first"))
     folder = Path("kernels/row_weight")
     assert out.splitlines()[:4] == [
         f"{folder}/operation.py",
@@ -129,8 +129,7 @@ def test_a_new_operation_comes_with_all_that_its_commands_need(
     assert [line.split() for line in out.splitlines()[4:]] == [
         f"kernelbench {verb} {folder}/row_weight.yaml --kernels kernels".split() for verb in ("check", "run")
     ]
-    code, out, err = command("plan", folder / "row_weight.yaml", "--kernels", "kernels")
-    assert (code, err) == (0, "")
+    out = printed(command("plan", folder / "row_weight.yaml", "--kernels", "kernels"))
     assert out.count("row_weight_first_bf16<<<4096, 256>>>") == 2
     new_kernel("row_weight/second", folder=Path("kernels"))
     assert set(load_catalog(own=[Path("kernels")]).implementations["row_weight"]) == {"first", "second"}
@@ -195,11 +194,9 @@ def own(folder: Path, body: str = GOOD, name: str = "mine") -> Path:
 
 def test_own_kernels_join_the_suites_of_their_operation(command: Command, tmp_path: Path) -> None:
     folder = own(tmp_path)
-    code, out, err = command("plan", "softmax", "--kernels", folder, "--only", "mine,naive", "--filter", "seq=16")
-    assert (code, err) == (0, "")
+    out = printed(command("plan", "softmax", "--kernels", folder, "--only", "mine,naive", "--filter", "seq=16"))
     assert "k<<<1, 32>>>" in out
-    code, out, _ = command("list", "kernels", "--kernels", folder)
-    assert code == 0
+    out, _ = ended(0, command("list", "kernels", "--kernels", folder))
     assert any(line.split()[:2] == ["softmax", "mine"] for line in out.splitlines())
     code, _, err = command("plan", "softmax", "--only", "mine")
     assert code == 2, "without the option they are not there"
@@ -208,8 +205,7 @@ def test_own_kernels_join_the_suites_of_their_operation(command: Command, tmp_pa
 
 def test_a_name_that_is_taken_is_refused_with_both_places(command: Command, tmp_path: Path) -> None:
     folder = own(tmp_path, name="naive")
-    code, _, err = command("plan", "softmax", "--kernels", folder)
-    assert code == 2
+    _, err = ended(2, command("plan", "softmax", "--kernels", folder))
     assert "implementation 'naive' is defined in" in err
     assert str(places.KERNELS / "softmax" / "naive.py") in err
 
@@ -229,8 +225,7 @@ def test_a_mistake_in_a_file_is_one_line_with_its_place(
     folder = own(tmp_path)
     (folder / "softmax" / "mine.py").write_text(text)
     monkeypatch.chdir(tmp_path)
-    code, out, err = command("check", "softmax", "--kernels", "own")
-    assert (code, out) == (2, "")
+    err = refused(command("check", "softmax", "--kernels", "own"))
     assert err.startswith(f"own/softmax/{expected}")
     assert len(err.splitlines()) == 1
 

@@ -26,6 +26,7 @@ from kernelbench.walks.compare import answer, save_comparison
 from kernelbench.walks.report import report
 from tests.catalog import catalog
 from tests.conftest import Command
+from tests.endings import ended
 from tests.reliability.fuzz import KINDS, fuzz, make_run
 
 CATALOG = catalog()
@@ -201,8 +202,7 @@ def test_nothing_of_a_run_is_code_in_the_terminal_or_in_the_page(run: Path, comm
     )  # fmt: skip
     change_row(run, "naive", status="failed", reason=evil, cache="", method="", median_s="", launches=evil, check="")
     for name in ("report", "compare"):
-        code, out, err = command(name, run)
-        assert code == 0, err
+        out, err = ended(0, command(name, run))
         assert "\x1b" not in out + err
         assert BIDI not in out + err
     assert "[bold]b[/]" in out.replace("\n", "")
@@ -265,8 +265,7 @@ def test_counts_that_say_they_are_of_a_gpu_have_no_times(tmp_path: Path, command
     run = make_run(tmp_path / "run", "simulated")
     device = json.loads((run / ENVIRONMENT_FILE).read_text())["device"]
     change_environment(run, device={name: value for name, value in device.items() if name != "simulator"})
-    code, _, err = command("report", run)
-    assert code == 0, err
+    ended(0, command("report", run))
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from kernelbench.walks.report import explanations, report
 from kernelbench.walks.request import Request
 from kernelbench.walks.run import run as run_walk
 from tests.conftest import Command, Project
+from tests.endings import ended
 from tests.fake_simulator import FakeSimulator
 
 
@@ -86,20 +87,17 @@ def test_source_lines_only_where_asked_for(
 
 def test_explain_on_the_command_line(project: Project, simulator: FakeSimulator, command: Command) -> None:
     suite = project.suite("compiled, good")
-    code, out, _ = command("explain", suite, "--filter", "columns=16")
-    assert code == 0
+    out, _ = ended(0, command("explain", suite, "--filter", "columns=16"))
     assert "10 sectors a load request where 4 would do" in out
     assert "good: not counted" in out
     assert "cannot be faster than" in out
     assert max(map(len, out.splitlines())) <= 100
-    code, out, _ = command("explain", suite, "--filter", "columns=16", "--format", "json")
-    assert code == 0
+    out, _ = ended(0, command("explain", suite, "--filter", "columns=16", "--format", "json"))
     assert json.loads(out)[0]["implementations"]["compiled"]["metrics"]["load_sectors"] == 10
 
 
 def test_unknown_gpu_is_named(project: Project, simulator: FakeSimulator, command: Command) -> None:
-    code, _, error = command("explain", project.suite("compiled, good"), "--gpu", "h999")
-    assert code == 2
+    _, error = ended(2, command("explain", project.suite("compiled, good"), "--gpu", "h999"))
     assert "unknown GPU" in error
 
 

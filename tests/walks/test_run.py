@@ -17,6 +17,7 @@ from kernelbench.runs.results import Run, read_run
 from kernelbench.walks.request import Request
 from kernelbench.walks.run import run as run_walk
 from tests.conftest import LIMITS, Command, Project, softmax
+from tests.endings import ended
 
 
 def run_suite(suite: Path, **options: Any) -> Run:
@@ -315,8 +316,7 @@ def test_a_failed_row_ends_with_1(project: Project, command: Command) -> None:
 
 def test_a_specimen_is_rejected_and_that_is_fine(project: Project, command: Command) -> None:
     suite = project.suite("good")
-    code, out, _ = command("check", suite, "--specimens")
-    assert code == 0
+    out, _ = ended(0, command("check", suite, "--specimens"))
     assert "zeros" in out
     assert "3 right, 3 wrong or failed, 0 refused or skipped" in out
     assert command("run", suite, "--specimens", "--quick", "--no-report")[0] == 0
@@ -327,8 +327,7 @@ def test_a_wrong_suite_ends_with_2_before_the_gpu_is_asked_for(
     project: Project, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kernelbench.devices.open_device", lambda name: pytest.fail("opened"))
-    code, _, err = command("run", project.suite("good, nobody"), "--quick")
-    assert code == 2
+    _, err = ended(2, command("run", project.suite("good, nobody"), "--quick"))
     assert "small.yaml:5: unknown implementation 'nobody'" in err
 
 
@@ -342,8 +341,7 @@ def test_ctrl_c_ends_with_130_and_says_how_to_go_on(project: Project, command: C
 def test_a_run_that_went_well_shows_its_rows_and_writes_its_page_and_comparison(
     project: Project, command: Command
 ) -> None:
-    code, out, err = command("run", project.suite("good, compiled", columns="[8, 32]"), "--quick")
-    assert code == 0, err
+    out, _ = ended(0, command("run", project.suite("good, compiled", columns="[8, 32]"), "--quick"))
     assert "51.00 us" in out
     assert "columns must be at most 16" in out
     (folder,) = project.runs

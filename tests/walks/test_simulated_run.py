@@ -10,6 +10,7 @@ from kernelbench.core.contracts import CountingDevice
 from kernelbench.core.errors import DeviceError, InputError
 from kernelbench.runs.results import read_run
 from tests.conftest import Command, Project, softmax
+from tests.endings import ended
 from tests.fake_simulator import FakeSimulator
 from tests.walks.conftest import KERNEL
 from tests.walks.test_run import rows, run_suite
@@ -107,8 +108,7 @@ def test_the_command_shows_counts_charts_and_a_page(
     project: Project, simulator: FakeSimulator, command: Command
 ) -> None:
     simulator.price["other"] = 250
-    code, out, err = command("run", project.suite("good, other"))
-    assert code == 0, err
+    out, err = ended(0, command("run", project.suite("good, other")))
     assert "No GPU here: simulated (H200 properties) executes the kernels" in err
     assert "Global traffic over the least" in out
     assert "Median time" not in out
@@ -118,8 +118,7 @@ def test_the_command_shows_counts_charts_and_a_page(
     assert "All times" not in page
     charts = {path.stem for path in (folder / "charts").iterdir()}
     assert charts == {"traffic", "instructions", "lanes"}, "no chart of what nobody has"
-    code, out, _ = command("compare", folder, "--baseline", "good")
-    assert code == 0
+    out, _ = ended(0, command("compare", folder, "--baseline", "good"))
     assert "the simulator has no times" in out
     assert "2.50x" in out
     claims = json.loads((folder / "claims.json").read_text())

@@ -14,6 +14,7 @@ from kernelbench.cli.invoking import invoke
 from kernelbench.core import places
 from kernelbench.core.errors import DeviceError, InputError
 from kernelbench.simt import arena, native
+from tests.endings import ended
 from tests.processes import python
 
 DRAWN = """
@@ -104,8 +105,7 @@ def test_a_page_that_cannot_be_written_keeps_no_suite_from_being_run(
 
     monkeypatch.setattr("kernelbench.walks.report.report", full)
     suites = [project.suite("good, other", name=name) for name in ("first", "second")]
-    code, out, err = command("run", *suites, "--device", "cuda", "--quick", "--filter", "columns=8")
-    assert code == 2
+    out, err = ended(2, command("run", *suites, "--device", "cuda", "--quick", "--filter", "columns=8"))
     assert err.count("page.html: cannot write") == 2
     assert [run.name.rpartition("-")[2] for run in project.runs] == ["first", "second"]
     assert out.count("results.csv") == 2
