@@ -94,13 +94,9 @@ def test_tables_are_printed_however_narrow_the_terminal_is() -> None:
 
 @pytest.mark.parametrize(
     "words",
-    [
-        ["run", "softmax", "--timeout", "nan"],
-        ["compare", "a", "b", "--fail-on", "nan"],
-        ["tune", "relu", "--budget", "nan"],
-        ["tune", "relu", "--budget", "9" * 400],
-    ],
-)
+    [["run", "softmax", "--timeout", "nan"], ["compare", "a", "b", "--fail-on", "nan"],
+     ["tune", "relu", "--budget", "nan"], ["tune", "relu", "--budget", "9" * 400]],
+)  # fmt: skip
 def test_a_number_that_is_none_is_refused(words: list[str], command) -> None:  # type: ignore[no-untyped-def]
     err = refused(command(*words))
     assert words[-2] in err
