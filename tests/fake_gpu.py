@@ -157,6 +157,15 @@ class FakeDevice:
         self.clock.log.append("release")
 
 
+def raising(error: BaseException) -> Callable[..., Any]:
+    """A function that raises it, whatever it is called with."""
+
+    def call(*arguments: Any, **options: Any) -> Any:
+        raise error
+
+    return call
+
+
 @np.errstate(invalid="ignore")  # of rows that are -inf throughout
 def softmax(arrays: Arrays) -> None:
     powers = np.exp(arrays["x"] - arrays["x"].max(axis=-1, keepdims=True))

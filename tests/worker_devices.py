@@ -8,7 +8,7 @@ from pathlib import Path
 
 from kernelbench.core.errors import DeviceError, DeviceLost, NoDevice
 from kernelbench.core.records import Arrays
-from tests.fake_gpu import FakeDevice, softmax
+from tests.fake_gpu import FakeDevice, raising, softmax
 
 
 def hangs(arrays: Arrays) -> None:
@@ -23,12 +23,8 @@ def exits(arrays: Arrays) -> None:
     os._exit(3)
 
 
-def loses(arrays: Arrays) -> None:
-    raise DeviceLost("launching loses: an illegal memory access was encountered")
-
-
-def refuses(arrays: Arrays) -> None:
-    raise DeviceError("launching refuses: too many resources requested for launch")
+loses = raising(DeviceLost("launching loses: an illegal memory access was encountered"))
+refuses = raising(DeviceError("launching refuses: too many resources requested for launch"))
 
 
 class Later:

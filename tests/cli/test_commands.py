@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import click
 import pytest
@@ -17,6 +16,7 @@ from kernelbench.core.errors import NoCompiler
 from kernelbench.devices import NO_DEVICE_ADVICE
 from tests.conftest import Command, Project
 from tests.endings import ended, printed, refused
+from tests.fake_gpu import raising
 from tests.processes import ROOT, python
 from tests.test_architecture import HEAVY
 
@@ -199,10 +199,8 @@ def test_without_nvcc_it_is_said_where_it_was_sought(tmp_path: Path) -> None:
 def test_a_gpu_without_nvcc_ends_before_anything_is_measured(
     project: Project, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def missing(nvcc: Path | None = None) -> Any:
-        raise NoCompiler("no CUDA compiler (nvcc); looked at ..")
-
-    monkeypatch.setattr("kernelbench.build.find_compiler", missing)
+    missing = NoCompiler("no CUDA compiler (nvcc); looked at ..")
+    monkeypatch.setattr("kernelbench.build.find_compiler", raising(missing))
     code, out, err = command("run", project.suite("good"))
     assert (code, out, err) == (2, "", "no CUDA compiler (nvcc); looked at ..\n")
     assert project.device.fills == []

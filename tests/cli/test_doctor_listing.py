@@ -1,10 +1,8 @@
 """What `doctor` and `list` say, with and without what they look for."""
 
 import re
-from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,17 +13,11 @@ from kernelbench.devices.known import KNOWN
 from kernelbench.planning.catalog import load_catalog
 from kernelbench.runs.results import Store
 from tests.conftest import Command, Project
+from tests.fake_gpu import raising
 
 # What a row of a run has at least.
 ROW = {"operation": "softmax", "implementation": "naive", "role": "kernel", "arithmetic": "accurate", "status": "ok"}
 ROW |= {"shape": "4x8", "axis": -1, "dtype": "float32"}
-
-
-def raising(error: Exception) -> Callable[..., Any]:
-    def call(*arguments: Any) -> Any:
-        raise error
-
-    return call
 
 
 def findings() -> dict[str, doctor.Finding]:

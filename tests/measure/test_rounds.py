@@ -14,7 +14,7 @@ from kernelbench.measure.case import PLACEMENTS, CaseRun, Settings
 from kernelbench.measure.rounds import MORE_SAMPLES, QUICK, Precision
 from kernelbench.planning.case_plans import CasePlan, Planned
 from tests.catalog import catalog
-from tests.fake_gpu import EVENT_S, FakeDevice, implementation, softmax
+from tests.fake_gpu import EVENT_S, FakeDevice, implementation, raising, softmax
 
 OPERATION = catalog().operations["softmax"]
 CASE = Case("softmax", (4, 3, 32), -1, "float32")
@@ -178,12 +178,8 @@ def test_a_kernel_that_fails_while_timed_costs_only_its_own_row(
 
 
 def test_a_lost_context_ends_the_case_and_says_so_in_every_row_left() -> None:
-    device = FakeDevice({"good": (softmax, 50e-6, 5e-6), "bad": (softmax, 50e-6, 5e-6)})
-
-    def lost(arrays: Arrays) -> None:
-        raise DeviceLost("an illegal memory access")
-
-    device.kernels["bad"] = (lost, 50e-6, 5e-6)
+    lost = raising(DeviceLost("an illegal memory access"))
+    device = FakeDevice({"good": (softmax, 50e-6, 5e-6), "bad": (lost, 50e-6, 5e-6)})
     plan = CasePlan(CASE, (Planned(implementation("good")), Planned(implementation("bad"))))
     case_run = CaseRun(device, OPERATION, plan)
     with pytest.raises(DeviceLost):
@@ -216,16 +212,8 @@ def test_a_graph_time_that_is_no_time_is_left_out_with_the_reason() -> None:
 
 
 def test_a_lost_context_is_named_even_where_its_memory_cannot_be_given_back() -> None:
-    device = FakeDevice({})
-
-    def lost(arrays: Arrays) -> None:
-        raise DeviceLost("an illegal memory access")
-
-    def release() -> None:
-        raise DeviceLost("giving memory back")
-
-    device.kernels["bad"] = (lost, 50e-6, 5e-6)
-    device.release = release  # type: ignore[method-assign]
+    device = FakeDevice({"bad": (raising(DeviceLost("an illegal memory access")), 50e-6, 5e-6)})
+    device.release = raising(DeviceLost("giving memory back"))  # type: ignore[method-assign]
     with pytest.raises(DeviceLost, match="an illegal memory access"):
         CaseRun(device, OPERATION, CasePlan(CASE, (Planned(implementation("bad")),))).run(Settings(1))
 

@@ -24,6 +24,7 @@ from kernelbench.devices.known import KNOWN
 from kernelbench.planning.case_plans import plan_case, plan_problem, plan_suite
 from kernelbench.planning.catalog import Catalog
 from tests.catalog import catalog
+from tests.fake_gpu import raising
 
 OPERATION = catalog().operations["softmax"]
 CASE = Case("softmax", (4, 3, 32), -1, "float32")
@@ -47,11 +48,8 @@ def test_a_library_call_needs_no_plan() -> None:
 
 
 def test_ctrl_c_is_no_mistake_of_a_plan() -> None:
-    def plan(case: Case, device: Any) -> LaunchPlan:
-        raise KeyboardInterrupt
-
     with pytest.raises(KeyboardInterrupt):
-        plan_case(CASE, OPERATION, kernel(plan), H200)
+        plan_case(CASE, OPERATION, kernel(raising(KeyboardInterrupt())), H200)
 
 
 def test_a_case_without_meaning_is_refused_for_everybody() -> None:

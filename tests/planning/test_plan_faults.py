@@ -20,6 +20,7 @@ from kernelbench.planning.case_plans import Planned, plan_suite
 from kernelbench.planning.catalog import Catalog
 from kernelbench.planning.tuned import Tables
 from tests.catalog import catalog
+from tests.fake_gpu import raising
 
 OPERATION = catalog().operations["softmax"]
 CASE = Case("softmax", (4, 3, 32), -1, "float32")
@@ -245,17 +246,6 @@ def endless(case: Case, device: Any) -> LaunchPlan:
     return endless(case, device)
 
 
-def greedy(case: Case, device: Any) -> LaunchPlan:
-    raise MemoryError
-
-
-def raising(error: BaseException) -> Callable[..., Any]:
-    def plan(case: Case, device: Any) -> LaunchPlan:
-        raise error
-
-    return plan
-
-
 def yielding(case: Case, device: Any) -> Iterator[LaunchPlan]:
     yield LaunchPlan((GOOD,))
 
@@ -279,7 +269,7 @@ ERRORS: list[tuple[Any, str, str]] = [
     (raising(SystemExit(0)), "failed", "its plan raised SystemExit: 0"),
     (raising(GeneratorExit()), "failed", "its plan raised GeneratorExit: "),
     (raising(BaseException("base")), "failed", "its plan raised BaseException: base"),
-    (greedy, "failed", "its plan raised MemoryError: "),
+    (raising(MemoryError()), "failed", "its plan raised MemoryError: "),
     (endless, "failed", "its plan raised RecursionError: maximum recursion depth exceeded"),
     (yielding, "failed", "its plan returned generator, expected LaunchPlan"),
     (fieldless, "failed", "its plan cannot be read: "),
@@ -295,13 +285,10 @@ def test_whatever_a_plan_raises_costs_its_own_row(plan: Any, status: str, reason
 
 
 def test_a_layout_that_raises_costs_its_own_row() -> None:
-    def layout(case: Case) -> str:
-        raise KeyError("layout")
-
     def plan(case: Case, device: Any, block: int = 32) -> LaunchPlan:
         return LaunchPlan((GOOD,))
 
-    tunable = Tunable({"block": (32, 64)}, layout=layout)
+    tunable = Tunable({"block": (32, 64)}, layout=raising(KeyError("layout")))
     (bad,) = planned(plan, tables=Tables("NVIDIA H200"), tunable=tunable)
     assert (bad.status, bad.reason) == ("failed", "its plan raised KeyError: 'layout'")
 

@@ -19,6 +19,7 @@ import pytest
 from kernelbench.core import columns, writing
 from kernelbench.core.errors import ResultsError, RunWarning
 from kernelbench.runs.results import ENVIRONMENT_FILE, RESULTS_FILE, SAMPLES_FILE, Run, Store, read_run
+from tests.fake_gpu import raising
 
 CASE = {"suite": "softmax", "case": "seq=16", "operation": "softmax", "shape": "4x16", "axis": -1, "dtype": "float32"}
 ROLE = {"role": "kernel", "arithmetic": "accurate"}
@@ -346,11 +347,8 @@ def test_a_folder_that_is_gone_is_told(folder: Path) -> None:
 
 
 def test_the_environment_is_replaced_in_one_step(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(*names: Any) -> None:
-        raise OSError(5, "Input/output error")
-
     store = Store(folder)
-    monkeypatch.setattr(os, "replace", interrupted)
+    monkeypatch.setattr(os, "replace", raising(OSError(5, "Input/output error")))
     with pytest.raises(ResultsError, match="cannot write"):
         store.write_environment({"suite": "another"})
     assert json.loads((folder / ENVIRONMENT_FILE).read_text())["suite"] == "softmax"

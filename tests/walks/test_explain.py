@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from kernelbench import devices
@@ -21,6 +22,7 @@ from kernelbench.walks.request import Request
 from kernelbench.walks.run import run as run_walk
 from tests.conftest import Command, Project
 from tests.endings import ended
+from tests.fake_gpu import raising
 from tests.fake_simulator import FakeSimulator
 
 
@@ -55,18 +57,13 @@ def test_every_case_is_counted_and_explained(project: Project, simulator: FakeSi
 def test_what_fails_is_named_and_the_rest_goes_on(
     error: Exception, reason: str, project: Project, simulator: FakeSimulator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(executable: Any) -> None:
-        raise error
-
-    monkeypatch.setattr(simulator, "counts", refuse)
+    monkeypatch.setattr(simulator, "counts", raising(error))
     found = explain(project.suite("compiled, good"))
     assert len(found) == 3
     assert found[0].explanation.missing["compiled"] == reason
 
 
 def test_samples_say_so_and_full_runs_all(project: Project, simulator: FakeSimulator) -> None:
-    import numpy as np
-
     simulator.ranges = np.zeros((0, 2), np.int64)
     (found, *_) = explain(project.suite("compiled, good"), full=True)
     assert simulator.full

@@ -9,12 +9,14 @@ from typing import Any
 import click
 import pytest
 
+from kernelbench.build import find_compiler
 from kernelbench.cli import doctor
 from kernelbench.cli.invoking import invoke
 from kernelbench.core import places
-from kernelbench.core.errors import DeviceError, InputError
+from kernelbench.core.errors import DeviceError, InputError, ResultsError
 from kernelbench.simt import arena, native
 from tests.endings import ended
+from tests.fake_gpu import raising
 from tests.processes import python
 
 DRAWN = """
@@ -76,8 +78,6 @@ def test_a_limit_that_is_too_low_is_named(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_compiler_may_say_its_version_in_any_encoding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from kernelbench.build import find_compiler
-
     for name, said in (("nvcc", "\\377 release 13.0, V13.0.88"), ("cxx", "12.2 \\377")):
         (tmp_path / name).write_text(f"#!/bin/sh\nprintf '{said}\\n'\n")
         (tmp_path / name).chmod(0o755)
@@ -87,10 +87,7 @@ def test_a_compiler_may_say_its_version_in_any_encoding(tmp_path: Path, monkeypa
 
 
 def test_doctor_goes_on_where_there_is_no_home(monkeypatch: pytest.MonkeyPatch) -> None:
-    def homeless() -> Path:
-        raise InputError("no home folder")
-
-    monkeypatch.setattr(places, "cache", homeless)
+    monkeypatch.setattr(places, "cache", raising(InputError("no home folder")))
     (found,) = [one for one in doctor.diagnose() if one.what == "build cache"]
     assert (found.fine, found.text) == (False, "no home folder")
 
@@ -98,12 +95,8 @@ def test_doctor_goes_on_where_there_is_no_home(monkeypatch: pytest.MonkeyPatch) 
 def test_a_page_that_cannot_be_written_keeps_no_suite_from_being_run(
     project: Any, command: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from kernelbench.core.errors import ResultsError
-
-    def full(*arguments: Any) -> Path:
-        raise ResultsError("page.html: cannot write (No space left on device)")
-
-    monkeypatch.setattr("kernelbench.walks.report.report", full)
+    full = ResultsError("page.html: cannot write (No space left on device)")
+    monkeypatch.setattr("kernelbench.walks.report.report", raising(full))
     suites = [project.suite("good, other", name=name) for name in ("first", "second")]
     out, err = ended(2, command("run", *suites, "--device", "cuda", "--quick", "--filter", "columns=8"))
     assert err.count("page.html: cannot write") == 2
@@ -113,10 +106,6 @@ def test_a_page_that_cannot_be_written_keeps_no_suite_from_being_run(
 
 @pytest.mark.parametrize("error", [MemoryError(), RuntimeError("can't start new thread")])
 def test_what_a_low_limit_ends_is_told(error: Exception, capsys: pytest.CaptureFixture[str]) -> None:
-    @click.group()
-    def group() -> None:
-        raise error
-
-    group.add_command(click.Command("go", callback=lambda: None))
+    group = click.Group(callback=raising(error), commands={"go": click.Command("go", callback=lambda: None)})
     assert invoke(group, ["go"]) == 2
     assert f"{error or 'out of memory'}: is a limit low" in capsys.readouterr().err
