@@ -3,6 +3,7 @@
 import os
 import socket
 import stat
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -130,38 +131,35 @@ def test_no_write_takes_the_place_of_what_is_no_file(
     assert lying(tmp_path) == before
 
 
-@pytest.mark.parametrize("command_line", ["report", "compare", "run softmax --device tpu", "tune softmax --device tpu"])
-def test_standard_output_is_no_file(command_line: str, here: Path, command: Command) -> None:
-    code, out, err = command(*command_line.split(), "--out", "-")
-    assert (code, out, err) == (2, "", "--out -: files are written, not standard output; name one\n")
+EMPTY = (
+    "plan softmax --kernels", "list kernels --kernels", "new softmax/mine --kernels", "compare --out", "report --out",
+    "run softmax --device tpu --out", "tune relu --device tpu --out", "build softmax --nvcc", "doctor --nvcc",
+    "plan softmax --gpu", "compare --baseline", "report --baseline", "tune relu --device tpu --suite",
+    "new softmax/mine --from",
+)  # fmt: skip
+LISTS = ("plan softmax --only", "run softmax --device tpu --cache", "check softmax --device tpu --inputs")
+OUTS = ("report --out", "compare --out", "run softmax --device tpu --out", "tune softmax --device tpu --out")
 
 
 @pytest.mark.parametrize(
-    "arguments",
+    ("arguments", "value", "said"),
     [
-        "plan softmax --kernels", "list kernels --kernels", "new softmax/mine --kernels", "compare --out",
-        "report --out", "run softmax --device tpu --out", "tune relu --device tpu --out", "build softmax --nvcc",
-        "doctor --nvcc", "plan softmax --gpu", "compare --baseline", "report --baseline",
-        "tune relu --device tpu --suite", "new softmax/mine --from",
+        *((arguments, "", "'': is empty; name something or leave it out") for arguments in EMPTY),
+        *(
+            (arguments, value, f"'{value}': names nothing; leave the option out for all")
+            for arguments, value in product(LISTS, ("", ",", " , "))
+        ),
+        *((arguments, "-", "-: files are written, not standard output; name one") for arguments in OUTS),
     ],
-)  # fmt: skip
-def test_an_empty_value_is_refused(arguments: str, command: Command, here: Path) -> None:
+)
+def test_a_value_that_names_nothing_is_refused(
+    arguments: str, value: str, said: str, command: Command, here: Path
+) -> None:
     Path("softmax").mkdir()
     Path("softmax/ran.py").write_text("open('ran', 'w')")
-    code, out, err = command(*arguments.split(), "")
     option = arguments.rsplit(maxsplit=1)[-1]
-    assert (code, out, err) == (2, "", f"{option} '': is empty; name something or leave it out\n")
+    assert refused(command(*arguments.split(), value)) == f"{option} {said}\n"
     assert sorted(path.name for path in Path().iterdir()) == ["softmax"]
-
-
-@pytest.mark.parametrize("value", ["", ",", " , "])
-@pytest.mark.parametrize(
-    "arguments", ["plan softmax --only", "run softmax --device tpu --cache", "check softmax --device tpu --inputs"]
-)
-def test_a_list_of_nothing_is_not_everything(arguments: str, value: str, command: Command) -> None:
-    code, out, err = command(*arguments.split(), value)
-    option = arguments.rsplit(maxsplit=1)[-1]
-    assert (code, out, err) == (2, "", f"{option} '{value}': names nothing; leave the option out for all\n")
 
 
 @pytest.mark.parametrize(

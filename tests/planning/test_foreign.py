@@ -96,10 +96,18 @@ def test_what_is_left_running_neither_goes_on_as_the_command_nor_keeps_it(own: P
         assert process.wait(7) == 2, "of the name that is not there"
 
 
-def test_a_forked_child_does_not_go_on_as_a_second_command(own: Path) -> None:
-    written(own, at_import="os.fork()", in_plan="os.fork()")
+@pytest.mark.parametrize(
+    ("at_import", "in_plan"),
+    [
+        ("os.fork()", "os.fork()"),
+        ("", "child = os.fork() or os._exit(7); assert os.waitpid(child, 0)[1] == 7 << 8"),
+    ],
+)
+def test_a_forked_child_ends_as_it_likes_and_is_no_second_command(own: Path, at_import: str, in_plan: str) -> None:
+    written(own, at_import, in_plan)
     done = planned(own)
     assert done.returncode == 0, done.stderr
+    assert "its plan raised" not in rows(done)
     assert done.stdout.count("softmax on NVIDIA H200") == 1
 
 
@@ -108,10 +116,3 @@ def test_signal_handlers_are_put_back(own: Path) -> None:
     written(own, at_import=ignored, in_plan="os.kill(os.getpid(), signal.SIGTERM); time.sleep(0.3)")
     done = planned(own)
     assert (done.returncode, done.stderr) == (143, "\nStopped.\n")
-
-
-def test_a_child_may_end_as_it_likes(own: Path) -> None:
-    written(own, in_plan="child = os.fork() or os._exit(7); assert os.waitpid(child, 0)[1] == 7 << 8")
-    done = planned(own)
-    assert done.returncode == 0, done.stderr
-    assert "its plan raised" not in rows(done)
