@@ -10,7 +10,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from kernelbench import build, devices
@@ -19,15 +18,16 @@ from kernelbench.compare import recorded
 from kernelbench.compare.recorded import Standing, standings
 from kernelbench.core import places
 from kernelbench.core.errors import NoCompiler
-from kernelbench.core.records import Arrays, Limits
+from kernelbench.core.records import Limits
 from kernelbench.measure import worker
 from kernelbench.measure.bench import InProcessBench
 from kernelbench.planning.catalog import load_catalog
 from kernelbench.walks import run as run_walk
 from tests.build.conftest import fake_compiler
-from tests.fake_gpu import FakeDevice
+from tests.fake_gpu import FakeDevice, softmax
 
 KERNELS = Path(__file__).with_name("kernels")
+Command = Callable[..., tuple[int, str, str]]
 LIMITS = Limits(floor_s=3e-6, graph_floor_s=1e-6, dram_bytes_per_s=4.2e12, dram_copy="copy_4")
 CALLS = """\
 from kernelbench import Implementation, Origin
@@ -93,12 +93,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_collection_finish() -> None:
     gc.freeze()
     gc.enable()
-
-
-@np.errstate(invalid="ignore")  # of rows that are -inf throughout
-def softmax(arrays: Arrays) -> None:
-    powers = np.exp(arrays["x"] - arrays["x"].max(axis=-1, keepdims=True))
-    arrays["y"][...] = powers / powers.sum(axis=-1, keepdims=True)
 
 
 @dataclass
@@ -187,7 +181,7 @@ def judged_once(judged: list[Standing], monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.fixture
-def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
     """command("list", "runs"): exit code, stdout and stderr of that command line."""
     from kernelbench.cli import commands
 

@@ -157,6 +157,21 @@ class FakeDevice:
         self.clock.log.append("release")
 
 
+def raising(error: BaseException) -> Callable[..., Any]:
+    """A function that raises it, whatever it is called with."""
+
+    def call(*arguments: Any, **options: Any) -> Any:
+        raise error
+
+    return call
+
+
+@np.errstate(invalid="ignore")  # of rows that are -inf throughout
+def softmax(arrays: Arrays) -> None:
+    powers = np.exp(arrays["x"] - arrays["x"].max(axis=-1, keepdims=True))
+    arrays["y"][...] = powers / powers.sum(axis=-1, keepdims=True)
+
+
 def implementation(name: str, **options: Any) -> Implementation:
     """A library call of that name; FakeDevice supplies what it does."""
     return Implementation(name, name, Origin("test"), prepare=lambda case, arrays, stream: lambda: None, **options)

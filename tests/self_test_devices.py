@@ -7,8 +7,7 @@ import numpy as np
 
 from kernelbench.core.records import Arrays, Binary, Case, Implementation, LaunchPlan
 from kernelbench.planning.twins import AGAIN
-from tests.fake_gpu import FakeClock, FakeDevice, FakeEvent
-from tests.worker_devices import softmax
+from tests.fake_gpu import FakeClock, FakeDevice, FakeEvent, softmax
 
 NOISE, DRIFT, STEP_S = 0.003, 0.001, 32e-9
 SECONDS = {"good": 50e-6, "other": 30e-6, "third": 10e-6}

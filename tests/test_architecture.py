@@ -1,7 +1,6 @@
 """Who may import whom, read from the syntax trees: nothing is run."""
 
 import ast
-import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -147,23 +146,14 @@ def test_no_module_imports_itself_by_a_detour() -> None:
 
 
 @each_module
-def test_heavy_libraries_are_imported_where_they_are_used(path: Path) -> None:
+def test_heavy_libraries_and_the_cuda_device_are_imported_where_they_are_used(path: Path) -> None:
+    if path.parent == CUDA_DEVICE:
+        return
     for found in imports(path):
-        if found.module.split(".")[0] in HEAVY and path.parent != CUDA_DEVICE:
-            assert found.lazy or found.typing, f"{path}:{found.line}: {found.module} belongs inside a function"
-
-
-@each_module
-def test_only_the_cuda_device_knows_cupy(path: Path) -> None:
-    uses = [found for found in imports(path) if found.module.split(".")[0] in ("cupy", "cupyx")]
-    assert not uses or path.parent == CUDA_DEVICE, f"{path}:{uses[0].line}: {uses[0].module}"
-
-
-@each_module
-def test_the_cuda_device_is_imported_where_it_is_used(path: Path) -> None:
-    if path.parent != CUDA_DEVICE:
-        uses = [found for found in imports(path) if found.module.startswith("kernelbench.devices.cuda")]
-        assert all(found.lazy or found.typing for found in uses)
+        library, place = found.module.split(".")[0], f"{path}:{found.line}: {found.module}"
+        assert library not in ("cupy", "cupyx"), f"{place}: only the CUDA device knows it"
+        if library in HEAVY or found.module.startswith("kernelbench.devices.cuda"):
+            assert found.lazy or found.typing, f"{place} belongs inside a function"
 
 
 @pytest.mark.parametrize("path", [*MODULES, *KERNEL_MODULES], ids=module_name)
@@ -215,10 +205,3 @@ def test_every_kernel_source_has_its_plan() -> None:
     sources = [path for folder in (KERNELS, SPECIMENS) for path in folder.rglob("*.cu") if path.parent.name != "common"]
     assert sources
     assert [path for path in sources if not path.with_suffix(".py").is_file()] == []
-
-
-def test_the_command_line_starts_without_heavy_libraries() -> None:
-    code = f"import sys, kernelbench.cli.commands; print(*sorted({HEAVY} & set(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=False)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == "\n", f"imported at start: {done.stdout}"

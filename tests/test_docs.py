@@ -5,7 +5,6 @@ import json
 import re
 import shlex
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -153,30 +152,16 @@ def test_the_summary_counts_the_rows(make: ModuleType) -> None:
 def test_the_table_of_accuracy_has_the_largest_error_of_each_type_and_empty_cells(
     make: ModuleType, tmp_path: Path
 ) -> None:
-    names = ("operation", "implementation", "form", "dtype", "shape", "axis", "begins", "max_ulp", "wrong", "special")
-    rows = [
-        ("softmax", "one_read_rows", "accurate", "float32", "5x4", "-1", "aligned", "1.25", "0", "0", "True", ""),
-        (
-            "softmax",
-            "one_read_rows",
-            "accurate",
-            "float32",
-            "5x4",
-            "-1",
-            "one element late",
-            "2.5",
-            "0",
-            "0",
-            "True",
-            "",
-        ),
-        ("softmax", "one_read_rows", "fast", "float32", "5x4", "-1", "aligned", "17.04", "0", "2", "True", ""),
-        ("softmax", "one_read_rows", "hardware", "float16", "5x8", "-1", "aligned", "", "", "", "", "no clusters"),
-        ("softmax", "torch", "", "float32", "5x4", "-1", "aligned", "3.5", "0", "0", "True", ""),
-        ("softmax", "torch", "", "float32", "5x4", "1", "aligned", "99", "0", "0", "True", ""),
-    ]
-    table = [",".join((*names, "repeats", "refused")), *map(",".join, rows)]
-    (tmp_path / "accuracy.csv").write_text("\n".join(table) + "\n")
+    header = "operation,implementation,form,dtype,shape,axis,begins,max_ulp,wrong,special,repeats,refused"
+    rows = """\
+softmax,one_read_rows,accurate,float32,5x4,-1,aligned,1.25,0,0,True,
+softmax,one_read_rows,accurate,float32,5x4,-1,one element late,2.5,0,0,True,
+softmax,one_read_rows,fast,float32,5x4,-1,aligned,17.04,0,2,True,
+softmax,one_read_rows,hardware,float16,5x8,-1,aligned,,,,,no clusters
+softmax,torch,,float32,5x4,-1,aligned,3.5,0,0,True,
+softmax,torch,,float32,5x4,1,aligned,99,0,0,True,
+"""
+    (tmp_path / "accuracy.csv").write_text(f"{header}\n{rows}")
     state = {"device": {"name": "GPU", "driver": "580"}, "nvcc": "13.0", "torch": "2.11", "date": "2026-11-21"}
     (tmp_path / "environment.json").write_text(json.dumps(state))
     lines = make.accuracy_blocks.accuracy_block(tmp_path).splitlines()
@@ -198,19 +183,6 @@ def test_a_page_without_recorded_runs_says_so(make: ModuleType, tmp_path: Path) 
 
 
 @each_command
-def test_every_command_has_help_and_examples(name: str) -> None:
-    text = cli.commands[name].help
-    assert text, f"kernelbench {name} has no help"
-    assert f"  kernelbench {name}" in text, f"kernelbench {name} shows no example"
-
-
-@each_command
-def test_every_option_has_help(name: str) -> None:
-    options = [one for one in cli.commands[name].params if isinstance(one, click.Option)]
-    assert [one.name for one in options if not one.help] == []
-
-
-@each_command
 def test_examples_parse(name: str) -> None:
     """Each `kernelbench ...` line of the help is taken by the command's own parser."""
     lines = [line.strip() for line in (cli.commands[name].help or "").splitlines()]
@@ -226,13 +198,6 @@ def takes(words: list[str]) -> None:
     assert words[1] in cli.commands, f"kernelbench has no command '{words[1]}'"
     command = cli.commands[words[1]]
     command.make_context(words[1], words[2:], parent=click.Context(cli, info_name="kernelbench"))
-
-
-def test_python_runs_the_package() -> None:
-    command = [sys.executable, "-m", "kernelbench", "--version"]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("kernelbench, version ")
 
 
 def test_pages_were_found() -> None:

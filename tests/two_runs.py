@@ -84,30 +84,13 @@ def synthetic(seconds: Sequence[float], seed: int, world: World, factor: float =
             median = float(np.median(values))
             rows.append(
                 Row(
-                    suite="synthetic",
-                    case=case,
-                    operation="copy",
-                    shape=(4,),
-                    axis=0,
-                    dtype="float32",
-                    axes=case,
-                    implementation=name,
-                    role=role,
-                    arithmetic="accurate",
-                    status="ok",
-                    cache="cold",
-                    method="events",
-                    samples=taken,
-                    median_s=median,
-                    low_s=float(values.min()),
-                    high_s=float(values.max()),
-                    bytes_moved=4,
-                    share_of_ceiling=1e-6 / median,
-                    launch_texts=("k<<<1, 32>>>",),
-                    binary=name,
+                    suite="synthetic", case=case, operation="copy", shape=(4,), axis=0, dtype="float32", axes=case,
+                    implementation=name, role=role, arithmetic="accurate", status="ok", cache="cold", method="events",
+                    samples=taken, median_s=median, low_s=float(values.min()), high_s=float(values.max()),
+                    bytes_moved=4, share_of_ceiling=1e-6 / median, launch_texts=("k<<<1, 32>>>",), binary=name,
                     sm_clock_hz=1.98e9,
                 )
-            )
+            )  # fmt: skip
             samples += [(case, name, "cold", "events", place, value) for place, value in enumerate(values)]
     environment = {
         "suite": "synthetic",

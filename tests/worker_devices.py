@@ -6,16 +6,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
-
 from kernelbench.core.errors import DeviceError, DeviceLost, NoDevice
 from kernelbench.core.records import Arrays
-from tests.fake_gpu import FakeDevice
-
-
-def softmax(arrays: Arrays) -> None:
-    powers = np.exp(arrays["x"] - arrays["x"].max(axis=-1, keepdims=True))
-    arrays["y"][...] = powers / powers.sum(axis=-1, keepdims=True)
+from tests.fake_gpu import FakeDevice, raising, softmax
 
 
 def hangs(arrays: Arrays) -> None:
@@ -30,12 +23,8 @@ def exits(arrays: Arrays) -> None:
     os._exit(3)
 
 
-def loses(arrays: Arrays) -> None:
-    raise DeviceLost("launching loses: an illegal memory access was encountered")
-
-
-def refuses(arrays: Arrays) -> None:
-    raise DeviceError("launching refuses: too many resources requested for launch")
+loses = raising(DeviceLost("launching loses: an illegal memory access was encountered"))
+refuses = raising(DeviceError("launching refuses: too many resources requested for launch"))
 
 
 class Later:

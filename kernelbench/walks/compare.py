@@ -56,7 +56,7 @@ def answer_of(run_name: str | None, baseline: str | None) -> tuple[Answer, str]:
 
 
 def save_comparison(found: Answer, out: Path | None) -> Path:
-    """Write comparison.csv, claims.csv and claims.json into `out` or the run's own output folder; returns that folder."""
+    """Write comparison.csv, claims.csv and claims.json into `out` or the run's own output folder; its path."""
     from kernelbench.compare import write_comparison
 
     folder = out or output_folder(found.run.folder)

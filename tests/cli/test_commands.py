@@ -5,47 +5,28 @@ import os
 import re
 import subprocess
 import sys
-import time
-from collections.abc import Callable
-from itertools import product
 from pathlib import Path
-from typing import Any
 
 import click
 import pytest
 
 from kernelbench import __version__
 from kernelbench.cli.commands import cli
-from kernelbench.core import places
+from kernelbench.core.errors import NoCompiler
 from kernelbench.devices import NO_DEVICE_ADVICE
-from tests.conftest import Project, move_places
+from tests.conftest import Command, Project
+from tests.endings import ended, printed, refused
+from tests.fake_gpu import raising
+from tests.processes import ROOT, python
+from tests.test_architecture import HEAVY
 
-ROOT = Path(__file__).resolve().parents[2]
 COMMANDS = list(cli.commands)
-OPTIONS = [(name, option) for name, one in cli.commands.items() for option in one.params]
 WIDTH = 100
-Command = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The project's own kernels and suites, seen from an empty folder without runs."""
-    move_places(tmp_path, monkeypatch)
-    monkeypatch.setattr(places, "runs", lambda: tmp_path / "runs")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def start(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """The command as a process of its own, from the project's folder; no GPU is visible to it."""
-    return subprocess.run(
-        [sys.executable, "-m", "kernelbench.cli.commands", *arguments],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        env={**os.environ, "CUDA_VISIBLE_DEVICES": "", **environment},
-        check=False,
-    )
+    """Python as a process of its own, to which no GPU is visible."""
+    return python(*arguments, CUDA_VISIBLE_DEVICES="", **environment)
 
 
 def one_message(done: subprocess.CompletedProcess[str]) -> str:
@@ -57,33 +38,27 @@ def one_message(done: subprocess.CompletedProcess[str]) -> str:
 
 
 def test_the_commands_are_those_of_the_walk_in_its_order(command: Command) -> None:
-    code, out, err = command("--help")
-    assert (code, err) == (0, "")
+    out = printed(command("--help"))
     listed = re.findall(r"^  (\w+)  ", out[out.index("Commands:") :], re.MULTILINE)
-    assert (
-        listed
-        == COMMANDS
-        == ["run", "compare", "report", "explain", "check", "plan", "build", "list", "new", "tune", "doctor"]
-    )
+    assert " ".join(listed) == "run compare report explain check plan build list new tune doctor"
+    assert listed == COMMANDS
     assert "kernelbench run suites/softmax.yaml" in out
     assert "Exit codes: 0 fine" in out
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_explains_itself(name: str, command: Command) -> None:
-    code, out, err = command(name, "--help")
-    assert (code, err) == (0, "")
+    out = printed(command(name, "--help"))
     assert out.startswith(f"Usage: kernelbench {name} ")
     assert command(name, "-h")[1] == out
-    if name != "doctor":
-        assert f"kernelbench {name}" in out[out.index("Examples:") :]
+    assert f"kernelbench {name}" in out[out.index("Examples:") :]
     assert max(map(len, out.splitlines())) <= WIDTH
 
 
-@pytest.mark.parametrize(("name", "option"), [pair for pair in OPTIONS if isinstance(pair[1], click.Option)])
-def test_every_option_says_what_it_does(name: str, option: click.Option) -> None:
-    assert option.help
-    assert option.help.endswith((".", "]")), f"{name} {option.opts[0]}"
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_option_says_what_it_does(name: str) -> None:
+    options = [one for one in cli.commands[name].params if isinstance(one, click.Option)]
+    assert [one.opts[0] for one in options if not (one.help or "").endswith((".", "]"))] == []
 
 
 def test_the_version_is_the_packages(command: Command) -> None:
@@ -91,8 +66,7 @@ def test_the_version_is_the_packages(command: Command) -> None:
 
 
 def test_without_a_command_the_help_is_shown(command: Command) -> None:
-    code, out, err = command()
-    assert code == 2
+    out, err = ended(2, command())
     assert "Usage: kernelbench [OPTIONS] COMMAND" in out + err
 
 
@@ -100,10 +74,7 @@ def test_without_a_command_the_help_is_shown(command: Command) -> None:
     ("arguments", "said"),
     [
         ("run softmax --device tpu", "--device tpu: unknown device; expected auto, cuda or cuda:N, as in cuda:1"),
-        (
-            "check softmax --device cuda:x",
-            "--device cuda:x: unknown device; expected auto, cuda or cuda:N, as in cuda:1",
-        ),
+        ("check softmax --device cuda:x", "--device cuda:x: unknown device; expected auto, cuda or cuda:N, as in"),
         ("run softmax --cache hot", "--cache hot: unknown cache state 'hot'; expected cold, warm or cold,warm"),
         ("compare --cache cold,lukewarm", "--cache cold,lukewarm: unknown cache state 'lukewarm'; expected"),
         ("plan softmax --gpu k80", "--gpu k80: unknown GPU; expected one of v100, v100-pcie, t4,"),
@@ -122,8 +93,7 @@ def test_without_a_command_the_help_is_shown(command: Command) -> None:
     ],
 )
 def test_a_wrong_option_is_one_message_and_exit_code_2(arguments: str, said: str, here: Path, command: Command) -> None:
-    code, out, err = command(*arguments.split())
-    assert (code, out) == (2, "")
+    err = refused(command(*arguments.split()))
     assert err.startswith(said)
     assert len(err.splitlines()) <= 1 or "nvcc" in said
 
@@ -142,8 +112,7 @@ def test_a_wrong_option_is_one_message_and_exit_code_2(arguments: str, said: str
     ],
 )
 def test_what_click_refuses_ends_alike(arguments: str, said: str, here: Path, command: Command) -> None:
-    code, out, err = command(*arguments.split())
-    assert (code, out) == (2, "")
+    err = refused(command(*arguments.split()))
     assert said in err
     assert err.startswith("Usage: kernelbench ")
 
@@ -151,8 +120,7 @@ def test_what_click_refuses_ends_alike(arguments: str, said: str, here: Path, co
 def test_an_unknown_baseline_is_told_with_those_there_are(project: Project, command: Command) -> None:
     assert command("run", project.suite("good, other"), "--quick", "--no-report")[0] == 0
     for name in ("compare", "report"):
-        code, _, err = command(name, "--baseline", "goood")
-        assert code == 2
+        _, err = ended(2, command(name, "--baseline", "goood"))
         assert err.startswith("--baseline goood: ")
         assert "good" in err.removeprefix("--baseline goood")
         assert len(err.splitlines()) == 1
@@ -163,8 +131,7 @@ def test_a_damaged_run_is_named(project: Project, command: Command) -> None:
     path = project.runs[0] / "environment.json"
     path.write_text(path.read_text()[:100])
     for name in ("compare", "report"):
-        code, _, err = command(name)
-        assert code == 2
+        _, err = ended(2, command(name))
         assert err.startswith(f"{path}: cannot be read (")
 
 
@@ -180,8 +147,7 @@ def test_a_damaged_run_is_named(project: Project, command: Command) -> None:
 def test_a_place_that_cannot_be_written_is_told(arguments: str, place: str, project: Project, command: Command) -> None:
     assert command("run", project.suite("good, other", columns="[8]"), "--quick", "--no-report")[0] == 0
     (project.root / "file").write_text("not a folder")
-    code, _, err = command(*arguments.split())
-    assert code == 2
+    _, err = ended(2, command(*arguments.split()))
     assert re.search(rf"^{place}: cannot write .*(Not a directory|File exists)", err, re.MULTILINE), err
     assert "Traceback" not in err
 
@@ -197,67 +163,32 @@ dtype: float31
 implementations: [ft, oneflw]
 baseline: 7
 """
-BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
-    f"{new}: &{new} [{', '.join(9 * [f'*{old}'])}]\n" for old, new in zip("abcdefgh", "bcdefghi", strict=True)
-)
-GOOD = "title: t\noperation: softmax\nimplementations: [ft]\nshape: {shape}\n"
 
 
 @pytest.mark.parametrize("name", ["run", "plan"])
-def test_all_mistakes_of_a_suite_are_told_at_once_with_their_lines(name: str, tmp_path: Path) -> None:
-    path = tmp_path / "bad.yaml"
-    path.write_text(BAD)
-    lines = one_message(start(name, str(path))).splitlines()
-    places_told = [line.split(": ")[0] for line in lines]
-    assert {f"{path}:{line}" for line in (1, 3, 5, 6, 7, 8, 9)} <= set(places_told)
-    assert all(place.startswith(f"{path}:") for place in places_told)
-    text = "\n".join(lines)
-    assert "unknown key 'titel'; did you mean 'title'?" in text
-    assert "unknown implementation 'oneflw'; did you mean 'oneflow'?" in text
-
-
-@pytest.mark.parametrize(
-    ("text", "line", "said"),
-    [
-        (GOOD.format(shape="[32, 0]"), 4, "0"),
-        (GOOD.format(shape="[32, -16]"), 4, "-16"),
-        (GOOD.format(shape="[1000000, 1000000]"), 4, "makes an array of 4.00 TB"),
-        (GOOD.format(shape="[32, seq]"), 4, "seq"),
-        (GOOD.format(shape="wide"), 4, "shape"),
-        (BOMB, 1, "alias"),
-        ("title: !!python/object/apply:os.system [exit]\n", 1, "tag"),
-        ("title: [\n", 2, ""),
-        ("\x00", 1, ""),
-        ("", 0, "the file is empty"),
-    ],
-)
-def test_a_hostile_suite_is_told_with_its_line(text: str, line: int, said: str, tmp_path: Path) -> None:
-    path = tmp_path / "bad.yaml"
-    path.write_text(text)
-    began = time.monotonic()
-    message = one_message(start("run", str(path)))
-    assert time.monotonic() - began < 10, "a bomb must not be unfolded"
-    place = f"{path}:{line}: " if line else f"{path}: "
-    assert any(one.startswith(place) for one in message.splitlines()), message
-    assert said in message
+def test_all_mistakes_of_a_suite_are_told_at_once_with_their_lines(name: str, here: Path, command: Command) -> None:
+    Path("bad.yaml").write_text(BAD)
+    err = refused(command(name, "bad.yaml"))
+    places_told = [line.split(": ")[0] for line in err.splitlines()]
+    assert {f"bad.yaml:{line}" for line in (1, 3, 5, 6, 7, 8, 9)} <= set(places_told)
+    assert all(place.startswith("bad.yaml:") for place in places_told)
+    assert "unknown key 'titel'; did you mean 'title'?" in err
+    assert "unknown implementation 'oneflw'; did you mean 'oneflow'?" in err
 
 
 @pytest.mark.parametrize("name", ["run", "check"])
 def test_without_a_gpu_it_is_said_what_still_works(name: str) -> None:
-    message = one_message(start(name, "suites/softmax.yaml", "--device", "cuda"))
+    message = one_message(start("-m", "kernelbench", name, "suites/softmax.yaml", "--device", "cuda"))
     assert message.startswith("No CUDA device: ")
     assert message.endswith(f"\n\n{NO_DEVICE_ADVICE}\n")
 
 
-def test_without_nvcc_it_is_said_where_it_was_sought(tmp_path: Path, here: Path) -> None:
+def test_without_nvcc_it_is_said_where_it_was_sought(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     clean = {"PATH": str(tmp_path / "empty"), "CUDA_HOME": "", "CUDA_PATH": "", "KERNELBENCH_CACHE": str(tmp_path)}
     code = "import sys; sys.modules['nvidia'] = None; sys.argv[0] = 'kernelbench'\n"
     code += "import kernelbench.cli.commands as c; c.main()"
-    done = subprocess.run(
-        [sys.executable, "-c", code, "build", "softmax"],
-        capture_output=True, text=True, cwd=ROOT, env={**os.environ, **clean}, check=False,
-    )  # fmt: skip
+    done = start("-c", code, "build", "softmax", **clean)
     if done.returncode == 0:
         pytest.skip("nvcc lies where it is found without PATH")
     message = one_message(done)
@@ -268,12 +199,8 @@ def test_without_nvcc_it_is_said_where_it_was_sought(tmp_path: Path, here: Path)
 def test_a_gpu_without_nvcc_ends_before_anything_is_measured(
     project: Project, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from kernelbench.core.errors import NoCompiler
-
-    def missing(nvcc: Path | None = None) -> Any:
-        raise NoCompiler("no CUDA compiler (nvcc); looked at ..")
-
-    monkeypatch.setattr("kernelbench.build.find_compiler", missing)
+    missing = NoCompiler("no CUDA compiler (nvcc); looked at ..")
+    monkeypatch.setattr("kernelbench.build.find_compiler", raising(missing))
     code, out, err = command("run", project.suite("good"))
     assert (code, out, err) == (2, "", "no CUDA compiler (nvcc); looked at ..\n")
     assert project.device.fills == []
@@ -283,7 +210,8 @@ def test_a_gpu_without_nvcc_ends_before_anything_is_measured(
 @pytest.mark.parametrize(
     ("arguments", "reader"),
     [
-        *product(["list kernels", "plan softmax_bert", "--help", "plan --help"], ["head -n 1", "true"]),
+        *((arguments, "true") for arguments in ("list kernels", "plan softmax_bert", "--help", "plan --help")),
+        ("list kernels", "head -n 1"),
         pytest.param("list claims", "head -n 1", marks=pytest.mark.exhaustive),
     ],
 )
@@ -317,16 +245,11 @@ def test_tables_fit_100_columns(arguments: str, here: Path, command: Command) ->
 
 def test_tables_of_a_run_fit_100_columns(project: Project, command: Command) -> None:
     suite = project.suite("good, other, compiled, broken")
-    outputs = [
-        command("run", suite, "--quick", "--no-report")[1],
-        command("compare")[1],
-        command("compare", "--baseline", "other", "--cache", "cold,warm")[1],
-        command("check", suite, "--specimens")[1],
-        command("build", suite)[1],
-        command("list")[1],
-    ]
-    for out in outputs:
-        found = tables(out)
+    for words in (
+        ("run", suite, "--quick", "--no-report"), ("compare",), ("check", suite, "--specimens"), ("build", suite),
+        ("compare", "--baseline", "other", "--cache", "cold,warm"), ("list",),
+    ):  # fmt: skip
+        found = tables(command(*words)[1])
         assert len(found) > 5
         assert max(map(len, found)) <= WIDTH, max(found, key=len)
 
@@ -335,31 +258,26 @@ def test_compare_leaves_its_table_beside_the_run_or_where_it_is_told(project: Pr
     assert command("run", project.suite("good, other"), "--quick", "--no-report")[0] == 0
     (folder,) = project.runs
     assert not (folder / "report.html").exists()
-    code, out, _ = command("compare", "--only", "other")
-    assert code == 0
+    out, _ = ended(0, command("compare", "--only", "other"))
     assert f"Comparing within your newest run, {folder.name}" in out
     assert f"all rows: {folder}/comparison.csv" in out
     assert json.loads((folder / "claims.json").read_text()) is not None
-    code, out, _ = command("compare", folder, "--out", project.root / "elsewhere")
-    assert code == 0
+    out, _ = ended(0, command("compare", folder, "--out", project.root / "elsewhere"))
     assert (project.root / "elsewhere" / "comparison.csv").read_bytes() == (folder / "comparison.csv").read_bytes()
 
 
 def test_build_shows_registers_and_what_does_not_compile(project: Project, command: Command) -> None:
-    code, out, _ = command("build", project.suite("good, compiled"))
-    assert code == 0
+    out, _ = ended(0, command("build", project.suite("good, compiled")))
     assert "compiled" in out
     assert "29" in out, "registers"
     assert "1 binaries for NVIDIA H200 (sm_90): 1 compiled, 0 from the cache" in out
-    code, out, _ = command("build", project.suite("good, compiled, broken"))
-    assert code == 1
+    out, _ = ended(1, command("build", project.suite("good, compiled, broken")))
     assert "REFUSE" in out
     assert "2 binaries for NVIDIA H200 (sm_90): 0 compiled, 1 from the cache, 1 failed" in " ".join(out.split())
 
 
 def test_plan_shows_launches_and_refusals(project: Project, command: Command) -> None:
-    code, out, _ = command("plan", project.suite("good, compiled"), "--gpu", "a100")
-    assert code == 0
+    out, _ = ended(0, command("plan", project.suite("good, compiled"), "--gpu", "a100"))
     assert "small on NVIDIA A100-PCIE-40GB (sm_80, 108 SMs)" in out
     assert "k<<<1, 32>>>" in out
     assert "library call" in out
@@ -371,27 +289,21 @@ def test_help_comes_at_once() -> None:
 
     def seconds() -> float:
         began = os.times()
-        assert start("--help").returncode == 0
+        assert start("-m", "kernelbench.cli.commands", "--help").returncode == 0
         ended = os.times()
         return ended.children_user + ended.children_system - began.children_user - began.children_system
 
-    assert min(seconds() for _ in range(5)) < 0.3
+    assert any(seconds() < 0.3 for _ in range(5))
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["--version"]])
 def test_help_loads_nothing_heavy(arguments: list[str]) -> None:
     code = "import sys, kernelbench.cli.commands as c\ntry: c.main()\nfinally: print(*sys.modules, file=sys.stderr)"
-    done = subprocess.run(
-        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, cwd=ROOT, check=False
-    )
-    loaded = {name.split(".")[0] for name in done.stderr.split()}
+    loaded = {name.split(".")[0] for name in start("-c", code, *arguments).stderr.split()}
     assert "click" in loaded
-    heavy = {"numpy", "pandas", "scipy", "matplotlib", "cupy", "torch", "rich", "jinja2", "yaml", "pynvml"}
-    assert loaded & heavy == set()
+    assert loaded & (HEAVY | {"numpy", "yaml", "pynvml"}) == set()
 
 
 def test_the_package_can_be_run_as_a_module() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "kernelbench", "--version"], capture_output=True, text=True, cwd=ROOT, check=False
-    )
-    assert (done.returncode, done.stdout) == (0, f"kernelbench, version {__version__}\n")
+    done = start("-m", "kernelbench", "--version")
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"kernelbench, version {__version__}\n", "")

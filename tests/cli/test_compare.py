@@ -2,16 +2,16 @@
 
 import csv
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from kernelbench.core import places
 from kernelbench.runs.results import Run, read_run
+from tests.conftest import Command
+from tests.endings import ended, printed, refused
 from tests.two_runs import World, slowed, synthetic, write_copy
 
-Command = Callable[..., tuple[int, str, str]]
 SOFTMAX = places.RECORDED / "h200" / "softmax"
 PLANTED = {"oneflow", "tree_shuffle"}
 
@@ -25,16 +25,14 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_run_with_itself(command: Command) -> None:
-    code, out, err = command("compare", str(SOFTMAX), str(SOFTMAX), "--fail-on", "2%")
-    assert (code, err) == (0, "")
+    out = printed(command("compare", str(SOFTMAX), str(SOFTMAX), "--fail-on", "2%"))
     assert "0 SLOWER, 0 FASTER, 0 UNSURE, 218 SAME; 12 rows not compared" in out
     assert "No row is slower by 2 %." in out
     assert max(map(len, out.splitlines())) <= 100
 
 
 def test_a_planted_slowdown_ends_with_3_and_is_named(planted: Path, command: Command) -> None:
-    code, out, _ = command("compare", str(SOFTMAX), str(planted), "--fail-on", "2%")
-    assert code == 3
+    out, _ = ended(3, command("compare", str(SOFTMAX), str(planted), "--fail-on", "2%"))
     named = {line.split(",")[0] for line in out.splitlines() if line.startswith("REGRESSION: ")}
     assert named == {f"REGRESSION: {name}" for name in PLANTED}
     assert "seq=512" in out[out.index("REGRESSION") :]
@@ -45,8 +43,7 @@ def test_a_planted_slowdown_ends_with_3_and_is_named(planted: Path, command: Com
 
 @pytest.mark.parametrize("form", ["csv", "json"])
 def test_the_row_is_named_beside_what_programs_read(planted: Path, form: str, command: Command) -> None:
-    code, out, err = command("compare", str(SOFTMAX), str(planted), "--fail-on", "2%", "--format", form)
-    assert code == 3
+    out, err = ended(3, command("compare", str(SOFTMAX), str(planted), "--fail-on", "2%", "--format", form))
     assert "REGRESSION: oneflow, seq=512, cold, by events: +2.00 %" in err
     rows = list(csv.DictReader(out.splitlines())) if form == "csv" else json.loads(out)["rows"]
     assert {row["implementation"] for row in rows if row["verdict"] == "SLOWER"} == PLANTED
@@ -54,8 +51,7 @@ def test_the_row_is_named_beside_what_programs_read(planted: Path, form: str, co
 
 
 def test_markdown(planted: Path, command: Command) -> None:
-    code, out, err = command("compare", str(SOFTMAX), str(planted), "--format", "markdown", "--only", "oneflow,ft")
-    assert (code, err) == (0, "")
+    out = printed(command("compare", str(SOFTMAX), str(planted), "--format", "markdown", "--only", "oneflow,ft"))
     assert out.startswith("**1 SLOWER, 0 FASTER, 0 UNSURE, 21 SAME**\n")
 
 
@@ -90,13 +86,11 @@ def test_mistakes_are_one_message_and_exit_2(
     arguments: str, said: str, command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(places, "runs", lambda: tmp_path)
-    code, out, err = command("compare", *arguments.split())
-    assert (code, out) == (2, "")
+    err = refused(command("compare", *arguments.split()))
     assert said in err
 
 
 def test_a_run_of_the_simulator_is_refused(command: Command) -> None:
     simulated = str(places.RECORDED / "simulated" / "softmax")
-    code, _, err = command("compare", simulated, simulated)
-    assert code == 2
+    _, err = ended(2, command("compare", simulated, simulated))
     assert "a run of the simulator, which has no times; expected two runs of a GPU" in err

@@ -3,7 +3,7 @@
 import os
 import socket
 import stat
-from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -11,9 +11,9 @@ import pytest
 from kernelbench.cli.options import require_file_place, require_folder_place
 from kernelbench.core.errors import InputError
 from kernelbench.core.writing import write_whole
-from tests.conftest import Project
+from tests.conftest import Command, Project
+from tests.endings import ended, refused
 
-Command = Callable[..., tuple[int, str, str]]
 KINDS = ("pipe", "device", "socket", "link", "dangling link")
 
 
@@ -39,12 +39,6 @@ def lying(folder: Path) -> dict[str, tuple[int, int, int]]:
     """Everything below a folder: kind, rights and identity."""
     found = {str(path): path.lstat() for path in folder.rglob("*")}
     return {name: (one.st_mode, one.st_ino, one.st_size) for name, one in found.items()}
-
-
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 @pytest.fixture
@@ -75,8 +69,7 @@ def test_what_lies_beside_the_page_is_kept_too(measured: Project, command: Comma
         Path(name).unlink(missing_ok=True)
         put("pipe", Path(name))
         there = Path(name).lstat()
-        code, _, err = command("report", "--out", "page.html")
-        assert code == 2
+        _, err = ended(2, command("report", "--out", "page.html"))
         assert "cannot write" in err
         assert "a pipe lies there" in err or name == "charts"
         assert os.path.samestat(Path(name).lstat(), there)
@@ -138,48 +131,35 @@ def test_no_write_takes_the_place_of_what_is_no_file(
     assert lying(tmp_path) == before
 
 
-@pytest.mark.parametrize("command_line", ["report", "compare", "run softmax --device tpu", "tune softmax --device tpu"])
-def test_standard_output_is_no_file(command_line: str, here: Path, command: Command) -> None:
-    code, out, err = command(*command_line.split(), "--out", "-")
-    assert (code, out, err) == (2, "", "--out -: files are written, not standard output; name one\n")
+EMPTY = (
+    "plan softmax --kernels", "list kernels --kernels", "new softmax/mine --kernels", "compare --out", "report --out",
+    "run softmax --device tpu --out", "tune relu --device tpu --out", "build softmax --nvcc", "doctor --nvcc",
+    "plan softmax --gpu", "compare --baseline", "report --baseline", "tune relu --device tpu --suite",
+    "new softmax/mine --from",
+)  # fmt: skip
+LISTS = ("plan softmax --only", "run softmax --device tpu --cache", "check softmax --device tpu --inputs")
+OUTS = ("report --out", "compare --out", "run softmax --device tpu --out", "tune softmax --device tpu --out")
 
 
 @pytest.mark.parametrize(
-    "arguments",
+    ("arguments", "value", "said"),
     [
-        "plan softmax --kernels",
-        "list kernels --kernels",
-        "new softmax/mine --kernels",
-        "run softmax --device tpu --out",
-        "compare --out",
-        "report --out",
-        "tune relu --device tpu --out",
-        "build softmax --nvcc",
-        "doctor --nvcc",
-        "plan softmax --gpu",
-        "compare --baseline",
-        "report --baseline",
-        "tune relu --device tpu --suite",
-        "new softmax/mine --from",
+        *((arguments, "", "'': is empty; name something or leave it out") for arguments in EMPTY),
+        *(
+            (arguments, value, f"'{value}': names nothing; leave the option out for all")
+            for arguments, value in product(LISTS, ("", ",", " , "))
+        ),
+        *((arguments, "-", "-: files are written, not standard output; name one") for arguments in OUTS),
     ],
 )
-def test_an_empty_value_is_refused(arguments: str, command: Command, here: Path) -> None:
+def test_a_value_that_names_nothing_is_refused(
+    arguments: str, value: str, said: str, command: Command, here: Path
+) -> None:
     Path("softmax").mkdir()
     Path("softmax/ran.py").write_text("open('ran', 'w')")
-    code, out, err = command(*arguments.split(), "")
     option = arguments.rsplit(maxsplit=1)[-1]
-    assert (code, out, err) == (2, "", f"{option} '': is empty; name something or leave it out\n")
+    assert refused(command(*arguments.split(), value)) == f"{option} {said}\n"
     assert sorted(path.name for path in Path().iterdir()) == ["softmax"]
-
-
-@pytest.mark.parametrize("value", ["", ",", " , "])
-@pytest.mark.parametrize(
-    "arguments", ["plan softmax --only", "run softmax --device tpu --cache", "check softmax --device tpu --inputs"]
-)
-def test_a_list_of_nothing_is_not_everything(arguments: str, value: str, command: Command) -> None:
-    code, out, err = command(*arguments.split(), value)
-    option = arguments.rsplit(maxsplit=1)[-1]
-    assert (code, out, err) == (2, "", f"{option} '{value}': names nothing; leave the option out for all\n")
 
 
 @pytest.mark.parametrize(
@@ -192,6 +172,5 @@ def test_a_list_of_nothing_is_not_everything(arguments: str, value: str, command
     ],
 )
 def test_an_empty_argument_is_refused(arguments: tuple[str, ...], said: str, command: Command) -> None:
-    code, out, err = command(*arguments)
-    assert (code, out) == (2, "")
+    err = refused(command(*arguments))
     assert err.startswith(said)

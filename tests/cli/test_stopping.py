@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kernelbench.core import places
-from tests.reliability.stage import ROOT, until
+from tests.processes import ROOT, python, until
 
 LOST = """
 import os, signal, sys, time, weakref
@@ -52,14 +52,10 @@ wait
 """
 
 
-def python(code: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=False)
-
-
 @pytest.mark.parametrize("code", [IN_CALLBACK, IN_IMPORT])
 def test_a_signal_at_a_moment_when_no_exception_gets_through_is_not_lost(code: str) -> None:
     began = time.monotonic()
-    done = python(LOST.format(code=code))
+    done = python("-c", LOST.format(code=code))
     assert (done.returncode, done.stderr) == (143, "")
     assert time.monotonic() - began < 4
 
@@ -68,7 +64,7 @@ def test_a_signal_that_a_library_swallows_ends_the_command_at_its_next_step() ->
     code = (
         f"try: {KILL}; time.sleep(1)\n        except BaseException: finished.append(1)\n        stopping.raise_again()"
     )
-    done = python("from kernelbench.cli import stopping\n" + LOST.format(code=code))
+    done = python("-c", "from kernelbench.cli import stopping\n" + LOST.format(code=code))
     assert (done.returncode, done.stderr) == (143, "")
 
 
@@ -76,13 +72,8 @@ def test_a_signal_within_an_exec_keeps_its_exit_code(tmp_path: Path) -> None:
     """Python by itself ends by SIGINT then."""
     (tmp_path / "softmax").mkdir()
     text = (places.KERNELS / "softmax" / "torch.py").read_text()
-    (tmp_path / "softmax" / "mine.py").write_text(
-        f"import os, signal, time\nexec('{KILL}; time.sleep(1)')\n{text}"
-        if "from __future__" not in text
-        else f"{text}\nimport os, signal, time\nexec('{KILL}; time.sleep(1)')\n"
-    )
-    command = [sys.executable, "-m", "kernelbench", "list", "kernels", "--kernels", str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+    (tmp_path / "softmax" / "mine.py").write_text(f"{text}\nimport os, signal, time\nexec('{KILL}; time.sleep(1)')\n")
+    done = python("-m", "kernelbench", "list", "kernels", "--kernels", str(tmp_path))
     assert (done.returncode, done.stderr) == (143, "\nStopped.\n")
 
 
@@ -125,5 +116,5 @@ def running(pid: int) -> bool:
 def test_a_hang_up_that_is_ignored_stays_ignored() -> None:
     """As under nohup."""
     code = "import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
-    done = python(code + LOST.format(code="os.kill(os.getpid(), signal.SIGHUP); sys.exit(7)"))
+    done = python("-c", code + LOST.format(code="os.kill(os.getpid(), signal.SIGHUP); sys.exit(7)"))
     assert (done.returncode, done.stderr) == (7, "")

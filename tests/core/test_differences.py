@@ -33,20 +33,9 @@ def test_the_bound_is_absolute_plus_relative_of_what_is_expected(got: float, wro
 
 @pytest.mark.parametrize(
     ("got", "expected", "wrong"),
-    [
-        (NAN, NAN, 0),
-        (NAN, 1.0, 1),
-        (1.0, NAN, 1),
-        (INF, INF, 0),
-        (-INF, -INF, 0),
-        (INF, -INF, 1),
-        (INF, 1.0, 1),
-        (1.0, INF, 1),
-        (0.0, -INF, 1),
-        (NAN, INF, 1),
-        (INF, NAN, 1),
-    ],
-)
+    [(NAN, NAN, 0), (NAN, 1.0, 1), (1.0, NAN, 1), (INF, INF, 0), (-INF, -INF, 0), (INF, -INF, 1), (INF, 1.0, 1),
+     (1.0, INF, 1), (0.0, -INF, 1), (NAN, INF, 1), (INF, NAN, 1)],
+)  # fmt: skip
 def test_no_tolerance_makes_up_for_nan_or_infinity(got: float, expected: float, wrong: int) -> None:
     assert compared([got, 1.0], [expected, 1.0]).mismatches == wrong
 
@@ -64,21 +53,12 @@ def test_beside_zero_the_relative_error_is_the_absolute_one() -> None:
 @pytest.mark.parametrize(
     ("got", "expected", "wrong"),
     [
-        (INF, 65520.0, 0),
-        (INF, 1e30, 0),
-        (-INF, -65520.0, 0),
-        (INF, -65520.0, 1),
-        (-INF, 70000.0, 1),
+        (INF, 65520.0, 0), (INF, 1e30, 0), (-INF, -65520.0, 0), (INF, -65520.0, 1), (-INF, 70000.0, 1),
         (INF, 65000.0, 1),
         (INF, 65519.0, 0),  # by the tolerance it may be 65520
-        (65504.0, 65530.0, 0),
-        (65504.0, 1e6, 1),
-        (NAN, 1e6, 1),
-        (INF, NAN, 1),
-        (INF, INF, 0),
-        (65504.0, INF, 1),
+        (65504.0, 65530.0, 0), (65504.0, 1e6, 1), (NAN, 1e6, 1), (INF, NAN, 1), (INF, INF, 0), (65504.0, INF, 1),
     ],
-)
+)  # fmt: skip
 def test_infinity_is_right_where_the_type_overflows(got: float, expected: float, wrong: int) -> None:
     with np.errstate(all="raise"):
         found = differences(

@@ -7,20 +7,10 @@ from kernelbench.core.units import bytes_text, digits, duration_text, rate_text,
 
 @pytest.mark.parametrize(
     ("seconds", "text"),
-    [
-        (26.43e-6, "26.43 us"),
-        (1.5e-6, "1.500 us"),
-        (0.6123e-6, "0.6123 us"),
-        (1023.2e-6, "1023 us"),
-        (9.9994e-3, "9999 us"),
-        (10e-3, "10.00 ms"),
-        (0.5, "500.0 ms"),
-        (9.99, "9990 ms"),
-        (12.0, "12.00 s"),
-        (0.0, "0 us"),
-        (None, ""),
-    ],
-)
+    [(26.43e-6, "26.43 us"), (1.5e-6, "1.500 us"), (0.6123e-6, "0.6123 us"), (1023.2e-6, "1023 us"),
+     (9.9994e-3, "9999 us"), (10e-3, "10.00 ms"), (0.5, "500.0 ms"), (9.99, "9990 ms"), (12.0, "12.00 s"),
+     (0.0, "0 us"), (None, "")],
+)  # fmt: skip
 def test_times(seconds: float | None, text: str) -> None:
     assert time_text(seconds) == text
 
@@ -53,10 +43,5 @@ def test_rates_shares_and_durations() -> None:
     assert rate_text(None) == ""
     assert share_text(0.968) == "97 %"
     assert share_text(None) == ""
-    assert [duration_text(seconds) for seconds in (0.2, 4.4, 59.6, 80, 3600)] == [
-        "0 s",
-        "4 s",
-        "1 min 0 s",
-        "1 min 20 s",
-        "60 min 0 s",
-    ]
+    durations = {0.2: "0 s", 4.4: "4 s", 59.6: "1 min 0 s", 80: "1 min 20 s", 3600: "60 min 0 s"}
+    assert {seconds: duration_text(seconds) for seconds in durations} == durations

@@ -46,18 +46,9 @@ def counted(
     one = Counters(**{**LEAN, **counters})
     run = LaunchCounters("kernel", one, lines or {}, shape.blocks, shape.blocks, conflicts or {})
     return Counted(
-        CASE,
-        name,
-        sum([one] * launches, Counters()),
-        role,
-        2 * BYTES,
-        (shape,) * launches,
-        (run,) * launches,
-        sampled,
-        known_gpu("h200"),
-        inputs,
-        broadcast,
-    )
+        CASE, name, sum([one] * launches, Counters()), role, 2 * BYTES, (shape,) * launches, (run,) * launches,
+        sampled, known_gpu("h200"), inputs, broadcast,
+    )  # fmt: skip
 
 
 @pytest.fixture

@@ -25,18 +25,11 @@ def conflicts(of, relation, than, **more):
     return words | more
 
 
-def test_only_metrics_that_differ_have_a_column(make):
-    same = [make("ft"), make("oneflow")]
-    assert differing(same) == ()
+def test_metrics_that_differ_or_that_only_some_have_are_columns(make):
+    assert differing([make("ft"), make("oneflow")]) == ()
     assert differing([make("ft"), make("naive", global_load_sectors=32 * M)]) == ("load_sectors",)
-
-
-def test_a_metric_that_only_some_have_is_a_column(make):
     assert "wavefronts" in differing([make("ft"), make("tree", **CLEAN)])
-
-
-def test_one_implementation_alone_shows_all_it_has(make):
-    assert {"lanes", "load_sectors", "warp_instructions"} <= set(differing([make("ft")]))
+    assert {"lanes", "load_sectors", "warp_instructions"} <= set(differing([make("ft")])), "alone, all that it has"
 
 
 @pytest.mark.parametrize(("relation", "decision"), [("more", "confirmed"), ("less", "contradicted")])

@@ -11,27 +11,13 @@ from kernelbench.runs.results import Store, read_run
 
 H200 = known_gpu("h200")
 COUNTERS = Counters(
-    warp_instructions=100,
-    thread_instructions=2330,
-    global_load_requests=30,
-    global_load_sectors=960,
-    global_load_ideal_sectors=120,
-    global_store_requests=10,
-    global_store_sectors=40,
-    global_store_ideal_sectors=40,
-    shared_load_requests=8,
-    shared_load_wavefronts=28,
-    shared_load_ideal_wavefronts=8,
-    shared_store_requests=2,
-    shared_store_wavefronts=2,
-    shared_store_ideal_wavefronts=2,
-    local_load_sectors=4,
-    barriers=16,
-    branches=10,
-    divergent_branches=5,
-    read_once_bytes=1280,
-    written_once_bytes=1280,
-)
+    warp_instructions=100, thread_instructions=2330,
+    global_load_requests=30, global_load_sectors=960, global_load_ideal_sectors=120,
+    global_store_requests=10, global_store_sectors=40, global_store_ideal_sectors=40,
+    shared_load_requests=8, shared_load_wavefronts=28, shared_load_ideal_wavefronts=8,
+    shared_store_requests=2, shared_store_wavefronts=2, shared_store_ideal_wavefronts=2,
+    local_load_sectors=4, barriers=16, branches=10, divergent_branches=5, read_once_bytes=1280, written_once_bytes=1280,
+)  # fmt: skip
 
 
 def counted(**more):

@@ -91,20 +91,9 @@ def explained(claim: str, folder: Path) -> dict[str, list[Evidence]]:
     said = evidence.statements(entry)
     names = sorted({name for one in said for name in one.names})
     suite = folder / "small.yaml"
-    suite.write_text(
-        json.dumps(
-            {
-                "title": "a published explanation",
-                "operation": entry.document["operation"],
-                "dtype": small.dtype,
-                "cases": [
-                    {"shape": list(small.shape), "axis": small.axis, "parameters": one} for one in small.parameters
-                ],
-                "implementations": names,
-                "baseline": names[0],
-            }
-        )
-    )
+    cases = [{"shape": list(small.shape), "axis": small.axis, "parameters": one} for one in small.parameters]
+    text = {"title": "a published explanation", "operation": entry.document["operation"], "dtype": small.dtype}
+    suite.write_text(json.dumps({**text, "cases": cases, "implementations": names, "baseline": names[0]}))
     found: dict[str, list[Evidence]] = {one.says: [] for one in said}
     for one in explain(Request((str(suite),)), "h200", ConsoleProgress()):
         for piece in one.explanation.evidence:

@@ -1,6 +1,5 @@
 """Whatever one implementation raises while it is prepared, run, verified or counted costs its own row."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,8 +11,7 @@ from kernelbench.measure.case import CaseRun, Settings
 from kernelbench.measure.rounds import QUICK
 from kernelbench.planning.case_plans import CasePlan, Planned
 from tests.catalog import catalog
-from tests.conftest import softmax
-from tests.fake_gpu import FakeDevice, implementation
+from tests.fake_gpu import FakeDevice, implementation, raising, softmax
 from tests.fake_simulator import FakeSimulator
 
 OPERATION = catalog().operations["softmax"]
@@ -31,13 +29,6 @@ ERRORS: list[tuple[Exception, str, str]] = [
     (DeviceError("no"), "failed", "no"),
     (Unsupported("odd"), "unsupported", "odd"),
 ]
-
-
-def raising(error: Exception) -> Callable[..., Any]:
-    def call(*arguments: Any, **options: Any) -> Any:
-        raise error
-
-    return call
 
 
 def results(device: Any, **settings: Any) -> dict[str, tuple[str, str]]:

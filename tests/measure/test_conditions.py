@@ -10,8 +10,8 @@ from kernelbench.measure import conditions
 from kernelbench.measure.case import Settings
 from kernelbench.measure.conditions import ANOTHER, Watch, told
 from kernelbench.measure.rounds import Precision
-from tests.fake_gpu import EVENT_S, FakeDevice
-from tests.measure.test_rounds import cold, run, softmax
+from tests.fake_gpu import EVENT_S, FakeDevice, softmax
+from tests.measure.test_rounds import cold, run
 
 FAST, SLOW = 50e-6, 70e-6
 CALM = {"sm_clock_hz": 1.98e9, "throttle": "", "others": 0}

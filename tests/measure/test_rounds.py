@@ -1,6 +1,7 @@
 """Rounds: who is measured when, when sampling ends, and what one bad implementation costs the others."""
 
 import itertools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,15 +14,10 @@ from kernelbench.measure.case import PLACEMENTS, CaseRun, Settings
 from kernelbench.measure.rounds import MORE_SAMPLES, QUICK, Precision
 from kernelbench.planning.case_plans import CasePlan, Planned
 from tests.catalog import catalog
-from tests.fake_gpu import EVENT_S, FakeDevice, implementation
+from tests.fake_gpu import EVENT_S, FakeDevice, implementation, raising, softmax
 
 OPERATION = catalog().operations["softmax"]
 CASE = Case("softmax", (4, 3, 32), -1, "float32")
-
-
-def softmax(arrays: Arrays) -> None:
-    powers = np.exp(arrays["x"] - arrays["x"].max(axis=-1, keepdims=True))
-    arrays["y"][...] = powers / powers.sum(axis=-1, keepdims=True)
 
 
 def run(device: FakeDevice, names: list[str], settings: Settings) -> dict[str, Result]:
@@ -31,6 +27,16 @@ def run(device: FakeDevice, names: list[str], settings: Settings) -> dict[str, R
 
 def cold(result: Result, method: str = "events") -> Any:
     return next(one for one in result.measurements if one.cache == "cold" and one.method == method)
+
+
+def watched(seen: Callable[[Arrays], object]) -> FakeDevice:
+    """A device whose kernel `a` shows its arrays in each run."""
+
+    def kernel(arrays: Arrays) -> None:
+        seen(arrays)
+        softmax(arrays)
+
+    return FakeDevice({"a": (kernel, 50e-6, 5e-6)})
 
 
 @pytest.fixture
@@ -120,14 +126,8 @@ def test_timed_inputs_are_not_those_of_the_verification() -> None:
 
 @pytest.mark.usefixtures("unrehearsed")
 def test_rounds_go_through_all_placements_in_turn() -> None:
-    device = FakeDevice({})
     places: list[int] = []
-
-    def noting(arrays: Arrays) -> None:
-        places.append(id(arrays["y"]))
-        softmax(arrays)
-
-    device.kernels["a"] = (noting, 50e-6, 5e-6)
+    device = watched(lambda arrays: places.append(id(arrays["y"])))
     run(device, ["a"], Settings(1, ("cold",), Precision(least_samples=PLACEMENTS + 4)))
     timed = [place for place, _ in itertools.groupby(places)]  # the verified round among them is at one of their places
     timed = timed[-PLACEMENTS - 5 :]
@@ -137,24 +137,16 @@ def test_rounds_go_through_all_placements_in_turn() -> None:
 
 @pytest.mark.usefixtures("unrehearsed")
 def test_few_placements_where_memory_is_short() -> None:
-    device = FakeDevice({})
-    pairs: list[tuple[int, int]] = []
-    inputs: list[bytes] = []
-
-    def noting(arrays: Arrays) -> None:
-        pairs.append((id(arrays["x"]), id(arrays["y"])))
-        inputs.append(arrays["x"].tobytes())
-        softmax(arrays)
-
-    device.kernels["a"] = (noting, 50e-6, 5e-6)
+    seen: list[tuple[int, int, bytes]] = []
+    device = watched(lambda arrays: seen.append((id(arrays["x"]), id(arrays["y"]), arrays["x"].tobytes())))
     case_bytes = sum(spec.nbytes for spec in OPERATION.arrays(CASE))
     device.free_bytes = lambda: 6 * case_bytes  # type: ignore[method-assign]
     result = run(device, ["a"], Settings(1, ("cold",), Precision()))["a"]
-    timed = pairs[-22:]
+    *timed, inputs = zip(*seen[-22:], strict=True)
     assert len(cold(result).samples_s) == 20, "the least samples go beyond so few places"
-    assert [len(set(side)) for side in zip(*timed, strict=True)] == [4, 4], "half of the free memory: three more sets"
-    assert len(set(timed)) == 16, "the inputs of each with the outputs of each"
-    assert len(set(inputs[-22:])) == 22, "no two samples have the same inputs"
+    assert [len(set(side)) for side in timed] == [4, 4], "half of the free memory: three more sets"
+    assert len(set(zip(*timed, strict=True))) == 16, "the inputs of each with the outputs of each"
+    assert len(set(inputs)) == 22, "no two samples have the same inputs"
 
 
 def test_a_quick_run_need_not_see_every_place() -> None:
@@ -162,45 +154,32 @@ def test_a_quick_run_need_not_see_every_place() -> None:
     assert len(cold(run(device, ["a"], Settings(1, ("cold",), QUICK))["a"]).samples_s) == QUICK.least_samples
 
 
-def test_a_kernel_that_fails_while_timed_costs_only_its_own_row() -> None:
-    device = FakeDevice({"good": (softmax, 50e-6, 5e-6), "bad": (softmax, 50e-6, 5e-6)})
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [(DeviceError("out of resources"), "out of resources"), (ZeroDivisionError("no"), "ZeroDivisionError: no")],
+)
+@pytest.mark.parametrize(("seconds", "after"), [(50e-6, 10), (15e-6, 3), (15e-6, 9)])
+def test_a_kernel_that_fails_while_timed_costs_only_its_own_row(
+    seconds: float, after: int, error: Exception, reason: str
+) -> None:
+    device = FakeDevice({"good": (softmax, seconds, 5e-6)})
     runs = itertools.count()
 
     def failing(arrays: Arrays) -> None:
-        if next(runs) == 10:
-            raise DeviceError("out of resources")
+        if next(runs) >= after:
+            raise error
         softmax(arrays)
 
-    device.kernels["bad"] = (failing, 50e-6, 5e-6)
+    device.kernels["bad"] = (failing, seconds, 5e-6)
     results = run(device, ["bad", "good"], Settings(1, ("cold",), Precision()))
-    assert (results["bad"].status, results["bad"].reason) == ("failed", "out of resources")
+    assert (results["bad"].status, results["bad"].reason) == ("failed", reason)
     assert results["bad"].measurements == ()
     assert results["good"].status == "ok"
 
 
-@pytest.mark.parametrize("after", [3, 9])
-def test_whatever_a_kernel_raises_while_timed_costs_only_its_own_row(after: int) -> None:
-    device = FakeDevice({"good": (softmax, 15e-6, 5e-6), "bad": (softmax, 15e-6, 5e-6)})
-    runs = itertools.count()
-
-    def raising(arrays: Arrays) -> None:
-        if next(runs) >= after:
-            raise ZeroDivisionError("by itself")
-        softmax(arrays)
-
-    device.kernels["bad"] = (raising, 15e-6, 5e-6)
-    results = run(device, ["bad", "good"], Settings(1, ("cold",), Precision()))
-    assert (results["bad"].status, results["bad"].reason) == ("failed", "ZeroDivisionError: by itself")
-    assert results["good"].status == "ok"
-
-
 def test_a_lost_context_ends_the_case_and_says_so_in_every_row_left() -> None:
-    device = FakeDevice({"good": (softmax, 50e-6, 5e-6), "bad": (softmax, 50e-6, 5e-6)})
-
-    def lost(arrays: Arrays) -> None:
-        raise DeviceLost("an illegal memory access")
-
-    device.kernels["bad"] = (lost, 50e-6, 5e-6)
+    lost = raising(DeviceLost("an illegal memory access"))
+    device = FakeDevice({"good": (softmax, 50e-6, 5e-6), "bad": (lost, 50e-6, 5e-6)})
     plan = CasePlan(CASE, (Planned(implementation("good")), Planned(implementation("bad"))))
     case_run = CaseRun(device, OPERATION, plan)
     with pytest.raises(DeviceLost):
@@ -209,22 +188,6 @@ def test_a_lost_context_ends_the_case_and_says_so_in_every_row_left() -> None:
     assert (bad.status, bad.reason) == ("failed", "an illegal memory access")
     assert good.status == "failed"
     assert "context was lost" in good.reason
-
-
-def test_an_implementation_that_cannot_be_prepared_at_a_further_place_costs_only_its_own_row() -> None:
-    device = FakeDevice({"good": (softmax, 50e-6, 5e-6), "bad": (softmax, 50e-6, 5e-6)})
-    prepare = device.executable
-    prepared = itertools.count()
-
-    def once(implementation: Any, *rest: Any) -> Any:
-        if implementation.name == "bad" and next(prepared):
-            raise DeviceError("no room for its workspace")
-        return prepare(implementation, *rest)
-
-    device.executable = once  # type: ignore[method-assign]
-    results = run(device, ["bad", "good"], Settings(1, ("cold",), Precision()))
-    assert (results["bad"].status, results["bad"].reason) == ("failed", "no room for its workspace")
-    assert results["good"].status == "ok"
 
 
 def test_memory_that_ends_while_places_are_made_leaves_those_that_there_are() -> None:
@@ -249,16 +212,8 @@ def test_a_graph_time_that_is_no_time_is_left_out_with_the_reason() -> None:
 
 
 def test_a_lost_context_is_named_even_where_its_memory_cannot_be_given_back() -> None:
-    device = FakeDevice({})
-
-    def lost(arrays: Arrays) -> None:
-        raise DeviceLost("an illegal memory access")
-
-    def release() -> None:
-        raise DeviceLost("giving memory back")
-
-    device.kernels["bad"] = (lost, 50e-6, 5e-6)
-    device.release = release  # type: ignore[method-assign]
+    device = FakeDevice({"bad": (raising(DeviceLost("an illegal memory access")), 50e-6, 5e-6)})
+    device.release = raising(DeviceLost("giving memory back"))  # type: ignore[method-assign]
     with pytest.raises(DeviceLost, match="an illegal memory access"):
         CaseRun(device, OPERATION, CasePlan(CASE, (Planned(implementation("bad")),))).run(Settings(1))
 
@@ -290,14 +245,8 @@ def test_short_kernels_are_run_before_the_flush_of_a_sample(seconds: float, befo
 
 
 def test_a_rehearsal_is_on_arrays_at_another_place() -> None:
-    device = FakeDevice({"a": (softmax, 50e-6, 5e-6)})
     places: list[int] = []
-
-    def noting(arrays: Arrays) -> None:
-        places.append(id(arrays["y"]))
-        softmax(arrays)
-
-    device.kernels["a"] = (noting, 50e-6, 5e-6)
+    device = watched(lambda arrays: places.append(id(arrays["y"])))
     run(device, ["a"], Settings(1, ("cold",), Precision(least_samples=20)))
     rehearsed, sampled = places[-2:]
     assert rehearsed != sampled

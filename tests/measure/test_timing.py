@@ -22,17 +22,13 @@ def kernel(clock: FakeClock, device_s: float, host_s: float = 5e-6):
     return lambda: clock.submit("kernel", device_s, host_s)
 
 
-def test_cold_sample_is_flush_event_launch_event_wait() -> None:
+@pytest.mark.parametrize(("cache", "first"), [("cold", ["flush"]), ("warm", ["flush", "kernel"])])
+def test_a_sample_is_a_launch_between_two_events_behind_a_flush_and_a_warm_one_runs_once_before(
+    cache: str, first: list[str]
+) -> None:
     clock = FakeClock()
-    seconds = EventTimer(clock, [kernel(clock, 8e-6)], "cold").sample()
-    assert clock.log == ["flush", "event", "kernel", "event", "wait"]
-    assert seconds == pytest.approx(8e-6 + EVENT_S)
-
-
-def test_warm_sample_runs_the_kernel_once_before_it_is_timed() -> None:
-    clock = FakeClock()
-    seconds = EventTimer(clock, [kernel(clock, 8e-6)], "warm").sample()
-    assert clock.log == ["flush", "kernel", "event", "kernel", "event", "wait"]
+    seconds = EventTimer(clock, [kernel(clock, 8e-6)], cache).sample()
+    assert clock.log == [*first, "event", "kernel", "event", "wait"]
     assert seconds == pytest.approx(8e-6 + EVENT_S)
 
 

@@ -1,6 +1,7 @@
 """Every planted fault must be caught: at verification, or by the check of the last timed round."""
 
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -8,14 +9,13 @@ import numpy as np
 import pytest
 
 from kernelbench.core import dtypes
-from kernelbench.core.records import Arrays, Binary, Case, EntryFacts, Launch, LaunchPlan, Tolerance
+from kernelbench.core.records import Arrays, Binary, Case, Check, EntryFacts, Launch, LaunchPlan
 from kernelbench.measure import verify
 from kernelbench.measure.case import CaseRun, Settings
 from kernelbench.measure.rounds import Precision
 from kernelbench.measure.setup import Setup
 from kernelbench.measure.verify import run_and_check
 from kernelbench.planning.case_plans import CasePlan, Planned
-from kernelbench.planning.catalog import load_catalog
 from tests.catalog import catalog
 from tests.fake_gpu import FakeDevice, implementation
 
@@ -45,16 +45,10 @@ class Remembering:
         arrays["y"][...] = self.first
 
 
-class RightAtFirst:
+def right_at_first() -> Callable[[Arrays], None]:
     """Works when it is verified and skips its launch later: the output is stale."""
-
-    def __init__(self) -> None:
-        self.runs = 0
-
-    def __call__(self, arrays: Arrays) -> None:
-        self.runs += 1
-        if self.runs <= 3:
-            right(arrays)
+    runs = count(1)
+    return lambda arrays: right(arrays) if next(runs) <= 3 else None
 
 
 class Probing:
@@ -90,12 +84,10 @@ class EverySecond:
             arrays["y"][...], self.answer = self.answer, None
 
 
-class Skipping:
+def skipping(arrays: Arrays) -> None:
     """Leaves an output alone that looks computed."""
-
-    def __call__(self, arrays: Arrays) -> None:
-        if np.isnan(arrays["y"]).any():
-            right(arrays)
+    if np.isnan(arrays["y"]).any():
+        right(arrays)
 
 
 def wrong_axis(arrays: Arrays) -> None:
@@ -117,7 +109,7 @@ def zeros(arrays: Arrays) -> None:
 
 FAULTS: dict[str, Callable[[], Callable[[Arrays], Any]]] = {
     "skipped launch": lambda: lambda arrays: None,
-    "stale output": RightAtFirst,
+    "stale output": right_at_first,
     "wrong axis": lambda: wrong_axis,
     "last row not written": lambda: last_row_missing,
     "NaN": lambda: one_nan,
@@ -125,14 +117,25 @@ FAULTS: dict[str, Callable[[], Callable[[Arrays], Any]]] = {
     "result of the previous seed": Remembering,
     "results by place, few elements compared": Probing,
     "result of the run before": EverySecond,
-    "no work where the output is there": Skipping,
+    "no work where the output is there": lambda: skipping,
 }
 
 
-def run_case(kernel: Callable[[Arrays], Any]) -> Any:
-    device = FakeDevice({"one": (kernel, 30e-6, 5e-6)})
-    plan = CasePlan(CASE, (Planned(implementation("one")),))
-    return CaseRun(device, OPERATION, plan).run(Settings(seed=7, precision=FAST))[0]
+def run_case(
+    kernel: Callable[[Arrays], Any],
+    case: Case = CASE,
+    *,
+    device: FakeDevice | None = None,
+    planned: Planned | None = None,
+    precision: Precision | None = FAST,
+) -> Any:
+    """What becomes of one implementation, `one` unless `planned` is another."""
+    planned = planned or Planned(implementation("one"))
+    device = device or FakeDevice({})
+    device.kernels[planned.implementation.name] = (kernel, 30e-6, 5e-6)
+    operation = catalog().operations[case.operation]
+    (result,) = CaseRun(device, operation, CasePlan(case, (planned,), ("x",))).run(Settings(7, precision=precision))
+    return result
 
 
 def test_a_right_kernel_passes_and_is_timed() -> None:
@@ -158,23 +161,27 @@ def test_the_message_names_the_first_wrong_element() -> None:
     assert result.check.max_absolute_error is None
 
 
+def checked(device: FakeDevice, first: float | None = None) -> Check:
+    """`one` verified once, with that value in all of the first row of x."""
+    one, arrays = implementation("one"), device.allocate(OPERATION.arrays(CASE))
+    device.fill(arrays, OPERATION.arrays(CASE), 1)
+    if first is not None:
+        arrays["x"][0, 0] = first
+    executable = device.executable(one, CASE, None, None, arrays)
+    return run_and_check(Setup(device, OPERATION, CASE, [arrays]), one, executable, 1)
+
+
 def test_slices_cover_all_elements_and_give_the_right_index() -> None:
     device = FakeDevice({"one": (one_nan, 30e-6, 5e-6)})
     device.free_bytes = lambda: 8 * 10 * 40  # type: ignore[method-assign]  # room for 40 elements: one row at a time
-    arrays = device.allocate(OPERATION.arrays(CASE))
-    device.fill(arrays, OPERATION.arrays(CASE), 1)
-    one = implementation("one")
-    check = run_and_check(
-        Setup(device, OPERATION, CASE, [arrays]), one, device.executable(one, CASE, None, None, arrays), 1
-    )
+    check = checked(device)
     assert check.elements == CASE.elements
     assert "y[2, 1, 17]" in check.message
 
 
 def test_a_yardstick_is_checked_against_its_own_reference() -> None:
     copy = implementation("copy", role="yardstick", reference=lambda xp, case, inputs: {"y": inputs["x"]})
-    device = FakeDevice({"copy": (lambda arrays: arrays["y"].__setitem__(..., arrays["x"]), 30e-6, 5e-6)})
-    result = CaseRun(device, OPERATION, CasePlan(CASE, (Planned(copy),))).run(Settings(seed=7))[0]
+    result = run_case(lambda arrays: arrays["y"].__setitem__(..., arrays["x"]), planned=Planned(copy), precision=None)
     assert result.status == "ok"
     assert result.check.max_absolute_error == 0
 
@@ -193,21 +200,23 @@ def simpler_input(arrays: Arrays) -> None:
     arrays["y"][...] = 1 / 32
 
 
-class Later:
+def later(first: int) -> Callable[[Arrays], None]:
     """Right but for what it does to its input, from some run on."""
+    runs = count(1)
 
-    def __init__(self, first: int) -> None:
-        self.runs, self.first = 0, first
-
-    def __call__(self, arrays: Arrays) -> None:
+    def kernel(arrays: Arrays) -> None:
         right(arrays)
-        self.runs += 1
-        if self.runs >= self.first:
+        if next(runs) >= first:
             arrays["x"][1, 2, 3] += 1
 
+    return kernel
 
-def side_by_side(precision: Precision | None = FAST, /, **kernels: Callable[[Arrays], Any]) -> dict[str, Any]:
-    device = FakeDevice({name: (kernel, 30e-6, 5e-6) for name, kernel in kernels.items()})
+
+def side_by_side(
+    precision: Precision | None = FAST, device: FakeDevice | None = None, /, **kernels: Callable[[Arrays], Any]
+) -> dict[str, Any]:
+    device = device or FakeDevice({})
+    device.kernels |= {name: (kernel, 30e-6, 5e-6) for name, kernel in kernels.items()}
     plan = CasePlan(CASE, tuple(Planned(implementation(name)) for name in kernels))
     results = CaseRun(device, OPERATION, plan).run(Settings(7, precision=precision))
     return {one.implementation.name: one for one in results}
@@ -217,8 +226,8 @@ def side_by_side(precision: Precision | None = FAST, /, **kernels: Callable[[Arr
     ("kernel", "reason"),
     [
         (simpler_input, "wrote to its input: x[0, 0, 0] is not what it was before the run"),
-        (Later(1), "wrote to its input: x[1, 2, 3] is not what it was before the run"),
-        (Later(4), "wrong when it was timed: wrote to its input: x is not what it was before the run"),
+        (later(1), "wrote to its input: x[1, 2, 3] is not what it was before the run"),
+        (later(4), "wrong when it was timed: wrote to its input: x is not what it was before the run"),
     ],
 )
 def test_a_kernel_that_writes_to_its_input_is_wrong_and_takes_nobody_with_it(
@@ -236,10 +245,9 @@ def test_damage_around_arrays_is_not_laid_at_the_next_ones_door() -> None:
         simpler_input(arrays)
         damage.append("y")
 
-    device = FakeDevice({"cheat": (both, 30e-6, 5e-6), "after": (right, 30e-6, 5e-6)})
+    device = FakeDevice({})
     device.red_zone_damage = lambda: damage.pop() if damage else ""  # type: ignore[method-assign]
-    plan = CasePlan(CASE, (Planned(implementation("cheat")), Planned(implementation("after"))))
-    cheat, after = CaseRun(device, OPERATION, plan).run(Settings(7, precision=FAST))
+    cheat, after = side_by_side(FAST, device, cheat=both, after=right).values()
     assert cheat.reason.endswith("is not what it was before the run; wrote outside of y")
     assert (after.status, after.reason) == ("ok", "")
 
@@ -267,35 +275,24 @@ def test_memory_that_a_result_was_returned_in_holds_no_answer_for_the_next() -> 
 def test_a_kernel_that_is_right_whenever_inputs_are_new_is_caught_in_between() -> None:
     device = FakeDevice({})
 
-    class Lazy:
+    def lazy(arrays: Arrays) -> None:
         """Right when it is verified before and after the timing, and idle in between."""
+        if len(device.fills) != 3:
+            right(arrays)
 
-        def __call__(self, arrays: Arrays) -> None:
-            if len(device.fills) != 3:
-                right(arrays)
-
-    device.kernels["one"] = (Lazy(), 30e-6, 5e-6)
-    plan = CasePlan(CASE, (Planned(implementation("one")),))
-    result = CaseRun(device, OPERATION, plan).run(Settings(7, precision=FAST))[0]
-    assert result.status == "wrong"
+    assert run_case(lazy, device=device).status == "wrong"
 
 
 def test_a_reference_that_is_a_view_of_its_input_follows_what_is_touched() -> None:
-    operation = load_catalog().operations["permute"]
     case = Case("permute", (6, 5, 8), -1, "float32", parameters=(("permutation", "021"),))
-    device = FakeDevice({"one": (lambda arrays: arrays["y"].__setitem__(..., arrays["x"].transpose(0, 2, 1)), 9e-6, 0)})
-    plan = CasePlan(case, (Planned(implementation("one")),))
-    result = CaseRun(device, operation, plan).run(Settings(7, precision=FAST))[0]
+    result = run_case(lambda arrays: arrays["y"].__setitem__(..., arrays["x"].transpose(0, 2, 1)), case)
     assert (result.status, result.reason) == ("ok", "")
 
 
 def test_an_input_that_all_slices_read_is_touched_and_the_reference_follows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(verify, "SLICE_ELEMENTS", 16)  # two rows at a time
-    operation, case = load_catalog().operations["bias_add"], Case("bias_add", (6, 8), -1, "float32")
-    device = FakeDevice({"one": (lambda arrays: arrays["y"].__setitem__(..., arrays["x"] + arrays["bias"]), 9e-6, 0)})
-    result = CaseRun(device, operation, CasePlan(case, (Planned(implementation("one")),))).run(
-        Settings(7, precision=FAST)
-    )[0]
+    case = Case("bias_add", (6, 8), -1, "float32")
+    result = run_case(lambda arrays: arrays["y"].__setitem__(..., arrays["x"] + arrays["bias"]), case)
     assert (result.status, result.reason) == ("ok", "")
     stale: list[np.ndarray] = []
 
@@ -304,15 +301,11 @@ def test_an_input_that_all_slices_read_is_touched_and_the_reference_follows(monk
         stale.append(arrays["bias"].copy())
         arrays["y"][...] = arrays["x"] + stale[0]
 
-    device.kernels["one"] = (kept_bias, 9e-6, 0)
-    result = CaseRun(device, operation, CasePlan(case, (Planned(implementation("one")),))).run(
-        Settings(7, precision=FAST)
-    )[0]
-    assert result.status == "wrong"
+    assert run_case(kept_bias, case).status == "wrong"
 
 
 def test_work_of_another_stream_that_ends_later_is_found_out() -> None:
-    device = FakeDevice({"one": (lambda arrays: pending.append(lambda: right(arrays)), 30e-6, 5e-6)})
+    device = FakeDevice({})
     pending: list[Callable[[], None]] = []
     wait = device.clock.wait
 
@@ -322,15 +315,15 @@ def test_work_of_another_stream_that_ends_later_is_found_out() -> None:
             pending.pop()()
 
     device.clock.wait = waited  # type: ignore[method-assign]
-    result = CaseRun(device, OPERATION, CasePlan(CASE, (Planned(implementation("one")),))).run(Settings(7))[0]
+    result = run_case(lambda arrays: pending.append(lambda: right(arrays)), device=device, precision=None)
     assert (result.status, result.check.mismatches) == ("wrong", 0)
     assert result.reason == "wrote y after the end of its work in the stream that it was given"
 
 
 def test_damage_outside_of_an_array_is_wrong_even_if_the_values_are_right() -> None:
-    device = FakeDevice({"one": (right, 30e-6, 5e-6)})
+    device = FakeDevice({})
     device.red_zone_damage = lambda: "y"  # type: ignore[method-assign]
-    result = CaseRun(device, OPERATION, CasePlan(CASE, (Planned(implementation("one")),))).run(Settings(seed=7))[0]
+    result = run_case(right, device=device, precision=None)
     assert (result.status, result.reason) == ("wrong", "wrote outside of y")
 
 
@@ -346,28 +339,18 @@ def test_rounding_to_a_narrow_type_passes_and_twice_the_tolerance_fails(dtype: s
         return run
 
     for factor, status in ((1.0, "ok"), (1 + 4 * dtypes.unit_roundoff(dtype), "wrong")):
-        device = FakeDevice({"one": (kernel(factor), 30e-6, 5e-6)})
-        plan = CasePlan(case, (Planned(implementation("one")),))
-        assert CaseRun(device, OPERATION, plan).run(Settings(seed=7))[0].status == status
+        assert run_case(kernel(factor), case, precision=None).status == status
 
 
 def test_a_row_of_minus_infinity_expects_nan() -> None:
-    device = FakeDevice({"one": (right, 30e-6, 5e-6)})
-    arrays = device.allocate(OPERATION.arrays(CASE))
-    device.fill(arrays, OPERATION.arrays(CASE), 1)
-    arrays["x"][0, 0] = -np.inf
-    one = implementation("one", extra_tolerance=Tolerance(0.0, 0.0))
     with np.errstate(invalid="ignore"):
-        executable = device.executable(one, CASE, None, None, arrays)
-        assert run_and_check(Setup(device, OPERATION, CASE, [arrays]), one, executable, 1).passed
+        assert checked(FakeDevice({"one": (right, 30e-6, 5e-6)}), first=-np.inf).passed
 
 
 def test_a_wrong_kernel_whose_machine_code_never_loads_its_input_is_told_so() -> None:
     launch = Launch("kernel", (1, 1, 1), (32, 1, 1), ("x", "y"))
     facts = EntryFacts("kernel", 8, 0, 0, 0, 0, parameter_loads=(0, 0), parameter_stores=(0, 1))
     binary = Binary("key", Path("cubin"), Path("ptx"), "sm_90", ("nvcc",), {"kernel": facts}, cached=True)
-    device = FakeDevice({"one": (zeros, 30e-6, 5e-6)})
-    planned = Planned(implementation("one"), LaunchPlan((launch,)), binary)
-    result = CaseRun(device, OPERATION, CasePlan(CASE, (planned,), ("x",))).run(Settings(seed=7))[0]
+    result = run_case(zeros, planned=Planned(implementation("one"), LaunchPlan((launch,)), binary), precision=None)
     assert result.status == "wrong"
     assert result.reason.endswith("; it never reads x")

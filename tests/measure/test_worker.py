@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from kernelbench.planning.case_plans import CasePlan, Planned
 from kernelbench.planning.catalog import Catalog, load_catalog
 from tests import worker_devices
 from tests.conftest import CALLS
+from tests.processes import ROOT, python, until
 
 CASE = Case("softmax", (4, 8), -1, "float32")
 TIMED = Settings(1, ("cold",), Precision(least_samples=20, most_samples=20))
@@ -54,6 +56,13 @@ def start(own: Path) -> Iterator[Callable[..., WorkerBench]]:
         one.close()
 
 
+@pytest.fixture(scope="module")
+def worker(own: Path) -> Iterator[WorkerBench]:
+    """One for many tests: a new process comes in the place of one that is gone."""
+    with closing(WorkerBench(worker_devices.device, [own], 60)) as made:
+        yield made
+
+
 def run(worker: WorkerBench, catalog: Catalog, *names: str, settings: Settings = TIMED) -> dict[str, Result]:
     found = catalog.implementations["softmax"]
     plan = CasePlan(CASE, tuple(Planned(found[name]) for name in names), ("x",))
@@ -62,8 +71,8 @@ def run(worker: WorkerBench, catalog: Catalog, *names: str, settings: Settings =
     return {one.implementation.name: one for one in results}
 
 
-def test_a_worker_measures_like_the_process_itself(start: Callable[..., WorkerBench], catalog: Catalog) -> None:
-    worker, shares = start(), []
+def test_a_worker_measures_like_the_process_itself(worker: WorkerBench, catalog: Catalog) -> None:
+    shares: list[float] = []
     assert (worker.name, worker.properties.multiprocessors, worker.counting) == ("Fake GPU", 132, False)
     assert worker.environment()["name"] == "Fake GPU"
     found = catalog.implementations["softmax"]
@@ -75,25 +84,20 @@ def test_a_worker_measures_like_the_process_itself(start: Callable[..., WorkerBe
 
 
 @pytest.mark.parametrize(
-    ("name", "patience_s", "reason"),
+    ("name", "reason"),
     [
-        ("crashes", 60, "its process ended by SIGSEGV"),
-        ("exits", 60, "its process ended with exit code 3"),
-        *(
-            pytest.param(
-                name, 6, "no sign of life for 6 s: its process was ended (--timeout)", marks=pytest.mark.exhaustive
-            )
-            for name in ("hangs", "hangs_later")
-        ),
-        ("loses", 60, "launching loses: an illegal memory access was encountered"),
-        ("loses_later", 60, "launching loses: an illegal memory access was encountered"),
-        ("refuses", 60, "launching refuses: too many resources requested for launch"),
+        ("crashes", "its process ended by SIGSEGV"),
+        ("exits", "its process ended with exit code 3"),
+        ("loses", "launching loses: an illegal memory access was encountered"),
+        ("loses_later", "launching loses: an illegal memory access was encountered"),
+        ("refuses", "launching refuses: too many resources requested for launch"),
     ],
 )
-def test_a_bad_kernel_costs_its_own_row(
-    start: Callable[..., WorkerBench], catalog: Catalog, name: str, patience_s: float, reason: str
-) -> None:
-    worker = start(patience_s=patience_s)
+def test_a_bad_kernel_costs_its_own_row(worker: WorkerBench, catalog: Catalog, name: str, reason: str) -> None:
+    costs_its_own_row(worker, catalog, name, reason)
+
+
+def costs_its_own_row(worker: WorkerBench, catalog: Catalog, name: str, reason: str) -> None:
     before = worker._process.pid
     results = run(worker, catalog, "good", name, "other")
     assert (results[name].status, results[name].reason) == ("failed", reason)
@@ -101,6 +105,13 @@ def test_a_bad_kernel_costs_its_own_row(
     assert all(len(results[one].measurements[0].samples_s) == PLACEMENTS for one in ("good", "other"))
     assert (worker._process.pid == before) == (name == "refuses"), "nothing is measured where something went wrong"
     assert run(worker, catalog, "other")["other"].status == "ok", "and the next case goes on"
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", ["hangs", "hangs_later"])
+def test_a_kernel_that_hangs_costs_its_own_row(start: Callable[..., WorkerBench], catalog: Catalog, name: str) -> None:
+    reason = "no sign of life for 6 s: its process was ended (--timeout)"
+    costs_its_own_row(start(patience_s=6), catalog, name, reason)
 
 
 @pytest.mark.exhaustive
@@ -124,8 +135,8 @@ def test_what_nobody_in_particular_did_is_tried_once_more(
     assert {one.status for one in results.values()} == {"ok"}
 
 
-def test_a_worker_says_what_cases_and_new_processes_took(start: Callable[..., WorkerBench], catalog: Catalog) -> None:
-    worker = start()
+def test_a_worker_says_what_cases_and_new_processes_took(worker: WorkerBench, catalog: Catalog) -> None:
+    worker.spent()
     run(worker, catalog, "good")
     spent = worker.spent()
     assert {"filling", "preparing", "verifying", "measuring"} <= set(spent)
@@ -142,10 +153,7 @@ def test_a_device_that_does_not_open_is_the_same_error_as_without_a_worker(start
         start(worker_devices.dies)
 
 
-def test_a_worker_that_was_killed_between_cases_is_replaced(
-    start: Callable[..., WorkerBench], catalog: Catalog
-) -> None:
-    worker = start()
+def test_a_worker_that_was_killed_between_cases_is_replaced(worker: WorkerBench, catalog: Catalog) -> None:
     assert worker._process.pid is not None
     os.kill(worker._process.pid, signal.SIGKILL)
     worker._process.join(10)
@@ -158,13 +166,8 @@ def test_a_worker_ends_with_its_parent() -> None:
         "if __name__ == '__main__':\n    worker = WorkerBench(worker_devices.device, (), 60)\n"
         "    print(worker._process.pid, flush=True)\n    os.kill(os.getpid(), 9)\n"
     )
-    root = Path(__file__).resolve().parents[2]
-    command = [sys.executable, "-c", code]
-    script = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=60, check=False)
-    worker, until = int(script.stdout), time.monotonic() + 10
-    while Path(f"/proc/{worker}").exists() and time.monotonic() < until:
-        time.sleep(0.1)
-    assert not Path(f"/proc/{worker}").exists()
+    worker = Path("/proc", python("-c", code).stdout.strip())
+    until(lambda: not worker.exists(), 10)
 
 
 def test_ctrl_c_ends_both_at_once(own: Path) -> None:
@@ -177,10 +180,8 @@ def test_ctrl_c_ends_both_at_once(own: Path) -> None:
         "    try:\n        test_worker.run(worker, load_catalog(own=[own]), 'hangs')\n"
         "    except KeyboardInterrupt:\n        worker.close()\n        print('stopped', flush=True)\n"
     )
-    root = Path(__file__).resolve().parents[2]
-    script = subprocess.Popen(
-        [sys.executable, "-c", code, str(own)], cwd=root, stdout=subprocess.PIPE, text=True, start_new_session=True
-    )
+    command = [sys.executable, "-c", code, str(own)]
+    script = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, start_new_session=True)
     worker = int(script.stdout.readline())
     time.sleep(2)  # until the kernel hangs
     os.killpg(script.pid, signal.SIGINT)  # as a terminal does: to both

@@ -98,7 +98,6 @@ def test_a_missing_folder_is_named(tmp_path):
         ("IMPLEMENTATIONS = ('naive',)\n", "got ('naive',)"),
         (PEER.format(name="Torch-2"), "bad.py: implementation name 'Torch-2': expected at most 64 lowercase letters"),
         (KERNEL.format(names=("lonely",)), "'lonely' has a plan but no kernel: expected bad.cu beside it"),
-        (PEER.format(name="tree"), "tree.py: implementation 'tree' is defined in"),
     ],
 )
 def test_a_bad_module_is_named_with_its_line(folder, text, said):

@@ -120,6 +120,10 @@ SPEC = "ArraySpec('{}', {}, '{}', '{}')"
 Y = SPEC.format("y", "(4, 8)", "float32", "output")
 
 
+def arrays(*spec: str) -> str:
+    return f"'arrays': lambda case: ({SPEC.format(*spec)},)"
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -127,20 +131,13 @@ Y = SPEC.format("y", "(4, 8)", "float32", "output")
         ("'arrays': lambda case: ()", "its arrays: expected a tuple of ArraySpec, got tuple ()"),
         ("'arrays': lambda case: ('x', 'y')", "its arrays: expected a tuple of ArraySpec, got tuple ('x', 'y')"),
         (f"'arrays': lambda case: (one for one in ({Y},))", "its arrays: expected a tuple of ArraySpec, got generator"),
-        (f"'arrays': lambda case: ({SPEC.format('y', '(4.0, 8)', 'float32', 'output')},)",
-         "its arrays: [0].shape must be a tuple of ints from 1 on, got tuple (4.0, 8)"),
-        (f"'arrays': lambda case: ({SPEC.format('y', '(4, 0)', 'float32', 'output')},)",
-         "its arrays: [0].shape must be a tuple of ints from 1 on, got tuple (4, 0)"),
-        (f"'arrays': lambda case: ({SPEC.format('y', '[4]', 'float32', 'output')},)",
-         "its arrays: [0].shape must be a tuple of ints from 1 on, got list [4]"),
-        (f"'arrays': lambda case: ({SPEC.format('y', '(4,)', 'float31', 'output')},)",
-         "its arrays: [0].dtype must be one of float64, float32"),
-        (f"'arrays': lambda case: ({SPEC.format('y', '(4,)', 'float32', 'inout')},)",
-         "its arrays: [0].role must be one of input, output, got 'inout'"),
-        (f"'arrays': lambda case: ({SPEC.format('a b', '(4,)', 'float32', 'output')},)",
-         "its arrays: [0].name must be a name of C, got 'a b'"),
-        (f"'arrays': lambda case: ({SPEC.format('x', '(4,)', 'float32', 'input')},)",
-         "its arrays: expected names that differ and an output, got x"),
+        (arrays("y", "(4.0, 8)", "float32", "output"), "[0].shape must be a tuple of ints from 1 on, got tuple (4.0,"),
+        (arrays("y", "(4, 0)", "float32", "output"), "[0].shape must be a tuple of ints from 1 on, got tuple (4, 0)"),
+        (arrays("y", "[4]", "float32", "output"), "[0].shape must be a tuple of ints from 1 on, got list [4]"),
+        (arrays("y", "(4,)", "float31", "output"), "its arrays: [0].dtype must be one of float64, float32"),
+        (arrays("y", "(4,)", "float32", "inout"), "its arrays: [0].role must be one of input, output, got 'inout'"),
+        (arrays("a b", "(4,)", "float32", "output"), "its arrays: [0].name must be a name of C, got 'a b'"),
+        (arrays("x", "(4,)", "float32", "input"), "its arrays: expected names that differ and an output, got x"),
         (f"'arrays': lambda case: ({Y}, {Y})", "its arrays: expected names that differ and an output, got y, y"),
         ("'arrays': lambda case: 1 / 0", "its arrays raised ZeroDivisionError: division by zero"),
         ("'bytes_moved': lambda case: -1", "its bytes_moved: expected an int from 1 on, got -1"),
@@ -200,69 +197,64 @@ def test_arrays_of_kernelbenchs_own_operations_are_checked_as_well(tmp_path: Pat
         plans(load_catalog([tmp_path]))
 
 
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ("lambda xp, case, inputs: None", "its reference: expected outputs by name, got None"),
-        ("lambda xp, case, inputs: inputs['x']", "its reference: expected outputs by name, got ndarray"),
-        ("lambda xp, case, inputs: {}", "its reference: expected 16 elements of float64 as 'y', got None"),
-        ("lambda xp, case, inputs: {'y': 0.5}", "expected 16 elements of float64 as 'y', got 0.5"),
-        ("lambda xp, case, inputs: {'y': inputs['x'][:, 1:]}", "16 elements of float64 as 'y', got 14 of float64"),
-        ("lambda xp, case, inputs: {'y': inputs['x'] > 0}", "expected 16 elements of float64 as 'y', got 16 of bool"),
-        ("lambda xp, case, inputs: {'y': inputs['x'] + 1j}", "16 elements of float64 as 'y', got 16 of complex128"),
-        ("lambda xp, case, inputs: inputs['z']", "its reference raised KeyError: 'z'"),
-    ],
-)
-def test_garbage_of_a_reference_is_one_message(change: str, said: str, tmp_path: Path) -> None:
-    operation = catalog(tmp_path, f"'reference': {change}").operations["scan"]
-    with pytest.raises(InputError) as raised:
-        operation.reference(np, CASE, {"x": np.ones((2, 8))})  # half of the rows
-    assert said in str(raised.value)
+HALF_OF_THE_ROWS = (np, CASE, {"x": np.ones((2, 8))})
 
 
 @pytest.mark.parametrize(
-    ("function", "change", "said"),
+    ("function", "change", "arguments", "said"),
     [
-        ("large", "lambda case: 0", "its large: expected a number above 0, got 0"),
-        ("large", "lambda case: float('inf')", "its large: expected a number above 0, got inf"),
-        ("large", "lambda case: 'much'", "its large: expected a number above 0, got 'much'"),
+        *(
+            ("reference", f"lambda xp, case, inputs: {returned}", HALF_OF_THE_ROWS, said)
+            for returned, said in (
+                ("None", "its reference: expected outputs by name, got None"),
+                ("inputs['x']", "its reference: expected outputs by name, got ndarray"),
+                ("{}", "its reference: expected 16 elements of float64 as 'y', got None"),
+                ("{'y': 0.5}", "expected 16 elements of float64 as 'y', got 0.5"),
+                ("{'y': inputs['x'][:, 1:]}", "16 elements of float64 as 'y', got 14 of float64"),
+                ("{'y': inputs['x'] > 0}", "expected 16 elements of float64 as 'y', got 16 of bool"),
+                ("{'y': inputs['x'] + 1j}", "16 elements of float64 as 'y', got 16 of complex128"),
+                ("inputs['z']", "its reference raised KeyError: 'z'"),
+            )
+        ),
+        ("large", "lambda case: 0", (CASE,), "its large: expected a number above 0, got 0"),
+        ("large", "lambda case: float('inf')", (CASE,), "its large: expected a number above 0, got inf"),
+        ("large", "lambda case: 'much'", (CASE,), "its large: expected a number above 0, got 'much'"),
     ],
 )
-def test_garbage_that_only_some_cases_ask_for_is_one_message(
-    function: str, change: str, said: str, tmp_path: Path
+def test_garbage_that_comes_when_it_is_asked_for_is_one_message(
+    function: str, change: str, arguments: tuple[Any, ...], said: str, tmp_path: Path
 ) -> None:
     operation = catalog(tmp_path, f"'{function}': {change}").operations["scan"]
     with pytest.raises(InputError) as raised:
-        getattr(operation, function)(CASE)
+        getattr(operation, function)(*arguments)
     assert said in str(raised.value)
 
 
 def test_a_reference_without_memory_costs_its_case_and_not_the_run(tmp_path: Path) -> None:
     operation = catalog(tmp_path, "'reference': lambda xp, case, inputs: xp.empty(2**50)").operations["scan"]
     with pytest.raises(MemoryError):
-        operation.reference(np, CASE, {"x": np.ones((4, 8))})
+        operation.reference(*HALF_OF_THE_ROWS)
 
 
-def test_an_error_for_everybody_is_not_for_an_implementation_to_raise(tmp_path: Path) -> None:
-    text = "'plan': None, 'prepare': lambda case, arrays, stream: {}"
-    kernel = "(_ for _ in ()).throw(__import__('kernelbench.core.errors').core.errors.{}('no'))"
-    one = catalog(tmp_path, kernel=text.format(kernel.format("InputError"))).implementations["scan"]["mine"]
-    assert one.prepare is not None
-    with pytest.raises(DeviceError, match=r"mine.py:\d: its prepare raised InputError: no"):
-        one.prepare(CASE, {}, 0)
-
-
-def test_a_refusal_of_an_implementation_stays_one(tmp_path: Path) -> None:
-    text = "'plan': None, 'prepare': lambda case, arrays, stream: (_ for _ in ()).throw({}('no'))"
-    one = catalog(tmp_path, kernel=text.format("__import__('kernelbench.core.errors').core.errors.Unsupported"))
-    call = one.implementations["scan"]["mine"].prepare
-    assert call is not None
-    with pytest.raises(Unsupported, match="no"):
-        call(CASE, {}, 0)
+@pytest.mark.parametrize(
+    ("raised", "becomes", "said"),
+    [
+        ("InputError", DeviceError, r"mine.py:\d: its prepare raised InputError: no"),  # which ends the run
+        ("Unsupported", Unsupported, "^no$"),
+    ],
+)
+def test_an_implementation_may_refuse_and_not_end_the_run(
+    raised: str, becomes: type[Exception], said: str, tmp_path: Path
+) -> None:
+    error = f"__import__('kernelbench.core.errors').core.errors.{raised}('no')"
+    kernel = f"'plan': None, 'prepare': lambda case, arrays, stream: (_ for _ in ()).throw({error})"
+    mine = catalog(tmp_path, kernel=kernel).implementations["scan"]["mine"]
+    with pytest.raises(becomes, match=said):
+        mine.prepare(CASE, {}, 0)
 
 
 def test_a_layout_that_raises_is_told_with_its_file(tmp_path: Path) -> None:
-    one = catalog(tmp_path, kernel="'tunable': Tunable({'block': (32,)}, layout=lambda case: case.nothing)")
-    tunable = one.implementations["scan"]["mine"].tunable
+    kernel = "'tunable': Tunable({'block': (32,)}, layout=lambda case: case.nothing)"
+    mine = catalog(tmp_path, kernel=kernel).implementations["scan"]["mine"]
     with pytest.raises(DeviceError, match=r"mine.py:\d: its layout raised AttributeError: 'Case' object has no"):
-        tunable.layout(CASE)
+        mine.tunable.layout(CASE)

@@ -20,6 +20,7 @@ from kernelbench.planning.case_plans import Planned, plan_suite
 from kernelbench.planning.catalog import Catalog
 from kernelbench.planning.tuned import Tables
 from tests.catalog import catalog
+from tests.fake_gpu import raising
 
 OPERATION = catalog().operations["softmax"]
 CASE = Case("softmax", (4, 3, 32), -1, "float32")
@@ -125,21 +126,28 @@ BAD: list[tuple[Any, str]] = [
     (with_launch(grid=(HUGE, 1, 1)), f"{READ}launches[0].grid {THREE} tuple that cannot be shown"),
     (with_launch(grid=(0, 1, 1)), f"{LAUNCHED}k: grid (0, 1, 1) and block (32, 1, 1) must be at least 1"),
     (with_launch(grid=(2**31, 1, 1)), f"{LAUNCHED}k: grid (2147483648, 1, 1) is over the limit"),
+    (with_launch(grid=(1, 65536, 1)), f"{LAUNCHED}k: grid (1, 65536, 1) is over the limit (2147483647, 65535, 65535)"),
     (with_launch(block=(-1, -32, 1)), f"{LAUNCHED}k: grid (1, 1, 1) and block (-1, -32, 1) must be at least 1"),
+    (with_launch(block=(32, 33, 1)), f"{LAUNCHED}k: block (32, 33, 1) has 1056 threads, the limit is 1024"),
     (with_launch(shared_bytes=1.5), f"{READ}launches[0].shared_bytes must be an int from 0 on, got 1.5"),
     (with_launch(shared_bytes="1k"), f"{READ}launches[0].shared_bytes must be an int from 0 on, got '1k'"),
     (with_launch(shared_bytes=-1), f"{READ}launches[0].shared_bytes must be an int from 0 on, got -1"),
     (with_launch(shared_bytes=True), f"{READ}launches[0].shared_bytes must be an int from 0 on, got True"),
     (with_launch(shared_bytes=float("nan")), f"{READ}launches[0].shared_bytes must be an int from 0 on, got nan"),
     (with_launch(shared_bytes=HUGE), f"{READ}launches[0].shared_bytes must be an int from 0 on, got int that"),
+    (with_launch(shared_bytes=232449), f"{LAUNCHED}k: 232449 bytes of shared memory are over the limit 232448"),
     (with_launch(cooperative="yes"), f"{READ}launches[0].cooperative must be True or False, got 'yes'"),
     (with_launch(cooperative=1), f"{READ}launches[0].cooperative must be True or False, got 1"),
     (with_launch(co_resident=1.5), f"{READ}launches[0].co_resident must be an int, got 1.5"),
     (with_launch(co_resident=None), f"{READ}launches[0].co_resident must be an int, got None"),
     (with_launch(co_resident=-1), f"{LAUNCHED}k: grid (1, 1, 1) has 1 blocks, expected a multiple of co_resident=-1"),
+    (with_launch(co_resident=0), f"{LAUNCHED}k: grid (1, 1, 1) has 1 blocks, expected a multiple of co_resident=0"),
+    (with_launch(grid=(7, 6, 1), co_resident=5), f"{LAUNCHED}k: grid (7, 6, 1) has 42 blocks, expected a multiple of"),
     (with_launch(co_resident=HUGE), f"{READ}launches[0].co_resident must be an int, got int that cannot be shown"),
     (with_launch(arguments=None), f"{READ}launches[0].arguments must be a tuple of names and Scalars, got None"),
     (with_launch(arguments="xy"), f"{READ}launches[0].arguments must be a tuple of names and Scalars, got 'xy'"),
+    (with_launch(arguments=["x"]), f"{READ}launches[0].arguments must be a tuple of names and Scalars, got list"),
+    (with_launch(arguments=("x", "z")), f"{LAUNCHED}k: argument 'z' is neither an array nor scratch; there are x, y"),
     (with_launch(arguments=("x", 3)), f"{READ}launches[0].arguments must be a tuple of names and Scalars, got tuple"),
     (with_launch(arguments=(Word("x"),)), f"{READ}launches[0].arguments must be a tuple of names and Scalars, got"),
     (with_launch(arguments=("x", "\x1b")), f"{LAUNCHED}k: argument '\\x1b' is neither an array nor scratch"),
@@ -164,6 +172,7 @@ BAD: list[tuple[Any, str]] = [
     # Defines
     (with_plan(defines=None), f"{READ}defines {PAIRS} (name, value), got None"),
     (with_plan(defines={"N": 1}), f"{READ}defines {PAIRS} (name, value), got dict"),
+    (with_plan(defines=[("N", 1)]), f"{READ}defines {PAIRS} (name, value), got list"),
     (with_plan(defines=(1, 2)), f"{READ}defines {PAIRS} (name, value), got tuple (1, 2)"),
     (with_plan(defines=("N", 1)), f"{READ}defines {PAIRS} (name, value), got tuple ('N', 1)"),
     (with_plan(defines=(("N",),)), f"{READ}defines {PAIRS} (name, value), got tuple (('N',),)"),
@@ -195,10 +204,12 @@ BAD: list[tuple[Any, str]] = [
     (with_plan(scratch=(("t", 64, 4),)), f"{READ}scratch {PAIRS} (name, bytes), got tuple"),
     (with_plan(scratch=(64,)), f"{READ}scratch {PAIRS} (name, bytes), got tuple (64,)"),
     (with_plan(scratch=None), f"{READ}scratch {PAIRS} (name, bytes), got None"),
+    (with_plan(scratch={"t": 64}), f"{READ}scratch {PAIRS} (name, bytes), got dict"),
     # The rest
     (with_plan(reasons=(5,)), f"{READ}reasons must be a tuple of texts, got tuple (5,)"),
     (with_plan(reasons=5), f"{READ}reasons must be a tuple of texts, got 5"),
     (with_plan(reasons="why"), f"{READ}reasons must be a tuple of texts, got 'why'"),
+    (with_plan(reasons=["why"]), f"{READ}reasons must be a tuple of texts, got list"),
     (with_plan(reasons=("why", None)), f"{READ}reasons must be a tuple of texts, got tuple ('why', None)"),
     (with_plan(debug="no"), f"{READ}debug must be True or False, got 'no'"),
     (with_plan(debug=0), f"{READ}debug must be True or False, got 0"),
@@ -235,17 +246,6 @@ def endless(case: Case, device: Any) -> LaunchPlan:
     return endless(case, device)
 
 
-def greedy(case: Case, device: Any) -> LaunchPlan:
-    raise MemoryError
-
-
-def raising(error: BaseException) -> Callable[..., Any]:
-    def plan(case: Case, device: Any) -> LaunchPlan:
-        raise error
-
-    return plan
-
-
 def yielding(case: Case, device: Any) -> Iterator[LaunchPlan]:
     yield LaunchPlan((GOOD,))
 
@@ -262,13 +262,14 @@ ERRORS: list[tuple[Any, str, str]] = [
     (raising(Silent()), "unsupported", "its plan does not say why"),
     (raising(MissingLibrary("install it")), "skipped", "install it"),
     (raising(DeviceError("out of order")), "failed", "out of order"),
+    (raising(StopIteration()), "failed", "its plan raised StopIteration: "),
     (raising(InputError("mine")), "failed", "its plan raised InputError: mine"),
     (raising(NoDevice("none")), "failed", "its plan raised NoDevice: none"),
     (raising(Wordless()), "failed", "its plan raised Wordless: "),
     (raising(SystemExit(0)), "failed", "its plan raised SystemExit: 0"),
     (raising(GeneratorExit()), "failed", "its plan raised GeneratorExit: "),
     (raising(BaseException("base")), "failed", "its plan raised BaseException: base"),
-    (greedy, "failed", "its plan raised MemoryError: "),
+    (raising(MemoryError()), "failed", "its plan raised MemoryError: "),
     (endless, "failed", "its plan raised RecursionError: maximum recursion depth exceeded"),
     (yielding, "failed", "its plan returned generator, expected LaunchPlan"),
     (fieldless, "failed", "its plan cannot be read: "),
@@ -284,13 +285,10 @@ def test_whatever_a_plan_raises_costs_its_own_row(plan: Any, status: str, reason
 
 
 def test_a_layout_that_raises_costs_its_own_row() -> None:
-    def layout(case: Case) -> str:
-        raise KeyError("layout")
-
     def plan(case: Case, device: Any, block: int = 32) -> LaunchPlan:
         return LaunchPlan((GOOD,))
 
-    tunable = Tunable({"block": (32, 64)}, layout=layout)
+    tunable = Tunable({"block": (32, 64)}, layout=raising(KeyError("layout")))
     (bad,) = planned(plan, tables=Tables("NVIDIA H200"), tunable=tunable)
     assert (bad.status, bad.reason) == ("failed", "its plan raised KeyError: 'layout'")
 

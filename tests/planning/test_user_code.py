@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kernelbench.core import places
-from tests.reliability.stage import ROOT
+from tests.processes import ROOT, python
 
 ENDS = ["os._exit(0)", "os.execv('/bin/true', ['true'])", "raise Odd"]
 HEAD = "import atexit, os, signal, sys, threading, time\nclass Odd(BaseException): pass\n"
@@ -48,8 +48,7 @@ def written(own: Path, at_import: str = "", in_plan: str = "pass") -> None:
 def planned(own: Path) -> subprocess.CompletedProcess[str]:
     """`kernelbench plan` with limits of less than a second."""
     words = ["plan", "softmax", "--filter", "seq=512", "--only", "naive,mine", "--kernels", str(own)]
-    command = [sys.executable, "-c", COMMAND, *words]
-    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=60, check=False)
+    return python("-c", COMMAND, *words)
 
 
 def rows(done: subprocess.CompletedProcess[str]) -> str:
@@ -97,10 +96,18 @@ def test_what_is_left_running_neither_goes_on_as_the_command_nor_keeps_it(own: P
         assert process.wait(7) == 2, "of the name that is not there"
 
 
-def test_a_forked_child_does_not_go_on_as_a_second_command(own: Path) -> None:
-    written(own, at_import="os.fork()", in_plan="os.fork()")
+@pytest.mark.parametrize(
+    ("at_import", "in_plan"),
+    [
+        ("os.fork()", "os.fork()"),
+        ("", "child = os.fork() or os._exit(7); assert os.waitpid(child, 0)[1] == 7 << 8"),
+    ],
+)
+def test_a_forked_child_ends_as_it_likes_and_is_no_second_command(own: Path, at_import: str, in_plan: str) -> None:
+    written(own, at_import, in_plan)
     done = planned(own)
     assert done.returncode == 0, done.stderr
+    assert "its plan raised" not in rows(done)
     assert done.stdout.count("softmax on NVIDIA H200") == 1
 
 
@@ -109,10 +116,3 @@ def test_signal_handlers_are_put_back(own: Path) -> None:
     written(own, at_import=ignored, in_plan="os.kill(os.getpid(), signal.SIGTERM); time.sleep(0.3)")
     done = planned(own)
     assert (done.returncode, done.stderr) == (143, "\nStopped.\n")
-
-
-def test_a_child_may_end_as_it_likes(own: Path) -> None:
-    written(own, in_plan="child = os.fork() or os._exit(7); assert os.waitpid(child, 0)[1] == 7 << 8")
-    done = planned(own)
-    assert done.returncode == 0, done.stderr
-    assert "its plan raised" not in rows(done)

@@ -1,11 +1,9 @@
 """Ways to seem right or fast without doing the work, tried as kernels: who finds each out, and by what words."""
 
-import csv
 from functools import partial
 from pathlib import Path
 
-from kernelbench.runs.results import RESULTS_FILE
-from tests.reliability.faults import FAULTS, Fault, Outcome
+from tests.reliability.faults import FAULTS, Fault, OneRun, Outcome
 from tests.reliability.stage import COLUMNS, CUDA, SIMULATOR, Stage
 
 FOLDER = Path(__file__).resolve().parent / "cheats"
@@ -43,23 +41,11 @@ CALLS = {
     "returns_memory_as_it_is": ("new memory returned, which may hold somebody's answer", WRONG),
     "returns_the_same_result": ("the first result returned again and again", WRONG),
 }
-_played: dict[str, list[dict[str, str]]] = {}  # rows of the one run of all of them, by kind of stage
-
-
-def _rows(stage: Stage) -> list[dict[str, str]]:
-    if stage.kind not in _played:
-        only = ",".join((stage.names[0], *KERNELS, "leaves_its_answer", *CALLS, stage.names[1]))
-        filters = ("--filter", f"columns={COLUMNS[2]}")
-        done = stage.run("--kernels", FOLDER, "--only", only, *filters, "--out", stage.root / "cheats")
-        assert done.code == 1, done.err
-        assert "Traceback" not in done.err, done.err
-        _played[stage.kind] = list(csv.DictReader((stage.root / "cheats" / RESULTS_FILE).open()))
-    return _played[stage.kind]
+RUN = OneRun((FOLDER,), (*KERNELS, "leaves_its_answer", *CALLS), COLUMNS[2])
 
 
 def _cheat(name: str, stage: Stage) -> Outcome:
-    found = _rows(stage)
-    (row,) = [row for row in found if row["implementation"] == name]
+    row = RUN.row(stage, name)
     if name in KERNELS:
         words = KERNELS[name][1 if stage.kind == CUDA else 2]
     else:
@@ -68,9 +54,7 @@ def _cheat(name: str, stage: Stage) -> Outcome:
     assert caught or words == ONCE, row
     assert words in row["reason"], row
     assert row["median_s"] == "", "no time of it is kept"
-    others = {row["implementation"]: row["status"] for row in found if row["implementation"] in stage.names}
-    right = [status for status in others.values() if status == "ok"]
-    return Outcome(row["reason"].splitlines()[0], 1, len(right), len(others) - len(right))
+    return RUN.outcome(stage, row)
 
 
 for _name, (_what, *_words) in {**KERNELS, **CALLS}.items():

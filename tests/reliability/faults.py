@@ -13,11 +13,12 @@ import shutil
 import signal
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from kernelbench.runs.results import ENVIRONMENT_FILE, RESULTS_FILE, SAMPLES_FILE, read_run
+from tests.processes import until
 from tests.reliability.child import Hooks
 from tests.reliability.stage import (
     COLUMNS,
@@ -32,7 +33,7 @@ from tests.reliability.stage import (
     lost,
     rows,
     send,
-    until,
+    written,
 )
 
 SLOWLY = Hooks(slow_s=0.002)
@@ -73,9 +74,17 @@ def said(done: Done, *places: Path, line: int = -1) -> str:
     return text
 
 
-def resumed(stage: Stage, before: Rows, *options: Any) -> int:
+def told(stage: Stage, done: Done, before: Rows, code: int, *, goes_on: bool = False) -> Outcome:
+    """What a command said that ended with `code`, and what is left of the run: also of one that then `goes_on`."""
+    assert done.code == code, done.err
+    left = rows(stage.out)
+    gone = lost(before, left) + (resumed(stage, left) if goes_on else 0)
+    return Outcome(said(done, stage.out), done.code, len(left), gone)
+
+
+def resumed(stage: Stage, before: Rows) -> int:
     """Go on with the run to its end; the finished rows of `before` that are lost."""
-    done = stage.run("--resume", *options)
+    done = stage.run("--resume")
     assert done.code in (0, 1), done.err
     after = rows(stage.out)
     assert cases(after) == len(COLUMNS), "all cases are there"
@@ -94,6 +103,32 @@ def readable(stage: Stage) -> None:
     assert done.code == 0, done.err
     done = stage.command("report", stage.out, "--out", stage.root / "compared" / "page.html").wait()
     assert done.code == 0, done.err
+
+
+@dataclass
+class OneRun:
+    """Bad kernels in one run beside two right ones; what becomes of each is an outcome of its own."""
+
+    folders: tuple[Path, ...]
+    names: tuple[str, ...]
+    columns: int
+    options: tuple[Any, ...] = ()
+    played: dict[str, list[dict[str, str]]] = field(default_factory=dict)  # its rows, by kind of stage
+
+    def row(self, stage: Stage, name: str) -> dict[str, str]:
+        if stage.kind not in self.played:
+            kernels = [word for folder in self.folders for word in ("--kernels", folder)]
+            only = ",".join((stage.names[0], *self.names, stage.names[1]))
+            done = stage.run(*kernels, "--only", only, "--filter", f"columns={self.columns}", *self.options)
+            assert done.code == 1, done.err
+            assert "Traceback" not in done.err, done.err
+            self.played[stage.kind] = written(stage)
+        (row,) = [row for row in self.played[stage.kind] if row["implementation"] == name]
+        return row
+
+    def outcome(self, stage: Stage, row: dict[str, str]) -> Outcome:
+        others = [one["status"] for one in self.played[stage.kind] if one["implementation"] in stage.names]
+        return Outcome(row["reason"].partition("\n")[0], 1, others.count("ok"), len(others) - others.count("ok"))
 
 
 def begun(stage: Stage, *options: Any, least: int = 1, **how: Any) -> Process:
@@ -151,7 +186,7 @@ def killed_in_every_write(stage: Stage) -> Outcome:
     return Outcome(f"nothing; {number - 1} times", -signal.SIGKILL, kept, gone + resumed(stage, rows(stage.out)))
 
 
-def stopped(stage: Stage, *numbers: int, **how: Any) -> Outcome:
+def stopped(stage: Stage, *numbers: int, read: bool = False, **how: Any) -> Outcome:
     process = begun(stage, least=2, **how)
     if "hooks" in how:
         until((stage.root / "stuck").exists)
@@ -162,33 +197,30 @@ def stopped(stage: Stage, *numbers: int, **how: Any) -> Outcome:
     began = time.monotonic()
     done = process.wait()
     assert time.monotonic() - began < 10, "it ends soon"
+    assert done.code == 128 + numbers[0]
     left = rows(stage.out)
     assert cases(left) >= 2
-    readable(stage)
+    if read:
+        readable(stage)
     return Outcome(said(done), done.code, len(left), resumed(stage, left))
 
 
 @fault("Ctrl-C (SIGINT)", FAKE, SIMULATOR)
 def interrupted(stage: Stage) -> Outcome:
-    found = stopped(stage, signal.SIGINT)
-    assert found.exit_code == 130
-    return found
+    return stopped(stage, signal.SIGINT, read=True)
 
 
 @fault("Ctrl-C twice, the first one stuck in a library", FAKE, CUDA)
 def interrupted_twice(stage: Stage) -> Outcome:
     how = {"hooks": Hooks(slow_s=0.002, stuck=COLUMNS[2])} if stage.kind == FAKE else {}
     found = stopped(stage, signal.SIGINT, signal.SIGINT, **how)
-    assert found.exit_code == 130
     assert stage.kind != FAKE or "at once" in found.seen
     return found
 
 
 @fault("SIGTERM, as of a job scheduler", FAKE)
 def terminated(stage: Stage) -> Outcome:
-    found = stopped(stage, signal.SIGTERM)
-    assert found.exit_code == 143
-    return found
+    return stopped(stage, signal.SIGTERM)
 
 
 def _room_runs_out(stage: Stage, step: int, error: int) -> Outcome:
@@ -233,10 +265,8 @@ def files_too_large(stage: Stage) -> Outcome:
     assert first.code == 0, first.err
     before, size = rows(stage.out), max(path.stat().st_size for path in stage.out.iterdir()) + 800
     done = stage.run("--resume", before=("prlimit", f"--fsize={size}"))
-    left = rows(stage.out)
-    assert done.code == 2
     assert "File too large" in done.err
-    return Outcome(said(done, stage.out), done.code, len(left), lost(before, left) + resumed(stage, left))
+    return told(stage, done, before, 2, goes_on=True)
 
 
 @fault("a place where nothing can be written", FAKE, SIMULATOR)
@@ -255,11 +285,9 @@ def moved_away(stage: Stage) -> Outcome:
     before = rows(stage.out)
     stage.out.rename(aside)
     done = process.wait()
-    assert done.code == 2, done.err
     assert not stage.out.exists(), "nothing is made in its place"
-    left = rows(aside)
     aside.rename(stage.out)
-    return Outcome(said(done, stage.out), done.code, len(left), lost(before, left) + resumed(stage, left))
+    return told(stage, done, before, 2, goes_on=True)
 
 
 @fault("no room for the report", FAKE)
@@ -267,9 +295,8 @@ def report_without_room(stage: Stage) -> Outcome:
     assert stage.run().code == 0
     before = rows(stage.out)
     done = stage.command("report", stage.out, hooks=Hooks(room=40_000)).wait()
-    assert done.code == 2
     assert not list(stage.out.rglob("*.part")), "nothing is left half written"
-    return Outcome(said(done, stage.out), done.code, len(before), lost(before, rows(stage.out)))
+    return told(stage, done, before, 2)
 
 
 @fault("two runs into one folder, on two GPUs", FAKE)
@@ -299,18 +326,18 @@ def two_on_one_gpu(stage: Stage) -> Outcome:
 @fault("the clock set back an hour between two runs", FAKE)
 def clock_set_back(stage: Stage) -> Outcome:
     """As it is seen afterwards: the folder of the earlier run has a later time."""
-    done = stage.command("run", stage.suite(), "--device", "cuda", "--quick", "--no-report").wait()
+    command = ("run", stage.suite(), "--device", "cuda", "--quick", "--no-report")
+    done = stage.command(*command).wait()
     assert done.code == 0, done.err
     (first,) = (stage.root / "runs").iterdir()
-    ahead = first.rename(
-        first.with_name(time.strftime("%Y%m%d-%H%M%S", time.localtime(time.time() + 3600)) + "-x-small")
-    )
-    done = stage.command("run", stage.suite(), "--device", "cuda", "--quick", "--no-report", "--filter", HALF).wait()
+    later = time.strftime("%Y%m%d-%H%M%S", time.localtime(time.time() + 3600))
+    ahead = first.rename(first.with_name(f"{later}-x-small"))
+    done = stage.command(*command, "--filter", HALF).wait()
     assert done.code == 0, done.err
     newest = max((stage.root / "runs").iterdir())
     before = rows(newest)
     assert (newest != ahead, cases(before)) == (True, 3), "the newest is the last by name"
-    done = stage.command("run", stage.suite(), "--device", "cuda", "--quick", "--no-report", "--resume").wait()
+    done = stage.command(*command, "--resume").wait()
     newest.rename(stage.out)
     assert cases(rows(stage.out)) == len(COLUMNS), "and is the one that is gone on with"
     text = said(done, newest, line=0)
@@ -356,9 +383,7 @@ def cut_off_row(stage: Stage) -> Outcome:
 def cut_off_samples(stage: Stage) -> Outcome:
     before, path = _half(stage), stage.out / SAMPLES_FILE
     path.write_bytes(path.read_bytes()[:-40])
-    done = stage.command("report", stage.out, "--out", stage.root / "page.html").wait()
-    assert done.code == 0, done.err
-    return Outcome(said(done, stage.out), done.code, len(rows(stage.out)), lost(before, rows(stage.out)))
+    return told(stage, stage.command("report", stage.out, "--out", stage.root / "page.html").wait(), before, 0)
 
 
 @fault("environment.json missing", FAKE, SIMULATOR)
@@ -366,10 +391,9 @@ def missing_environment(stage: Stage) -> Outcome:
     before = _half(stage)
     (stage.out / ENVIRONMENT_FILE).unlink()
     done = stage.command("compare", stage.out, "--out", stage.root).wait()
-    assert done.code == 0, done.err
     refused = stage.run("--resume")
     assert (refused.code, "is not known" in refused.err) == (2, True), refused.err
-    return Outcome(said(done, stage.out), done.code, len(rows(stage.out)), lost(before, rows(stage.out)))
+    return told(stage, done, before, 0)
 
 
 @fault("--resume on another GPU", FAKE)
@@ -379,15 +403,12 @@ def another_gpu(stage: Stage) -> Outcome:
     state["device"]["name"] = "Tesla T4"
     path.write_text(json.dumps(state))
     done = stage.run("--resume")
-    assert done.code == 2
     assert "it was measured on Tesla T4" in done.err
-    return Outcome(said(done, stage.out), done.code, len(rows(stage.out)), lost(before, rows(stage.out)))
+    return told(stage, done, before, 2)
 
 
 @fault("no room on what standard output goes to", SIMULATOR)
 def output_full(stage: Stage) -> Outcome:
     before = _half(stage)
     script = ("sh", "-c", '"$@" > /dev/full', "sh")
-    done = stage.command("compare", stage.out, "--out", stage.root, before=script).wait()
-    assert done.code == 2, done
-    return Outcome(said(done), done.code, len(rows(stage.out)), lost(before, rows(stage.out)))
+    return told(stage, stage.command("compare", stage.out, "--out", stage.root, before=script).wait(), before, 2)

@@ -326,9 +326,8 @@ def make_run(folder: Path, device: str = "h200") -> Path:
 
 def make_self_test(folder: Path) -> Path:
     """A small run in which two kernels are taken for twins."""
-    run = read_run(make_run(folder))
-    run = replace(run, environment={**run.environment, "self_test": {"twins": {"tree_modulo": "naive"}}})
-    found = {**run.environment["self_test"], **self_test(run)}
+    run, twins = read_run(make_run(folder)), {"twins": {"tree_modulo": "naive"}}
+    found = twins | self_test(replace(run, environment={**run.environment, "self_test": twins}))
     (folder / ENVIRONMENT_FILE).write_text(json.dumps({**run.environment, "self_test": found}))
     return folder
 
@@ -410,9 +409,6 @@ class Outcome:
     slowest_s: float = 0.0
     failures: dict[str, str] = field(default_factory=dict)  # by place, the first input that failed there
 
-    def failed(self, place: str, text: str) -> None:
-        self.failures.setdefault(place, text)
-
 
 def fuzz(kind: str, inputs: int, root: Path, number: int = 0) -> Outcome:
     """Read so many inputs of a kind; `number` seeds them."""
@@ -420,12 +416,9 @@ def fuzz(kind: str, inputs: int, root: Path, number: int = 0) -> Outcome:
 
     @seed(number)
     @settings(
-        max_examples=inputs,
-        database=None,
-        deadline=None,
-        phases=[Phase.generate],
+        max_examples=inputs, database=None, deadline=None, phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
-    )
+    )  # fmt: skip
     @given(reader.inputs())
     def each(given_: Any) -> None:
         reader.put(given_)
@@ -440,15 +433,15 @@ def fuzz(kind: str, inputs: int, root: Path, number: int = 0) -> Outcome:
         except Exception as error:
             frame = traceback.extract_tb(error.__traceback__)[-1]
             place = f"{type(error).__name__} at {frame.filename}:{frame.lineno}"
-            outcome.failed(place, f"{traceback.format_exc()}\n{given_!r:.500}")
+            outcome.failures.setdefault(place, f"{traceback.format_exc()}\n{given_!r:.500}")
         finally:
             watch.on = False
         took = time.process_time() - started
         outcome.slowest_s = max(outcome.slowest_s, took)
         if took > SLOWEST_S * (5 if getattr(reader, "drew", False) else 1):  # drawing takes as long for sound runs
-            outcome.failed("slow", f"{took:.1f} s: {given_!r:.500}")
+            outcome.failures.setdefault("slow", f"{took:.1f} s: {given_!r:.500}")
         if watch.outside:
-            outcome.failed(watch.outside[0], f"{watch.outside}: {given_!r:.500}")
+            outcome.failures.setdefault(watch.outside[0], f"{watch.outside}: {given_!r:.500}")
             watch.outside.clear()
 
     reader.put(SOUND[kind])

@@ -1,17 +1,15 @@
 """What kernels, their compiler and the process that runs them can do."""
 
-import csv
 import os
-import shutil
 import uuid
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 from kernelbench.build import find_compiler
-from kernelbench.runs.results import RESULTS_FILE
-from tests.reliability.faults import FAULTS, Fault, Outcome, begun, fault, resumed, said
-from tests.reliability.stage import COLUMNS, CUDA, SIMULATOR, Stage, lost, rows, until
+from tests.processes import until
+from tests.reliability.faults import FAULTS, Fault, OneRun, Outcome, begun, fault, resumed, said, told
+from tests.reliability.stage import COLUMNS, CUDA, SIMULATOR, Stage, lost, rows, written
 
 HERE = Path(__file__).resolve().parent
 FOLDERS = (HERE.parent / "gpu" / "broken", HERE / "broken")
@@ -25,31 +23,13 @@ BROKEN = {  # implementations of FOLDERS, by what they do
     "undeclared": "a kernel that does not compile",
 }
 CALLS = {"greedy": "out of memory on an allocation", "crashing": "a library that aborts the process"}
-_played: dict[str, list[dict[str, str]]] = {}  # rows of the one run of all of them, by kind of stage
-
-
-def _broken_rows(stage: Stage) -> list[dict[str, str]]:
-    if stage.kind not in _played:
-        kernels = [word for folder in FOLDERS for word in ("--kernels", folder)]
-        only = ",".join((stage.names[0], *BROKEN, *CALLS, stage.names[1]))
-        done = stage.run(*kernels, "--only", only, "--filter", f"columns={COLUMNS[1]}", "--timeout", 10)
-        assert done.code == 1, done.err
-        assert "Traceback" not in done.err, done.err
-        _played[stage.kind] = list(csv.DictReader((stage.out / RESULTS_FILE).open()))
-    return _played[stage.kind]
+RUN = OneRun(FOLDERS, (*BROKEN, *CALLS), COLUMNS[1], ("--timeout", 10))
 
 
 def _broken(name: str, stage: Stage) -> Outcome:
-    found = _broken_rows(stage)
-    (row,) = [row for row in found if row["implementation"] == name]
+    row = RUN.row(stage, name)
     assert row["status"] == "failed", row
-    others = [row for row in found if row["implementation"] in stage.names]
-    return Outcome(
-        row["reason"].splitlines()[0],
-        1,
-        sum(row["status"] == "ok" for row in others),
-        sum(row["status"] != "ok" for row in others),
-    )
+    return RUN.outcome(stage, row)
 
 
 for _name, _title in {**BROKEN, **CALLS}.items():
@@ -66,7 +46,7 @@ def worker_killed(stage: Stage) -> Outcome:
     assert done.code in (0, 1), done.err
     assert "Traceback" not in done.err, done.err
     left = rows(stage.out)
-    failed = [row["reason"] for row in csv.DictReader((stage.out / RESULTS_FILE).open()) if row["status"] != "ok"]
+    failed = [row["reason"] for row in written(stage) if row["status"] != "ok"]
     assert len(failed) <= 1, "it costs the row at work at most"
     return Outcome((failed or ["nothing"])[0], done.code, len(left) - len(failed), lost(before, left))
 
@@ -82,7 +62,7 @@ def _worker_of(parent: int) -> int:
     return found()[0]
 
 
-def _own_kernel(stage: Stage) -> Path:
+def own_kernel(stage: Stage) -> Path:
     """A folder with a kernel `mine` that is right, and was never compiled before."""
     done = stage.command("new", "softmax/mine", "--from", "naive", "--kernels", stage.root / "own").wait()
     assert done.code == 0, done.err
@@ -93,11 +73,6 @@ def _own_kernel(stage: Stage) -> Path:
 def _change(stage: Stage) -> None:
     with (stage.root / "own" / "softmax" / "mine.cu").open("a") as file:
         file.write(f"// {uuid.uuid4()}\n")
-
-
-def _statuses(stage: Stage, name: str) -> set[str]:
-    found = csv.DictReader((stage.out / RESULTS_FILE).open())
-    return {row["status"] for row in found if row["implementation"] == name}
 
 
 @fault("nvcc missing", SIMULATOR)
@@ -112,7 +87,7 @@ def nvcc_missing(stage: Stage) -> Outcome:
 
 @fault("nvcc killed (`kill -9`)", SIMULATOR)
 def nvcc_killed(stage: Stage) -> Outcome:
-    own, killing, nvcc = _own_kernel(stage), stage.root / "killing", stage.root / "nvcc"
+    own, killing, nvcc = own_kernel(stage), stage.root / "killing", stage.root / "nvcc"
     real = find_compiler().path
     nvcc.write_text(f'#!/bin/sh\n[ -e "{killing}" ] && case "$*" in *mine.cu*) kill -9 $$;; esac\nexec "{real}" "$@"\n')
     nvcc.chmod(0o755)
@@ -121,10 +96,11 @@ def nvcc_killed(stage: Stage) -> Outcome:
     done = stage.run(*options)
     assert done.code == 1, done.err
     left = rows(stage.out)
-    (failed,) = [row["reason"] for row in csv.DictReader((stage.out / RESULTS_FILE).open()) if row["status"] != "ok"]
+    (failed,) = [row["reason"] for row in written(stage) if row["status"] != "ok"]
     killing.unlink()
     again = stage.run("--resume", *options)
-    assert (again.code, _statuses(stage, "mine")) == (0, {"ok"}), again.err
+    statuses = {row["status"] for row in written(stage) if row["implementation"] == "mine"}
+    assert (again.code, statuses) == (0, {"ok"}), again.err
     assert "measured again: mine had no binary, now it has" in again.err
     return Outcome(failed.splitlines()[0], done.code, len(left) - 1)
 
@@ -135,7 +111,7 @@ def _entry(stage: Stage) -> Path:
 
 
 def _damaged_entry(stage: Stage, damage: Callable[[Path], None]) -> Outcome:
-    own = _own_kernel(stage)
+    own = own_kernel(stage)
     options = ("--kernels", own, "--filter", f"columns={COLUMNS[0]}")
     first = stage.run(*options)
     assert first.code == 0, first.err
@@ -175,22 +151,24 @@ def cache_unwritable(stage: Stage) -> Outcome:
     assert stage.run("--filter", f"columns={COLUMNS[0]}").code == 0
     before = rows(stage.out)
     done = stage.run("--resume", before=("env", "KERNELBENCH_CACHE=/proc/kernelbench"))
-    assert done.code == 2, done.err
-    left = rows(stage.out)
-    return Outcome(said(done), done.code, len(left), lost(before, left) + resumed(stage, left))
+    return told(stage, done, before, 2, goes_on=True)
 
 
 @fault("a kernel changed before --resume", SIMULATOR)
 def kernel_changed(stage: Stage) -> Outcome:
-    options = ("--kernels", _own_kernel(stage), "--filter", f"columns={COLUMNS[0]}")
+    return another_binary(stage, own_kernel(stage), lambda: _change(stage))
+
+
+def another_binary(stage: Stage, own: Path, change: Callable[[], object]) -> Outcome:
+    """A run with `mine`, which is then changed, and the run gone on with."""
+    options = ("--kernels", own, "--filter", f"columns={COLUMNS[0]}")
     first = stage.run(*options)
     assert first.code == 0, first.err
     before = rows(stage.out)
-    _change(stage)
+    change()
     done = stage.run("--resume", *options)
     assert done.code == 0, done.err
     left = rows(stage.out)
     assert left.keys() == before.keys(), "in the place of what was there"
     (why,) = [line for line in done.err.splitlines() if "mine is another binary now" in line]
-    shutil.rmtree(stage.root / "own")
     return Outcome(why, done.code, len(left))

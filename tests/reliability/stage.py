@@ -1,13 +1,13 @@
 """Where faults are played: kernelbench started as a process, on a fake device, the simulator or a GPU, and what it
 left on disk."""
 
+import csv
 import multiprocessing
 import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,9 +15,9 @@ from typing import Any, Protocol
 
 from kernelbench.runs.results import RESULTS_FILE
 from kernelbench.runs.row_checks import read_cells
+from tests.processes import ROOT
 from tests.reliability import child
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 FAKE, SIMULATOR, CUDA = "fake device", "simulator", "cuda"
 LONGEST_S = 240.0  # of one command
 COLUMNS = (32, 64, 128, 256, 512, 1024)  # of the suite's cases
@@ -140,6 +140,12 @@ def rows(folder: Path) -> Rows:
     return found
 
 
+def written(stage: Stage) -> list[dict[str, str]]:
+    """The cells of each row of its run by name."""
+    with (stage.out / RESULTS_FILE).open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
 def cases(found: Rows) -> int:
     return len({key[0] for key in found})
 
@@ -147,14 +153,6 @@ def cases(found: Rows) -> int:
 def lost(before: Rows, after: Rows) -> int:
     """Rows that are no longer there as they were, bit for bit."""
     return sum(after.get(key) != row for key, row in before.items())
-
-
-def until(true: Callable[[], Any], seconds: float = 120) -> None:
-    """Wait for it."""
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end, "it did not come"
-        time.sleep(0.002)
 
 
 def send(process: Process, number: int = signal.SIGKILL) -> None:

@@ -12,11 +12,15 @@ from tests.reliability.matrix import FAULTS
 from tests.reliability.stage import CUDA, FAKE, SIMULATOR, Stage
 
 MOMENTS = 6  # the recorded table has 20
+# What the quick core plays in another form: kills in every write, Ctrl-C, a full disk, streams of tests/core/.
+ELSEWHERE = ("killed_at_random_moments", "terminated", "hung_up", "read_only", "output_unread", "output_closed")
+ELSEWHERE += ("messages_unread",)
 # On the simulator a fault takes seconds, so that here each is played once: on the fake device where it can be.
 PLAYED = [
-    (name, FAKE) if FAKE in one.kinds else pytest.param(name, SIMULATOR, marks=pytest.mark.exhaustive)
+    pytest.param(name, kind, marks=[pytest.mark.exhaustive] if kind == SIMULATOR or name in ELSEWHERE else [])
     for name, one in FAULTS.items()
     if one.kinds != (CUDA,)
+    for kind in [FAKE if FAKE in one.kinds else SIMULATOR]
 ]
 
 

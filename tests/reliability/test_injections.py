@@ -6,28 +6,29 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from kernelbench.build import BuildRequest
+from kernelbench.build import BuildRequest, Compiler
 from kernelbench.compare import read_ledger
 from kernelbench.core import places
 from kernelbench.core.argument_checks import define_problem
 from kernelbench.core.errors import InputError, KernelbenchError, ResultsError
 from kernelbench.core.texts import cell, from_cell, one_line, printable
 from kernelbench.planning.catalog import load_catalog
+from kernelbench.runs import files
 from kernelbench.runs.results import ENVIRONMENT_FILE, RESULTS_FILE, SAMPLES_FILE, read_run
 from kernelbench.suite import read_suite
 from kernelbench.walks.compare import answer, save_comparison
 from kernelbench.walks.report import report
 from tests.catalog import catalog
+from tests.conftest import Command
+from tests.endings import ended
 from tests.reliability.fuzz import KINDS, fuzz, make_run
 
-Command = Callable[..., tuple[int, str, str]]
 CATALOG = catalog()
 ESCAPE, BIDI = "\x1b]0;owned\x07", "\u202e"
 
@@ -60,15 +61,12 @@ def test_a_path_that_nvccs_shell_would_read_is_refused(folder: str) -> None:
 
 @pytest.mark.parametrize("folder", ["my kernels", "a;b", "a'b", "a&b", "-o", "(x)", "ä", "a|b", "a@b"])
 def test_other_paths_are_one_word_each(folder: str, tmp_path: Path) -> None:
-    from kernelbench.build import Compiler
-
     request = BuildRequest(tmp_path / folder / "op" / "k.cu", (), "sm_90")
     command = request.ptx_command(Compiler(Path("/nvcc"), "13.0.88"), tmp_path / "out.ptx")
     assert f"-I{tmp_path / folder}" in command
     assert command[-1] == str(request.source)
-    assert all(
-        word.startswith(("/", "-I/", "-arch=", "-O3", "-std", "-line", "-ptx", "-MD", "-MF", "-o")) for word in command
-    )
+    begin = ("/", "-I/", "-arch=", "-O3", "-std", "-line", "-ptx", "-MD", "-MF", "-o")
+    assert [word for word in command if not word.startswith(begin)] == []
 
 
 @pytest.mark.parametrize("architecture", ["sm_90 -run", "sm_90,sm_80", "compute_90", "--help", "sm_90\n", ""])
@@ -85,8 +83,6 @@ axes: {seq: [16]}
 implementations: [naive]
 """
 IN_SUITES = {
-    "a tag": ("title: t", "title: !!python/object/apply:os.system [ls]"),
-    "an alias": ("title: t", "title: &a t\ndescription: *a"),
     "an expression": ("[seq, 4]", "[seq, __import__('os').system('ls')]"),
     "a call": ("[seq, 4]", "[seq, 'pow(seq, 9)']"),
     "a power": ("[seq, 4]", "[seq, 9 ** 9 ** 9]"),
@@ -205,12 +201,11 @@ def test_nothing_of_a_run_is_code_in_the_terminal_or_in_the_page(run: Path, comm
         device={"name": evil, "l2_bytes": 5e7, evil: evil}, implementations={"ft": described}, host={evil: [evil]},
     )  # fmt: skip
     change_row(run, "naive", status="failed", reason=evil, cache="", method="", median_s="", launches=evil, check="")
-    for words in (("compare", run), ("report", run)):
-        code, out, err = command(*words)
-        assert code == 0, err
+    for name in ("report", "compare"):
+        out, err = ended(0, command(name, run))
         assert "\x1b" not in out + err
         assert BIDI not in out + err
-    assert "[bold]b[/]" in command("compare", run)[1].replace("\n", "")
+    assert "[bold]b[/]" in out.replace("\n", "")
     tags = Tags((run / "report.html").read_text())
     assert tags.names.count("script") == 1
     assert "img" not in tags.names
@@ -270,8 +265,7 @@ def test_counts_that_say_they_are_of_a_gpu_have_no_times(tmp_path: Path, command
     run = make_run(tmp_path / "run", "simulated")
     device = json.loads((run / ENVIRONMENT_FILE).read_text())["device"]
     change_environment(run, device={name: value for name, value in device.items() if name != "simulator"})
-    code, _, err = command("report", run)
-    assert code == 0, err
+    ended(0, command("report", run))
 
 
 @pytest.mark.parametrize(
@@ -284,8 +278,6 @@ def test_json_that_is_too_deep_or_no_object_is_refused(text: str, run: Path) -> 
 
 
 def test_samples_that_unpack_to_more_than_the_limit_are_refused(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from kernelbench.runs import files
-
     data = gzip.compress(b"0" * 2**22)
     (run / SAMPLES_FILE).write_bytes(data)
     assert len(data) < 2**13
@@ -305,14 +297,14 @@ def test_a_link_or_a_pipe_in_a_run_is_not_read(name: str, kind: str, run: Path, 
         _ = read_run(run).samples
 
 
-@pytest.mark.parametrize("name", ["comparison.csv", "claims.json", "report.html"])
-def test_a_link_in_a_run_is_replaced_and_not_written_through(name: str, run: Path, tmp_path: Path) -> None:
-    secret = tmp_path / "secret"
-    secret.write_text("mine")
-    (run / name).symlink_to(secret)
+def test_links_in_a_run_are_replaced_and_not_written_through(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("mine")
+    links = [run / name for name in ("comparison.csv", "claims.json", "report.html")]
+    for link in links:
+        link.symlink_to(tmp_path / "secret")
     report(answer(read_run(run)), None)
-    assert secret.read_text() == "mine"
-    assert not (run / name).is_symlink()
+    assert (tmp_path / "secret").read_text() == "mine"
+    assert [link for link in links if link.is_symlink()] == []
 
 
 def test_charts_that_lead_elsewhere_are_refused(run: Path, tmp_path: Path) -> None:

@@ -42,6 +42,9 @@ STATE: dict[str, Any] = {
 }
 
 
+ANOTHER_H200 = {"name": "NVIDIA H200", "uuid": "GPU-2"}
+
+
 def row(case: Case, name: str = "naive", **cells: Any) -> dict[str, Any]:
     found = {"suite": "softmax", "case": case.key, "operation": "softmax", "shape": "x".join(map(str, case.shape))}
     found |= {"axis": -1, "dtype": "float32", "implementation": name, "status": "ok", "binary": BINARY.short_key}
@@ -63,7 +66,9 @@ def plans(*names: str, binary: Binary | None = BINARY) -> tuple[CasePlan, ...]:
     return tuple(CasePlan(case, planned) for case in CASES)
 
 
-def left(folder: Path, *names: str, caches: tuple[str, ...] = ("cold",), binary: Binary | None = BINARY) -> Any:
+def left(
+    folder: Path, names: tuple[str, ...] = (), caches: tuple[str, ...] = ("cold",), binary: Binary | None = BINARY
+) -> Any:
     """Which of the two cases are to be measured, and what is said."""
     said = Said()
     earlier = earlier_session(folder, STATE, resume=True)
@@ -103,14 +108,14 @@ def test_a_run_is_never_overwritten(tmp_path: Path) -> None:
         ({"seed": 8}, "its seed is 7, now it is 8"),
         ({"kernelbench": "9.0"}, "its kernelbench is '0.1.0', now it is '9.0'"),
         ({"device": {"name": "Tesla T4"}}, "it was measured on NVIDIA H200, this is Tesla T4"),
-        (
-            {"device": {"name": "NVIDIA H200", "uuid": "GPU-2"}},
-            "it was measured on another NVIDIA H200, GPU-1; this is GPU-2",
-        ),
+        ({"device": ANOTHER_H200}, "it was measured on another NVIDIA H200, GPU-1; this is GPU-2"),
     ],
 )
 def test_rows_of_another_kind_are_not_gone_on_with(tmp_path: Path, change: dict[str, Any], said: str) -> None:
-    folder = make(tmp_path)
+    refused(make(tmp_path), change, said)
+
+
+def refused(folder: Path, change: dict[str, Any], said: str) -> None:
     with pytest.raises(ResultsError) as caught:
         earlier_session(folder, {**STATE, **change}, resume=True)
     assert str(caught.value) == f"{folder}: --resume: {said}; start a new run without --resume"
@@ -144,12 +149,8 @@ OTHERS: dict[str, tuple[dict[str, Any], str]] = {
 def test_rows_of_another_suite_of_that_name_are_not_gone_on_with(
     tmp_path: Path, change: dict[str, Any], said: str
 ) -> None:
-    folder = make(tmp_path)
-    with pytest.raises(ResultsError) as caught:
-        earlier_session(folder, {**STATE, "contents": contents_of(replace(SUITE, **change))}, resume=True)
-    assert str(caught.value) == (
-        f"{folder}: --resume: its suite 'softmax' has changed: {said}; start a new run without --resume"
-    )
+    changed = {"contents": contents_of(replace(SUITE, **change))}
+    refused(make(tmp_path), changed, f"its suite 'softmax' has changed: {said}")
 
 
 def test_a_part_of_the_same_suite_is_gone_on_with(tmp_path: Path) -> None:
@@ -224,26 +225,6 @@ def test_the_environment_keeps_what_the_earlier_session_began_with(tmp_path: Pat
     assert state["implementations"] == {"ft": {"summary": "then"}, "naive": {"summary": "now"}}
 
 
-def test_cases_with_all_their_rows_are_finished(tmp_path: Path) -> None:
-    folder = make(tmp_path)
-    assert left(folder) == ([], [f"Going on with {folder}: 2 of 2 cases are finished"])
-
-
-def test_a_case_without_rows_is_measured_and_that_needs_no_reason(tmp_path: Path) -> None:
-    folder = make(tmp_path, row(CASES[0]))
-    assert left(folder) == ([1], [f"Going on with {folder}: 1 of 2 cases are finished"])
-
-
-def again(found: Any) -> Any:
-    """Which are measured, and why, of those that have rows."""
-    return found[0], [line.split("measured again: ")[1] for line in found[1][1:]]
-
-
-def test_rows_of_another_binary_are_measured_again(tmp_path: Path) -> None:
-    folder = make(tmp_path, row(CASES[0]), row(CASES[1], binary="b" * 16))
-    assert again(left(folder)) == ([1], [f"naive is another binary now, {'a' * 16} instead of {'b' * 16}"])
-
-
 def test_launches_too_long_to_be_kept_whole_are_known_again(tmp_path: Path) -> None:
     plan = LaunchPlan(tuple(Launch(f"an_entry_{number}", (1, 1, 1), (32, 1, 1), ("x",)) for number in range(1000)))
     folder = make(tmp_path, *(row(case, launches=launches_cell(plan)) for case in CASES))
@@ -252,31 +233,41 @@ def test_launches_too_long_to_be_kept_whole_are_known_again(tmp_path: Path) -> N
     assert unfinished(earlier, [CasePlan(case, planned) for case in CASES], ("cold",), Said()) == ()
 
 
-def test_a_kernel_that_could_not_be_built_then_is_measured_now(tmp_path: Path) -> None:
-    failed = {"status": "failed", "cache": "", "method": "", "binary": ""}
-    folder = make(tmp_path, row(CASES[0]), row(CASES[1], **failed))
-    assert again(left(folder)) == ([1], ["naive had no binary, now it has"])
+FIRST, SECOND = row(CASES[0]), row(CASES[1])
+NOT_BUILT = {"status": "failed", "cache": "", "method": "", "binary": ""}
+NOT_WARM = {"reason": "not timed warm: the data is 9 times the L2, which holds none of it"}
+FINISHED: dict[str, tuple[tuple[Any, ...], dict[str, Any], list[int], list[str]]] = {
+    "all rows": ((FIRST, SECOND), {}, [], []),
+    "no rows, which needs no reason": ((FIRST,), {}, [1], []),
+    "another binary": (
+        (FIRST, row(CASES[1], binary="b" * 16)), {}, [1],
+        [f"naive is another binary now, {'a' * 16} instead of {'b' * 16}"],
+    ),
+    "not built then": ((FIRST, row(CASES[1], **NOT_BUILT)), {}, [1], ["naive had no binary, now it has"]),
+    "not built now": ((FIRST, SECOND), {"binary": None}, [], []),
+    "a row fewer": ((FIRST, row(CASES[0], "ft"), SECOND), {"names": ("naive", "ft")}, [1], ["there is no row of ft"]),
+    "who is not asked for": ((FIRST, row(CASES[0], "ft"), SECOND), {}, [], []),
+    "a cache state fewer": (
+        (FIRST, row(CASES[1], **NOT_WARM)), {"caches": ("cold", "warm")}, [0], ["naive was not timed warm"],
+    ),
+    "the simulator, which times nothing": ((FIRST, SECOND), {"caches": ()}, [], []),
+}  # fmt: skip
 
 
-def test_rows_of_a_kernel_that_cannot_be_built_now_are_kept(tmp_path: Path) -> None:
-    assert left(make(tmp_path), binary=None)[0] == []
-
-
-def test_a_case_that_lacks_somebody_is_measured_again(tmp_path: Path) -> None:
-    folder = make(tmp_path, row(CASES[0]), row(CASES[0], "ft"), row(CASES[1]))
-    assert again(left(folder, "naive", "ft")) == ([1], ["there is no row of ft"])
-    assert left(folder, "naive")[0] == [], "who is not asked for is not missing"
-
-
-def test_a_case_that_lacks_a_cache_state_is_measured_again(tmp_path: Path) -> None:
-    note = {"reason": "not timed warm: the data is 9 times the L2, which holds none of it"}
-    folder = make(tmp_path, row(CASES[0]), row(CASES[1], **note))
-    assert again(left(folder, caches=("cold", "warm"))) == ([0], ["naive was not timed warm"])
-    assert left(folder, caches=())[0] == [], "the simulator times nothing"
+@pytest.mark.parametrize(("rows", "asked", "measured", "why"), FINISHED.values(), ids=FINISHED.keys())
+def test_cases_without_the_rows_that_are_asked_for_are_measured(
+    tmp_path: Path, rows: Any, asked: dict[str, Any], measured: list[int], why: list[str]
+) -> None:
+    found, (first, *reasons) = left(make(tmp_path, *rows), **asked)
+    assert found == measured
+    assert first == f"Going on with {tmp_path}: {2 - len(measured)} of 2 cases are finished"
+    assert [line.split("measured again: ")[1] for line in reasons] == why
 
 
 def test_a_case_whose_rows_are_not_all_there_is_measured_again(tmp_path: Path) -> None:
     folder = make(tmp_path, row(CASES[0]), row(CASES[1]), row(CASES[1], method="graph"))
     path = folder / RESULTS_FILE
     path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
-    assert again(left(folder)) == ([1], ["there are samples of naive, cold, by graph, but no row"])
+    found, (_, why) = left(folder)
+    assert found == [1]
+    assert why.endswith("measured again: there are samples of naive, cold, by graph, but no row")

@@ -256,28 +256,20 @@ def test_a_name_too_long_for_a_file_is_no_run(home: Path) -> None:
         folders.find_run("x" * 5000)
 
 
-def test_users_runs_are_not_among_the_shipped(home: Path) -> None:
-    mine, shipped = make(home / "runs" / "20260101-a-softmax"), make(home / "h200" / "softmax")
-    assert folders.user_runs() == [mine]
-    assert folders.shipped_runs() == [shipped]
-
-
 def test_recorded_runs_are_left_as_they_are(home: Path) -> None:
     mine, shipped = make(home / "runs" / "a"), make(home / "h200" / "softmax")
+    assert (folders.user_runs(), folders.shipped_runs()) == ([mine], [shipped])
     assert folders.output_folder(mine) == mine
     assert folders.output_folder(shipped) == home / "runs" / "h200-softmax"
     assert folders.output_folder(Path("results/h200/softmax")) == home / "runs" / "h200-softmax", "as people type it"
     assert folders.output_folder(Path("results/runs/a")) == Path("results/runs/a")
 
 
-def test_how_long_a_suite_takes_is_known_from_the_recorded_runs(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_how_long_a_suite_takes_is_known_from_the_recorded_runs(home: Path) -> None:
     for suite, seconds in (("softmax", 61.4), ("reduce", 20)):
-        folder = tmp_path / folders.RECORDED_GPU / suite
+        folder = home / folders.RECORDED_GPU / suite
         folder.mkdir(parents=True)
         (folder / "environment.json").write_text(json.dumps({"wall_s": seconds}))
-    monkeypatch.setattr(places, "RECORDED", tmp_path)
     assert folders.expected_text(["softmax"]) == "softmax, which took 1 min 1 s on an H200"
     assert folders.expected_text(["softmax", "reduce", "mine"]) == (
         "3 suites, which took 1 min 21 s on an H200; 1 of them not recorded"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import math
 import tempfile
@@ -145,10 +146,7 @@ def test_whatever_a_kernel_makes_of_its_row_the_row_can_be_read(data: st.DataObj
 
 @pytest.mark.parametrize(
     ("changes", "problem"),
-    [
-        ({"role": "mine"}, "'role' must be one of"),
-        ({"arithmetic": "exact"}, "'arithmetic' must be one of"),
-    ],
+    [({"role": "mine"}, "'role' must be one of"), ({"arithmetic": "exact"}, "'arithmetic' must be one of")],
 )
 def test_a_row_that_could_not_be_read_is_one_failed_row(changes: dict[str, Any], problem: str) -> None:
     found = result()
@@ -198,13 +196,19 @@ def test_a_text_says_how_much_of_it_is_left_out() -> None:
 # ---- as much as a file holds ---------------------------------------------------------------------
 
 
-def test_rows_that_no_longer_fit_are_refused_before_anything_is_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(results, "_MOST_BYTES", 3000)
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    """A run of one row."""
     store = Store(tmp_path)
     store.write_environment({"suite": "softmax"})
     store.append([ROW], SAMPLES)
+    return store
+
+
+def test_rows_that_no_longer_fit_are_refused_before_anything_is_written(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(results, "_MOST_BYTES", 3000)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     with pytest.raises(ResultsError, match=r"results\.csv: with the next case it has more than 3000 bytes.*--filter"):
         store.append([{**ROW, "reason": "x" * 3000}], [])
@@ -214,12 +218,9 @@ def test_rows_that_no_longer_fit_are_refused_before_anything_is_written(
 
 
 def test_samples_that_no_longer_fit_are_left_out_with_a_warning(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(results, "_MOST_SAMPLE_BYTES", 150)
-    store = Store(tmp_path)
-    store.write_environment({"suite": "softmax"})
-    store.append([ROW], SAMPLES)
     with pytest.warns(RunWarning, match="is full, 150 bytes unpacked"):
         store.append([{**ROW, "case": "seq=32"}], [("seq=32", *one[1:]) for one in SAMPLES])
     run = read_run(tmp_path)
@@ -228,8 +229,6 @@ def test_samples_that_no_longer_fit_are_left_out_with_a_warning(
 
 @pytest.mark.parametrize("damage", [b"\xff\xfe", b"a,b\n\n", b"seq=16\n"])
 def test_samples_that_cannot_be_gone_on_with_are_named(tmp_path: Path, damage: bytes) -> None:
-    import gzip
-
     Store(tmp_path).append([ROW], SAMPLES)
     (tmp_path / SAMPLES_FILE).write_bytes(gzip.compress(b"case,implementation\n" + damage))
     with pytest.raises(ResultsError, match=r"samples\.csv\.gz: cannot be read .*; delete it"):

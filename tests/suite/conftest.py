@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from kernelbench.core.errors import ProblemsError, Unsupported
-from kernelbench.core.records import ArraySpec, Operation, Tolerance
+from kernelbench.core.records import ArraySpec, Operation
 from kernelbench.suite import read_suite
 
 
@@ -19,19 +19,11 @@ def arrays(case):
 
 OPERATIONS = {
     "softmax": Operation(
-        name="softmax",
-        summary="",
-        arrays=arrays,
-        reference=lambda xp, case, inputs: {},
-        bytes_moved=lambda case: 0,
-        flops=lambda case: 0,
-        tolerance=lambda case: Tolerance(0, 0),
+        "softmax", "", arrays, lambda xp, case, inputs: {}, large=lambda case: 1e4, refused={},
         parameters={"scale": 1.0, "mask": False, "window": 4, "mode": "plain"},
-        large=lambda case: 1e4,
-        refused={},
     ),
     "relu": Operation("relu", "", arrays, lambda xp, case, inputs: {}, refused={"masked": "it has no rows"}),
-}
+}  # fmt: skip
 IMPLEMENTATIONS = {"softmax": ["naive", "ft", "ft_v1", "oneflow"], "relu": ["naive"]}
 CLAIMS = ["softmax-ft-oneflow", "ft-dispatch"]
 GOOD = """\

@@ -9,30 +9,26 @@ import pytest
 
 from kernelbench.core import places
 from kernelbench.core.errors import ProblemsError
-from kernelbench.planning.catalog import load_catalog
 from kernelbench.runs import folders
 from kernelbench.suite import find_suite, read_suite
+from tests.catalog import catalog
 
+CATALOG = catalog(specimens=True)  # suites name the specimens that verification must reject
 SUITES = sorted(path.stem for path in places.SUITES.glob("*.yaml"))
 
 
 @pytest.fixture(scope="module")
 def suites():
     """All suites by name, read against the real catalog and ledger."""
-    catalog = load_catalog(specimens=True)  # suites name the specimens that verification must reject
     claims = {path.stem for path in places.LEDGER.glob("*.yaml")}
     return {
-        name: read_suite(find_suite(name, places.SUITES), catalog.operations, catalog.implementations, claims)
+        name: read_suite(find_suite(name, places.SUITES), CATALOG.operations, CATALOG.implementations, claims)
         for name in SUITES
     }
 
 
 def axis_values(suite, name):
     return list(dict.fromkeys(dict(case.axes)[name] for case in suite.cases if name in dict(case.axes)))
-
-
-def test_the_five_softmax_suites_are_there():
-    assert set(SUITES) >= {"softmax", "softmax_half", "softmax_ft_dispatch", "softmax_oneflow_regimes", "softmax_bert"}
 
 
 @pytest.mark.parametrize("name", SUITES)
@@ -161,26 +157,28 @@ def test_a_step_differs_in_what_is_fused_and_in_nothing_else(suites, name):
         assert part.fused == pairs.get(part.unfused, part.unfused), part
 
 
-def test_the_example_of_the_page_on_inputs_has_a_case_of_each(tmp_path, monkeypatch):
-    page = (places.ROOT / "docs" / "inputs.md").read_text()
-    (text,) = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
-    catalog = load_catalog()
-    monkeypatch.chdir(tmp_path)
-    Path("masked.yaml").write_text(text)
-    suite = read_suite(Path("masked.yaml"), catalog.operations, catalog.implementations, ())
-    assert [case.inputs for case in suite.cases] == ["normal", "normal", "masked", "masked"]
-    assert suite.cases[2].key in page
-
-
-def test_the_examples_of_the_page_on_suites_are_as_it_says(tmp_path, monkeypatch):
-    page = (places.ROOT / "docs" / "writing-a-suite.md").read_text()
-    catalog = load_catalog(specimens=True)  # suites name the specimens that verification must reject
+@pytest.fixture
+def read(tmp_path, monkeypatch):
+    """Reads a suite's text as long_rows.yaml of the current folder."""
     monkeypatch.chdir(tmp_path)
 
     def read(text):
         Path("long_rows.yaml").write_text(text)
-        return read_suite(Path("long_rows.yaml"), catalog.operations, catalog.implementations, ())
+        return read_suite(Path("long_rows.yaml"), CATALOG.operations, CATALOG.implementations, ())
 
+    return read
+
+
+def test_the_example_of_the_page_on_inputs_has_a_case_of_each(read):
+    page = (places.ROOT / "docs" / "inputs.md").read_text()
+    (text,) = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    suite = read(text)
+    assert [case.inputs for case in suite.cases] == ["normal", "normal", "masked", "masked"]
+    assert suite.cases[2].key in page
+
+
+def test_the_examples_of_the_page_on_suites_are_as_it_says(read):
+    page = (places.ROOT / "docs" / "writing-a-suite.md").read_text()
     *good, wrong = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
     assert [len(read(text).cases) for text in good] == [6, 4, 4, 2]
     with pytest.raises(ProblemsError) as caught:
@@ -197,12 +195,9 @@ def test_recorded_runs_lie_in_folders_of_their_suites_names():
     assert [pair for pair in found if pair[0] != pair[1]] == []
 
 
-BESIDE_PEERS = [name for name in SUITES if name.startswith("peers_")]
-
-
-@pytest.mark.parametrize("name", BESIDE_PEERS)
+@pytest.mark.parametrize("name", [name for name in SUITES if name.startswith("peers_")])
 def test_beside_peers_the_baseline_is_one_of_them_and_a_kernel_is_ours(suites, name):
-    known = load_catalog().implementations[suites[name].operation]
+    known = CATALOG.implementations[suites[name].operation]
     chosen = [known[one] for one in suites[name].implementations]
     assert known[suites[name].baseline].role == "peer"
     assert any(one.role == "kernel" and one.origin.project == "written here" for one in chosen)

@@ -25,11 +25,8 @@ def test_short_names_and_paths(suites, typed, monkeypatch):
     assert find_suite(typed, suites) == suites / "softmax.yaml"
     monkeypatch.chdir(suites.parent)
     assert find_suite(typed, suites).resolve() == suites / "softmax.yaml"
-
-
-def test_other_ending_and_absolute_path(suites):
-    assert find_suite("other", suites) == suites / "other.yml"
     assert find_suite(str(suites / "softmax.yaml"), suites) == suites / "softmax.yaml"
+    assert find_suite("other", suites) == suites / "other.yml"
 
 
 def test_a_file_here_goes_before_the_project_by_path_and_after_it_by_name(suites):
@@ -48,24 +45,20 @@ def test_a_folder_of_that_name_is_no_suite(suites):
 
 
 @pytest.mark.parametrize(
-    ("typed", "ending"),
+    ("typed", "message"),
     [
         ("sofmtax", "no suite 'sofmtax'; did you mean 'softmax'?"),
         ("suites/sofmax_haf.yaml", "no suite 'suites/sofmax_haf.yaml'; did you mean 'softmax_half'?"),
         ("zzz", "no suite 'zzz'; expected one of other, softmax, softmax_half"),
         ("", "no suite ''; expected one of other, softmax, softmax_half"),
         ("a\0b", "no suite 'a\\x00b'; expected one of other, softmax, softmax_half"),
+        ("x" * 5000, "no suite 'xxx"),
     ],
 )
-def test_unknown_names_the_nearest(suites, typed, ending):
+def test_unknown_names_the_nearest(suites, typed, message):
     with pytest.raises(InputError) as caught:
         find_suite(typed, suites)
-    assert str(caught.value) == ending
-
-
-def test_name_longer_than_a_file_name_can_be(suites):
-    with pytest.raises(InputError, match=r"^no suite 'xxx"):
-        find_suite("x" * 5000, suites)
+    assert str(caught.value).startswith(message)
 
 
 def test_no_suites_at_all(tmp_path):

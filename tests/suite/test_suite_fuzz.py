@@ -27,15 +27,8 @@ FRAGMENTS = (
 # A fixed seed and no deadline: the same on every machine. The whole is held to a minute by its timeout.
 SETTINGS = settings(max_examples=300, derandomize=True, deadline=None, database=None)
 
-scalars = (
-    st.none()
-    | st.booleans()
-    | st.integers(-3, 70)
-    | st.integers()
-    | st.floats()
-    | st.sampled_from(WORDS)
-    | st.text(max_size=8)
-)
+scalars = st.none() | st.booleans() | st.integers(-3, 70) | st.integers() | st.floats() | st.sampled_from(WORDS)
+scalars |= st.text(max_size=8)
 nested = st.recursive(
     scalars,
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(KEYS) | scalars, inner, max_size=4),

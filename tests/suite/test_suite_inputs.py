@@ -22,17 +22,8 @@ def test_inputs_vary_after_the_dtype_and_before_the_axes(read, changed):
 
 
 def test_an_entry_of_cases_has_its_own(read):
-    suite = read(
-        """\
-        title: t
-        operation: softmax
-        implementations: ft
-        inputs: ones
-        cases:
-        - {shape: [2, 3]}
-        - {shape: [2, 4], inputs: [zeros, normal]}
-        """
-    )
+    cases = "cases: [{shape: [2, 3]}, {shape: [2, 4], inputs: [zeros, normal]}]"
+    suite = read(f"title: t\noperation: softmax\nimplementations: ft\ninputs: ones\n{cases}\n")
     assert [case.inputs for case in suite.cases] == ["ones", "zeros", "normal"]
 
 
@@ -71,32 +62,26 @@ def test_filters_know_them(read, changed):
         select_cases(suite, ["inputs=ones"])
 
 
+def step(first="", operation="relu", head=""):
+    """A suite of two parts, with these words in the first one and before it."""
+    return f"""\
+title: t
+{head}
+step:
+- {{part: a, operation: softmax, shape: [2, 3], calls: 2, fused: ft{first}}}
+- {{part: b, operation: {operation}, shape: [2, 3], calls: 2, fused: naive}}
+leaves_out: nothing
+"""
+
+
 def test_a_part_of_a_step_has_its_own(read):
-    suite = read(
-        """\
-        title: t
-        step:
-        - {part: a, operation: softmax, shape: [2, 3], calls: 2, fused: ft, inputs: masked}
-        - {part: b, operation: softmax, shape: [2, 3], calls: 2, fused: naive}
-        leaves_out: nothing
-        """
-    )
+    suite = read(step(", inputs: masked", "softmax"))
     assert [case.inputs for case in suite.cases] == ["masked", "normal"]
     assert [suite.names_for(case) for case in suite.cases] == [("ft",), ("naive",)]
 
 
 def test_what_a_part_takes_from_its_suite_is_checked_too(problems):
-    found = problems(
-        """\
-        title: t
-        inputs: masked
-        step:
-        - {part: a, operation: softmax, shape: [2, 3], calls: 2, fused: ft}
-        - {part: b, operation: relu, shape: [2, 3], calls: 2, fused: naive}
-        leaves_out: nothing
-        """
-    )
-    assert found == [
+    assert problems(step(head="inputs: masked")) == [
         "5: relu cannot compute case 'shape=2x3 axis=-1 dtype=float32 inputs=masked': relu has no masked inputs: "
         "it has no rows"
     ]
@@ -123,16 +108,7 @@ def test_an_operation_that_lacks_some_is_checked_on_the_others(read, changed, ca
 
 
 def test_parts_of_a_step_keep_who_runs_them(read, catalog):
-    suite = read(
-        """\
-        title: t
-        step:
-        - {part: a, operation: softmax, shape: [2, 3], calls: 2, fused: ft}
-        - {part: b, operation: relu, shape: [2, 3], calls: 2, fused: naive}
-        leaves_out: nothing
-        """
-    )
-    found = with_inputs(suite, catalog.operations, ["normal", "masked"])
+    found = with_inputs(read(step()), catalog.operations, ["normal", "masked"])
     assert [(case.operation, case.inputs) for case in found.cases] == [
         ("softmax", "normal"), ("relu", "normal"), ("softmax", "masked"),
     ]  # fmt: skip

@@ -1,6 +1,7 @@
 """What a good suite becomes."""
 
 import dataclasses
+from itertools import product
 
 import pytest
 
@@ -29,12 +30,8 @@ def test_every_field_arrives(read):
         """
     )
     case = suite.cases[0]
-    assert (suite.name, suite.path.name, suite.title, suite.description) == (
-        "test",
-        "test.yaml",
-        "A title",
-        "Two\nlines.",
-    )
+    assert (suite.name, suite.path.name) == ("test", "test.yaml")
+    assert (suite.title, suite.description) == ("A title", "Two\nlines.")
     assert (suite.operation, suite.implementations, suite.baseline) == ("softmax", ("ft", "naive"), "naive")
     assert (suite.claims, suite.caches) == (("ft-dispatch", "softmax-ft-oneflow"), ("cold",))
     assert dataclasses.astuple(case) == (
@@ -53,13 +50,7 @@ def test_dtype_varies_slowest_then_axes_as_written_then_parameters(read, changed
     text = changed("axes:\n  seq: [16, 32]", "dtype: [float32, float16]\naxes: {b: [1, 2], seq: [3, 4]}")
     suite = read(text.replace("[32, 64, seq, seq]", "[b, seq]") + "parameters: {window: [7, 8]}\n")
     found = [(case.dtype, *dict(case.axes).values(), dict(case.parameters)["window"]) for case in suite.cases]
-    assert found == [
-        (dtype, b, seq, window)
-        for dtype in ("float32", "float16")
-        for b in (1, 2)
-        for seq in (3, 4)
-        for window in (7, 8)
-    ]
+    assert found == list(product(("float32", "float16"), (1, 2), (3, 4), (7, 8)))
 
 
 def test_tied_axes_step_together(read, changed):

@@ -1,7 +1,7 @@
 """A suite of a step: parts of several operations, each one case."""
 
-import textwrap
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +10,7 @@ from kernelbench.suite import read_suite, select_cases, select_implementations
 from tests.suite.conftest import OPERATIONS
 
 TWO = {**OPERATIONS, "relu": replace(OPERATIONS["softmax"], name="relu", parameters={})}
+CALLS = "8: 'calls' must be an integer from 1 up, or arithmetic such as '12 * 2', got"
 KNOWN = {"softmax": ["ft", "oneflow"], "relu": ["packed", "bits"]}
 STEP = """\
 title: A step
@@ -45,8 +46,8 @@ def read(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     def read(text):
-        (tmp_path / "step.yaml").write_text(textwrap.dedent(text))
-        return read_suite(tmp_path / "step.yaml", TWO, KNOWN, ())
+        Path("step.yaml").write_text(text)
+        return read_suite(Path("step.yaml"), TWO, KNOWN, ())
 
     return read
 
@@ -103,13 +104,9 @@ def test_filter_takes_parts_and_only_keeps_the_cases_of_who_is_left(read):
         ("caches: cold", "baseline: ft", ["25: 'baseline' cannot stand beside 'step'; write it inside its parts"]),
         ("part: forward_with_bits", "part: scores", ["16: part 'scores' is given twice"]),
         ("    calls: 12 * 2 + 1\n", "", ["4: missing key 'calls'"]),
-        (
-            "12 * 2 + 1",
-            "12 * layers",
-            ["8: 'calls' must be an integer from 1 up, or arithmetic such as '12 * 2', got '12 * layers'"],
-        ),
-        ("12 * 2 + 1", "0", ["8: 'calls' must be an integer from 1 up, or arithmetic such as '12 * 2', got 0"]),
-        ("12 * 2 + 1", "1.5", ["8: 'calls' must be an integer from 1 up, or arithmetic such as '12 * 2', got 1.5"]),
+        ("12 * 2 + 1", "12 * layers", [f"{CALLS} '12 * layers'"]),
+        ("12 * 2 + 1", "0", [f"{CALLS} 0"]),
+        ("12 * 2 + 1", "1.5", [f"{CALLS} 1.5"]),
         ("    unfused: packed\n", "", ["11: a part needs 'unfused', 'fused' or both: its implementations"]),
         ("fused: bits", "fused: oneflow", ["21: unknown implementation 'oneflow'; expected one of packed, bits"]),
         ("dtype: float32", "dtype: [float32, float16]",

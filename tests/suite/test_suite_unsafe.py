@@ -2,6 +2,9 @@
 
 import pytest
 
+from kernelbench.core.errors import InputError
+from kernelbench.suite import read_suite
+
 EMPTY = "the file is empty; expected at least title, operation, shape and implementations"
 UNSAFE = {
     "python tag": (
@@ -71,9 +74,6 @@ def test_messages_never_carry_what_a_terminal_obeys(problems):
 
 @pytest.mark.parametrize("name", ["-x", "a;b", "$(touch x)", "a\nb", ".hidden", "x" * 101, "a\x1b[31m"])
 def test_a_files_name_that_would_be_a_strange_folder_is_refused(name, catalog, tmp_path):
-    from kernelbench.core.errors import InputError
-    from kernelbench.suite import read_suite
-
     path = tmp_path / f"{name}.yaml"
     path.write_text("title: t\n")
     with pytest.raises(InputError, match="the name of a suite's file may have"):

@@ -1,7 +1,7 @@
 """A device for a worker's process: the candidates of `held`, of which one hangs."""
 
-from tests.fake_gpu import FakeDevice
-from tests.worker_devices import hangs, softmax
+from tests.fake_gpu import FakeDevice, softmax
+from tests.worker_devices import hangs
 
 
 def device() -> FakeDevice:

@@ -13,6 +13,7 @@ from kernelbench.core.records import Arrays, Result
 from kernelbench.walks.check import check
 from kernelbench.walks.request import Request
 from tests.conftest import Project, softmax
+from tests.endings import ended
 from tests.gpu.conftest import Silent
 
 DEVIATES = """\
@@ -45,8 +46,7 @@ def suite_with(project: Project, inputs: str, names: str = "good, third") -> Pat
 
 
 def test_a_kernel_that_is_wrong_on_masked_rows_only_is_found_and_its_row_named(planted: Project, command: Any) -> None:
-    code, out, _ = command("check", planted.suite("good, third", "[8]"))
-    assert code == 1
+    out, _ = ended(1, command("check", planted.suite("good, third", "[8]")))
     (wrong,) = [one for one in checked(planted.suite("good, third", "[8]")) if one.status == "wrong"]
     assert (wrong.implementation.name, wrong.case.inputs) == ("third", "masked")
     assert wrong.reason == "8 of 32 elements wrong, first y[1, 0]: got 0, expected nan"
@@ -57,11 +57,10 @@ def test_a_kernel_that_is_wrong_on_masked_rows_only_is_found_and_its_row_named(p
 
 
 def test_only_the_distributions_named(planted: Project, command: Any) -> None:
-    code, out, _ = command("check", planted.suite("good, third", "[8, 16]"), "--inputs", "normal,large")
-    assert code == 0
+    out, _ = ended(0, command("check", planted.suite("good, third", "[8, 16]"), "--inputs", "normal,large"))
     assert out.count("right") == 3
     assert "large: 4 right, 0 wrong or failed, 0 unsupported or skipped" in out
-    code, out, _ = command("check", planted.suite("good, third", "[8]"), "--inputs", "normal")
+    out, _ = ended(0, command("check", planted.suite("good, third", "[8]"), "--inputs", "normal"))
     assert out.splitlines()[-1] == "2 right, 0 wrong or failed, 0 unsupported or skipped", "one distribution, one line"
 
 
@@ -72,8 +71,7 @@ def test_an_unknown_distribution_ends_with_2(planted: Project, command: Any) -> 
 
 def test_run_verifies_what_it_times(planted: Project, command: Any) -> None:
     assert command("run", planted.suite("good, third", "[8]"), "--no-report", "--quick")[0] == 0
-    code, _, _ = command("run", suite_with(planted, "[normal, masked]"), "--no-report", "--quick")
-    assert code == 1
+    ended(1, command("run", suite_with(planted, "[normal, masked]"), "--no-report", "--quick"))
     with (planted.runs[-1] / "results.csv").open() as file:
         rows = {(row["case"], row["implementation"]): row for row in csv.DictReader(file)}
     key = "columns=8 shape=4x8 axis=-1 dtype=float32"
@@ -100,8 +98,7 @@ def test_every_timed_run_is_on_the_inputs_that_are_named(planted: Project, comma
 def test_a_stated_deviation_is_refused_with_its_reason(planted: Project, command: Any) -> None:
     (planted.root / "kernels" / "softmax" / "stated.py").write_text(DEVIATES)
     suite = planted.suite("good, stated", "[8]")
-    code, out, _ = command("check", suite)
-    assert code == 0
+    out, _ = ended(0, command("check", suite))
     assert "masked: 1 right, 0 wrong or failed, 1 unsupported or skipped" in out
     assert "normal: 2 right, 0 wrong or failed, 0 unsupported or skipped" in out
     (refused,) = [one for one in checked(suite) if one.status == "unsupported"]

@@ -1,11 +1,11 @@
 """The walk of `explain` on a device that counts what it is told to count."""
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from kernelbench import devices
@@ -20,18 +20,10 @@ from kernelbench.walks.explain import explain as explain_walk
 from kernelbench.walks.report import explanations, report
 from kernelbench.walks.request import Request
 from kernelbench.walks.run import run as run_walk
-from tests.conftest import Project, softmax
+from tests.conftest import Command, Project
+from tests.endings import ended
+from tests.fake_gpu import raising
 from tests.fake_simulator import FakeSimulator
-
-Command = Callable[..., tuple[int, str, str]]
-KERNEL = (softmax, 0.0, 0.0)
-
-
-@pytest.fixture
-def simulator(project: Project, monkeypatch: pytest.MonkeyPatch) -> FakeSimulator:
-    device = FakeSimulator(dict.fromkeys(("good", "other", "third", "compiled"), KERNEL))
-    monkeypatch.setattr(devices, "open_device", lambda name: device)
-    return device
 
 
 def explain(suite: Path, **options: Any) -> list[Explained]:
@@ -65,18 +57,13 @@ def test_every_case_is_counted_and_explained(project: Project, simulator: FakeSi
 def test_what_fails_is_named_and_the_rest_goes_on(
     error: Exception, reason: str, project: Project, simulator: FakeSimulator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(executable: Any) -> None:
-        raise error
-
-    monkeypatch.setattr(simulator, "counts", refuse)
+    monkeypatch.setattr(simulator, "counts", raising(error))
     found = explain(project.suite("compiled, good"))
     assert len(found) == 3
     assert found[0].explanation.missing["compiled"] == reason
 
 
 def test_samples_say_so_and_full_runs_all(project: Project, simulator: FakeSimulator) -> None:
-    import numpy as np
-
     simulator.ranges = np.zeros((0, 2), np.int64)
     (found, *_) = explain(project.suite("compiled, good"), full=True)
     assert simulator.full
@@ -97,20 +84,17 @@ def test_source_lines_only_where_asked_for(
 
 def test_explain_on_the_command_line(project: Project, simulator: FakeSimulator, command: Command) -> None:
     suite = project.suite("compiled, good")
-    code, out, _ = command("explain", suite, "--filter", "columns=16")
-    assert code == 0
+    out, _ = ended(0, command("explain", suite, "--filter", "columns=16"))
     assert "10 sectors per load request where 4 would do" in out
     assert "good: not counted" in out
     assert "cannot be faster than" in out
     assert max(map(len, out.splitlines())) <= 100
-    code, out, _ = command("explain", suite, "--filter", "columns=16", "--format", "json")
-    assert code == 0
+    out, _ = ended(0, command("explain", suite, "--filter", "columns=16", "--format", "json"))
     assert json.loads(out)[0]["implementations"]["compiled"]["metrics"]["load_sectors"] == 10
 
 
 def test_unknown_gpu_is_named(project: Project, simulator: FakeSimulator, command: Command) -> None:
-    code, _, error = command("explain", project.suite("compiled, good"), "--gpu", "h999")
-    assert code == 2
+    _, error = ended(2, command("explain", project.suite("compiled, good"), "--gpu", "h999"))
     assert "unknown GPU" in error
 
 

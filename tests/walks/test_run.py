@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Callable
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,11 @@ from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run, read_run
 from kernelbench.walks.request import Request
 from kernelbench.walks.run import run as run_walk
-from tests.conftest import LIMITS, Project, softmax
+from tests.conftest import LIMITS, Command, Project, softmax
+from tests.endings import ended
 
-Command = Callable[..., tuple[int, str, str]]
 
-
-def run_suite(project: Project, suite: Path, **options: Any) -> Run:
+def run_suite(suite: Path, **options: Any) -> Run:
     (answer,) = run_walk(Request((str(suite),), quick=True, **options), ConsoleProgress())
     return answer.run
 
@@ -52,20 +52,20 @@ def let(project: Project, name: str, kernel: Callable[[Arrays], Any]) -> None:
 
 
 def test_a_run_has_a_row_for_each_case_implementation_and_cache(project: Project) -> None:
-    run = run_suite(project, project.suite("good, other"))
-    assert [(columns_of(row), row.implementation, row.cache) for row in rows(run)] == [
+    run = run_suite(project.suite("good, other"))
+    assert [(columns_of(row), row.implementation, row.cache) for row in run.rows] == [
         (columns, name, cache) for columns in (8, 16, 32) for name in ("good", "other") for cache in ("cold", "warm")
     ]
-    for row in rows(run):
+    for row in run.rows:
         assert (row.status, row.check, row.stopped) == ("ok", "passed", "precise")
         assert row.median_s == pytest.approx(51e-6)
         assert row.suite == "small"
-    assert len(run.samples) == sum(row.samples for row in rows(run))
+    assert len(run.samples) == sum(row.samples for row in run.rows)
 
 
 def test_the_environment_tells_how_to_repeat_it(project: Project) -> None:
     suite = project.suite("good, compiled", columns="[8, 16]")
-    run = run_suite(project, suite, seed=11, arguments=("run", str(suite), "--seed", "11"))
+    run = run_suite(suite, seed=11, arguments=("run", str(suite), "--seed", "11"))
     environment = json.loads((run.folder / "environment.json").read_text())
     assert environment["suite"] == "small"
     assert (environment["seed"], environment["baseline"]) == (11, "good")
@@ -76,7 +76,7 @@ def test_the_environment_tells_how_to_repeat_it(project: Project) -> None:
     assert environment["builds"]["binaries"] == environment["builds"]["compiled"] == 1
     assert set(environment["implementations"]) == {"good", "compiled"}
     assert environment["started"] <= environment["finished"]
-    assert {row.seed for row in rows(run)} == {12}, "the inputs timed are not those verified first"
+    assert {row.seed for row in run.rows} == {12}, "the inputs timed are not those verified first"
 
 
 def test_the_environment_says_where_the_time_went(project: Project) -> None:
@@ -101,15 +101,15 @@ def test_the_environment_says_where_the_time_went(project: Project) -> None:
 
 
 def test_a_run_ends_with_a_line_about_its_time(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
-    run_suite(project, project.suite("good"))
+    run_suite(project.suite("good"))
     (last,) = [line for line in capsys.readouterr().err.splitlines() if "measuring (builds left out)" in line]
     assert "% of them measuring" in last
 
 
 def test_a_second_run_compiles_nothing(project: Project) -> None:
     suite = project.suite("good, compiled")
-    run_suite(project, suite, out=project.root / "one")
-    again = run_suite(project, suite, out=project.root / "two")
+    run_suite(suite, out=project.root / "one")
+    again = run_suite(suite, out=project.root / "two")
     assert again.environment["builds"]["binaries"] == 1
     assert again.environment["builds"]["compiled"] == 0
 
@@ -119,23 +119,20 @@ def test_every_case_is_on_disk_before_the_next_begins(project: Project) -> None:
 
     def watching(arrays: Arrays) -> None:
         (folder,) = project.runs
-        on_disk.setdefault(arrays["x"].shape[-1], [columns_of(row) for row in rows(read_run(folder))])
+        on_disk.setdefault(arrays["x"].shape[-1], [columns_of(row) for row in read_run(folder).rows])
         softmax(arrays)
 
     let(project, "good", watching)
-    run_suite(project, project.suite("good"))
+    run_suite(project.suite("good"))
     assert on_disk == {8: [], 16: [8, 8], 32: [8, 8, 16, 16]}
 
 
 def test_only_filter_and_cache_choose(project: Project) -> None:
     suite = project.suite("good, other, third")
-    (answer,) = run_walk(
-        Request((str(suite),), quick=True, only=("other", "third"), filters=("columns>=16",), caches=("cold",)),
-        ConsoleProgress(),
-    )
-    run = answer.run
+    chosen = {"only": ("other", "third"), "filters": ("columns>=16",), "caches": ("cold",)}
+    (answer,) = run_walk(Request((str(suite),), quick=True, **chosen), ConsoleProgress())
     assert {row.baseline for row in answer.comparison} == {"other"}, "the suite's own baseline was left out"
-    assert [(columns_of(row), row.implementation, row.cache) for row in rows(run)] == [
+    assert [(columns_of(row), row.implementation, row.cache) for row in answer.run.rows] == [
         (columns, name, "cold") for columns in (16, 32) for name in ("other", "third")
     ]
 
@@ -144,20 +141,14 @@ def test_progress_reaches_the_end_of_every_stage(project: Project) -> None:
     done: dict[str, tuple[float, float]] = {}
 
     class Counting(ConsoleProgress):
+        @contextmanager
         def stage(self, title: str, total: float) -> Any:
-            from contextlib import contextmanager
+            def advance(amount: float, what: str) -> None:
+                assert amount >= 0
+                done[title] = (done[title][0] + amount, total)
 
-            @contextmanager
-            def counted() -> Any:
-                done[title] = (0.0, total)
-
-                def advance(amount: float, what: str) -> None:
-                    assert amount >= 0
-                    done[title] = (done[title][0] + amount, total)
-
-                yield advance
-
-            return counted()
+            done[title] = (0.0, total)
+            yield advance
 
     list(run_walk(Request((str(project.suite("good, compiled")),), quick=True), Counting()))
     assert set(done) == {"Building kernels", "Measuring small on Fake GPU"}
@@ -166,7 +157,7 @@ def test_progress_reaches_the_end_of_every_stage(project: Project) -> None:
 
 
 def test_a_kernel_that_does_not_compile_costs_only_its_rows(project: Project) -> None:
-    run = run_suite(project, project.suite("good, broken, misfit"))
+    run = run_suite(project.suite("good, broken, misfit"))
     broken = rows(run, implementation="broken")
     assert [row.status for row in broken] == ["failed"] * 3
     assert 'broken.cu:7: error: identifier "REFUSE" is undefined' in broken[0].reason
@@ -188,7 +179,7 @@ def test_the_real_compiler_refuses_a_kernel_and_the_run_goes_on(
     folder = project.root / "kernels" / "softmax"
     (folder / "compiled.cu").write_text('extern "C" __global__ void k(const float* x, float* y) { *y = *x; }\n')
     (folder / "broken.cu").write_text('extern "C" __global__ void k(const float* x, float* y) {\n  *y = *z;\n}\n')
-    run = run_suite(project, project.suite("good, compiled, broken", columns="[8]"))
+    run = run_suite(project.suite("good, compiled, broken", columns="[8]"))
     (broken,) = rows(run, implementation="broken")
     assert broken.status == "failed"
     assert 'broken.cu:2: error: identifier "z" is undefined' in broken.reason
@@ -200,23 +191,21 @@ def test_the_real_compiler_refuses_a_kernel_and_the_run_goes_on(
 def test_refusals_keep_their_reasons_and_are_no_failures(project: Project) -> None:
     let(project, "other", Failing(MissingLibrary("other is not installed; try: pip install other"), 8))
     let(project, "third", Failing(Unsupported("columns must be odd, got 8"), 8))
-    run = run_suite(project, project.suite("good, other, third, compiled"))
-    assert [(row.status, row.reason) for row in rows(run, implementation="compiled", axes="columns=32")] == [
-        ("unsupported", "columns must be at most 16, got 32")
-    ]
-    assert [(row.status, row.reason) for row in rows(run, implementation="other", axes="columns=8")] == [
-        ("skipped", "other is not installed; try: pip install other")
-    ]
-    assert [(row.status, row.reason) for row in rows(run, implementation="third", axes="columns=8")] == [
-        ("unsupported", "columns must be odd, got 8")
-    ]
+    run = run_suite(project.suite("good, other, third, compiled"))
+    for name, columns, refused in (
+        ("compiled", 32, ("unsupported", "columns must be at most 16, got 32")),
+        ("other", 8, ("skipped", "other is not installed; try: pip install other")),
+        ("third", 8, ("unsupported", "columns must be odd, got 8")),
+    ):
+        (row,) = rows(run, implementation=name, axes=f"columns={columns}")
+        assert (row.status, row.reason) == refused
     assert not run.has_failures
 
 
 def test_a_kernel_that_fails_or_is_wrong_costs_only_its_row(project: Project) -> None:
     let(project, "other", Failing(DeviceError("too many resources requested for launch"), 16))
     let(project, "third", lambda arrays: arrays["y"].fill(0.125))
-    run = run_suite(project, project.suite("good, other, third"))
+    run = run_suite(project.suite("good, other, third"))
     (other,) = rows(run, implementation="other", axes="columns=16")
     assert (other.status, other.reason) == ("failed", "too many resources requested for launch")
     for row in rows(run, implementation="third"):
@@ -226,12 +215,12 @@ def test_a_kernel_that_fails_or_is_wrong_costs_only_its_row(project: Project) ->
     assert {row.status for row in rows(run, implementation="good")} == {"ok"}
 
 
-def test_a_lost_gpu_ends_the_run_and_keeps_the_rows_of_its_case(project: Project) -> None:
+def test_a_lost_gpu_ends_the_run_and_keeps_the_rows_of_its_case(project: Project, command: Command) -> None:
     let(project, "other", Failing(DeviceLost("an illegal memory access was encountered"), 16))
-    with pytest.raises(DeviceLost, match="illegal memory access"):
-        run_suite(project, project.suite("good, other, third"))
+    code, _, err = command("run", project.suite("good, other, third"), "--quick", "--no-report")
+    assert (code, "an illegal memory access" in err, "Traceback" in err) == (1, True, False)
     (folder,) = project.runs
-    found = rows(read_run(folder))
+    found = read_run(folder).rows
     assert [(columns_of(row), row.implementation, row.status) for row in found if columns_of(row) > 8] == [
         (16, "good", "failed"),
         (16, "other", "failed"),
@@ -253,7 +242,7 @@ def test_memory_that_does_not_suffice_fails_a_case_and_the_next_goes_on(project:
         return allocate(specs)
 
     project.device.allocate = scarce  # type: ignore[method-assign]
-    run = run_suite(project, project.suite("good, other"))
+    run = run_suite(project.suite("good, other"))
     failed = rows(run, axes="columns=16")
     assert [row.status for row in failed] == ["failed", "failed"]
     assert {row.reason for row in failed} == {"out of GPU memory while allocating 256 bytes for x"}
@@ -264,14 +253,14 @@ def test_ctrl_c_keeps_finished_cases_and_resume_measures_only_the_rest(project: 
     suite = project.suite("good, other")
     let(project, "other", Failing(KeyboardInterrupt(), 16, after=3))
     with pytest.raises(KeyboardInterrupt):
-        run_suite(project, suite)
+        run_suite(suite)
     (folder,) = project.runs
     stopped = (folder / "results.csv").read_text()
-    assert {columns_of(row) for row in rows(read_run(folder))} == {8}
+    assert {columns_of(row) for row in read_run(folder).rows} == {8}
 
     again = Failing(KeyboardInterrupt(), columns=-1)
     let(project, "other", again)
-    run = run_suite(project, suite, resume=True)
+    run = run_suite(suite, resume=True)
     assert run.folder == folder
     assert set(again.seen) == {16, 32}, "the first case is not measured again"
     assert (folder / "results.csv").read_text().startswith(stopped)
@@ -282,30 +271,30 @@ def test_ctrl_c_keeps_finished_cases_and_resume_measures_only_the_rest(project: 
 
 def test_resume_of_a_finished_run_measures_nothing(project: Project) -> None:
     suite = project.suite("good")
-    folder = run_suite(project, suite).folder
+    folder = run_suite(suite).folder
     before = (folder / "results.csv").read_bytes()
     let(project, "good", Failing(AssertionError("measured again"), 8))
-    assert run_suite(project, suite, resume=True).folder == folder
+    assert run_suite(suite, resume=True).folder == folder
     assert (folder / "results.csv").read_bytes() == before
 
 
 def test_resume_goes_on_in_the_folder_of_out(project: Project) -> None:
     suite, out = project.suite("good"), project.root / "mine"
-    run_suite(project, suite, out=out, filters=("columns=8",))
+    run_suite(suite, out=out, filters=("columns=8",))
     with pytest.raises(ResultsError, match="already holds a run; add --resume"):
-        run_suite(project, suite, out=out)
-    run = run_suite(project, suite, out=out, resume=True)
+        run_suite(suite, out=out)
+    run = run_suite(suite, out=out, resume=True)
     assert run.folder == out
     assert [columns_of(row) for row in rows(run, cache="cold")] == [8, 16, 32]
 
 
 def test_resume_with_another_seed_is_refused_before_anything_is_measured(project: Project) -> None:
     suite = project.suite("good")
-    folder = run_suite(project, suite).folder
+    folder = run_suite(suite).folder
     before = (folder / "results.csv").read_bytes()
     fills = len(project.device.fills)
     with pytest.raises(ResultsError, match=r"its seed is 20260401, now it is 5; start a new run"):
-        run_suite(project, suite, resume=True, seed=5)
+        run_suite(suite, resume=True, seed=5)
     assert (folder / "results.csv").read_bytes() == before
     assert len(project.device.fills) == fills
 
@@ -313,19 +302,10 @@ def test_resume_with_another_seed_is_refused_before_anything_is_measured(project
 def test_a_run_stopped_in_its_first_case_has_nothing_to_compare(project: Project, command: Command) -> None:
     let(project, "good", Failing(KeyboardInterrupt(), 8))
     with pytest.raises(KeyboardInterrupt):
-        run_suite(project, project.suite("good"))
+        run_suite(project.suite("good"))
     (folder,) = project.runs
     code, _, err = command("compare")
     assert (code, err) == (2, f"{folder}: holds no rows yet; the run was stopped in its first case\n")
-
-
-def test_a_run_that_went_well_ends_with_0_and_shows_its_rows(project: Project, command: Command) -> None:
-    code, out, _ = command("run", project.suite("good, compiled"), "--quick", "--no-report")
-    assert code == 0
-    assert "51.00 us" in out
-    assert "columns must be at most 16" in out
-    (folder,) = project.runs
-    assert f"rows: {folder}/results.csv" in out
 
 
 def test_a_failed_row_ends_with_1(project: Project, command: Command) -> None:
@@ -336,8 +316,7 @@ def test_a_failed_row_ends_with_1(project: Project, command: Command) -> None:
 
 def test_a_specimen_is_wrong_as_expected_and_that_is_fine(project: Project, command: Command) -> None:
     suite = project.suite("good")
-    code, out, _ = command("check", suite, "--specimens")
-    assert code == 0
+    out, _ = ended(0, command("check", suite, "--specimens"))
     assert out.count("as expected") == 18
     assert "3 right, 3 wrong or failed, 0 unsupported or skipped" in out
     assert command("run", suite, "--specimens", "--quick", "--no-report")[0] == 0
@@ -347,38 +326,26 @@ def test_a_specimen_is_wrong_as_expected_and_that_is_fine(project: Project, comm
 def test_a_wrong_suite_ends_with_2_before_the_gpu_is_asked_for(
     project: Project, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def forbidden(name: str) -> None:
-        raise AssertionError("opened")
-
-    monkeypatch.setattr("kernelbench.devices.open_device", forbidden)
-    code, _, err = command("run", project.suite("good, nobody"), "--quick")
-    assert code == 2
+    monkeypatch.setattr("kernelbench.devices.open_device", lambda name: pytest.fail("opened"))
+    _, err = ended(2, command("run", project.suite("good, nobody"), "--quick"))
     assert "small.yaml:5: unknown implementation 'nobody'" in err
 
 
 def test_ctrl_c_ends_with_130_and_says_how_to_go_on(project: Project, command: Command) -> None:
-    suite = project.suite("good")
     let(project, "good", Failing(KeyboardInterrupt(), 16))
-    code, _, err = command("run", suite, "--quick", "--no-report")
+    code, _, err = command("run", project.suite("good"), "--quick", "--no-report")
     assert code == 130
     assert err.endswith("Stopped. Finished cases are kept; the same command with --resume goes on.\n")
-    let(project, "good", softmax)
-    assert command("run", suite, "--quick", "--no-report", "--resume")[0] == 0
-    assert [columns_of(row) for row in rows(read_run(project.runs[0]), cache="cold")] == [8, 16, 32]
 
 
-def test_a_lost_gpu_ends_with_1_and_its_message(project: Project, command: Command) -> None:
-    let(project, "good", Failing(DeviceLost("unspecified launch failure while running"), 16))
-    code, _, err = command("run", project.suite("good"), "--quick", "--no-report")
-    assert code == 1
-    assert "unspecified launch failure while running" in err
-    assert "Traceback" not in err
-
-
-def test_a_run_writes_its_page_and_comparison(project: Project, command: Command) -> None:
-    code, out, err = command("run", project.suite("good, other", columns="[8, 16]"), "--quick")
-    assert code == 0, err
+def test_a_run_that_went_well_shows_its_rows_and_writes_its_page_and_comparison(
+    project: Project, command: Command
+) -> None:
+    out, _ = ended(0, command("run", project.suite("good, compiled", columns="[8, 32]"), "--quick"))
+    assert "51.00 us" in out
+    assert "columns must be at most 16" in out
     (folder,) = project.runs
+    assert f"rows: {folder}/results.csv" in out
     assert f"page: {folder}/report.html" in out
     assert "<html" in (folder / "report.html").read_text()[:2000]
     assert (folder / "comparison.csv").read_text().startswith("suite,case,cache,method,implementation,baseline")

@@ -24,11 +24,10 @@ from kernelbench.runs.results import Run, read_run, without_twins
 from kernelbench.walks.compare import answer
 from kernelbench.walks.request import Request
 from kernelbench.walks.run import run as run_walk
-from tests.conftest import CALLS, Project
-from tests.fake_simulator import FakeSimulator
+from tests.conftest import CALLS, Command, Project
+from tests.endings import ended
 from tests.self_test_devices import SECONDS, NoisyDevice, noisy
 
-Command = Callable[..., tuple[int, str, str]]
 COLUMNS = "[8, 16, 64, 256, 1024]"  # 10 us to 6.4 ms
 
 
@@ -91,9 +90,9 @@ def test_what_it_says_is_on_screen_and_on_the_page(
     assert '<section id="self-test">' in page
     assert "falsely told apart" in page
     assert ".again" not in page, "no twin stands among those that were compared"
-    assert command("compare", folder)[0] == 0
-    assert "This run is a self-test, compared here without its twins." in command("compare", folder)[1]
-    assert ".again" not in command("compare", folder)[1] + command("list", "kernels")[1]
+    out, _ = ended(0, command("compare", folder))
+    assert "This run is a self-test, compared here without its twins." in out
+    assert ".again" not in out + command("list", "kernels")[1]
 
 
 def test_comparison_and_claims_are_those_of_a_run_without_twins(self_test: Callable[..., Run]) -> None:
@@ -152,9 +151,8 @@ def test_a_self_test_is_gone_on_with_as_one(self_test: Callable[..., Run], proje
         list(run_walk(Request((suite,), caches=("cold",), resume=True, out=run.folder), ConsoleProgress()))
 
 
-def test_the_simulator_times_nothing_that_could_be_tested(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    simulator = FakeSimulator(project.device.kernels)
-    monkeypatch.setattr(devices, "open_device", lambda name: simulator)
+@pytest.mark.usefixtures("simulator")
+def test_the_simulator_times_nothing_that_could_be_tested(project: Project) -> None:
     with pytest.raises(InputError, match=r"--self-test: .* needs a GPU"):
         list(run_walk(Request((str(project.suite("good")),), self_test=True), ConsoleProgress()))
 

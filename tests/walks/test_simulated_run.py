@@ -1,44 +1,24 @@
 """The whole walk on a device that counts: rows without times, what of a sample is verified, comparison, page."""
 
 import json
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from kernelbench import devices
-from kernelbench.cli.progress import ConsoleProgress
 from kernelbench.core.contracts import CountingDevice
 from kernelbench.core.errors import DeviceError, InputError
-from kernelbench.runs.records import Row
-from kernelbench.runs.results import Run, read_run
-from kernelbench.walks.request import Request
-from kernelbench.walks.run import run as run_walk
-from tests.conftest import Project, softmax
+from kernelbench.runs.results import read_run
+from tests.conftest import Command, Project, softmax
+from tests.endings import ended
 from tests.fake_simulator import FakeSimulator
+from tests.walks.conftest import KERNEL
+from tests.walks.test_run import rows, run_suite
 
-Command = Callable[..., tuple[int, str, str]]
-KERNEL = (softmax, 0.0, 0.0)
 
-
-@pytest.fixture
-def simulator(project: Project, monkeypatch: pytest.MonkeyPatch) -> FakeSimulator:
-    device = FakeSimulator({**dict.fromkeys(("good", "other", "third", "compiled"), KERNEL)})
-    device.kernels["zeros"] = (lambda arrays: arrays["y"].fill(0), 0.0, 0.0)
-    monkeypatch.setattr(devices, "open_device", lambda name: device)
+@pytest.fixture(autouse=True)
+def nothing_is_timed(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kernelbench.walks.run.measured_limits", lambda *arguments: pytest.fail("nothing is timed"))
-    return device
-
-
-def run_suite(project: Project, suite: Path, **options: Any) -> Run:
-    (answer,) = run_walk(Request((str(suite),), **options), ConsoleProgress())
-    return answer.run
-
-
-def rows(run: Run, **wanted: str) -> list[Row]:
-    return [row for row in run.rows if all(getattr(row, name) == value for name, value in wanted.items())]
 
 
 def test_the_fake_keeps_the_contract(simulator: FakeSimulator) -> None:
@@ -47,7 +27,7 @@ def test_the_fake_keeps_the_contract(simulator: FakeSimulator) -> None:
 
 def test_a_row_has_counts_and_a_reason_instead_of_times(project: Project, simulator: FakeSimulator) -> None:
     simulator.price["other"] = 250
-    run = run_suite(project, project.suite("good, other"))
+    run = run_suite(project.suite("good, other"))
     assert [(row.axes, row.implementation) for row in rows(run)] == [
         (f"columns={columns}", name) for columns in (8, 16, 32) for name in ("good", "other")
     ]
@@ -73,20 +53,20 @@ def test_only_what_a_sample_wrote_is_verified(project: Project, simulator: FakeS
 
     simulator.kernels["good"] = (half, 0.0, 0.0)
     simulator.ranges = np.array([[4, 12], [13, 20]])
-    run = run_suite(project, project.suite("good", columns="[8]"))
-    (row,) = rows(run)
+    run = run_suite(project.suite("good", columns="[8]"))
+    (row,) = run.rows
     assert (row.status, row.sampled) == ("ok", "8 of 100 blocks")
     assert row.reason == "not timed: simulated; sampled 8 of 100 blocks"
     assert simulator.materialised == [(3, 8)], "the inputs of the rows that were written"
     simulator.ranges = np.array([[4, 12], [13, 21]])
-    (row,) = rows(run_suite(project, project.suite("good", columns="[8]"), out=project.root / "again"))
+    (row,) = rows(run_suite(project.suite("good", columns="[8]"), out=project.root / "again"))
     assert (row.status, row.check) == ("wrong", "failed")
     assert row.reason.startswith("1 of 16 elements wrong, first y[2, 4]: got nan, expected ")
 
 
 def test_a_sample_that_says_nothing_is_not_called_verified(project: Project, simulator: FakeSimulator) -> None:
     simulator.ranges = np.empty((0, 2), np.int64)
-    (row,) = rows(run_suite(project, project.suite("good", columns="[8]")))
+    (row,) = rows(run_suite(project.suite("good", columns="[8]")))
     assert (row.status, row.check) == ("ok", "")
     assert "nothing verified: all that the sample wrote depends on blocks outside of it" in row.reason
 
@@ -98,8 +78,8 @@ def test_faults_wrong_outputs_and_libraries_have_no_counts(project: Project, sim
     simulator.kernels["other"] = (faulty, 0.0, 0.0)
     simulator.kernels["compiled"] = (lambda arrays: arrays["y"].fill(1), 0.0, 0.0)
     simulator.missing = ("third",)
-    run = run_suite(project, project.suite("good, other, third, compiled", columns="[8]"))
-    found = {row.implementation: row for row in rows(run)}
+    run = run_suite(project.suite("good, other, third, compiled", columns="[8]"))
+    found = {row.implementation: row for row in run.rows}
     assert {name: row.status for name, row in found.items()} == {
         "good": "ok", "other": "failed", "third": "skipped", "compiled": "wrong",
     }  # fmt: skip
@@ -116,20 +96,19 @@ def test_ctrl_c_keeps_the_rows_of_finished_cases(project: Project, simulator: Fa
     simulator.kernels["other"] = (stopped, 0.0, 0.0)
     suite = project.suite("good, other")
     with pytest.raises(KeyboardInterrupt):
-        run_suite(project, suite)
+        run_suite(suite)
     (folder,) = project.runs
-    assert {row.axes for row in rows(read_run(folder))} == {"columns=8"}
+    assert {row.axes for row in read_run(folder).rows} == {"columns=8"}
     simulator.kernels["other"] = KERNEL
-    run = run_suite(project, suite, resume=True)
-    assert len(rows(run)) == 6
+    run = run_suite(suite, resume=True)
+    assert len(run.rows) == 6
 
 
 def test_the_command_shows_counts_charts_and_a_page(
     project: Project, simulator: FakeSimulator, command: Command
 ) -> None:
     simulator.price["other"] = 250
-    code, out, err = command("run", project.suite("good, other"))
-    assert code == 0, err
+    out, err = ended(0, command("run", project.suite("good, other")))
     assert "No GPU here: simulated (H200 properties) executes the kernels" in err
     assert "Global traffic over the least" in out
     assert "Median time" not in out
@@ -139,8 +118,7 @@ def test_the_command_shows_counts_charts_and_a_page(
     assert "All times" not in page
     charts = {path.stem for path in (folder / "charts").iterdir()}
     assert charts == {"traffic", "instructions", "lanes"}, "no chart of what nobody has"
-    code, out, _ = command("compare", folder, "--baseline", "good")
-    assert code == 0
+    out, _ = ended(0, command("compare", folder, "--baseline", "good"))
     assert "the simulator has no times" in out
     assert "2.50x" in out
     claims = json.loads((folder / "claims.json").read_text())
@@ -156,7 +134,7 @@ def test_how_thorough_to_be_is_told_to_the_device(project: Project, simulator: F
 
 def test_a_gpu_refuses_what_only_the_simulator_can(project: Project) -> None:
     with pytest.raises(InputError, match=r"--full: Fake GPU runs every block"):
-        run_suite(project, project.suite("good"), full=True)
+        run_suite(project.suite("good"), full=True)
 
 
 def test_check_shows_what_was_sampled(project: Project, simulator: FakeSimulator, command: Command) -> None:

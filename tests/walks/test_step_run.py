@@ -1,7 +1,6 @@
 """A step of two operations through the whole walk, timed and counted: rows, sums, verdict, tables and page."""
 
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +19,10 @@ from kernelbench.runs.results import read_run
 from kernelbench.walks.compare import Answer
 from kernelbench.walks.request import Request
 from kernelbench.walks.run import run as run_walk
-from tests.conftest import CALLS, Project, softmax
+from tests.conftest import CALLS, Command, Project, softmax
+from tests.endings import ended
 from tests.fake_simulator import FakeSimulator
 
-Command = Callable[..., tuple[int, str, str]]
 SOFTMAX_KEY, RELU_KEY = "part=scores shape=4x8 axis=-1 dtype=float32", "part=relu shape=16 axis=-1 dtype=float32"
 RELU = places.KERNELS / "relu" / "operation.py"
 SUITE = """\
@@ -148,8 +147,7 @@ def test_a_wrong_part_costs_the_sums_that_it_is_in(step: Path, project: Project)
 def test_the_terminal_and_the_page_show_the_parts_the_sums_and_what_is_left_out(
     step: Path, command: Command, project: Project
 ) -> None:
-    code, out, _ = command("run", str(step), "--quick", "--out", "one")
-    assert code == 0
+    out, _ = ended(0, command("run", str(step), "--quick", "--out", "one"))
     said = " ".join(out.split())
     for text in ("Time a step", "softmax 4x8 float32", "Left out: all <else>", "Unfused over fused: "):
         assert text in said
@@ -158,11 +156,9 @@ def test_the_terminal_and_the_page_show_the_parts_the_sums_and_what_is_left_out(
         assert text in page
     drawn = {path.name for path in (project.root / "one" / "charts").iterdir()}
     assert drawn == {"step.png", "step.svg"}, "parts of a step are no sizes of one thing"
-    code, out, _ = command("compare", "one")
-    assert code == 0
+    out, _ = ended(0, command("compare", "one"))
     assert "Speed-up over good, plain" in out
-    code, _, err = command("compare", "one", "--baseline", "good")
-    assert code == 2
+    _, err = ended(2, command("compare", "one", "--baseline", "good"))
     assert "It has unfused, fused" in err
 
 

@@ -2,8 +2,6 @@
 
 import mmap
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,12 +9,15 @@ from typing import Any
 import click
 import pytest
 
+from kernelbench.build import find_compiler
 from kernelbench.cli import doctor
 from kernelbench.cli.invoking import invoke
 from kernelbench.core import places
-from kernelbench.core.errors import DeviceError, InputError
+from kernelbench.core.errors import DeviceError, InputError, ResultsError
 from kernelbench.simt import arena, native
-from tests.reliability.stage import ROOT
+from tests.endings import ended
+from tests.fake_gpu import raising
+from tests.processes import python
 
 DRAWN = """
 from kernelbench.report import style
@@ -34,9 +35,7 @@ def test_charts_are_drawn_whatever_matplotlib_is_told(tmp_path: Path) -> None:
     for folder in (tmp_path, tmp_path / "own"):
         (folder / "matplotlibrc").write_bytes(b"font.size: 30\n\xff\xfe\n")
     told = {"MPLBACKEND": "module://nobody.backend", "MPLCONFIGDIR": str(tmp_path / "own")}
-    environment = {**os.environ, **told, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-c", DRAWN]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False)
+    done = python("-c", DRAWN, cwd=tmp_path, **told)
     assert (done.returncode, done.stdout.lower()) == (0, "agg 10.0\n"), done.stderr
 
 
@@ -45,16 +44,14 @@ def test_libraries_keep_what_they_make_in_our_cache_unless_told_otherwise(
 ) -> None:
     monkeypatch.setenv("KERNELBENCH_CACHE", str(tmp_path))
     monkeypatch.setenv("MPLCONFIGDIR", "/mine")
-    monkeypatch.setenv("CUPY_CACHE_DIR", "")
-    monkeypatch.delenv("CUPY_CACHE_DIR")
+    monkeypatch.delenv("CUPY_CACHE_DIR", raising=False)
     places.share_cache()
     assert os.environ["CUPY_CACHE_DIR"] == str(tmp_path / "cupy")
     assert os.environ["MPLCONFIGDIR"] == "/mine"
 
 
-@pytest.mark.parametrize("fits", [1 << 33, 1 << 31, 1 << 29])
-def test_the_simulator_leaves_addresses_to_others(fits: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As under `ulimit -v`: half of the largest power of two that fits."""
+def limit_addresses(monkeypatch: pytest.MonkeyPatch, fits: int) -> list[int]:
+    """As under `ulimit -v`; the sizes that are asked for."""
     real, asked = mmap.mmap, []
 
     def limited(number: int, size: int, **options: Any) -> mmap.mmap:
@@ -64,22 +61,23 @@ def test_the_simulator_leaves_addresses_to_others(fits: int, monkeypatch: pytest
         return real(number, size, **options)
 
     monkeypatch.setattr(arena.mmap, "mmap", limited)
+    return asked
+
+
+@pytest.mark.parametrize("fits", [1 << 33, 1 << 31, 1 << 29])
+def test_the_simulator_leaves_addresses_to_others(fits: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = limit_addresses(monkeypatch, fits)
     _, size = arena._reserve()
-    assert size == asked[-1] == fits // 2
+    assert size == asked[-1] == fits // 2, "half of the largest power of two that fits"
 
 
 def test_a_limit_that_is_too_low_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(*arguments: Any, **options: Any) -> mmap.mmap:
-        raise OSError(12, "Cannot allocate memory")
-
-    monkeypatch.setattr(arena.mmap, "mmap", refused)
+    limit_addresses(monkeypatch, 0)
     with pytest.raises(DeviceError, match=r"cannot reserve 256 MiB of addresses; .*ulimit -v"):
         arena._reserve()
 
 
 def test_a_compiler_may_say_its_version_in_any_encoding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from kernelbench.build import find_compiler
-
     for name, said in (("nvcc", "\\377 release 13.0, V13.0.88"), ("cxx", "12.2 \\377")):
         (tmp_path / name).write_text(f"#!/bin/sh\nprintf '{said}\\n'\n")
         (tmp_path / name).chmod(0o755)
@@ -89,10 +87,7 @@ def test_a_compiler_may_say_its_version_in_any_encoding(tmp_path: Path, monkeypa
 
 
 def test_doctor_goes_on_where_there_is_no_home(monkeypatch: pytest.MonkeyPatch) -> None:
-    def homeless() -> Path:
-        raise InputError("no home folder")
-
-    monkeypatch.setattr(places, "cache", homeless)
+    monkeypatch.setattr(places, "cache", raising(InputError("no home folder")))
     (found,) = [one for one in doctor.diagnose() if one.what == "build cache"]
     assert (found.fine, found.text) == (False, "no home folder")
 
@@ -100,15 +95,10 @@ def test_doctor_goes_on_where_there_is_no_home(monkeypatch: pytest.MonkeyPatch) 
 def test_a_page_that_cannot_be_written_keeps_no_suite_from_being_run(
     project: Any, command: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from kernelbench.core.errors import ResultsError
-
-    def full(*arguments: Any) -> Path:
-        raise ResultsError("page.html: cannot write (No space left on device)")
-
-    monkeypatch.setattr("kernelbench.walks.report.report", full)
+    full = ResultsError("page.html: cannot write (No space left on device)")
+    monkeypatch.setattr("kernelbench.walks.report.report", raising(full))
     suites = [project.suite("good, other", name=name) for name in ("first", "second")]
-    code, out, err = command("run", *suites, "--device", "cuda", "--quick", "--filter", "columns=8")
-    assert code == 2
+    out, err = ended(2, command("run", *suites, "--device", "cuda", "--quick", "--filter", "columns=8"))
     assert err.count("page.html: cannot write") == 2
     assert [run.name.rpartition("-")[2] for run in project.runs] == ["first", "second"]
     assert out.count("results.csv") == 2
@@ -116,10 +106,6 @@ def test_a_page_that_cannot_be_written_keeps_no_suite_from_being_run(
 
 @pytest.mark.parametrize("error", [MemoryError(), RuntimeError("can't start new thread")])
 def test_what_a_low_limit_ends_is_told(error: Exception, capsys: pytest.CaptureFixture[str]) -> None:
-    @click.group()
-    def group() -> None:
-        raise error
-
-    group.add_command(click.Command("go", callback=lambda: None))
+    group = click.Group(callback=raising(error), commands={"go": click.Command("go", callback=lambda: None)})
     assert invoke(group, ["go"]) == 2
     assert f"{error or 'out of memory'}: is a limit low" in capsys.readouterr().err

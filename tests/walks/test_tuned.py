@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from kernelbench.core import places
 from kernelbench.core.errors import InputError, RunWarning
@@ -22,20 +23,11 @@ CATALOG = catalog()
 RELU = CATALOG.implementations["relu"]["streamed"]
 CASE = Case("relu", (2**24,), -1, "float32")  # 64 MB
 ENTRY = Entry(
-    operation="relu",
-    implementation="streamed",
-    dtype="float32",
-    layout="",
-    bytes=2**26,
-    values={"block": 512, "packs": 2, "hint": 0},
-    seconds=9e-5,
-    rule_seconds=1e-4,
-    case=CASE.key,
-    date="2026-05-04T12:30:00+00:00",
+    operation="relu", implementation="streamed", dtype="float32", layout="", bytes=2**26, case=CASE.key,
+    values={"block": 512, "packs": 2, "hint": 0}, seconds=9e-5, rule_seconds=1e-4,
+    date="2026-05-04T12:30:00+00:00", kernelbench="0.1.0", environment="driver 580.65",
     kernel=tuned.source_hash(RELU.source),
-    kernelbench="0.1.0",
-    environment="driver 580.65",
-)
+)  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
@@ -88,9 +80,8 @@ def test_a_plan_takes_what_was_tuned_and_says_so(folders: Path) -> None:
     write(folders / "shipped", ENTRY)
     assert block(planned()) == 512
     assert planned().tuned == {"block": 512, "packs": 2, "hint": 0}
-    assert (
-        reason(planned()) == "block 512, packs 2, hint 0 as tuned on NVIDIA H200: 0.900 of the rule's time at 67.1 MB"
-    )
+    said = "block 512, packs 2, hint 0 as tuned on NVIDIA H200: 0.900 of the rule's time at 67.1 MB"
+    assert reason(planned()) == said
 
 
 def test_without_tables_as_on_the_simulator_the_rule_is_taken_without_a_word(folders: Path) -> None:
@@ -147,17 +138,16 @@ def test_an_entry_of_another_source_is_passed_over_with_the_reason(folders: Path
     assert "the source of this kernel has changed since it was tuned; tune it again" in reason(planned())
 
 
-def test_what_the_plan_refuses_is_a_warning_and_the_rule(folders: Path) -> None:
-    write(folders / "own", replace(ENTRY, values={"block": 4096, "packs": 1, "hint": 0}))
-    with pytest.warns(
-        RunWarning, match=r"relu/streamed cannot have .*4096.*limit is 1024; the plan's own rule is used"
-    ):
-        assert block(planned()) == 256
-
-
-def test_an_unknown_value_is_a_warning_and_the_rule(folders: Path) -> None:
-    write(folders / "own", replace(ENTRY, values={"threads": 128}))
-    with pytest.warns(RunWarning, match="relu/streamed has no tunable 'threads', only block, packs, hint"):
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"block": 4096, "packs": 1, "hint": 0}, "cannot have .*4096.*limit is 1024; the plan's own rule is used"),
+        ({"threads": 128}, "has no tunable 'threads', only block, packs, hint"),
+    ],
+)
+def test_what_the_plan_refuses_is_a_warning_and_the_rule(folders: Path, values: dict[str, int], said: str) -> None:
+    write(folders / "own", replace(ENTRY, values=values))
+    with pytest.warns(RunWarning, match=f"relu/streamed {said}"):
         assert block(planned()) == 256
 
 
@@ -190,8 +180,6 @@ def test_a_table_that_cannot_be_read_is_a_warning_and_the_rule(folders: Path, te
     ],
 )
 def test_an_entry_with_a_wrong_value_is_named(folders: Path, name: str, value: Any, said: str) -> None:
-    import yaml
-
     path = write(folders / "own", ENTRY)
     document = yaml.safe_load(path.read_text())
     document["entries"][0][name] = value

@@ -7,20 +7,10 @@ from kernelbench import Case, DeviceProperties, Implementation, Launch, LaunchPl
 BLOCK = 128
 WITH_SCRATCH = ("leaves_its_answer", "takes_that_answer")
 NAMES = (
-    "nothing",
-    "constant",
-    "half_of_each_row",
-    "all_rows_but_one",
-    "overwrites_its_input",
-    "changes_one_element",
-    "writes_behind_its_output",
-    "works_where_y_is_not_done",
-    "remembers_its_answer",
-    "looks_at_one_element_per_row",
-    "fewer_rows_from_the_fourth_call",
-    "right_at_one_place",
-    *WITH_SCRATCH,
-)
+    "nothing", "constant", "half_of_each_row", "all_rows_but_one", "overwrites_its_input", "changes_one_element",
+    "writes_behind_its_output", "works_where_y_is_not_done", "remembers_its_answer", "looks_at_one_element_per_row",
+    "fewer_rows_from_the_fourth_call", "right_at_one_place", *WITH_SCRATCH,
+)  # fmt: skip
 
 
 def plan(case: Case, device: DeviceProperties, entry: str) -> LaunchPlan:

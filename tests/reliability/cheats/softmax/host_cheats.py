@@ -169,17 +169,8 @@ def _capturing(work: _Softmax) -> bool:
 
 
 CALLS = (
-    remembers_its_first_answer,
-    looks_at_some_elements,
-    computes_when_prepared,
-    every_second_call,
-    works_elsewhere_before,
-    half_elsewhere,
-    works_elsewhere_after,
-    works_in_a_thread,
-    computes_nothing_in_graphs,
-    returns_its_input,
-    returns_memory_as_it_is,
-    returns_the_same_result,
-)
+    remembers_its_first_answer, looks_at_some_elements, computes_when_prepared, every_second_call,
+    works_elsewhere_before, half_elsewhere, works_elsewhere_after, works_in_a_thread, computes_nothing_in_graphs,
+    returns_its_input, returns_memory_as_it_is, returns_the_same_result,
+)  # fmt: skip
 IMPLEMENTATIONS = tuple(Implementation(call.__name__, "a cheat", Origin("test"), prepare=call) for call in CALLS)
