@@ -64,7 +64,7 @@ class PlanRun:
         few = all(prod(step.launch.grid) <= MOST_BLOCKS for step in self._steps)
         if self.sampled and few and not self._verifiable() and _instructions(self.counters) <= WHOLE_WORK:
             for allocation in self._temporary:
-                allocation.forget()
+                allocation.undefine()
                 poison(allocation)
             self._go_through(full=True)
 

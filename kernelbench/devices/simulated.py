@@ -32,7 +32,7 @@ from kernelbench.devices.known import known_gpu
 from kernelbench.devices.sampled_plan import SMALL_BYTES, PlanRun, Step, poison, poison_unwritten
 from kernelbench.devices.written import ranges
 from kernelbench.simt import native
-from kernelbench.simt.arena import Allocation, Arena, Generator
+from kernelbench.simt.device_memory import Allocation, DeviceMemory, Generator
 from kernelbench.simt.inline import flatten
 from kernelbench.simt.interface import ByteState
 from kernelbench.simt.ir import Module
@@ -75,7 +75,7 @@ class SimulatedDevice:
         self._start()
 
     def _start(self) -> None:
-        self._arena = Arena()
+        self._arena = DeviceMemory()
         self._machine: Machine | None = None  # made with the first launch: the runtime may still have to be built
         self._allocations: dict[int, Allocation] = {}  # by address of their first element
         self._scratch: list[Allocation] = []
@@ -106,7 +106,7 @@ class SimulatedDevice:
         for spec in specs:
             if spec.role == "output":
                 allocation = self._of(arrays[spec.name])
-                allocation.forget()
+                allocation.undefine()
                 if allocation.nbytes > SMALL_BYTES:
                     self._arena.discard(allocation)
                 poison(allocation)

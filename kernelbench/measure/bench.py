@@ -15,7 +15,7 @@ from kernelbench.planning.case_plans import CasePlan
 from kernelbench.planning.catalog import Catalog
 
 if TYPE_CHECKING:
-    from kernelbench.measure.case import Settings
+    from kernelbench.measure.case_run import Settings
 
 
 class CaseLost(DeviceLost):
@@ -76,7 +76,7 @@ class InProcessBench:
         return measure_limits(self.device, binary)
 
     def run(self, plan: CasePlan, settings: Settings, progress: Callable[[float], None]) -> list[Result]:
-        from kernelbench.measure.case import CaseRun
+        from kernelbench.measure.case_run import CaseRun
 
         operation = self._operations[plan.case.operation]
         case_run = CaseRun(self.device, operation, plan, self._heartbeat, self._stopwatch)

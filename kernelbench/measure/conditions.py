@@ -99,7 +99,7 @@ class Watch:
         return judged
 
 
-def told(disturbances: Sequence[Reasons]) -> str:
+def disturbance_text(disturbances: Sequence[Reasons]) -> str:
     """`12 of 40 samples beside another process; 3 of 40 samples under power cap`; '' for none."""
     reasons = sorted({reason for one in disturbances for reason in one})
     counts = {reason: sum(reason in one for one in disturbances) for reason in reasons}

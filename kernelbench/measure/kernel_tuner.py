@@ -25,7 +25,7 @@ GENERATION = 16  # candidates per generation of the genetic algorithm, built and
 OBJECTIVE = "share_of_rule"
 
 
-def imported() -> Any:
+def load() -> Any:
     """The module; InputError where it is not installed."""
     try:
         import kernel_tuner as module
@@ -39,7 +39,7 @@ def imported() -> Any:
 
 def space_size(values: Mapping[str, Sequence[int]], restrictions: Sequence[str]) -> int:
     """Candidates that the restrictions let pass."""
-    imported()
+    load()
     from kernel_tuner.searchspace import Searchspace
 
     return int(Searchspace({name: list(each) for name, each in values.items()}, list(restrictions), 1024).size)
@@ -58,7 +58,7 @@ def search(
 
     A space of up to `most` candidates is searched completely (brute_force), a larger one by its genetic algorithm.
     """
-    tuner = imported()
+    tuner = load()
     random.seed(seed)
     strategy = _OurMeasuring(evaluate, seed, most)
     with warnings.catch_warnings():

@@ -20,8 +20,8 @@ from kernelbench.core.contracts import Executable
 from kernelbench.core.errors import EVERYBODYS, DeviceLost, reason_of
 from kernelbench.core.records import Check, Implementation, Measurement, Stopped
 from kernelbench.core.stopwatch import FILLING, MEASURING, PREPARING, VERIFYING, Stopwatch
-from kernelbench.measure.conditions import Watch, told
-from kernelbench.measure.setup import Setup
+from kernelbench.measure.case_data import CaseData
+from kernelbench.measure.conditions import Watch, disturbance_text
 from kernelbench.measure.staging import Staging
 from kernelbench.measure.timing import GRAPH_REPEATS, Cache, EventTimer, FlushGraph, GraphTimer
 from kernelbench.measure.verify import check_after_run
@@ -109,7 +109,7 @@ class CaseMeasurement:
 
     def __init__(
         self,
-        setup: Setup,
+        data: CaseData,
         caches: Sequence[Cache],
         precision: Precision,
         seed: int,
@@ -118,11 +118,11 @@ class CaseMeasurement:
         stopwatch: Stopwatch | None = None,
     ) -> None:
         self.heartbeat, self.stopwatch = heartbeat, stopwatch or Stopwatch()
-        self.setup, self.device = setup, setup.device
-        self.caches, self.precision = caches, precision.over(len(setup.placements))
+        self.data, self.device = data, data.device
+        self.caches, self.precision = caches, precision.over(len(data.placements))
         self.seed, self.progress = seed, progress
         self.random = np.random.default_rng(seed)
-        self.staging = Staging(setup, seed + 2)
+        self.staging = Staging(data, seed + 2)
         self.flushes: list[float] = []
         self.watch = Watch(self.device)
 
@@ -178,7 +178,7 @@ class CaseMeasurement:
 
     def _caches(self, contenders: Sequence[Contender]) -> list[Cache]:
         """The cache states asked for, less warm where the data is too large for there to be such a state."""
-        moved = self.setup.operation.bytes_moved(self.setup.case)
+        moved = self.data.operation.bytes_moved(self.data.case)
         times = moved / self.device.properties.l2_bytes
         if "warm" not in self.caches or times <= WARM_UP_TO_L2:
             return list(self.caches)
@@ -250,13 +250,13 @@ class CaseMeasurement:
             if seed is not None and place not in made:
                 made.add(place)
                 with self.stopwatch.on(FILLING):
-                    self.setup.inputs(self.setup.placements[place]).fill(seed)
+                    self.data.inputs(self.data.placements[place]).fill(seed)
             if not track.contender.failure:
                 self._verify(track, number)
         self.staging.verified = False
 
     def _verify(self, track: _Track, number: int) -> None:
-        contender, arrays = track.contender, self.setup.placements[track.timer.place(number)]
+        contender, arrays = track.contender, self.data.placements[track.timer.place(number)]
         with self.stopwatch.on(MEASURING):
             if self._attempt(contender, lambda: track.timer.sample(number)) is None:
                 return
@@ -264,7 +264,7 @@ class CaseMeasurement:
         with self.stopwatch.on(VERIFYING):
             check = self._attempt(
                 contender,
-                lambda: check_after_run(self.setup, contender.implementation, arrays, returned, left, self.seed),
+                lambda: check_after_run(self.data, contender.implementation, arrays, returned, left, self.seed),
             )
         if check is None:
             return
@@ -312,5 +312,5 @@ class CaseMeasurement:
             power_w=self.watch.mean("power_w", readings),
             temperature_c=self.watch.mean("temperature_c", readings),
             throttle=self.watch.throttle(readings),
-            disturbed=told(self.watch.disturbances(readings)),
+            disturbed=disturbance_text(self.watch.disturbances(readings)),
         )

@@ -24,7 +24,7 @@ from kernelbench.core.statistics import paired_ratio_interval
 from kernelbench.core.tunable import values_text
 from kernelbench.measure import kernel_tuner
 from kernelbench.measure.bench import Bench
-from kernelbench.measure.ready import built
+from kernelbench.measure.binaries import build_plans
 from kernelbench.planning.candidates import Candidate, Tuned
 from kernelbench.planning.case_plans import CasePlan, Planned, plan_case
 from kernelbench.planning.tuned import Entry, source_hash
@@ -142,14 +142,14 @@ class Search:
 
     def _built(self, planned: Sequence[Planned], advance: Advance) -> list[Planned]:
         plan = CasePlan(self.case, tuple(planned), self.inputs)
-        plans, _ = built([plan], self.compiler, self.bench.properties.architecture, _Within(advance))
+        plans, _ = build_plans([plan], self.compiler, self.bench.properties.architecture, _Within(advance))
         return list(plans[0].planned)
 
     # ---- Measuring ----
 
     def _measured(self, keys: Sequence[Key], precision: Precision, *, final: bool = False) -> dict[Key, Candidate]:
         """Candidates beside the rule, in the same rounds."""
-        from kernelbench.measure.case import Settings
+        from kernelbench.measure.case_run import Settings
 
         plan = CasePlan(self.case, (self.rule, *(self.planned[key] for key in keys)), self.inputs)
         settings = Settings(self.seed, ("cold",), precision)

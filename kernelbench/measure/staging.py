@@ -14,18 +14,18 @@ from typing import Any
 import numpy as np
 
 from kernelbench.core.records import Arrays
+from kernelbench.measure.case_data import CaseData
 from kernelbench.measure.inputs import Spares
-from kernelbench.measure.setup import Setup
 from kernelbench.measure.verify import digests
 
 
 class Staging:
     """Stages the samples of one case; `verified`: whether those that come now are."""
 
-    def __init__(self, setup: Setup, seed: int) -> None:
-        self._setup = setup
+    def __init__(self, data: CaseData, seed: int) -> None:
+        self._setup = data
         self._random = np.random.default_rng(seed)
-        self._spares = Spares(setup.device, setup.specs, seed)
+        self._spares = Spares(data.device, data.specs, seed)
         self.verified = False
         self.left: dict[str, Any] = {}  # digests of the outputs, taken right behind the last verified run
 

@@ -31,7 +31,7 @@ from kernelbench.planning.foreign import end_process
 from kernelbench.planning.twins import implementation
 
 if TYPE_CHECKING:
-    from kernelbench.measure.case import Settings
+    from kernelbench.measure.case_run import Settings
 
 PATIENCE_S = 60.0  # without a heartbeat of one implementation, until its process is ended
 NOBODY = -1.0  # whose turn it is while memory is filled, and between cases

@@ -19,7 +19,7 @@ MOST_EDGES = 1 << 20
 MOST_STEPS = 10_000_000
 MOST_LIVE_BITS = 1 << 30  # blocks x registers alive across blocks
 
-_LEAVE = {"ret", "exit", "trap"}
+_EXITS = {"ret", "exit", "trap"}
 _JUMP = {"bra", "brx"}
 _WAIT = {"bar", "barrier"}  # where threads that left are not waited for
 
@@ -27,12 +27,12 @@ _WAIT = {"bar", "barrier"}  # where threads that left are not waited for
 @dataclass(frozen=True)
 class Block:
     """Instructions `start` to `end` (excluded), run one after the other. `successors`: indices of blocks;
-    `leaves`: the kernel may end after the last instruction."""
+    `exits`: the kernel may end after the last instruction."""
 
     start: int
     end: int
     successors: tuple[int, ...]
-    leaves: bool
+    exits: bool
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def _blocks(function: Function) -> tuple[Block, ...]:
             edges += len(targets)
             if edges > MOST_EDGES:
                 raise PtxError(f"more than {MOST_EDGES} targets of branches")
-        if instruction.opcode[0] in _JUMP or instruction.opcode[0] in _LEAVE:
+        if instruction.opcode[0] in _JUMP or instruction.opcode[0] in _EXITS:
             starts.add(index + 1)
     ordered = sorted(start for start in starts if start < len(code))
     numbers = {start: number for number, start in enumerate(ordered)}
@@ -100,11 +100,11 @@ def _block(function: Function, numbers: Mapping[int, int], start: int, end: int)
     last = function.instructions[end - 1]
     jumps, always = last.opcode[0] in _JUMP, last.guard is None
     to = branch_targets(function, last) if jumps else ()
-    if not always or (not jumps and last.opcode[0] not in _LEAVE):
+    if not always or (not jumps and last.opcode[0] not in _EXITS):
         to = (*to, end)
     past_the_end = len(function.instructions)
-    leaves = last.opcode[0] in _LEAVE or past_the_end in to
-    return Block(start, end, tuple(dict.fromkeys(numbers[index] for index in to if index < past_the_end)), leaves)
+    exits = last.opcode[0] in _EXITS or past_the_end in to
+    return Block(start, end, tuple(dict.fromkeys(numbers[index] for index in to if index < past_the_end)), exits)
 
 
 # ---- Where paths meet ----------------------------------------------------------------------------
@@ -112,14 +112,14 @@ def _block(function: Function, numbers: Mapping[int, int], start: int, end: int)
 
 def _only_leaves(block: Block, code: Sequence[Instruction]) -> bool:
     first = code[block.start]
-    return block.end - block.start == 1 and first.opcode[0] in _LEAVE and first.guard is None
+    return block.end - block.start == 1 and first.opcode[0] in _EXITS and first.guard is None
 
 
 def _going_on(blocks: Sequence[Block], code: Sequence[Instruction]) -> list[list[int]]:
     """Successors of each block, without the edges that only lead out of the kernel; the exit is one more
     block at the end. Every block reaches the exit: an endless loop gets an edge of its own."""
     exit = len(blocks)
-    every = [[*block.successors, *([exit] if block.leaves else [])] for block in blocks]
+    every = [[*block.successors, *([exit] if block.exits else [])] for block in blocks]
     out = _ways_out(blocks, code)
     kept = [[to for to in edges if to not in out] or edges for edges in every]
     before = _reversed(kept, exit)

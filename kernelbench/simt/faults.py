@@ -10,7 +10,7 @@ from typing import Any
 import numpy.typing as npt
 
 from kernelbench.simt import ir
-from kernelbench.simt.arena import Arena
+from kernelbench.simt.device_memory import DeviceMemory
 from kernelbench.simt.interface import (
     BULK_UNIT,
     COUNT_BITS,
@@ -68,18 +68,18 @@ class Fault:
 
 
 def describe(
-    records: npt.NDArray[Any], sources: Sequence[ir.Instruction], arena: Arena, shared_bytes: int
+    records: npt.NDArray[Any], sources: Sequence[ir.Instruction], memory: DeviceMemory, shared_bytes: int
 ) -> tuple[Fault, ...]:
     """Records of the runtime (interface.FAULTS) as faults, in the order of blocks."""
-    return tuple(_fault(record, sources, arena, shared_bytes) for record in records)
+    return tuple(_fault(record, sources, memory, shared_bytes) for record in records)
 
 
-def _fault(record: Any, sources: Sequence[ir.Instruction], arena: Arena, shared_bytes: int) -> Fault:
+def _fault(record: Any, sources: Sequence[ir.Instruction], memory: DeviceMemory, shared_bytes: int) -> Fault:
     kind = FAULT_KINDS[int(record["kind"])]
     index = min(int(record["source"]), len(sources) - 1)
     one = sources[index]
     block, warp, lane, address, count = (int(record[name]) for name in ("block", "warp", "lane", "address", "count"))
-    what = _what(kind, one, address, arena, shared_bytes)
+    what = _what(kind, one, address, memory, shared_bytes)
     more = f"; {count} times" if count > 1 else ""
     text = f"{_where(one)}: {what}; block {block} warp {warp} lane {lane}{more}"
     return Fault(kind, one, index, block, warp, lane, address, count, text)
@@ -91,11 +91,11 @@ def _where(one: ir.Instruction) -> str:
     return f"ptx line {one.ptx_line} '{one.text}'"
 
 
-def _what(kind: str, one: ir.Instruction, address: int, arena: Arena, shared_bytes: int) -> str:
+def _what(kind: str, one: ir.Instruction, address: int, memory: DeviceMemory, shared_bytes: int) -> str:
     if kind in ("out_of_bounds_read", "out_of_bounds_write", "misaligned"):
         bulk = one.opcode[:3] == ("cp", "async", "bulk")
         access = f"bulk {_verb(kind, one)}" if bulk else f"{_verb(kind, one)} of {access_bytes(one)} bytes"
-        place = _place(address, arena, shared_bytes)
+        place = _place(address, memory, shared_bytes)
         if kind == "misaligned":
             return f"{access} at an address that is not a multiple of {access_bytes(one)}: {place}"
         return f"{access} outside every array: {place}"
@@ -104,7 +104,7 @@ def _what(kind: str, one: ir.Instruction, address: int, arena: Arena, shared_byt
     if kind == "mbarrier_deadlock":
         return TEXTS[kind].format(missing=_missing(address))
     rank = (address >> WINDOW_RANK_SHIFT) % (1 << WINDOW_SHIFT - WINDOW_RANK_SHIFT)
-    return TEXTS[kind].format(place=_place(address, arena, shared_bytes), number=address, rank=rank)
+    return TEXTS[kind].format(place=_place(address, memory, shared_bytes), number=address, rank=rank)
 
 
 def _missing(bits: int) -> str:
@@ -133,7 +133,7 @@ def access_bytes(one: ir.Instruction) -> int:
     return elements * ir.TYPE_BYTES.get(one.opcode[-1], 1)
 
 
-def _place(address: int, arena: Arena, shared_bytes: int) -> str:
+def _place(address: int, memory: DeviceMemory, shared_bytes: int) -> str:
     window, offset = address >> WINDOW_SHIFT << WINDOW_SHIFT, address & 0xFFFFFFFF
     if window == SHARED_WINDOW:
         return f"byte {offset} of {shared_bytes} of shared memory"
@@ -143,7 +143,7 @@ def _place(address: int, arena: Arena, shared_bytes: int) -> str:
         return f"byte {offset} of the kernel's parameters"
     if address < 1 << 16:
         return f"0x{address:x}, a null pointer or nearly"
-    near, distance = arena.nearest(address)
+    near, distance = memory.nearest(address)
     if near is None:
         return f"0x{address:x}"
     if distance == 0:

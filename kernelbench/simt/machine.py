@@ -15,12 +15,12 @@ import numpy.typing as npt
 
 from kernelbench.core.errors import DeviceError, PtxError
 from kernelbench.simt import interface, ir, native
-from kernelbench.simt.arena import Allocation, Arena
+from kernelbench.simt.device_memory import Allocation, DeviceMemory
 from kernelbench.simt.faults import Fault, describe
 from kernelbench.simt.interface import Sample, Status
 from kernelbench.simt.prepared import Extent, Prepared, configuration, pack_arguments
 
-__all__ = ["Allocation", "Arena", "LaunchReport", "Machine"]
+__all__ = ["Allocation", "DeviceMemory", "LaunchReport", "Machine"]
 
 BUDGET = 1 << 28  # warp instructions that a block may execute: some seconds
 FAULTS = 256  # kept of a launch
@@ -48,10 +48,10 @@ class LaunchReport:
 
 
 class Machine:
-    """Runs programs on the memory of `arena`. `sanitize`: with the checked build of the runtime."""
+    """PTX's virtual machine: runs programs on `memory`. `sanitize`: with the checked build of the runtime."""
 
-    def __init__(self, arena: Arena | None = None, *, sanitize: bool = False) -> None:
-        self.arena = Arena() if arena is None else arena
+    def __init__(self, memory: DeviceMemory | None = None, *, sanitize: bool = False) -> None:
+        self.memory = DeviceMemory() if memory is None else memory
         self._runtime = native.runtime(sanitize)
         self._prepared: dict[int, Prepared] = {}  # by identity of the program, which Prepared keeps alive
         self._variables: dict[int, tuple[ir.Variable, Allocation]] = {}  # the same
@@ -99,9 +99,9 @@ class Machine:
             sampled = Sample.FIRST_BLOCKS
         self._check_memory(prepared, extent, together)
         if sampled or strict:
-            for one in self.arena.allocations:
+            for one in self.memory.allocations:
                 one.track()
-        call = _Call(prepared, extent, pack_arguments(program, arguments), chosen, self.arena)
+        call = _Call(prepared, extent, pack_arguments(program, arguments), chosen, self.memory)
         call.launch.budget = budget
         call.launch.group_blocks, call.launch.sampled, call.launch.strict = together, sampled, strict
         call.launch.ordered |= co_resident > 1
@@ -113,7 +113,7 @@ class Machine:
         """Where a variable of a module lies; placed, with its initial contents, at the first call."""
         if id(variable) not in self._variables:
             role = "variable"
-            place = self.arena.allocate(variable.name, max(variable.bytes, 1), role)
+            place = self.memory.allocate(variable.name, max(variable.bytes, 1), role)
             place.view()[: len(variable.image)] = np.frombuffer(variable.image, np.uint8)
             self._variables[id(variable)] = (variable, place)
         return self._variables[id(variable)][1]
@@ -143,7 +143,7 @@ class Machine:
         """Variables of modules hold what they held before the first launch."""
         for place, contents in self._initial:
             place.define()
-            self.arena.discard(place)  # zeros: a large one takes memory only where it is touched
+            self.memory.discard(place)  # zeros: a large one takes memory only where it is touched
             place.view()[: contents.size] = contents
 
     def _check_memory(self, prepared: Prepared, extent: Extent, together: int) -> None:
@@ -155,7 +155,7 @@ class Machine:
 
     def touched(self) -> tuple[int, int]:
         """(distinct sectors read, written) since a launch that did not go on, or since this was asked last."""
-        marks = [one.take_marks() for one in self.arena.allocations]
+        marks = [one.take_marks() for one in self.memory.allocations]
         return sum(read for read, _ in marks), sum(written for _, written in marks)
 
     def _report(self, program: Any, call: _Call, extent: Extent, goes_on: bool) -> LaunchReport:
@@ -169,7 +169,7 @@ class Machine:
             entry=program.name,
             sources=program.sources,
             counters=call.counters,
-            faults=describe(call.faults[: launch.fault_count], program.sources, self.arena, extent.shared_bytes),
+            faults=describe(call.faults[: launch.fault_count], program.sources, self.memory, extent.shared_bytes),
             instructions=launch.executed,
             blocks=prod(extent.grid),
             blocks_run=launch.blocks_run,
@@ -184,7 +184,12 @@ class _Call:
     """One call of the runtime: the structure, and what it points to."""
 
     def __init__(
-        self, prepared: Prepared, extent: Extent, parameters: bytes, blocks: npt.NDArray[np.uint64], arena: Arena
+        self,
+        prepared: Prepared,
+        extent: Extent,
+        parameters: bytes,
+        blocks: npt.NDArray[np.uint64],
+        memory: DeviceMemory,
     ) -> None:
         self.launch = launch = prepared.launch()
         self.counters = np.zeros(len(prepared.program.sources), interface.COUNTERS)
@@ -192,12 +197,12 @@ class _Call:
         self._stop = interface.u32(0)
         self._parameters = ctypes.create_string_buffer(parameters, len(parameters) + 16)
         self._blocks = blocks
-        self._allocations = (interface.Allocation * max(len(arena.allocations), 1))(
-            *(one.mirror() for one in arena.allocations)
+        self._allocations = (interface.Allocation * max(len(memory.allocations), 1))(
+            *(one.mirror() for one in memory.allocations)
         )
         launch.parameters, launch.parameter_bytes = ctypes.addressof(self._parameters), len(parameters)
         launch.blocks, launch.block_count = blocks.ctypes.data, blocks.size
-        launch.allocations, launch.allocation_count = ctypes.addressof(self._allocations), len(arena.allocations)
+        launch.allocations, launch.allocation_count = ctypes.addressof(self._allocations), len(memory.allocations)
         launch.counters, launch.faults = self.counters.ctypes.data, self.faults.ctypes.data
         launch.fault_capacity, launch.stop = FAULTS, ctypes.addressof(self._stop)
         launch.grid, launch.block, launch.cluster = (

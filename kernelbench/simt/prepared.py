@@ -13,7 +13,7 @@ import numpy as np
 
 from kernelbench.core.errors import DeviceError
 from kernelbench.simt import interface, ir, native
-from kernelbench.simt.arena import Allocation
+from kernelbench.simt.device_memory import Allocation
 from kernelbench.simt.interface import LANES
 from kernelbench.simt.lower.program import Program
 

@@ -34,7 +34,7 @@ def tune(
     """
     from kernelbench.build import find_compiler
 
-    kernel_tuner.imported()  # an error before anything is measured
+    kernel_tuner.load()  # an error before anything is measured
     catalog = load_catalog(specimens=True, own=request.kernels)
     jobs = jobs_of(_implementations(operation, names, catalog), request, catalog)
     if request.device.partition(":")[0] == "simulated":

@@ -28,7 +28,7 @@ from kernelbench.core.records import (
 from kernelbench.devices import sampled_plan
 from kernelbench.devices.known import known_gpu
 from kernelbench.devices.simulated import SimulatedDevice
-from kernelbench.measure.case import CaseRun, Settings
+from kernelbench.measure.case_run import CaseRun, Settings
 from kernelbench.measure.rounds import Precision
 from kernelbench.planning.case_plans import CasePlan, Planned
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kernelbench.core.differences import Differences
-from kernelbench.measure.sample import GAP_ELEMENTS, Written, placed, row_ranges
+from kernelbench.measure.sampled_outputs import GAP_ELEMENTS, Written, placed, row_ranges
 
 WRITTEN = Written(np.array([[2, 5], [7, 9], [12, 20]]))
 

@@ -10,9 +10,9 @@ import pytest
 from kernelbench.core import dtypes
 from kernelbench.core.records import Arrays, Binary, Case, EntryFacts, Launch, LaunchPlan, Tolerance
 from kernelbench.measure import verify
-from kernelbench.measure.case import CaseRun, Settings
+from kernelbench.measure.case_data import CaseData
+from kernelbench.measure.case_run import CaseRun, Settings
 from kernelbench.measure.rounds import Precision
-from kernelbench.measure.setup import Setup
 from kernelbench.measure.verify import run_and_check
 from kernelbench.planning.case_plans import CasePlan, Planned
 from kernelbench.planning.catalog import load_catalog
@@ -165,7 +165,7 @@ def test_slices_cover_all_elements_and_give_the_right_index() -> None:
     device.fill(arrays, OPERATION.arrays(CASE), 1)
     one = implementation("one")
     check = run_and_check(
-        Setup(device, OPERATION, CASE, [arrays]), one, device.executable(one, CASE, None, None, arrays), 1
+        CaseData(device, OPERATION, CASE, [arrays]), one, device.executable(one, CASE, None, None, arrays), 1
     )
     assert check.elements == CASE.elements
     assert "y[2, 1, 17]" in check.message
@@ -359,7 +359,7 @@ def test_a_row_of_minus_infinity_expects_nan() -> None:
     one = implementation("one", extra_tolerance=Tolerance(0.0, 0.0))
     with np.errstate(invalid="ignore"):
         executable = device.executable(one, CASE, None, None, arrays)
-        assert run_and_check(Setup(device, OPERATION, CASE, [arrays]), one, executable, 1).passed
+        assert run_and_check(CaseData(device, OPERATION, CASE, [arrays]), one, executable, 1).passed
 
 
 def test_a_wrong_kernel_whose_machine_code_never_loads_its_input_is_told_so() -> None:

@@ -62,11 +62,11 @@ class Kernels:
     ) -> Outcome:
         """Arrays go to the device before the launch and come back after it, into the same arrays. A fault is an
         error unless `faulty`."""
-        arena = self.machine.arena
+        memory = self.machine.memory
         places: dict[int, Allocation] = {}
         for number, one in enumerate(arguments):
             if isinstance(one, np.ndarray) and id(one) not in places:
-                place = places[id(one)] = arena.allocate(f"argument {number}", one.nbytes, "input")
+                place = places[id(one)] = memory.allocate(f"argument {number}", one.nbytes, "input")
                 place.view(one.dtype, one.shape)[...] = one
         given = [places[id(one)] if isinstance(one, np.ndarray) else one for one in arguments]
         try:
@@ -85,7 +85,7 @@ class Kernels:
                     one[...] = places[id(one)].view(one.dtype, one.shape)
         finally:
             for place in places.values():
-                arena.free(place)
+                memory.free(place)
         counted = launch_counters(report)
         assert faulty or not counted.faults, "\n".join(counted.faults)
         return Outcome(report, counted.counters, counted.faults)

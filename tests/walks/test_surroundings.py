@@ -15,7 +15,7 @@ from kernelbench.cli import doctor
 from kernelbench.cli.invoking import invoke
 from kernelbench.core import places
 from kernelbench.core.errors import DeviceError, InputError
-from kernelbench.simt import arena, native
+from kernelbench.simt import device_memory, native
 from tests.reliability.stage import ROOT
 
 DRAWN = """
@@ -63,8 +63,8 @@ def test_the_simulator_leaves_addresses_to_others(fits: int, monkeypatch: pytest
             raise OSError(12, "Cannot allocate memory")
         return real(number, size, **options)
 
-    monkeypatch.setattr(arena.mmap, "mmap", limited)
-    _, size = arena._reserve()
+    monkeypatch.setattr(device_memory.mmap, "mmap", limited)
+    _, size = device_memory._reserve()
     assert size == asked[-1] == fits // 2
 
 
@@ -72,9 +72,9 @@ def test_a_limit_that_is_too_low_is_named(monkeypatch: pytest.MonkeyPatch) -> No
     def refused(*arguments: Any, **options: Any) -> mmap.mmap:
         raise OSError(12, "Cannot allocate memory")
 
-    monkeypatch.setattr(arena.mmap, "mmap", refused)
+    monkeypatch.setattr(device_memory.mmap, "mmap", refused)
     with pytest.raises(DeviceError, match=r"cannot reserve 256 MiB of addresses; .*ulimit -v"):
-        arena._reserve()
+        device_memory._reserve()
 
 
 def test_a_compiler_may_say_its_version_in_any_encoding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -43,7 +43,7 @@ def table_branch(context: Context, one: ir.Instruction) -> None:
     )
 
 
-def leave(context: Context, one: ir.Instruction) -> None:
+def exit_kernel(context: Context, one: ir.Instruction) -> None:
     context.emit("", kind=Kind.EXIT)
 
 
@@ -111,8 +111,8 @@ def _meeting(context: Context) -> int:
 TABLE = {
     "bra": branch,
     "brx.idx": table_branch,
-    "ret": leave,
-    "exit": leave,
+    "ret": exit_kernel,
+    "exit": exit_kernel,
     "trap": trap,
     "bar": barrier,
     "barrier": barrier,

@@ -95,7 +95,7 @@ class Allocation:
         self.read, self.written = (one[: self.read.size] for one in self._maps)
         self.states = None
 
-    def forget(self) -> None:
+    def undefine(self) -> None:
         """What it holds no longer means anything: no byte counts as written."""
         self.define()
         self.defined = self.role in ("input", "variable")
@@ -128,7 +128,7 @@ class Allocation:
         )
 
 
-class Arena:
+class DeviceMemory:
     """Hands out allocations, in the order of their addresses in `allocations`."""
 
     def __init__(self) -> None:

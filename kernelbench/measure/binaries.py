@@ -24,20 +24,20 @@ if TYPE_CHECKING:
 LIMITS_SOURCE = places.KERNELS / "common" / "limits.cu"
 
 
-def planned_on(bench: Bench, suite: Suite, catalog: Catalog) -> tuple[CasePlan, ...]:
+def plans_for(bench: Bench, suite: Suite, catalog: Catalog) -> tuple[CasePlan, ...]:
     """The suite's plans: on a GPU with what was tuned on it, on the simulator by the plans' own rules."""
     tables = None if bench.counting else tables_for(bench.properties.name)
     return plan_suite(suite, catalog, bench.properties, tables)
 
 
-def made_ready(
+def build_for(
     plans: Sequence[CasePlan], bench: Bench, compiler: Compiler, progress: Progress
 ) -> tuple[tuple[CasePlan, ...], dict[str, Any]]:
-    """`built` for a device; what the simulator needs is made beside it."""
+    """`build_plans` for a device; what the simulator needs is made beside it."""
     architecture = bench.properties.architecture
     with ThreadPoolExecutor(1) as pool:
         prepared = pool.submit(bench.prepare)
-        found = built(plans, compiler, architecture, progress)
+        found = build_plans(plans, compiler, architecture, progress)
         if prepared.done():
             prepared.result()  # raises what went wrong
         else:
@@ -47,7 +47,7 @@ def made_ready(
     return found
 
 
-def built(
+def build_plans(
     plans: Sequence[CasePlan], compiler: Compiler, architecture: str, progress: Progress
 ) -> tuple[tuple[CasePlan, ...], dict[str, Any]]:
     """The plans with their binaries, and how many were compiled; what does not compile is failed with the reason."""

@@ -16,7 +16,7 @@ MOST_TOUCHED = 64  # changed ranges of inputs; with more of them the whole refer
 
 
 @dataclass
-class Setup:
+class CaseData:
     """A case on a device: what every implementation of it is checked and timed with.
 
     `placements` are arrays at different places in memory; verification before timing uses the first. `seed`: the one

@@ -12,9 +12,9 @@ from kernelbench.core.launch_texts import unread_inputs
 from kernelbench.core.records import Arrays, Check, Limits, Measurement, Operation, Result, Status
 from kernelbench.core.stopwatch import FILLING, PREPARING, VERIFYING, Stopwatch
 from kernelbench.core.units import rate_text, time_text
+from kernelbench.measure.case_data import CaseData
 from kernelbench.measure.limits import ABOVE_CEILING, ABOVE_L2, BELOW_FLOOR
 from kernelbench.measure.rounds import QUICK, WARM_UP_TO_L2, CaseMeasurement, Contender, Precision
-from kernelbench.measure.setup import Setup
 from kernelbench.measure.timing import CACHES, Cache
 from kernelbench.measure.verify import run_and_check
 from kernelbench.planning.case_plans import CasePlan, Planned
@@ -74,15 +74,15 @@ class CaseRun:
 
     def _measure(self, settings: Settings, progress: Callable[[float], None]) -> None:
         """The walk itself; when it returns, nobody holds the case's memory any more."""
-        setup = Setup(self.device, self.operation, self.plan.case, [self._arrays(settings.seed)], settings.seed)
+        data = CaseData(self.device, self.operation, self.plan.case, [self._arrays(settings.seed)], settings.seed)
         counting = isinstance(self.device, CountingDevice)
-        contenders = self._verify_all(setup, settings.seed, progress if counting else lambda share: None)
+        contenders = self._verify_all(data, settings.seed, progress if counting else lambda share: None)
         if settings.precision and contenders and not counting:
-            self._place(setup, contenders, settings.seed + 1)
+            self._place(data, contenders, settings.seed + 1)
             ready = [contender for contender in contenders if not contender.failure]
             seed = settings.seed + 1
             told = (progress, self.heartbeat, self.stopwatch)
-            CaseMeasurement(setup, settings.caches, settings.precision, seed, *told).run(ready)
+            CaseMeasurement(data, settings.caches, settings.precision, seed, *told).run(ready)
         for contender in contenders:
             self._finish(contender, settings)
 
@@ -99,36 +99,36 @@ class CaseRun:
             self.device.fill(arrays, specs, seed)
         return arrays
 
-    def _place(self, setup: Setup, contenders: Sequence[Contender], seed: int) -> None:
+    def _place(self, data: CaseData, contenders: Sequence[Contender], seed: int) -> None:
         """Give all contenders arrays at several places in memory, filled anew: what an implementation remembers
         from its verification is wrong now."""
         with self.stopwatch.on(FILLING):
-            self._allocate_places(setup, seed)
-        setup.placements[:] = mixed(setup.placements, [spec.name for spec in setup.specs if spec.role == "output"])
+            self._allocate_places(data, seed)
+        data.placements[:] = mixed(data.placements, [spec.name for spec in data.specs if spec.role == "output"])
         for contender in contenders:
-            self._prepare(contender, setup.placements[1:])
+            self._prepare(contender, data.placements[1:])
 
-    def _allocate_places(self, setup: Setup, seed: int) -> None:
-        setup.seed = seed
-        setup.inputs(setup.placements[0]).fill(seed)
+    def _allocate_places(self, data: CaseData, seed: int) -> None:
+        data.seed = seed
+        data.inputs(data.placements[0]).fill(seed)
         scratch = max((sum(size for _, size in one.plan.scratch) for one in self.plan.planned if one.plan), default=0)
         own_scratch = scratch if scratch <= LARGE_SCRATCH_BYTES else 0
-        place_bytes = sum(spec.nbytes for spec in setup.specs) + own_scratch
+        place_bytes = sum(spec.nbytes for spec in data.specs) + own_scratch
         room = int(PLACEMENT_SHARE * self.device.free_bytes()) // place_bytes
         for _ in range(min(PLACEMENTS - 1, room)):
             try:
-                setup.placements.append(self._copied(setup))
+                data.placements.append(self._copied(data))
             except DeviceLost:
                 raise
             except DeviceError:
                 break  # fewer places than hoped for: the memory is there, but not in one piece
 
-    def _copied(self, setup: Setup) -> Arrays:
+    def _copied(self, data: CaseData) -> Arrays:
         """A further set of the case's arrays with the same inputs."""
-        arrays = self.device.allocate(setup.specs)
-        for spec in setup.specs:
+        arrays = self.device.allocate(data.specs)
+        for spec in data.specs:
             if spec.role == "input":
-                arrays[spec.name][...] = setup.placements[0][spec.name]
+                arrays[spec.name][...] = data.placements[0][spec.name]
         return arrays
 
     def _prepare(self, contender: Contender, placements: Sequence[Arrays]) -> None:
@@ -151,27 +151,27 @@ class CaseRun:
 
     # ---- Verify ----
 
-    def _verify_all(self, setup: Setup, seed: int, progress: Callable[[float], None]) -> list[Contender]:
+    def _verify_all(self, data: CaseData, seed: int, progress: Callable[[float], None]) -> list[Contender]:
         """Run and check each implementation once; those that are right go on."""
         contenders = []
         for number, planned in enumerate(self.plan.planned, start=1):
             self.heartbeat(planned.implementation.name)
-            contender = self._verify(setup, planned, seed)
+            contender = self._verify(data, planned, seed)
             if contender is not None:
                 contenders.append(contender)
             progress(number / len(self.plan.planned))
         self.heartbeat("")
         return contenders
 
-    def _verify(self, setup: Setup, planned: Planned, seed: int) -> Contender | None:
+    def _verify(self, data: CaseData, planned: Planned, seed: int) -> Contender | None:
         implementation = planned.implementation
         if planned.status != "ok":
             self._keep(planned, planned.status, planned.reason)
             return None
         try:
-            executable = self._executable(planned, setup.placements[0])
+            executable = self._executable(planned, data.placements[0])
             with self.stopwatch.on(VERIFYING):
-                check = run_and_check(setup, implementation, executable, seed)
+                check = run_and_check(data, implementation, executable, seed)
             if check.passed and isinstance(self.device, CountingDevice):
                 self.counters[implementation.name] = self.device.counts(executable)
         except EVERYBODYS:
