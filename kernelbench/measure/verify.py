@@ -1,7 +1,7 @@
-"""Outputs against the float64 reference, every element, in slices that fit the memory.
+"""Compares every output element with the float64 reference, in slices that fit into memory.
 
-Works on any array module, so a GPU's output is checked on that GPU. Where a device ran a sample of the blocks,
-every element that those wrote.
+Works with any array module, so a GPU's output is checked on that GPU. If a device ran only a sample of the blocks,
+the elements that those wrote are compared.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from kernelbench.measure.inputs import Inputs
 from kernelbench.measure.sampled_outputs import Written
 
 SLICE_ELEMENTS = 2**26  # of the largest array; a float64 slice of it is 512 MB
-WORKSPACE_FACTOR = 10  # float64 slices alive at once while one is checked, rounded up
+WORKSPACE_FACTOR = 10  # float64 slices in memory while one is checked, rounded up
 
 
 class _Errors:
-    """Running maxima over slices, with the first mismatch."""
+    """Errors over all slices, with the first mismatch."""
 
     def __init__(self) -> None:
         self.elements = 0
@@ -35,7 +35,7 @@ class _Errors:
         self.first = ""
 
     def add(self, spec: ArraySpec, offset: int, elements: int, found: Differences) -> None:
-        """One slice of `elements` that begins at `offset` of the flat array."""
+        """Add a slice of `elements` that begins at `offset` of the flat array."""
         if found.first is not None and not self.first:
             place = spec.element(offset + found.first)
             self.first = f"{place}: got {found.got:.7g}, expected {found.expected:.7g}"
@@ -46,7 +46,7 @@ class _Errors:
 
 
 def run_and_check(data: CaseData, implementation: Implementation, executable: Executable, seed: int) -> Check:
-    """Poison the outputs, run once, check everything, inputs and red zones included."""
+    """Poison the outputs, run once, and check outputs, inputs and red zones."""
     arrays = data.placements[0]
     inputs = data.inputs(arrays)
     if not inputs.sealed:
@@ -59,7 +59,7 @@ def run_and_check(data: CaseData, implementation: Implementation, executable: Ex
 
 
 def digests(data: CaseData, outputs: Arrays) -> dict[str, Any]:
-    """Digests of the outputs as they are at this point of the device's stream."""
+    """Digests of the outputs at this point of the device's stream."""
     return {spec.name: data.device.digest(outputs[spec.name]) for spec in data.specs if spec.role == "output"}
 
 
@@ -71,19 +71,18 @@ def check_after_run(
     left: Mapping[str, Any],
     seed: int,
 ) -> Check:
-    """Check what a finished run left: its inputs, which it may not have changed, its outputs, and what lies around
-    every array.
+    """Check a finished run: that its inputs and the red zones are unchanged, and its outputs.
 
-    `arrays`: the placement that it ran at, with its inputs sealed; `returned`: outputs that it allocated itself;
-    `left`: digests of the outputs, taken right behind the run.
+    `arrays`: its placement, whose inputs were sealed; `returned`: outputs that it allocated itself; `left`: digests of
+    the outputs right after the run.
     """
     outputs, inputs = {**arrays, **(returned or {})}, data.inputs(arrays)
-    damaged = data.device.red_zone_damage()  # asked in any case: nobody else is to be blamed for it
+    damaged = data.device.red_zone_damage()  # always asked, so that no later run is blamed for it
     outside = [f"wrote outside of {damaged}"] if damaged else []
     unusable = _output_problem(data, arrays, outputs)
     if problem := _input_problem(data, inputs, seed) or unusable:
         if not unusable:
-            _forget(data, outputs, returned)
+            _poison_returned(data, outputs, returned)
         message = "; ".join([problem, *outside])
         return Check(False, seed, 0, 0, None, None, _tolerance(data, implementation), message)
     try:
@@ -91,7 +90,7 @@ def check_after_run(
     except MemoryError as error:
         raise DeviceError(f"out of memory while its output was compared: {error}") from error
     late = [name for name, digest in digests(data, outputs).items() if int(digest) != int(left[name])]
-    _forget(data, outputs, returned)
+    _poison_returned(data, outputs, returned)
     problems = [f"wrote {', '.join(late)} after the end of its work in the stream that it was given"] if late else []
     problems += outside
     if not problems:
@@ -99,13 +98,13 @@ def check_after_run(
     return replace(check, passed=False, message="; ".join(filter(None, (*problems, check.message))))
 
 
-def _forget(data: CaseData, outputs: Arrays, returned: Arrays | None) -> None:
-    """Poison outputs that a run allocated: their memory goes to somebody else, who might pass it off as an answer."""
+def _poison_returned(data: CaseData, outputs: Arrays, returned: Arrays | None) -> None:
+    """Poison outputs that a run allocated: the next run might get their memory and return it as its result."""
     data.device.poison(outputs, [spec for spec in data.specs if spec.name in (returned or {})])
 
 
 def _input_problem(data: CaseData, inputs: Inputs, seed: int) -> str:
-    """What the run did to its inputs. They are made anew, for whoever runs next."""
+    """How the run changed its inputs, '' for not at all. Changed inputs are filled again for the next run."""
     damaged = inputs.damage()
     if not damaged:
         return ""
@@ -115,7 +114,7 @@ def _input_problem(data: CaseData, inputs: Inputs, seed: int) -> str:
 
 
 def _output_problem(data: CaseData, arrays: Arrays, outputs: Arrays) -> str:
-    """What tells without a look at its elements that an output is none."""
+    """Why the outputs cannot be compared: a wrong shape, or memory shared with an input; '' for no problem."""
     inputs = [spec.name for spec in data.specs if spec.role == "input"]
     for spec in data.specs:
         if spec.role != "output":
@@ -130,7 +129,7 @@ def _output_problem(data: CaseData, arrays: Arrays, outputs: Arrays) -> str:
 
 
 def check_outputs(data: CaseData, implementation: Implementation, outputs: Arrays, inputs: Inputs, seed: int) -> Check:
-    """All elements of `outputs` against the reference of these inputs."""
+    """Compare all elements of `outputs` with the reference of these inputs."""
     data.look_at(inputs)
     tolerance = _tolerance(data, implementation)
     reference = implementation.reference or data.operation.reference
@@ -166,7 +165,7 @@ def _tolerance(data: CaseData, implementation: Implementation) -> Tolerance:
 
 
 def _parts(data: CaseData) -> Iterator[Part]:
-    """Ranges of slices, each small enough to check in memory."""
+    """Ranges of slices that are small enough to be checked in memory."""
     split = data.split
     step = max(1, _slice_elements(data) // _row_elements(data))
     for start in range(0, split, step):
@@ -174,7 +173,7 @@ def _parts(data: CaseData) -> Iterator[Part]:
 
 
 def _sampled_parts(data: CaseData, outputs: Arrays, written: Mapping[str, Written]) -> Iterator[Part]:
-    """Those ranges that hold what was written."""
+    """Ranges of slices with written elements."""
     split, row = data.split, _row_elements(data)
     ranges = sampled_outputs.row_ranges(written, outputs, split, row)
     step, most = max(1, _slice_elements(data) // row), max(1, sampled_outputs.MOST_ELEMENTS // row)
@@ -183,7 +182,7 @@ def _sampled_parts(data: CaseData, outputs: Arrays, written: Mapping[str, Writte
 
 
 def _row_elements(data: CaseData) -> int:
-    """Elements of one slice of the largest array that is cut."""
+    """Elements per slice of the largest array that is split."""
     cut = (spec for spec in data.specs if spec.split != BROADCAST)
     return max(1, max(spec.nbytes // dtypes.itemsize(spec.dtype) for spec in cut) // data.split)
 
@@ -195,5 +194,5 @@ def _slice_elements(data: CaseData) -> int:
 
 
 def _larger(so_far: float | None, value: float | None) -> float | None:
-    """The larger of two errors; None once one is none: NaN cannot be put into a number."""
+    """The larger of two errors; None if either is None, which stands for NaN."""
     return None if so_far is None or value is None else max(so_far, value)
