@@ -1,4 +1,4 @@
-"""What a kernel did wrong, as one sentence with its place."""
+"""Describes each fault of a kernel in one sentence with its source line."""
 
 from __future__ import annotations
 
@@ -23,35 +23,35 @@ from kernelbench.simt.interface import (
     WINDOW_SHIFT,
 )
 
-# Without one of these a launch ran to its end.
+# Faults that end a launch early.
 ENDING = frozenset(("endless", "deadlock", "mbarrier_deadlock"))
 
 TEXTS = {
-    "uninitialised_global": "read of memory that nobody wrote: {place}",
-    "uninitialised_shared": "read of shared memory that no thread of the block wrote: {place}",
-    "uninitialised_local": "read of local memory that the thread did not write: {place}",
+    "uninitialised_global": "read of uninitialised memory: {place}",
+    "uninitialised_shared": "read of uninitialised shared memory: {place}",
+    "uninitialised_local": "read of uninitialised local memory: {place}",
     "shared_race": "two warps access shared memory with no barrier between them, one of them writes: {place}",
     "warp_race": "two lanes of a warp access shared memory, no __syncwarp between them, one of them writes: {place}",
     "divergent_barrier": "a barrier that only some of the warp's threads reach",
-    "inactive_lane": "a shuffle, vote or match names or reads a lane that does not take part",
+    "inactive_lane": "a shuffle, vote or match names or reads a lane that does not participate",
     "endless": "the block does not end: its budget of instructions is used up",
-    "deadlock": "all that is left waits for what nobody else will do",
+    "deadlock": "deadlock: all remaining warps wait or poll, and nothing changes",
     "trapped": "trap",
     "assertion": "an assertion failed",
     "invalid_operand": "operand out of range: {number}",
-    "unwritten_window": "the cluster has no block {rank}, whose shared memory is meant: {place}",
-    "no_mbarrier": "no mbarrier is there: it was not initialised, or something was written over it: {place}",
-    "mbarrier_count": "more arrivals or bytes than the mbarrier expects or can hold: {place}",
-    "mbarrier_elsewhere": "the mbarrier is in the shared memory of another block than it must be: {place}",
-    "mbarrier_deadlock": "all that is left waits, and nobody will complete the phase of this mbarrier: {missing}",
+    "unwritten_window": "access to the shared memory of block {rank}, which the cluster does not have: {place}",
+    "no_mbarrier": "not an mbarrier: it was not initialised, or it was overwritten: {place}",
+    "mbarrier_count": "more arrivals or bytes than the mbarrier expects or can count: {place}",
+    "mbarrier_elsewhere": "the mbarrier is in the shared memory of the wrong block: {place}",
+    "mbarrier_deadlock": "deadlock: no remaining warp will complete the phase of this mbarrier: {missing}",
     "input_write": "write to an input: {place}",
-    "bulk_size": "a bulk copy of {number} bytes, which is no multiple of 16",
+    "bulk_size": "a bulk copy of {number} bytes, which is not a multiple of 16",
 }
 
 
 @dataclass(frozen=True)
 class Fault:
-    """The first occurrence, in the order of blocks; `count`: lanes that did the same at this instruction."""
+    """The first occurrence by block index; `count`: lanes with this fault at this instruction."""
 
     kind: str
     instruction: ir.Instruction
@@ -70,7 +70,7 @@ class Fault:
 def describe(
     records: npt.NDArray[Any], sources: Sequence[ir.Instruction], memory: DeviceMemory, shared_bytes: int
 ) -> tuple[Fault, ...]:
-    """Records of the runtime (interface.FAULTS) as faults, in the order of blocks."""
+    """Converts records of the runtime (interface.FAULTS), which are sorted by block."""
     return tuple(_fault(record, sources, memory, shared_bytes) for record in records)
 
 
@@ -100,7 +100,7 @@ def _what(kind: str, one: ir.Instruction, address: int, memory: DeviceMemory, sh
             return f"{access} at an address that is not a multiple of {access_bytes(one)}: {place}"
         return f"{access} outside every array: {place}"
     if kind == "deadlock" and one.opcode[0] in ("bar", "barrier"):
-        return "all that is left waits at a barrier that nobody else will reach"
+        return "deadlock: all remaining warps wait at a barrier that no other warp will reach"
     if kind == "mbarrier_deadlock":
         return TEXTS[kind].format(missing=_missing(address))
     rank = (address >> WINDOW_RANK_SHIFT) % (1 << WINDOW_SHIFT - WINDOW_RANK_SHIFT)
@@ -108,11 +108,11 @@ def _what(kind: str, one: ir.Instruction, address: int, memory: DeviceMemory, sh
 
 
 def _missing(bits: int) -> str:
-    """What an mbarrier still waits for. More bytes than were expected stand there as negative."""
+    """What an mbarrier still waits for. Surplus bytes are stored as a negative number."""
     arrivals = bits >> COUNT_BITS & ((1 << COUNT_BITS) - 1)
     outstanding = bits >> 2 * COUNT_BITS & ((1 << TRANSACTION_BITS) - 1)
     outstanding -= (outstanding >> (TRANSACTION_BITS - 1)) << TRANSACTION_BITS
-    surplus = f"{-outstanding} bytes came that it did not expect"
+    surplus = f"{-outstanding} unexpected bytes arrived"
     return f"{arrivals} arrivals missing, {surplus if outstanding < 0 else f'{outstanding} bytes missing'}"
 
 
@@ -123,7 +123,7 @@ def _verb(kind: str, one: ir.Instruction) -> str:
 
 
 def access_bytes(one: ir.Instruction) -> int:
-    """Bytes that a lane of a memory instruction accesses."""
+    """Bytes per lane of a memory instruction."""
     if one.opcode[:3] == ("cp", "async", "bulk"):
         return BULK_UNIT
     if one.opcode[:2] == ("cp", "async"):

@@ -100,7 +100,10 @@ def test_generic_addresses_of_memory_that_is_not_there(machine: Machine) -> None
     faults = machine.launch(build.build(shared=64), (1,), (32,), []).faults
     assert [fault.kind for fault in faults] == ["unwritten_window", "out_of_bounds_read", "out_of_bounds_read"]
     assert [fault.count for fault in faults] == [32, 32, 32]
-    assert "the cluster has no block 3, whose shared memory is meant: byte 0 of 64 of shared memory" in str(faults[0])
+    assert (
+        "access to the shared memory of block 3, which the cluster does not have: byte 0 of 64 of shared memory"
+        in str(faults[0])
+    )
     assert "byte 4096 of 64 of shared memory" in str(faults[1])
     assert "byte 64 of the thread's local memory" in str(faults[2])
 

@@ -366,7 +366,7 @@ def test_arguments_are_checked(machine: Machine) -> None:
 def test_code_that_leaves_the_kernel_is_refused(machine: Machine) -> None:
     build = Builder()
     build.branch(12345)
-    with pytest.raises(PtxError, match="leaves the kernel"):
+    with pytest.raises(PtxError, match="jumps out of the kernel"):
         machine.launch(build.build(), (1,), (32,), [])
 
 

@@ -1,4 +1,4 @@
-// Faults of one worker: one record per kind and PTX instruction, of the first block that shows it.
+// Faults of one worker: one record per kind and PTX instruction, of the first block with the fault.
 #include "machine.hpp"
 
 namespace simt {
@@ -29,7 +29,7 @@ void meet(Warp& warp, u32) {
     warp.state->met = ticks(warp);
 }
 
-// Not what `warp` has left: another one may be running, and let it go from a barrier.
+// From the running warp, which may be another one that released `warp` from a barrier.
 u64 ticks(const Warp& warp) {
     const Worker& worker = *warp.state->worker;
     return worker.executed - worker.running->left;

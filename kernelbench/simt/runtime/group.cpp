@@ -1,4 +1,4 @@
-// The blocks of a worker: their memory, and how one starts.
+// The blocks of a worker: allocates their memory and starts them.
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -22,7 +22,7 @@ u32 threads_of(const Launch& launch) {
     return launch.block[0] * launch.block[1] * launch.block[2];
 }
 
-// Values of special registers that stay the same for a warp slot during the launch.
+// Special registers that do not change with the block.
 u32 constant_special(const Launch& launch, u32 special, u32 warp, u32 lane) {
     const u32 thread = warp * LANES + lane;
     const u32* block = launch.block;

@@ -1,4 +1,4 @@
-// What Python mirrors, as text: kernelbench/simt/interface.py compares it with its own when it loads the library.
+// The definitions shared with Python, as text, which kernelbench/simt/interface.py compares with its own.
 // Lines: `Structure size`, `Structure.field offset size`, `CONSTANT value`, and `Enumeration = its list`.
 #include <string>
 

@@ -1,4 +1,4 @@
-// Loads and stores: how data move between registers and host addresses that an access function has checked.
+// Loads and stores between registers and host addresses that an access function has checked.
 #pragma once
 
 #include <cstring>
@@ -7,7 +7,7 @@
 
 namespace simt {
 
-// What a register holds after a load of Element: extended by its sign.
+// The register's value after a load of Element: sign- or zero-extended.
 template <class Element, class Register>
 inline Register extended(Element value) {
     return static_cast<Register>(value);
@@ -82,7 +82,7 @@ void store(Warp& warp, const Instruction& instruction, u32 lanes) {
     for (u32 k = 0; k < count; ++k) {
         from[k] = lanes_of<Register>(warp.registers, instruction.x[k]);
     }
-    // Lanes in order: where several write one address, the last one stays.
+    // In ascending order: if several lanes write to one address, the last one wins.
     each_lane(access.lanes, [&](int lane) {
         Element* to = reinterpret_cast<Element*>(access.at[lane]);
         for (u32 k = 0; k < count; ++k) {

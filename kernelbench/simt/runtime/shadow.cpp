@@ -1,4 +1,4 @@
-// Hazards in shared memory: between warps by vector clocks, between lanes of a warp by its last meeting.
+// Hazards in shared memory: between warps by vector clocks, between lanes of a warp by its last synchronisation.
 #include "shadow.hpp"
 
 #include <algorithm>

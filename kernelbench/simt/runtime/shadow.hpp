@@ -1,5 +1,5 @@
-// Who touched each byte of shared memory, for hazards (strict launches). Warps carry vector clocks: a barrier
-// joins the clocks of its participants, so named and partial barriers are ordered as exactly as full ones.
+// Last accesses to each byte of shared memory, to detect hazards in strict launches. Warps have vector clocks; a
+// barrier joins the clocks of its participants, so named and partial barriers are as exact as full ones.
 #pragma once
 
 #include <vector>

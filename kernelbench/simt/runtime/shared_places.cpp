@@ -1,4 +1,4 @@
-// Where in the shared memory of a cluster one lane means.
+// Finds and checks one lane's place in the shared memory of a cluster.
 #include <algorithm>
 #include <cstring>
 
