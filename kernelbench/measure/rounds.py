@@ -22,7 +22,7 @@ from kernelbench.core.records import Check, Implementation, Measurement, Stopped
 from kernelbench.core.stopwatch import FILLING, MEASURING, PREPARING, VERIFYING, Stopwatch
 from kernelbench.measure.case_data import CaseData
 from kernelbench.measure.conditions import Watch, disturbance_text
-from kernelbench.measure.staging import Staging
+from kernelbench.measure.staging import CaseStaging
 from kernelbench.measure.timing import GRAPH_REPEATS, Cache, EventTimer, FlushGraph, GraphTimer
 from kernelbench.measure.verify import check_after_run
 
@@ -122,7 +122,7 @@ class CaseMeasurement:
         self.caches, self.precision = caches, precision.over(len(data.placements))
         self.seed, self.progress = seed, progress
         self.random = np.random.default_rng(seed)
-        self.staging = Staging(data, seed + 2)
+        self.staging = CaseStaging(data, seed + 2)
         self.flushes: list[float] = []
         self.watch = Watch(self.device)
 

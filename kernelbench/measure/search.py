@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -101,7 +101,9 @@ class Search:
             if self.rule.status != "ok" or (self.rule_s is not None and time_is_up()):
                 self.found |= {key: Candidate(dict(key), "left out") for key in ready[start:]}
                 break
-            self.found |= self._measured(batch, _search_precision(len(batch) + 1))
+            self.found |= self._measured(
+                batch, _precision(0.1 * (len(batch) + 1), most_samples=100, interval_width=0.01)
+            )
             advance(len(batch), values_text(dict(batch[-1])))
         return [self._told(self.alike.get(key, key)) for key in keys]
 
@@ -166,7 +168,7 @@ class Search:
         keys = [key for share, key in faster[:FINALISTS] if share < 1.0]
         if not keys:
             return None
-        again = self._measured(keys, _final_precision(), final=True)
+        again = self._measured(keys, _precision(FINAL_S / 2), final=True)
         if self.rule.status != "ok":
             return None
         self.found |= again
@@ -210,16 +212,10 @@ class _Within:
         """Say nothing: the candidates' reasons say it."""
 
 
-def _search_precision(implementations: int) -> Precision:
+def _precision(seconds: float, **limits: Any) -> Precision:
     from kernelbench.measure.rounds import Precision
 
-    return Precision(most_samples=100, interval_width=0.01, seconds_per_case=0.1 * implementations)
-
-
-def _final_precision() -> Precision:
-    from kernelbench.measure.rounds import Precision
-
-    return Precision(seconds_per_case=FINAL_S / 2)
+    return Precision(seconds_per_case=seconds, **limits)
 
 
 def _candidate(values: Mapping[str, int], result: Result, rule: Result, final: bool) -> Candidate:

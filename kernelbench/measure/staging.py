@@ -16,10 +16,11 @@ import numpy as np
 from kernelbench.core.records import Arrays
 from kernelbench.measure.case_data import CaseData
 from kernelbench.measure.inputs import Spares
+from kernelbench.measure.timing import Staging
 from kernelbench.measure.verify import digests
 
 
-class Staging:
+class CaseStaging(Staging):
     """Stages the samples of one case. `verified`: the coming samples are verified."""
 
     def __init__(self, data: CaseData, seed: int) -> None:

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import ceil
-from typing import Literal, Protocol
+from typing import Literal
 
 from kernelbench.core.contracts import Clock, Event, Executable, Graph
 from kernelbench.core.errors import DeviceError
@@ -32,8 +32,9 @@ Method = Literal["events", "graph"]
 CACHES: tuple[Cache, ...] = ("cold", "warm")
 
 
-class Staging(Protocol):
-    """Puts arrays into the state that a sample starts from; measure.staging implements it."""
+class Staging:
+    """Puts arrays into the state that a sample starts from. This one leaves them as they are, for our own kernels;
+    measure.staging has the one for verified kernels."""
 
     def before(self, places: Sequence[int], last: int) -> None: ...
 
@@ -44,19 +45,7 @@ class Staging(Protocol):
     def stop(self, place: int, returned: Arrays | None) -> None: ...
 
 
-class Bare:
-    """Leaves arrays as they are, for our own kernels, which are not verified."""
-
-    def before(self, places: Sequence[int], last: int) -> None: ...
-
-    def between(self, place: int) -> None: ...
-
-    def start(self, place: int, *, warm: bool = False) -> None: ...
-
-    def stop(self, place: int, returned: Arrays | None) -> None: ...
-
-
-BARE = Bare()
+UNCHANGED = Staging()
 
 
 @dataclass
@@ -75,7 +64,7 @@ class EventTimer:
     returned: Arrays | None = None  # outputs of the last sampled run, if it allocates its own
     method: Method = "events"
     rehearsed: bool = False
-    staging: Staging = BARE
+    staging: Staging = UNCHANGED
 
     def sample(self, number: int = 0) -> float:
         """Seconds of one run, in round `number`. DeviceError if no flush is long enough to hide the submission."""
@@ -147,7 +136,7 @@ class GraphTimer:
     executables: Sequence[Executable]
     cache: Cache = "cold"
     method: Method = "graph"
-    staging: Staging = BARE
+    staging: Staging = UNCHANGED
 
     def __post_init__(self) -> None:
         self._outputs: list[Arrays | None] = [None] * len(self.executables)

@@ -162,11 +162,6 @@ class DeviceMemory:
         for allocation in list(self.allocations):
             self.free(allocation)
 
-    def find(self, address: int) -> Allocation | None:
-        """The allocation that holds `address`."""
-        near, distance = self.nearest(address)
-        return near if near is not None and distance == 0 else None
-
     def nearest(self, address: int) -> tuple[Allocation | None, int]:
         """The allocation nearest to an address, and the distance in bytes: negative before it, 0 inside, 1 for the
         first byte after it."""

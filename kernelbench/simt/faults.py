@@ -23,9 +23,6 @@ from kernelbench.simt.interface import (
     WINDOW_SHIFT,
 )
 
-# Faults that end a launch early.
-ENDING = frozenset(("endless", "deadlock", "mbarrier_deadlock"))
-
 TEXTS = {
     "uninitialised_global": "read of uninitialised memory: {place}",
     "uninitialised_shared": "read of uninitialised shared memory: {place}",

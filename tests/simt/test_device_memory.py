@@ -60,8 +60,7 @@ def test_what_is_not_touched_takes_no_memory(memory: DeviceMemory) -> None:
 
 def test_which_allocation_is_near(memory: DeviceMemory) -> None:
     x, y = memory.allocate("x", 100, "input"), memory.allocate("y", 100, "input")
-    assert memory.find(x.address + 99) is x
-    assert memory.find(x.address + 100) is None
+    assert memory.nearest(x.address + 99) == (x, 0)
     assert memory.nearest(x.address + 100) == (x, 1)
     assert memory.nearest(y.address - 3) == (y, -3)
 

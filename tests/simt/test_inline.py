@@ -158,12 +158,12 @@ def test_what_is_refused_is_named_with_its_line(name: str, reason: str) -> None:
         (
             "call f, (v);",
             ".global .b32 v; .func f(.param .b32 a) { ret; }",
-            "not a .param variable of at least 4 bytes",
+            "not a .param variable of at least 4",
         ),
         (
             "{ .param .b8 s; call f, (s); }",
             ".func f(.param .b32 a) { ret; }",
-            "not a .param variable of at least 4 bytes",
+            "not a .param variable of at least 4",
         ),
         ("call f, (%r1);", ".func f(.param .b8 a[4]) { ret; }", "expected a .param variable for 'a'"),
         ("call f;", ".extern .func f();", r"a function outside this module \(f\)"),
