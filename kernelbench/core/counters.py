@@ -89,7 +89,7 @@ class LaunchCounters:
     # For lines whose shared loads and stores conflict, the range of wavefronts over the fewest possible. Where one line
     # conflicts more or less as it goes on, as a tree does, its average does not tell that.
     conflicts: Mapping[tuple[str, int], tuple[int, int]] = field(default_factory=dict)
-    faults: tuple[str, ...] = ()  # each as one sentence with its place; none for a correct kernel
+    notes: tuple[str, ...] = ()  # races that programs rely on, each as one sentence with its place
 
     @property
     def sampled(self) -> str:

@@ -153,6 +153,7 @@ class _StepRun:
             self._reports[0],
             counters=joined([one.counters for one in self._reports]),
             blocks_run=sum(one.blocks_run for one in self._reports),
+            notes=tuple(note for one in self._reports for note in one.notes),
             sectors_read=read,
             sectors_written=written,
         )

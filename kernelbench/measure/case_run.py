@@ -24,6 +24,7 @@ NOT_TIMED = "not timed: simulated"  # the reason of a row that has counts instea
 # The addresses of its arrays change a kernel's time by 5 % and more. Rounds cycle through this many placements, so
 # that the median does not depend on one of them.
 PLACEMENTS = 32
+MOST_NOTES = 3  # of races, per row
 PLACEMENT_SHARE = 0.6  # of the free memory, for further placements; libraries need room for their own arrays
 
 
@@ -210,7 +211,7 @@ class CaseRun:
             )
 
     def _counting_notes(self, contender: Contender, settings: Settings) -> list[str]:
-        """Why a simulated row has no time, and how much of it was run and verified."""
+        """Why a simulated row has no time, how much of it was run and verified, and races that it relies on."""
         launches = self.counters.get(contender.implementation.name)
         if launches is None:
             return []
@@ -219,6 +220,7 @@ class CaseRun:
         return [
             *([NOT_TIMED] if settings.precision else []),
             *sampled[:1],
+            *list(dict.fromkeys(note for one in launches for note in one.notes))[:MOST_NOTES],
             *(["nothing verified: every output of the sample depends on blocks outside it"] if unverified else []),
         ]
 

@@ -69,7 +69,7 @@ def launch_counters(report: LaunchReport) -> LaunchCounters:
         lines={place: counters.scaled(factor) for place, counters in lines.items()},
         blocks=report.blocks,
         blocks_run=report.blocks_run,
-        faults=tuple(str(fault) for fault in report.faults),
+        notes=tuple(str(note) for note in report.notes),
         conflicts=conflicts,
     )
 

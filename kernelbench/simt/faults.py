@@ -23,6 +23,9 @@ from kernelbench.simt.interface import (
     WINDOW_SHIFT,
 )
 
+# Races that programs rely on: reported, but no errors.
+NOTES = frozenset(("same_value_race", "checked_race", "volatile_race"))
+
 TEXTS = {
     "uninitialised_global": "read of uninitialised memory: {place}",
     "uninitialised_shared": "read of uninitialised shared memory: {place}",
@@ -42,6 +45,11 @@ TEXTS = {
     "mbarrier_elsewhere": "the mbarrier is in the shared memory of the wrong block: {place}",
     "mbarrier_deadlock": "deadlock: no remaining warp will complete the phase of this mbarrier: {missing}",
     "input_write": "write to an input: {place}",
+    "same_value_race": "note: several threads store the same value with no barrier between them, which is a race in "
+    "C++ but has one result: {place}",
+    "checked_race": "note: a plain read races with atomics, and a compare-and-swap checks its value: {place}",
+    "volatile_race": "note: a volatile read races with the write that it waits for, which works on a GPU but is "
+    "undefined in C++; use cuda::atomic_ref: {place}",
     "bulk_size": "a bulk copy of {number} bytes, which is not a multiple of 16",
 }
 
@@ -121,6 +129,8 @@ def _verb(kind: str, one: ir.Instruction) -> str:
 
 def access_bytes(one: ir.Instruction) -> int:
     """Bytes per lane of a memory instruction."""
+    if one.opcode[0] == "mbarrier":
+        return 8
     if one.opcode[:3] == ("cp", "async", "bulk"):
         return BULK_UNIT
     if one.opcode[:2] == ("cp", "async"):

@@ -76,6 +76,13 @@ class Combine(IntFlag):
     REPLACE, AND, OR, XOR, NEGATED = range(5)
 
 
+class Order(IntEnum):
+    """Memory order of an access. CHECKED: a plain load whose value a compare-and-swap checks; POLLING: a volatile load
+    that a loop repeats until its value changes."""
+
+    PLAIN, CHECKED, VOLATILE, POLLING, RELAXED, ACQUIRE, RELEASE, ACQUIRE_RELEASE = range(8)
+
+
 class ByteState(IntEnum):
     """UNSOUND: the value depends on blocks that did not run."""
 
@@ -112,7 +119,7 @@ FAULT_KINDS = ("out_of_bounds_read", "out_of_bounds_write", "misaligned", "unini
                "uninitialised_shared", "uninitialised_local", "shared_race", "warp_race", "divergent_barrier",
                "inactive_lane", "endless", "deadlock", "trapped", "assertion", "invalid_operand", "unwritten_window",
                "no_mbarrier", "mbarrier_count", "mbarrier_elsewhere", "mbarrier_deadlock", "bulk_size",
-               "input_write")  # fmt: skip
+               "input_write", "same_value_race", "checked_race", "volatile_race")  # fmt: skip
 
 
 def _numbered(names: Sequence[str]) -> dict[str, int]:
@@ -122,7 +129,19 @@ def _numbered(names: Sequence[str]) -> dict[str, int]:
 ENUMERATIONS: Mapping[str, Mapping[str, int]] = {
     **{
         one.__name__: one.__members__
-        for one in (Kind, BarrierForm, ArriveForm, Modifier, Direction, CarryUse, Combine, ByteState, Sample, Status)
+        for one in (
+            Kind,
+            BarrierForm,
+            ArriveForm,
+            Modifier,
+            Direction,
+            CarryUse,
+            Combine,
+            Order,
+            ByteState,
+            Sample,
+            Status,
+        )
     },
     "Special": _numbered([name.lstrip("%").replace(".", "_").upper() for name in SPECIALS]),
     "Comparison": _numbered(COMPARISONS),
@@ -168,7 +187,7 @@ class Launch(ctypes.Structure):
         *((name, u64) for name in ("block_count", "budget", "executed", "blocks_run", "unsound_blocks")),
         *((name, u32) for name in ("code_count", "register_bytes", "predicate_count", "zeroed_count", "special_count",
           "parameter_bytes", "table_count", "allocation_count", "source_count", "fault_capacity", "shared_bytes",
-          "dynamic_shared_bytes", "local_bytes")),
+          "dynamic_shared_bytes", "local_bytes", "granule_shift")),
         ("grid", u32 * 3),
         ("block", u32 * 3),
         ("cluster", u32 * 3),

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from kernelbench.core.errors import DeviceError, PtxError
 from kernelbench.simt import interface, ir, native
 from kernelbench.simt.device_memory import Allocation, DeviceMemory
-from kernelbench.simt.faults import Fault, describe
+from kernelbench.simt.faults import NOTES, Fault, describe
 from kernelbench.simt.interface import Sample, Status
 from kernelbench.simt.prepared import Extent, Prepared, configuration, pack_arguments
 
@@ -31,13 +31,15 @@ GROUP_BYTES = 1 << 31  # limit for the memory of co-resident blocks
 @dataclass(frozen=True)
 class LaunchReport:
     """What one launch did. `counters`: interface.COUNTERS, one per instruction of `sources`. `blocks`: of the grid;
-    `blocks_run` of them ran. `sectors_read`, `sectors_written`: distinct sectors of global memory. `unsound_blocks`
-    read what blocks that did not run would have written. `ended`: False if a block does not terminate."""
+    `blocks_run` of them ran. `sectors_read`, `sectors_written`: distinct sectors of global memory. `notes`: races that
+    programs rely on, no errors. `unsound_blocks` read what blocks that did not run would have written. `ended`: False
+    if a block does not terminate."""
 
     entry: str
     sources: tuple[ir.Instruction, ...]
     counters: npt.NDArray[Any]
     faults: tuple[Fault, ...]
+    notes: tuple[Fault, ...]
     instructions: int
     blocks: int
     blocks_run: int
@@ -163,11 +165,13 @@ class Machine:
         if launch.status == Status.INVALID:
             raise PtxError(f"kernel {program.name}: the lowered code jumps out of the kernel")
         read, written = (0, 0) if goes_on else self.touched()
+        found = describe(call.faults[: launch.fault_count], program.sources, self.memory, extent.shared_bytes)
         return LaunchReport(
             entry=program.name,
             sources=program.sources,
             counters=call.counters,
-            faults=describe(call.faults[: launch.fault_count], program.sources, self.memory, extent.shared_bytes),
+            faults=tuple(one for one in found if one.kind not in NOTES),
+            notes=tuple(one for one in found if one.kind in NOTES),
             instructions=launch.executed,
             blocks=prod(extent.grid),
             blocks_run=launch.blocks_run,

@@ -14,9 +14,13 @@ import numpy as np
 from kernelbench.core.errors import DeviceError
 from kernelbench.simt import interface, ir, native
 from kernelbench.simt.device_memory import Allocation
+from kernelbench.simt.faults import access_bytes
 from kernelbench.simt.interface import LANES
 from kernelbench.simt.lower.program import Program
 
+ACCESSES = {"ld", "ldu", "st", "atom", "red", "cp", "mbarrier"}
+OTHER_SPACES = {"local", "const", "param", "param::func", "param::entry"}
+LARGEST_GRANULE = 8  # bytes; an mbarrier has as many
 LARGEST_GRID = (2**31 - 1, 65535, 65535)
 LARGEST_BLOCK = (1024, 1024, 64)
 LARGEST_THREADS = 1024
@@ -60,6 +64,7 @@ class Prepared:
             [(interface.SPECIALS.index(one.name), one.offset) for one in program.specials], interface.SPECIAL_SLOTS
         )
         self._table = np.array(program.table, np.uint32)
+        self._granule_shift = _granule(program.sources).bit_length() - 1
 
     def patch(self, addresses: Mapping[str, int]) -> None:
         """Write the addresses of module variables into their constants."""
@@ -86,7 +91,14 @@ class Prepared:
             table_count=len(program.table),
             local_bytes=-(-program.local_bytes // 16) * 16,
             ordered=program.ordered,
+            granule_shift=self._granule_shift,
         )
+
+
+def _granule(sources: Sequence[ir.Instruction]) -> int:
+    """Bytes of the smallest access that may be to shared memory."""
+    accesses = [one for one in sources if one.opcode[0] in ACCESSES and not OTHER_SPACES & set(one.opcode)]
+    return min([LARGEST_GRANULE, *map(access_bytes, accesses)])
 
 
 def configuration(

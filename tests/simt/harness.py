@@ -86,9 +86,9 @@ class Kernels:
         finally:
             for place in places.values():
                 memory.free(place)
-        counted = launch_counters(report)
-        assert faulty or not counted.faults, "\n".join(counted.faults)
-        return Outcome(report, counted.counters, counted.faults)
+        faults = tuple(map(str, report.faults))
+        assert faulty or not faults, "\n".join(faults)
+        return Outcome(report, launch_counters(report).counters, faults)
 
 
 Load = Callable[..., Kernels]  # load(stem, architecture="sm_90"): tests/simt/kernels/<stem>.cu, compiled

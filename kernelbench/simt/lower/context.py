@@ -18,6 +18,7 @@ from kernelbench.simt import ir
 from kernelbench.simt.cfg import ControlFlow
 from kernelbench.simt.interface import LANES, NONE, SPECIALS, Kind
 from kernelbench.simt.lower.layout import Layout
+from kernelbench.simt.lower.orders import orders
 from kernelbench.simt.lower.program import Lowered, Patch, SpecialSlot
 from kernelbench.simt.lower.registers import allocate
 from kernelbench.simt.lower.registers import slot_bytes as slot_bytes  # noqa: PLC0414 - families take their words from here
@@ -56,6 +57,7 @@ class Context:
         self.specials: dict[str, SpecialSlot] = {}
         self.variables: set[str] = set()
         slots = allocate(function.instructions, flow)
+        self._orders = orders(function)
         self.read = frozenset(register.name for one in function.instructions for register in reads(one))
         self._registers = slots.offsets
         self.image_offset = slots.bytes
@@ -170,6 +172,11 @@ class Context:
         """90 for sm_90a; 0 if unknown."""
         digits = re.match(r"sm_(\d+)", self.module.target)
         return int(digits[1]) if digits else 0
+
+    @property
+    def order(self) -> int:
+        """Order of the current memory access."""
+        return self._orders[len(self.code)]
 
     def emit(
         self,

@@ -55,6 +55,7 @@ def load(context: Context, one: ir.Instruction) -> None:
         f=len(registers),
         x=registers,
         kind=Kind.YIELD if _polls(one, space) else Kind.COMPUTE,
+        target=context.order,
     )
 
 
@@ -80,6 +81,7 @@ def store(context: Context, one: ir.Instruction) -> None:
         immediate=displacement,
         f=len(registers),
         x=registers,
+        target=context.order,
     )
 
 
@@ -108,6 +110,7 @@ def atomic(context: Context, one: ir.Instruction) -> None:
         c=slots[0],
         e=slots[1] if name == "cas" else NONE,
         f=1 if space == "shared" and _counts_lanes(context, one, name, values[0]) else NONE,
+        target=context.order,
     )
     if space in ("global", "generic"):
         context.ordered = True

@@ -12,6 +12,7 @@ enum class Shape : u32 { scattered, contiguous, uniform };
 struct Access {
     u64 at[LANES];  // host addresses
     u32 lanes;      // those with a valid address; the others got a fault
+    const u8* values = nullptr;  // in strict launches, what a store writes, `bytes` per lane
     Shape shape;
 };
 
@@ -27,6 +28,10 @@ void access_local(Warp& warp, const Instruction& instruction, u32 bytes, Purpose
 void access_argument(Warp& warp, const Instruction& instruction, u32 bytes, Purpose purpose, Access& access);
 void access_parameters(Warp& warp, const Instruction& instruction, u32 bytes, Purpose purpose, Access& access);
 void access_generic(Warp& warp, const Instruction& instruction, u32 bytes, Purpose purpose, Access& access);
+
+// In strict launches: reports hazards and uninitialised reads in the shared memory of `owner`.
+void watch_shared(Warp& warp, const Instruction& instruction, u32 lanes, const u64* offsets, u32 bytes,
+                  Purpose purpose, Block& owner, const u8* values);
 
 using Resolve = void (*)(Warp&, const Instruction&, u32, Purpose, Access&);
 

@@ -79,23 +79,6 @@ void keep_good(Warp& warp, const Instruction& instruction, u32 bytes, Purpose pu
     access.shape = Shape::scattered;
 }
 
-void check_shared(Warp& warp, const Instruction& instruction, u32 bytes, Purpose purpose, const Access& access,
-                  Block& owner) {
-    each_lane(access.lanes, [&](int lane) {
-        u8* states = owner.shared_states + access.at[lane];
-        if (purpose != Purpose::write && std::find(states, states + bytes, 0) != states + bytes) {
-            fault(warp, instruction, FaultKind::uninitialised_shared, lane, SHARED_WINDOW + access.at[lane]);
-        }
-    });
-    if (purpose != Purpose::read) {
-        each_lane(access.lanes, [&](int lane) { std::memset(owner.shared_states + access.at[lane], 1, bytes); });
-    }
-    // The clocks of a block do not order accesses of other blocks.
-    if (&owner == warp.state->block && access.lanes) {
-        owner.shadow->access(warp, instruction, access.lanes, access.at, bytes, purpose);
-    }
-}
-
 void check_local(Warp& warp, const Instruction& instruction, u32 bytes, Purpose purpose, const Access& access,
                  u64 size) {
     each_lane(access.lanes, [&](int lane) {
@@ -118,7 +101,7 @@ void access_shared_of(Warp& warp, const Instruction& instruction, u32 bytes, Pur
     count_shared(state.worker->counters[state.position], instruction, bytes, purpose, access);
     keep_good(warp, instruction, bytes, purpose, access, launch.shared_bytes, SHARED_WINDOW);
     if (launch.strict) {
-        check_shared(warp, instruction, bytes, purpose, access, owner);
+        watch_shared(warp, instruction, access.lanes, access.at, bytes, purpose, owner, access.values);
     }
     for (u64& at : access.at) {
         at += reinterpret_cast<u64>(owner.shared);
@@ -167,6 +150,15 @@ void access_thread(Warp& warp, const Instruction& instruction, u32 bytes, Purpos
 }
 
 }  // namespace
+
+void watch_shared(Warp& warp, const Instruction& instruction, u32 lanes, const u64* offsets, u32 bytes,
+                  Purpose purpose, Block& owner, const u8* values) {
+    if (&owner == warp.state->block) {
+        owner.shadow->access(warp, instruction, lanes, offsets, bytes, purpose, owner.shared, values);
+    } else {
+        owner.shadow->access_from_away(warp, instruction, lanes, offsets, bytes, purpose);
+    }
+}
 
 void form_addresses(const Warp& warp, const Instruction& instruction, u64* addresses) {
     const u64 displacement = u64(instruction.immediate);

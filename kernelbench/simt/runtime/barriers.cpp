@@ -78,7 +78,7 @@ void arrive_at_cluster(WarpState& state, const Instruction& instruction, u32 lan
     } else if (leader.cluster_phase < state.cluster_phase) {
         wait_at(state, instruction, lanes, CLUSTER_BARRIER);
     } else {
-        state.met = ticks(state.warp);  // the last warp to arrive does not wait, but its lanes synchronise too
+        meet(state.warp, lanes);  // the last warp to arrive does not wait, but its lanes synchronise too
     }
 }
 
@@ -104,7 +104,6 @@ void wait_at(WarpState& state, const Instruction& instruction, u32 lanes, u32 ba
 
 void resume(WarpState& state) {
     state.status = WarpStatus::ready;
-    state.met = ticks(state.warp);
 }
 
 void arrive(WarpState& state, const Instruction& instruction, u32 lanes) {

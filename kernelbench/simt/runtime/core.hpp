@@ -19,7 +19,7 @@ struct Instruction {
     u32 guard;    // predicate index or NONE
     u32 negated;  // 1: execute if the guard is false
     u32 kind;     // Kind
-    u32 target;   // of a branch: index of an instruction
+    u32 target;   // of a branch: index of an instruction; of a memory access: its Order, or NONE
     u32 reconverge;  // of a branch: its reconvergence point, or NONE for the end of the kernel
     u32 source;   // index of the PTX instruction, for counters and faults
 };

@@ -80,6 +80,7 @@ struct Launch {
     u32 code_count, register_bytes, predicate_count, zeroed_count, special_count, parameter_bytes, table_count;
     u32 allocation_count, source_count, fault_capacity;
     u32 shared_bytes, dynamic_shared_bytes, local_bytes;
+    u32 granule_shift;  // log2 of the bytes of the smallest access to shared memory
     u32 grid[3], block[3], cluster[3];
     u32 group_blocks;  // that run together, whole clusters of them
     u32 ordered, sampled, strict, threads;  // sampled: Sample
@@ -113,7 +114,6 @@ struct WarpState {
     bool idle;       // its last turn only polled
     u32 polled_position;  // instruction and address of its last poll
     u64 polled_address;
-    u64 met;         // tick of the last synchronisation of its lanes
     u8* local;         // 32 lanes x local_bytes
     u8* local_states;  // strict: one byte per byte, 1: written
     std::vector<Path> stack;
@@ -154,7 +154,6 @@ struct Block {
     bool unsound;
     u64 budget;
     u8* shared;
-    u8* shared_states;  // strict: one byte per byte, 1: written
     SharedShadow* shadow;  // strict
     Barrier barriers[BARRIERS];
     std::vector<Mbarrier> mbarriers;

@@ -74,7 +74,7 @@ void end_wait(WarpState& state, const Instruction& instruction, u32 lanes, u32 o
     Warp& warp = state.warp;
     set_predicate(warp, instruction.d, over, lanes);
     if (over) {
-        state.met = ticks(warp);
+        meet(warp, over);
     }
     if (state.block->shadow) {
         u64 at[LANES];

@@ -63,12 +63,29 @@ void load(Warp& warp, const Instruction& instruction, u32 lanes) {
     }
 }
 
+// The elements that a store writes, lane by lane.
+template <class Element, class Register>
+void gather(const Warp& warp, const Instruction& instruction, Element* values) {
+    const u32 count = instruction.f;
+    for (u32 k = 0; k < count; ++k) {
+        const Register* from = lanes_of<Register>(warp.registers, instruction.x[k]);
+        for (u32 lane = 0; lane < LANES; ++lane) {
+            values[lane * count + k] = static_cast<Element>(from[lane]);
+        }
+    }
+}
+
 template <class Element, class Register, Resolve resolve>
 void store(Warp& warp, const Instruction& instruction, u32 lanes) {
     const u32 count = instruction.f;
     Access access;
     access.lanes = lanes;
     form_addresses(warp, instruction, access.at);
+    Element values[LANES * 8];
+    if ((resolve == access_shared || resolve == access_generic) && strict(warp)) {
+        gather<Element, Register>(warp, instruction, values);
+        access.values = reinterpret_cast<const u8*>(values);
+    }
     resolve(warp, instruction, count * sizeof(Element), Purpose::write, access);
     if (access.shape == Shape::contiguous && count == 1) {
         const Register* from = lanes_of<Register>(warp.registers, instruction.x[0]);

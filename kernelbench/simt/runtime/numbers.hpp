@@ -83,6 +83,10 @@ SIMT_ENUM(enum class, Comparison, u32, eq, ne, lt, le, gt, ge, equ, neu, ltu, le
 // How a comparison is combined with a predicate; NEGATED negates the predicate first.
 SIMT_ENUM(enum, Combine, u32, REPLACE, AND, OR, XOR, NEGATED)
 
+// Memory order of an access, in `target`. CHECKED: a plain load whose value a compare-and-swap checks; POLLING: a
+// volatile load that a loop repeats until its value changes.
+SIMT_ENUM(enum, Order, u32, PLAIN, CHECKED, VOLATILE, POLLING, RELAXED, ACQUIRE, RELEASE, ACQUIRE_RELEASE)
+
 // Sources of cvt.
 SIMT_ENUM(enum class, Type, u32, u8, s8, u16, s16, u32, s32, u64, s64, f16, bf16, f32, f64)
 
@@ -120,6 +124,9 @@ SIMT_ENUM(enum class, FaultKind, u32,
     mbarrier_deadlock,   // a deadlock in which a warp waits for an mbarrier
     bulk_size,         // not a multiple of 16 bytes
     input_write,       // to a read-only array
+    same_value_race,   // notes: formally races, but programs rely on them
+    checked_race,      // a plain read whose value a compare-and-swap checks
+    volatile_race,
     count_of_kinds
 )
 
