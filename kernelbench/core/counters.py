@@ -96,7 +96,7 @@ class LaunchCounters:
     # For lines with bank conflicts, the range of wavefronts over the fewest possible: in a tree, for example, the
     # conflicts of one line change from step to step, which its average does not show.
     conflicts: Mapping[tuple[str, int], tuple[int, int]] = field(default_factory=dict)
-    faults: tuple[str, ...] = ()  # each as one sentence with its place; none for a correct kernel
+    notes: tuple[str, ...] = ()  # races that programs rely on, each as one sentence with its place
 
     @property
     def sampled(self) -> str:

@@ -64,7 +64,7 @@ class PlanRun:
         few = all(prod(step.launch.grid) <= MOST_BLOCKS for step in self._steps)
         if self.sampled and few and not self._verifiable() and _instructions(self.counters) <= WHOLE_WORK:
             for allocation in self._temporary:
-                allocation.forget()
+                allocation.undefine()
                 poison(allocation)
             self._go_through(full=True)
 
@@ -153,6 +153,7 @@ class _StepRun:
             self._reports[0],
             counters=joined([one.counters for one in self._reports]),
             blocks_run=sum(one.blocks_run for one in self._reports),
+            notes=tuple(note for one in self._reports for note in one.notes),
             sectors_read=read,
             sectors_written=written,
         )

@@ -32,7 +32,7 @@ from kernelbench.devices.known import known_gpu
 from kernelbench.devices.sampled_plan import SMALL_BYTES, PlanRun, Step, poison, poison_unwritten
 from kernelbench.devices.written_elements import ranges
 from kernelbench.simt import native
-from kernelbench.simt.arena import Allocation, Arena, Generator
+from kernelbench.simt.device_memory import Allocation, DeviceMemory, Generator
 from kernelbench.simt.inline import flatten
 from kernelbench.simt.interface import ByteState
 from kernelbench.simt.ir import Module
@@ -75,7 +75,7 @@ class SimulatedDevice:
         self._start()
 
     def _start(self) -> None:
-        self._arena = Arena()
+        self._memory = DeviceMemory()
         self._machine: Machine | None = None  # made at the first launch, which may have to build the runtime
         self._allocations: dict[int, Allocation] = {}  # by address of their first element
         self._scratch: list[Allocation] = []
@@ -86,7 +86,7 @@ class SimulatedDevice:
     def allocate(self, specs: Sequence[ArraySpec]) -> Arrays:
         arrays = {}
         for spec in specs:
-            allocation = self._arena.allocate(spec.name, spec.nbytes, spec.role)
+            allocation = self._memory.allocate(spec.name, spec.nbytes, spec.role)
             allocation.read_only = spec.role == "input"
             array = allocation.view(dtypes.storage(spec.dtype), spec.shape)
             self._allocations[_address(array)] = allocation
@@ -107,9 +107,9 @@ class SimulatedDevice:
         for spec in specs:
             if spec.role == "output":
                 allocation = self._of(arrays[spec.name])
-                allocation.forget()
+                allocation.undefine()
                 if allocation.nbytes > SMALL_BYTES:
-                    self._arena.discard(allocation)
+                    self._memory.discard(allocation)
                 poison(allocation)
 
     def swap_contents(self, first: Array, second: Array, dtype: str) -> None:
@@ -177,7 +177,7 @@ class SimulatedDevice:
         allocations = {name: self._of(array) for name, array in arrays.items()} | self._scratch_of(plan)
         outputs = {name: one for name, one in allocations.items() if one.role == "output"}
         steps = [self._step(binary, launch, allocations, outputs) for launch in plan.launches]
-        self._machine = self._machine or Machine(self._arena)
+        self._machine = self._machine or Machine(self._memory)
         self._last = PlanRun(self._machine, steps, allocations, full=self.full, strict=self.strict)
         return self._last
 
@@ -224,8 +224,8 @@ class SimulatedDevice:
     def _scratch_of(self, plan: LaunchPlan) -> dict[str, Allocation]:
         """New scratch for each plan, so that a kernel which relies on what another left there is detected."""
         for allocation in self._scratch:
-            self._arena.free(allocation)
-        self._scratch = [self._arena.allocate(name, nbytes, "scratch") for name, nbytes in plan.scratch]
+            self._memory.free(allocation)
+        self._scratch = [self._memory.allocate(name, nbytes, "scratch") for name, nbytes in plan.scratch]
         return {one.name: one for one in self._scratch}
 
     def _check_memory(self, plan: LaunchPlan, arrays: Arrays) -> None:

@@ -1,5 +1,4 @@
-"""Where cases are measured: on a device of this process, or in a worker process that a broken kernel may end; and the
-loop over all cases of a suite."""
+"""Runs cases on a device of this process, one after the other; worker.py does the same in another process."""
 
 from __future__ import annotations
 
@@ -15,11 +14,11 @@ from kernelbench.planning.case_plans import CasePlan
 from kernelbench.planning.catalog import Catalog
 
 if TYPE_CHECKING:
-    from kernelbench.measure.case import Settings
+    from kernelbench.measure.case_run import Settings
 
 
 class CaseLost(DeviceLost):
-    """The device was lost within a case; `results` as far as they got."""
+    """The device was lost during a case; `results` holds what was measured before."""
 
     def __init__(self, message: str, results: Sequence[Result]) -> None:
         super().__init__(message)
@@ -27,35 +26,35 @@ class CaseLost(DeviceLost):
 
 
 class Bench(Protocol):
-    """A device that runs whole cases."""
+    """Runs whole cases on a device."""
 
     name: str
     properties: DeviceProperties
-    counting: bool  # the simulator: it has counts and no times
+    counting: bool  # the simulator: counts instead of times
 
     def environment(self) -> Mapping[str, Any]:
-        """What environment.json says of the device."""
+        """The device's entries in environment.json."""
 
     def prepare(self) -> None:
-        """Make ready what every case needs, which can take seconds."""
+        """Prepare what every case needs; takes seconds at most."""
 
     def limits(self, binary: Binary) -> Limits:
-        """Floor and ceiling, by the kernels of common/limits.cu."""
+        """Measure floor and ceiling with the kernels of common/limits.cu."""
 
     def run(self, plan: CasePlan, settings: Settings, progress: Callable[[float], None]) -> list[Result]:
-        """Results in the order of the plan; `progress` hears which share of the case is done.
+        """Results in the order of the plan. `progress` is called with the finished share of the case.
 
-        Raises CaseLost where nothing can be measured any more.
+        Raises CaseLost if the device is lost.
         """
 
     def spent(self) -> Mapping[str, float]:
-        """Seconds that cases took since the last call, by what they were spent on; see stopwatch."""
+        """Seconds that cases took since the last call, by activity; see stopwatch."""
 
     def close(self) -> None: ...
 
 
 class InProcessBench:
-    """A device of this process. `heartbeat` gets the name of each implementation before it runs, '' for none."""
+    """Uses a device of this process. `heartbeat` gets the name of each implementation before it runs, '' for none."""
 
     def __init__(self, device: Device, catalog: Catalog, heartbeat: Callable[[str], None] = lambda name: None) -> None:
         self.device, self._operations, self._heartbeat = device, catalog.operations, heartbeat
@@ -76,7 +75,7 @@ class InProcessBench:
         return measure_limits(self.device, binary)
 
     def run(self, plan: CasePlan, settings: Settings, progress: Callable[[float], None]) -> list[Result]:
-        from kernelbench.measure.case import CaseRun
+        from kernelbench.measure.case_run import CaseRun
 
         operation = self._operations[plan.case.operation]
         case_run = CaseRun(self.device, operation, plan, self._heartbeat, self._stopwatch)
@@ -101,7 +100,7 @@ def run_cases(
     keep: Callable[[Sequence[Result]], None],
     stopwatch: Stopwatch,
 ) -> None:
-    """Run all cases. `keep` gets the results of each before the next begins, also of a case that lost the device."""
+    """Run all cases. `keep` gets the results of each case before the next one begins, even if the device was lost."""
     total = sum(weight(bench.counting, plan) for plan in plans)
     with progress.stage(title, total) as advance:
         for plan in plans:
@@ -118,8 +117,8 @@ def run_cases(
 
 
 def weight(counting: bool, plan: CasePlan) -> float:
-    """Seconds that a case will take, roughly: a share for each implementation, and on a GPU its bytes some 200
-    times. The simulator samples what is large."""
+    """Rough seconds for a case: a constant per implementation and, on a GPU, about 200 passes over its bytes. The
+    simulator runs only a sample of large cases."""
     if counting:
         return 0.5 * len(plan.planned)
     elements = plan.case.elements * len(plan.planned)
@@ -127,7 +126,7 @@ def weight(counting: bool, plan: CasePlan) -> float:
 
 
 def _shares(advance: Advance, counting: bool, plan: CasePlan) -> Callable[[float], None]:
-    """A function that turns the share of a case that is done into progress of the whole suite."""
+    """A function that turns the finished share of a case into progress of the whole suite."""
     whole, done = weight(counting, plan), 0.0
 
     def at(share: float) -> None:

@@ -1,7 +1,7 @@
-"""What the GPU was under while each sample was taken: throttles, and other processes on it.
+"""Conditions of the GPU during each sample: clock throttling, and other processes on it.
 
-Each sample lies between two readings and is held against both. One that something disturbed does not count where
-enough others can be had; see rounds.
+Each sample is judged by the readings before and after it. Disturbed samples do not count if there are enough others;
+see rounds.
 """
 
 from __future__ import annotations
@@ -15,11 +15,10 @@ import numpy as np
 
 from kernelbench.core.contracts import Device
 
-EVERY_S = 0.05  # between two readings, at least
-READING_SHARE = 0.05  # of the time that readings may take
-# The driver says once in up to so many seconds who has used the GPU since: a reading tells of samples this long before.
-TELLING_S = 1.0
-LOWERED = 0.99  # of the highest clock of the case; a throttle that takes less than that changes no time
+EVERY_S = 0.05  # least time between two readings
+READING_SHARE = 0.05  # most of the time that readings may take
+TELLING_S = 1.0  # the driver reports other processes up to this late
+LOWERED = 0.99  # of the highest clock of the case; above it, a throttle does not change times
 ANOTHER = "beside another process"
 Reasons = frozenset[str]
 
@@ -35,10 +34,7 @@ class _Reading:
 
 
 class Watch:
-    """Reads the conditions of a device between samples, and says of samples what they were taken under.
-
-    A sample is known by the number of the reading before it.
-    """
+    """Reads the conditions of a device between samples. The reading before a sample identifies it."""
 
     def __init__(self, device: Device) -> None:
         self._device = device
@@ -48,11 +44,11 @@ class Watch:
 
     @property
     def last(self) -> int:
-        """The number of the last reading: the next sample comes after it."""
+        """The number of the last reading, which identifies the next sample."""
         return len(self._readings) - 1
 
     def look(self, *, now: bool = False) -> None:
-        """Read the conditions, if it is time for it or must be `now`."""
+        """Read the conditions if a reading is due, or `now`."""
         began = time.monotonic()
         if now or began >= self._due_s:
             values = dict(self._device.conditions())
@@ -61,19 +57,18 @@ class Watch:
             self._due_s = at_s + max(EVERY_S, (at_s - began) / READING_SHARE)
 
     def disturbances(self, samples: Sequence[int]) -> list[Reasons]:
-        """For each sample of a row what disturbed it: another process, or a throttle that not all of them were under.
-        What was alike for all of them changes nothing between them."""
+        """What disturbed each sample of a row: another process, or a throttle that did not affect all of them alike."""
         if len(self._judged) < len(self._readings):
             self._judged = self._judgements()
         common = frozenset.intersection(*(self._judged[number] for number in set(samples))) if samples else frozenset()
         return [self._judged[number] - (common - {ANOTHER}) for number in samples]
 
     def throttle(self, samples: Sequence[int]) -> str:
-        """The driver's reasons for a lowered clock round these samples, however much lower it was."""
+        """The driver's reasons for lowering the clock around these samples, however little."""
         return ", ".join(sorted({reason for one in self._round(samples) for reason in one.throttle}))
 
     def mean(self, name: str, samples: Sequence[int]) -> float | None:
-        """Mean of the readings round these samples; None where the driver gives none."""
+        """Mean of the readings around these samples; None if the driver reports none."""
         values = [float(one.values[name]) for one in self._round(samples) if name in one.values]
         return float(np.mean(values)) if values else None
 
@@ -82,7 +77,7 @@ class Watch:
         return [self._readings[number] for number in sorted(numbers) if number <= self.last]
 
     def _judgements(self) -> list[Reasons]:
-        """What a sample behind each reading, and before the next, was disturbed by."""
+        """What disturbed a sample between each reading and the next."""
         clocks = [float(one.values["sm_clock_hz"]) for one in self._readings if "sm_clock_hz" in one.values]
         limit = LOWERED * max(clocks, default=0.0)
         seen: list[Reasons] = []  # at each reading
@@ -99,7 +94,7 @@ class Watch:
         return judged
 
 
-def told(disturbances: Sequence[Reasons]) -> str:
+def disturbance_text(disturbances: Sequence[Reasons]) -> str:
     """`12 of 40 samples beside another process; 3 of 40 samples under power cap`; '' for none."""
     reasons = sorted({reason for one in disturbances for reason in one})
     counts = {reason: sum(reason in one for one in disturbances) for reason in reasons}

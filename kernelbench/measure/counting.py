@@ -1,4 +1,4 @@
-"""One case on the simulator for its counters alone: nothing is verified or timed."""
+"""Runs one case on the simulator to count what its kernels do; nothing is verified or timed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from kernelbench.measure.bench import Bench, InProcessBench
 def count_case(
     bench: Bench, operation: Operation, plan: CasePlan, seed: int, progress: Progress
 ) -> tuple[dict[str, Counted], dict[str, str]]:
-    """Counters of the implementations that ran, and reasons of those that did not, by name. `bench`: the simulator."""
+    """By name: counters of the implementations that ran, and reasons why the others did not. `bench`: the simulator."""
     device = bench.device if isinstance(bench, InProcessBench) else None
     assert isinstance(device, CountingDevice)
     specs = operation.filled(plan.case)
@@ -53,11 +53,11 @@ def count_case(
 def _launches(
     device: CountingDevice, case: Case, planned: Planned, specs: Sequence[ArraySpec], arrays: Arrays
 ) -> tuple[LaunchCounters, ...] | str:
-    """What each launch did, or the reason why nothing was counted."""
+    """The counters of each launch, or the reason why there are none."""
     if planned.status != "ok":
         return planned.reason
     if planned.plan is None:
-        return "a library call, whose kernels are not at hand"
+        return "a library call, whose kernels are not available as PTX"
     try:
         device.poison(arrays, specs)
         executable = device.executable(planned.implementation, case, planned.plan, planned.binary, arrays)
@@ -66,7 +66,7 @@ def _launches(
         return device.counts(executable)
     except EVERYBODYS:
         raise
-    except Exception as error:  # whatever it is, others go on
+    except Exception as error:  # the other implementations still run
         return reason_of(error)
 
 
@@ -78,7 +78,7 @@ def _counted(
     least_bytes: int,
     gpu: DeviceProperties,
 ) -> Counted:
-    """What explanations need to know of one implementation that was run."""
+    """What explanations need to know about one implementation."""
     assert planned.plan is not None
     sizes = {spec.name: spec.nbytes for spec in specs} | dict(planned.plan.scratch)
     sampled = dict.fromkeys(launch.sampled for launch in launches if launch.sampled)

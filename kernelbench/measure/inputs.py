@@ -1,4 +1,4 @@
-"""Inputs of a case: made here, changed here between samples, and watched for changes by anybody else."""
+"""Inputs of a case: filled, changed between samples, and checked for writes by kernels."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import numpy as np
 from kernelbench.core.contracts import Device
 from kernelbench.core.records import Arrays, ArraySpec
 
-TOUCHED = 64  # neighbouring elements of each input that change between two samples
-SPARES = 64 * TOUCHED  # values that touched elements are exchanged with
+TOUCHED = 64  # adjacent elements of each input that change between two samples
+SPARES = 64 * TOUCHED  # values to swap them with
 
 
 class Spares:
-    """Values of each input's own distribution, that `Inputs.touch` exchanges elements with."""
+    """Values from each input's own distribution, which `Inputs.touch` swaps in."""
 
     def __init__(self, device: Device, specs: Sequence[ArraySpec], seed: int) -> None:
-        # What `masked` hides stays hidden, and nothing more: its elements are exchanged with ordinary ones.
+        # `touch` must not mask further elements, so the spares of a masked input are ordinary values.
         own = [
             replace(spec, shape=(SPARES,), fill="normal" if spec.fill == "masked" else spec.fill)
             for spec in specs
@@ -27,7 +27,7 @@ class Spares:
         ]
         self.arrays = device.allocate(own)
         device.fill(self.arrays, own, seed)
-        for spec in own:  # twice: they stay, and the device has what it compiles at its first use
+        for spec in own:  # the device compiles the swap at its first use; the second one undoes the first
             for _ in range(2):
                 one = self.arrays[spec.name]
                 device.swap_contents(one[:TOUCHED], one[TOUCHED : 2 * TOUCHED], spec.dtype)
@@ -36,22 +36,21 @@ class Spares:
 class Inputs:
     """The inputs of one set of arrays.
 
-    `filled` counts how often they were made anew; `touched` are elements [start, stop) of an input, by its name, that
-    were changed since, as long as nobody has taken note and cleared it.
+    `filled` counts fills. `touched` lists the elements (name, start, stop) that changed since; its reader clears it.
     """
 
     def __init__(self, device: Device, specs: Sequence[ArraySpec], arrays: Arrays, seed: int | None) -> None:
         self._device, self.arrays = device, arrays
         self.specs = [spec for spec in specs if spec.role == "input"]
         self._all_specs = specs
-        self.seed = seed  # that made what they hold; None where that was touched since
+        self.seed = seed  # of the last fill; None once elements were touched
         self.filled = 0
         self.touched: list[tuple[str, int, int]] = []
         self._sealed: dict[str, Any] = {}
         self._flat = {spec.name: arrays[spec.name].reshape(-1) for spec in self.specs}
 
     def fill(self, seed: int) -> None:
-        """Make them anew."""
+        """Fill all inputs."""
         self._device.fill(self.arrays, self._all_specs, seed)
         self.seed = seed
         self.filled += 1
@@ -59,7 +58,7 @@ class Inputs:
         self._sealed.clear()
 
     def touch(self, spares: Spares, random: np.random.Generator) -> None:
-        """Change some elements of each, in the device's stream: no answer of an earlier run is right any more."""
+        """Change some elements of each input, in the device's stream, so that no earlier result is right any more."""
         for spec in self.specs:
             flat, own = self._flat[spec.name], spares.arrays[spec.name]
             count = min(TOUCHED, flat.size)
@@ -70,7 +69,7 @@ class Inputs:
         self._sealed.clear()
 
     def seal(self) -> None:
-        """Remember, in the device's stream, what they hold from here on."""
+        """Take digests of the inputs, in the device's stream."""
         self._sealed = {spec.name: self._device.digest(self.arrays[spec.name]) for spec in self.specs}
 
     @property
@@ -78,7 +77,7 @@ class Inputs:
         return bool(self._sealed)
 
     def damage(self) -> str:
-        """The input that is not what was sealed, with its first changed element where that is known: `x[3, 17]`."""
+        """The first changed element of an input that changed since `seal`, `x[3, 17]`; its name if that is unknown."""
         for name, sealed in self._sealed.items():
             if int(self._device.digest(self.arrays[name])) != int(sealed):
                 first = "" if self.seed is None else self._device.changed(self.arrays, self._all_specs, self.seed)

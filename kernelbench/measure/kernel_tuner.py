@@ -1,8 +1,7 @@
-"""Kernel Tuner as the searcher: it knows the space and chooses the next candidates; we build, verify and time them.
+"""Kernel Tuner chooses candidates; kernelbench builds, verifies and times them.
 
-None of its backends is used: they launch one kernel with plain arguments, without scratch, a second launch or cold
-caches. Instead a strategy of our own gets the search space and the options, and hands both to one of Kernel Tuner's
-strategies together with our Runner.
+Its backends launch one kernel with plain arguments, without scratch, second launches or cold caches, so they are not
+used. Instead, a strategy of our own passes the search space to one of Kernel Tuner's strategies with our Runner.
 """
 
 from __future__ import annotations
@@ -16,30 +15,28 @@ from typing import Any
 from kernelbench.core.errors import InputError
 
 Values = Mapping[str, int]
-# Returns for each candidate its time as a share of the rule's, a reason why it has none, or None where the time was up
-# before its turn. The function that it gets tells whether the time is up.
+# Returns for each candidate its time as a share of the rule's, the reason why it has none, or None if the time was up
+# before. Its second argument tells whether the time is up.
 Evaluate = Callable[[Sequence[Values], Callable[[], bool]], Sequence["float | str | None"]]
 
-SMALL = 200  # up to so many candidates, all are tried
+SMALL = 200  # a space of up to this many candidates is searched completely
 GENERATION = 16  # candidates per generation of the genetic algorithm, built and measured together
 OBJECTIVE = "share_of_rule"
 
 
-def imported() -> Any:
-    """The module; InputError where it is not installed."""
+def load() -> Any:
+    """The module kernel_tuner; InputError if it is not installed."""
     try:
         import kernel_tuner as module
     except ImportError as error:
-        text = (
-            f"tune searches by Kernel Tuner, which cannot be imported ({error}); try: pip install 'kernelbench[tune]'"
-        )
+        text = f"tune needs Kernel Tuner, which cannot be imported ({error}); try: pip install 'kernelbench[tune]'"
         raise InputError(text) from error
     return module
 
 
 def space_size(values: Mapping[str, Sequence[int]], restrictions: Sequence[str]) -> int:
-    """Candidates that the restrictions let pass."""
-    imported()
+    """Number of candidates that satisfy the restrictions."""
+    load()
     from kernel_tuner.searchspace import Searchspace
 
     return int(Searchspace({name: list(each) for name, each in values.items()}, list(restrictions), 1024).size)
@@ -54,11 +51,11 @@ def search(
     seed: int,
     most: int = SMALL,
 ) -> bool:
-    """Let Kernel Tuner ask for candidates until its strategy ends or the time is up; returns whether it ended.
+    """Let Kernel Tuner propose candidates until its strategy ends or the time is up; returns whether it ended.
 
     A space of up to `most` candidates is searched completely (brute_force), a larger one by its genetic algorithm.
     """
-    tuner = imported()
+    tuner = load()
     random.seed(seed)
     strategy = _OurMeasuring(evaluate, seed, most)
     with warnings.catch_warnings():
@@ -70,7 +67,7 @@ def search(
             arguments=[],
             tune_params={name: list(each) for name, each in values.items()},
             restrictions=list(restrictions),
-            lang="C",  # whose backend asks for no GPU
+            lang="C",  # its backend needs no GPU
             compiler="none",
             strategy=strategy,
             strategy_options={"time_limit": max(seconds, LEAST_S) + STARTING_S},
@@ -83,11 +80,11 @@ def search(
 
 
 LEAST_S = 1e-3  # Kernel Tuner refuses a budget of 0
-STARTING_S = 5.0  # longer than Kernel Tuner takes to make a search space, which counts towards the budget
+STARTING_S = 5.0  # more than Kernel Tuner needs to build a search space, which its budget includes
 
 
 class _OurMeasuring:
-    """A strategy for Kernel Tuner: one of its own strategies, with our runner in place of the one it made."""
+    """A strategy that runs one of Kernel Tuner's own with our runner."""
 
     def __init__(self, evaluate: Evaluate, seed: int, most: int) -> None:
         self.evaluate, self.seed, self.most, self.complete = evaluate, seed, most, False
@@ -128,7 +125,7 @@ def _runner(made: Any, evaluate: Evaluate, seed: int) -> Any:
         def run(self, parameter_space: Sequence[Sequence[int]], tuning_options: Any) -> list[dict[str, Any] | None]:
             names, began = list(tuning_options.tune_params), perf_counter()
             asked = [tuple(element) for element in parameter_space]
-            # In random order: where the time is too short, the candidates that were tried are spread over the space.
+            # In random order, so that the tried candidates are spread over the space if the time is too short.
             new = list(dict.fromkeys(element for element in asked if element not in self.known))
             self.random.shuffle(new)
             found = evaluate([dict(zip(names, one, strict=True)) for one in new], tuning_options.budget.is_done)

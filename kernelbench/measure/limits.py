@@ -1,8 +1,6 @@
-"""The floor and the ceilings of a GPU: what an empty kernel takes, and how fast DRAM and the L2 are read, copied and
-written.
+"""The floor and the ceilings of a GPU: the time of an empty kernel, and the bandwidth of DRAM and of the L2.
 
-Every time of a run is read beside them: a kernel near the floor is measured together with its launch,
-and no kernel can move bytes faster than the ceiling.
+A time near the floor is mostly launch overhead, and no kernel can move bytes faster than the ceiling.
 """
 
 from __future__ import annotations
@@ -28,26 +26,26 @@ from kernelbench.core.records import (
 )
 from kernelbench.measure.timing import GRAPH_REPEATS, EventTimer, FlushGraph, GraphTimer
 
-COPY_BYTES = 4 * 2**30  # read and as many written: hundreds of times any L2, long enough for the start not to matter
+COPY_BYTES = 4 * 2**30  # read, and as many written: far above any L2, and long enough to hide the launch
 PACK_BYTES, BLOCK = 16, 256
 PACKS = (1, 2, 4, 8)  # in flight per thread
 COPIES = {f"{kind}_{packs}": packs for kind in ("copy", "stream") for packs in PACKS}
-# Bytes moved by each kind of kernel for a byte of its larger array.
+# Bytes moved per byte of the larger array, by kind of kernel.
 MOVES = {"write": 1.0, "copy": 2.0, "stream": 2.0, "add": 1.5, "read": 1.0}
-L2_MOVES = {"read": 1, "write": 1, "copy": 2}  # of a pack
-L2_SHARES = (1 / 16, 1 / 8, 1 / 4)  # of the L2, read or written; where it has halves, less is faster
-L2_BLOCKS, L2_PACKS = 4, 4  # resident blocks per multiprocessor; packs per thread in a round
-L2_BYTES = 2**31  # moved within the L2 by one run, long enough for the start not to matter
+L2_MOVES = {"read": 1, "write": 1, "copy": 2}  # packs moved per pack
+L2_SHARES = (1 / 16, 1 / 8, 1 / 4)  # of the L2; on GPUs whose L2 has two halves, a smaller share is faster
+L2_BLOCKS, L2_PACKS = 4, 4  # resident blocks per multiprocessor; packs per thread and round
+L2_BYTES = 2**31  # moved within the L2 by one run, long enough to hide the launch
 FLOOR_SAMPLES, COPY_SAMPLES = 50, 7
-# What is beyond these is an error. Of DRAM our kernels reach what there is, and noise 1 % more; of the L2 somebody's
-# better pattern of access may reach more than ours. A row's median is an empty kernel's at least: the lowest of 4873
-# recorded ones was 1.11 times as long by events and 1.29 times by graphs.
+# Factors beyond which a time is an error. Our kernels reach the DRAM's bandwidth, with 1 % noise; other access patterns
+# may reach more of the L2's than ours. The shortest of 4873 recorded medians was 1.11 times the floor by events and
+# 1.29 times by graphs.
 ABOVE_CEILING, ABOVE_L2, BELOW_FLOOR = 1.01, 1.1, 0.9
 
 
 @dataclass(frozen=True)
 class _Yardstick:
-    """What a device needs to run one entry of limits.cu."""
+    """Makes executables of the kernels in limits.cu."""
 
     device: Device
     binary: Binary
@@ -59,7 +57,7 @@ class _Yardstick:
 
 
 def measure_limits(device: Device, binary: Binary) -> Limits:
-    """Floor by both methods, and the best copy of as many bytes as fit a third of the free memory."""
+    """Floor by both methods, and the bandwidths with arrays of up to a third of the free memory."""
     yardstick = _Yardstick(device, binary)
     empty = yardstick.executable(Launch("limits_empty", (1, 1, 1), (1, 1, 1), ()), {})
     floor_s = _median(EventTimer(device.clock, [empty], "cold"), FLOOR_SAMPLES)
@@ -69,7 +67,7 @@ def measure_limits(device: Device, binary: Binary) -> Limits:
         rates = _rates(device, yardstick)
         l2 = _l2_rate(device, yardstick)
     except DeviceError as error:
-        raise DeviceError(f"a kernel that the ceilings are measured with failed: {error}") from error
+        raise DeviceError(f"a kernel that measures the ceilings failed: {error}") from error
     finally:
         device.release()
     best = max(COPIES, key=lambda name: rates[name])
@@ -82,13 +80,13 @@ def _best(rates: Mapping[str, float], kind: str) -> float:
 
 
 def _rates(device: Device, yardstick: _Yardstick) -> dict[str, float]:
-    """Bytes read plus written per second, of each kernel of limits.cu but the empty one."""
+    """Bytes read plus written per second, for each kernel of limits.cu except the empty one."""
     nbytes = min(COPY_BYTES, device.free_bytes() // 3) // (2 * PACK_BYTES) * (2 * PACK_BYTES)
     arrays, packs = _in_and_out(device, nbytes), nbytes // PACK_BYTES
     rates = {}
     for kind, moves in MOVES.items():
         for in_flight in PACKS:
-            own = packs // 2 if kind == "add" else packs  # of its outputs: it adds the halves of its input
+            own = packs // 2 if kind == "add" else packs  # of the output; "add" adds the halves of its input
             grid = (-(-own // (BLOCK * in_flight)), 1, 1)
             launch = Launch(f"limits_{kind}_{in_flight}", grid, (BLOCK, 1, 1), ("in", "out", Scalar("int64", own)))
             timer = EventTimer(device.clock, [yardstick.executable(launch, arrays)], "cold")
@@ -97,7 +95,7 @@ def _rates(device: Device, yardstick: _Yardstick) -> dict[str, float]:
 
 
 def _l2_rate(device: Device, yardstick: _Yardstick) -> float:
-    """Bytes per second of the fastest kernel that reads, writes or copies what the L2 holds already."""
+    """Bytes per second of the fastest kernel that reads, writes or copies data in the L2."""
     arrays = _in_and_out(device, int(max(L2_SHARES) * device.properties.l2_bytes) // PACK_BYTES * PACK_BYTES)
     rates = []
     for kind, moves in L2_MOVES.items():
@@ -114,7 +112,7 @@ def _l2_rate(device: Device, yardstick: _Yardstick) -> float:
 
 
 def _in_and_out(device: Device, nbytes: int) -> Arrays:
-    """Two arrays of that size, the first filled with random floats: a copy of zeros can be faster than one of data."""
+    """Two arrays of that size. The first holds random floats, because zeros can be copied faster."""
     shape = (nbytes // 4,)
     specs = [ArraySpec("in", shape, "float32", "input"), ArraySpec("out", shape, "float32", "output")]
     arrays = device.allocate(specs)

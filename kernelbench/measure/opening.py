@@ -1,4 +1,4 @@
-"""Opening the device that was asked for: a GPU in a worker process, or the simulator."""
+"""Opens the requested device: a GPU in a worker process, or the simulator."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from kernelbench.planning.catalog import Catalog
 
 @dataclass(frozen=True, kw_only=True)
 class DeviceRequest:
-    """Which device, and how it is used; the defaults are those of the command line."""
+    """Which device to use, and how. The defaults are those of the command line."""
 
     device: str = "auto"  # see devices.open_device
-    kernels: Sequence[Path] = ()  # the user's own folders; their implementations join every suite of their operation
-    full: bool = False  # on the simulator: every block of every grid
-    strict: bool = False  # on the simulator: every check it knows
-    in_process: bool = False  # on a GPU: no worker, for debuggers and profilers
-    wait: bool = True  # for another run that uses the GPU
-    patience_s: float = worker.PATIENCE_S  # of a kernel without a sign of life, until its process is ended
+    kernels: Sequence[Path] = ()  # folders of the user's own kernels, which join every suite of their operation
+    full: bool = False  # on the simulator: run every block of every grid
+    strict: bool = False  # on the simulator: all checks
+    in_process: bool = False  # on a GPU: no worker process, for debuggers and profilers
+    wait: bool = True  # until another run releases the GPU
+    patience_s: float = worker.PATIENCE_S  # time without a heartbeat after which the worker is ended
 
 
 @contextmanager
 def opened(request: DeviceRequest, catalog: Catalog, progress: Progress) -> Iterator[Bench]:
-    """The device, closed at the end. A GPU is held against other runs; a simulator in place of a GPU is announced.
+    """The device, closed at the end. A GPU is locked against other runs; a simulator in place of a GPU is announced.
 
-    `catalog` holds the kernels of the user's own folders too.
+    `catalog` includes the user's own kernels.
     """
     with closing(_open(request, catalog)) as bench:
         _make_thorough(bench, full=request.full, strict=request.strict)
@@ -49,7 +49,7 @@ def opened(request: DeviceRequest, catalog: Catalog, progress: Progress) -> Iter
 
 
 def _open(request: DeviceRequest, catalog: Catalog) -> Bench:
-    """A GPU in a worker unless `in_process`, the simulator in this process."""
+    """A GPU in a worker process unless `in_process`; the simulator in this process."""
     name, kind = request.device, request.device.partition(":")[0]
     if request.in_process or kind not in ("auto", "cuda"):
         return InProcessBench(devices.open_device(name), catalog)
@@ -63,7 +63,7 @@ def _open(request: DeviceRequest, catalog: Catalog) -> Bench:
 
 
 def _make_thorough(bench: Bench, *, full: bool, strict: bool) -> None:
-    """InputError where a GPU is asked for what only the simulator does."""
+    """Set the simulator's options; InputError if the device is a GPU, which has none of them."""
     if isinstance(bench, InProcessBench) and isinstance(bench.device, CountingDevice):
         bench.device.full, bench.device.strict = full, strict
         return

@@ -1,9 +1,9 @@
-"""The implementations of one case, measured side by side: in every round each of them once, in random
-order, so that what drifts (clocks, heat, neighbours) meets all alike.
+"""Measures the implementations of one case side by side. Every round samples each of them once, in random order, so
+that drift (clocks, heat, other processes) affects all alike.
 
-A track is one implementation with one cache state and method. It ends when its median is known well
-enough; samples that something disturbed are taken again as long as there is time. Two more rounds are verified, sample
-by sample, and their times are not kept: one somewhere among the first, and the last, on inputs made anew.
+A track is one implementation with one cache state and method. It ends when its median is precise enough; disturbed
+samples are repeated while there is time. Two more rounds are verified sample by sample and not timed: a random one
+among the first, and the last, on new inputs.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from kernelbench.core.contracts import Executable
 from kernelbench.core.errors import EVERYBODYS, DeviceLost, reason_of
 from kernelbench.core.records import Check, Implementation, Measurement, Stopped
 from kernelbench.core.stopwatch import FILLING, MEASURING, PREPARING, VERIFYING, Stopwatch
-from kernelbench.measure.conditions import Watch, told
-from kernelbench.measure.setup import Setup
-from kernelbench.measure.staging import Staging
+from kernelbench.measure.case_data import CaseData
+from kernelbench.measure.conditions import Watch, disturbance_text
+from kernelbench.measure.staging import CaseStaging
 from kernelbench.measure.timing import GRAPH_REPEATS, Cache, EventTimer, FlushGraph, GraphTimer
 from kernelbench.measure.verify import check_after_run
 
-GRAPH_BELOW_S = 20e-6  # under this, events add a tenth and more to a kernel's time: use graphs as well
-GRAPH_UP_TO = 10  # implementations this many times slower than that are still worth the same method
+GRAPH_BELOW_S = 20e-6  # below this, events add 10 % or more to a kernel's time, so graphs are used as well
+GRAPH_UP_TO = 10  # implementations up to this many times slower than that are timed by graphs too, for comparison
 PILOT_SAMPLES = 3
-# Below this, a sample begins with a run that is not timed: five launches of CuPy took 25.4 us after 70 samples of
-# others and 23.5 after their own, for other kernels' code had taken the place of theirs. Above, it costs too much.
+# Below this, a sample begins with an untimed run: five launches of CuPy took 25.4 us after 70 samples of other kernels,
+# whose code had replaced theirs in the cache, and 23.5 after their own. Above this, it costs too much.
 REHEARSED_BELOW_S = 200e-6
-LONG_S = 1e-3  # a kernel that takes longer needs no pilot to be told from a short one
-LOOK_EVERY = 4  # rounds between two looks at whether medians are known well enough
-# A row of GRAPH_BELOW_S and more whose interval is so many times as wide as asked for when the time of its case is up
-# goes on without the others, for as long again and to so many times the samples.
+LONG_S = 1e-3  # one pilot sample is enough above this
+LOOK_EVERY = 4  # rounds between two checks of the medians' precision
+# When the time of a case is up, a row of at least GRAPH_BELOW_S whose interval is still this many times too wide goes
+# on without the others, for the same time again and up to this many times the samples.
 POOR_WIDTHS, MORE_SAMPLES = 2, 4
-# Above this many times the L2, what a first run leaves in it is nothing of what the next one reads first.
+# Above this many times the L2, nothing that a run leaves in the L2 is read by the next run before it is evicted.
 WARM_UP_TO_L2 = 4
 
 
@@ -47,12 +47,12 @@ class Precision:
 
     least_samples: int = 20
     most_samples: int = 400
-    interval_width: float = statistics.PRECISION  # of the 95 % interval of the median, from end to end
-    seconds_per_case: float = 2.0  # unless the least samples take longer; as long again for rows that need it
-    every_place: bool = True  # at least one sample at each place in memory
+    interval_width: float = statistics.PRECISION  # of the median's 95 % interval
+    seconds_per_case: float = 2.0  # unless least_samples take longer; imprecise rows get the same time again
+    every_place: bool = True  # at least one sample per placement
 
     def over(self, places: int) -> Precision:
-        """For arrays at so many places."""
+        """For arrays at this many placements."""
         return replace(self, least_samples=max(self.least_samples, places)) if self.every_place else self
 
 
@@ -63,7 +63,7 @@ QUICK = Precision(least_samples=7, most_samples=50, interval_width=0.02, seconds
 
 @dataclass
 class Contender:
-    """One implementation of a case, ready to run at each placement, and what becomes of it."""
+    """One implementation of a case, executable at each placement, with its results so far."""
 
     implementation: Implementation
     executables: list[Executable]
@@ -79,17 +79,17 @@ class _Track:
     timer: EventTimer | GraphTimer
     samples: list[float] = field(default_factory=list)
     rounds: list[int] = field(default_factory=list)
-    readings: list[int] = field(default_factory=list)  # of the conditions: the one before each sample
+    readings: list[int] = field(default_factory=list)  # number of the reading of conditions before each sample
     stopped: Stopped | None = None
 
     def kept(self, watch: Watch, least: int) -> list[int]:
-        """Which of the samples count: those that nothing disturbed, or all where these are too few."""
+        """Indices of the samples that count: the undisturbed ones, or all if those are too few."""
         good = [number for number, found in enumerate(watch.disturbances(self.readings)) if not found]
         return good if len(good) >= least else list(range(len(self.samples)))
 
     def why_stop(self, samples: Sequence[float], precision: Precision, flush_s: float, late_s: float) -> Stopped | None:
-        """Why no further sample is needed, or to be had. `samples`: those that nothing disturbed; `flush_s`: the part
-        of a graph's time that is not the kernel's; `late_s`: since the time of the case was up."""
+        """Why sampling stops, or None. `samples`: the undisturbed ones; `flush_s`: the part of a graph's time that is
+        not the kernel's; `late_s`: time since the time of the case was up."""
         poor = len(samples) < precision.least_samples
         if not poor:
             median, low, high = statistics.median_interval(samples)
@@ -105,11 +105,11 @@ class _Track:
 
 
 class CaseMeasurement:
-    """Runs the rounds of one case over its contenders; results are left in the contenders."""
+    """Runs the rounds of one case; the contenders receive the results."""
 
     def __init__(
         self,
-        setup: Setup,
+        data: CaseData,
         caches: Sequence[Cache],
         precision: Precision,
         seed: int,
@@ -118,11 +118,11 @@ class CaseMeasurement:
         stopwatch: Stopwatch | None = None,
     ) -> None:
         self.heartbeat, self.stopwatch = heartbeat, stopwatch or Stopwatch()
-        self.setup, self.device = setup, setup.device
-        self.caches, self.precision = caches, precision.over(len(setup.placements))
+        self.data, self.device = data, data.device
+        self.caches, self.precision = caches, precision.over(len(data.placements))
         self.seed, self.progress = seed, progress
         self.random = np.random.default_rng(seed)
-        self.staging = Staging(setup, seed + 2)
+        self.staging = CaseStaging(data, seed + 2)
         self.flushes: list[float] = []
         self.watch = Watch(self.device)
 
@@ -146,7 +146,7 @@ class CaseMeasurement:
     # ---- Which tracks ----
 
     def _tracks(self, contenders: Sequence[Contender]) -> list[_Track]:
-        """Event timers for all, with a short pilot that also warms up; graph timers where kernels are short."""
+        """Event timers for all, with a short pilot that also warms up; graph timers for short kernels."""
         tracks: list[_Track] = []
         pilots: dict[str, float] = {}
         caches = self._caches(contenders)
@@ -177,8 +177,8 @@ class CaseMeasurement:
         return tracks
 
     def _caches(self, contenders: Sequence[Contender]) -> list[Cache]:
-        """The cache states asked for, less warm where the data is too large for there to be such a state."""
-        moved = self.setup.operation.bytes_moved(self.setup.case)
+        """The requested cache states, without "warm" if the data is too large for the L2."""
+        moved = self.data.operation.bytes_moved(self.data.case)
         times = moved / self.device.properties.l2_bytes
         if "warm" not in self.caches or times <= WARM_UP_TO_L2:
             return list(self.caches)
@@ -187,7 +187,7 @@ class CaseMeasurement:
         return [cache for cache in self.caches if cache != "warm"]
 
     def _pilot(self, timers: Sequence[EventTimer]) -> float:
-        """Seconds of a run, roughly; the first sample of each timer warms up."""
+        """Approximate seconds of a run; the first sample of each timer warms up."""
         first = [timer.sample() for timer in timers]
         if first[0] > LONG_S:
             return first[0]
@@ -196,7 +196,7 @@ class CaseMeasurement:
     # ---- Rounds ----
 
     def _rounds(self, tracks: list[_Track]) -> int:
-        """Sample until every track is precise, full or out of time; returns the number of rounds taken."""
+        """Sample until every track is precise, at its sample limit or out of time; returns the number of rounds."""
         self.watch.look(now=True)
         number, started = 0, time.monotonic()
         deadline: float | None = None
@@ -240,9 +240,9 @@ class CaseMeasurement:
             track.readings.append(before)
 
     def _verified_round(self, tracks: Sequence[_Track], number: int, seed: int | None = None) -> None:
-        """A round whose samples are verified, on inputs made anew by `seed` where one is given."""
+        """A round whose samples are verified, on new inputs if a `seed` is given."""
         alive = [tracks[at] for at in self.random.permutation(len(tracks)) if not tracks[at].contender.failure]
-        alive.sort(key=lambda track: track.timer.place(number))  # those of one place are compared with one reference
+        alive.sort(key=lambda track: track.timer.place(number))  # tracks at one placement share a reference
         self.staging.verified = True
         made = set[int]()
         for track in alive:
@@ -250,13 +250,13 @@ class CaseMeasurement:
             if seed is not None and place not in made:
                 made.add(place)
                 with self.stopwatch.on(FILLING):
-                    self.setup.inputs(self.setup.placements[place]).fill(seed)
+                    self.data.inputs(self.data.placements[place]).fill(seed)
             if not track.contender.failure:
                 self._verify(track, number)
         self.staging.verified = False
 
     def _verify(self, track: _Track, number: int) -> None:
-        contender, arrays = track.contender, self.setup.placements[track.timer.place(number)]
+        contender, arrays = track.contender, self.data.placements[track.timer.place(number)]
         with self.stopwatch.on(MEASURING):
             if self._attempt(contender, lambda: track.timer.sample(number)) is None:
                 return
@@ -264,7 +264,7 @@ class CaseMeasurement:
         with self.stopwatch.on(VERIFYING):
             check = self._attempt(
                 contender,
-                lambda: check_after_run(self.setup, contender.implementation, arrays, returned, left, self.seed),
+                lambda: check_after_run(self.data, contender.implementation, arrays, returned, left, self.seed),
             )
         if check is None:
             return
@@ -274,7 +274,7 @@ class CaseMeasurement:
             contender.failure = f"wrong when it was timed: {check.message}"
 
     def _attempt(self, contender: Contender, action: Callable[[], Done]) -> Done | None:
-        """`action`, or None with the failure noted; a lost device ends the case."""
+        """The result of `action`, or None after a failure, which is noted; a lost device ends the case."""
         self.heartbeat(contender.implementation.name)
         try:
             return action()
@@ -290,7 +290,7 @@ class CaseMeasurement:
     # ---- Results ----
 
     def _flush_s(self) -> float:
-        """Median time of the graph of flushes alone, over the rounds so far."""
+        """Median time of the graph that only flushes, over the rounds so far."""
         return float(np.median(self.flushes)) if self.flushes else 0.0
 
     def _measurement(self, track: _Track, flush_s: float) -> Measurement:
@@ -312,5 +312,5 @@ class CaseMeasurement:
             power_w=self.watch.mean("power_w", readings),
             temperature_c=self.watch.mean("temperature_c", readings),
             throttle=self.watch.throttle(readings),
-            disturbed=told(self.watch.disturbances(readings)),
+            disturbed=disturbance_text(self.watch.disturbances(readings)),
         )

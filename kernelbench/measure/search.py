@@ -1,8 +1,8 @@
-"""The search for arguments of one plan that make one case faster than the plan's own rule does.
+"""Searches for plan arguments that make one case faster than the plan's own rule does.
 
-Kernel Tuner asks for candidates. Each is planned, built, verified and timed like an implementation of a run, beside the
-rule in the same rounds; the best of them once more, with more samples. A candidate that is refused, does not compile,
-hangs or gives wrong numbers has a reason and no time.
+Kernel Tuner proposes candidates. Each is planned, built, verified and timed like an implementation of a run, in the
+same rounds as the rule. The best are timed once more, with more samples. A candidate that is refused, does not
+compile, hangs or gives wrong results gets a reason instead of a time.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from kernelbench.core.statistics import paired_ratio_interval
 from kernelbench.core.tunable import values_text
 from kernelbench.measure import kernel_tuner
 from kernelbench.measure.bench import Bench
-from kernelbench.measure.ready import built
+from kernelbench.measure.binaries import build_plans
 from kernelbench.planning.candidates import Candidate, Tuned
 from kernelbench.planning.case_plans import CasePlan, Planned, plan_case
 from kernelbench.planning.tuned import Entry, source_hash
@@ -34,15 +34,15 @@ if TYPE_CHECKING:
     from kernelbench.build import Compiler
     from kernelbench.measure.rounds import Precision
 
-BATCH = 16  # candidates that are measured together with the rule
-FINAL_S = 2.0  # about the time that the last measurement takes
-FINALISTS = 3  # candidates that are measured again: the fastest of many is partly luck
-MARGIN = 0.01  # a candidate must be faster than the rule by this share of the rule's time
+BATCH = 16  # candidates measured together with the rule
+FINAL_S = 2.0  # approximate time of the last measurement
+FINALISTS = 3  # candidates measured again, because the fastest of many is partly luck
+MARGIN = 0.01  # share of the rule's time by which a candidate must be faster
 Key = tuple[tuple[str, int], ...]  # the values of a candidate
 
 
 class Search:
-    """The search for one case of one implementation; `run` is called once."""
+    """Searches one case of one implementation; call `run` once."""
 
     def __init__(
         self,
@@ -62,10 +62,10 @@ class Search:
         self.inputs: tuple[str, ...] = ()
         self.found: dict[Key, Candidate] = {}
         self.planned: dict[Key, Planned] = {}
-        self.alike: dict[Key, Key] = {}  # candidates with the plan of an earlier one; () is the rule
+        self.alike: dict[Key, Key] = {}  # candidate -> earlier candidate with the same plan; () is the rule
 
     def run(self, seconds: float, advance: Advance) -> Tuned:
-        """Search for so many seconds, whatever that leaves out; at least one batch is measured."""
+        """Search for `seconds`, even if candidates are left out; at least one batch is measured."""
         if self.rule.status != "ok":
             return self._tuned()
         self.inputs = tuple(spec.name for spec in self.operation.arrays(self.case) if spec.role == "input")
@@ -73,9 +73,7 @@ class Search:
         if self.rule.status != "ok":
             return self._tuned()
         assert self.rule.plan is not None
-        self.plans: dict[LaunchPlan, Key] = {
-            replace(self.rule.plan, reasons=()): ()
-        }  # the first candidate with each plan
+        self.plans: dict[LaunchPlan, Key] = {replace(self.rule.plan, reasons=()): ()}  # -> first candidate with it
         evaluate = partial(self._evaluate, advance)
         values, restrictions = self.tunable.values, self.tunable.restrictions
         complete = kernel_tuner.search(values, restrictions, evaluate, seconds=seconds - FINAL_S, seed=self.seed)
@@ -90,7 +88,7 @@ class Search:
         candidates = (rule, *self.found.values()) if self.rule_s else ()
         return Tuned(*names, self.size, candidates, len(self.alike), complete, None, self.rule.status, self.rule.reason)
 
-    # ---- What the searcher asks for ----
+    # ---- What Kernel Tuner calls ----
 
     def _evaluate(
         self, advance: Advance, asked: Sequence[Mapping[str, int]], time_is_up: Callable[[], bool]
@@ -103,19 +101,21 @@ class Search:
             if self.rule.status != "ok" or (self.rule_s is not None and time_is_up()):
                 self.found |= {key: Candidate(dict(key), "left out") for key in ready[start:]}
                 break
-            self.found |= self._measured(batch, _search_precision(len(batch) + 1))
+            self.found |= self._measured(
+                batch, _precision(0.1 * (len(batch) + 1), most_samples=100, interval_width=0.01)
+            )
             advance(len(batch), values_text(dict(batch[-1])))
         return [self._told(self.alike.get(key, key)) for key in keys]
 
     def _told(self, key: Key) -> float | str | None:
-        """For the searcher: the share of the rule's time, the reason why there is none, or None: not measured yet."""
+        """The candidate's time as a share of the rule's, the reason why it has none, or None: not measured yet."""
         if not key:
             return 1.0
         one = self.found[key]
         return one.share or (None if one.status == "left out" else one.reason)
 
     def _made_ready(self, keys: Sequence[Key], advance: Advance) -> list[Key]:
-        """Plan and build; returns the candidates that can be measured. The others get their reasons here."""
+        """Plan and build; returns the candidates that can be measured, and gives the others their reasons."""
         for key in keys:
             values = dict(key)
             assert self.implementation.plan is not None
@@ -132,7 +132,7 @@ class Search:
         return ready
 
     def _is_new(self, key: Key) -> bool:
-        """Whether no earlier candidate is launched in the same way."""
+        """Whether no earlier candidate has the same launches."""
         plan = self.planned[key].plan
         assert plan is not None
         first = self.plans.setdefault(replace(plan, reasons=()), key)
@@ -142,14 +142,14 @@ class Search:
 
     def _built(self, planned: Sequence[Planned], advance: Advance) -> list[Planned]:
         plan = CasePlan(self.case, tuple(planned), self.inputs)
-        plans, _ = built([plan], self.compiler, self.bench.properties.architecture, _Within(advance))
+        plans, _ = build_plans([plan], self.compiler, self.bench.properties.architecture, _Within(advance))
         return list(plans[0].planned)
 
     # ---- Measuring ----
 
     def _measured(self, keys: Sequence[Key], precision: Precision, *, final: bool = False) -> dict[Key, Candidate]:
-        """Candidates beside the rule, in the same rounds."""
-        from kernelbench.measure.case import Settings
+        """Measure candidates in the same rounds as the rule."""
+        from kernelbench.measure.case_run import Settings
 
         plan = CasePlan(self.case, (self.rule, *(self.planned[key] for key in keys)), self.inputs)
         settings = Settings(self.seed, ("cold",), precision)
@@ -163,12 +163,12 @@ class Search:
         return {key: _candidate(dict(key), one, rule, final) for key, one in zip(keys, results, strict=True)}
 
     def _final(self) -> Candidate | None:
-        """Measure the best candidates once more; returns the one that is faster than the rule beyond doubt, if any."""
+        """Measure the best candidates once more; returns the fastest that is surely faster than the rule, if any."""
         faster = sorted((one.share, key) for key, one in self.found.items() if one.status == "ok" and one.share)
         keys = [key for share, key in faster[:FINALISTS] if share < 1.0]
         if not keys:
             return None
-        again = self._measured(keys, _final_precision(), final=True)
+        again = self._measured(keys, _precision(FINAL_S / 2), final=True)
         if self.rule.status != "ok":
             return None
         self.found |= again
@@ -176,7 +176,7 @@ class Search:
         return min(sure, key=lambda one: one.share or 1.0, default=None)
 
     def _entry(self, winner: Candidate | None, complete: bool) -> Entry | None:
-        """An entry says that nothing is faster than the rule only where no candidate was left out."""
+        """The table entry. "Nothing is faster than the rule" is only said if no candidate was left out."""
         if self.rule_s is None or self.rule.status != "ok" or (winner is None and not complete):
             return None
         state = self.bench.environment()
@@ -199,7 +199,7 @@ class Search:
 
 
 class _Within:
-    """Progress of building within a stage that is shown already."""
+    """Shows the progress of a build within the current stage."""
 
     def __init__(self, advance: Advance) -> None:
         self.advance = advance
@@ -209,19 +209,13 @@ class _Within:
         yield lambda amount, what: self.advance(0.0, f"building {what}")
 
     def say(self, text: str) -> None:
-        """Say nothing: the candidates' reasons hold what building says."""
+        """Say nothing: the candidates' reasons say it."""
 
 
-def _search_precision(implementations: int) -> Precision:
+def _precision(seconds: float, **limits: Any) -> Precision:
     from kernelbench.measure.rounds import Precision
 
-    return Precision(most_samples=100, interval_width=0.01, seconds_per_case=0.1 * implementations)
-
-
-def _final_precision() -> Precision:
-    from kernelbench.measure.rounds import Precision
-
-    return Precision(seconds_per_case=FINAL_S / 2)
+    return Precision(seconds_per_case=seconds, **limits)
 
 
 def _candidate(values: Mapping[str, int], result: Result, rule: Result, final: bool) -> Candidate:

@@ -1,10 +1,10 @@
-"""One sample at a time. What is between the two events is the work alone, because the host has submitted
-everything before the flush in front of it ends; a sample that was not covered so is taken again.
+"""Takes one sample at a time. The two events enclose only the kernel's work, because the host submits everything
+before the flush in front of it ends; otherwise the sample is repeated.
 
-cold events   stage | flush | event | launch | event            the L2 holds nothing of the kernel's data; rehearsed:
-              with a launch in front of the flush
+cold events   stage | flush | event | launch | event            the L2 holds none of the kernel's data; rehearsed:
+              with a launch before the flush
 warm events   stage | flush | launch | stage | event | launch | event   the L2 holds what the first launch left
-cold graph    a graph of n (flush, launch) minus a graph of n flushes, divided by n: no event beside the
+cold graph    a graph of n (flush, launch) minus a graph of n flushes, divided by n: there is no event next to the
               kernel, so its launch overhead of 1.5 to 3 us is not counted. For kernels below ~20 us.
 """
 
@@ -14,26 +14,27 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import ceil
-from typing import Literal, Protocol
+from typing import Literal
 
 from kernelbench.core.contracts import Clock, Event, Executable, Graph
 from kernelbench.core.errors import DeviceError
 from kernelbench.core.records import Arrays
 
 FIRST_HOLD_S = 60e-6  # hides the host's time to submit one launch through CuPy, about 10 us
-# The flush lasts this many times what submitting takes, so that the GPU has fetched all launches when it ends: behind
-# 60 us, five launches in a row took 3 to 6 % more or less from run to run, behind 200 us under 0.5 %.
+# The flush lasts this many times the submission, so that the GPU has fetched all launches when it ends. After a flush
+# of 60 us the time of five launches varied by 3 to 6 % from run to run, after 200 us by less than 0.5 %.
 HOLD_PER_SUBMIT = 10
 LONGEST_HOLD_S = 50e-3
-GRAPH_REPEATS = 8  # more repeats average more flushes a sample, and cost as much more time
+GRAPH_REPEATS = 8  # per sample; more of them average better and cost proportionally more time
 
 Cache = Literal["cold", "warm"]
 Method = Literal["events", "graph"]
 CACHES: tuple[Cache, ...] = ("cold", "warm")
 
 
-class Staging(Protocol):
-    """Puts arrays into the state that a sample starts from; see measure.staging."""
+class Staging:
+    """Puts arrays into the state that a sample starts from. This one leaves them as they are, for our own kernels;
+    measure.staging has the one for verified kernels."""
 
     def before(self, places: Sequence[int], last: int) -> None: ...
 
@@ -44,27 +45,15 @@ class Staging(Protocol):
     def stop(self, place: int, returned: Arrays | None) -> None: ...
 
 
-class Bare:
-    """Leaves arrays as they are: for kernels of our own that nobody verifies."""
-
-    def before(self, places: Sequence[int], last: int) -> None: ...
-
-    def between(self, place: int) -> None: ...
-
-    def start(self, place: int, *, warm: bool = False) -> None: ...
-
-    def stop(self, place: int, returned: Arrays | None) -> None: ...
-
-
-BARE = Bare()
+UNCHANGED = Staging()
 
 
 @dataclass
 class EventTimer:
     """Samples one implementation by two events. Learns how long the flush must be to hide its submission.
 
-    `executables`: the same work on arrays at different places in memory, taken in turn by the round. `rehearsed`: a
-    cold sample begins with a run at another place, so that multiprocessors hold the kernel's code, whoever ran last.
+    `executables`: the same work at different placements, one per round in turn. `rehearsed`: a cold sample begins with
+    a run at another placement, so that the instruction caches hold the kernel, whatever ran before.
     """
 
     clock: Clock
@@ -75,10 +64,10 @@ class EventTimer:
     returned: Arrays | None = None  # outputs of the last sampled run, if it allocates its own
     method: Method = "events"
     rehearsed: bool = False
-    staging: Staging = BARE
+    staging: Staging = UNCHANGED
 
     def sample(self, number: int = 0) -> float:
-        """Seconds of one run, in round `number`. DeviceError when no flush is long enough to hide the submission."""
+        """Seconds of one run, in round `number`. DeviceError if no flush is long enough to hide the submission."""
         place = self.place(number)
         executable = self.executables[place]
         while True:
@@ -110,21 +99,21 @@ class EventTimer:
 
     @property
     def lead_s(self) -> float:
-        """How long the flush goes on, that what follows is submitted behind."""
+        """Length of the flush, during which the host submits the rest."""
         return max(self.hold_s, min(HOLD_PER_SUBMIT * (self.submit_s or 0.0), LONGEST_HOLD_S))
 
     def place(self, number: int) -> int:
-        """Which of the executables writes last in a sample of round `number`."""
+        """Index of the executable that writes last in a sample of round `number`."""
         return number % len(self.executables)
 
     def _still_ahead(self, start: Event) -> bool:
-        """True if the device had not reached the start when the host was done submitting."""
+        """True if the device has not reached `start` yet."""
         return not start.done()
 
 
 @dataclass
 class FlushGraph:
-    """A graph of flushes alone, that graph samples are compared with."""
+    """A graph that only flushes, whose time is subtracted from graph samples."""
 
     clock: Clock
 
@@ -137,17 +126,17 @@ class FlushGraph:
 
 @dataclass
 class GraphTimer:
-    """Samples one implementation inside graphs; seconds include the flushes. Each begins with a run, as a rehearsed
-    sample does: else the first of the graph's runs alone would fetch the kernel's code.
+    """Samples one implementation inside graphs; seconds include the flushes. Each sample begins with an untimed run,
+    so that the graph's first run does not load the kernel's code.
 
-    Each graph goes through as many executables as it has repeats; each round takes the next graph.
+    A graph holds one executable per repeat; each round takes the next graph.
     """
 
     clock: Clock
     executables: Sequence[Executable]
     cache: Cache = "cold"
     method: Method = "graph"
-    staging: Staging = BARE
+    staging: Staging = UNCHANGED
 
     def __post_init__(self) -> None:
         self._outputs: list[Arrays | None] = [None] * len(self.executables)
@@ -166,13 +155,13 @@ class GraphTimer:
         )
 
     def place(self, number: int) -> int:
-        """Which of the executables writes last in a sample of round `number`."""
+        """Index of the executable that writes last in a sample of round `number`."""
         share = self._shares()[number % len(self._graphs)]
         return share[(GRAPH_REPEATS - 1) % len(share)]
 
     @property
     def returned(self) -> Arrays | None:
-        """Outputs of the last sampled run, if it allocates its own: a graph writes to the same ones each time."""
+        """Outputs of the last sampled run, if it allocates its own; a graph writes to the same ones each time."""
         return self._outputs[self.place(self._number)]
 
     def _shares(self) -> list[list[int]]:
@@ -189,7 +178,7 @@ class GraphTimer:
 
 
 def time_graph(clock: Clock, graph: Graph, behind: Callable[[], None] = lambda: None) -> float:
-    """Seconds of one launch of a graph, submitted while a flush still runs; `behind` is called right behind it."""
+    """Seconds of one launch of a graph, submitted while a flush still runs; `behind` is called right after it."""
     clock.flush(FIRST_HOLD_S)
     start = clock.record()
     graph.launch()

@@ -1,7 +1,7 @@
-"""Outputs against the float64 reference, every element, in slices that fit the memory.
+"""Compares every output element with the float64 reference, in slices that fit into memory.
 
-Works on any array module, so a GPU's output is checked on that GPU. Where a device ran a sample of the blocks,
-every element that those wrote.
+Works with any array module, so a GPU's output is checked on that GPU. If a device ran only a sample of the blocks,
+the elements that those wrote are compared.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from kernelbench.core.contracts import Executable
 from kernelbench.core.differences import Differences
 from kernelbench.core.errors import DeviceError
 from kernelbench.core.records import BROADCAST, Arrays, ArraySpec, Check, Implementation, Tolerance
-from kernelbench.measure import sample
+from kernelbench.measure import sampled_outputs
+from kernelbench.measure.case_data import CaseData, Part
 from kernelbench.measure.inputs import Inputs
-from kernelbench.measure.sample import Written
-from kernelbench.measure.setup import Part, Setup
+from kernelbench.measure.sampled_outputs import Written
 
 SLICE_ELEMENTS = 2**26  # of the largest array; a float64 slice of it is 512 MB
-WORKSPACE_FACTOR = 10  # float64 slices alive at once while one is checked, rounded up
+WORKSPACE_FACTOR = 10  # float64 slices in memory while one is checked, rounded up
 
 
 class _Errors:
-    """Running maxima over slices, with the first mismatch."""
+    """Errors over all slices, with the first mismatch."""
 
     def __init__(self) -> None:
         self.elements = 0
@@ -35,7 +35,7 @@ class _Errors:
         self.first = ""
 
     def add(self, spec: ArraySpec, offset: int, elements: int, found: Differences) -> None:
-        """One slice of `elements` that begins at `offset` of the flat array."""
+        """Add a slice of `elements` that begins at `offset` of the flat array."""
         if found.first is not None and not self.first:
             place = spec.element(offset + found.first)
             self.first = f"{place}: got {found.got:.7g}, expected {found.expected:.7g}"
@@ -45,53 +45,52 @@ class _Errors:
         self.max_relative = _larger(self.max_relative, found.max_relative)
 
 
-def run_and_check(setup: Setup, implementation: Implementation, executable: Executable, seed: int) -> Check:
-    """Poison the outputs, run once, check everything, inputs and red zones included."""
-    arrays = setup.placements[0]
-    inputs = setup.inputs(arrays)
+def run_and_check(data: CaseData, implementation: Implementation, executable: Executable, seed: int) -> Check:
+    """Poison the outputs, run once, and check outputs, inputs and red zones."""
+    arrays = data.placements[0]
+    inputs = data.inputs(arrays)
     if not inputs.sealed:
         inputs.seal()
-    setup.device.poison(arrays, setup.specs)
+    data.device.poison(arrays, data.specs)
     returned = executable()
-    left = digests(setup, {**arrays, **(returned or {})})
-    setup.device.clock.wait()
-    return check_after_run(setup, implementation, arrays, returned, left, seed)
+    left = digests(data, {**arrays, **(returned or {})})
+    data.device.clock.wait()
+    return check_after_run(data, implementation, arrays, returned, left, seed)
 
 
-def digests(setup: Setup, outputs: Arrays) -> dict[str, Any]:
-    """Digests of the outputs as they are at this point of the device's stream."""
-    return {spec.name: setup.device.digest(outputs[spec.name]) for spec in setup.specs if spec.role == "output"}
+def digests(data: CaseData, outputs: Arrays) -> dict[str, Any]:
+    """Digests of the outputs at this point of the device's stream."""
+    return {spec.name: data.device.digest(outputs[spec.name]) for spec in data.specs if spec.role == "output"}
 
 
 def check_after_run(
-    setup: Setup,
+    data: CaseData,
     implementation: Implementation,
     arrays: Arrays,
     returned: Arrays | None,
     left: Mapping[str, Any],
     seed: int,
 ) -> Check:
-    """Check what a finished run left: its inputs, which it may not have changed, its outputs, and what lies around
-    every array.
+    """Check a finished run: that its inputs and the red zones are unchanged, and its outputs.
 
-    `arrays`: the placement that it ran at, with its inputs sealed; `returned`: outputs that it allocated itself;
-    `left`: digests of the outputs, taken right behind the run.
+    `arrays`: its placement, whose inputs were sealed; `returned`: outputs that it allocated itself; `left`: digests of
+    the outputs right after the run.
     """
-    outputs, inputs = {**arrays, **(returned or {})}, setup.inputs(arrays)
-    damaged = setup.device.red_zone_damage()  # asked in any case: nobody else is to be blamed for it
+    outputs, inputs = {**arrays, **(returned or {})}, data.inputs(arrays)
+    damaged = data.device.red_zone_damage()  # always asked, so that no later run is blamed for it
     outside = [f"wrote outside of {damaged}"] if damaged else []
-    unusable = _output_problem(setup, arrays, outputs)
-    if problem := _input_problem(setup, inputs, seed) or unusable:
+    unusable = _output_problem(data, arrays, outputs)
+    if problem := _input_problem(data, inputs, seed) or unusable:
         if not unusable:
-            _forget(setup, outputs, returned)
+            _poison_returned(data, outputs, returned)
         message = "; ".join([problem, *outside])
-        return Check(False, seed, 0, 0, None, None, _tolerance(setup, implementation), message)
+        return Check(False, seed, 0, 0, None, None, _tolerance(data, implementation), message)
     try:
-        check = check_outputs(setup, implementation, outputs, inputs, seed)
+        check = check_outputs(data, implementation, outputs, inputs, seed)
     except MemoryError as error:
         raise DeviceError(f"out of memory while its output was compared: {error}") from error
-    late = [name for name, digest in digests(setup, outputs).items() if int(digest) != int(left[name])]
-    _forget(setup, outputs, returned)
+    late = [name for name, digest in digests(data, outputs).items() if int(digest) != int(left[name])]
+    _poison_returned(data, outputs, returned)
     problems = [f"wrote {', '.join(late)} after the end of its work in the stream that it was given"] if late else []
     problems += outside
     if not problems:
@@ -99,13 +98,13 @@ def check_after_run(
     return replace(check, passed=False, message="; ".join(filter(None, (*problems, check.message))))
 
 
-def _forget(setup: Setup, outputs: Arrays, returned: Arrays | None) -> None:
-    """Poison outputs that a run allocated: their memory goes to somebody else, who might pass it off as an answer."""
-    setup.device.poison(outputs, [spec for spec in setup.specs if spec.name in (returned or {})])
+def _poison_returned(data: CaseData, outputs: Arrays, returned: Arrays | None) -> None:
+    """Poison outputs that a run allocated: the next run might get their memory and return it as its result."""
+    data.device.poison(outputs, [spec for spec in data.specs if spec.name in (returned or {})])
 
 
-def _input_problem(setup: Setup, inputs: Inputs, seed: int) -> str:
-    """What the run did to its inputs. They are made anew, for whoever runs next."""
+def _input_problem(data: CaseData, inputs: Inputs, seed: int) -> str:
+    """How the run changed its inputs, '' for not at all. Changed inputs are filled again for the next run."""
     damaged = inputs.damage()
     if not damaged:
         return ""
@@ -114,31 +113,31 @@ def _input_problem(setup: Setup, inputs: Inputs, seed: int) -> str:
     return f"wrote to its input: {damaged} is not what it was before the run"
 
 
-def _output_problem(setup: Setup, arrays: Arrays, outputs: Arrays) -> str:
-    """What tells without a look at its elements that an output is none."""
-    inputs = [spec.name for spec in setup.specs if spec.role == "input"]
-    for spec in setup.specs:
+def _output_problem(data: CaseData, arrays: Arrays, outputs: Arrays) -> str:
+    """Why the outputs cannot be compared: a wrong shape, or memory shared with an input; '' for no problem."""
+    inputs = [spec.name for spec in data.specs if spec.role == "input"]
+    for spec in data.specs:
         if spec.role != "output":
             continue
         got = outputs[spec.name]
         if tuple(got.shape) != spec.shape:
             return f"{spec.name} has shape {tuple(got.shape)}, expected {spec.shape}"
         for name in inputs if got is not arrays[spec.name] else ():
-            if setup.device.xp.may_share_memory(got, arrays[name]):
+            if data.device.xp.may_share_memory(got, arrays[name]):
                 return f"{spec.name} lies in the memory of its input {name}; expected memory of its own"
     return ""
 
 
-def check_outputs(setup: Setup, implementation: Implementation, outputs: Arrays, inputs: Inputs, seed: int) -> Check:
-    """All elements of `outputs` against the reference of these inputs."""
-    setup.look_at(inputs)
-    tolerance = _tolerance(setup, implementation)
-    reference = implementation.reference or setup.operation.reference
-    written = sample.written_of(setup.counting, setup.specs, outputs) if setup.counting else {}
+def check_outputs(data: CaseData, implementation: Implementation, outputs: Arrays, inputs: Inputs, seed: int) -> Check:
+    """Compare all elements of `outputs` with the reference of these inputs."""
+    data.look_at(inputs)
+    tolerance = _tolerance(data, implementation)
+    reference = implementation.reference or data.operation.reference
+    written = sampled_outputs.written_of(data.counting, data.specs, outputs) if data.counting else {}
     errors = _Errors()
-    for part in _sampled_parts(setup, outputs, written) if written else _parts(setup):
-        expected = setup.expected(reference, inputs, part)
-        for spec in setup.specs:
+    for part in _sampled_parts(data, outputs, written) if written else _parts(data):
+        expected = data.expected(reference, inputs, part)
+        for spec in data.specs:
             if spec.role == "output":
                 got, wanted = part.of(outputs[spec.name]).reshape(-1), expected[spec.name].reshape(-1)
                 offset = part.start * (got.size // (part.stop - part.start))
@@ -146,7 +145,7 @@ def check_outputs(setup: Setup, implementation: Implementation, outputs: Arrays,
                 if places is not None:
                     got, wanted = got[places], wanted[places]
                 if got.size:
-                    found = sample.placed(setup.device.compare(got, spec.dtype, wanted, tolerance), places)
+                    found = sampled_outputs.placed(data.device.compare(got, spec.dtype, wanted, tolerance), places)
                     errors.add(spec, offset, int(got.size), found)
     first = f"{errors.mismatches} of {errors.elements} elements wrong, first {errors.first}"
     return Check(
@@ -161,39 +160,39 @@ def check_outputs(setup: Setup, implementation: Implementation, outputs: Arrays,
     )
 
 
-def _tolerance(setup: Setup, implementation: Implementation) -> Tolerance:
-    return setup.operation.tolerance(setup.case).plus(implementation.extra_tolerance)
+def _tolerance(data: CaseData, implementation: Implementation) -> Tolerance:
+    return data.operation.tolerance(data.case).plus(implementation.extra_tolerance)
 
 
-def _parts(setup: Setup) -> Iterator[Part]:
-    """Ranges of slices, each small enough to check in memory."""
-    split = setup.split
-    step = max(1, _slice_elements(setup) // _row_elements(setup))
+def _parts(data: CaseData) -> Iterator[Part]:
+    """Ranges of slices that are small enough to be checked in memory."""
+    split = data.split
+    step = max(1, _slice_elements(data) // _row_elements(data))
     for start in range(0, split, step):
         yield Part(start, min(start + step, split), split)
 
 
-def _sampled_parts(setup: Setup, outputs: Arrays, written: Mapping[str, Written]) -> Iterator[Part]:
-    """Those ranges that hold what was written."""
-    split, row = setup.split, _row_elements(setup)
-    ranges = sample.row_ranges(written, outputs, split, row)
-    step, most = max(1, _slice_elements(setup) // row), max(1, sample.MOST_ELEMENTS // row)
-    for start, stop in sample.pieces(ranges.tolist(), step, most):
+def _sampled_parts(data: CaseData, outputs: Arrays, written: Mapping[str, Written]) -> Iterator[Part]:
+    """Ranges of slices with written elements."""
+    split, row = data.split, _row_elements(data)
+    ranges = sampled_outputs.row_ranges(written, outputs, split, row)
+    step, most = max(1, _slice_elements(data) // row), max(1, sampled_outputs.MOST_ELEMENTS // row)
+    for start, stop in sampled_outputs.pieces(ranges.tolist(), step, most):
         yield Part(start, stop, split)
 
 
-def _row_elements(setup: Setup) -> int:
-    """Elements of one slice of the largest array that is cut."""
-    cut = (spec for spec in setup.specs if spec.split != BROADCAST)
-    return max(1, max(spec.nbytes // dtypes.itemsize(spec.dtype) for spec in cut) // setup.split)
+def _row_elements(data: CaseData) -> int:
+    """Elements per slice of the largest array that is split."""
+    cut = (spec for spec in data.specs if spec.split != BROADCAST)
+    return max(1, max(spec.nbytes // dtypes.itemsize(spec.dtype) for spec in cut) // data.split)
 
 
-def _slice_elements(setup: Setup) -> int:
-    affordable = setup.device.free_bytes() // (8 * WORKSPACE_FACTOR)
-    most = setup.counting.slice_elements if setup.counting else SLICE_ELEMENTS
+def _slice_elements(data: CaseData) -> int:
+    affordable = data.device.free_bytes() // (8 * WORKSPACE_FACTOR)
+    most = data.counting.slice_elements if data.counting else SLICE_ELEMENTS
     return max(1, min(most, affordable))
 
 
 def _larger(so_far: float | None, value: float | None) -> float | None:
-    """The larger of two errors; None once one is none: NaN cannot be put into a number."""
+    """The larger of two errors; None if either is None, which stands for NaN."""
     return None if so_far is None or value is None else max(so_far, value)

@@ -1,9 +1,9 @@
-"""A process of its own for the GPU: a kernel that hangs, faults or crashes takes it down and costs its own rows.
+"""Uses the GPU in a process of its own, so that a kernel that hangs, faults or crashes fails only its own rows.
 
-Before each run of an implementation the worker writes a heartbeat into memory that both processes see: whose turn it
-is, and since when. If the worker ends, or its heartbeat stops for too long, the parent ends what is left of it, starts
-another, and runs the case again without the implementation whose turn it was. So nothing is measured in a context in
-which something went wrong. If it was nobody's turn, the case is tried once more before it fails.
+Before each run of an implementation the worker writes a heartbeat into shared memory: the implementation, and the
+time. If the worker ends, or its heartbeat stops for too long, the parent ends it, starts another, and runs the case
+again without that implementation. So nothing is measured in a damaged context. If no implementation was running, the
+case is tried once more before it fails.
 """
 
 from __future__ import annotations
@@ -31,27 +31,26 @@ from kernelbench.planning.twins import implementation
 from kernelbench.planning.user_code import end_process
 
 if TYPE_CHECKING:
-    from kernelbench.measure.case import Settings
+    from kernelbench.measure.case_run import Settings
 
-PATIENCE_S = 60.0  # without a heartbeat of one implementation, until its process is ended
-NOBODY = -1.0  # whose turn it is while memory is filled, and between cases
-STARTING_S = 300.0  # the longest that a process may take to start, and a case to make its arrays
+PATIENCE_S = 60.0  # time without a heartbeat after which the worker is ended
+NOBODY = -1.0  # no implementation runs: memory is filled, or a case has ended
+STARTING_S = 300.0  # limit for a process to start, and for a case to fill its arrays
 POLL_S = 0.2
-ENDING_S = 10.0  # for a process to end, and the driver to take back what it held
+ENDING_S = 10.0  # for a process to end, and the driver to free its memory
 
-# What comes through the pipe. Implementations hold functions, which only their catalog can find again: they go by name.
+# What the pipe carries. Implementations hold functions, which cannot be pickled, so they are sent by name.
 Outcome = tuple[Any, str, Any, Any, Any]  # status, reason, check, measurements and counters of a Result
 
 
 class _Gone(DeviceError):
-    """The worker ended, or had to be ended."""
+    """The worker ended or was ended."""
 
 
 class WorkerBench:
-    """A Bench whose device, made by `opener`, lives in another process.
+    """A Bench whose device, made by `opener`, is used by another process.
 
-    `own`: the user's folders of kernels; `patience_s`: how long an implementation may go without a heartbeat.
-    Raises what `opener` raises.
+    `own`: the user's folders of kernels. Raises what `opener` raises.
     """
 
     counting = False
@@ -73,9 +72,9 @@ class WorkerBench:
         return answer
 
     def run(self, plan: CasePlan, settings: Settings, progress: Callable[[float], None]) -> list[Result]:
-        if not self._process.is_alive():  # ended by somebody else since the last case
+        if not self._process.is_alive():  # killed since the last case
             self._start_anew()
-        again = True  # once, for what was nobody's: somebody from outside may have ended the process
+        again = True  # once, if no implementation was running: the process may have been killed from outside
         while any(one.status == "ok" for one in plan.planned):
             try:
                 sent = [(one.implementation.name, one.plan, one.binary, one.status, one.reason) for one in plan.planned]
@@ -119,7 +118,7 @@ class WorkerBench:
             name="kernelbench worker",
             daemon=True,
         )
-        # What is blocked here is blocked there: Ctrl-C is for the parent, which ends this process.
+        # The child inherits the mask: Ctrl-C is for the parent, which ends the child.
         masked = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
         try:
             self._process.start()
@@ -148,7 +147,7 @@ class WorkerBench:
         return self._answer(progress)
 
     def _answer(self, progress: Callable[[float], None] = lambda share: None) -> Any:
-        """What comes through the pipe; raises the worker's own error, or _Gone."""
+        """The worker's answer; raises its error, or _Gone."""
         while True:
             if self._pipe.poll(POLL_S):
                 try:
@@ -177,7 +176,7 @@ class WorkerBench:
 
 
 def _without(plan: CasePlan, turn: int, reason: str) -> CasePlan:
-    """The case without the implementation whose turn it was; without all where it was nobody's."""
+    """The case without the implementation that was running; without all if none was."""
     failed = [
         replace(one, status="failed", reason=reason) if one.status == "ok" and turn in (number, int(NOBODY)) else one
         for number, one in enumerate(plan.planned)
@@ -204,8 +203,8 @@ def _result(plan: CasePlan, one: Planned, outcome: Outcome) -> Result:
 
 
 def serve(pipe: Connection, heartbeat: Any, opener: Callable[[], Device], own: Sequence[Path]) -> None:
-    """The worker's life: answers requests until the pipe closes or the device is lost."""
-    streams.prepare()  # what a kernel or a library prints for a reader who is gone ends nothing here
+    """Answer requests until the pipe closes or the device is lost."""
+    streams.prepare()  # printing to a closed stream must not end the worker
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     names: list[str] = []
 
@@ -235,15 +234,15 @@ def serve(pipe: Connection, heartbeat: Any, opener: Callable[[], Device], own: S
             pipe.send(("answer", answer))
     except CaseLost as error:
         pipe.send(("lost", str(error)))
-        end_process(1)  # what is left would be given back to a context that takes nothing any more
+        end_process(1)  # at once: destructors would free memory in a lost context
     except KernelbenchError as error:
         pipe.send(("error", error))
     except (EOFError, BrokenPipeError):
-        pass  # the parent is done, or gone
+        pass  # the parent has finished or died
 
 
 class _Teller:
-    """Sends which share of a case is done, not more often than a person can see."""
+    """Sends the finished share of a case, at most once per POLL_S."""
 
     def __init__(self, pipe: Connection) -> None:
         self._pipe, self._told = pipe, 0.0
@@ -256,7 +255,7 @@ class _Teller:
 
 
 def _end_with(parent: int) -> None:
-    """End this process when its parent is gone, whatever it is doing."""
+    """End this process when its parent has ended."""
     while os.getppid() == parent:
         time.sleep(1)
     end_process(1)

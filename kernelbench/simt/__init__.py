@@ -1,4 +1,4 @@
-"""The simulator: PTX text is parsed, flattened, lowered and executed on the CPU, and every access is counted.
+"""The simulator: parses, inlines, lowers and executes PTX on the CPU, and counts every access.
 
 parse -> inline -> cfg -> lower -> native -> machine -> counters, faults. Nothing here knows suites or reports.
 """

@@ -1,8 +1,8 @@
-"""Control flow of a flat kernel: blocks, where diverged paths meet again, registers read before written.
+"""Control flow of an inlined kernel: basic blocks, reconvergence points, registers read before they are written.
 
-Paths meet at the immediate post-dominator of the branch (Cooper, Harvey and Kennedy's algorithm on the
-reversed graph). Leaving the kernel early is no path in this: after `if (i >= n) return;` nobody waits for
-the threads that left, so an edge that only leads out is put aside where its block can also go on.
+Diverged paths reconverge at the immediate post-dominator of the branch (algorithm of Cooper, Harvey and Kennedy on
+the reversed graph). Early exits do not count as paths: after `if (i >= n) return;` the other threads do not wait for
+those that exited. So an edge that only leads to the exit is ignored if its block has another successor.
 """
 
 from __future__ import annotations
@@ -14,31 +14,31 @@ from kernelbench.core.errors import PtxError
 from kernelbench.simt.ir import Function, Instruction, Label
 from kernelbench.simt.usage import reads, writes
 
-# A large kernel has some 1,000 blocks and 10,000 edges, and each search takes it about as many steps.
+# A large kernel has about 1,000 blocks and 10,000 edges, and each search takes about as many steps.
 MOST_EDGES = 1 << 20
 MOST_STEPS = 10_000_000
 MOST_LIVE_BITS = 1 << 30  # blocks x registers alive across blocks
 
-_LEAVE = {"ret", "exit", "trap"}
+_EXITS = {"ret", "exit", "trap"}
 _JUMP = {"bra", "brx"}
-_WAIT = {"bar", "barrier"}  # where threads that left are not waited for
+_WAIT = {"bar", "barrier"}  # these do not wait for threads that exited
 
 
 @dataclass(frozen=True)
 class Block:
-    """Instructions `start` to `end` (excluded), run one after the other. `successors`: indices of blocks;
-    `leaves`: the kernel may end after the last instruction."""
+    """A basic block: instructions [start, end). `successors`: indices of blocks; `exits`: the kernel may end after
+    the last instruction."""
 
     start: int
     end: int
     successors: tuple[int, ...]
-    leaves: bool
+    exits: bool
 
 
 @dataclass(frozen=True)
 class ControlFlow:
-    """`reconverge`: index of each branch that may diverge -> index of the instruction where its paths meet,
-    None where they meet no more before the kernel ends. `undefined`: registers that may be read first."""
+    """`reconverge`: index of each branch that may diverge -> index of its reconvergence point, None if its paths meet
+    only at the end of the kernel. `undefined`: registers that may be read before they are written."""
 
     blocks: tuple[Block, ...]
     reconverge: Mapping[int, int | None]
@@ -70,7 +70,7 @@ def _control_flow(function: Function) -> ControlFlow:
 
 
 def branch_targets(function: Function, instruction: Instruction) -> tuple[int, ...]:
-    """Indices of instructions that a bra or brx may go to."""
+    """Indices of the instructions that a bra or brx may jump to."""
     label = instruction.operands[-1]
     assert isinstance(label, Label)
     names = (label.name,) if instruction.opcode[0] == "bra" else function.targets[label.name]
@@ -88,7 +88,7 @@ def _blocks(function: Function) -> tuple[Block, ...]:
             edges += len(targets)
             if edges > MOST_EDGES:
                 raise PtxError(f"more than {MOST_EDGES} targets of branches")
-        if instruction.opcode[0] in _JUMP or instruction.opcode[0] in _LEAVE:
+        if instruction.opcode[0] in _JUMP or instruction.opcode[0] in _EXITS:
             starts.add(index + 1)
     ordered = sorted(start for start in starts if start < len(code))
     numbers = {start: number for number, start in enumerate(ordered)}
@@ -100,32 +100,32 @@ def _block(function: Function, numbers: Mapping[int, int], start: int, end: int)
     last = function.instructions[end - 1]
     jumps, always = last.opcode[0] in _JUMP, last.guard is None
     to = branch_targets(function, last) if jumps else ()
-    if not always or (not jumps and last.opcode[0] not in _LEAVE):
+    if not always or (not jumps and last.opcode[0] not in _EXITS):
         to = (*to, end)
     past_the_end = len(function.instructions)
-    leaves = last.opcode[0] in _LEAVE or past_the_end in to
-    return Block(start, end, tuple(dict.fromkeys(numbers[index] for index in to if index < past_the_end)), leaves)
+    exits = last.opcode[0] in _EXITS or past_the_end in to
+    return Block(start, end, tuple(dict.fromkeys(numbers[index] for index in to if index < past_the_end)), exits)
 
 
-# ---- Where paths meet ----------------------------------------------------------------------------
+# ---- Reconvergence points ------------------------------------------------------------------------
 
 
 def _only_leaves(block: Block, code: Sequence[Instruction]) -> bool:
     first = code[block.start]
-    return block.end - block.start == 1 and first.opcode[0] in _LEAVE and first.guard is None
+    return block.end - block.start == 1 and first.opcode[0] in _EXITS and first.guard is None
 
 
 def _going_on(blocks: Sequence[Block], code: Sequence[Instruction]) -> list[list[int]]:
-    """Successors of each block, without the edges that only lead out of the kernel; the exit is one more
-    block at the end. Every block reaches the exit: an endless loop gets an edge of its own."""
+    """Successors of each block without the edges that only lead to the exit, which is one more block at the end.
+    Every block reaches the exit: an endless loop gets an additional edge to it."""
     exit = len(blocks)
-    every = [[*block.successors, *([exit] if block.leaves else [])] for block in blocks]
+    every = [[*block.successors, *([exit] if block.exits else [])] for block in blocks]
     out = _ways_out(blocks, code)
     kept = [[to for to in edges if to not in out] or edges for edges in every]
     before = _reversed(kept, exit)
     reached: set[int] = set()
     _walk(before, exit, reached)
-    # A loop whose every way out was put aside takes back the one at its end, else all of them.
+    # A loop without remaining ways out gets back the one at its end, else all of them.
     aside = [number for number in reversed(range(exit)) if len(kept[number]) < len(every[number])]
     for number in aside:
         if number not in reached and any(to <= number for to in kept[number]):
@@ -142,7 +142,7 @@ def _going_on(blocks: Sequence[Block], code: Sequence[Instruction]) -> list[list
 
 
 def _ways_out(blocks: Sequence[Block], code: Sequence[Instruction]) -> set[int]:
-    """The exit, blocks that do nothing but leave, and the straight code of one branch that ends so."""
+    """The exit, blocks that only exit, and straight-line code of one branch that ends in one of these."""
     entries = [0] * len(blocks)
     for block in blocks:
         for to in block.successors:
@@ -201,7 +201,7 @@ def _post_dominators(edges: Sequence[Sequence[int]]) -> list[int | None]:
                 joins[number] = join
                 changed = True
             if steps > MOST_STEPS:
-                raise PtxError(f"control flow of {exit} blocks is too tangled to find where its paths meet")
+                raise PtxError(f"control flow of {exit} blocks is too complex to find its reconvergence points")
     return [None if joins[number] == exit else joins[number] for number in range(exit)]
 
 
@@ -226,13 +226,13 @@ def _postorder(edges: Sequence[Sequence[int]], start: int) -> list[int]:
 
 
 def _undefined(blocks: Sequence[Block], code: Sequence[Instruction]) -> frozenset[str]:
-    """Registers alive where the kernel starts. A guarded write may not happen, so it ends no life."""
+    """Registers that are live at the start of the kernel. A guarded write does not end a live range."""
     if not blocks:
         return frozenset()
     exposed, written = zip(*(_summary(code[block.start : block.end]) for block in blocks), strict=True)
     numbers = {name: number for number, name in enumerate(sorted(set().union(*exposed)))}
     if len(numbers) * len(blocks) > MOST_LIVE_BITS:
-        raise PtxError(f"{len(blocks)} blocks with {len(numbers)} registers alive across them are too many")
+        raise PtxError(f"{len(blocks)} blocks with {len(numbers)} registers live across them are too many")
     alive = [_bits(numbers, found) for found in exposed]
     kept = [~_bits(numbers, found) for found in written]
     before = _reversed([block.successors for block in blocks], len(blocks))
@@ -244,7 +244,7 @@ def _undefined(blocks: Sequence[Block], code: Sequence[Instruction]) -> frozense
         queued[number] = False
         steps += len(before[number]) * (1 + len(numbers) // 4096)
         if steps > MOST_STEPS:
-            raise PtxError(f"control flow of {len(blocks)} blocks is too tangled to find registers not written")
+            raise PtxError(f"control flow of {len(blocks)} blocks is too complex to find uninitialised registers")
         for previous in before[number]:
             found = alive[previous] | (alive[number] & kept[previous])
             if found != alive[previous]:
@@ -256,7 +256,7 @@ def _undefined(blocks: Sequence[Block], code: Sequence[Instruction]) -> frozense
 
 
 def _bits(numbers: Mapping[str, int], names: set[str]) -> int:
-    """A set of registers as one integer. Names without a number are left out."""
+    """A bit set of registers. Names without a number are ignored."""
     found = bytearray(len(numbers) // 8 + 1)
     for name in names:
         number = numbers.get(name)
@@ -266,7 +266,7 @@ def _bits(numbers: Mapping[str, int], names: set[str]) -> int:
 
 
 def _summary(code: Sequence[Instruction]) -> tuple[set[str], set[str]]:
-    """Names read before any write in the block, and names surely written in it."""
+    """Registers that the block reads before it writes them, and registers that it always writes."""
     exposed: set[str] = set()
     written: set[str] = set()
     for instruction in code:

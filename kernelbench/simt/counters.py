@@ -1,4 +1,4 @@
-"""From counters of instructions to those of a launch and of its source lines."""
+"""Sums the counters of instructions per launch and per source line."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ COPIES = {
     "shared_copy_wavefronts": "wavefronts",
     "shared_copy_ideal_wavefronts": "ideal_wavefronts",
 }
-# A bulk copy to global memory: what it reads of shared memory is no load.
+# A bulk copy to global memory; its reads of shared memory do not count as loads.
 BULK_STORES = {name.replace("_load_", "_store_"): field for name, field in COPIES.items()}
 FAMILIES = {"ld": LOADS, "ldu": LOADS, "st": STORES, "atom": ATOMICS, "red": ATOMICS, "cp": COPIES}
 
 
 def launch_counters(report: LaunchReport) -> LaunchCounters:
-    """Totals and lines of a launch; where blocks were sampled, scaled to the whole grid."""
+    """Totals and lines of a launch, scaled to the whole grid if only a sample of blocks ran."""
     factor = report.blocks / report.blocks_run if report.blocks_run else 1.0
     lines: dict[tuple[str, int], Counters] = defaultdict(Counters)
     conflicts: dict[tuple[str, int], tuple[int, int]] = {}
@@ -69,7 +69,7 @@ def launch_counters(report: LaunchReport) -> LaunchCounters:
         lines={place: counters.scaled(factor) for place, counters in lines.items()},
         blocks=report.blocks,
         blocks_run=report.blocks_run,
-        faults=tuple(str(fault) for fault in report.faults),
+        notes=tuple(str(note) for note in report.notes),
         conflicts=conflicts,
     )
 
@@ -77,7 +77,7 @@ def launch_counters(report: LaunchReport) -> LaunchCounters:
 def instruction_counters(one: ir.Instruction, row: Any) -> Counters:
     """The counters of one PTX instruction; `row` of interface.COUNTERS."""
     name = one.opcode[0]
-    # Constant memory has a cache of its own and is no traffic of global memory.
+    # Constant memory has its own cache and causes no global traffic.
     family = {} if "const" in one.opcode else FAMILIES.get(name, {})
     if one.opcode[:4] == ("cp", "async", "bulk", "global"):
         family = BULK_STORES

@@ -1,4 +1,4 @@
-"""What a kernel did wrong, as one sentence with its place."""
+"""Describes each fault of a kernel in one sentence with its source line."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy.typing as npt
 
 from kernelbench.simt import ir
-from kernelbench.simt.arena import Arena
+from kernelbench.simt.device_memory import DeviceMemory
 from kernelbench.simt.interface import (
     BULK_UNIT,
     COUNT_BITS,
@@ -23,35 +23,40 @@ from kernelbench.simt.interface import (
     WINDOW_SHIFT,
 )
 
-# Without one of these a launch ran to its end.
-ENDING = frozenset(("endless", "deadlock", "mbarrier_deadlock"))
+# Races that programs rely on: reported, but no errors.
+NOTES = frozenset(("same_value_race", "checked_race", "volatile_race"))
 
 TEXTS = {
-    "uninitialised_global": "read of memory that nobody wrote: {place}",
-    "uninitialised_shared": "read of shared memory that no thread of the block wrote: {place}",
-    "uninitialised_local": "read of local memory that the thread did not write: {place}",
+    "uninitialised_global": "read of uninitialised memory: {place}",
+    "uninitialised_shared": "read of uninitialised shared memory: {place}",
+    "uninitialised_local": "read of uninitialised local memory: {place}",
     "shared_race": "two warps access shared memory with no barrier between them, one of them writes: {place}",
     "warp_race": "two lanes of a warp access shared memory, no __syncwarp between them, one of them writes: {place}",
     "divergent_barrier": "a barrier that only some of the warp's threads reach",
-    "inactive_lane": "a shuffle, vote or match names or reads a lane that does not take part",
+    "inactive_lane": "a shuffle, vote or match names or reads a lane that does not participate",
     "endless": "the block does not end: its budget of instructions is used up",
-    "deadlock": "all that is left waits for what nobody else will do",
+    "deadlock": "deadlock: all remaining warps wait or poll, and nothing changes",
     "trapped": "trap",
     "assertion": "an assertion failed",
     "invalid_operand": "operand out of range: {number}",
-    "unwritten_window": "the cluster has no block {rank}, whose shared memory is meant: {place}",
-    "no_mbarrier": "no mbarrier is there: it was not initialised, or something was written over it: {place}",
-    "mbarrier_count": "more arrivals or bytes than the mbarrier expects or can hold: {place}",
-    "mbarrier_elsewhere": "the mbarrier is in the shared memory of another block than it must be: {place}",
-    "mbarrier_deadlock": "all that is left waits, and nobody will complete the phase of this mbarrier: {missing}",
+    "unwritten_window": "access to the shared memory of block {rank}, which the cluster does not have: {place}",
+    "no_mbarrier": "not an mbarrier: it was not initialised, or it was overwritten: {place}",
+    "mbarrier_count": "more arrivals or bytes than the mbarrier expects or can count: {place}",
+    "mbarrier_elsewhere": "the mbarrier is in the shared memory of the wrong block: {place}",
+    "mbarrier_deadlock": "deadlock: no remaining warp will complete the phase of this mbarrier: {missing}",
     "input_write": "write to an input: {place}",
-    "bulk_size": "a bulk copy of {number} bytes, which is no multiple of 16",
+    "same_value_race": "note: several threads store the same value with no barrier between them, which is a race in "
+    "C++ but has one result: {place}",
+    "checked_race": "note: a plain read races with atomics, and a compare-and-swap checks its value: {place}",
+    "volatile_race": "note: a volatile read races with the write that it waits for, which works on a GPU but is "
+    "undefined in C++; use cuda::atomic_ref: {place}",
+    "bulk_size": "a bulk copy of {number} bytes, which is not a multiple of 16",
 }
 
 
 @dataclass(frozen=True)
 class Fault:
-    """The first occurrence, in the order of blocks; `count`: lanes that did the same at this instruction."""
+    """The first occurrence by block index; `count`: lanes with this fault at this instruction."""
 
     kind: str
     instruction: ir.Instruction
@@ -68,18 +73,18 @@ class Fault:
 
 
 def describe(
-    records: npt.NDArray[Any], sources: Sequence[ir.Instruction], arena: Arena, shared_bytes: int
+    records: npt.NDArray[Any], sources: Sequence[ir.Instruction], memory: DeviceMemory, shared_bytes: int
 ) -> tuple[Fault, ...]:
-    """Records of the runtime (interface.FAULTS) as faults, in the order of blocks."""
-    return tuple(_fault(record, sources, arena, shared_bytes) for record in records)
+    """Converts records of the runtime (interface.FAULTS), which are sorted by block."""
+    return tuple(_fault(record, sources, memory, shared_bytes) for record in records)
 
 
-def _fault(record: Any, sources: Sequence[ir.Instruction], arena: Arena, shared_bytes: int) -> Fault:
+def _fault(record: Any, sources: Sequence[ir.Instruction], memory: DeviceMemory, shared_bytes: int) -> Fault:
     kind = FAULT_KINDS[int(record["kind"])]
     index = min(int(record["source"]), len(sources) - 1)
     one = sources[index]
     block, warp, lane, address, count = (int(record[name]) for name in ("block", "warp", "lane", "address", "count"))
-    what = _what(kind, one, address, arena, shared_bytes)
+    what = _what(kind, one, address, memory, shared_bytes)
     more = f"; {count} times" if count > 1 else ""
     text = f"{_where(one)}: {what}; block {block} warp {warp} lane {lane}{more}"
     return Fault(kind, one, index, block, warp, lane, address, count, text)
@@ -91,28 +96,28 @@ def _where(one: ir.Instruction) -> str:
     return f"ptx line {one.ptx_line} '{one.text}'"
 
 
-def _what(kind: str, one: ir.Instruction, address: int, arena: Arena, shared_bytes: int) -> str:
+def _what(kind: str, one: ir.Instruction, address: int, memory: DeviceMemory, shared_bytes: int) -> str:
     if kind in ("out_of_bounds_read", "out_of_bounds_write", "misaligned"):
         bulk = one.opcode[:3] == ("cp", "async", "bulk")
         access = f"bulk {_verb(kind, one)}" if bulk else f"{_verb(kind, one)} of {access_bytes(one)} bytes"
-        place = _place(address, arena, shared_bytes)
+        place = _place(address, memory, shared_bytes)
         if kind == "misaligned":
             return f"{access} at an address that is not a multiple of {access_bytes(one)}: {place}"
         return f"{access} outside every array: {place}"
     if kind == "deadlock" and one.opcode[0] in ("bar", "barrier"):
-        return "all that is left waits at a barrier that nobody else will reach"
+        return "deadlock: all remaining warps wait at a barrier that no other warp will reach"
     if kind == "mbarrier_deadlock":
         return TEXTS[kind].format(missing=_missing(address))
     rank = (address >> WINDOW_RANK_SHIFT) % (1 << WINDOW_SHIFT - WINDOW_RANK_SHIFT)
-    return TEXTS[kind].format(place=_place(address, arena, shared_bytes), number=address, rank=rank)
+    return TEXTS[kind].format(place=_place(address, memory, shared_bytes), number=address, rank=rank)
 
 
 def _missing(bits: int) -> str:
-    """What an mbarrier still waits for. More bytes than were expected stand there as negative."""
+    """What an mbarrier still waits for. Surplus bytes are stored as a negative number."""
     arrivals = bits >> COUNT_BITS & ((1 << COUNT_BITS) - 1)
     outstanding = bits >> 2 * COUNT_BITS & ((1 << TRANSACTION_BITS) - 1)
     outstanding -= (outstanding >> (TRANSACTION_BITS - 1)) << TRANSACTION_BITS
-    surplus = f"{-outstanding} bytes came that it did not expect"
+    surplus = f"{-outstanding} unexpected bytes arrived"
     return f"{arrivals} arrivals missing, {surplus if outstanding < 0 else f'{outstanding} bytes missing'}"
 
 
@@ -123,7 +128,9 @@ def _verb(kind: str, one: ir.Instruction) -> str:
 
 
 def access_bytes(one: ir.Instruction) -> int:
-    """Bytes that a lane of a memory instruction accesses."""
+    """Bytes per lane of a memory instruction."""
+    if one.opcode[0] == "mbarrier":
+        return 8
     if one.opcode[:3] == ("cp", "async", "bulk"):
         return BULK_UNIT
     if one.opcode[:2] == ("cp", "async"):
@@ -133,7 +140,7 @@ def access_bytes(one: ir.Instruction) -> int:
     return elements * ir.TYPE_BYTES.get(one.opcode[-1], 1)
 
 
-def _place(address: int, arena: Arena, shared_bytes: int) -> str:
+def _place(address: int, memory: DeviceMemory, shared_bytes: int) -> str:
     window, offset = address >> WINDOW_SHIFT << WINDOW_SHIFT, address & 0xFFFFFFFF
     if window == SHARED_WINDOW:
         return f"byte {offset} of {shared_bytes} of shared memory"
@@ -143,7 +150,7 @@ def _place(address: int, arena: Arena, shared_bytes: int) -> str:
         return f"byte {offset} of the kernel's parameters"
     if address < 1 << 16:
         return f"0x{address:x}, a null pointer or nearly"
-    near, distance = arena.nearest(address)
+    near, distance = memory.nearest(address)
     if near is None:
         return f"0x{address:x}"
     if distance == 0:

@@ -1,8 +1,8 @@
-"""One flat function of a kernel: the device functions it calls are written into it, call by call.
+"""Inlines all device functions into a kernel.
 
-A formal parameter becomes the variable that the caller passes, so a call costs no copies; registers, local
-variables and labels of each inlined body get names of their own (`%r1@2` in the second call). What is called
-but has no body is refused by name, except a failed assertion, which becomes a trap.
+A formal parameter becomes the variable that the caller passes, so a call copies nothing. Registers, local variables
+and labels of each inlined body get new names (`%r1@2` in the second call). A call to a function without a body is
+refused by name, except a failed assertion, which becomes a trap.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ from kernelbench.simt.ir import (
     Vector,
 )
 
-MOST_INSTRUCTIONS = 1 << 19  # of a kernel with all it calls
+MOST_INSTRUCTIONS = 1 << 19  # of a kernel including its calls
 MOST_CALLS = 1 << 16
 MOST_CALLS_DEEP = 64
-MOST_NAMES = 1 << 21  # registers, variables and labels of all inlined bodies
+MOST_NAMES = 1 << 21  # registers, variables and labels in all inlined bodies
 
 _TRAPS = {"__assertfail", "__assert_fail", "__trap"}
 _REFUSED = {
@@ -51,7 +51,7 @@ _REFUSED = {
 
 @dataclass
 class _Flat:
-    """The flat function as it grows."""
+    """The inlined function under construction."""
 
     registers: dict[str, Register] = field(default_factory=dict)
     variables: dict[str, Variable] = field(default_factory=dict)
@@ -63,7 +63,7 @@ class _Flat:
 
 
 def flatten(module: Module, entry: str) -> Function:
-    """The kernel without calls: `ret` of a device function is a branch to its end."""
+    """The kernel without calls; `ret` of a device function becomes a branch to its end."""
     kernel = module.functions.get(entry)
     if kernel is None or not kernel.entry or not kernel.defined:
         known = ", ".join(name for name, function in module.functions.items() if function.entry and function.defined)
@@ -94,14 +94,14 @@ class _Inliner:
         )
 
     def _write(self, body: _Body, stack: tuple[str, ...]) -> None:
-        """Appends `body`; `stack` names the functions it is called from, itself last."""
+        """Append `body`; `stack`: names of the calling functions, ending with its own."""
         flat, function = self._flat, body.function
         labels = _by_index(function.labels)
         for index, instruction in enumerate(function.instructions):
             for label in labels.get(index, ()):
                 flat.labels[body.name(label)] = len(flat.instructions)
             if len(flat.instructions) >= MOST_INSTRUCTIONS:
-                self._refuse(instruction, f"more than {MOST_INSTRUCTIONS} instructions with all it calls")
+                self._refuse(instruction, f"more than {MOST_INSTRUCTIONS} instructions including its calls")
             if instruction.opcode[0] == "call":
                 self._call(body, instruction, stack)
             elif instruction.opcode[0] == "ret" and body.end:
@@ -129,12 +129,12 @@ class _Inliner:
         if len(stack) > MOST_CALLS_DEEP:
             self._refuse(call, f"calls nested deeper than {MOST_CALLS_DEEP}")
         if self._hidden:
-            self._refuse(call, f"{self._hidden[0]!r} names a variable of the kernel and one of the module")
+            self._refuse(call, f"{self._hidden[0]!r} is the name of a variable of the kernel and of one of the module")
         self._flat.calls += 1
         self._flat.names += sum(map(len, (function.registers, function.variables, function.labels)))
         self._flat.names += sum(map(len, function.targets.values()))
         if self._flat.calls > MOST_CALLS or self._flat.names > MOST_NAMES:
-            self._refuse(call, f"more than {MOST_CALLS} calls, or {MOST_NAMES} names in what is called")
+            self._refuse(call, f"more than {MOST_CALLS} calls or {MOST_NAMES} names in the called functions")
         number = self._flat.calls
         before, after, symbols = self._passed(caller, call, function, number, results, arguments)
         end = f"end@{number}"
@@ -171,7 +171,7 @@ class _Inliner:
         results: tuple[Operand, ...],
         arguments: tuple[Operand, ...],
     ) -> tuple[list[Instruction], list[Instruction], dict[str, str]]:
-        """Stores before the call, loads after it, and the variable that each formal parameter stands for."""
+        """Stores before the call, loads after it, and the variable of each formal parameter."""
         if len(results) != len(function.results) or len(arguments) != len(function.parameters):
             given = f"{len(arguments)} arguments and {len(results)} results"
             wanted = f"{len(function.parameters)} and {len(function.results)}"
@@ -192,12 +192,12 @@ class _Inliner:
         return before, after, symbols
 
     def _variable(self, caller: _Body, call: Instruction, formal: Parameter, actual: Operand, number: int) -> str:
-        """What `formal` is called in the flat function: the caller's variable, or one made for a register."""
+        """The variable for `formal`: the caller's, or a new one for a register."""
         if isinstance(actual, Symbol) and not actual.offset:
             name = caller.symbol(actual.name)
             passed = self._flat.variables.get(name)
             if passed is None or passed.space != "param" or passed.bytes < formal.bytes:
-                self._refuse(call, f"{actual.name!r} is no .param variable of {formal.bytes} bytes or more")
+                self._refuse(call, f"{actual.name!r} is not a .param variable of at least {formal.bytes} bytes")
             return name
         scalar = formal.bytes == TYPE_BYTES.get(formal.type)
         if not (isinstance(actual, Discard) or (isinstance(actual, (Register, Immediate)) and scalar)):
@@ -212,7 +212,7 @@ class _Inliner:
 
 
 class _Body:
-    """A function as one call sees it: every name of its own with `suffix`, formals as in `symbols`."""
+    """A function inlined for one call: its names get `suffix`, its formals are replaced by `symbols`."""
 
     def __init__(self, function: Function, suffix: str, symbols: Mapping[str, str], flat: _Flat, end: str = "") -> None:
         self.function = function

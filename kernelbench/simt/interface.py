@@ -1,5 +1,5 @@
-"""What Python and the C++ runtime share: structures, numbers, names. Each stands once on either side: here, and in
-machine.hpp, core.hpp and numbers.hpp. `check` compares the two when the library is loaded."""
+"""Structures, numbers and names that Python shares with the C++ runtime: machine.hpp, core.hpp and numbers.hpp define
+them too. `check` compares both sides when the library is loaded."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ u32, u64, i64, f64 = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_int64, ctypes.c_
 # ---- Numbers -------------------------------------------------------------------------------------
 
 LANES = 32
-NONE = 0xFFFFFFFF  # an operand or a target that is not there
-# Addresses. Bits from WINDOW_SHIFT on name the window; bits from WINDOW_RANK_SHIFT on, in the shared window, the rank
-# of the block in its cluster; the rest is an offset.
+NONE = 0xFFFFFFFF  # no operand or target
+# Addresses. The bits from WINDOW_SHIFT on are the window; in the shared window, the bits from WINDOW_RANK_SHIFT on are
+# the block's rank in its cluster; the rest is an offset.
 WINDOW_SHIFT, WINDOW_RANK_SHIFT = 56, 32
 SHARED_WINDOW, LOCAL_WINDOW, PARAMETER_WINDOW = (window << WINDOW_SHIFT for window in (0x50, 0x60, 0x70))
 SECTOR_SHIFT = 5
 SECTOR = 1 << SECTOR_SHIFT  # bytes
 CHUNK = 65536  # bytes of an input that are generated together
-WAYS_ABOVE = 64  # `least_ways` is this less the least ways of a conflict
-BULK_UNIT = 16  # bytes: addresses and sizes of bulk copies are multiples
-COUNT_BITS, TRANSACTION_BITS = 20, 21  # of an mbarrier's bits: expected, pending, bytes to come
-COMPARISON_SHIFT = 16  # a comparison stands above the modifiers
+WAYS_ABOVE = 64  # `least_ways` is WAYS_ABOVE minus the least ways of a conflict
+BULK_UNIT = 16  # bytes; addresses and sizes of bulk copies are multiples of it
+COUNT_BITS, TRANSACTION_BITS = 20, 21  # widths of the fields of an mbarrier: counts of arrivals, pending bytes
+COMPARISON_SHIFT = 16  # position of the comparison above the modifiers
 CONSTANTS = ("LANES", "NONE", "WINDOW_SHIFT", "WINDOW_RANK_SHIFT", "SHARED_WINDOW", "LOCAL_WINDOW", "PARAMETER_WINDOW",
              "SECTOR_SHIFT", "CHUNK", "WAYS_ABOVE", "BULK_UNIT", "COUNT_BITS", "TRANSACTION_BITS",
              "COMPARISON_SHIFT")  # fmt: skip
 
 
 class Kind(IntEnum):
-    """How the runtime's loop treats an instruction."""
+    """How the interpreter loop treats an instruction."""
 
     COMPUTE, BRANCH, TABLE_BRANCH, EXIT, BARRIER, NOTHING, TRAP, YIELD = range(8)
 
@@ -48,7 +48,7 @@ class ArriveForm(IntEnum):
 
 
 class Modifier(IntFlag):
-    """How results are rounded and limited."""
+    """Rounding and saturation."""
 
     ROUND_MASK = 3  # a Direction
     FTZ = 4
@@ -71,19 +71,26 @@ class CarryUse(IntFlag):
 
 
 class Combine(IntFlag):
-    """How a comparison joins a predicate, which NEGATED negates first."""
+    """How a comparison is combined with a predicate; NEGATED negates the predicate first."""
 
     REPLACE, AND, OR, XOR, NEGATED = range(5)
 
 
+class Order(IntEnum):
+    """Memory order of an access. CHECKED: a plain load whose value a compare-and-swap checks; POLLING: a volatile load
+    that a loop repeats until its value changes."""
+
+    PLAIN, CHECKED, VOLATILE, POLLING, RELAXED, ACQUIRE, RELEASE, ACQUIRE_RELEASE = range(8)
+
+
 class ByteState(IntEnum):
-    """UNSOUND: depends on blocks that did not run."""
+    """UNSOUND: the value depends on blocks that did not run."""
 
     UNTOUCHED, SOUND, UNSOUND = range(3)
 
 
 class Sample(IntEnum):
-    """FIRST_BLOCKS of a grid whose blocks run in order do what they would in a whole run."""
+    """FIRST_BLOCKS of a grid whose blocks run in order behave as in a whole run."""
 
     EVERY_BLOCK, SOME_BLOCKS, FIRST_BLOCKS = range(3)
 
@@ -94,7 +101,7 @@ class Status(IntEnum):
     FINISHED, STOPPED, CUT_SHORT, INVALID, NO_MEMORY = range(5)
 
 
-# Special registers that the machine fills; lowering makes constants of the others.
+# Special registers that the runtime fills; lowering makes constants of the others.
 SPECIALS = (
     *(
         f"%{name}.{axis}"
@@ -112,7 +119,7 @@ FAULT_KINDS = ("out_of_bounds_read", "out_of_bounds_write", "misaligned", "unini
                "uninitialised_shared", "uninitialised_local", "shared_race", "warp_race", "divergent_barrier",
                "inactive_lane", "endless", "deadlock", "trapped", "assertion", "invalid_operand", "unwritten_window",
                "no_mbarrier", "mbarrier_count", "mbarrier_elsewhere", "mbarrier_deadlock", "bulk_size",
-               "input_write")  # fmt: skip
+               "input_write", "same_value_race", "checked_race", "volatile_race")  # fmt: skip
 
 
 def _numbered(names: Sequence[str]) -> dict[str, int]:
@@ -122,7 +129,19 @@ def _numbered(names: Sequence[str]) -> dict[str, int]:
 ENUMERATIONS: Mapping[str, Mapping[str, int]] = {
     **{
         one.__name__: one.__members__
-        for one in (Kind, BarrierForm, ArriveForm, Modifier, Direction, CarryUse, Combine, ByteState, Sample, Status)
+        for one in (
+            Kind,
+            BarrierForm,
+            ArriveForm,
+            Modifier,
+            Direction,
+            CarryUse,
+            Combine,
+            Order,
+            ByteState,
+            Sample,
+            Status,
+        )
     },
     "Special": _numbered([name.lstrip("%").replace(".", "_").upper() for name in SPECIALS]),
     "Comparison": _numbered(COMPARISONS),
@@ -168,7 +187,7 @@ class Launch(ctypes.Structure):
         *((name, u64) for name in ("block_count", "budget", "executed", "blocks_run", "unsound_blocks")),
         *((name, u32) for name in ("code_count", "register_bytes", "predicate_count", "zeroed_count", "special_count",
           "parameter_bytes", "table_count", "allocation_count", "source_count", "fault_capacity", "shared_bytes",
-          "dynamic_shared_bytes", "local_bytes")),
+          "dynamic_shared_bytes", "local_bytes", "granule_shift")),
         ("grid", u32 * 3),
         ("block", u32 * 3),
         ("cluster", u32 * 3),
@@ -191,7 +210,7 @@ ARRAYS = {"Counters": COUNTERS, "FaultRecord": FAULTS, "Range": RANGES, "Special
 
 
 def check(library: ctypes.CDLL) -> None:
-    """BuildError naming every field, number and name that the library and this module have differently."""
+    """Raise BuildError if any field, number or name differs between the library and this module."""
     library.simt_layout.restype = ctypes.c_char_p
     differences = list(differing(library.simt_layout().decode()))
     if differences:
@@ -199,7 +218,8 @@ def check(library: ctypes.CDLL) -> None:
 
 
 def differing(layout: str) -> Iterator[str]:
-    """`Launch.grid: 232 12 in the runtime, 220 12 in Python`, of what layout.cpp wrote: offset and size of a field."""
+    """Differences from the text of layout.cpp, as offset and size: `Launch.grid: 232 12 in the runtime, 220 12 in
+    Python`."""
     there, here = dict(_parts(layout)), dict(_own_parts())
     for name in (*here, *(there.keys() - here.keys())):
         if there.get(name) != here.get(name):

@@ -1,7 +1,6 @@
-"""PTX as data: what the parser makes, what control flow and lowering read.
+"""Intermediate representation of PTX, with the names of the PTX ISA.
 
-Names are those of the PTX ISA. An instruction keeps its text and its line in the .cu file, so that every
-counter and fault can be shown where a reader wrote it.
+An instruction keeps its text and its line in the .cu file, so that counters and faults can be shown at that line.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ import builtins
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-# Bytes of the fundamental types; a predicate is a bit, kept as a mask of 32 lanes.
+# Bytes of the fundamental types. A predicate register is a mask of 32 lanes.
 TYPE_BYTES = {
     "b8": 1, "u8": 1, "s8": 1,
     "b16": 2, "u16": 2, "s16": 2, "f16": 2, "bf16": 2,
@@ -26,7 +25,7 @@ TYPE_BYTES = {
 
 @dataclass(frozen=True)
 class Register:
-    """A declared register, its name unique within the function (scopes are resolved by the parser)."""
+    """A declared register. The parser resolves scopes, so its name is unique within the function."""
 
     name: str
     type: str  # as declared: "b32", "f32", "pred"
@@ -34,7 +33,7 @@ class Register:
 
 @dataclass(frozen=True)
 class Special:
-    """A read-only register of the machine: %tid.x, %laneid, %lanemask_lt, WARP_SZ."""
+    """A special register: %tid.x, %laneid, %lanemask_lt, WARP_SZ."""
 
     name: str
 
@@ -57,7 +56,7 @@ class Symbol:
 
 @dataclass(frozen=True)
 class Address:
-    """A memory operand in brackets: base plus displacement in bytes. `base` None: an absolute address."""
+    """A memory operand [base + offset] in bytes. `base` None: an absolute address."""
 
     base: Register | Symbol | None
     offset: int = 0
@@ -65,7 +64,7 @@ class Address:
 
 @dataclass(frozen=True)
 class Vector:
-    """{a, b, c, d}; `_` (a lane of the vector that is not wanted) is Discard."""
+    """{a, b, c, d}; an unused element `_` is Discard."""
 
     items: tuple[Operand, ...]
 
@@ -77,7 +76,7 @@ class Discard:
 
 @dataclass(frozen=True)
 class Pair:
-    """d|p: a result and a predicate beside it (shfl, setp, match)."""
+    """d|p: a result and a predicate (shfl, setp, match)."""
 
     first: Register | Discard
     second: Register | Discard
@@ -85,7 +84,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Not:
-    """!p, a predicate negated in place."""
+    """!p, a negated predicate."""
 
     register: Register
 
@@ -110,7 +109,7 @@ Operand = Register | Special | Immediate | Symbol | Address | Vector | Discard |
 
 @dataclass(frozen=True)
 class SourceLine:
-    """A line of the .cu (or of a header it includes); `file` as nvcc wrote it."""
+    """A line of the .cu or of an included header; `file` as nvcc wrote it."""
 
     file: str
     line: int
@@ -131,7 +130,7 @@ class Instruction:
     guard: Guard | None
     text: str  # one line, as in the module
     ptx_line: int  # in the PTX text, from 1
-    source: SourceLine | None  # where the statement was written (the innermost line, in an inlined function)
+    source: SourceLine | None  # of the statement; for inlined functions the innermost line
 
     @property
     def name(self) -> str:
@@ -140,7 +139,7 @@ class Instruction:
 
 @dataclass(frozen=True)
 class Parameter:
-    """A formal parameter: `offset` in the block of all parameters of its function, `bytes` in all."""
+    """A formal parameter; `offset` in its function's parameter block."""
 
     name: str
     type: str
@@ -151,7 +150,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Relocation:
-    """The address of `symbol` plus `addend`, `bytes` wide, stored at `offset` of a variable when it is placed."""
+    """The address of `symbol` plus `addend`, `bytes` wide, which is stored at `offset` of a variable."""
 
     offset: int
     bytes: int
@@ -167,7 +166,7 @@ class Variable:
     name: str
     space: str  # global, const, shared, local, param
     type: str
-    bytes: int  # 0 for `extern .shared x[]`: what the launch gives
+    bytes: int  # 0 for `extern .shared x[]`, whose size the launch sets
     alignment: int
     dynamic: bool = False  # extern .shared of unknown size
     image: builtins.bytes = b""  # initial contents; empty for zeros
@@ -176,8 +175,8 @@ class Variable:
 
 @dataclass(frozen=True)
 class Function:
-    """A kernel (.entry) or device function (.func). `labels` and `targets` give indices of `instructions`;
-    a label after the last one is len(instructions). `registers`: those that its code mentions."""
+    """A kernel (.entry) or device function (.func). `labels` map to indices of `instructions`; a label after the last
+    one is len(instructions). `registers`: those that its code uses."""
 
     name: str
     entry: bool

@@ -1,4 +1,4 @@
-"""Runs lowered kernels: `Machine.launch` is what a device's launch is, with counters and faults in its report."""
+"""Runs lowered kernels: `Machine.launch` launches a grid and reports counters and faults."""
 
 from __future__ import annotations
 
@@ -15,29 +15,31 @@ import numpy.typing as npt
 
 from kernelbench.core.errors import DeviceError, PtxError
 from kernelbench.simt import interface, ir, native
-from kernelbench.simt.arena import Allocation, Arena
-from kernelbench.simt.faults import Fault, describe
+from kernelbench.simt.device_memory import Allocation, DeviceMemory
+from kernelbench.simt.faults import NOTES, Fault, describe
 from kernelbench.simt.interface import Sample, Status
 from kernelbench.simt.prepared import Extent, Prepared, configuration, pack_arguments
 
-__all__ = ["Allocation", "Arena", "LaunchReport", "Machine"]
+__all__ = ["Allocation", "DeviceMemory", "LaunchReport", "Machine"]
 
 BUDGET = 1 << 28  # warp instructions that a block may execute: some seconds
-FAULTS = 256  # kept of a launch
-POLL_S = 0.2  # how long a signal that reached another thread may go unnoticed
-GROUP_BYTES = 1 << 31  # of blocks that must run together
+FAULTS = 256  # most records per launch
+POLL_S = 0.2  # longest delay until a signal is handled
+GROUP_BYTES = 1 << 31  # limit for the memory of co-resident blocks
 
 
 @dataclass(frozen=True)
 class LaunchReport:
-    """What one launch did. `counters`: interface.COUNTERS, one per instruction of `sources`; `blocks` of the grid, of
-    which `blocks_run` ran; `sectors_read`, `sectors_written`: distinct sectors of global memory that it touched.
-    `unsound_blocks` read what blocks that did not run would have written. `ended`: False where a block never ends."""
+    """What one launch did. `counters`: interface.COUNTERS, one per instruction of `sources`. `blocks`: of the grid;
+    `blocks_run` of them ran. `sectors_read`, `sectors_written`: distinct sectors of global memory. `notes`: races that
+    programs rely on, no errors. `unsound_blocks` read what blocks that did not run would have written. `ended`: False
+    if a block does not terminate."""
 
     entry: str
     sources: tuple[ir.Instruction, ...]
     counters: npt.NDArray[Any]
     faults: tuple[Fault, ...]
+    notes: tuple[Fault, ...]
     instructions: int
     blocks: int
     blocks_run: int
@@ -48,16 +50,14 @@ class LaunchReport:
 
 
 class Machine:
-    """Runs programs on the memory of `arena`. `sanitize`: with the checked build of the runtime."""
+    """PTX's virtual machine: runs programs on `memory`. `sanitize`: with the checked build of the runtime."""
 
-    def __init__(self, arena: Arena | None = None, *, sanitize: bool = False) -> None:
-        self.arena = Arena() if arena is None else arena
+    def __init__(self, memory: DeviceMemory | None = None, *, sanitize: bool = False) -> None:
+        self.memory = DeviceMemory() if memory is None else memory
         self._runtime = native.runtime(sanitize)
-        self._prepared: dict[int, Prepared] = {}  # by identity of the program, which Prepared keeps alive
-        self._variables: dict[int, tuple[ir.Variable, Allocation]] = {}  # the same
-        self._initial: list[
-            tuple[Allocation, npt.NDArray[np.uint8]]
-        ] = []  # of variables, without the zeros at their end
+        self._prepared: dict[int, Prepared] = {}  # by id of the program, which Prepared keeps alive
+        self._variables: dict[int, tuple[ir.Variable, Allocation]] = {}  # by id of the variable
+        self._initial: list[tuple[Allocation, npt.NDArray[np.uint8]]] = []  # contents without trailing zeros
 
     def launch(
         self,
@@ -81,14 +81,14 @@ class Machine:
         """Run `blocks` (linear indices; None: all) of the grid.
 
         `arguments`, one per parameter: an allocation, an int (an address), a float, a numpy scalar or bytes of
-        exactly its size. `shared_bytes`: dynamic shared memory. `co_resident`: so many blocks run side by side, one
-        group after another; all blocks where `cooperative`. `strict`: look for uninitialised reads and races,
-        too. `budget`: warp instructions that a block may execute. A subset of blocks is a sample: bytes are tracked.
-        `goes_on`: more blocks of the same launch follow, and its last report counts their distinct sectors together.
-        `incomplete`: blocks of earlier launches were left out, so that what nobody wrote is missing, not undefined.
-        `in_order`: every block before these has run, so that they find in memory what they would in a whole run.
+        exactly its size. `shared_bytes`: dynamic shared memory. `co_resident`: number of blocks that run concurrently,
+        group after group; all blocks if `cooperative`. `strict`: also detect uninitialised reads and races. `budget`:
+        warp instructions that a block may execute. A subset of blocks is a sample, for which bytes are tracked.
+        `goes_on`: more blocks of the same launch follow; the last report counts their distinct sectors together.
+        `incomplete`: earlier launches skipped blocks, so unwritten memory is missing rather than uninitialised.
+        `in_order`: all earlier blocks have run, so these blocks find the same memory as in a whole run.
 
-        Raises DeviceError for a launch that a GPU would refuse, too; KeyboardInterrupt ends it promptly.
+        Raises DeviceError for a launch that a GPU would refuse. KeyboardInterrupt ends a launch promptly.
         """
         prepared = self._prepare(program)
         extent = configuration(program, grid, block, cluster, shared_bytes)
@@ -99,9 +99,9 @@ class Machine:
             sampled = Sample.FIRST_BLOCKS
         self._check_memory(prepared, extent, together)
         if sampled or strict:
-            for one in self.arena.allocations:
+            for one in self.memory.allocations:
                 one.track()
-        call = _Call(prepared, extent, pack_arguments(program, arguments), chosen, self.arena)
+        call = _Call(prepared, extent, pack_arguments(program, arguments), chosen, self.memory)
         call.launch.budget = budget
         call.launch.group_blocks, call.launch.sampled, call.launch.strict = together, sampled, strict
         call.launch.ordered |= co_resident > 1
@@ -110,10 +110,10 @@ class Machine:
         return self._report(program, call, extent, goes_on)
 
     def variable(self, variable: ir.Variable) -> Allocation:
-        """Where a variable of a module lies; placed, with its initial contents, at the first call."""
+        """The allocation of a module's variable; the first call makes it, with its initial contents."""
         if id(variable) not in self._variables:
             role = "variable"
-            place = self.arena.allocate(variable.name, max(variable.bytes, 1), role)
+            place = self.memory.allocate(variable.name, max(variable.bytes, 1), role)
             place.view()[: len(variable.image)] = np.frombuffer(variable.image, np.uint8)
             self._variables[id(variable)] = (variable, place)
         return self._variables[id(variable)][1]
@@ -140,10 +140,10 @@ class Machine:
         return addresses
 
     def restore_variables(self) -> None:
-        """Variables of modules hold what they held before the first launch."""
+        """Reset the modules' variables to their initial contents."""
         for place, contents in self._initial:
             place.define()
-            self.arena.discard(place)  # zeros: a large one takes memory only where it is touched
+            self.memory.discard(place)  # zeros that take no memory until they are touched
             place.view()[: contents.size] = contents
 
     def _check_memory(self, prepared: Prepared, extent: Extent, together: int) -> None:
@@ -154,8 +154,8 @@ class Machine:
             raise DeviceError(f"{together} blocks must run together, which takes {need} bytes, more than {GROUP_BYTES}")
 
     def touched(self) -> tuple[int, int]:
-        """(distinct sectors read, written) since a launch that did not go on, or since this was asked last."""
-        marks = [one.take_marks() for one in self.arena.allocations]
+        """(distinct sectors read, written) since the last call or the last report with `goes_on` False."""
+        marks = [one.take_marks() for one in self.memory.allocations]
         return sum(read for read, _ in marks), sum(written for _, written in marks)
 
     def _report(self, program: Any, call: _Call, extent: Extent, goes_on: bool) -> LaunchReport:
@@ -163,13 +163,15 @@ class Machine:
         if launch.status == Status.NO_MEMORY:
             raise DeviceError(f"kernel {program.name}: not enough memory for the registers of its warps")
         if launch.status == Status.INVALID:
-            raise PtxError(f"kernel {program.name}: the lowered code leaves the kernel")
+            raise PtxError(f"kernel {program.name}: the lowered code jumps out of the kernel")
         read, written = (0, 0) if goes_on else self.touched()
+        found = describe(call.faults[: launch.fault_count], program.sources, self.memory, extent.shared_bytes)
         return LaunchReport(
             entry=program.name,
             sources=program.sources,
             counters=call.counters,
-            faults=describe(call.faults[: launch.fault_count], program.sources, self.arena, extent.shared_bytes),
+            faults=tuple(one for one in found if one.kind not in NOTES),
+            notes=tuple(one for one in found if one.kind in NOTES),
             instructions=launch.executed,
             blocks=prod(extent.grid),
             blocks_run=launch.blocks_run,
@@ -181,10 +183,15 @@ class Machine:
 
 
 class _Call:
-    """One call of the runtime: the structure, and what it points to."""
+    """One call of the runtime: the Launch structure and the memory that it points to."""
 
     def __init__(
-        self, prepared: Prepared, extent: Extent, parameters: bytes, blocks: npt.NDArray[np.uint64], arena: Arena
+        self,
+        prepared: Prepared,
+        extent: Extent,
+        parameters: bytes,
+        blocks: npt.NDArray[np.uint64],
+        memory: DeviceMemory,
     ) -> None:
         self.launch = launch = prepared.launch()
         self.counters = np.zeros(len(prepared.program.sources), interface.COUNTERS)
@@ -192,12 +199,12 @@ class _Call:
         self._stop = interface.u32(0)
         self._parameters = ctypes.create_string_buffer(parameters, len(parameters) + 16)
         self._blocks = blocks
-        self._allocations = (interface.Allocation * max(len(arena.allocations), 1))(
-            *(one.mirror() for one in arena.allocations)
+        self._allocations = (interface.Allocation * max(len(memory.allocations), 1))(
+            *(one.mirror() for one in memory.allocations)
         )
         launch.parameters, launch.parameter_bytes = ctypes.addressof(self._parameters), len(parameters)
         launch.blocks, launch.block_count = blocks.ctypes.data, blocks.size
-        launch.allocations, launch.allocation_count = ctypes.addressof(self._allocations), len(arena.allocations)
+        launch.allocations, launch.allocation_count = ctypes.addressof(self._allocations), len(memory.allocations)
         launch.counters, launch.faults = self.counters.ctypes.data, self.faults.ctypes.data
         launch.fault_capacity, launch.stop = FAULTS, ctypes.addressof(self._stop)
         launch.grid, launch.block, launch.cluster = (
@@ -206,16 +213,16 @@ class _Call:
         launch.shared_bytes, launch.dynamic_shared_bytes = extent.shared_bytes, extent.dynamic_bytes
 
     def run(self, library: ctypes.CDLL) -> None:
-        """In a thread, so that the calling one can be interrupted: a signal sets the stop flag."""
-        done = threading.Event()  # Thread.join, once interrupted, takes the thread for stopped
-        begun = threading.Lock()  # whoever takes it first decides whether the launch begins
+        """Run in a thread, so that signals can interrupt the calling thread, which then sets the stop flag."""
+        done = threading.Event()  # Thread.join, once interrupted, treats the thread as stopped
+        begun = threading.Lock()  # taken by the launch when it begins, or by an interrupt before
 
         def execute() -> None:
             if begun.acquire(blocking=False):
                 library.simt_launch(ctypes.byref(self.launch))
                 done.set()
 
-        try:  # from before the start, which an interrupt may hit: the memory in use outlives this frame by nothing
+        try:  # also around start(): memory that the runtime uses must not be freed by an interrupt
             threading.Thread(target=execute, daemon=True).start()
             while not done.wait(POLL_S):
                 pass
@@ -227,7 +234,7 @@ class _Call:
 
 
 def _together(extent: Extent, group: int) -> int:
-    """Blocks that run side by side. DeviceError for groups that the grid is not made of."""
+    """Number of co-resident blocks. DeviceError if the grid is not a multiple of it."""
     total, cluster = prod(extent.grid), prod(extent.cluster)
     if group < 1 or total % group:
         raise DeviceError(f"{total} blocks cannot run in groups of {group}: expected a grid of whole groups")
@@ -237,7 +244,7 @@ def _together(extent: Extent, group: int) -> int:
 
 
 def _chosen(extent: Extent, blocks: Sequence[int] | npt.NDArray[Any] | None, together: int) -> npt.NDArray[np.uint64]:
-    """The blocks to run, in order, those of a cluster beside each other."""
+    """The blocks to run in ascending order, with those of a cluster next to each other."""
     total, cluster = prod(extent.grid), prod(extent.cluster)
     if blocks is None:
         every = np.arange(total, dtype=np.uint64)
@@ -254,7 +261,7 @@ def _chosen(extent: Extent, blocks: Sequence[int] | npt.NDArray[Any] | None, tog
 
 
 def _by_cluster(extent: Extent, blocks: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """All blocks of each cluster that a chosen block belongs to, by rank within it."""
+    """All blocks of the clusters that contain a chosen block, ordered by rank within each cluster."""
     grid = np.array(extent.grid, np.uint64)
     cluster = np.array(extent.cluster, np.uint64)
     places = (

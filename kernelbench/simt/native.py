@@ -1,10 +1,4 @@
-"""The C++ runtime as a library: built once by g++, and found again by what it was built from.
-
-A program runs as `lower.program.Program` says: `code` has one entry per PTX instruction, the last an unguarded EXIT;
-operands are offsets in a register file of `register_bytes`, whose part from `image_offset` holds constants and the
-special registers; `predicates` masks; guards and targets are indices that the runtime checks before it runs.
-Operands are not checked: lowering must keep them inside the register file.
-"""
+"""Builds the C++ runtime once with g++, caches it by the hash of its sources, and loads it."""
 
 from __future__ import annotations
 
@@ -27,8 +21,8 @@ from kernelbench.core.workspaces import one_at_a_time, sweep, workspace
 from kernelbench.simt.interface import check
 
 RUNTIME = Path(__file__).parent / "runtime"
-# Contraction into fma and loose floating-point rules would change results of the kernels. That no comparison traps
-# changes none, and lets conditions be vectorised.
+# Contraction to fma and relaxed floating-point rules would change results. -fno-trapping-math does not, and lets the
+# compiler vectorise conditions.
 FLAGS = ("-std=c++20", "-O2", "-ftree-vectorize", "-fPIC", "-march=native", "-ffp-contract=off", "-fno-math-errno",
          "-fno-trapping-math", "-fno-strict-aliasing", "-pthread")  # fmt: skip
 SANITIZE = ("-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer", "-g1")
@@ -37,16 +31,16 @@ TIMEOUT_S = 900.0  # for g++ to compile one file
 
 @lru_cache(maxsize=2)
 def runtime(sanitize: bool = False) -> ctypes.CDLL:
-    """The runtime, built if this machine has not built it yet. `sanitize`: with checks of addresses and undefined
-    behaviour, for a process that was started with libasan.
+    """The runtime, built if it is not cached. `sanitize`: with AddressSanitizer and UBSan, for a process that was
+    started with libasan.
 
-    Raises NoCompiler where it must be built and there is no g++; BuildError where g++ refuses it, or what it made
-    cannot be loaded; InputError where it cannot be kept."""
+    Raises NoCompiler if there is no g++, BuildError if g++ fails or the library cannot be loaded, InputError if the
+    cache cannot be written."""
     path = built(sanitize)
     try:
         found = ctypes.CDLL(str(path))
     except OSError as error:
-        raise BuildError(f"{path}: cannot be loaded ({error}); delete it to have it built anew", (), "") from error
+        raise BuildError(f"{path}: cannot be loaded ({error}); delete it to build it again", (), "") from error
     check(found)
     found.simt_take_marks.restype = ctypes.c_uint64
     found.simt_take_marks.argtypes = (ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint32)
@@ -57,7 +51,7 @@ def runtime(sanitize: bool = False) -> ctypes.CDLL:
 
 
 def has_operation(name: str) -> bool:
-    """Whether the runtime executes `name`: "add_u32"."""
+    """Whether the runtime has the operation `name`, like "add_u32"."""
     return hasattr(runtime(), f"op_{name}")
 
 
@@ -69,7 +63,7 @@ def operation(lib: ctypes.CDLL, name: str) -> int:
 
 
 def _compiler() -> list[str]:
-    """CXX, a path or words as make has them ("ccache g++"), where it is found; g++ where it has none."""
+    """The command in CXX, a path or words as in make ("ccache g++"); g++ if CXX is not set."""
     said = os.environ.get("CXX", "")
     try:
         words = [said] if shutil.which(said) else shlex.split(said) or ["g++"]
@@ -85,7 +79,7 @@ def _compiler() -> list[str]:
 
 
 def compiler_text() -> str:
-    """Name and version of the compiler that builds the runtime: `g++ 12.2.0`. NoCompiler where there is none."""
+    """Name and version of the compiler that builds the runtime: `g++ 12.2.0`. NoCompiler if there is none."""
     compiler = _compiler()
     said = _said(compiler, "-dumpfullversion", "-dumpversion")
     name = " ".join((Path(compiler[0]).name, *compiler[1:]))
@@ -105,7 +99,7 @@ def _said(compiler: Sequence[str], *options: str) -> str:
 
 
 def built(sanitize: bool = False) -> Path:
-    """The shared library of these sources, from objects that are kept, too: a changed file is compiled alone."""
+    """Path of the shared library. Objects are cached too, so only changed files are compiled."""
     compiler = _compiler()
     flags = (*FLAGS, *(SANITIZE if sanitize else ()))
     version = _said(compiler, "--version")
@@ -122,7 +116,7 @@ def built(sanitize: bool = False) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with one_at_a_time(folder):
-            if _whole(target):  # another process made it meanwhile
+            if _whole(target):  # another process built it meanwhile
                 return target
             sweep(folder)
             if target.exists():
@@ -132,7 +126,7 @@ def built(sanitize: bool = False) -> Path:
             with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
                 try:
                     list(pool.map(lambda pair: _make([*compiler, *flags, "-c", str(pair[0])], pair[1]), missing))
-                except BaseException:  # Ctrl-C above all: g++ takes a minute
+                except BaseException:  # mostly Ctrl-C: g++ takes a minute
                     pool.shutdown(wait=False, cancel_futures=True)
                     processes.end_all()
                     raise
@@ -146,7 +140,7 @@ def built(sanitize: bool = False) -> Path:
 
 
 def _whole(path: Path) -> bool:
-    """Whether it is what was made: its hash lies beside it. A damaged library could end the process, or count wrong."""
+    """Whether the file matches the hash next to it. A damaged library could crash or count wrongly."""
     try:
         return _hash_file(path).read_text() == sha256(path.read_bytes()).hexdigest()
     except (OSError, ValueError):
@@ -174,7 +168,7 @@ def _processor() -> str:
 
 
 def _make(command: Sequence[str], target: Path) -> None:
-    """Run the compiler; what it makes appears in one step, whole."""
+    """Run the compiler; its output is moved to `target` atomically."""
     with workspace(target.parent) as folder:
         made = folder / target.name
         try:

@@ -1,8 +1,7 @@
-"""PTX text -> `ir.Module`: what nvcc writes for sm_70 and later, inline assembly included.
+"""Parses PTX text into an `ir.Module`: the output of nvcc for sm_70 and later, including inline assembly.
 
-Any text gives a module or a PtxError that names the line; nothing in it can make this hang, exhaust the
-memory or raise anything else. What a statement means is not judged here: an instruction with a well-formed
-name and operands is kept, and refused by the lowering if the simulator does not know it.
+Any text gives a module or a PtxError that names the line; no text can cause a hang, exhaust memory or raise anything
+else. The parser checks only syntax: lowering refuses instructions that the simulator does not support.
 """
 
 from __future__ import annotations
@@ -39,12 +38,12 @@ def parse(text: str) -> Module:
 class _ModuleReader:
     def __init__(self, text: str) -> None:
         self._text = Text(text)
-        # nvcc writes the table of files after the code that points into it.
+        # nvcc writes the file table after the code that refers to it.
         self._files = {int(match[1]): match[2] for match in _FILES.finditer(self._text.text)}
         self._version = self._target = ""
         self._functions: dict[str, Function] = {}
         self._variables: dict[str, Variable] = {}
-        self._external: dict[str, Variable] = {}  # declared .extern, perhaps defined later
+        self._external: dict[str, Variable] = {}  # declared .extern; may be defined later
         self._aliases: list[tuple[str, str, int]] = []
         self._unresolved: dict[str, int] = {}  # name -> line of its first use
         self._image_bytes = 0
@@ -164,7 +163,7 @@ class _ModuleReader:
         return header.end
 
     def _resolve(self) -> None:
-        """Aliases get what they stand for; every name that is used must be there."""
+        """Resolve aliases, and check that every used name is defined."""
         for alias, original, line in self._aliases:
             function = self._functions.get(original)
             if function is None or not function.defined:

@@ -1,4 +1,4 @@
-"""A program as the runtime takes it, and the checks of a launch's configuration and arguments."""
+"""Converts programs into the runtime's structures, and checks a launch's configuration and arguments."""
 
 from __future__ import annotations
 
@@ -13,20 +13,24 @@ import numpy as np
 
 from kernelbench.core.errors import DeviceError
 from kernelbench.simt import interface, ir, native
-from kernelbench.simt.arena import Allocation
+from kernelbench.simt.device_memory import Allocation
+from kernelbench.simt.faults import access_bytes
 from kernelbench.simt.interface import LANES
 from kernelbench.simt.lower.program import Program
 
+ACCESSES = {"ld", "ldu", "st", "atom", "red", "cp", "mbarrier"}
+OTHER_SPACES = {"local", "const", "param", "param::func", "param::entry"}
+LARGEST_GRANULE = 8  # bytes; an mbarrier has as many
 LARGEST_GRID = (2**31 - 1, 65535, 65535)
 LARGEST_BLOCK = (1024, 1024, 64)
 LARGEST_THREADS = 1024
 LARGEST_CLUSTER = 16
-LARGEST_SHARED = 233472  # 228 KiB, the most of any GPU that nvcc knows
+LARGEST_SHARED = 233472  # 228 KiB, the largest of all GPUs that nvcc supports
 
 
 @dataclass(frozen=True)
 class Extent:
-    """A launch's configuration, checked. `shared_bytes`: static and dynamic."""
+    """A checked launch configuration. `shared_bytes`: static and dynamic."""
 
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
@@ -36,7 +40,7 @@ class Extent:
 
 
 class Prepared:
-    """Arrays of a program that stay the same for all its launches."""
+    """The runtime's arrays for a program, which all its launches share."""
 
     def __init__(self, program: Program, library: ctypes.CDLL) -> None:
         self.program = program
@@ -60,16 +64,17 @@ class Prepared:
             [(interface.SPECIALS.index(one.name), one.offset) for one in program.specials], interface.SPECIAL_SLOTS
         )
         self._table = np.array(program.table, np.uint32)
+        self._granule_shift = _granule(program.sources).bit_length() - 1
 
     def patch(self, addresses: Mapping[str, int]) -> None:
-        """Write the addresses of module variables into the constants that stand for them."""
+        """Write the addresses of module variables into their constants."""
         for one in self.program.patches:
             value = (addresses[one.symbol] + one.addend) >> one.shift & ((1 << (8 * one.bytes)) - 1)
             lane = np.frombuffer(value.to_bytes(one.bytes, "little"), np.uint8)
             self._image[one.offset : one.offset + LANES * one.bytes] = np.tile(lane, LANES)
 
     def launch(self) -> interface.Launch:
-        """The part of the structure that the program decides."""
+        """A Launch with the fields that depend only on the program."""
         program = self.program
         return interface.Launch(
             code=ctypes.addressof(self._code),
@@ -86,7 +91,14 @@ class Prepared:
             table_count=len(program.table),
             local_bytes=-(-program.local_bytes // 16) * 16,
             ordered=program.ordered,
+            granule_shift=self._granule_shift,
         )
+
+
+def _granule(sources: Sequence[ir.Instruction]) -> int:
+    """Bytes of the smallest access that may be to shared memory."""
+    accesses = [one for one in sources if one.opcode[0] in ACCESSES and not OTHER_SPACES & set(one.opcode)]
+    return min([LARGEST_GRANULE, *map(access_bytes, accesses)])
 
 
 def configuration(
@@ -96,7 +108,7 @@ def configuration(
     cluster: Sequence[int] | None,
     shared_bytes: int,
 ) -> Extent:
-    """The configuration, or DeviceError saying which limit it breaks."""
+    """The configuration; DeviceError names a limit that it exceeds."""
     asked = tuple(cluster) if cluster is not None else program.cluster or (1, 1, 1)
     found = Extent(
         _axes("grid", grid, LARGEST_GRID),
@@ -128,7 +140,7 @@ def _axes(name: str, given: Sequence[int], largest: Sequence[int]) -> tuple[int,
 
 
 def pack_arguments(program: Program, arguments: Sequence[Any]) -> bytes:
-    """The block of parameters; DeviceError where number or size of the arguments does not fit."""
+    """The parameter block; DeviceError if the number or the sizes of the arguments are wrong."""
     if len(arguments) != len(program.parameters):
         raise DeviceError(f"kernel {program.name}: {len(arguments)} arguments for {len(program.parameters)} parameters")
     packed = bytearray(program.parameter_bytes)

@@ -1,4 +1,4 @@
-"""Which registers an instruction reads and which it writes."""
+"""Registers that an instruction reads and writes."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from collections.abc import Iterator
 
 from kernelbench.simt.ir import Address, Group, Instruction, Not, Operand, Pair, Register, Vector
 
-# Their first operand is an input though it may be a register; all others write their first operand, unless
-# it is an address.
+# Instructions whose first operand is an input. All others write their first operand unless it is an address.
 _WRITE_NOTHING = {"bar", "barrier", "bra", "brx", "nanosleep", "setmaxnreg", "call", "pmevent"}
-# Their first operand is an accumulator: read, then written.
+# Instructions whose first operand is an accumulator: read, then written.
 _ACCUMULATE = {"wgmma"}
 
 
@@ -19,7 +18,7 @@ def writes(instruction: Instruction) -> tuple[Register, ...]:
 
 
 def reads(instruction: Instruction) -> tuple[Register, ...]:
-    """The guard's predicate among them."""
+    """Includes the guard's predicate."""
     found = [instruction.guard.register] if instruction.guard is not None else []
     written = _destination(instruction)
     accumulates = instruction.opcode[0] in _ACCUMULATE

@@ -6,8 +6,8 @@ from kernelbench.core.progress import Progress
 from kernelbench.core.records import Result
 from kernelbench.core.stopwatch import Stopwatch
 from kernelbench.measure.bench import run_cases
+from kernelbench.measure.binaries import build_for, plans_for
 from kernelbench.measure.opening import opened
-from kernelbench.measure.ready import made_ready, planned_on
 from kernelbench.planning.catalog import load_catalog
 from kernelbench.walks.request import Request, read_suites
 
@@ -15,7 +15,7 @@ from kernelbench.walks.request import Request, read_suites
 def check(request: Request, progress: Progress) -> list[Result]:
     """Verify every implementation on every case with every distribution of its inputs, and time nothing."""
     from kernelbench.build import find_compiler
-    from kernelbench.measure.case import Settings
+    from kernelbench.measure.case_run import Settings
     from kernelbench.suite import with_inputs
 
     catalog = load_catalog(specimens=True, own=request.kernels)
@@ -24,7 +24,7 @@ def check(request: Request, progress: Progress) -> list[Result]:
     with opened(request, catalog, progress) as bench:
         compiler, settings = find_compiler(request.nvcc), Settings(request.seed)
         for suite in suites:
-            plans, _ = made_ready(planned_on(bench, suite, catalog), bench, compiler, progress)
+            plans, _ = build_for(plans_for(bench, suite, catalog), bench, compiler, progress)
             title = f"Checking {suite.name} on {bench.name}"
             run_cases(bench, plans, settings, title, progress, results.extend, Stopwatch())
     return results

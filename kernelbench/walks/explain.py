@@ -9,9 +9,9 @@ from kernelbench.core import places
 from kernelbench.core.progress import Progress
 from kernelbench.core.records import Suite
 from kernelbench.explain.records import CaseExplanation
+from kernelbench.measure.binaries import build_for, plans_for
 from kernelbench.measure.counting import count_case
 from kernelbench.measure.opening import opened
-from kernelbench.measure.ready import made_ready, planned_on
 from kernelbench.planning.catalog import load_catalog
 from kernelbench.walks.request import Request, read_suites
 
@@ -40,7 +40,7 @@ def explain(request: Request, gpu: str | None, progress: Progress, *, lines: boo
     with opened(replace(request, device=f"simulated:{gpu or DEFAULT_GPU}"), catalog, progress) as bench:
         compiler = find_compiler(request.nvcc)
         for suite in suites:
-            plans, _ = made_ready(planned_on(bench, suite, catalog), bench, compiler, progress)
+            plans, _ = build_for(plans_for(bench, suite, catalog), bench, compiler, progress)
             for plan in plans:
                 operation = catalog.operations[plan.case.operation]
                 counted, missing = count_case(bench, operation, plan, request.seed, progress)

@@ -7,7 +7,7 @@ from typing import Any
 
 from kernelbench.core.progress import Progress
 from kernelbench.core.records import CasePlan, DeviceProperties, Suite
-from kernelbench.measure.ready import built
+from kernelbench.measure.binaries import build_plans
 from kernelbench.planning.case_plans import plan_suite
 from kernelbench.planning.catalog import load_catalog
 from kernelbench.planning.tuned import tables_for
@@ -28,6 +28,6 @@ def build(request: Request, gpu: DeviceProperties, progress: Progress) -> tuple[
 
     compiler = find_compiler(request.nvcc)
     found = plan(request, gpu)
-    plans, summary = built([one for _, plans in found for one in plans], compiler, gpu.architecture, progress)
+    plans, summary = build_plans([one for _, plans in found for one in plans], compiler, gpu.architecture, progress)
     rest = iter(plans)
     return [(suite, tuple(next(rest) for _ in own)) for suite, own in found], summary

@@ -15,8 +15,8 @@ from kernelbench.core.progress import Progress
 from kernelbench.core.records import Limits, Suite
 from kernelbench.core.stopwatch import BUILDING, LIMITS, REPORTING, STARTING, Stopwatch
 from kernelbench.measure.bench import Bench, run_cases
+from kernelbench.measure.binaries import build_for, machine_code_of, measured_limits, plans_for
 from kernelbench.measure.opening import opened
-from kernelbench.measure.ready import machine_code_of, made_ready, measured_limits, planned_on
 from kernelbench.planning.catalog import Catalog, load_catalog
 from kernelbench.planning.twins import twins_text, with_twins
 from kernelbench.runs.environment import start_environment
@@ -72,12 +72,12 @@ def run_suite(
 ) -> Run:
     """Plan, build and measure one suite; every finished case is on disk before the next begins."""
     from kernelbench.compare.self_test import self_test
-    from kernelbench.measure.case import settings_for
+    from kernelbench.measure.case_run import settings_for
 
     folder = request.out or new_folder(suite, bench.name, progress, resume=request.resume)
     with folder_to_itself(folder):
         started = time.monotonic()
-        plans = planned_on(bench, suite, catalog)
+        plans = plans_for(bench, suite, catalog)
         plans = tuple(with_twins(plan) for plan in plans) if request.self_test else plans
         twins = twins_text(plans) if request.self_test else None
         environment = start_environment(
@@ -85,7 +85,7 @@ def run_suite(
         )
         record = Recording(folder, environment, catalog.operations, limits, resume=request.resume)
         with stopwatch.on(BUILDING):
-            plans, builds = made_ready(plans, bench, compiler, progress)
+            plans, builds = build_for(plans, bench, compiler, progress)
         record.built(builds, machine_code_of(plans), compiler.version)
         settings = settings_for(request.seed, request.caches or suite.caches, limits, quick=request.quick)
         plans = record.unfinished(plans, settings.caches, progress)

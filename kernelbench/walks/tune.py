@@ -30,7 +30,7 @@ def tune(
     from kernelbench.build import find_compiler
     from kernelbench.suite.to_tune import cases_to_tune, kernels_to_tune
 
-    kernel_tuner.imported()  # an error before anything is measured
+    kernel_tuner.load()  # an error before anything is measured
     catalog = load_catalog(specimens=True, own=request.kernels)
     kernels = kernels_to_tune(operation, names, catalog.implementations)
     jobs = cases_to_tune(kernels, read_suites(request, catalog) if request.suites else (), request.filters)

@@ -13,8 +13,8 @@ from kernelbench.core import places
 from kernelbench.core.errors import NoCompiler, NoDevice
 from kernelbench.core.records import Binary, Case, Result
 from kernelbench.devices import open_device
-from kernelbench.measure.case import CaseRun, Settings
-from kernelbench.measure.ready import built
+from kernelbench.measure.binaries import build_plans
+from kernelbench.measure.case_run import CaseRun, Settings
 from kernelbench.planning.case_plans import CasePlan, Planned, plan_case
 from kernelbench.planning.catalog import Catalog, load_catalog
 
@@ -91,7 +91,7 @@ def plans(_opened: Any, compiler: Compiler, catalog: Catalog) -> Callable[..., t
             CasePlan(case, tuple(plan_case(case, operation, one, _opened.properties) for one in chosen))
             for case in cases
         ]
-        return built(planned, compiler, _opened.properties.architecture, Silent())[0]
+        return build_plans(planned, compiler, _opened.properties.architecture, Silent())[0]
 
     return make
 

@@ -18,9 +18,9 @@ from kernelbench.build import BuildRequest, build, find_compiler
 from kernelbench.core import places
 from kernelbench.core.records import Binary, Case
 from kernelbench.devices import open_device
-from kernelbench.measure.case import PLACEMENTS
+from kernelbench.measure.case_data import CaseData
+from kernelbench.measure.case_run import PLACEMENTS
 from kernelbench.measure.rounds import CaseMeasurement, Contender, Precision
-from kernelbench.measure.setup import Setup
 from kernelbench.measure.timing import EventTimer
 from kernelbench.planning.case_plans import plan_case
 from kernelbench.planning.catalog import load_catalog
@@ -75,10 +75,10 @@ class Bench:
         """Each as it comes: NVBench's cold measurement by its own criterion, ours by the rounds of a case with one
         implementation, as many as 32 places in memory ask for, and the verification after the last."""
         number, arrays, run = self._ready(state)
-        setup = Setup(self.device, self.operation, self.cases[number], [arrays] * PLACEMENTS)
+        data = CaseData(self.device, self.operation, self.cases[number], [arrays] * PLACEMENTS)
         contender = Contender(self.planned[number].implementation, [run] * PLACEMENTS)
         began = time.perf_counter()
-        CaseMeasurement(setup, ("cold",), Precision(), SEED).run([contender])
+        CaseMeasurement(data, ("cold",), Precision(), SEED).run([contender])
         ours_s = time.perf_counter() - began
         if contender.failure:
             raise SystemExit(contender.failure)

@@ -16,8 +16,8 @@ import pytest
 from kernelbench.build import Compiler, find_compiler
 from kernelbench.core.records import Case, DeviceProperties, LaunchPlan
 from kernelbench.devices.known import KNOWN
-from kernelbench.measure.case import CaseRun, Settings
-from kernelbench.measure.ready import built
+from kernelbench.measure.binaries import build_plans
+from kernelbench.measure.case_run import CaseRun, Settings
 from kernelbench.planning.case_plans import CasePlan, plan_case
 from kernelbench.planning.catalog import Catalog
 from tests.catalog import catalog
@@ -209,7 +209,7 @@ def test_large(
         pytest.skip(f"{needed / 1e9:.0f} GB of GPU memory are needed, {device.free_bytes() / 1e9:.0f} GB are free")
     plan = large_plan(catalog, device.properties, operation, name, case)
     with alone(f"{operation}-{name}"):
-        (ready,), _ = built([plan], compiler, device.properties.architecture, Silent())
+        (ready,), _ = build_plans([plan], compiler, device.properties.architecture, Silent())
     (result,) = CaseRun(device, catalog.operations[operation], ready).run(Settings(seed=3))
     assert (result.status, result.reason) == ("ok", "")
     assert result.check.elements == case.elements

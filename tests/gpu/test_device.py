@@ -24,7 +24,7 @@ from kernelbench.core.records import (
     Tolerance,
 )
 from kernelbench.devices.known import KNOWN
-from kernelbench.measure.case import Settings
+from kernelbench.measure.case_run import Settings
 from kernelbench.planning.case_plans import CasePlan, Planned
 
 pytestmark = pytest.mark.gpu

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kernelbench.core.records import Arrays, Case, Implementation, Origin, Result
-from kernelbench.measure.case import Settings
+from kernelbench.measure.case_run import Settings
 from kernelbench.measure.rounds import Precision
 from tests.gpu.conftest import planned_calls
 

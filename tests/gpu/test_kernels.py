@@ -15,8 +15,8 @@ from kernelbench.build import Compiler
 from kernelbench.core.errors import DeviceLost
 from kernelbench.core.records import Case, DeviceProperties, Result
 from kernelbench.devices.known import KNOWN
-from kernelbench.measure.case import CaseRun, Settings
-from kernelbench.measure.ready import built
+from kernelbench.measure.binaries import build_plans
+from kernelbench.measure.case_run import CaseRun, Settings
 from kernelbench.planning.case_plans import CasePlan, Planned, plan_case
 from kernelbench.planning.catalog import Catalog, load_catalog
 from tests.gpu import shapes
@@ -126,7 +126,7 @@ def planned(_opened: Any, compiler: Compiler, catalog: Catalog, request: pytest.
     properties = _opened.properties
     plans = [without_compiling(planned_for(case, catalog, properties)) for case in dict.fromkeys(given)]
     with alone("kernels"):
-        return {plan.case: plan for plan in built(plans, compiler, properties.architecture, Silent())[0]}
+        return {plan.case: plan for plan in build_plans(plans, compiler, properties.architecture, Silent())[0]}
 
 
 lost: list[str] = []  # the case in which the GPU's context was lost: nothing can be run after it
@@ -259,7 +259,7 @@ def test_a_row_of_minus_infinity_and_huge_values_come_out_as_the_reference(
     device: Any, catalog: Any, plans: Callable[..., tuple[CasePlan, ...]]
 ) -> None:
     """Extreme rows are not among random inputs: they are written into x here, and then everybody is checked."""
-    from kernelbench.measure.setup import Setup
+    from kernelbench.measure.case_data import CaseData
     from kernelbench.measure.verify import run_and_check
 
     case = Case("softmax", (2, 3, 96, 96), -1, "float32")
@@ -274,9 +274,9 @@ def test_a_row_of_minus_infinity_and_huge_values_come_out_as_the_reference(
     arrays["x"][0, 0, 3] = 7.0
     arrays["x"][1, 2, 95, ::2] = 80.0
     device.clock.wait()
-    setup = Setup(device, operation, case, [arrays])
+    data = CaseData(device, operation, case, [arrays])
     for one in plan.planned:
         assert one.status == "ok", one.reason
         executable = device.executable(one.implementation, case, one.plan, one.binary, arrays)
-        check = run_and_check(setup, one.implementation, executable, 1)
+        check = run_and_check(data, one.implementation, executable, 1)
         assert check.passed, f"{one.implementation.name}: {check.message}"

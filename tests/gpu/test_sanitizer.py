@@ -15,8 +15,8 @@ import pytest
 
 from kernelbench.core.records import Case
 from kernelbench.devices.known import KNOWN
-from kernelbench.measure.case import CaseRun, Settings
-from kernelbench.measure.ready import built
+from kernelbench.measure.binaries import build_plans
+from kernelbench.measure.case_run import CaseRun, Settings
 from kernelbench.planning.case_plans import CasePlan, plan_case
 from kernelbench.planning.catalog import load_catalog
 from tests.gpu import sanitizer, sanitizer_script
@@ -133,7 +133,7 @@ def verified(device: Any, compiler: Any, catalog: Any) -> dict[str, str]:
     operation, known = catalog.operations["softmax"], catalog.implementations["softmax"]
     chosen = [known[name] for name, finder in CAUGHT_BY.items() if finder == "verification"]
     plan = CasePlan(VERIFIED, tuple(plan_case(VERIFIED, operation, one, device.properties) for one in chosen))
-    (ready,), _ = built([plan], compiler, device.properties.architecture, Silent())
+    (ready,), _ = build_plans([plan], compiler, device.properties.architecture, Silent())
     results = CaseRun(device, operation, ready).run(Settings(seed=1))
     return {one.implementation.name: "verification" for one in results if one.status == "wrong"}
 

@@ -11,9 +11,9 @@ from kernelbench.build import BuildRequest, Compiler, build
 from kernelbench.core import places
 from kernelbench.core.errors import DeviceError
 from kernelbench.core.records import Binary, Case, Result
-from kernelbench.measure.case import Settings
+from kernelbench.measure.binaries import LIMITS_SOURCE
+from kernelbench.measure.case_run import Settings
 from kernelbench.measure.limits import measure_limits
-from kernelbench.measure.ready import LIMITS_SOURCE
 from kernelbench.measure.rounds import Precision
 from kernelbench.measure.timing import FIRST_HOLD_S, GRAPH_REPEATS, LONGEST_HOLD_S, EventTimer, FlushGraph, GraphTimer
 from kernelbench.planning.case_plans import CasePlan

@@ -81,11 +81,11 @@ def run_and_check(
     for spec in specs:
         behind = 0 if spec.role == "input" else dtypes.itemsize(spec.dtype)  # who reads it reads outside every array
         size = begin[spec.name] + spec.nbytes + behind
-        place = kernels.machine.arena.allocate(spec.name, size, "input")
+        place = kernels.machine.memory.allocate(spec.name, size, "input")
         whole[spec.name] = place.view(np.uint8, (size,))
         addresses[spec.name] = np.uint64(place.address + begin[spec.name])
     for name, nbytes in plan.scratch:
-        addresses[name] = np.uint64(kernels.machine.arena.allocate(name, nbytes, "scratch").address)
+        addresses[name] = np.uint64(kernels.machine.memory.allocate(name, nbytes, "scratch").address)
 
     results: dict[int, Ran] = {}
     for seed in seeds:

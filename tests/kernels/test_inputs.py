@@ -12,8 +12,8 @@ from kernelbench.core import dtypes
 from kernelbench.core.distributions import DISTRIBUTIONS
 from kernelbench.core.records import Arrays, ArraySpec, Case, Implementation, Result
 from kernelbench.devices.simulated import SimulatedDevice
-from kernelbench.measure.case import CaseRun, Settings
-from kernelbench.measure.ready import built
+from kernelbench.measure.binaries import build_plans
+from kernelbench.measure.case_run import CaseRun, Settings
 from kernelbench.planning.case_plans import CasePlan, plan_case
 from tests.catalog import catalog
 from tests.gpu import shapes
@@ -72,7 +72,7 @@ def ran(device: Planting, operation: str, inputs: Sequence[str], kernels: Sequen
         for case in cases
     ]
     compiler = find_compiler()
-    for plan in built(plans, compiler, device.properties.architecture, Silent())[0]:
+    for plan in build_plans(plans, compiler, device.properties.architecture, Silent())[0]:
         yield from CaseRun(device, own, plan).run(Settings(seed=7))
 
 

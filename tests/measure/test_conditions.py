@@ -7,8 +7,8 @@ import pytest
 
 from kernelbench.core.records import Arrays, Measurement
 from kernelbench.measure import conditions
-from kernelbench.measure.case import Settings
-from kernelbench.measure.conditions import ANOTHER, Watch, told
+from kernelbench.measure.case_run import Settings
+from kernelbench.measure.conditions import ANOTHER, Watch, disturbance_text
 from kernelbench.measure.rounds import Precision
 from tests.fake_gpu import EVENT_S, FakeDevice, softmax
 from tests.measure.test_rounds import cold, run
@@ -170,7 +170,7 @@ def test_readings_are_as_far_apart_as_they_should_be(monkeypatch: pytest.MonkeyP
 
 def test_disturbances_are_told_with_their_counts() -> None:
     cap = frozenset({"under power cap"})
-    assert told([frozenset()] * 3) == ""
-    assert told([cap, cap | {ANOTHER}, frozenset()]) == (
+    assert disturbance_text([frozenset()] * 3) == ""
+    assert disturbance_text([cap, cap | {ANOTHER}, frozenset()]) == (
         "1 of 3 samples beside another process; 2 of 3 samples under power cap"
     )

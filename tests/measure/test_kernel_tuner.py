@@ -81,4 +81,4 @@ def test_the_searcher_prints_nothing(capfd: pytest.CaptureFixture[str], recwarn:
 def test_without_kernel_tuner_the_message_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "kernel_tuner", None)
     with pytest.raises(InputError, match=r"Kernel Tuner, which cannot be imported .*pip install 'kernelbench\[tune\]'"):
-        kernel_tuner.imported()
+        kernel_tuner.load()

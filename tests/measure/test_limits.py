@@ -8,7 +8,7 @@ import pytest
 
 from kernelbench.core.records import Binary, Case, Limits, Measurement, Result
 from kernelbench.core.units import time_text
-from kernelbench.measure.case import CaseRun, Settings
+from kernelbench.measure.case_run import CaseRun, Settings
 from kernelbench.measure.limits import PACKS, measure_limits
 from kernelbench.measure.rounds import Contender
 from kernelbench.planning.case_plans import CasePlan, Planned

@@ -10,7 +10,7 @@ import pytest
 from kernelbench.core.errors import DeviceError, DeviceLost
 from kernelbench.core.records import Arrays, Case, Result
 from kernelbench.measure import rounds
-from kernelbench.measure.case import PLACEMENTS, CaseRun, Settings
+from kernelbench.measure.case_run import PLACEMENTS, CaseRun, Settings
 from kernelbench.measure.rounds import MORE_SAMPLES, QUICK, Precision
 from kernelbench.planning.case_plans import CasePlan, Planned
 from tests.catalog import catalog

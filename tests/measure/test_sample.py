@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from kernelbench.core.differences import Differences
-from kernelbench.measure.sample import GAP_ELEMENTS as GAP
-from kernelbench.measure.sample import Written, placed, row_ranges
+from kernelbench.measure.sampled_outputs import GAP_ELEMENTS as GAP
+from kernelbench.measure.sampled_outputs import Written, placed, row_ranges
 
 WRITTEN = Written(np.array([[2, 5], [7, 9], [12, 20]]))
 

@@ -11,9 +11,8 @@ import pytest
 from kernelbench.core import dtypes
 from kernelbench.core.records import Arrays, Binary, Case, Check, EntryFacts, Launch, LaunchPlan
 from kernelbench.measure import verify
-from kernelbench.measure.case import CaseRun, Settings
+from kernelbench.measure.case_run import CaseRun, Settings
 from kernelbench.measure.rounds import Precision
-from kernelbench.measure.setup import Setup
 from kernelbench.measure.verify import run_and_check
 from kernelbench.planning.case_plans import CasePlan, Planned
 from tests.catalog import catalog
@@ -168,7 +167,7 @@ def checked(device: FakeDevice, first: float | None = None) -> Check:
     if first is not None:
         arrays["x"][0, 0] = first
     executable = device.executable(one, CASE, None, None, arrays)
-    return run_and_check(Setup(device, OPERATION, CASE, [arrays]), one, executable, 1)
+    return run_and_check(CaseData(device, OPERATION, CASE, [arrays]), one, executable, 1)
 
 
 def test_slices_cover_all_elements_and_give_the_right_index() -> None:

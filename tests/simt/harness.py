@@ -62,11 +62,11 @@ class Kernels:
     ) -> Outcome:
         """Arrays go to the device before the launch and come back after it, into the same arrays. A fault is an
         error unless `faulty`."""
-        arena = self.machine.arena
+        memory = self.machine.memory
         places: dict[int, Allocation] = {}
         for number, one in enumerate(arguments):
             if isinstance(one, np.ndarray) and id(one) not in places:
-                place = places[id(one)] = arena.allocate(f"argument {number}", one.nbytes, "input")
+                place = places[id(one)] = memory.allocate(f"argument {number}", one.nbytes, "input")
                 place.view(one.dtype, one.shape)[...] = one
         given = [places[id(one)] if isinstance(one, np.ndarray) else one for one in arguments]
         try:
@@ -85,10 +85,10 @@ class Kernels:
                     one[...] = places[id(one)].view(one.dtype, one.shape)
         finally:
             for place in places.values():
-                arena.free(place)
-        counted = launch_counters(report)
-        assert faulty or not counted.faults, "\n".join(counted.faults)
-        return Outcome(report, counted.counters, counted.faults)
+                memory.free(place)
+        faults = tuple(map(str, report.faults))
+        assert faulty or not faults, "\n".join(faults)
+        return Outcome(report, launch_counters(report).counters, faults)
 
 
 Load = Callable[..., Kernels]  # load(stem, architecture="sm_90"): tests/simt/kernels/<stem>.cu, compiled

@@ -137,7 +137,7 @@ def made_up(chance: random.Random, memory: int) -> Program:
 
 def main() -> None:
     machine = Machine(sanitize=True)
-    memory = machine.arena.allocate("x", 4096, "input").address
+    memory = machine.memory.allocate("x", 4096, "input").address
     launches = recorded(machine, memory)
     assert launches > 10, launches
     for seed in range(RANDOM_PROGRAMS):

@@ -37,11 +37,11 @@ def test_a_ring_of_blocks_hands_pairs_on(clusters: Kernels, rng: np.random.Gener
 
 
 @pytest.mark.parametrize(("bytes_expected", "text"), [(260, "0 arrivals missing, 4 bytes missing"),
-                                                      (252, "4 bytes came that it did not expect")])  # fmt: skip
+                                                      (252, "4 unexpected bytes arrived")])  # fmt: skip
 def test_a_wrong_number_of_bytes_is_a_deadlock(clusters: Kernels, bytes_expected: int, text: str) -> None:
     x = np.zeros((4, 64), np.float32)
     found = fault(clusters, "ring", x, x.copy(), np.int32(1), np.int32(bytes_expected), grid=4)
-    assert "nobody will complete the phase of this mbarrier" in found
+    assert "no remaining warp will complete the phase of this mbarrier" in found
     assert text in found
 
 
@@ -89,11 +89,11 @@ def test_states_of_a_barrier(clusters: Kernels) -> None:
 @pytest.mark.parametrize(
     ("mistake", "kind", "text"),
     [
-        (0, "no_mbarrier", "no mbarrier is there: it was not initialised, or something was written over it: byte 0"),
+        (0, "no_mbarrier", "not an mbarrier: it was not initialised, or it was overwritten: byte 0"),
         (1, "misaligned", "of 8 bytes at an address that is not a multiple of 8: byte 4 of 32 of shared memory"),
         (2, "no_mbarrier", "byte 0 of 32 of shared memory"),
-        (3, "mbarrier_count", "more arrivals or bytes than the mbarrier expects or can hold: byte 0"),
-        (4, "mbarrier_elsewhere", "the mbarrier is in the shared memory of another block than it must be: byte 0"),
+        (3, "mbarrier_count", "more arrivals or bytes than the mbarrier expects or can count: byte 0"),
+        (4, "mbarrier_elsewhere", "the mbarrier is in the shared memory of the wrong block: byte 0"),
         (5, "out_of_bounds_write", "write of 4 bytes outside every array: byte 32 of 32 of shared memory"),
         (6, "mbarrier_count", "byte 8 of 32"),
         (7, "no_mbarrier", "byte 0 of 32"),
@@ -121,7 +121,7 @@ def test_bulk_copies_in_and_out(clusters: Kernels, rng: np.random.Generator) -> 
     ("offset", "nbytes", "text"),
     [
         (4, 512, "bulk read at an address that is not a multiple of 16: "),
-        (0, 500, "a bulk copy of 500 bytes, which is no multiple of 16"),
+        (0, 500, "a bulk copy of 500 bytes, which is not a multiple of 16"),
         (512, 1024, "bulk read outside every array: "),
         (0, 2048, "bulk write outside every array: byte 1032 of 1032 of shared memory"),
     ],
@@ -144,7 +144,7 @@ def test_blocks_that_run_in_order_cannot_wait_for_later_ones(clusters: Kernels) 
     flags, y = np.zeros((2, 4), np.uint32)
     for way in (0, 2, 4):
         found = fault(clusters, "relay", flags, y, np.int32(way), grid=4, strict=False)
-        assert "all that is left waits for what nobody else will do; block 0 warp 0 lane 0" in found
+        assert "deadlock: all remaining warps wait or poll, and nothing changes; block 0 warp 0 lane 0" in found
 
 
 def arrays_of_groups(blocks: int) -> tuple[np.ndarray, ...]:
@@ -164,7 +164,7 @@ def test_blocks_of_a_group_wait_for_each_other_and_groups_run_in_order(clusters:
 @pytest.mark.parametrize("group", [1, 4])
 def test_blocks_that_wait_beyond_their_group_are_a_deadlock(clusters: Kernels, group: int) -> None:
     found = fault(clusters, "groups", *arrays_of_groups(40), np.uint32(5), grid=40, strict=False, co_resident=group)
-    assert "all that is left waits for what nobody else will do; block 0 warp 0 lane 0" in found
+    assert "deadlock: all remaining warps wait or poll, and nothing changes; block 0 warp 0 lane 0" in found
 
 
 def test_groups_that_a_grid_is_not_made_of_are_refused(clusters: Kernels) -> None:

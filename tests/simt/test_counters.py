@@ -29,7 +29,7 @@ def access(machine: Machine, space: str, what: str, index: Any, size: int = 4, o
     """Counters of one access of one warp: lane i at element index[i] of `size` bytes, off where it is negative."""
     index = np.asarray(index, np.int64)
     build = Builder()
-    memory = machine.arena.allocate("x", 1 << 16, "input")
+    memory = machine.memory.allocate("x", 1 << 16, "input")
     base = memory.address if space == "global" else 0
     places = base + offset + np.maximum(index, 0) * size
     address = build.constant(places, np.uint64 if base else np.uint32)
@@ -43,7 +43,7 @@ def access(machine: Machine, space: str, what: str, index: Any, size: int = 4, o
     else:
         build.atomic(space, "add", "u32", address, values[0], guard=wanted)
     report = machine.launch(build.build(shared=1 << 16), (1,), (32,), [])
-    machine.arena.free(memory)
+    machine.memory.free(memory)
     assert not report.faults
     return launch_counters(report).counters
 
@@ -176,11 +176,11 @@ def test_atomics_that_count_lanes_take_those_on_one_word_together(
 
 def test_copies_to_shared_memory_are_no_stores(machine: Machine) -> None:
     build = Builder()
-    x = machine.arena.allocate("x", 32 * 16, "input")
+    x = machine.memory.allocate("x", 32 * 16, "input")
     source = build.constant(x.address + LANE * 16, np.uint64)
     build.emit("cpasync_16", text="cp.async.cg.shared.global", a=build.constant(LANE * 32), b=4, c=source, x=[0])
     own = launch_counters(machine.launch(build.build(shared=1 << 12), (1,), (32,), [])).counters
-    machine.arena.free(x)
+    machine.memory.free(x)
     assert (own.global_load_requests, own.global_load_sectors) == (1, 16)
     assert (own.shared_store_requests, own.shared_store_wavefronts) == (0, 0)
     copies = own.shared_copy_requests, own.shared_copy_wavefronts, own.shared_copy_ideal_wavefronts

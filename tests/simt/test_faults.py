@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kernelbench.simt.arena import RED_ZONE
+from kernelbench.simt.device_memory import RED_ZONE
 from kernelbench.simt.interface import LANES, Kind
 from kernelbench.simt.machine import Machine
 from tests.simt.programs import Builder
@@ -21,9 +21,9 @@ def machine() -> Machine:
 
 @pytest.fixture
 def x(machine: Machine) -> Any:
-    found = machine.arena.allocate("x", 400, "input")
+    found = machine.memory.allocate("x", 400, "input")
     yield found
-    machine.arena.free(found)
+    machine.memory.free(found)
 
 
 def load(build: Builder, address: Any, count: int = 1, **more: Any) -> list[int]:
@@ -57,7 +57,7 @@ def test_write_outside(machine: Machine, x: Any, offset: int, text: str) -> None
 
 def test_reads_that_fail_are_not_a_number_and_the_others_are_right(machine: Machine, x: Any) -> None:
     x.view(np.float32)[:] = np.arange(100)
-    y = machine.arena.allocate("y", 128, "output")
+    y = machine.memory.allocate("y", 128, "output")
     build = Builder()
     values = load(build, np.where(LANE % 2, x.address + 4 * LANE, x.address + RED_ZONE // 2))
     build.store("global", build.constant(y.address + 4 * LANE, np.uint64), values)
@@ -65,7 +65,7 @@ def test_reads_that_fail_are_not_a_number_and_the_others_are_right(machine: Mach
     found = y.view(np.float32)
     assert np.isnan(found[::2]).all()
     np.testing.assert_array_equal(found[1::2], LANE[1::2])
-    machine.arena.free(y)
+    machine.memory.free(y)
 
 
 def test_null_pointer(machine: Machine) -> None:
@@ -100,7 +100,10 @@ def test_generic_addresses_of_memory_that_is_not_there(machine: Machine) -> None
     faults = machine.launch(build.build(shared=64), (1,), (32,), []).faults
     assert [fault.kind for fault in faults] == ["unwritten_window", "out_of_bounds_read", "out_of_bounds_read"]
     assert [fault.count for fault in faults] == [32, 32, 32]
-    assert "the cluster has no block 3, whose shared memory is meant: byte 0 of 64 of shared memory" in str(faults[0])
+    assert (
+        "access to the shared memory of block 3, which the cluster does not have: byte 0 of 64 of shared memory"
+        in str(faults[0])
+    )
     assert "byte 4096 of 64 of shared memory" in str(faults[1])
     assert "byte 64 of the thread's local memory" in str(faults[2])
 
@@ -116,7 +119,7 @@ def test_the_first_byte_of_other_memories_is_no_null_pointer(machine: Machine, s
 
 @pytest.mark.parametrize("strict", [False, True])
 def test_bytes_that_nobody_wrote(machine: Machine, strict: bool) -> None:
-    fresh = machine.arena.allocate("fresh", 256, "scratch")
+    fresh = machine.memory.allocate("fresh", 256, "scratch")
     build = Builder()
     build.store("global", build.constant(fresh.address + 4 * LANE, np.uint64), [build.constant(LANE)],
                 guard=lanes_of(build, LANE != 9))  # fmt: skip
@@ -125,7 +128,7 @@ def test_bytes_that_nobody_wrote(machine: Machine, strict: bool) -> None:
     assert [(one.kind, one.lane, one.count, one.index) for one in faults] == (
         [("uninitialised_global", 9, 1, 2)] if strict else []
     )
-    machine.arena.free(fresh)
+    machine.memory.free(fresh)
 
 
 def lanes_of(build: Builder, chosen: Any) -> int:

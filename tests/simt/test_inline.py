@@ -155,13 +155,21 @@ def test_what_is_refused_is_named_with_its_line(name: str, reason: str) -> None:
         ("call f, (3);", ".func f() { ret; }", "1 arguments and 0 results"),
         ("call k;", "", "calls itself"),
         ("call v;", ".global .b32 v;", "'v' is not a function"),
-        ("call f, (v);", ".global .b32 v; .func f(.param .b32 a) { ret; }", "no .param variable of 4 bytes"),
-        ("{ .param .b8 s; call f, (s); }", ".func f(.param .b32 a) { ret; }", "no .param variable of 4 bytes"),
+        (
+            "call f, (v);",
+            ".global .b32 v; .func f(.param .b32 a) { ret; }",
+            "not a .param variable of at least 4",
+        ),
+        (
+            "{ .param .b8 s; call f, (s); }",
+            ".func f(.param .b32 a) { ret; }",
+            "not a .param variable of at least 4",
+        ),
         ("call f, (%r1);", ".func f(.param .b8 a[4]) { ret; }", "expected a .param variable for 'a'"),
         ("call f;", ".extern .func f();", r"a function outside this module \(f\)"),
         ("call f, ([%r1]);", ".func f(.param .b32 a) { ret; }", "expected a .param variable"),
         ("call 3;", "", "expected results, a function"),
-        (".local .b32 v; call f;", ".global .b32 v; .func f() { ret; }", "'v' names a variable of the kernel and one"),
+        (".local .b32 v; call f;", ".global .b32 v; .func f() { ret; }", "'v' is the name of a variable of the kernel"),
     ],
 )
 def test_calls_that_are_refused(body: str, before: str, reason: str) -> None:

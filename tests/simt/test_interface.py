@@ -56,7 +56,7 @@ def test_two_fields_that_change_places_are_named(
          ["ByteState.SOUND", "ByteState.UNSOUND"]),
         ("TID_X, TID_Y", "TID_Y, TID_X", ["Special.TID_X", "Special.TID_Y"]),
         ("FTZ = 4", "FTZ = 5", ["Modifier.FTZ"]),
-        ("input_write, count", "input_write, dull, count", ["FaultKind.count_of_kinds", "FaultKind.dull"]),
+        ("volatile_race, count", "volatile_race, dull, count", ["FaultKind.count_of_kinds", "FaultKind.dull"]),
     ],
 )  # fmt: skip
 def test_what_the_runtime_has_differently_is_named(layout: str, old: str, new: str, named: list[str]) -> None:

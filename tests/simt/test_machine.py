@@ -27,9 +27,9 @@ def machine() -> Machine:
 
 @pytest.fixture
 def out(machine: Machine) -> Any:
-    found = machine.arena.allocate("out", 4 * 4096, "output")
+    found = machine.memory.allocate("out", 4 * 4096, "output")
     yield found
-    machine.arena.free(found)
+    machine.memory.free(found)
 
 
 def thread_address(build: Builder, out: Allocation) -> int:
@@ -258,8 +258,8 @@ def test_chosen_blocks_alone(machine: Machine, out: Allocation) -> None:
 
 def test_what_rests_on_blocks_that_did_not_run_is_unsound(machine: Machine, out: Allocation) -> None:
     """The second launch reads what the first wrote, one block further; block 4's neighbour did not run."""
-    out.forget()
-    second = machine.arena.allocate("second", 4096, "output")
+    out.undefine()
+    second = machine.memory.allocate("second", 4096, "output")
     run(machine, writing(out), 8, 32, blocks=[4, 3])
     build = Builder()
     there, value = thread_address(build, second), build.register()
@@ -270,7 +270,7 @@ def test_what_rests_on_blocks_that_did_not_run_is_unsound(machine: Machine, out:
     report = run(machine, build.build(), 8, 32, blocks=[4, 3])
     assert report.unsound_blocks == 1
     assert [int(second.states[128 * block]) for block in (3, 4, 5)] == [1, 2, 0]
-    machine.arena.free(second)
+    machine.memory.free(second)
 
 
 def test_endless_loop_ends(machine: Machine) -> None:
@@ -366,7 +366,7 @@ def test_arguments_are_checked(machine: Machine) -> None:
 def test_code_that_leaves_the_kernel_is_refused(machine: Machine) -> None:
     build = Builder()
     build.branch(12345)
-    with pytest.raises(PtxError, match="leaves the kernel"):
+    with pytest.raises(PtxError, match="jumps out of the kernel"):
         machine.launch(build.build(), (1,), (32,), [])
 
 

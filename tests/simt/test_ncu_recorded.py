@@ -56,11 +56,11 @@ def programs() -> Mapping[str, Program]:
 
 
 def count(machine: Machine, program: Program, kernel: str, index: NDArray[np.int32]) -> Counters:
-    machine.arena.clear()
-    pattern = machine.arena.allocate("index", index.nbytes, "input")
+    machine.memory.clear()
+    pattern = machine.memory.allocate("index", index.nbytes, "input")
     pattern.view(np.int32)[:] = index
-    x = machine.arena.allocate("x", ELEMENTS * 16, "input")
-    result = machine.arena.allocate("result", 4 * LANES, "output")
+    x = machine.memory.allocate("x", ELEMENTS * 16, "input")
+    result = machine.memory.allocate("result", 4 * LANES, "output")
     if kernel.startswith("ldg"):
         arguments = [x, pattern, result]
     else:

@@ -42,7 +42,7 @@ def test_every_case_is_counted_and_explained(project: Project, simulator: FakeSi
     (shape,) = counted.shapes
     assert (shape.entry, shape.blocks, shape.threads, shape.array_bytes) == ("k", 1, 32, 2 * 4 * 8 * 4)
     assert {one.rule for one in first.sentences} >= {"uncoalesced loads"}
-    assert first.missing == {"good": "a library call, whose kernels are not at hand"}
+    assert first.missing == {"good": "a library call, whose kernels are not available as PTX"}
     assert last.missing["compiled"] == "columns must be at most 16, got 32"
 
 

@@ -15,7 +15,7 @@ from kernelbench.core.records import Binary, Case, Implementation
 from kernelbench.devices import open_device
 from kernelbench.devices.known import KNOWN
 from kernelbench.measure.bench import InProcessBench
-from kernelbench.measure.case import Settings
+from kernelbench.measure.case_run import Settings
 from kernelbench.planning.case_plans import CasePlan, Planned, plan_case
 from tests.catalog import catalog
 

@@ -68,7 +68,7 @@ def test_a_sample_that_says_nothing_is_not_called_verified(project: Project, sim
     simulator.ranges = np.empty((0, 2), np.int64)
     (row,) = rows(run_suite(project.suite("good", columns="[8]")))
     assert (row.status, row.check) == ("ok", "")
-    assert "nothing verified: all that the sample wrote depends on blocks outside of it" in row.reason
+    assert "nothing verified: every output of the sample depends on blocks outside it" in row.reason
 
 
 def test_faults_wrong_outputs_and_libraries_have_no_counts(project: Project, simulator: FakeSimulator) -> None:

@@ -14,7 +14,7 @@ from kernelbench.cli import doctor
 from kernelbench.cli.invoking import invoke
 from kernelbench.core import places
 from kernelbench.core.errors import DeviceError, InputError, ResultsError
-from kernelbench.simt import arena, native
+from kernelbench.simt import device_memory, native
 from tests.endings import ended
 from tests.fake_gpu import raising
 from tests.processes import python
@@ -60,21 +60,21 @@ def limit_addresses(monkeypatch: pytest.MonkeyPatch, fits: int) -> list[int]:
             raise OSError(12, "Cannot allocate memory")
         return real(number, size, **options)
 
-    monkeypatch.setattr(arena.mmap, "mmap", limited)
+    monkeypatch.setattr(device_memory.mmap, "mmap", limited)
     return asked
 
 
 @pytest.mark.parametrize("fits", [1 << 33, 1 << 31, 1 << 29])
 def test_the_simulator_leaves_addresses_to_others(fits: int, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = limit_addresses(monkeypatch, fits)
-    _, size = arena._reserve()
+    _, size = device_memory._reserve()
     assert size == asked[-1] == fits // 2, "half of the largest power of two that fits"
 
 
 def test_a_limit_that_is_too_low_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     limit_addresses(monkeypatch, 0)
     with pytest.raises(DeviceError, match=r"cannot reserve 256 MiB of addresses; .*ulimit -v"):
-        arena._reserve()
+        device_memory._reserve()
 
 
 def test_a_compiler_may_say_its_version_in_any_encoding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,6 @@
-"""From a flat function to what the runtime executes: registers become slots, opcodes become operations.
+"""Lowers an inlined kernel to the runtime's instructions: registers become slots, opcodes become operations.
 
-An instruction that is not known, or whose operation the runtime does not have, is refused here, by name and line.
+Unknown instructions, and those whose operation the runtime does not have, are refused here by name and line.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ FAMILIES: tuple[Mapping[str, Lowering], ...] = (
     memory.TABLE,
     warp.TABLE,
 )
-LONGEST_KEY = 4  # parts of an opcode that a key of a table may have
+LONGEST_KEY = 4  # most parts of an opcode in a key of a TABLE
 
 
 def lower(function: ir.Function, module: ir.Module, has_operation: Callable[[str], bool]) -> Program:
@@ -55,7 +55,7 @@ def _lowering(context: Context, one: ir.Instruction) -> Lowering:
 
 
 def _closed(function: ir.Function) -> ir.Function:
-    """The function with an exit after its end, if control can get there."""
+    """The function, with an exit after its end if control can reach it."""
     code = function.instructions
     ends = bool(code) and code[-1].opcode[0] in ("ret", "exit") and code[-1].guard is None
     if ends and len(code) not in function.labels.values():
@@ -93,14 +93,14 @@ def _program(context: Context) -> Program:
 
 
 def _reached(context: Context) -> dict[str, ir.Variable]:
-    """Module variables that the code addresses, and those whose addresses stand in their initial contents."""
+    """Module variables that the code or the initial contents of such variables refer to."""
     reached: dict[str, ir.Variable] = {}
     pending = sorted(context.variables)
     while pending:
         name = pending.pop()
         if name in reached:
             continue
-        # A workspace of its own: what an unfinished launch leaves in it concerns no other kernel.
+        # Each kernel has its own workspace, because an unfinished launch leaves it in an undefined state.
         variable = replace(WORKSPACE) if name == WORKSPACE.name else context.module.variables.get(name)
         if variable is None:
             raise PtxError(f"kernel {context.function.name}: unknown variable {name}")

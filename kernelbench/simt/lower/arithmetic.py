@@ -1,7 +1,7 @@
-"""Arithmetic: add to mad, division, minimum and maximum, functions of floating-point numbers.
+"""Arithmetic: add to mad, division, minimum and maximum, floating-point functions.
 
-Operations of floating-point numbers have a plain form ("add_f32"), for some a form with .ftz ("add_ftz_f32"), and one
-that reads its modifiers when it runs ("add_any_f32").
+Floating-point operations have a plain form ("add_f32"), some a form with .ftz ("add_ftz_f32"), and one that reads its
+modifiers at run time ("add_any_f32").
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def _float_name(name: str, form: Form) -> str:
 
 
 def _carry(name: str, form: Form) -> int:
-    """For addc.cc and the like: whether the carry is read and written."""
+    """Whether an instruction like addc.cc reads and writes the carry."""
     return CarryUse.READS_CARRY * name.endswith("c") | CarryUse.WRITES_CARRY * ("cc" in form.words)
 
 
@@ -87,7 +87,7 @@ def multiply(context: Context, one: ir.Instruction) -> None:
 
 
 def multiply_add(context: Context, one: ir.Instruction) -> None:
-    """mad, madc, fma; of floating-point numbers all are fused."""
+    """mad, madc, fma; floating-point forms are always fused."""
     form = take_apart(context, {*FLOAT_WORDS, *HALVES, "cc"})
     name = one.opcode[0]
     if form.type in FLOATS and name != "madc":
@@ -103,11 +103,11 @@ def multiply_add(context: Context, one: ir.Instruction) -> None:
 
 
 def _product(context: Context, name: str, form: Form) -> tuple[str, str, str]:
-    """(lo, hi or wide; operation; type of the result) of a product of integers."""
+    """(lo, hi or wide; operation; type of the result) of an integer product."""
     check_type(context, form, INTEGERS)
     half = next((word for word in form.words if word in HALVES), None)
     if half is None:
-        context.refuse("which half of the product: lo, hi or wide")
+        context.refuse("expected lo, hi or wide")
     if half == "wide" and form.type not in WIDER:
         context.refuse(f"not supported: wide products of {form.type}")
     if form.words == {"hi", "sat"} and (name, form.type) == ("mad", "s32"):
@@ -147,7 +147,7 @@ def negate(context: Context, one: ir.Instruction) -> None:
 
 
 def extreme(context: Context, one: ir.Instruction) -> None:
-    """min, max, of f32 also of three."""
+    """min, max; f32 also with three operands."""
     name = one.opcode[0]
     form = take_apart(context, EXTREME_WORDS)
     if form.type in FLOATS:

@@ -1,14 +1,14 @@
-"""What goes on beside the thread that asked: cp.async, bulk copies, st.async, and the mbarriers that wait for it.
+"""Asynchronous operations: cp.async, bulk copies, st.async, and mbarriers.
 
-All of it is done at once; an mbarrier then counts bytes that have come already.
+Copies complete when they are issued, so an mbarrier counts bytes that have already arrived.
 
 `cpasync_<bytes>`: a, b, immediate the shared address, c global address, x[0] its displacement as 32 bits,
-f slot with the number of bytes to read or NONE, x[1] predicate that asks for zeros instead or NONE, x[2] its negation.
-`bulk_<to>_<from>`: a, b, immediate where to; c slot from where, x[0] its bytes, x[1] and x[2] its displacement;
+f slot with the number of bytes to read or NONE, x[1] predicate that selects zeros instead or NONE, x[2] its negation.
+`bulk_<to>_<from>`: a, b, immediate the target; c slot of the source, x[0] its bytes, x[1] and x[2] its displacement;
 e slot with the number of bytes; x[3] slot of the mbarrier, x[4] its bytes, x[5] its displacement as 32 bits.
 `st_async_<type>`: as st; c slot of the mbarrier, e its bytes, d its displacement as 32 bits.
-`mbarrier_<name>`: a, b, immediate the mbarrier; the rest in mbarriers.cpp. BARRIER with f MBARRIER_WAIT: the same
-address, d predicate that gets the result, c slot of the parity or (e 1) of the state.
+`mbarrier_<name>`: a, b, immediate the mbarrier; mbarriers.cpp lists the rest. BARRIER with f MBARRIER_WAIT: the same
+address, d predicate for the result, c slot of the parity or (e 1) of the state.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from kernelbench.simt.lower.memory import operands_without_policy as _operands
 COMPLETION = "mbarrier::complete_tx::bytes"
 SHARED = {"shared", "shared::cta", "shared::cluster"}
 ORDERS = {"release", "acquire", "relaxed", "cta", "cluster"}
-BULK: dict[tuple[str, ...], str] = {  # operation by what comes after cp.async.bulk
+BULK: dict[tuple[str, ...], str] = {  # operation, by the words after cp.async.bulk
     ("shared::cluster", "global", COMPLETION): "bulk_shared_global",
     ("shared::cta", "global", COMPLETION): "bulk_shared_global",
     ("shared::cluster", "shared::cta", COMPLETION): "bulk_shared_shared",
@@ -38,7 +38,7 @@ STORED = {f"{kind}{bits}": f"u{bits}" for bits in (32, 64) for kind in "busf"}
 def copy_async(context: Context, one: ir.Instruction) -> None:
     """cp.async.ca/cg.shared.global [shared], [global], bytes{, bytes to read | ignore}{, cache policy}.
 
-    The copy is done at once: what a kernel reads before it waits is not noticed.
+    The copy completes at once, so a read before the wait is not detected.
     """
     parts = [ALIASES.get(part, part) for part in one.opcode[3:]]
     if parts[:2] != ["shared", "global"] or not MODIFIERS.issuperset(parts):
@@ -177,8 +177,8 @@ def pending(context: Context, one: ir.Instruction) -> None:
 
 
 def copies_arrive(context: Context, one: ir.Instruction) -> None:
-    """cp.async.mbarrier.arrive{.noinc} [mbarrier]: all copies are done, so that the arrival comes at once. Without
-    .noinc it is one more than was expected, which changes nothing."""
+    """cp.async.mbarrier.arrive{.noinc} [mbarrier]: arrives at once, as all copies are complete. Without .noinc it also
+    expects one more arrival, so nothing changes."""
     words = set(one.opcode[4:])
     if not words <= {"noinc", *SHARED, "b64"}:
         context.refuse("not supported: this form of cp.async.mbarrier.arrive")
@@ -190,7 +190,7 @@ def copies_arrive(context: Context, one: ir.Instruction) -> None:
 
 
 def _words(context: Context, also: Collection[str]) -> set[str]:
-    """The words of an mbarrier instruction after its name, all of them known."""
+    """The words of an mbarrier instruction after its name; unknown ones are refused."""
     words = set(context.instruction.opcode[2:])
     unknown = sorted(words - SHARED - ORDERS - {"b64", *also})
     if unknown:

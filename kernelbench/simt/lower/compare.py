@@ -68,15 +68,15 @@ def set_number(context: Context, one: ir.Instruction) -> None:
 def _comparison(context: Context, words: frozenset[str]) -> str:
     named = [UNSIGNED.get(word, word) for word in words if word in COMPARISONS or word in UNSIGNED]
     if len(named) != 1:
-        context.refuse("which comparison")
+        context.refuse("expected a comparison")
     return named[0]
 
 
 def _combined(context: Context, words: frozenset[str], rest: tuple[ir.Operand, ...]) -> tuple[int, int]:
-    """(predicate to combine with or NONE, how)."""
+    """(predicate to combine with or NONE, Combine)."""
     how = [COMBINE[word] for word in words if word in COMBINE]
     if len(how) != len(rest):
-        context.refuse("a predicate to combine with, or how, is missing")
+        context.refuse("expected an operation and a predicate to combine with")
     if not rest:
         return NONE, 0
     index, negated = context.predicate(rest[0])
@@ -84,7 +84,7 @@ def _combined(context: Context, words: frozenset[str], rest: tuple[ir.Operand, .
 
 
 def _compared_type(type_name: str, comparison: str) -> str:
-    """Integers are compared as unsigned where that is the same."""
+    """The type to compare as: unsigned for integers if the result is the same."""
     if type_name[0] in "bs" and type_name != "bf16" and (comparison in ("eq", "ne") or type_name[0] == "b"):
         return f"u{type_name[1:]}"
     return type_name

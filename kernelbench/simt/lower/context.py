@@ -1,9 +1,9 @@
-"""What a lowering function sees of the kernel: where operands live, and how to say what runs.
+"""The kernel as lowering functions see it: the slots of operands, and `emit`.
 
-A family of instructions is a module with `TABLE`, from a dotted start of the opcode ("add", "bar.warp"; the
-longest that fits wins) to a function `f(context, instruction) -> None` that calls `context.emit` exactly once.
-Operands are byte offsets into a warp's register file: registers, constants and special registers alike, 32 lanes
-of their width. 8-bit registers take 16 bits. Predicates are indices of 32-bit masks.
+A family of instructions is a module with `TABLE`, from a prefix of the opcode ("add", "bar.warp"; the longest match
+wins) to a function `f(context, instruction) -> None` that calls `context.emit` exactly once. Operands are byte offsets
+into a warp's register file, which holds 32 lanes of every register, constant and special register. 8-bit registers
+take 16 bits. Predicates are indices of 32-bit masks.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ from kernelbench.simt import ir
 from kernelbench.simt.cfg import ControlFlow
 from kernelbench.simt.interface import LANES, NONE, SPECIALS, Kind
 from kernelbench.simt.lower.layout import Layout
+from kernelbench.simt.lower.orders import orders
 from kernelbench.simt.lower.program import Lowered, Patch, SpecialSlot
 from kernelbench.simt.lower.registers import allocate
 from kernelbench.simt.lower.registers import slot_bytes as slot_bytes  # noqa: PLC0414 - families take their words from here
 from kernelbench.simt.usage import reads
 
-LANE_CONSTANTS: Mapping[str, Callable[[int], int]] = {  # special registers that depend on the lane alone
+LANE_CONSTANTS: Mapping[str, Callable[[int], int]] = {  # special registers that depend only on the lane
     "%laneid": lambda lane: lane,
     "%lanemask_eq": lambda lane: 1 << lane,
     "%lanemask_lt": lambda lane: (1 << lane) - 1,
@@ -35,13 +36,13 @@ LANE_CONSTANTS: Mapping[str, Callable[[int], int]] = {  # special registers that
     "%nsmid": lambda lane: 1,
     "%gridid": lambda lane: 1,
 }
-# Where the blocks of a cooperative launch count who has arrived: the driver gives its address in two halves.
+# Counter of arrived blocks of a cooperative launch; the driver passes its address in two halves.
 WORKSPACE = ir.Variable("%grid_workspace", "global", "b8", bytes=64, alignment=8)
-WORKSPACE_HALVES = {"%envreg1": 32, "%envreg2": 0}  # bits that the register leaves out below
+WORKSPACE_HALVES = {"%envreg1": 32, "%envreg2": 0}  # right shift of the address
 
 
 class Context:
-    """One kernel being lowered. `instruction` is the one at hand."""
+    """A kernel while it is lowered. `instruction` is the current one."""
 
     def __init__(self, function: ir.Function, module: ir.Module, flow: ControlFlow) -> None:
         self.function = function
@@ -56,6 +57,7 @@ class Context:
         self.specials: dict[str, SpecialSlot] = {}
         self.variables: set[str] = set()
         slots = allocate(function.instructions, flow)
+        self._orders = orders(function)
         self.read = frozenset(register.name for one in function.instructions for register in reads(one))
         self._registers = slots.offsets
         self.image_offset = slots.bytes
@@ -72,7 +74,7 @@ class Context:
         return None
 
     def register(self, operand: ir.Operand, width: int | None = None) -> int:
-        """Offset of a register; `width`: the bytes that its slot must have, where the instruction says so."""
+        """Offset of a register; `width`: bytes that its slot must have, if given."""
         if not isinstance(operand, ir.Register) or operand.type == "pred":
             self.refuse(f"a register was expected, not {operand}")
         if width is not None and slot_bytes(operand.type) != width:
@@ -96,7 +98,7 @@ class Context:
         return self.symbol(operand, width)
 
     def destination(self, operand: ir.Operand, width: int | None = None) -> int:
-        """Offset of a register that is written; for `_` a slot that nobody reads (`width` must then be given)."""
+        """Offset of a register that is written; for `_` a slot that is never read (`width` must then be given)."""
         if isinstance(operand, ir.Discard):
             return self.discard(width or 8)
         return self.register(operand, width)
@@ -106,7 +108,7 @@ class Context:
         return self._constant_slot(("discard",), width, [0] * LANES)
 
     def predicate(self, operand: ir.Operand) -> tuple[int, bool]:
-        """Index of a predicate, and whether its negation is meant; `_` is a predicate that nobody reads."""
+        """Index of a predicate, and whether it is negated; `_` is a predicate that is never read."""
         if isinstance(operand, ir.Not):
             index, negated = self.predicate(operand.register)
             return index, not negated
@@ -123,7 +125,7 @@ class Context:
         return operand.items if isinstance(operand, ir.Vector) else (operand,)
 
     def bits(self, operand: ir.Immediate, width: int) -> int:
-        """The constant as an unsigned integer of `width` bytes; floating-point ones are converted to the width."""
+        """The constant as an unsigned integer of `width` bytes; floating-point constants are converted."""
         value = operand.value
         if operand.kind == "f32" and width == 8:
             value = _bits("<d", "<Q", _float("<f", "<I", value))
@@ -132,12 +134,12 @@ class Context:
         return value & ((1 << (8 * width)) - 1)
 
     def constant(self, value: int, width: int) -> int:
-        """Slot that holds `value` (taken modulo its width) in every lane."""
+        """Slot that holds `value` (modulo its width) in every lane."""
         value &= (1 << (8 * width)) - 1
         return self._constant_slot(value, width, [value] * LANES)
 
     def symbol(self, operand: ir.Symbol, width: int) -> int:
-        """Slot that holds the address of a variable in its own state space; module variables are patched in."""
+        """Slot that holds a variable's address in its state space; addresses of module variables are patched in."""
         place = self.layout.place(operand.name)
         if place is None:
             self.refuse(f"{operand.name} has no address")
@@ -167,9 +169,14 @@ class Context:
 
     @property
     def architecture(self) -> int:
-        """90 for sm_90a; 0 if the module does not say."""
+        """90 for sm_90a; 0 if unknown."""
         digits = re.match(r"sm_(\d+)", self.module.target)
         return int(digits[1]) if digits else 0
+
+    @property
+    def order(self) -> int:
+        """Order of the current memory access."""
+        return self._orders[len(self.code)]
 
     def emit(
         self,
@@ -187,7 +194,7 @@ class Context:
         target: int = NONE,
         reconverge: int = NONE,
     ) -> None:
-        """Run `operation` ("add_u32": the runtime's op_add_u32) for the instruction at hand. Once for each."""
+        """Lower the current instruction to `operation` ("add_u32": the runtime's op_add_u32). Call it once each."""
         if len(x) > 8:
             self.refuse(f"a vector of {len(x)} elements")
         guard = self.instruction.guard
@@ -200,7 +207,7 @@ class Context:
         )
 
     def refuse(self, reason: str) -> NoReturn:
-        """The kernel cannot run here; `reason` says why, the message gains the place."""
+        """Raise PtxError with `reason` and the place of the current instruction."""
         one = self.instruction
         source = f"{one.source.file}:{one.source.line}: " if one.source else ""
         raise PtxError(f"kernel {self.function.name}: {source}ptx line {one.ptx_line}: {reason}: '{one.text}'")
@@ -212,7 +219,7 @@ class Context:
         return len(self._predicates)
 
     def register_slot(self, name: str) -> tuple[int, int] | None:
-        """(offset, bytes) of a named register that an instruction mentions."""
+        """(offset, bytes) of a register that an instruction uses."""
         if name not in self._registers:
             return None
         return self._registers[name], LANES * slot_bytes(self.function.registers[name].type)

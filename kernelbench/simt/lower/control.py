@@ -1,9 +1,9 @@
-"""Branches, ends and barriers.
+"""Branches, exits and barriers.
 
 BRANCH: target, reconverge. TABLE_BRANCH: a slot of the index (u32), b its first target in the table, c how many.
 BARRIER: f the form, a slot of the barrier's number, b slot of the number of threads or NONE for all, c predicate that
 a reduction reads and e its negation, d what gets the result: a slot (count) or a predicate.
-TRAP: f 1 for a failed assertion. YIELD: a load, or nothing, after which others have a turn.
+TRAP: f 1 for a failed assertion. YIELD: a load, or nothing, after which another warp runs.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ def table_branch(context: Context, one: ir.Instruction) -> None:
     )
 
 
-def leave(context: Context, one: ir.Instruction) -> None:
+def exit_kernel(context: Context, one: ir.Instruction) -> None:
     context.emit("", kind=Kind.EXIT)
 
 
 def trap(context: Context, one: ir.Instruction) -> None:
-    context.emit("", kind=Kind.TRAP, f=int("assertfail" in one.text))  # what a call of it became
+    context.emit("", kind=Kind.TRAP, f=int("assertfail" in one.text))  # inlining turns its call into a trap
 
 
 def barrier(context: Context, one: ir.Instruction) -> None:
@@ -83,7 +83,7 @@ def barrier(context: Context, one: ir.Instruction) -> None:
 
 
 def cluster_barrier(context: Context, one: ir.Instruction) -> None:
-    """barrier.cluster.arrive and .wait. An arrival that orders nothing (.relaxed) is taken for one that does."""
+    """barrier.cluster.arrive and .wait. A .relaxed arrival orders memory here like any other."""
     operands(context, 0)
     name, *words = one.opcode[2:] or ("",)
     if name not in CLUSTER_FORMS or not CLUSTER_WORDS.issuperset(words):
@@ -92,7 +92,7 @@ def cluster_barrier(context: Context, one: ir.Instruction) -> None:
 
 
 def sleep(context: Context, one: ir.Instruction) -> None:
-    """nanosleep: the others have a turn."""
+    """nanosleep: another warp runs."""
     context.emit("", kind=Kind.YIELD)
 
 
@@ -111,8 +111,8 @@ def _meeting(context: Context) -> int:
 TABLE = {
     "bra": branch,
     "brx.idx": table_branch,
-    "ret": leave,
-    "exit": leave,
+    "ret": exit_kernel,
+    "exit": exit_kernel,
     "trap": trap,
     "bar": barrier,
     "barrier": barrier,

@@ -1,4 +1,4 @@
-"""Conversions between types: cvt, cvt.pack. Moves are in moves.py, whose table is part of this one.
+"""Conversions between types: cvt, cvt.pack. The table includes that of moves.py.
 
 cvt_<type>_float and cvt_<type>_integer: a the source, e its type by number, b the bytes of its register, f those of
 the result's; modifiers in `immediate`. extend_<type>_<bits>_<bits>: the low bits of a register as that type.
@@ -75,7 +75,7 @@ def _integers(context: Context, form: Form) -> None:
 
 
 def _numbers(context: Context, form: Form) -> None:
-    """From or to floating-point numbers."""
+    """Conversions from or to floating-point numbers."""
     result, source = form.types
     modifiers = form.modifiers
     if result in FLOATS and form.words & set(WHOLE_ROUNDINGS):
@@ -104,7 +104,7 @@ def _emit(context: Context, operation: str, form: Form, modifiers: int) -> None:
 
 
 def _widths(context: Context, target: ir.Operand, origin: ir.Operand, form: Form) -> tuple[int, int]:
-    """Bytes of both registers, which integers may leave partly unused."""
+    """Bytes of both registers; integers may be narrower than theirs."""
     found = []
     for operand, kind in ((target, form.types[0]), (origin, form.types[1])):
         width = context.width(operand) or bytes_of(kind)
@@ -115,7 +115,7 @@ def _widths(context: Context, target: ir.Operand, origin: ir.Operand, form: Form
 
 
 def pack(context: Context, one: ir.Instruction) -> None:
-    """cvt.pack.sat.u8.s32.b32 d, a, b, c: a and b, limited, side by side; below bits of c for 8-bit results."""
+    """cvt.pack.sat.u8.s32.b32 d, a, b, c: packs a and b, saturated; for 8-bit results the bits of c follow above."""
     parts = one.opcode[2:]
     if parts[:1] != ("sat",) or parts[1:2] not in [(kind,) for kind in ("u16", "s16", "u8", "s8")]:
         context.refuse("not supported: this form of cvt.pack")

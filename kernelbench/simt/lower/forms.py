@@ -1,4 +1,4 @@
-"""Opcodes taken apart into types and modifiers, and the usual shape of an instruction: a result and its operands."""
+"""Splits opcodes into types and modifiers, and lowers instructions of the usual form: a result and operands."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ WORDS = {
 
 @dataclass(frozen=True)
 class Form:
-    """An opcode after its name: modifiers and types, as "add.rn.ftz.f32" has {rn, ftz} and (f32,)."""
+    """Modifiers and types of an opcode: {rn, ftz} and (f32,) for "add.rn.ftz.f32"."""
 
     words: frozenset[str]
     types: tuple[str, ...]
@@ -51,7 +51,7 @@ class Form:
 
     @property
     def modifiers(self) -> int:
-        """What the runtime reads from `immediate`: modifiers and direction."""
+        """Modifiers and rounding direction, which the runtime reads from `immediate`."""
         found = self.direction
         for word in self.words:
             found |= WORDS.get(word, 0)
@@ -59,7 +59,7 @@ class Form:
 
 
 def take_apart(context: Context, allowed: Collection[str], types: int = 1) -> Form:
-    """The form of the instruction at hand: modifiers among `allowed`, then exactly `types` types at the end."""
+    """The form of the current instruction: modifiers from `allowed`, and exactly `types` types at the end."""
     parts = context.instruction.opcode[1:]
     split = max(len(parts) - types, 0)
     words, found = parts[:split], parts[split:]
@@ -76,7 +76,7 @@ def bytes_of(type_name: str) -> int:
 
 
 def operands(context: Context, *counts: int) -> tuple[ir.Operand, ...]:
-    """Those of the instruction at hand, which has as many as one of `counts`."""
+    """Operands of the current instruction; their number must be one of `counts`."""
     found = context.instruction.operands
     if len(found) not in counts:
         context.refuse(f"{len(found)} operands, expected {' or '.join(map(str, counts))}")
@@ -103,5 +103,5 @@ def bits_of(type_name: str) -> int:
 
 
 def unsigned(type_name: str) -> str:
-    """The type of the same width under which signs do not matter."""
+    """The unsigned type of the same width."""
     return f"u{bits_of(type_name)}"

@@ -1,4 +1,4 @@
-"""Where the variables of a kernel lie: offsets in shared memory, in local memory, in the block of parameters."""
+"""Offsets of a kernel's variables in shared memory, in local memory and in the parameter block."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from kernelbench.simt import ir
 
-DYNAMIC_ALIGNMENT = 16  # bytes; what a launch gives begins after the static variables, at least so aligned
+DYNAMIC_ALIGNMENT = 16  # bytes; least alignment of dynamic shared memory, which follows the static variables
 
 
 @dataclass(frozen=True)
 class Place:
-    """`offset` in the memory of the block (shared), of the thread (local), or in the block of parameters (param);
-    variables of global and const are placed by the machine."""
+    """`offset` in shared memory, local memory or the parameter block (param). Machine allocates global and const
+    variables."""
 
     space: str
     offset: int
@@ -21,8 +21,8 @@ class Place:
 
 
 class Layout:
-    """All that a function can name. A param variable that is not one of the kernel's parameters carries
-    arguments of a call that was inlined: it lies in local memory."""
+    """All variables that a function can use. A param variable that is not a kernel parameter holds arguments of an
+    inlined call and lies in local memory."""
 
     def __init__(self, function: ir.Function, module: ir.Module) -> None:
         self.parameters = {one.name: Place("param", one.offset, one.bytes) for one in function.parameters}
@@ -57,7 +57,7 @@ def align(offset: int, alignment: int) -> int:
 
 
 def _symbols(function: ir.Function) -> set[str]:
-    """Names of variables that instructions mention."""
+    """Names of the variables that instructions use."""
     found: set[str] = set()
     pending: list[ir.Operand] = [operand for one in function.instructions for operand in one.operands]
     while pending:

@@ -1,4 +1,4 @@
-"""Bits, shifts and fields of integers, predicates among themselves, and what predicates choose."""
+"""Bitwise operations, shifts and bit fields, operations on predicates, and selection by predicates."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """Loads, stores and atomics; asynchronous ones: lower/asynchronous.py.
 
-`ld_<space>_<element>_<register bits>` and `st_..`: a address slot (NONE: the displacement alone), b its bytes,
-immediate displacement, f number of elements, x their registers (NONE: not wanted); <space> as in PTX, or generic, or
-argument: local memory for what an inlined call passes.
-`atom_<space>_<op>_<type>`: d result or NONE, a, b, immediate the address, c operand, e new value of cas, f 1 where the
+`ld_<space>_<element>_<register bits>` and `st_..`: a address slot (NONE: only the displacement), b its bytes,
+immediate displacement, f number of elements, x their registers (NONE: unused); <space> as in PTX, or generic, or
+argument: local memory for arguments of an inlined call.
+`atom_<space>_<op>_<type>`: d result or NONE, a, b, immediate the address, c operand, e new value of cas, f 1 if the
 machine code counts lanes, see _counts_lanes.
 """
 
@@ -19,7 +19,7 @@ from kernelbench.simt.usage import writes
 
 SPACES = ("global", "shared", "local", "const", "param")
 VECTORS = {"v2": 2, "v4": 4, "v8": 8}
-# Accesses by which blocks talk to each other: seen by others in an order that matters.
+# Memory orders that blocks use to communicate.
 TALKING = {"volatile", "relaxed", "acquire", "release", "acq_rel", "mmio"}
 POLLING = {"volatile", "relaxed", "acquire", "mmio"}
 ATOMICS = {"add", "min", "max", "and", "or", "xor", "exch", "inc", "dec", "cas"}
@@ -32,8 +32,8 @@ MODIFIERS = {
     *("L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate"),
     *("L2::evict_normal", "L2::evict_first", "L2::evict_last", "L2::cache_hint", "L2::64B", "L2::128B", "L2::256B"),
 }
-COUNTING_LANES = 80  # the least architecture with ATOMS.POPC.INC
-# The runtime tells an address of another block of the cluster by its upper bits.
+COUNTING_LANES = 80  # the first architecture with ATOMS.POPC.INC
+# The upper bits of an address identify another block of the cluster at run time.
 ALIASES = {"shared::cta": "shared", "shared::cluster": "shared", "param::entry": "param", "param::func": "param"}
 
 
@@ -55,11 +55,12 @@ def load(context: Context, one: ir.Instruction) -> None:
         f=len(registers),
         x=registers,
         kind=Kind.YIELD if _polls(one, space) else Kind.COMPUTE,
+        target=context.order,
     )
 
 
 def _polls(one: ir.Instruction, space: str) -> bool:
-    """Whether a load may wait for what others write: it is made anew each time, and others have a turn after it."""
+    """Whether a load may poll for a write of another thread; another warp runs after it."""
     return space in ("global", "generic") and bool(POLLING & set(one.opcode))
 
 
@@ -80,6 +81,7 @@ def store(context: Context, one: ir.Instruction) -> None:
         immediate=displacement,
         f=len(registers),
         x=registers,
+        target=context.order,
     )
 
 
@@ -90,7 +92,7 @@ def atomic(context: Context, one: ir.Instruction) -> None:
         context.refuse("not supported: a vector in an atomic operation")
     name = next((part for part in one.opcode[1:] if part in ATOMICS), None)
     if name is None:
-        context.refuse("not supported: which atomic operation")
+        context.refuse("not supported: this atomic operation")
     result, returns = NONE, one.opcode[0] == "atom"
     found = operands_without_policy(context, 2 + returns + (name == "cas"))
     if returns and not isinstance(found[0], ir.Discard):
@@ -108,15 +110,16 @@ def atomic(context: Context, one: ir.Instruction) -> None:
         c=slots[0],
         e=slots[1] if name == "cas" else NONE,
         f=1 if space == "shared" and _counts_lanes(context, one, name, values[0]) else NONE,
+        target=context.order,
     )
     if space in ("global", "generic"):
         context.ordered = True
 
 
 def _counts_lanes(context: Context, one: ir.Instruction, name: str, value: ir.Operand) -> bool:
-    """Whether ptxas makes it ATOMS.POPC.INC: adds 1 for each lane, to lanes on one word at once.
+    """Whether ptxas compiles it to ATOMS.POPC.INC, which counts all lanes on one word at once.
 
-    It does so from sm_80 on where nobody reads the old value: for add.u32 of the constant 1 and for inc.u32 without a
+    From sm_80 on it does so if the old value is not read, for add.u32 of the constant 1 and for inc.u32 without a
     limit, but not for add.s32.
     """
     if not isinstance(value, ir.Immediate) or "u32" not in one.opcode or context.architecture < COUNTING_LANES:
@@ -132,7 +135,7 @@ def fence(context: Context, one: ir.Instruction) -> None:
 
 
 def nothing(context: Context, one: ir.Instruction) -> None:
-    """A hint, or an order that holds anyway: every access is done when its instruction is."""
+    """A hint, or an order that always holds here: every access completes with its instruction."""
     context.emit("", kind=Kind.NOTHING)
 
 
@@ -140,14 +143,14 @@ def nothing(context: Context, one: ir.Instruction) -> None:
 
 
 def operands_without_policy(context: Context, *counts: int) -> tuple[ir.Operand, ...]:
-    """Those of the instruction at hand without its cache policy, as many as one of `counts`."""
+    """Operands of the current instruction without its cache policy; their number must be one of `counts`."""
     policies = int("L2::cache_hint" in context.instruction.opcode)
     found = operands(context, *(count + policies for count in counts))
     return found[: len(found) - policies]
 
 
 def _access(context: Context, one: ir.Instruction, also: Set[str] = frozenset()) -> tuple[str, str, int]:
-    """(type, space or "generic", number of elements) of a memory instruction, whose opcode may have words of `also`."""
+    """(type, space or "generic", number of elements) of a memory instruction; `also`: further words allowed."""
     parts = [ALIASES.get(part, part) for part in one.opcode[1:]]
     unknown = [part for part in parts[:-1] if part not in MODIFIERS and part not in also]
     if unknown or not parts or parts[-1] not in ir.TYPE_BYTES:
@@ -159,9 +162,9 @@ def _access(context: Context, one: ir.Instruction, also: Set[str] = frozenset())
 
 
 def _address(context: Context, operand: ir.Operand, space: str) -> tuple[int, int, int, str]:
-    """(slot, displacement, bytes, space): as context.address, with parameters reached in the way they are kept.
+    """(slot, displacement, bytes, space): as context.address, with the space in which a parameter is stored.
 
-    The address of a kernel's parameter, in a register, is its offset in the block of parameters."""
+    A kernel parameter's address in a register is its offset in the parameter block."""
     if space != "param" or not isinstance(operand, ir.Address) or not isinstance(operand.base, ir.Symbol):
         return *context.address(operand), space
     place = context.layout.place(operand.base.name)
@@ -176,7 +179,7 @@ def _address(context: Context, operand: ir.Operand, space: str) -> tuple[int, in
 
 
 def _register_width(context: Context, items: tuple[ir.Operand, ...], element: str) -> int:
-    """Bytes of the registers of an access: all the same, at least as wide as the element."""
+    """Bytes of an access's registers, which have the same width, at least that of the element."""
     widths = {width for width in map(context.width, items) if width is not None} or {slot_bytes(element)}
     if len(widths) != 1:
         context.refuse("not supported: registers of different widths")
@@ -191,7 +194,7 @@ def _wanted(context: Context, item: ir.Operand, width: int) -> int:
 
 
 def _element(element: str, width: int) -> tuple[str, int]:
-    """(how the element is read, bytes of a register): u or s and its bits; unsigned where nothing is extended."""
+    """(element as "u32" or "s8", bytes of a register); unsigned if nothing is extended."""
     size = ir.TYPE_BYTES[element]
     signed = element.startswith("s") and size < width
     return f"{'s' if signed else 'u'}{8 * size}", width

@@ -12,7 +12,7 @@ from kernelbench.simt.lower.logic import predicates
 
 Lowering = Callable[[Context, ir.Instruction], None]
 
-# Special registers that show progress: instructions executed so far instead of cycles or nanoseconds.
+# Clocks: the number of instructions executed so far instead of cycles or nanoseconds.
 CLOCKS = {"%clock": 4, "%clock64": 8, "%globaltimer": 8, "%globaltimer_lo": 4}
 FLAT = frozenset({"global", "const", "param", "param::entry"})  # spaces whose addresses are generic ones
 SHARED = frozenset({"shared", "shared::cta", "shared::cluster"})
@@ -53,7 +53,7 @@ def _pieces_name(name: str, width: int, pieces: tuple[ir.Operand, ...]) -> str:
 
 
 def to_space(context: Context, one: ir.Instruction) -> None:
-    """cvta, cvta.to: generic addresses are those of global memory, with windows for shared and local."""
+    """cvta, cvta.to: generic addresses equal global ones, with windows for shared and local memory."""
     parts = one.opcode[1:]
     if parts[-1:] != ("u64",):
         context.refuse("not supported: addresses of 32 bits")
@@ -81,7 +81,7 @@ def _with_rank(context: Context, operation: str, width: int, source_width: int) 
 
 
 def is_space(context: Context, one: ir.Instruction) -> None:
-    """isspacep.space p, a. Constant and global memory are one here: what asks for .const is refused."""
+    """isspacep.space p, a. Constant and global memory share one space here, so .const is refused."""
     space = {"shared::cta": "shared", "shared::cluster": "shared"}.get(one.opcode[-1], one.opcode[-1])
     if len(one.opcode) != 2 or space not in ("global", "shared", "local"):
         context.refuse("not supported: this state space")
@@ -110,7 +110,7 @@ def rank(context: Context, one: ir.Instruction) -> None:
 
 
 def policy(context: Context, one: ir.Instruction) -> None:
-    """createpolicy: caches have no policies here; the result is only ever given to accesses."""
+    """createpolicy: cache policies have no effect here."""
     found = operands(context, 1, 2, 3, 4)
     context.emit("mov_b64", d=context.destination(found[0], 8), a=context.constant(0, 8))
 

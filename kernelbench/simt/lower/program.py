@@ -1,4 +1,4 @@
-"""What lowering makes of a kernel: everything the machine needs to run it on any grid with any arguments."""
+"""A lowered kernel: everything that Machine needs to run it on any grid with any arguments."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from kernelbench.simt.interface import Kind
 
 @dataclass(frozen=True)
 class Lowered:
-    """interface.Instruction with a name for its operation ("" for a kind that the loop itself does); one per PTX
-    instruction, at the same index."""
+    """interface.Instruction with the name of its operation ("" for kinds that the interpreter loop executes). One per
+    PTX instruction, at the same index."""
 
     operation: str
     d: int
@@ -32,7 +32,7 @@ class Lowered:
 
 @dataclass(frozen=True)
 class SpecialSlot:
-    """Where a warp keeps a special register ("%tid.x"): 32 lanes of 4 bytes, filled by the machine."""
+    """Slot of a special register ("%tid.x"): 32 lanes of 4 bytes, which the runtime fills."""
 
     name: str
     offset: int
@@ -40,8 +40,8 @@ class SpecialSlot:
 
 @dataclass(frozen=True)
 class Patch:
-    """A constant of the register file that is the address of a module variable: 32 lanes of `bytes` at `offset`
-    become the address of `symbol` plus `addend` once the variable is placed, without its `shift` lowest bits."""
+    """A constant that depends on the address of a module variable: 32 lanes of `bytes` at `offset` become the address
+    of `symbol` plus `addend`, shifted right by `shift`."""
 
     offset: int
     bytes: int
@@ -52,14 +52,14 @@ class Patch:
 
 @dataclass(frozen=True)
 class Program:
-    """A kernel, lowered. All offsets are bytes; a register file belongs to one warp.
+    """A lowered kernel. All offsets are in bytes; each warp has its own register file. The runtime checks guards and
+    targets before it runs, but not operands: lowering keeps them inside the register file.
 
-    The register file is the registers from 0, then from `image_offset` the constants, as `image`, which no
-    instruction writes: it needs to be copied once for a warp, not for each block. Special registers lie inside
-    the image too. `zeroed` are (offset, bytes) of registers that may be read before they are written, to be
-    cleared for each block, as are all predicates. Shared memory is the static variables, then from
-    `dynamic_offset` what the launch gives. `ordered`: blocks must run in order on one thread, because they talk
-    through global memory.
+    The register file holds the registers and, from `image_offset`, the constants and special registers in `image`. No
+    instruction writes to the image, so it is copied once per warp, not per block. `zeroed`: (offset, bytes) of
+    registers that may be read before they are written; they are cleared for each block, as are all predicates. Shared
+    memory holds the static variables and, from `dynamic_offset`, the dynamic ones. `ordered`: blocks must run in order
+    on one thread, because they communicate through global memory.
     """
 
     name: str
@@ -78,7 +78,7 @@ class Program:
     parameters: tuple[ir.Parameter, ...]
     parameter_bytes: int
     table: tuple[int, ...]  # targets of all brx.idx
-    variables: Mapping[str, ir.Variable]  # of the module: those addressed, and those their initialisers name
+    variables: Mapping[str, ir.Variable]  # of the module, used by the code or by their initialisers
     ordered: bool
     max_threads: tuple[int, ...]
     required_threads: tuple[int, ...]

@@ -1,9 +1,9 @@
-"""Slots for registers: those that are never alive together share one, so that a warp's file stays in the caches.
+"""Register allocation: registers that are never live at the same time share a slot, so that a warp's register file
+stays in the caches.
 
-nvcc gives every value a register of its own; an unrolled kernel has thousands, of which some fifty are alive at a
-time. Each register gets the span of instructions, in the order of the text, that covers all places where it is
-alive, and spans of equal width are packed (linear scan: Poletto and Sarkar, 1999). A register that an instruction
-writes shares no slot with what the same instruction reads.
+nvcc gives every value its own register: an unrolled kernel has thousands, of which about fifty are live at a time.
+Linear scan (Poletto and Sarkar, 1999) assigns slots to live intervals of equal width. A register that an instruction
+writes shares no slot with a register that the same instruction reads.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from kernelbench.simt.cfg import Block, ControlFlow
 from kernelbench.simt.interface import LANES
 from kernelbench.simt.usage import reads, writes
 
-MOST_BITS = 1 << 28  # blocks x registers; beyond it every register keeps a slot of its own
+MOST_BITS = 1 << 28  # blocks x registers; above it every register has its own slot
 
 
 @dataclass(frozen=True)
 class Slots:
-    offsets: Mapping[str, int]  # by register, predicates aside
+    offsets: Mapping[str, int]  # by register, except predicates
     bytes: int
 
 
 @dataclass(frozen=True)
 class Step:
-    """An instruction as liveness sees it: numbers of registers, and whether it is unguarded."""
+    """An instruction for the liveness analysis: numbers of registers, and whether it is unguarded."""
 
     reads: tuple[int, ...]
     writes: tuple[int, ...]
@@ -41,8 +41,8 @@ def slot_bytes(type_name: str) -> int:
 
 
 def allocate(code: Sequence[ir.Instruction], flow: ControlFlow) -> Slots:
-    """Slots of all registers that `code` mentions. Those that may be read before they are written, and are zeroed
-    for that, share none."""
+    """Slots of all registers that `code` uses. Registers that may be read before they are written are zeroed, and
+    share no slot."""
     numbers: dict[str, int] = {}
     types: list[str] = []
     steps = []
@@ -63,9 +63,9 @@ def allocate(code: Sequence[ir.Instruction], flow: ControlFlow) -> Slots:
 
 
 def _packed(spans: Sequence[tuple[int, int]], widths: Sequence[int]) -> tuple[list[int], int]:
-    """Offset of each span, and bytes in all."""
+    """Offset of each interval, and total bytes."""
     offsets = [0] * len(spans)
-    busy: dict[int, list[tuple[int, int]]] = {width: [] for width in widths}  # (end, offset), first to end first
+    busy: dict[int, list[tuple[int, int]]] = {width: [] for width in widths}  # heaps of (end, offset)
     total = 0
     for number in sorted(range(len(spans)), key=lambda number: spans[number]):
         (start, end), slots = spans[number], busy[widths[number]]
@@ -79,7 +79,7 @@ def _packed(spans: Sequence[tuple[int, int]], widths: Sequence[int]) -> tuple[li
 
 
 def _spans(steps: Sequence[Step], blocks: Sequence[Block], registers: int) -> list[tuple[int, int]]:
-    """First and last instruction where each register is mentioned or alive."""
+    """First and last instruction where each register is used or live."""
     if registers * len(blocks) > MOST_BITS:
         return [(0, len(steps))] * registers
     first, last = [len(steps)] * registers, [-1] * registers
@@ -96,7 +96,7 @@ def _spans(steps: Sequence[Step], blocks: Sequence[Block], registers: int) -> li
 
 
 def _alive(steps: Sequence[Step], blocks: Sequence[Block]) -> list[int]:
-    """By block, a bit for each register that is alive where it starts. A guarded write ends no life."""
+    """Registers that are live at the start of each block, as bits. A guarded write does not end a live range."""
     alive, kept = [], []
     for block in blocks:
         exposed, written = _summary(steps[block.start : block.end])
@@ -114,7 +114,7 @@ def _alive(steps: Sequence[Step], blocks: Sequence[Block]) -> list[int]:
 
 
 def _summary(steps: Sequence[Step]) -> tuple[set[int], set[int]]:
-    """Registers read before they are written, and registers surely written."""
+    """Registers that are read before they are written, and registers that are always written."""
     exposed: set[int] = set()
     written: set[int] = set()
     for step in steps:

@@ -1,4 +1,4 @@
-"""What lanes of a warp tell each other. All but activemask name their lanes in a mask, whose slot is e."""
+"""Warp-level operations. All but activemask have a mask of participating lanes, whose slot is e."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def synchronise(context: Context, one: ir.Instruction) -> None:
 
 
 def _sync_and_one(context: Context, form: Form, choices: frozenset[str] | set[str]) -> str:
-    """The one of `choices` that the opcode has beside "sync", which all forms of sm_70 and later have."""
+    """The word of the opcode that is in `choices`; it must also have "sync", as all forms since sm_70 do."""
     chosen = form.words & choices
     if "sync" not in form.words or len(chosen) != 1:
         context.refuse("not supported: this form")
@@ -105,7 +105,7 @@ def _sync_and_one(context: Context, form: Form, choices: frozenset[str] | set[st
 
 
 def _both(context: Context, operand: ir.Operand) -> tuple[ir.Operand, int]:
-    """(result, index of the predicate beside it or NONE)."""
+    """(result, index of its predicate or NONE)."""
     if not isinstance(operand, ir.Pair):
         return operand, NONE
     if isinstance(operand.second, ir.Discard):

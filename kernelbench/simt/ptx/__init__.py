@@ -1,1 +1,1 @@
-"""Reading PTX: text, names, operands, declarations, headers and bodies of functions."""
+"""Parses parts of PTX: text, names, operands, declarations, function headers and bodies."""

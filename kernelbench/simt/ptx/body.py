@@ -1,4 +1,4 @@
-"""The body of a function: statements, scopes and labels."""
+"""Parses function bodies: statements, scopes and labels."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LOCATION = re.compile(
     rf"(?:\s*,\s*function_name\s+{NAME}(?:\s*\+\s*[0-9]{{1,9}})?"
     r"\s*,\s*inlined_at\s+([0-9]{1,9})\s+([0-9]{1,9})\s+([0-9]{1,9}))?"
 )
-# Headers of CUDA: what is inlined from them belongs to the line that calls it.
+# CUDA headers: code inlined from them is attributed to the calling line.
 _TOOLKIT = re.compile(r"/(?:targets/[^/]+|cuda[^/]*|nvidia/[^/]+)/include/")
 _PRAGMA = re.compile(r'\s*"[^"\n]*"(?:\s*,\s*"[^"\n]*")*\s*;')
 _SPACES = {".shared": "shared", ".local": "local", ".param": "param"}
@@ -38,7 +38,7 @@ _SPACES = {".shared": "shared", ".local": "local", ".param": "param"}
 
 @dataclass
 class _Waiting:
-    """An instruction or table whose labels are known at the end of the function only."""
+    """An instruction or table whose labels are resolved at the end of the function."""
 
     index: int
     scope: Scope
@@ -46,7 +46,7 @@ class _Waiting:
 
 
 class BodyReader:
-    """Reads one function; `on_global(name, line)` is told every name that must be of the module."""
+    """Reads one function. `unresolved` gets the names that the module must define, with the line of their first use."""
 
     def __init__(self, text: Text, header: Header, files: Mapping[int, str], unresolved: dict[str, int]) -> None:
         self._text = text
@@ -63,7 +63,7 @@ class BodyReader:
         self._variables: list[Variable] = []
         self._source: SourceLine | None = None
         self._sources: dict[tuple[str, ...], SourceLine | None] = {}
-        self._callers: dict[tuple[str, ...], tuple[str, ...]] = {}  # file, line, column -> of the call, where inlined
+        self._callers: dict[tuple[str, ...], tuple[str, ...]] = {}  # of inlined code: (file, line, column) -> call
         self._opcodes: dict[str, tuple[str, ...]] = {}
         self._line = 0
 

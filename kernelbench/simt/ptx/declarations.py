@@ -28,7 +28,7 @@ _OPAQUE = {".texref", ".samplerref", ".surfref"}
 
 @dataclass(frozen=True)
 class Declared:
-    """`.align 8 .v2 .f32 x[4]`: `dimensions` may open with None, for `x[]`."""
+    """`.align 8 .v2 .f32 x[4]`; the first of `dimensions` is None for `x[]`."""
 
     name: str
     type: str
@@ -41,7 +41,7 @@ class Declared:
         return TYPE_BYTES[self.type] * self.lanes
 
     def bytes(self, first: int = 0) -> int:
-        """In all; `first` stands for a dimension that was left open."""
+        """Total bytes; `first` replaces an open dimension."""
         total = self.item_bytes
         for dimension in self.dimensions:
             total *= first if dimension is None else dimension
@@ -66,7 +66,7 @@ def registers(text: str) -> list[tuple[str, str, int | None, int]]:
 
 
 def variables(text: str) -> list[tuple[Declared, str]]:
-    """`.align 4 .b8 x[16] = {1, 2}, y` after its space: each one and the text of its initialiser."""
+    """`.align 4 .b8 x[16] = {1, 2}, y` after its space: each variable and the text of its initialiser."""
     type, lanes, alignment, rest = _leading(text)
     found = []
     for item in split(rest):
@@ -91,7 +91,7 @@ def parameter(text: str) -> Declared:
 
 
 def _leading(text: str) -> tuple[str, int, int | None, str]:
-    """Type, lanes and alignment, and what follows them."""
+    """Type, lanes and alignment, and the rest of the text."""
     type, lanes, alignment, pointer = "", 1, None, False
     rest = _ATTRIBUTE.sub(" ", text, count=1).lstrip() if ".attribute" in text[:400] else text.lstrip()
     for _ in range(_MOST_WORDS):
@@ -99,7 +99,7 @@ def _leading(text: str) -> tuple[str, int, int | None, str]:
             break
         match = _ALIGN.match(rest)
         if match is not None:
-            # The .align after .ptr is that of what the pointer points to.
+            # The .align after .ptr is the alignment of the pointer's target.
             alignment = alignment if pointer else _alignment(match[1])
             rest = rest[match.end() :].lstrip()
             continue

@@ -1,4 +1,4 @@
-"""The head of a function: linkage, name, results, parameters, and what bounds its launches."""
+"""Parses function headers: name, results, parameters and launch bounds."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Header:
 
 
 def read_header(text: Text, position: int) -> Header:
-    """What follows .entry or .func, up to `{` or `;`."""
+    """Parse the text after .entry or .func up to `{` or `;`."""
     match = _HEAD.match(text.text, position)
     if match is None:
         text.fail(position, "expected the name of a function")
@@ -77,7 +77,7 @@ def _numbers(text: str) -> tuple[int, ...]:
 
 
 def _layout(text: str | None) -> tuple[Parameter, ...]:
-    """Parameters one after the other, each at its alignment."""
+    """Parameters in order, each aligned."""
     if text is None or not text.strip():
         return ()
     offset = 0

@@ -1,4 +1,4 @@
-"""Initial contents of variables: numbers, nested lists, addresses of other symbols."""
+"""Parses initialisers of variables: numbers, nested lists, addresses of other symbols."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FLOATS = {"f32": "<f", "f64": "<d"}
 
 @dataclass
 class _Filling:
-    """The image of one variable as its initialiser is read; `names` are the symbols it points to."""
+    """The image of one variable while its initialiser is read."""
 
     declared: Declared
     image: bytearray
@@ -30,8 +30,8 @@ class _Filling:
 
 
 def read(declared: Declared, text: str, room: int) -> tuple[int, bytes, tuple[Relocation, ...]]:
-    """Bytes of the variable, its image (empty for zeros) and the addresses in it. `room`: bytes that images
-    of the module may still take."""
+    """Size of the variable, its image (empty for zeros) and the relocations in it. `room`: bytes left for images of
+    the module."""
     open_first = bool(declared.dimensions) and declared.dimensions[0] is None
     first = _items_in(declared, text) if open_first else 0
     total = declared.bytes(first)
@@ -47,7 +47,7 @@ def read(declared: Declared, text: str, room: int) -> tuple[int, bytes, tuple[Re
 
 
 def _items_in(declared: Declared, text: str) -> int:
-    """What `x[]` holds: the items of its list, or, of a flat list for `x[][4]`, the rows they fill."""
+    """Length of `x[]`: the items of its list, or, for a flat list of `x[][4]`, the rows that they fill."""
     items = split(_list_inside(text))
     row = declared.item_bytes // TYPE_BYTES[declared.type]
     for size in declared.dimensions[1:]:
@@ -63,7 +63,7 @@ def _list_inside(text: str) -> str:
 
 
 def _fill(filling: _Filling, text: str, extents: tuple[int, ...], offset: int) -> None:
-    """`text` into the part of the variable at `offset` that has these extents."""
+    """Write `text` into the part of the variable at `offset` with these extents."""
     width = TYPE_BYTES[filling.declared.type]
     if not extents:
         _put(filling, text, offset, width)
@@ -71,7 +71,7 @@ def _fill(filling: _Filling, text: str, extents: tuple[int, ...], offset: int) -
     inner = _list_inside(text)
     items = split(inner) if inner else []
     if not any(item.startswith("{") for item in items):
-        extents = (_product(extents),)  # a flat list runs over the rows
+        extents = (_product(extents),)  # a flat list fills row after row
     if len(items) > extents[0]:
         refuse(f"{quoted(filling.declared.name)}: {len(items)} initial values for {extents[0]}")
     stride = width * _product(extents[1:])
@@ -143,7 +143,7 @@ def _relocation(text: str, offset: int, width: int) -> Relocation:
 
 
 def _joined(relocations: list[Relocation]) -> list[Relocation]:
-    """Bytes 0, 1, 2, .. of one address, side by side, are one relocation."""
+    """Merge adjacent bytes 0, 1, 2, .. of one address into one relocation."""
     joined: list[Relocation] = []
     for found in relocations:
         byte = -found.bytes

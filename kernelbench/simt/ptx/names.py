@@ -30,7 +30,7 @@ def is_special(name: str) -> bool:
 
 @dataclass
 class Range:
-    """`.reg .b32 %r<10>`: %r0 to %r9, made when first used."""
+    """`.reg .b32 %r<10>`: %r0 to %r9, created at their first use."""
 
     count: int
     type: str
@@ -38,8 +38,8 @@ class Range:
 
 @dataclass
 class Scope:
-    """What is declared between two braces. `operands` remembers texts already read; a scope that declares
-    nothing shares it with the scope around it."""
+    """Declarations between two braces. `operands` caches parsed texts; a scope without declarations shares the cache
+    of the enclosing scope."""
 
     parent: Scope | None
     depth: int
@@ -50,7 +50,7 @@ class Scope:
 
 
 class Names:
-    """The scopes of one function; `registers` holds those that its code mentions."""
+    """The scopes of one function; `registers`: those that its code uses."""
 
     def __init__(self) -> None:
         self.scope = Scope(None, 0, {})
@@ -66,7 +66,7 @@ class Names:
         self.scope = self.scope.parent
 
     def declare_registers(self, name: str, type: str, count: int | None, lanes: int) -> bool:
-        """False where the scope already has this name. `lanes`: 2 for `.v2`, whose parts are name.x, name.y."""
+        """False if the scope already has this name. `lanes`: 2 for `.v2`, whose parts are name.x, name.y."""
         scope = self._declaring()
         if name in scope.declared or name in scope.ranges:
             return False
@@ -81,7 +81,7 @@ class Names:
         return True
 
     def declare_variable(self, name: str) -> str | None:
-        """Its name within the function, or None where the scope already has it."""
+        """Its name within the function, or None if the scope already has it."""
         scope = self._declaring()
         if name in scope.declared or name in scope.ranges:
             return None
@@ -96,7 +96,7 @@ class Names:
         return unique
 
     def find(self, name: str) -> Operand | None:
-        """The register, vector of registers or variable that `name` means here; None: not of this function."""
+        """The register, vector of registers or variable `name` in this scope; None if the function has none."""
         scope: Scope | None = self.scope
         while scope is not None:
             found = scope.declared.get(name)
@@ -116,7 +116,7 @@ class Names:
         return None
 
     def _declaring(self) -> Scope:
-        """The scope, which from now on means other things by some names than the scope around it."""
+        """The scope, with its own cache because its names may hide those of the enclosing scope."""
         scope = self.scope
         scope.operands = {}
         return scope

@@ -1,4 +1,4 @@
-"""Operands of an instruction, from text to the records of `ir`."""
+"""Parses the operands of instructions."""
 
 from __future__ import annotations
 
@@ -32,8 +32,7 @@ _BRACKET = re.compile(r"[,(){}\[\]]")
 _CLOSING = {")": "(", "}": "{", "]": "["}
 _MOST_DEPTH = 4
 
-# Says that a name is neither a register nor a variable of the function: line and name are kept for the end
-# of the module, where it must be a variable or a function.
+# Called with a name that is neither a register nor a variable of the function, so the module must define it.
 OnGlobal = Callable[[str], None]
 
 
@@ -144,7 +143,7 @@ class OperandReader:
 
 
 def split(text: str) -> list[str]:
-    """At the commas outside of brackets."""
+    """Split at the commas outside brackets."""
     return list(_pieces(text))
 
 

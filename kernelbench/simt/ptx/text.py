@@ -1,4 +1,4 @@
-"""PTX text without its comments, places in it, and the bounds on what is read at all."""
+"""PTX text without comments, its line numbers, and limits on its size."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NoReturn
 
 from kernelbench.core.errors import PtxError
 
-# Far above what nvcc makes of a .cu (a few MB), low enough that any text is refused or read in seconds.
+# Far above the output of nvcc (a few MB), and low enough to read or refuse any text in seconds.
 MOST_CHARACTERS = 16 << 20
 MOST_STATEMENTS = 1 << 19  # in a module; nested scopes count as statements
 MOST_STATEMENT_CHARACTERS = 1 << 16  # of an instruction or a declaration without its initialiser
@@ -17,13 +17,13 @@ MOST_REGISTERS = 1 << 20  # of one declaration: .reg .b32 %r<1000>
 MOST_VARIABLE_BYTES = 1 << 40
 MOST_IMAGE_BYTES = 64 << 20  # of all initialised variables together
 
-# An open comment or string runs to the end of the text or line, so the search never starts over.
+# An unterminated comment or string matches up to the end of the text or line, so the search stays linear.
 _COMMENT_OR_STRING = re.compile(r'//[^\n]*|/\*.*?(?:\*/|\Z)|"[^"\n]*"?', re.DOTALL)
 _QUOTED_IN_ERRORS = 60
 
 
 class Text:
-    """`text` is the PTX with comments blanked; newlines stay, so that lines are those of the original."""
+    """`text` is the PTX with comments blanked; newlines stay, so line numbers are those of the original."""
 
     def __init__(self, text: str) -> None:
         if len(text) > MOST_CHARACTERS:
@@ -57,7 +57,7 @@ class Text:
         raise PtxError(f"line {self.line(position)}: {message}")
 
     def count(self, position: int) -> None:
-        """One more statement; too many are refused."""
+        """Count a statement; too many are refused."""
         self._statements += 1
         if self._statements > MOST_STATEMENTS:
             self.fail(position, f"more than {MOST_STATEMENTS} statements")
@@ -72,6 +72,6 @@ class Text:
 
 
 def quoted(text: str) -> str:
-    """On one line, shortened, for a message."""
+    """`text` on one line, shortened, for a message."""
     words = " ".join(text[: 4 * _QUOTED_IN_ERRORS].split())
     return repr(words if len(words) <= _QUOTED_IN_ERRORS else words[:_QUOTED_IN_ERRORS] + "...")

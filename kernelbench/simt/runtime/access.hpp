@@ -1,4 +1,4 @@
-// What every memory operation shares: addresses of the lanes, the checks on them and the counts, before data move.
+// Addresses of the lanes of a memory operation, with their checks and counts.
 #pragma once
 
 #include "machine.hpp"
@@ -6,12 +6,13 @@
 
 namespace simt {
 
-// How the lanes of a full warp lie. `contiguous`: each right after the one before, in order.
+// Address pattern of a full warp. `contiguous`: each lane follows directly after the one before.
 enum class Shape : u32 { scattered, contiguous, uniform };
 
 struct Access {
     u64 at[LANES];  // host addresses
-    u32 lanes;      // those whose address is good; the others got a fault
+    u32 lanes;      // those with a valid address; the others got a fault
+    const u8* values = nullptr;  // in strict launches, what a store writes, `bytes` per lane
     Shape shape;
 };
 
@@ -19,18 +20,22 @@ struct Access {
 // x[]. Atomics: the same address, operands c and e, result d.
 void form_addresses(const Warp& warp, const Instruction& instruction, u64* addresses);
 
-// Each turns lane addresses (in access.at, of access.lanes) into host addresses, `bytes` (a power of two) a lane.
+// Each converts the addresses of access.lanes, `bytes` (a power of two) per lane, into host addresses.
 void access_global(Warp& warp, const Instruction& instruction, u32 bytes, Purpose purpose, Access& access);
 void access_shared(Warp& warp, const Instruction& instruction, u32 bytes, Purpose purpose, Access& access);
 void access_local(Warp& warp, const Instruction& instruction, u32 bytes, Purpose purpose, Access& access);
-// Local memory that holds what a function passes to another: not counted, for a GPU passes it in registers.
+// Local memory for arguments of calls: not counted, because a GPU passes them in registers.
 void access_argument(Warp& warp, const Instruction& instruction, u32 bytes, Purpose purpose, Access& access);
 void access_parameters(Warp& warp, const Instruction& instruction, u32 bytes, Purpose purpose, Access& access);
 void access_generic(Warp& warp, const Instruction& instruction, u32 bytes, Purpose purpose, Access& access);
 
+// In strict launches: reports hazards and uninitialised reads in the shared memory of `owner`.
+void watch_shared(Warp& warp, const Instruction& instruction, u32 lanes, const u64* offsets, u32 bytes,
+                  Purpose purpose, Block& owner, const u8* values);
+
 using Resolve = void (*)(Warp&, const Instruction&, u32, Purpose, Access&);
 
-// Counting alone, of addresses that may lie anywhere. tally.cpp
+// tally.cpp: counts for any addresses.
 u32 count_sectors(const u64* addresses, u32 lanes);
 u32 count_atomic_sectors(const u64* addresses, u32 lanes);
 u32 count_distinct(const u64* addresses, u32 lanes);
@@ -38,10 +43,10 @@ u32 count_wavefronts(const u64* offsets, u32 lanes, u32 bytes, Purpose purpose);
 u32 count_ideal_wavefronts(const u64* offsets, u32 lanes, u32 bytes);
 u32 count_local_sectors(const u64* offsets, u32 lanes, u32 bytes);
 
-// inputs.cpp: makes sure that the chunks of [begin, end) hold their elements.
+// inputs.cpp: generates the chunks of [begin, end) that are not generated yet.
 void generate(Allocation& allocation, u64 begin, u64 end);
 
-// Whether all lanes of a full warp have one address, or `bytes` more than the lane before.
+// The pattern of the addresses of a full warp.
 Shape shape_of(const u64* addresses, u32 bytes);
 
 }  // namespace simt

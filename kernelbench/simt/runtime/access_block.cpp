@@ -1,4 +1,4 @@
-// Memory of a block and its threads: shared (its own and, in a cluster, of other blocks), local, and the parameters.
+// Shared memory (of the block and, in a cluster, of other blocks), local memory and parameters.
 #include <algorithm>
 #include <cstring>
 
@@ -8,7 +8,7 @@ namespace simt {
 
 namespace {
 
-// 4-byte lanes at a constant distance never share a word: how often they meet a bank follows from the distance.
+// Wavefronts of 4-byte lanes at a constant stride, 0 for other patterns: the stride determines the bank conflicts.
 u32 strided_wavefronts(const u64* offsets) {
     const u64 step = offsets[1] - offsets[0];
     if (!step || step % 4) {
@@ -29,8 +29,8 @@ void count_conflict(Counters& counters, u64 passes, u64 ideal) {
     }
 }
 
-// Compare-and-swap reads and then writes: two passes for each of others. Where an atomic only counts its lanes (f is 1,
-// see lower/memory.py), those on one word are served together, as those of a store are.
+// Compare-and-swap takes two passes for each pass of other atomics. If an atomic only counts its lanes (f is 1, see
+// lower/memory.py), lanes on one word are served together, as for a store.
 void count_shared(Counters& counters, const Instruction& instruction, u32 bytes, Purpose purpose,
                   const Access& access) {
     const bool update = purpose == Purpose::update;
@@ -57,7 +57,7 @@ FaultKind outside(Purpose purpose) {
     return purpose == Purpose::read ? FaultKind::out_of_bounds_read : FaultKind::out_of_bounds_write;
 }
 
-// Drops lanes that are misaligned or past `size`; their faults show `window` + offset.
+// Drops lanes that are misaligned or outside `size`; their faults show `window` + offset.
 void keep_good(Warp& warp, const Instruction& instruction, u32 bytes, Purpose purpose, Access& access, u64 size,
                u64 window) {
     u64 highest = 0, bits = 0;
@@ -77,23 +77,6 @@ void keep_good(Warp& warp, const Instruction& instruction, u32 bytes, Purpose pu
         }
     });
     access.shape = Shape::scattered;
-}
-
-void check_shared(Warp& warp, const Instruction& instruction, u32 bytes, Purpose purpose, const Access& access,
-                  Block& owner) {
-    each_lane(access.lanes, [&](int lane) {
-        u8* states = owner.shared_states + access.at[lane];
-        if (purpose != Purpose::write && std::find(states, states + bytes, 0) != states + bytes) {
-            fault(warp, instruction, FaultKind::uninitialised_shared, lane, SHARED_WINDOW + access.at[lane]);
-        }
-    });
-    if (purpose != Purpose::read) {
-        each_lane(access.lanes, [&](int lane) { std::memset(owner.shared_states + access.at[lane], 1, bytes); });
-    }
-    // Accesses to another block's memory are not ordered by the clocks of its warps.
-    if (&owner == warp.state->block && access.lanes) {
-        owner.shadow->access(warp, instruction, access.lanes, access.at, bytes, purpose);
-    }
 }
 
 void check_local(Warp& warp, const Instruction& instruction, u32 bytes, Purpose purpose, const Access& access,
@@ -118,14 +101,14 @@ void access_shared_of(Warp& warp, const Instruction& instruction, u32 bytes, Pur
     count_shared(state.worker->counters[state.position], instruction, bytes, purpose, access);
     keep_good(warp, instruction, bytes, purpose, access, launch.shared_bytes, SHARED_WINDOW);
     if (launch.strict) {
-        check_shared(warp, instruction, bytes, purpose, access, owner);
+        watch_shared(warp, instruction, access.lanes, access.at, bytes, purpose, owner, access.values);
     }
     for (u64& at : access.at) {
         at += reinterpret_cast<u64>(owner.shared);
     }
 }
 
-// Serves the lanes of each block of the cluster in turn. ranks[lane]: whose memory.
+// Accesses the memory of one block of the cluster after the other; ranks[lane] is the block's rank.
 void access_cluster(Warp& warp, const Instruction& instruction, u32 bytes, Purpose purpose, Access& access,
                     const u32* ranks) {
     Block& own = *warp.state->block;
@@ -168,6 +151,15 @@ void access_thread(Warp& warp, const Instruction& instruction, u32 bytes, Purpos
 
 }  // namespace
 
+void watch_shared(Warp& warp, const Instruction& instruction, u32 lanes, const u64* offsets, u32 bytes,
+                  Purpose purpose, Block& owner, const u8* values) {
+    if (&owner == warp.state->block) {
+        owner.shadow->access(warp, instruction, lanes, offsets, bytes, purpose, owner.shared, values);
+    } else {
+        owner.shadow->access_from_away(warp, instruction, lanes, offsets, bytes, purpose);
+    }
+}
+
 void form_addresses(const Warp& warp, const Instruction& instruction, u64* addresses) {
     const u64 displacement = u64(instruction.immediate);
     if (instruction.a == NONE) {
@@ -209,7 +201,7 @@ void access_local(Warp& warp, const Instruction& instruction, u32 bytes, Purpose
     access_thread(warp, instruction, bytes, purpose, access, state.local_states);
 }
 
-// Compilers pass the padding of structures along, too: reading it is no fault.
+// Compilers also copy the padding of structures, so reading it is not a fault.
 void access_argument(Warp& warp, const Instruction& instruction, u32 bytes, Purpose purpose, Access& access) {
     const bool watched = warp.state->local_states && purpose != Purpose::read;
     access_thread(warp, instruction, bytes, purpose, access, watched);

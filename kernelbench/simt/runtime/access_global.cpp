@@ -1,4 +1,4 @@
-// Global memory: bounds, alignment, sectors, which sectors were touched, and (where tracked) which bytes hold what.
+// Global memory: bounds, alignment, sectors, touched sectors and, if tracked, states of bytes.
 #include <algorithm>
 #include <cstring>
 
@@ -20,7 +20,7 @@ bool holds(const Allocation* allocation, u64 address, u64 bytes) {
            bytes <= allocation->end - address;
 }
 
-// The allocation that holds [address, address + bytes), the one this instruction met last being tried first.
+// The allocation that holds [address, address + bytes); the last one of this instruction is tried first.
 Allocation* locate(Worker& worker, u32 position, u64 address, u64 bytes) {
     Allocation*& hint = worker.hints[position];
     if (holds(hint, address, bytes)) [[likely]] {
@@ -33,7 +33,7 @@ Allocation* locate(Worker& worker, u32 position, u64 address, u64 bytes) {
     return hint = found;
 }
 
-// Inputs stay as they were made: every implementation of a case is checked against the same ones.
+// Inputs must not change, because all implementations of a case share them.
 bool forbidden(const Allocation& allocation, Purpose purpose) {
     return purpose != Purpose::read && allocation.read_only;
 }
@@ -52,8 +52,8 @@ void mark(Allocation& allocation, u64 address, u64 bytes, Purpose purpose) {
     }
 }
 
-// Reads and writes with the state of each byte: strict launches look for bytes that nobody wrote, sampled ones for
-// values that a block which did not run would have given.
+// Tracks the state of each byte: strict launches look for uninitialised bytes, sampled ones for values that depend on
+// blocks that did not run.
 class Tracker {
 public:
     Tracker(Warp& warp, const Instruction& instruction)
@@ -70,7 +70,7 @@ public:
             look(allocation, states, address, bytes, lane);
         }
         if (purpose != Purpose::read) {
-            // In a sampled launch an atomic misses what the other blocks would add.
+            // In a sampled launch the updates of other blocks are missing.
             const bool unsound = block_.unsound || (launch_.sampled && purpose == Purpose::update);
             std::memset(states, unsound ? UNSOUND : SOUND, bytes);
         }
@@ -100,7 +100,7 @@ private:
     Block& block_;
 };
 
-// Contiguous or uniform lanes of a full warp within one allocation; false leaves it to the general way.
+// Handles contiguous or uniform lanes of a full warp within one allocation; false if the access is not of this kind.
 bool access_regular(Warp& warp, u32 bytes, Purpose purpose, Access& access, Counters& counters) {
     const u64 first = access.at[0];
     if (access.shape == Shape::scattered || first & (bytes - 1) || purpose == Purpose::update) {
@@ -118,7 +118,7 @@ bool access_regular(Warp& warp, u32 bytes, Purpose purpose, Access& access, Coun
     return true;
 }
 
-// Lanes whose address is a multiple of `bytes`; the others get a fault.
+// Lanes with an aligned address; the others get a fault.
 u32 aligned(Warp& warp, const Instruction& instruction, u32 bytes, const Access& access) {
     u32 good = access.lanes;
     each_lane(access.lanes, [&](int lane) {

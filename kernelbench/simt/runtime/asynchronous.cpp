@@ -1,8 +1,4 @@
-// cp.async. The copy is done at issue, so that waiting for it needs nothing.
-//
-// a: shared address, b: its width in bytes, immediate: its displacement; c: global address, 8 bytes wide, x[0]: its
-// displacement; f: register of the bytes to read (the rest is zeros), or NONE for all; x[1]: predicate that asks for
-// zeros alone, or NONE; x[2]: 1 where it is negated.
+// cp.async. The copy completes at issue, so waiting for it does nothing. Operands: lower/asynchronous.py.
 #include <algorithm>
 #include <cstring>
 
@@ -12,7 +8,7 @@ using namespace simt;
 
 namespace {
 
-// Reads `sizes[lane]` bytes of each lane of `lanes` from global memory into `data`; the rest stays zero.
+// Reads `sizes[lane]` bytes of each lane from global memory into `data`; the rest stays zero.
 void read_global(Warp& warp, const Instruction& instruction, u32 lanes, u32 bytes, const u32* sizes,
                  u8 (*data)[16]) {
     Instruction source = instruction;
@@ -33,7 +29,7 @@ void read_global(Warp& warp, const Instruction& instruction, u32 lanes, u32 byte
             std::memcpy(data[lane], reinterpret_cast<const void*>(access.at[lane]), bytes);
         });
     }
-    for (u32 k = 0; part; ++k) {  // byte by byte: their number need not be a power of two
+    for (u32 k = 0; part; ++k) {  // byte by byte, as access_global takes only powers of two
         each_lane(part, [&](int lane) { part &= ~(u32(k >= sizes[lane]) << lane); });
         if (!part) {
             break;

@@ -1,4 +1,4 @@
-// What asynchronous copies and barriers in shared memory share: one lane's place in the shared memory of a cluster.
+// One lane's place in the shared memory of a cluster, for asynchronous copies and mbarriers.
 #pragma once
 
 #include "access.hpp"
@@ -6,26 +6,26 @@
 namespace simt {
 
 struct Place {
-    Block* owner;  // null: nowhere, which is a fault by then
+    Block* owner;  // null: invalid; the fault is recorded
     u32 offset;
 };
 
 // Address of one lane: slot (its width in bytes in `width`; NONE: none) plus displacement.
 u64 address_of(const Warp& warp, u32 slot, u32 width, s64 displacement, u32 lane);
 
-// The place of a shared address, or of a generic one.
+// The place of a shared or generic address.
 Place shared_place(Warp& warp, const Instruction& instruction, u32 lane, u64 address);
 
-// False, and a fault, where `bytes` there are not within the shared memory.
+// Whether `bytes` at the place are within the shared memory; a fault if not.
 bool check_place(Warp& warp, const Instruction& instruction, u32 lane, const Place& place, u64 bytes, Purpose purpose);
 
-// For strict launches: whether what is read was written, and hazards.
+// In strict launches: reports uninitialised reads and hazards.
 void watch_place(Warp& warp, const Instruction& instruction, u32 lane, const Place& place, u32 bytes, Purpose purpose);
 
-// Bytes have come to `target`, whose block keeps the mbarrier. mbarriers.cpp
+// mbarriers.cpp: `bytes` have arrived at `target`, whose block has the mbarrier.
 void complete_bytes(Warp& warp, const Instruction& instruction, u32 lane, u64 mbarrier, const Place& target, u64 bytes);
 
-// Bytes of one lane in global memory, counted; null after a fault. access_global.cpp
+// access_global.cpp: one lane's bytes in global memory, counted; null after a fault.
 u8* access_global_bytes(Warp& warp, const Instruction& instruction, u32 lane, u64 address, u32 bytes, Purpose purpose);
 
 }  // namespace simt

@@ -1,4 +1,4 @@
-// atom and red: a lane after the other, in order, so that floating-point sums are the same in every run.
+// atom and red: lanes in ascending order, so that floating-point sums are deterministic.
 #include <cstring>
 
 #include "access.hpp"
@@ -64,7 +64,7 @@ struct Exchange {
     template <class T>
     static T apply(T, T b) { return b; }
 };
-struct Increment {  // round to 0 past b
+struct Increment {  // wraps to 0 above b
     template <class T>
     static T apply(T a, T b) { return a >= b ? T(0) : T(a + 1); }
 };
@@ -80,7 +80,7 @@ T value_at(u64 address) {
     return value;
 }
 
-// Runs next(lane, old) at the address of each lane; the old value goes to d.
+// Replaces the value at each lane's address by next(lane, old), and writes the old value to d.
 template <class T, Resolve resolve, class Next>
 void exchange_with(Warp& warp, const Instruction& instruction, u32 lanes, Next next) {
     Access access;
@@ -144,7 +144,7 @@ SIMT_CAS(u16) SIMT_CAS(u128) SIMT_ATOMIC(exch, u128, Exchange)
 SIMT_ATOMIC(add, f32, Add) SIMT_ATOMIC(add, f64, Add)
 SIMT_ATOMIC(add, f16, Add) SIMT_ATOMIC(add, bf16, Add) SIMT_ATOMIC(add, f16x2, Add) SIMT_ATOMIC(add, bf16x2, Add)
 
-// fence and membar: memory is always up to date here; only the hazards of strict launches need to know.
+// fence and membar: memory is always coherent here; only the detection of hazards needs them.
 extern "C" void op_fence(Warp& warp, const Instruction&, u32) {
     if (warp.state->block->shadow) {
         warp.state->block->shadow->fence(warp.index);

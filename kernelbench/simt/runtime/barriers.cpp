@@ -1,7 +1,7 @@
-// Barriers of a block (bar, barrier.cta) and of a cluster; those that a kernel keeps in shared memory: mbarriers.cpp.
+// Barriers of a block (bar, barrier.cta) and of a cluster; mbarriers.cpp has mbarriers.
 //
 // BARRIER: f the form (BarrierForm), a register of the number, b register of the number of threads or NONE (all),
-// c predicate that a reduction reads, e 1 where it is negated, d its result: a register (count) or predicate.
+// c predicate that a reduction reads, e 1 if it is negated, d its result: a register (count) or predicate.
 #include "machine.hpp"
 #include "shadow.hpp"
 
@@ -22,7 +22,7 @@ void store_result(WarpState& state, const Barrier& barrier) {
     }
 }
 
-// Releases the waiting warps once enough have arrived.
+// Releases the waiting warps if enough warps have arrived.
 void complete(Block& block, u32 number) {
     Barrier& barrier = block.barriers[number];
     const u32 needed = barrier.expected ? barrier.expected : block.running;
@@ -78,7 +78,7 @@ void arrive_at_cluster(WarpState& state, const Instruction& instruction, u32 lan
     } else if (leader.cluster_phase < state.cluster_phase) {
         wait_at(state, instruction, lanes, CLUSTER_BARRIER);
     } else {
-        state.met = ticks(state.warp);  // the last to arrive waits for nobody, and its lanes have met all the same
+        meet(state.warp, lanes);  // the last warp to arrive does not wait, but its lanes synchronise too
     }
 }
 
@@ -104,7 +104,6 @@ void wait_at(WarpState& state, const Instruction& instruction, u32 lanes, u32 ba
 
 void resume(WarpState& state) {
     state.status = WarpStatus::ready;
-    state.met = ticks(state.warp);
 }
 
 void arrive(WarpState& state, const Instruction& instruction, u32 lanes) {
@@ -116,7 +115,7 @@ void arrive(WarpState& state, const Instruction& instruction, u32 lanes) {
     }
     ++state.worker->changes;
     if (lanes != warp.live) {
-        // The part that is here goes on without waiting: what follows is wrong, but it ends.
+        // The lanes that are here continue without waiting, so that the kernel ends.
         fault(warp, instruction, FaultKind::divergent_barrier, first_lane(lanes));
         return;
     }

@@ -1,7 +1,4 @@
-// cp.async.bulk: as many bytes as one thread asks for. The copy is done at issue, as that of cp.async.
-//
-// a, b, immediate: where to; c, x[0], s64 of x[1] and x[2]: the slot from where, its width and displacement; e: register
-// of the bytes; x[3], x[4], x[5]: the mbarrier's slot, its width and displacement.
+// cp.async.bulk. The copy completes at issue, like cp.async. Operands: lower/asynchronous.py.
 #include <cstring>
 
 #include "asynchronous.hpp"
@@ -33,7 +30,7 @@ bool fits(Warp& warp, const Instruction& instruction, u32 lane, u64 address, u32
     return true;
 }
 
-// Bytes of one lane in shared memory; null after a fault.
+// One lane's bytes in shared memory; null after a fault.
 u8* shared_bytes(Warp& warp, const Instruction& instruction, u32 lane, const Place& place, u32 bytes,
                  Purpose purpose) {
     Counters& counters = warp.state->worker->counters[warp.state->position];

@@ -1,5 +1,4 @@
-// What every operation of the simulator sees: warps of 32 lanes in lockstep, their registers, and the
-// lowered instruction.
+// The lowered instruction, and access to registers.
 #pragma once
 
 #include "numbers.hpp"
@@ -8,20 +7,20 @@ namespace simt {
 
 struct Warp;
 struct Instruction;
-using Operation = void (*)(Warp&, const Instruction&, u32 lanes);  // `lanes`: who executes, never 0
+using Operation = void (*)(Warp&, const Instruction&, u32 lanes);  // `lanes`: those that execute, never 0
 
-// Operands are byte offsets into the warp's register file, where a register of B bytes is 32 lanes x B
-// bytes; constants and special registers have slots there too. Predicates are indices of 32-bit masks.
+// Operands are byte offsets into the warp's register file, where a register of B bytes takes 32 x B bytes; constants
+// and special registers have slots there too. Predicates are indices of 32-bit masks.
 struct Instruction {
     Operation run;
     u32 d, a, b, c, e, f;
     u32 x[8];     // registers of a vector operand
-    s64 immediate;  // displacement of an address, or what the operation says
+    s64 immediate;  // displacement of an address, or specific to the operation
     u32 guard;    // predicate index or NONE
-    u32 negated;  // 1: execute where the guard is false
+    u32 negated;  // 1: execute if the guard is false
     u32 kind;     // Kind
-    u32 target;   // of a branch: index of an instruction
-    u32 reconverge;  // of a branch: where its paths meet again, or NONE for the end of the kernel
+    u32 target;   // of a branch: index of an instruction; of a memory access: its Order, or NONE
+    u32 reconverge;  // of a branch: its reconvergence point, or NONE for the end of the kernel
     u32 source;   // index of the PTX instruction, for counters and faults
 };
 

@@ -1,5 +1,6 @@
-// Faults of one worker: one record per kind and PTX instruction, of the first block that shows it.
+// Faults of one worker: one record per kind and PTX instruction, of the first block with the fault.
 #include "machine.hpp"
+#include "shadow.hpp"
 
 namespace simt {
 
@@ -26,10 +27,12 @@ void fault(Warp& warp, const Instruction& instruction, FaultKind kind, u32 lane,
 }
 
 void meet(Warp& warp, u32) {
-    warp.state->met = ticks(warp);
+    if (warp.state->block->shadow) {
+        warp.state->block->shadow->meet(warp.index);
+    }
 }
 
-// Not what `warp` has left: another one may be running, and let it go from a barrier.
+// From the running warp, which may be another one that released `warp` from a barrier.
 u64 ticks(const Warp& warp) {
     const Worker& worker = *warp.state->worker;
     return worker.executed - worker.running->left;

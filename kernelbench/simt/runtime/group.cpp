@@ -1,4 +1,4 @@
-// The blocks of a worker: their memory, and how one starts.
+// The blocks of a worker: allocates their memory and starts them.
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -22,7 +22,7 @@ u32 threads_of(const Launch& launch) {
     return launch.block[0] * launch.block[1] * launch.block[2];
 }
 
-// Values of special registers that stay the same for a warp slot during the launch.
+// Special registers that do not change with the block.
 u32 constant_special(const Launch& launch, u32 special, u32 warp, u32 lane) {
     const u32 thread = warp * LANES + lane;
     const u32* block = launch.block;
@@ -93,8 +93,7 @@ void prepare_block(Worker& worker, Block& block) {
     block.worker = &worker;
     block.shared = aligned_memory(launch.shared_bytes);
     if (launch.strict) {
-        block.shared_states = aligned_memory(launch.shared_bytes);
-        block.shadow = new SharedShadow(launch.shared_bytes, warps);
+        block.shadow = new SharedShadow(launch.shared_bytes, warps, launch.granule_shift);
     }
     block.warps.resize(warps);
     for (u32 index = 0; index < warps; ++index) {
@@ -131,7 +130,6 @@ void start_warp(const Launch& launch, WarpState& state, const u32* ctaid) {
     state.reconverge = NONE;
     state.status = WarpStatus::ready;
     state.cluster_phase = 0;
-    state.met = state.worker->executed;
     state.polled_position = NONE;
     state.stack.clear();
 }
@@ -154,7 +152,6 @@ void start_block(Worker& worker, Block& block, u64 index, u32 place) {
     block.mbarriers.clear();
     std::memset(block.shared, POISON, launch.shared_bytes);
     if (launch.strict) {
-        std::memset(block.shared_states, 0, launch.shared_bytes);
         block.shadow->start_block();
     }
     for (WarpState& state : block.warps) {
@@ -180,7 +177,6 @@ void release_group(Worker& worker) {
             std::free(state.local_states);
         }
         std::free(block.shared);
-        std::free(block.shared_states);
         delete block.shadow;
     }
     worker.group.clear();

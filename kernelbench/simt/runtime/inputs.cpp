@@ -1,4 +1,4 @@
-// Inputs that make their elements at the first touch.
+// Inputs whose elements are generated when they are touched first.
 //
 // An element depends on the seed and its index alone, so that it is the same whoever touches it first, in whichever
 // order. Only additions, multiplications, divisions and square roots are used: the same bits on every machine.
@@ -48,7 +48,7 @@ inline f32 sine_turn(f32 x) {
            t * 15.094642f)))));
 }
 
-// Two numbers make a pair of normal ones (Box and Muller): even elements take the cosine, odd ones the sine.
+// Box and Muller: two uniform numbers give two normal ones, the cosine for even and the sine for odd elements.
 void normal(const Generator& generator, u64 first, f32 mean, f32 deviation, f32* out) {
     for (u32 k = 0; k < BATCH; ++k) {
         const u64 index = first + k;
@@ -78,7 +78,7 @@ void mask(const Generator& generator, u64 first, f32* out) {
     }
 }
 
-// Normal numbers with -inf among them: the rule of distributions.hidden, whose numbers these are.
+// Normal numbers and -inf, by the rule of distributions.hidden, which has the same constants.
 void masked(const Generator& generator, u64 first, f32* out) {
     constexpr u64 ROWS = 0x5851f42d4c957f2dull, ELEMENTS = 0x14057b7ef767814full;
     const u64 columns = u64(generator.first), inner = u64(generator.second);

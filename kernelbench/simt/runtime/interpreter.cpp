@@ -1,4 +1,4 @@
-// The loop over instructions of one warp: guards, branches and the stack of paths that wait for each other.
+// The interpreter loop of one warp: guards, branches and the stack of diverged paths.
 #include "access.hpp"
 #include "machine.hpp"
 
@@ -6,7 +6,7 @@ namespace simt {
 
 namespace {
 
-// The next path of the stack that still has lanes; false when the warp is done.
+// Continues with the next path of the stack that has live lanes; false if there is none.
 bool next_path(WarpState& state) {
     while (!state.stack.empty()) {
         const Path path = state.stack.back();
@@ -21,15 +21,15 @@ bool next_path(WarpState& state) {
     return false;
 }
 
-// Lanes that wait at `position`, unless they are already where the paths meet.
+// Defers `lanes` to `position`, unless that is their reconvergence point.
 void push_path(WarpState& state, u32 position, u32 reconverge, u32 lanes) {
     if (position != reconverge) {
         state.stack.push_back({position, reconverge, lanes});
     }
 }
 
-// Opens a region that ends at `reconverge`: what is active now goes on there together. A region that ends where
-// the enclosing one ends needs no entry, so that loops do not let the stack grow.
+// Opens a region that ends at `reconverge`, where all active lanes continue together. A region that ends with the
+// enclosing one needs no entry, so loops do not grow the stack.
 void open_region(WarpState& state, u32 reconverge) {
     if (reconverge != state.reconverge) {
         state.stack.push_back({reconverge, state.reconverge, state.warp.active});
@@ -52,14 +52,14 @@ void branch(WarpState& state, const Instruction& instruction, u32 taken, Counter
     const u32 next = state.position + 1;
     const u32 meet_at = instruction.reconverge;
     open_region(state, meet_at);
-    // Backward branches first, so that a loop ends before what follows it runs.
+    // Backward branches first, so that a loop ends before the code after it runs.
     const bool target_first = instruction.target <= state.position;
     push_path(state, target_first ? next : instruction.target, meet_at, target_first ? stays : taken);
     warp.active = target_first ? taken : stays;
     state.position = target_first ? instruction.target : next;
 }
 
-// brx.idx: register a holds the index, b the first entry in the table, c how many there are.
+// brx.idx: register a holds the index, b is the first entry in the table, c the number of entries.
 void table_branch(WarpState& state, const Instruction& instruction, u32 lanes, Counters& counters) {
     Warp& warp = state.warp;
     const Launch& launch = *state.worker->launch;
@@ -95,7 +95,7 @@ void table_branch(WarpState& state, const Instruction& instruction, u32 lanes, C
         push_path(state, target, meet_at, same);
         ++paths;
     }
-    if (paths == 1) {  // nobody parted
+    if (paths == 1) {  // no divergence
         state.stack.resize(depth);
         state.reconverge = outer;
         state.position = targets[first_lane(lanes)];
@@ -118,7 +118,7 @@ void trap(WarpState& state, const Instruction& instruction, u32 lanes) {
     exit_lanes(state, lanes);
 }
 
-// Whether the warp asks again what it asked last. One that only sleeps does.
+// Whether the warp repeats its last poll, or only sleeps.
 bool polls_again(WarpState& state, const Instruction& instruction, u32 lanes) {
     if (!instruction.run || !lanes) {
         return true;

@@ -1,6 +1,6 @@
-// How an operation runs over the lanes of a warp. A full warp is one plain loop that the compiler vectorises,
-// straight into the destination; of a partial warp all 32 lanes are computed too, and only those that execute
-// are written. So what a macro below is given must be harmless for any operand: no integer division, no trap.
+// Runs an operation over the lanes of a warp. For a full warp, a vectorised loop writes to the destination directly;
+// for a partial warp all 32 lanes are computed and only executing lanes are written. So an expression given to the
+// macros below must be safe for any operand: no integer division, no trap.
 #pragma once
 
 #include "warp.hpp"
@@ -11,7 +11,7 @@
         [[maybe_unused]] const simt::Instruction& instruction, \
         [[maybe_unused]] simt::u32 lanes)
 
-// d = expression of a, b, c; the macro's types are those of d, a, b, c.
+// d = expression of a, b, c, whose types are the macro's types in this order.
 #define UNARY(name, D, A, ...) \
     OPERATION(name) { map<D, A>(warp, instruction, lanes, [](A a) -> D { return static_cast<D>(__VA_ARGS__); }); }
 #define BINARY(name, D, A, B, ...) \
@@ -22,7 +22,7 @@
     OPERATION(name) { \
         map<D, A, B, C>(warp, instruction, lanes, [](A a, B b, C c) -> D { return static_cast<D>(__VA_ARGS__); }); \
     }
-// Two 16-bit numbers in each 32-bit register: 64 elements.
+// Two 16-bit numbers per 32-bit register: 64 elements.
 #define BINARY_PAIRS(name, T, ...) \
     OPERATION(name) { \
         map_pairs<T>(warp, instruction, lanes, [](T a, T b) -> T { return static_cast<T>(__VA_ARGS__); }); \
@@ -32,8 +32,7 @@ namespace simt {
 
 using s128 = __int128;
 
-// Lane by lane one of two: `yes` for those of `lanes`. The bits come from a table
-// because compilers vectorise that, and not a test of (lanes >> lane) & 1.
+// Selects `yes` for `lanes` and `no` for the others. Compilers vectorise a table of bits, but not (lanes >> lane) & 1.
 struct LaneBits {
     u32 bit[LANES];
     constexpr LaneBits() : bit() {
@@ -53,7 +52,7 @@ inline void blend(T* to, const T* yes, const T* no, u32 lanes) {
     }
 }
 
-// What the elements of a lane are moved as.
+// Type that moves all elements of a lane.
 template <int BYTES>
 struct WordOf;
 template <>
@@ -65,8 +64,7 @@ struct WordOf<8> { using type [[gnu::may_alias]] = u64; };
 template <>
 struct WordOf<16> { using type [[gnu::may_alias]] = u128; };
 
-// Where results go: into the register for a full warp, else into a buffer, of which the executing lanes are copied
-// at the end.
+// Destination of results: the register for a full warp, else a buffer whose executing lanes are copied at the end.
 template <class T, int PER_LANE = 1>
 class Result {
 public:
@@ -90,7 +88,7 @@ private:
     alignas(64) T buffer_[LANES * PER_LANE];
 };
 
-// d[lane] = f(a[lane], ..): operands come from instruction.a, b, c in this order.
+// d[lane] = f(a[lane], ..), with operands from instruction.a, b, c in this order.
 template <class D, class A, class F>
 inline void map(Warp& warp, const Instruction& instruction, u32 lanes, F f) {
     const A* a = lanes_of<A>(warp.registers, instruction.a);
@@ -139,7 +137,7 @@ inline void map_pairs(Warp& warp, const Instruction& instruction, u32 lanes, F f
     }
 }
 
-// Lanes, as bits, for which f(lane) holds. In two steps, as what is compared may be wider or narrower than the bits.
+// Mask of the lanes for which f(lane) is true. Two steps, because compared types may differ in width from the mask.
 template <class F>
 inline u32 lanes_that(F f) {
     u32 held[LANES];

@@ -1,4 +1,4 @@
-// A launch: workers take groups of blocks in turn, and what they counted is added up at the end.
+// A launch: workers take groups of blocks in turn; their counters are summed at the end.
 #include <algorithm>
 #include <mutex>
 #include <new>
@@ -10,7 +10,7 @@ namespace simt {
 
 namespace {
 
-// Instructions may only go where there are some, and the last one ends the kernel.
+// Whether all targets are instructions, all guards are predicates, and the last instruction is an unguarded exit.
 bool is_valid(const Launch& launch) {
     if (!launch.code_count || launch.code[launch.code_count - 1].kind != EXIT ||
         launch.code[launch.code_count - 1].guard != NONE) {
@@ -87,8 +87,8 @@ void add_counters(Launch& launch, const Worker& worker) {
     }
 }
 
-// One record per kind and source, of the first block. What blocks did after a block that does not end is left out: it
-// depends on how far the others were.
+// One record per kind and source, of the first block. Blocks after one that does not terminate are left out, because
+// how far they ran is not deterministic.
 void add_faults(Launch& launch, const std::vector<Worker>& workers, u64 last_block) {
     std::vector<FaultRecord> all;
     for (const Worker& worker : workers) {

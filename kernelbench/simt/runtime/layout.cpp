@@ -1,4 +1,4 @@
-// What Python mirrors, as text: kernelbench/simt/interface.py compares it with its own when it loads the library.
+// The definitions shared with Python, as text, which kernelbench/simt/interface.py compares with its own.
 // Lines: `Structure size`, `Structure.field offset size`, `CONSTANT value`, and `Enumeration = its list`.
 #include <string>
 
@@ -42,11 +42,11 @@ std::string layout() {
     STRUCTURE(Launch, code, image, zeroed, specials, parameters, table, blocks, allocations, counters, faults, stop,
               block_count, budget, executed, blocks_run, unsound_blocks, code_count, register_bytes, predicate_count,
               zeroed_count, special_count, parameter_bytes, table_count, allocation_count, source_count,
-              fault_capacity, shared_bytes, dynamic_shared_bytes, local_bytes, grid, block, cluster, group_blocks,
+              fault_capacity, shared_bytes, dynamic_shared_bytes, local_bytes, granule_shift, grid, block, cluster, group_blocks,
               ordered, sampled, strict, threads, fault_count, status)
     FOR_EACH(CONSTANT, LANES, NONE, WINDOW_SHIFT, WINDOW_RANK_SHIFT, SHARED_WINDOW, LOCAL_WINDOW, PARAMETER_WINDOW,
              SECTOR_SHIFT, CHUNK, WAYS_ABOVE, BULK_UNIT, COUNT_BITS, TRANSACTION_BITS, COMPARISON_SHIFT)
-    FOR_EACH(ENUMERATION, Kind, BarrierForm, ArriveForm, Special, Modifier, Direction, CarryUse, Comparison, Combine,
+    FOR_EACH(ENUMERATION, Kind, BarrierForm, ArriveForm, Special, Modifier, Direction, CarryUse, Comparison, Combine, Order,
              Type, ByteState, Sample, Status, GeneratorKind, GeneratorType, FaultKind)
     return text;
 }

@@ -1,4 +1,4 @@
-// What the machine keeps: a launch as Python describes it, and below it workers (threads), blocks and warps.
+// State of a launch: the structures that Python fills, and the workers (threads), blocks and warps that run it.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,7 @@ namespace simt {
 
 constexpr u32 RANK_SHIFT = 24;  // a 32-bit shared address of another block: (rank + 1) << 24 | offset
 constexpr u32 RANK_OFFSET = (1u << RANK_SHIFT) - 1;
-constexpr u8 POISON = 0xff;   // of memory never written and of reads that fail: NaN as a float, -1 as an integer
+constexpr u8 POISON = 0xff;   // unwritten memory and failed reads: NaN as a float, -1 as an integer
 
 // ---- Mirrored in kernelbench/simt/interface.py ----------------------------------------------------
 
@@ -22,13 +22,13 @@ struct Counters {  // of one lowered instruction
     u64 shared_requests, wavefronts, ideal_wavefronts;      // shared
     u64 local_requests, local_sectors;
     u64 divergences;
-    // For shared loads and stores that conflict, the largest ratio of passes to the fewest possible, and WAYS_ABOVE
-    // less the smallest one, so that both are joined by taking the larger.
+    // Ways of bank conflicts: the largest ratio of passes to the fewest possible, and WAYS_ABOVE minus the smallest
+    // ratio, so that the maximum joins either.
     u64 most_ways, least_ways;
 };
-constexpr size_t JOINED_BY_MAXIMUM = 2;  // the last fields; all others are added up
+constexpr size_t JOINED_BY_MAXIMUM = 2;  // number of fields at the end; the others are summed
 
-// How an input makes its elements at the first touch.
+// How an input generates its elements when they are touched first.
 struct Generator {
     u32 kind;   // GeneratorKind
     u32 type;   // GeneratorType
@@ -43,8 +43,8 @@ struct Allocation {
     u8* written;        // the same for writes
     u8* states;         // one ByteState per byte; null unless bytes are tracked
     u8* chunks;         // one byte per chunk, 2: generated; null without a generator
-    u32 defined;        // 1: bytes that no kernel wrote hold a value (an input, or memory set by the host)
-    u32 read_only;      // 1: a write is a fault (an input)
+    u32 defined;        // 1: the host initialised it
+    u32 read_only;      // 1: a write is a fault
     Generator generator;
 };
 
@@ -80,6 +80,7 @@ struct Launch {
     u32 code_count, register_bytes, predicate_count, zeroed_count, special_count, parameter_bytes, table_count;
     u32 allocation_count, source_count, fault_capacity;
     u32 shared_bytes, dynamic_shared_bytes, local_bytes;
+    u32 granule_shift;  // log2 of the bytes of the smallest access to shared memory
     u32 grid[3], block[3], cluster[3];
     u32 group_blocks;  // that run together, whole clusters of them
     u32 ordered, sampled, strict, threads;  // sampled: Sample
@@ -92,7 +93,7 @@ struct Block;
 struct Worker;
 class SharedShadow;
 
-struct Path {  // lanes that wait for others: at `position`, until `reconverge`
+struct Path {  // lanes that continue at `position` and run until `reconverge`
     u32 position, reconverge, lanes;
 };
 
@@ -103,17 +104,16 @@ struct WarpState {
     Block* block;
     Worker* worker;
     u32 position;
-    u32 reconverge;  // where the running path meets others, or NONE
+    u32 reconverge;  // reconvergence point of the running path, or NONE
     WarpStatus status;
-    u32 barrier;                      // where it waits: a number, CLUSTER_BARRIER or MBARRIER
-    const Instruction* waiting_at;    // for the result of a reduction
+    u32 barrier;                      // that it waits for: a number, CLUSTER_BARRIER or MBARRIER
+    const Instruction* waiting_at;    // the barrier instruction
     u32 waiting_lanes;
-    u64 cluster_phase;  // of the cluster's barrier that it last arrived for
-    u64 left;        // instructions until others have a turn
-    bool idle;       // its last turn changed nothing: it polls, or waits for an mbarrier
-    u32 polled_position;  // where it polled last, and what
+    u64 cluster_phase;  // of the cluster's barrier, at its last arrival
+    u64 left;        // instructions until the next warp runs
+    bool idle;       // its last turn only polled
+    u32 polled_position;  // instruction and address of its last poll
     u64 polled_address;
-    u64 met;         // tick of the last meeting of its lanes
     u8* local;         // 32 lanes x local_bytes
     u8* local_states;  // strict: one byte per byte, 1: written
     std::vector<Path> stack;
@@ -121,24 +121,24 @@ struct WarpState {
 
 constexpr u32 BARRIERS = 16;
 constexpr u32 CLUSTER_BARRIER = BARRIERS;
-constexpr u32 MBARRIER = BARRIERS + 1;  // any: its address is an operand of the instruction
+constexpr u32 MBARRIER = BARRIERS + 1;  // any mbarrier: its address is an operand of the instruction
 
 struct Barrier {
     u32 arrived;        // warps
-    u32 expected;       // warps, or 0: all that are left
-    u32 count;          // lanes whose predicate held
-    u32 lanes;          // lanes that took part
+    u32 expected;       // warps, or 0: all running warps
+    u32 count;          // lanes whose predicate is true
+    u32 lanes;          // lanes that arrived
     u64 participants;   // one bit per warp
 };
 
-// A barrier that a kernel keeps in shared memory. What its 8 bytes hold is not for others to read: `bits` of it, so
-// that a kernel which writes over it is found out.
+// An mbarrier. Its 8 bytes of shared memory, which are opaque to kernels, hold `bits`, so that overwriting them is
+// detected.
 struct Mbarrier {
     u32 offset;
-    u32 phase;         // phases that are over
-    u32 expected;      // arrivals of each phase
-    u32 pending;       // of this one, those that have yet to come
-    s32 transactions;  // bytes that are yet to come
+    u32 phase;         // completed phases
+    u32 expected;      // arrivals per phase
+    u32 pending;       // arrivals that the current phase still needs
+    s32 transactions;  // bytes that the current phase still needs
 
     u64 bits() const;
 };
@@ -148,13 +148,12 @@ struct Block {
     u64 index;  // linear, in the grid
     u32 rank;   // in its cluster
     u32 running;  // warps that have not exited
-    Block* leader;        // first block of its cluster; it keeps the cluster's barrier:
-    u64 cluster_phase;    // times that it completed
+    Block* leader;        // first block of its cluster, which holds the cluster's barrier:
+    u64 cluster_phase;    // completed phases
     u32 cluster_arrived;  // warps
     bool unsound;
     u64 budget;
     u8* shared;
-    u8* shared_states;  // strict: one byte per byte, 1: written
     SharedShadow* shadow;  // strict
     Barrier barriers[BARRIERS];
     std::vector<Mbarrier> mbarriers;
@@ -164,20 +163,20 @@ struct Block {
 struct alignas(128) Worker {
     Launch* launch;
     std::vector<Counters> counters;
-    std::vector<Allocation*> hints;  // allocation last met, per instruction
+    std::vector<Allocation*> hints;  // last allocation of each instruction
     std::vector<FaultRecord> faults;
     std::vector<u32> fault_slots;    // source x kind -> index in faults + 1
     std::vector<Block> group;
-    u32 cluster_blocks;              // of a cluster; its blocks lie next to each other in `group`
-    WarpState* running;              // whose turn it is, or was last
-    u64 executed;                    // warp instructions, the whole quantum of the running warp included
+    u32 cluster_blocks;              // blocks per cluster, which are adjacent in `group`
+    WarpState* running;              // the warp that runs, or ran last
+    u64 executed;                    // warp instructions, including the whole turn of the running warp
     u64 blocks_run, unsound_blocks;
-    u64 changes;  // arrivals, ends of warps, writes to global memory: what those who wait can wait for
+    u64 changes;  // arrivals, exits of warps, writes to memory: events that a waiting warp may wait for
     bool stopped, cut_short;
-    std::atomic<u64>* last_block;    // blocks after this one need not run: an earlier one does not end
+    std::atomic<u64>* last_block;    // later blocks need not run, because this one does not terminate
 };
 
-// interpreter.cpp: runs the warp until it waits, is done, or has used `left`.
+// interpreter.cpp: runs the warp until it waits, exits, or has used `left`.
 void run_warp(WarpState& state);
 
 // barriers.cpp
@@ -188,15 +187,15 @@ void resume(WarpState& state);
 
 // mbarriers.cpp
 void wait_for_mbarrier(WarpState& state, const Instruction& instruction, u32 lanes);
-void give_up_waiting(WarpState& state);  // for an mbarrier: the wait ends as if its time were over
+void give_up_waiting(WarpState& state);  // for an mbarrier: the wait ends as by its time limit
 u64 awaited_bits(WarpState& state);      // of the mbarrier that it waits for
 
-// group.cpp: memory of a worker's blocks; block `index` of the grid starts in `place` of the group.
+// group.cpp: allocates and frees a worker's blocks; starts block `index` of the grid at `place` of the group.
 void prepare_group(Worker& worker, u32 blocks);
 void release_group(Worker& worker);
 void start_block(Worker& worker, Block& block, u64 index, u32 place);
 
-// rounds.cpp: runs them together.
+// rounds.cpp: runs the blocks of a group concurrently.
 void run_group(Worker& worker, const u64* blocks, u32 count);
 
 }  // namespace simt

@@ -1,4 +1,4 @@
-// Counting what a launch marked in a map of sectors. Untouched pages of a map stay untouched.
+// Counts the marks of a launch in a map of sectors, without touching untouched pages.
 #include <cstring>
 
 #include "core.hpp"
@@ -10,7 +10,7 @@ namespace {
 constexpr u64 FRESH = 0x0101010101010101ull;  // eight marks of this launch
 constexpr u64 OLD = FRESH << 1;
 
-constexpr u64 STEP = 256;  // bytes looked at together: almost all of a large map is 0
+constexpr u64 STEP = 256;  // bytes tested together, because most of a large map is 0
 
 bool any(const u8* marks) {
     u64 words[STEP / 8];
@@ -24,7 +24,7 @@ bool any(const u8* marks) {
 
 }  // namespace
 
-// How many of `count` sectors (a multiple of 8) are marked 1. Their marks become 2 (`keep`: marked before), or 0.
+// Number of sectors among `count` (a multiple of 8) whose mark is 1. These marks become 2 if `keep`, else 0.
 extern "C" u64 simt_take_marks(u8* marks, u64 count, u32 keep) {
     u64 total = 0;
     for (u64 k = 0; k < count; k += 8) {

@@ -1,6 +1,6 @@
-// Barriers that a kernel keeps in shared memory (mbarrier), and stores to other blocks that count as arriving bytes.
+// mbarriers, and st.async, whose bytes they count.
 //
-// A phase is over when all its arrivals have come and no bytes are outstanding; the next one expects as many arrivals.
+// A phase completes when no arrivals and no bytes are pending; the next phase expects the same number of arrivals.
 // The address is that of memory operations: a, b, immediate.
 #include <algorithm>
 #include <cstring>
@@ -12,7 +12,7 @@ namespace simt {
 
 namespace {
 
-constexpr u32 MOST = (1u << 20) - 1;  // arrivals, and bytes outstanding
+constexpr u32 MOST = (1u << 20) - 1;  // pending arrivals, and pending bytes
 constexpr u32 PARITY_SHIFT = 2 * COUNT_BITS + TRANSACTION_BITS;
 
 u32 parity_of(u64 bits) {
@@ -24,7 +24,7 @@ void keep(Block& owner, const Mbarrier& one) {
     std::memcpy(owner.shared + one.offset, &bits, sizeof(bits));
 }
 
-// Where an mbarrier may lie; a fault and no owner elsewhere.
+// The place of an mbarrier; after a fault it has no owner.
 Place mbarrier_place(Warp& warp, const Instruction& instruction, u32 lane, u64 address) {
     const Place place = shared_place(warp, instruction, lane, address);
     if (place.owner && place.offset % sizeof(u64)) {
@@ -64,17 +64,17 @@ u32 lanes_over(WarpState& state, const Instruction& instruction, u32 lanes) {
         const Mbarrier* one = place.owner ? find(warp, instruction, lane, place) : nullptr;
         const u32 asked = instruction.e ? parity_of(lanes_of<u64>(warp.registers, instruction.c)[lane])
                                         : lanes_of<u32>(warp.registers, instruction.c)[lane] & 1;
-        over |= !one || (one->phase & 1) != asked ? bit : 0;  // a wait that is wrong ends, so that the kernel does
+        over |= !one || (one->phase & 1) != asked ? bit : 0;  // an invalid wait ends, so that the kernel ends
     });
     return over;
 }
 
-// The wait of a warp has come to an end for some of its lanes, or for none: its time is over.
+// Ends the wait of a warp; `over`: lanes whose phase is complete, none of them after the time limit.
 void end_wait(WarpState& state, const Instruction& instruction, u32 lanes, u32 over) {
     Warp& warp = state.warp;
     set_predicate(warp, instruction.d, over, lanes);
     if (over) {
-        state.met = ticks(warp);
+        meet(warp, over);
     }
     if (state.block->shadow) {
         u64 at[LANES];
@@ -101,7 +101,7 @@ void wake(Block& owner) {
     }
 }
 
-// Counts `arrivals` and `bytes` (those that have come are negative).
+// Counts `arrivals` and `bytes` (negative: they have arrived).
 void count(Warp& warp, const Instruction& instruction, u32 lane, const Place& place, u32 arrivals, s64 bytes,
            u32 form = ARRIVAL) {
     Mbarrier& one = *find(warp, instruction, lane, place);
@@ -236,7 +236,7 @@ OPERATION(mbarrier_inval) {
     });
 }
 
-// d: what it held before, or NONE; c: arrivals, or NONE for one; e: bytes to come, or NONE; f: ArriveForm.
+// d: its previous state, or NONE; c: arrivals, or NONE for one; e: expected bytes, or NONE; f: ArriveForm.
 OPERATION(mbarrier_arrive) {
     const u32* counts = instruction.c == NONE ? nullptr : lanes_of<u32>(warp.registers, instruction.c);
     const u32* bytes = instruction.e == NONE ? nullptr : lanes_of<u32>(warp.registers, instruction.e);
@@ -250,7 +250,7 @@ OPERATION(mbarrier_arrive) {
     });
 }
 
-// c: bytes; f 1: they have come, 0: they will.
+// c: bytes; f 1: they have arrived, 0: they are expected.
 OPERATION(mbarrier_transactions) {
     const u32* bytes = lanes_of<u32>(warp.registers, instruction.c);
     each_mbarrier(warp, instruction, lanes, [&](int lane, const Place& place) {
@@ -258,7 +258,7 @@ OPERATION(mbarrier_transactions) {
     });
 }
 
-// Arrivals that were pending in the state a.
+// Pending arrivals of the state a.
 OPERATION(mbarrier_pending) {
     const u64* states = lanes_of<u64>(warp.registers, instruction.a);
     u32* d = lanes_of<u32>(warp.registers, instruction.d);

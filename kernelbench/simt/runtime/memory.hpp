@@ -1,4 +1,4 @@
-// Loads and stores: how data move between registers and host addresses that an access function has checked.
+// Loads and stores between registers and host addresses that an access function has checked.
 #pragma once
 
 #include <cstring>
@@ -7,7 +7,7 @@
 
 namespace simt {
 
-// What a register holds after a load of Element: extended by its sign.
+// The register's value after a load of Element: sign- or zero-extended.
 template <class Element, class Register>
 inline Register extended(Element value) {
     return static_cast<Register>(value);
@@ -63,12 +63,29 @@ void load(Warp& warp, const Instruction& instruction, u32 lanes) {
     }
 }
 
+// The elements that a store writes, lane by lane.
+template <class Element, class Register>
+void gather(const Warp& warp, const Instruction& instruction, Element* values) {
+    const u32 count = instruction.f;
+    for (u32 k = 0; k < count; ++k) {
+        const Register* from = lanes_of<Register>(warp.registers, instruction.x[k]);
+        for (u32 lane = 0; lane < LANES; ++lane) {
+            values[lane * count + k] = static_cast<Element>(from[lane]);
+        }
+    }
+}
+
 template <class Element, class Register, Resolve resolve>
 void store(Warp& warp, const Instruction& instruction, u32 lanes) {
     const u32 count = instruction.f;
     Access access;
     access.lanes = lanes;
     form_addresses(warp, instruction, access.at);
+    Element values[LANES * 8];
+    if ((resolve == access_shared || resolve == access_generic) && strict(warp)) {
+        gather<Element, Register>(warp, instruction, values);
+        access.values = reinterpret_cast<const u8*>(values);
+    }
     resolve(warp, instruction, count * sizeof(Element), Purpose::write, access);
     if (access.shape == Shape::contiguous && count == 1) {
         const Register* from = lanes_of<Register>(warp.registers, instruction.x[0]);
@@ -82,7 +99,7 @@ void store(Warp& warp, const Instruction& instruction, u32 lanes) {
     for (u32 k = 0; k < count; ++k) {
         from[k] = lanes_of<Register>(warp.registers, instruction.x[k]);
     }
-    // Lanes in order: where several write one address, the last one stays.
+    // In ascending order: if several lanes write to one address, the last one wins.
     each_lane(access.lanes, [&](int lane) {
         Element* to = reinterpret_cast<Element*>(access.at[lane]);
         for (u32 k = 0; k < count; ++k) {

@@ -1,5 +1,5 @@
-// Numbers with which Python and the runtime understand each other; kernelbench/simt/interface.py has the same.
-// Whatever is made by SIMT_ENUM keeps its list as text, which layout.cpp hands out for comparison.
+// Constants and enumerations shared with kernelbench/simt/interface.py. SIMT_ENUM keeps each list also as text, for
+// the comparison in layout.cpp.
 #pragma once
 
 #include <cstddef>
@@ -28,23 +28,23 @@ using f64 = double;
 
 constexpr int LANES = 32;
 constexpr u32 ALL = 0xffffffffu;   // every lane
-constexpr u32 NONE = 0xffffffffu;  // an operand or target that is not there
+constexpr u32 NONE = 0xffffffffu;  // no operand or target
 
-constexpr u32 WINDOW_SHIFT = 56;       // of an address: which window it lies in
-constexpr u32 WINDOW_RANK_SHIFT = 32;  // of an address in the shared window: the block's rank in its cluster
+constexpr u32 WINDOW_SHIFT = 56;       // position of the window in an address
+constexpr u32 WINDOW_RANK_SHIFT = 32;  // position of the block's rank in an address of the shared window
 constexpr u64 SHARED_WINDOW = 0x5000000000000000ull;  // + (rank << WINDOW_RANK_SHIFT) + offset
 constexpr u64 LOCAL_WINDOW = 0x6000000000000000ull;
-constexpr u64 PARAMETER_WINDOW = 0x7000000000000000ull;  // of faults alone: parameters have no generic address
+constexpr u64 PARAMETER_WINDOW = 0x7000000000000000ull;  // only in faults: parameters have no generic address
 constexpr u32 SECTOR_SHIFT = 5;
 constexpr u64 CHUNK = 65536;    // bytes of an input that are generated together
-constexpr u64 WAYS_ABOVE = 64;  // Counters.least_ways is this less the least ways of a conflict
-constexpr u32 BULK_UNIT = 16;   // bytes: addresses and sizes of bulk copies are multiples
-constexpr u32 COUNT_BITS = 20, TRANSACTION_BITS = 21;  // of an mbarrier's bits: expected, pending, bytes to come
-constexpr u32 COMPARISON_SHIFT = 16;  // a comparison stands above the modifiers
+constexpr u64 WAYS_ABOVE = 64;  // Counters.least_ways is WAYS_ABOVE minus the least ways of a conflict
+constexpr u32 BULK_UNIT = 16;   // bytes; addresses and sizes of bulk copies are multiples of it
+constexpr u32 COUNT_BITS = 20, TRANSACTION_BITS = 21;  // widths of the fields of an mbarrier: counts, pending bytes
+constexpr u32 COMPARISON_SHIFT = 16;  // position of the comparison above the modifiers
 
 // ---- Of instructions ------------------------------------------------------------------------------
 
-// YIELD: polls what others change: it ends the turn of the warp, after its operation if it has one.
+// YIELD: a poll or a sleep, which ends the warp's turn after its operation, if it has one.
 SIMT_ENUM(enum, Kind, u32, COMPUTE, BRANCH, TABLE_BRANCH, EXIT, BARRIER, NOTHING, TRAP, YIELD)
 
 SIMT_ENUM(enum, BarrierForm, u32,
@@ -52,8 +52,8 @@ SIMT_ENUM(enum, BarrierForm, u32,
 
 SIMT_ENUM(enum, ArriveForm, u32,
     ARRIVAL,
-    DROP,        // the next phases expect these arrivals no more
-    NO_COMPLETE  // must not be the last of a phase
+    DROP,        // later phases do not expect these arrivals
+    NO_COMPLETE  // must not complete a phase
 )
 
 // Special registers that differ between warps or launches; lowering makes constants of the others.
@@ -78,10 +78,14 @@ SIMT_ENUM(enum, Modifier, u32,
 SIMT_ENUM(enum, Direction, u32, NEAREST, TOWARD_ZERO, DOWN, UP)
 SIMT_ENUM(enum, CarryUse, u32, READS_CARRY = 1, WRITES_CARRY = 2)
 
-// The first six are all that integers have; lo, ls, hi, hs are lt, le, gt, ge of unsigned ones.
+// Integers have only the first six; lo, ls, hi, hs are lt, le, gt, ge of unsigned types.
 SIMT_ENUM(enum class, Comparison, u32, eq, ne, lt, le, gt, ge, equ, neu, ltu, leu, gtu, geu, num, nan)
-// How a comparison joins a predicate, which NEGATED negates first.
+// How a comparison is combined with a predicate; NEGATED negates the predicate first.
 SIMT_ENUM(enum, Combine, u32, REPLACE, AND, OR, XOR, NEGATED)
+
+// Memory order of an access, in `target`. CHECKED: a plain load whose value a compare-and-swap checks; POLLING: a
+// volatile load that a loop repeats until its value changes.
+SIMT_ENUM(enum, Order, u32, PLAIN, CHECKED, VOLATILE, POLLING, RELAXED, ACQUIRE, RELEASE, ACQUIRE_RELEASE)
 
 // Sources of cvt.
 SIMT_ENUM(enum class, Type, u32, u8, s8, u16, s16, u32, s32, u64, s64, f16, bf16, f32, f64)
@@ -89,14 +93,14 @@ SIMT_ENUM(enum class, Type, u32, u8, s8, u16, s16, u32, s32, u64, s64, f16, bf16
 // ---- Of memory and launches -----------------------------------------------------------------------
 
 SIMT_ENUM(enum, ByteState, u8, UNTOUCHED, SOUND, UNSOUND)
-// The first blocks of a grid whose blocks run in order do what they would in a whole run.
+// FIRST_BLOCKS of a grid whose blocks run in order behave as in a whole run.
 SIMT_ENUM(enum, Sample, u32, EVERY_BLOCK, SOME_BLOCKS, FIRST_BLOCKS)
 SIMT_ENUM(enum, Status, u32, FINISHED, STOPPED, CUT_SHORT, INVALID, NO_MEMORY)
 SIMT_ENUM(enum class, GeneratorKind, u32, none, normal, uniform, mask, masked)
 SIMT_ENUM(enum class, GeneratorType, u32,
     float32, float16, bfloat16, float64, int8, uint8, int16, uint16, int32, uint32, int64, uint64)
 
-// What can be wrong with a kernel.
+// Faults of a kernel.
 SIMT_ENUM(enum class, FaultKind, u32,
     out_of_bounds_read,
     out_of_bounds_write,
@@ -107,19 +111,22 @@ SIMT_ENUM(enum class, FaultKind, u32,
     shared_race,       // two warps, no barrier between them
     warp_race,         // two lanes of a warp, no warp-level synchronisation between them
     divergent_barrier,
-    inactive_lane,     // a shuffle, vote or match names or reads a lane that does not take part
+    inactive_lane,     // a shuffle, vote or match names or reads a lane that does not participate
     endless,           // the instruction budget is used up
-    deadlock,          // every warp that is left waits
+    deadlock,          // all remaining warps wait
     trapped,           // trap
     assertion,         // __assertfail
     invalid_operand,   // barrier number over 15, branch index outside its table
-    unwritten_window,  // an address in the window of a shared or local memory that is not there
+    unwritten_window,  // an address in the shared memory of a block that does not exist
     no_mbarrier,       // never initialised, invalidated, or overwritten
-    mbarrier_count,    // more arrivals than expected, or a number that an mbarrier cannot hold
-    mbarrier_elsewhere,  // in the shared memory of another block than it must be
-    mbarrier_deadlock,   // a deadlock, seen from a warp that waits for an mbarrier
-    bulk_size,         // no multiple of 16 bytes
-    input_write,       // to an array that the launch may only read
+    mbarrier_count,    // more arrivals than expected, or more than an mbarrier can count
+    mbarrier_elsewhere,  // in the shared memory of the wrong block
+    mbarrier_deadlock,   // a deadlock in which a warp waits for an mbarrier
+    bulk_size,         // not a multiple of 16 bytes
+    input_write,       // to a read-only array
+    same_value_race,   // notes: formally races, but programs rely on them
+    checked_race,      // a plain read whose value a compare-and-swap checks
+    volatile_race,
     count_of_kinds
 )
 

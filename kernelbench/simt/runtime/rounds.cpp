@@ -1,5 +1,5 @@
-// How the blocks of a group (one block, a cluster, those that a launch says wait for each other) run together: in rounds, a
-// turn for each warp that does not wait, until all have ended or none can.
+// Runs the blocks of a group (one block, a cluster, or co-resident blocks) concurrently: in each round, every warp that
+// does not wait has a turn, until all have exited or none can proceed.
 #include <algorithm>
 
 #include "machine.hpp"
@@ -8,12 +8,12 @@ namespace simt {
 
 namespace {
 
-constexpr u64 TURN = 1u << 16;      // instructions before another warp has a turn, so that spinning ends
+constexpr u64 TURN = 1u << 16;      // instructions until the next warp runs, so that a spinning warp does not block it
 constexpr u64 GROUP_TURN = 1u << 10;
-constexpr u64 PATIENCE = 1u << 8;    // rounds until a wait for an mbarrier gives up, as it may at any time
-constexpr u64 QUIET = 1u << 12;      // rounds in which everybody polls or waits and nothing changes: a deadlock
+constexpr u64 PATIENCE = 1u << 8;    // rounds until mbarrier.try_wait returns false, which it may do at any time
+constexpr u64 QUIET = 1u << 12;      // rounds of only polls and waits without a change that count as a deadlock
 
-// One turn of a warp; false when its block has used up its instructions.
+// One turn of a warp; false if its block has used up its budget.
 bool take_turn(Worker& worker, Block& block, WarpState& state, u64 turn) {
     const u64 given = block.budget < turn ? block.budget : turn;
     state.left = given;
@@ -53,8 +53,8 @@ void cut_short(Worker& worker, WarpState& state, FaultKind kind) {
     }
 }
 
-// A turn for each warp that does not wait. `ran`: whether there was one; `busy`: whether one did more than to ask again.
-// False where the group ends before its time.
+// One turn for each warp that does not wait. `ran`: there was one; `busy`: one did more than repeat a poll. False if
+// the group is cut short.
 bool run_round(Worker& worker, u32 count, bool& ran, bool& busy) {
     const u64 turn = count > 1 ? GROUP_TURN : TURN;
     for (u32 place = 0; place < count; ++place) {
@@ -78,7 +78,7 @@ bool run_round(Worker& worker, u32 count, bool& ran, bool& busy) {
     return true;
 }
 
-// Whether anybody waited for an mbarrier.
+// Ends all waits for mbarriers; false if there are none.
 bool end_waits(Worker& worker, u32 count) {
     bool any = false;
     for (u32 place = 0; place < count; ++place) {
@@ -92,7 +92,7 @@ bool end_waits(Worker& worker, u32 count) {
     return any;
 }
 
-// A warp that is not done and tells why: a warp at a barrier of the block only waits for the others.
+// The warp that explains best why the group is stuck: one that waits for an mbarrier, else polls, else is at a barrier.
 WarpState* stuck(Worker& worker, u32 count) {
     WarpState* found = nullptr;
     for (u32 place = 0; place < count; ++place) {

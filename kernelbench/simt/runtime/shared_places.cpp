@@ -1,4 +1,4 @@
-// Where in the shared memory of a cluster one lane means.
+// Finds and checks one lane's place in the shared memory of a cluster.
 #include <algorithm>
 #include <cstring>
 
@@ -45,18 +45,9 @@ void watch_place(Warp& warp, const Instruction& instruction, u32 lane, const Pla
     if (!strict(warp)) {
         return;
     }
-    u8* states = place.owner->shared_states + place.offset;
-    if (purpose == Purpose::read && std::find(states, states + bytes, 0) != states + bytes) {
-        fault(warp, instruction, FaultKind::uninitialised_shared, lane, SHARED_WINDOW + place.offset);
-    }
-    if (purpose != Purpose::read) {
-        std::memset(states, 1, bytes);
-    }
-    if (place.owner == warp.state->block) {
-        u64 offsets[LANES];
-        offsets[lane] = place.offset;
-        place.owner->shadow->access(warp, instruction, 1u << lane, offsets, bytes, purpose);
-    }
+    u64 offsets[LANES];
+    offsets[lane] = place.offset;
+    watch_shared(warp, instruction, 1u << lane, offsets, bytes, purpose, *place.owner, nullptr);
 }
 
 }  // namespace simt

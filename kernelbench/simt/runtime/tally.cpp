@@ -1,5 +1,5 @@
-// How many sectors of global memory and passes over the banks of shared memory an access takes. The rules are those
-// that Nsight Compute shows on an H200; tests/simt/test_counters.py compares them with its figures.
+// Counts the sectors (global memory) and wavefronts (shared memory) of an access. tests/simt/test_counters.py compares
+// the rules with figures of Nsight Compute on an H200.
 #include <algorithm>
 
 #include "access.hpp"
@@ -14,7 +14,7 @@ constexpr u32 WAVEFRONT_BYTES = 128;
 constexpr u32 LINE_SHIFT = 7;
 constexpr u32 LINE_GROUPS = 4;
 
-// Sorts up to 32 numbers, which are mostly in order already, and says how many differ.
+// Sorts up to 32 numbers, which are mostly in order already, and counts the distinct ones.
 u32 distinct(u64* values, u32 count) {
     for (u32 k = 1; k < count; ++k) {
         const u64 value = values[k];
@@ -40,7 +40,7 @@ u32 distinct_keys(u32 lanes, Key key) {
     return distinct(values, count);
 }
 
-// Whether no bank is asked twice, which is common and quickly seen.
+// Whether no bank is accessed twice, which is common and fast to test.
 bool banks_differ(const u64* offsets, u32 lanes, u32 words_a_lane) {
     u32 asked = 0, again = 0;
     const u32 width = (words_a_lane == 1 ? 1u : words_a_lane == 2 ? 3u : 15u);
@@ -52,7 +52,7 @@ bool banks_differ(const u64* offsets, u32 lanes, u32 words_a_lane) {
     return !again;
 }
 
-// Passes of a group of lanes that are served together: the most different words that one bank must give.
+// Passes of lanes that are served together: the largest number of distinct words in one bank.
 u32 passes(const u64* offsets, u32 lanes, u32 words_a_lane) {
     if (words_a_lane <= 4 && banks_differ(offsets, lanes, words_a_lane)) {
         return 1;
@@ -74,7 +74,7 @@ u32 passes(const u64* offsets, u32 lanes, u32 words_a_lane) {
     return most;
 }
 
-// Atomics on a bank are done one lane after the other, even on one word.
+// Atomics on one bank are serialised, even on one word.
 u32 atomic_passes(const u64* offsets, u32 lanes, u32 words_a_lane) {
     u32 held[BANKS] = {};
     each_lane(lanes, [&](int lane) {
@@ -106,13 +106,13 @@ u32 first_of_each(const u64* addresses, u32 lanes) {
     return found;
 }
 
-// Two bits that decide which lines an atomic serves together.
+// Two bits that determine which lines share the passes of an atomic.
 u32 line_group(u64 address) {
     const u32 line = u32(address >> LINE_SHIFT);
     return (line ^ line >> 2 ^ (line & 16 ? 3 : 0)) & 3;
 }
 
-// Lanes of one line each, in the order in which an atomic takes them up.
+// Lanes of one line per item, in the order in which an atomic processes them.
 struct Queue {
     u32 items[LANES];
     u32 count = 0;
@@ -142,8 +142,8 @@ Queue lines_of_group(const u64* addresses, u32 lanes, u32 group) {
     return found;
 }
 
-// Lanes that lose their bank to a lane before: `held` to one of an item before, with all of their sector; `beaten` to
-// one of their own item or of an item after.
+// Lanes that lose their bank to a lower lane: `held` to one of an earlier item, together with their whole sector;
+// `beaten` to one of their own item or of a later item.
 struct Losers {
     u32 held = 0;
     u32 beaten = 0;
@@ -172,7 +172,7 @@ Losers losers(const u64* addresses, const Queue& queue, u32 lanes) {
     return found;
 }
 
-// Whether a lane that repeats an address is among the same four lanes as the first with that address.
+// Whether a lane that repeats an address is in the same group of four lanes as the first lane with that address.
 bool repeats_nearby(const u64* addresses, u32 firsts, u32 repeats) {
     return lanes_where(repeats, [&](int lane) {
         const u32 near = firsts & (15u << (lane & ~3));
@@ -180,7 +180,7 @@ bool repeats_nearby(const u64* addresses, u32 firsts, u32 repeats) {
     });
 }
 
-// Takes from the queue what goes in one pass, and says how many sectors that is.
+// Takes the lanes of one pass from the queue and counts their sectors.
 u32 atomic_pass(const u64* addresses, Queue& queue) {
     u32 lanes = 0;
     for (u32 k = 0; k < queue.count; ++k) {
@@ -189,7 +189,7 @@ u32 atomic_pass(const u64* addresses, Queue& queue) {
     const u32 firsts = first_of_each(addresses, lanes);
     const Losers lost = losers(addresses, queue, firsts);
     const u32 behind = lost.beaten | (lanes & ~firsts);
-    const bool stuck = !(lanes & ~behind & ~lost.held);  // each could wait for another: then one lane goes alone
+    const bool stuck = !(lanes & ~behind & ~lost.held);  // all wait for each other: then one lane goes alone
     u32 sectors = 0;
     Queue next, last;
     for (u32 k = 0; k < queue.count; ++k) {
@@ -218,11 +218,10 @@ u32 count_distinct(const u64* addresses, u32 lanes) {
     return distinct_keys(lanes, [&](int lane) { return addresses[lane]; });
 }
 
-// Atomics go in passes. Lines of 128 bytes whose numbers are alike (line_group) share them, queued by their first
-// lanes. In a pass no bank is used twice: of the lanes on one the first goes. A lane that loses to a line before its
-// own waits where it is, with all of its sector; one that loses to a line behind, or repeats an address, goes to the
-// end of the queue, as an item of its own (but stays in place if the address is that of one of the same four lanes).
-// A sector counts for each item and pass that it is in.
+// Atomics run in passes. Lines of 128 bytes of the same line_group share them, queued by their first lanes. A pass uses
+// no bank twice: the first lane on a bank goes. A lane that loses to an earlier line stays in place, with its whole
+// sector. One that loses to a later line, or repeats an address, moves to the end of the queue as a new item, unless it
+// repeats the address of one of the same four lanes. A sector counts once per item and pass.
 u32 count_atomic_sectors(const u64* addresses, u32 lanes) {
     u32 total = 0;
     for (u32 group = 0; group < LINE_GROUPS; ++group) {
@@ -235,7 +234,7 @@ u32 count_atomic_sectors(const u64* addresses, u32 lanes) {
 
 u32 count_wavefronts(const u64* offsets, u32 lanes, u32 bytes, Purpose purpose) {
     const u32 words = std::max(bytes >> WORD_SHIFT, 1u);
-    u32 group = LANES / words;  // lanes that fill the banks once
+    u32 group = LANES / words;  // lanes whose words fill all banks once
     if (words > 1 && purpose == Purpose::read && paired(offsets, lanes)) {
         group *= 2;
     }
@@ -257,7 +256,7 @@ u32 count_ideal_wavefronts(const u64* offsets, u32 lanes, u32 bytes) {
     return (count_distinct(offsets, lanes) * bytes + WAVEFRONT_BYTES - 1) / WAVEFRONT_BYTES;
 }
 
-// Local memory is laid out so that one word of all lanes is 128 contiguous bytes.
+// In local memory the same word of all lanes takes 128 contiguous bytes.
 u32 count_local_sectors(const u64* offsets, u32 lanes, u32 bytes) {
     const u32 words = std::max(bytes >> WORD_SHIFT, 1u);
     return words * distinct_keys(lanes, [&](int lane) {

@@ -1,5 +1,5 @@
-// A warp as operations see it: its registers, predicates and masks, and how an operation reports a fault or a
-// meeting of lanes. What the machine keeps beside that (stack, block, counters) is behind `state`.
+// A warp as operations see it: registers, predicates and masks, and functions to report faults and the
+// synchronisation of lanes. `state` has the rest: stack, block, counters.
 #pragma once
 
 #include "core.hpp"
@@ -11,24 +11,23 @@ struct WarpState;  // machine.hpp: position, stack, block, worker
 struct Warp {
     u8* registers;    // the register file; see lanes_of
     u32* predicates;  // 32 lanes per predicate
-    u32 active;       // lanes on the path that runs now
+    u32 active;       // lanes on the running path
     u32 live;         // lanes that have not exited
-    u32 carry;        // condition code of add.cc and the like, one bit per lane
+    u32 carry;        // condition code of add.cc etc., one bit per lane
     u32 index;        // of the warp in its block
     WarpState* state;
 };
 
-// Records what `lane` did wrong at this instruction. The operation goes on: skip the access of that lane.
+// Records a fault of `lane` at this instruction. The operation continues without the access of that lane.
 void fault(Warp& warp, const Instruction& instruction, FaultKind kind, u32 lane, u64 address = 0);
 
-// Lanes meet here (bar.warp, shfl.sync, vote.sync, match.sync, redux.sync): what they wrote before is seen by each
-// other after. Costs nothing unless hazards within a warp are watched.
+// Lanes synchronise (bar.warp, shfl.sync, vote.sync, match.sync, redux.sync), for the detection of hazards.
 void meet(Warp& warp, u32 lanes);
 
-// Warp instructions that this worker has executed: what %clock and %globaltimer show. It only grows.
+// Warp instructions that this worker has executed: the value of %clock and %globaltimer. It is monotonic.
 u64 ticks(const Warp& warp);
 
-// Whether the launch asked for the strict checks.
+// Whether the launch is strict.
 bool strict(const Warp& warp);
 
 // ---- Flags: predicates and lane masks -------------------------------------------------------------
@@ -45,7 +44,7 @@ inline int count_lanes(u32 lanes) {
     return __builtin_popcount(lanes);
 }
 
-// Lanes where predicate `index` holds; `negated` 1 turns it round. NONE holds everywhere.
+// Lanes where predicate `index`, negated if `negated` is 1, is true. NONE is true for all lanes.
 inline u32 lanes_where(const Warp& warp, u32 index, u32 negated) {
     if (index == NONE) {
         return ALL;
@@ -60,7 +59,7 @@ inline void set_predicate(Warp& warp, u32 index, u32 value, u32 lanes) {
     }
 }
 
-// Calls body(lane) for each lane of `lanes`, in order; a full warp is a plain loop that the compiler can vectorise.
+// Calls body(lane) for each lane of `lanes` in order. For a full warp the compiler can vectorise the loop.
 template <class Body>
 inline void each_lane(u32 lanes, Body body) {
     if (lanes == ALL) {

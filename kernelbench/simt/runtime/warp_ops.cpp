@@ -1,22 +1,22 @@
-// What lanes of a warp tell each other: shfl, vote, match, redux, elect, activemask, bar.warp; and clocks.
+// Warp-level operations: shfl, vote, match, redux, elect, activemask, bar.warp; and clocks.
 //
-// Every form but activemask has a mask of the lanes that take part, in the slot `e`. Lanes with different masks may
-// execute one instruction together (tiles of cooperative groups); each mask is a group of its own. A mask that names
-// a lane which has not exited and does not execute here is a fault, and so is an executing lane that its own mask
-// does not name, or a value taken from a lane that does not execute.
+// All but activemask have a mask of participating lanes, in the slot `e`. Lanes with different masks may execute one
+// instruction together (tiles of cooperative groups); each mask is a group. Faults are: a mask with a live lane that
+// does not execute the instruction, an executing lane that is not in its own mask, and a value read from a lane that
+// does not execute.
 #include "floats.hpp"
 
 namespace simt {
 namespace {
 
-// Lanes of the group whose mask is right; the others are faults.
+// Lanes of the group with a valid mask; the others get a fault.
 u32 check_members(Warp& warp, const Instruction& instruction, u32 lanes, u32 group, u32 mask) {
     const u32 wrong = mask & warp.live & ~lanes ? group : group & ~mask;
     each_lane(wrong, [&](int lane) { fault(warp, instruction, FaultKind::inactive_lane, lane, mask); });
     return group & ~wrong;
 }
 
-// Calls body(group): the lanes that execute and have the same mask, for each mask. Gives the lanes with a right one.
+// Calls body(group) for the lanes of each mask; returns the lanes with a valid mask.
 template <class Body>
 u32 each_group(Warp& warp, const Instruction& instruction, u32 lanes, Body body) {
     const u32* masks = lanes_of<u32>(warp.registers, instruction.e);
@@ -225,7 +225,7 @@ OPERATION(elect) {
     });
 }
 
-// %clock, %clock64 and %globaltimer: warp instructions executed so far, a number that only grows.
+// %clock, %clock64 and %globaltimer: the number of warp instructions executed so far.
 OPERATION(clock_32) { write_all(warp, instruction, lanes, static_cast<u32>(ticks(warp))); }
 OPERATION(clock_64) {
     u64* d = lanes_of<u64>(warp.registers, instruction.d);

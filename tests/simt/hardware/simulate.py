@@ -28,7 +28,7 @@ class Simulation:
         self._programs = lowered(ptx, {launch.entry for launch in trial.launches})
         self._arrays = {}
         for name, host in trial.arrays.items():
-            self._arrays[name] = self._machine.arena.allocate(name, host.nbytes, trial.role(name))
+            self._arrays[name] = self._machine.memory.allocate(name, host.nbytes, trial.role(name))
             self._arrays[name].view()[:] = np.ascontiguousarray(host).reshape(-1).view(np.uint8)
 
     def launch(self, launch: Launch, **options: Any) -> LaunchReport:

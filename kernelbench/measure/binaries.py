@@ -1,4 +1,4 @@
-"""Plans that a device can run: for its properties, with their binaries and the simulator; and the GPU's limits."""
+"""Plans a suite for a device and compiles its kernels."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ if TYPE_CHECKING:
 LIMITS_SOURCE = places.KERNELS / "common" / "limits.cu"
 
 
-def planned_on(bench: Bench, suite: Suite, catalog: Catalog) -> tuple[CasePlan, ...]:
-    """The suite's plans: on a GPU with what was tuned on it, on the simulator by the plans' own rules."""
+def plans_for(bench: Bench, suite: Suite, catalog: Catalog) -> tuple[CasePlan, ...]:
+    """The suite's plans: with the tuned launches of a GPU, or by the plans' own rules on the simulator."""
     tables = None if bench.counting else tables_for(bench.properties.name)
     return plan_suite(suite, catalog, bench.properties, tables)
 
 
-def made_ready(
+def build_for(
     plans: Sequence[CasePlan], bench: Bench, compiler: Compiler, progress: Progress
 ) -> tuple[tuple[CasePlan, ...], dict[str, Any]]:
-    """`built` for a device; what the simulator needs is made beside it."""
+    """`build_plans` for a device, which prepares itself at the same time: the simulator's runtime is compiled once."""
     architecture = bench.properties.architecture
     with ThreadPoolExecutor(1) as pool:
         prepared = pool.submit(bench.prepare)
-        found = built(plans, compiler, architecture, progress)
+        found = build_plans(plans, compiler, architecture, progress)
         if prepared.done():
             prepared.result()  # raises what went wrong
         else:
@@ -47,10 +47,10 @@ def made_ready(
     return found
 
 
-def built(
+def build_plans(
     plans: Sequence[CasePlan], compiler: Compiler, architecture: str, progress: Progress
 ) -> tuple[tuple[CasePlan, ...], dict[str, Any]]:
-    """The plans with their binaries, and how many were compiled; what does not compile is failed with the reason."""
+    """The plans with their binaries, and a summary of the build. What does not compile gets the status "failed"."""
     from kernelbench.build import FLAGS, build
 
     started = time.monotonic()
@@ -65,7 +65,7 @@ def built(
         "seconds": round(time.monotonic() - started, 2),
         "flags": list(FLAGS),
     }
-    if compiler.environment:  # which changes what nvcc makes of the same flags
+    if compiler.environment:  # NVCC_APPEND_FLAGS and the like change what nvcc does
         summary["variables"] = dict(compiler.environment)
 
     def ready(one: Planned) -> Planned:
@@ -78,14 +78,14 @@ def built(
 
 
 def _request_of(one: Planned, architecture: str) -> BuildRequest | BuildError | None:
-    """What to compile for it, or why nvcc cannot be asked; None for a library's call, and where there is no plan."""
+    """What to compile, or why nvcc cannot be called; None for library calls and cases without a plan."""
     from kernelbench.build import BuildRequest
 
     if one.status != "ok" or one.plan is None or one.implementation.source is None:
         return None
     try:
         return BuildRequest.of(one.implementation.source, one.plan, architecture)
-    except InputError as error:  # a path that nvcc would take apart
+    except InputError as error:  # nvcc would split the path
         return BuildError(str(error), (), "")
 
 
@@ -94,14 +94,14 @@ def _with_binary(one: Planned, binary: Binary | BuildError) -> Planned:
         return replace(one, status="failed", reason=str(binary))
     assert one.plan is not None
     try:
-        input_loads(one.plan, binary.facts, ())  # the plan launches what the binary holds
+        input_loads(one.plan, binary.facts, ())  # checks that the binary holds every kernel of the plan
     except InputError as error:
         return replace(one, status="failed", reason=str(error))
     return replace(one, binary=binary)
 
 
 def machine_code_of(plans: Sequence[CasePlan]) -> dict[str, Any]:
-    """Hash and length of every entry's machine code, by binary: what claims about it are judged by."""
+    """Hash and length of every kernel's machine code, by binary, for claims about machine code."""
     from kernelbench.build import machine_code_text
 
     binaries = {one.binary.key: one.binary for plan in plans for one in plan.planned if one.binary is not None}
@@ -109,7 +109,7 @@ def machine_code_of(plans: Sequence[CasePlan]) -> dict[str, Any]:
 
 
 def measured_limits(bench: Bench, compiler: Compiler, progress: Progress) -> Limits:
-    """Floor and ceiling of this GPU, now."""
+    """Measure floor and ceiling of this GPU."""
     from kernelbench.build import BuildRequest, build
 
     request = BuildRequest(LIMITS_SOURCE, (), bench.properties.architecture)

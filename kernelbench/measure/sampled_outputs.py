@@ -1,4 +1,4 @@
-"""What of a sampled run can be verified: the elements that its blocks wrote, and the rows that they lie in."""
+"""Which outputs of a sampled run can be verified: the elements that its blocks wrote, and their rows."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from kernelbench.core.contracts import CountingDevice
 from kernelbench.core.differences import Differences
 from kernelbench.core.records import Array, Arrays, ArraySpec
 
-GAP_ELEMENTS = 2**16  # of the largest array; a gap up to that costs less than to begin with another range behind it
-MOST_ELEMENTS = 2**25  # of the largest array, verified for one implementation; rows beyond are left out evenly
+GAP_ELEMENTS = 2**16  # of the largest array; ranges with smaller gaps are joined, which costs less than a new range
+MOST_ELEMENTS = 2**25  # of the largest array, verified per implementation; beyond it, evenly spread rows are skipped
 
 
 @dataclass(frozen=True)
 class Written:
-    """What was written of one output: flat ranges [start, stop) that were written, int64 [n, 2], in order and apart."""
+    """Written elements of one output: disjoint ascending ranges [start, stop), int64 [n, 2]."""
 
     ranges: Array
 
     def places(self, start: int, stop: int) -> Array | None:
-        """Which elements from `start` to `stop` were written, counted from `start`; None for all of them."""
+        """Indices, relative to `start`, of the written elements in [start, stop); None for all of them."""
         first = np.searchsorted(self.ranges[:, 1], start, "right")
         last = np.searchsorted(self.ranges[:, 0], stop, "left")
         inside = np.clip(self.ranges[first:last] - start, 0, stop - start)
@@ -33,18 +33,18 @@ class Written:
         return np.arange(lengths.sum()) + np.repeat(inside[:, 0] - before, lengths)
 
     def rows(self, row_elements: int) -> Array:
-        """Rows that hold any of it, as ranges."""
+        """Ranges of rows with at least one written element."""
         return np.stack((self.ranges[:, 0] // row_elements, (self.ranges[:, 1] - 1) // row_elements + 1), axis=1)
 
 
 def written_of(device: CountingDevice, specs: Sequence[ArraySpec], outputs: Arrays) -> Mapping[str, Written]:
-    """What the last run wrote of each output; empty where every block was run."""
+    """Written elements of each output in the last run; empty if every block ran."""
     found = {spec.name: device.written(outputs[spec.name]) for spec in specs if spec.role == "output"}
     return {name: Written(ranges) for name, ranges in found.items() if ranges is not None}
 
 
 def row_ranges(written: Mapping[str, Written], outputs: Arrays, split: int, row_elements: int) -> Array:
-    """Rows of [split, -1] that any output was written in, as ranges in order and apart, and small gaps between them.
+    """Disjoint ascending ranges of the rows of [split, -1] that the run wrote to. Ranges with small gaps are joined.
 
     `row_elements`: of the largest array."""
     rows = [one.rows(outputs[name].size // split) for name, one in written.items()]
@@ -52,7 +52,7 @@ def row_ranges(written: Mapping[str, Written], outputs: Arrays, split: int, row_
 
 
 def pieces(ranges: Iterable[tuple[int, int]], rows_at_a_time: int, most_rows: int) -> Iterator[tuple[int, int]]:
-    """Ranges of rows cut into pieces; the first, the last and evenly spread ones where there are too many rows."""
+    """Ranges of rows cut into pieces. If there are too many rows: the first, the last and evenly spread pieces."""
     cut = [(at, min(at + rows_at_a_time, stop)) for start, stop in ranges for at in range(start, stop, rows_at_a_time)]
     rows = sum(stop - start for start, stop in cut)
     count = max(2, len(cut) * most_rows // rows) if rows > most_rows else len(cut)
@@ -61,14 +61,14 @@ def pieces(ranges: Iterable[tuple[int, int]], rows_at_a_time: int, most_rows: in
 
 
 def placed(found: Differences, places: Array | None) -> Differences:
-    """Differences of the elements at these places, their first place counted among all elements."""
+    """`found`, whose first mismatch is an index into `places`, with its index among all elements instead."""
     if places is None or found.first is None:
         return found
     return replace(found, first=int(places[found.first]))
 
 
 def _merged(ranges: Array, gap: int) -> Array:
-    """Ranges in order, those that are no more than `gap` apart made one."""
+    """Ascending ranges; those at most `gap` apart are joined."""
     ranges = ranges[np.argsort(ranges[:, 0], kind="stable")]
     if not len(ranges):
         return ranges

@@ -1,4 +1,4 @@
-"""One case from empty memory to results: allocate, verify everybody, measure those who are right."""
+"""Runs one case: allocate its arrays, verify every implementation, time those that are correct."""
 
 from __future__ import annotations
 
@@ -12,24 +12,25 @@ from kernelbench.core.launch_texts import unread_inputs
 from kernelbench.core.records import Arrays, Check, Limits, Measurement, Operation, Result, Status
 from kernelbench.core.stopwatch import FILLING, PREPARING, VERIFYING, Stopwatch
 from kernelbench.core.units import rate_text, time_text
+from kernelbench.measure.case_data import CaseData
 from kernelbench.measure.limits import ABOVE_CEILING, ABOVE_L2, BELOW_FLOOR
 from kernelbench.measure.rounds import QUICK, WARM_UP_TO_L2, CaseMeasurement, Contender, Precision
-from kernelbench.measure.setup import Setup
 from kernelbench.measure.timing import CACHES, Cache
 from kernelbench.measure.verify import run_and_check
 from kernelbench.planning.case_plans import CasePlan, Planned
 
 NOT_TIMED = "not timed: simulated"  # the reason of a row that has counts instead of times
 
-# Where arrays lie in memory, and how far from one another, moves a kernel's time by 5 % and more, for as long as they
-# lie there. Rounds go through this many places, so that the median is that of the kernel and not of one of them.
+# The addresses of its arrays change a kernel's time by 5 % and more. Rounds cycle through this many placements, so
+# that the median does not depend on one of them.
 PLACEMENTS = 32
-PLACEMENT_SHARE = 0.6  # of the free memory that further places may take; libraries need room for their own arrays
+MOST_NOTES = 3  # of races, per row
+PLACEMENT_SHARE = 0.6  # of the free memory, for further placements; libraries need room for their own arrays
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How a case is measured. `precision` None: verified only."""
+    """How a case is measured. `precision` None: it is verified and not timed."""
 
     seed: int
     caches: Sequence[Cache] = ("cold", "warm")
@@ -38,13 +39,13 @@ class Settings:
 
 
 def settings_for(seed: int, caches: Collection[str], limits: Limits | None, *, quick: bool) -> Settings:
-    """Timed in these cache states, in the order of CACHES."""
+    """Settings for a timed run in these cache states."""
     chosen = [cache for cache in CACHES if cache in caches]
     return Settings(seed, chosen, QUICK if quick else Precision(), limits)
 
 
 class CaseRun:
-    """One case, measured for all its implementations. `heartbeat` gets the name of each before it runs, '' for none."""
+    """Runs all implementations of one case. `heartbeat` gets the name of each before it runs, '' for none."""
 
     def __init__(
         self,
@@ -57,10 +58,10 @@ class CaseRun:
         self.device, self.operation, self.plan, self.heartbeat = device, operation, plan, heartbeat
         self.stopwatch = stopwatch or Stopwatch()
         self.results: dict[str, Result] = {}
-        self.counters: dict[str, tuple[LaunchCounters, ...]] = {}  # of those that were right, by name
+        self.counters: dict[str, tuple[LaunchCounters, ...]] = {}  # by name, of correct implementations
 
     def run(self, settings: Settings, progress: Callable[[float], None] = lambda share: None) -> list[Result]:
-        """Results in the order of the plan. DeviceLost ends the case, with `results` as far as they got."""
+        """Results in the order of the plan. After DeviceLost, `ordered` returns those there are."""
         try:
             self._measure(settings, progress)
         except DeviceLost as error:
@@ -73,16 +74,16 @@ class CaseRun:
         return self.ordered()
 
     def _measure(self, settings: Settings, progress: Callable[[float], None]) -> None:
-        """The walk itself; when it returns, nobody holds the case's memory any more."""
-        setup = Setup(self.device, self.operation, self.plan.case, [self._arrays(settings.seed)], settings.seed)
+        """Verify, then time. No reference to the case's memory outlives this call."""
+        data = CaseData(self.device, self.operation, self.plan.case, [self._arrays(settings.seed)], settings.seed)
         counting = isinstance(self.device, CountingDevice)
-        contenders = self._verify_all(setup, settings.seed, progress if counting else lambda share: None)
+        contenders = self._verify_all(data, settings.seed, progress if counting else lambda share: None)
         if settings.precision and contenders and not counting:
-            self._place(setup, contenders, settings.seed + 1)
+            self._place(data, contenders, settings.seed + 1)
             ready = [contender for contender in contenders if not contender.failure]
             seed = settings.seed + 1
             told = (progress, self.heartbeat, self.stopwatch)
-            CaseMeasurement(setup, settings.caches, settings.precision, seed, *told).run(ready)
+            CaseMeasurement(data, settings.caches, settings.precision, seed, *told).run(ready)
         for contender in contenders:
             self._finish(contender, settings)
 
@@ -92,47 +93,47 @@ class CaseRun:
     # ---- Memory ----
 
     def _arrays(self, seed: int) -> Arrays:
-        """A further set of the case's arrays, inputs filled."""
+        """A new set of the case's arrays with its inputs filled."""
         specs = self.operation.filled(self.plan.case)
         with self.stopwatch.on(FILLING):
             arrays = self.device.allocate(specs)
             self.device.fill(arrays, specs, seed)
         return arrays
 
-    def _place(self, setup: Setup, contenders: Sequence[Contender], seed: int) -> None:
-        """Give all contenders arrays at several places in memory, filled anew: what an implementation remembers
-        from its verification is wrong now."""
+    def _place(self, data: CaseData, contenders: Sequence[Contender], seed: int) -> None:
+        """Give all contenders arrays at several places in memory. Their new contents make every result that an
+        implementation kept from its verification wrong."""
         with self.stopwatch.on(FILLING):
-            self._allocate_places(setup, seed)
-        setup.placements[:] = mixed(setup.placements, [spec.name for spec in setup.specs if spec.role == "output"])
+            self._allocate_places(data, seed)
+        data.placements[:] = mixed(data.placements, [spec.name for spec in data.specs if spec.role == "output"])
         for contender in contenders:
-            self._prepare(contender, setup.placements[1:])
+            self._prepare(contender, data.placements[1:])
 
-    def _allocate_places(self, setup: Setup, seed: int) -> None:
-        setup.seed = seed
-        setup.inputs(setup.placements[0]).fill(seed)
+    def _allocate_places(self, data: CaseData, seed: int) -> None:
+        data.seed = seed
+        data.inputs(data.placements[0]).fill(seed)
         scratch = max((sum(size for _, size in one.plan.scratch) for one in self.plan.planned if one.plan), default=0)
         own_scratch = scratch if scratch <= LARGE_SCRATCH_BYTES else 0
-        place_bytes = sum(spec.nbytes for spec in setup.specs) + own_scratch
+        place_bytes = sum(spec.nbytes for spec in data.specs) + own_scratch
         room = int(PLACEMENT_SHARE * self.device.free_bytes()) // place_bytes
         for _ in range(min(PLACEMENTS - 1, room)):
             try:
-                setup.placements.append(self._copied(setup))
+                data.placements.append(self._copied(data))
             except DeviceLost:
                 raise
             except DeviceError:
-                break  # fewer places than hoped for: the memory is there, but not in one piece
+                break  # the free memory is fragmented: use fewer placements
 
-    def _copied(self, setup: Setup) -> Arrays:
-        """A further set of the case's arrays with the same inputs."""
-        arrays = self.device.allocate(setup.specs)
-        for spec in setup.specs:
+    def _copied(self, data: CaseData) -> Arrays:
+        """A new set of the case's arrays with the same inputs."""
+        arrays = self.device.allocate(data.specs)
+        for spec in data.specs:
             if spec.role == "input":
-                arrays[spec.name][...] = setup.placements[0][spec.name]
+                arrays[spec.name][...] = data.placements[0][spec.name]
         return arrays
 
     def _prepare(self, contender: Contender, placements: Sequence[Arrays]) -> None:
-        """Make a contender ready at further places; what goes wrong costs its own row only."""
+        """Prepare a contender at further placements; an error fails only its own row."""
         planned = self._planned(contender)
         self.heartbeat(planned.implementation.name)
         try:
@@ -151,32 +152,32 @@ class CaseRun:
 
     # ---- Verify ----
 
-    def _verify_all(self, setup: Setup, seed: int, progress: Callable[[float], None]) -> list[Contender]:
-        """Run and check each implementation once; those that are right go on."""
+    def _verify_all(self, data: CaseData, seed: int, progress: Callable[[float], None]) -> list[Contender]:
+        """Run and check each implementation once; returns the correct ones."""
         contenders = []
         for number, planned in enumerate(self.plan.planned, start=1):
             self.heartbeat(planned.implementation.name)
-            contender = self._verify(setup, planned, seed)
+            contender = self._verify(data, planned, seed)
             if contender is not None:
                 contenders.append(contender)
             progress(number / len(self.plan.planned))
         self.heartbeat("")
         return contenders
 
-    def _verify(self, setup: Setup, planned: Planned, seed: int) -> Contender | None:
+    def _verify(self, data: CaseData, planned: Planned, seed: int) -> Contender | None:
         implementation = planned.implementation
         if planned.status != "ok":
             self._keep(planned, planned.status, planned.reason)
             return None
         try:
-            executable = self._executable(planned, setup.placements[0])
+            executable = self._executable(planned, data.placements[0])
             with self.stopwatch.on(VERIFYING):
-                check = run_and_check(setup, implementation, executable, seed)
+                check = run_and_check(data, implementation, executable, seed)
             if check.passed and isinstance(self.device, CountingDevice):
                 self.counters[implementation.name] = self.device.counts(executable)
         except EVERYBODYS:
             raise
-        except Exception as error:  # whatever it is, others go on
+        except Exception as error:  # the other implementations still run
             self._keep(planned, _status_of(error), reason_of(error))
             if isinstance(error, DeviceLost):
                 raise
@@ -187,7 +188,7 @@ class CaseRun:
         return Contender(implementation, [executable], check=check)
 
     def _unread(self, planned: Planned) -> str:
-        """Inputs that the machine code never loads, as a reason why an output is wrong; '' for none."""
+        """Names inputs that the machine code never loads, which explains a wrong output; '' for none."""
         if planned.plan is None or planned.binary is None:
             return ""
         unread = unread_inputs(planned.plan, planned.binary.facts, self.plan.inputs)
@@ -204,13 +205,13 @@ class CaseRun:
             self._keep(planned, "failed", impossible, check)
         else:
             notes = [*contender.notes, *self._counting_notes(contender, settings)]
-            # A sample whose outputs depend on blocks that were left out verifies nothing.
+            # Outputs that depend on blocks outside the sample cannot be verified.
             self._keep(
                 planned, "ok", "; ".join(notes), check if check and check.elements else None, contender.measurements
             )
 
     def _counting_notes(self, contender: Contender, settings: Settings) -> list[str]:
-        """Why a row of the simulator has no time, and how much of it was run and verified."""
+        """Why a simulated row has no time, how much of it was run and verified, and races that it relies on."""
         launches = self.counters.get(contender.implementation.name)
         if launches is None:
             return []
@@ -219,12 +220,13 @@ class CaseRun:
         return [
             *([NOT_TIMED] if settings.precision else []),
             *sampled[:1],
-            *(["nothing verified: all that the sample wrote depends on blocks outside of it"] if unverified else []),
+            *list(dict.fromkeys(note for one in launches for note in one.notes))[:MOST_NOTES],
+            *(["nothing verified: every output of the sample depends on blocks outside it"] if unverified else []),
         ]
 
     def _impossible(self, contender: Contender, limits: Limits) -> str:
-        """A time that no correct kernel can have: less than an empty kernel's, or more bytes per second than
-        their memory has."""
+        """Why a time is impossible: below that of an empty kernel, or above the bandwidth of the memory; '' if it is
+        not."""
         moved = self.operation.bytes_moved(self.plan.case)
         ceiling, where, allowed = self._ceiling(moved, limits)
         for measured in contender.measurements:
@@ -238,8 +240,8 @@ class CaseRun:
         return ""
 
     def _ceiling(self, moved: int, limits: Limits) -> tuple[float | None, str, float]:
-        """The rate of the memory that a case's data can lie in, of whom that is, and how many times that is an error.
-        Smaller data may stay in the L2, also between a flush and its end: what a kernel writes."""
+        """The bandwidth that bounds a case, how it was measured, and from which multiple of it a rate is an error.
+        The L2 bounds data that fit into it: even after a flush, a kernel's own writes may stay there."""
         if moved >= WARM_UP_TO_L2 * self.device.properties.l2_bytes:
             ceiling = limits.ceiling_bytes_per_s(self.operation.read_share(self.plan.case))
             return ceiling, "of kernels that only read and write as much", ABOVE_CEILING
@@ -273,8 +275,8 @@ class CaseRun:
 
 
 def mixed(sets: Sequence[Arrays], outputs: Sequence[str]) -> list[Arrays]:
-    """PLACEMENTS places, or as many as there are, out of fewer sets of arrays: the inputs of each with the outputs of
-    each, those that belong together first."""
+    """Up to PLACEMENTS placements from fewer sets of arrays: the inputs of each set with the outputs of each set,
+    beginning with those of the same set."""
     count = len(sets)
     pairs = [(first, (first + step) % count) for step in range(count) for first in range(count)]
     return [{**sets[first], **{name: sets[other][name] for name in outputs}} for first, other in pairs[:PLACEMENTS]]

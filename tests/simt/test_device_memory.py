@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from kernelbench.core.errors import DeviceError
-from kernelbench.simt.arena import CHUNK, RED_ZONE, Arena, Generator
+from kernelbench.simt.device_memory import CHUNK, RED_ZONE, DeviceMemory, Generator
 from kernelbench.simt.lower.program import Program
 from kernelbench.simt.machine import Machine
 from tests.simt.programs import Builder
@@ -25,45 +25,44 @@ FIRST_NORMAL = (
 
 
 @pytest.fixture
-def arena() -> Arena:
-    return Arena()
+def memory() -> DeviceMemory:
+    return DeviceMemory()
 
 
-def test_allocations_are_aligned_and_apart(arena: Arena) -> None:
-    found = [arena.allocate(str(size), size, "input") for size in (1, 100, 5000, 0, 1 << 20)]
+def test_allocations_are_aligned_and_apart(memory: DeviceMemory) -> None:
+    found = [memory.allocate(str(size), size, "input") for size in (1, 100, 5000, 0, 1 << 20)]
     assert all(one.address % 256 == 0 for one in found)
     for one, after in pairwise(found):
         assert after.address - (one.address + one.nbytes) >= RED_ZONE
-    assert arena.allocations == found
+    assert memory.allocations == found
 
 
-def test_freed_memory_is_used_again_and_zero(arena: Arena) -> None:
-    first, second = arena.allocate("first", 5000, "input"), arena.allocate("second", 10, "input")
+def test_freed_memory_is_used_again_and_zero(memory: DeviceMemory) -> None:
+    first, second = memory.allocate("first", 5000, "input"), memory.allocate("second", 10, "input")
     first.view()[:] = 7
     second.view()[:] = 9
-    arena.free(first)
-    third = arena.allocate("third", 4000, "input")
+    memory.free(first)
+    third = memory.allocate("third", 4000, "input")
     assert third.address == first.address
     assert not third.view().any()
     assert (second.view() == 9).all()
     with pytest.raises(DeviceError, match="first is not allocated"):
-        arena.free(first)
+        memory.free(first)
 
 
-def test_what_is_not_touched_takes_no_memory(arena: Arena) -> None:
-    vast = arena.allocate("vast", 1 << 36, "scratch")
+def test_what_is_not_touched_takes_no_memory(memory: DeviceMemory) -> None:
+    vast = memory.allocate("vast", 1 << 36, "scratch")
     vast.view(np.float32)[-1] = 1
     assert vast.view(np.float32)[-2:].tolist() == [0, 1]
     with pytest.raises(DeviceError, match="cannot give"):
-        arena.allocate("more", 1 << 43, "scratch")
+        memory.allocate("more", 1 << 43, "scratch")
 
 
-def test_which_allocation_is_near(arena: Arena) -> None:
-    x, y = arena.allocate("x", 100, "input"), arena.allocate("y", 100, "input")
-    assert arena.find(x.address + 99) is x
-    assert arena.find(x.address + 100) is None
-    assert arena.nearest(x.address + 100) == (x, 1)
-    assert arena.nearest(y.address - 3) == (y, -3)
+def test_which_allocation_is_near(memory: DeviceMemory) -> None:
+    x, y = memory.allocate("x", 100, "input"), memory.allocate("y", 100, "input")
+    assert memory.nearest(x.address + 99) == (x, 0)
+    assert memory.nearest(x.address + 100) == (x, 1)
+    assert memory.nearest(y.address - 3) == (y, -3)
 
 
 KINDS: list[tuple[Generator, Any]] = [
@@ -79,51 +78,51 @@ KINDS: list[tuple[Generator, Any]] = [
 
 
 @pytest.mark.parametrize(("generator", "dtype"), KINDS, ids=lambda one: getattr(one, "dtype", ""))
-def test_same_elements_in_any_order(arena: Arena, generator: Generator, dtype: Any) -> None:
+def test_same_elements_in_any_order(memory: DeviceMemory, generator: Generator, dtype: Any) -> None:
     size = 5 * CHUNK + 100 * np.dtype(dtype).itemsize
-    whole, parts = (arena.allocate("x", size, "input", generator) for _ in range(2))
+    whole, parts = (memory.allocate("x", size, "input", generator) for _ in range(2))
     whole.materialise()
     for start in (size - 1, 0, 2 * CHUNK + 5):
         parts.materialise(start, start + 1)
     assert not parts.view()[CHUNK : 2 * CHUNK].any()
     parts.materialise(CHUNK - 3, 4 * CHUNK + 3)
     np.testing.assert_array_equal(whole.view(), parts.view())
-    shorter = arena.allocate("x", CHUNK + 4 * np.dtype(dtype).itemsize, "input", generator)
+    shorter = memory.allocate("x", CHUNK + 4 * np.dtype(dtype).itemsize, "input", generator)
     shorter.materialise()
     np.testing.assert_array_equal(shorter.view(), whole.view()[: shorter.nbytes])
 
 
-def elements(arena: Arena, generator: Generator, dtype: Any, count: int = 1 << 18) -> Any:
-    found = arena.allocate("x", count * np.dtype(dtype).itemsize, "input", generator)
+def elements(memory: DeviceMemory, generator: Generator, dtype: Any, count: int = 1 << 18) -> Any:
+    found = memory.allocate("x", count * np.dtype(dtype).itemsize, "input", generator)
     found.materialise()
     return found.view(dtype)
 
 
-def test_normal_elements_are_normal(arena: Arena) -> None:
+def test_normal_elements_are_normal(memory: DeviceMemory) -> None:
     from scipy.stats import kstest
 
-    values = elements(arena, Generator("normal", "float32", 1, 0.5, 2.0), np.float32).astype(np.float64)
+    values = elements(memory, Generator("normal", "float32", 1, 0.5, 2.0), np.float32).astype(np.float64)
     standard = (values - 0.5) / 2
     assert kstest(standard, "norm").pvalue > 1e-3
     assert abs(np.corrcoef(standard[::2], standard[1::2])[0, 1]) < 0.01
     assert 4 < np.abs(standard).max() < 6
-    other = elements(arena, Generator("normal", "float32", 2, 0.5, 2.0), np.float32)
+    other = elements(memory, Generator("normal", "float32", 2, 0.5, 2.0), np.float32)
     assert abs(np.corrcoef(values, other)[0, 1]) < 0.01
 
 
-def test_the_same_elements_on_every_machine(arena: Arena) -> None:
-    values = elements(arena, Generator("normal", "float32", 1), np.float32, 8)
+def test_the_same_elements_on_every_machine(memory: DeviceMemory) -> None:
+    values = elements(memory, Generator("normal", "float32", 1), np.float32, 8)
     expected = [float.fromhex(text) for text in FIRST_NORMAL]
     np.testing.assert_array_equal(values, np.array(expected, np.float32))
 
 
-def test_uniform_and_mask(arena: Arena) -> None:
-    real = elements(arena, Generator("uniform", "float32", 1, -1.0, 3.0), np.float32)
+def test_uniform_and_mask(memory: DeviceMemory) -> None:
+    real = elements(memory, Generator("uniform", "float32", 1, -1.0, 3.0), np.float32)
     assert -1 <= real.min() < -0.99
     assert 2.99 < real.max() < 3
-    whole = elements(arena, Generator("uniform", "int32", 1, -2, 3), np.int32)
+    whole = elements(memory, Generator("uniform", "int32", 1, -2, 3), np.int32)
     assert sorted(set(whole.tolist())) == [-2, -1, 0, 1, 2]
-    kept = elements(arena, Generator("mask", "uint8", 1, 0.25), np.uint8)
+    kept = elements(memory, Generator("mask", "uint8", 1, 0.25), np.uint8)
     assert set(kept.tolist()) == {0, 1}
     assert abs(kept.mean() - 0.25) < 0.01
 
@@ -146,11 +145,11 @@ def copying(source: int, to: int, stride: int) -> Program:
 def test_kernels_find_the_elements_and_make_no_others() -> None:
     machine = Machine()
     generator = Generator("normal", "float32", 9)
-    x = machine.arena.allocate("x", 64 * CHUNK, "input", generator)
-    y = machine.arena.allocate("y", 64 * CHUNK, "output")
+    x = machine.memory.allocate("x", 64 * CHUNK, "input", generator)
+    y = machine.memory.allocate("y", 64 * CHUNK, "output")
     report = machine.launch(copying(x.address, y.address, CHUNK), (16,), (64,), [], threads=2)
     assert not report.faults
-    reference = machine.arena.allocate("reference", 64 * CHUNK, "input", generator)
+    reference = machine.memory.allocate("reference", 64 * CHUNK, "input", generator)
     reference.materialise()
     found = y.view(np.float32).reshape(16, CHUNK)[:, :64]
     np.testing.assert_array_equal(found, reference.view(np.float32).reshape(16, CHUNK)[:, :64])
@@ -160,20 +159,20 @@ def test_kernels_find_the_elements_and_make_no_others() -> None:
 
 def test_distinct_sectors_of_a_launch() -> None:
     machine = Machine()
-    x, y = (machine.arena.allocate(name, 1 << 16, role) for name, role in (("x", "input"), ("y", "output")))
+    x, y = (machine.memory.allocate(name, 1 << 16, role) for name, role in (("x", "input"), ("y", "output")))
     overlapping = copying(x.address, y.address, 16)  # each block touches 4 sectors, 2 of them its neighbour's
     for _ in range(2):
         report = machine.launch(overlapping, (10,), (32,), [])
         assert (report.sectors_read, report.sectors_written) == (2 * 9 + 4, 2 * 9 + 4)
     assert np.count_nonzero(y.written) == 22
     assert not y.read.any()
-    y.forget()
+    y.undefine()
     assert not y.written.any()
 
 
 def test_bytes_written_before_tracking_count_as_sound() -> None:
     machine = Machine()
-    x, y = (machine.arena.allocate(name, 1 << 12, role) for name, role in (("x", "input"), ("y", "output")))
+    x, y = (machine.memory.allocate(name, 1 << 12, role) for name, role in (("x", "input"), ("y", "output")))
     machine.launch(copying(x.address, y.address, 32), (4,), (32,), [])
     report = machine.launch(copying(y.address, x.address, 32), (4,), (32,), [], strict=True)
     assert not report.faults

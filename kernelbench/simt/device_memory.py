@@ -1,7 +1,7 @@
-"""Memory of the simulated device: one reserved range of addresses, allocations apart from each other in it.
+"""The simulated device's global memory: a reserved range of addresses with allocations and red zones.
 
-Pages that nobody touches cost nothing, so that arrays larger than memory can be sampled. Each allocation has maps
-of its 32-byte sectors and, where asked, of its bytes; the runtime writes them.
+Untouched pages take no memory, so a sample of blocks can run on arrays larger than the host's memory. The runtime
+records accesses per 32-byte sector of each allocation and, on request, per byte.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from kernelbench.core.errors import DeviceError
 from kernelbench.simt import interface, native
 from kernelbench.simt.interface import CHUNK, GENERATOR_KINDS, GENERATOR_TYPES, SECTOR, ByteState
 
-ALIGNMENT = 4096  # of the first byte; cudaMalloc gives at least 256
-RED_ZONE = 1 << 20  # bytes before and after an allocation that belong to nobody
-RESERVED = 1 << 42  # bytes of addresses asked for; less where the system refuses
-LEAST_RESERVED = 1 << 28  # with which small cases can be run
+ALIGNMENT = 4096  # of allocations; cudaMalloc guarantees 256
+RED_ZONE = 1 << 20  # bytes around each allocation
+RESERVED = 1 << 42  # bytes of addresses; less if the system refuses
+LEAST_RESERVED = 1 << 28  # enough for small cases
 
 Bytes = npt.NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
 class Generator:
-    """How an input makes element i from (seed, i) alone. `kind` and its parameters: "normal" (mean, deviation),
-    "uniform" (low, high; high is not reached), "mask" (probability of 1, unused), "masked" (elements of a row, step
-    between them): normal, with -inf as distributions.hidden has it. Integers are rounded down."""
+    """How an input computes element i from (seed, i) alone. `kind` and its parameters: "normal" (mean, deviation),
+    "uniform" (low, high; high excluded), "mask" (probability of 1, unused), "masked" (elements per row, step between
+    them): normal, with -inf by the rule of distributions.hidden. Integers are rounded down."""
 
     kind: str
     dtype: str
@@ -49,11 +49,11 @@ class Generator:
 class Allocation:
     """`nbytes` of device memory at `address`.
 
-    `role`: "input" and "variable" hold values from the start; any other ("output", "scratch") is undefined where
-    no kernel and no `define` wrote. `read_only`: a kernel that writes to it commits a fault, and nothing is written.
-    `read`, `written`: one byte per sector; 1 in `read` during a launch; `written` is 0 where no kernel ever wrote.
-    `states`: one per byte, or None until `track`: SOUND where a kernel wrote what a whole run would have written,
-    UNSOUND where it depends on blocks that did not run.
+    `role`: "input" and "variable" are initialised; others ("output", "scratch") are uninitialised until a kernel or
+    `define` writes them. `read_only`: a kernel's write is a fault and has no effect. `read`, `written`: one byte per
+    sector; `read` is 1 if the current launch read it, `written` is 0 if no kernel wrote it yet. `states`: one ByteState
+    per byte, None until `track`. SOUND: the value is that of a whole run; UNSOUND: it depends on blocks that did not
+    run.
     """
 
     def __init__(self, name: str, memory: Bytes, address: int, role: str, generator: Generator | None) -> None:
@@ -72,36 +72,36 @@ class Allocation:
         self._chunks = np.zeros(-(-self.nbytes // CHUNK), np.uint8) if generator is not None else None
 
     def view(self, dtype: npt.DTypeLike = np.uint8, shape: Sequence[int] | None = None) -> npt.NDArray[Any]:
-        """The bytes themselves. Elements of a generated input are there only after `materialise`."""
+        """A view of the bytes. Elements of a generated input are valid only after `materialise`."""
         found = self._memory[: self.nbytes // np.dtype(dtype).itemsize * np.dtype(dtype).itemsize].view(dtype)
         return found if shape is None else found.reshape(tuple(shape))
 
     def materialise(self, start: int = 0, stop: int | None = None) -> None:
-        """Make sure that bytes [start, stop) of a generated input hold their elements."""
+        """Generate the elements in bytes [start, stop) of a generated input."""
         if self.generator is not None and self.nbytes:
             mirror = self.mirror()
             stop = self.nbytes if stop is None else min(stop, self.nbytes)
             native.runtime().simt_generate(ctypes.byref(mirror), self.address + start, self.address + stop)
 
     def generate(self, generator: Generator) -> None:
-        """Hold from here on what `generator` makes, each chunk at its first touch."""
+        """Take contents from `generator`, each chunk when it is touched first."""
         self.generator = generator
         self._chunks = np.zeros(-(-self.nbytes // CHUNK), np.uint8)
 
     def define(self) -> None:
-        """The host wrote all of it: every byte counts as defined and sound."""
+        """Mark every byte as initialised and sound: the host wrote them."""
         self.defined = True
-        self._maps = _zeros(self._maps.size).reshape(2, -1)  # fresh pages: clearing the old ones would touch them all
+        self._maps = _zeros(self._maps.size).reshape(2, -1)  # clearing the old map would touch all its pages
         self.read, self.written = (one[: self.read.size] for one in self._maps)
         self.states = None
 
-    def forget(self) -> None:
-        """What it holds no longer means anything: no byte counts as written."""
+    def undefine(self) -> None:
+        """Mark every byte as unwritten."""
         self.define()
         self.defined = self.role in ("input", "variable")
 
     def track(self) -> None:
-        """Keep the state of each byte from here on. Bytes written before count as sound."""
+        """Track the state of each byte from now on. Bytes written before count as sound."""
         if self.states is None:
             self.states = _zeros(self.written.size * SECTOR)
             before = np.flatnonzero(self.written)
@@ -128,8 +128,8 @@ class Allocation:
         )
 
 
-class Arena:
-    """Hands out allocations, in the order of their addresses in `allocations`."""
+class DeviceMemory:
+    """Global memory of the simulated device. `allocations` are sorted by address."""
 
     def __init__(self) -> None:
         self._map, self._size = _reserve()
@@ -138,7 +138,7 @@ class Arena:
         self.allocations: list[Allocation] = []
 
     def allocate(self, name: str, nbytes: int, role: str, generator: Generator | None = None) -> Allocation:
-        """Zeroed memory. Raises DeviceError where there are no addresses left."""
+        """Zeroed memory. Raises DeviceError if no addresses are left."""
         nbytes = max(nbytes, 0)
         index, offset = self._gap(nbytes)
         memory = self._bytes[offset : offset + nbytes]
@@ -147,13 +147,13 @@ class Arena:
         return found
 
     def free(self, allocation: Allocation) -> None:
-        """Its memory goes back to the system; views of it read zeros."""
+        """Return the memory to the system; views of it read zeros."""
         index = self._index(allocation)
         del self.allocations[index]
         self.discard(allocation)
 
     def discard(self, allocation: Allocation) -> None:
-        """Its bytes are zeros again, and its pages the system's, until somebody touches them."""
+        """Zero an allocation by returning its pages to the system."""
         start = allocation.address - self._base
         if allocation.nbytes:
             self._map.madvise(mmap.MADV_DONTNEED, start, -(-allocation.nbytes // mmap.PAGESIZE) * mmap.PAGESIZE)
@@ -162,14 +162,9 @@ class Arena:
         for allocation in list(self.allocations):
             self.free(allocation)
 
-    def find(self, address: int) -> Allocation | None:
-        """The allocation that holds `address`."""
-        near, distance = self.nearest(address)
-        return near if near is not None and distance == 0 else None
-
     def nearest(self, address: int) -> tuple[Allocation | None, int]:
-        """The allocation nearest to an address, and how far: bytes before it (negative) or after its end (from 1
-        for the byte right behind it), 0 inside."""
+        """The allocation nearest to an address, and the distance in bytes: negative before it, 0 inside, 1 for the
+        first byte after it."""
 
         def distance(one: Allocation) -> int:
             if address < one.address:
@@ -186,7 +181,7 @@ class Arena:
         return index
 
     def _gap(self, nbytes: int) -> tuple[int, int]:
-        """(place in the list, offset) of the first hole that is large enough."""
+        """(index in `allocations`, offset) of the first gap that is large enough."""
         start = RED_ZONE
         for index, one in enumerate(self.allocations):
             if start + nbytes + RED_ZONE <= one.address - self._base:
@@ -199,8 +194,8 @@ class Arena:
 
 
 def _zeros(nbytes: int) -> Bytes:
-    """Zeros that take memory only where they are written, in small pages: NumPy asks for large ones, and a sample
-    touches a little of many."""
+    """Zeros that take memory only when written, in small pages. NumPy would use large pages, of which a sample
+    touches many."""
     if nbytes < mmap.PAGESIZE:
         return np.zeros(nbytes, np.uint8)
     flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0x4000)
@@ -208,8 +203,8 @@ def _zeros(nbytes: int) -> Bytes:
 
 
 def _reserve() -> tuple[mmap.mmap, int]:
-    """Addresses, and how many. Where not all can be had there is a limit, and half of what fits is left to others:
-    to libraries, threads and compilers."""
+    """A reserved range of addresses, and its size. If a limit forbids RESERVED, half of what it allows stays free for
+    libraries, threads and compilers."""
     size = RESERVED
     flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0x4000)
     while True:

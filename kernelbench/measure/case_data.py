@@ -1,4 +1,4 @@
-"""A case on a device, with the reference of its inputs: what every implementation of it is checked and timed with."""
+"""The arrays of a case on a device, and the reference outputs for its inputs."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from kernelbench.core.contracts import CountingDevice, Device
 from kernelbench.core.records import Arrays, ArraySpec, Case, Operation, Reference
 from kernelbench.measure.inputs import Inputs
 
-MOST_TOUCHED = 64  # changed ranges of inputs; with more of them the whole reference is made anew, not their rows alone
+MOST_TOUCHED = 64  # changed input ranges; above this the whole reference is recomputed instead of their rows
 
 
 @dataclass
-class Setup:
-    """A case on a device: what every implementation of it is checked and timed with.
+class CaseData:
+    """The arrays of a case on a device, and the reference outputs for its inputs.
 
-    `placements` are arrays at different places in memory; verification before timing uses the first. `seed`: the one
-    that filled its inputs. The reference of the inputs that were checked last is kept where a quarter of the free
-    memory holds it: all implementations that run on them are compared with the same one.
+    `placements` are sets of arrays at different addresses; verification before timing uses the first. `seed` filled
+    their inputs. The latest reference is kept if it fits a quarter of the free memory, so that all implementations
+    share it.
     """
 
     device: Device
@@ -39,7 +39,7 @@ class Setup:
         self._inputs: dict[tuple[int, ...], Inputs] = {}
         self._kept: dict[Part, Arrays] = {}
         self._kept_bytes = 0
-        self._kept_of: tuple[Inputs | None, int] = (None, 0)  # whose reference is kept, and of which filling
+        self._kept_of: tuple[Inputs | None, int] = (None, 0)  # inputs of the kept reference, and their `filled`
         self.counting = self.device if isinstance(self.device, CountingDevice) else None
 
     def inputs(self, arrays: Arrays) -> Inputs:
@@ -50,7 +50,7 @@ class Setup:
         return self._inputs[key]
 
     def look_at(self, inputs: Inputs) -> None:
-        """Bring the kept reference up to date with these inputs: rows that were touched are computed anew."""
+        """Update the kept reference to these inputs: rows that changed are recomputed."""
         of = (inputs, inputs.filled)
         specs = {spec.name: spec for spec in inputs.specs}
         touched = {specs[name].slices(start, stop) for name, start, stop in inputs.touched}
@@ -63,7 +63,7 @@ class Setup:
             self._renew(inputs, *one)
 
     def _renew(self, inputs: Inputs, start: int, stop: int) -> None:
-        """Rows [start, stop) of all that is kept."""
+        """Recompute rows [start, stop) of the kept reference."""
         for part, kept in self._kept.items():
             rows = Part(max(start, part.start), min(stop, part.stop), part.split)
             if rows.start < rows.stop:
@@ -72,14 +72,14 @@ class Setup:
                     own[rows.start - part.start : rows.stop - part.start] = values.reshape(rows.stop - rows.start, -1)
 
     def expected(self, reference: Reference, inputs: Inputs, part: Part) -> Arrays:
-        """The reference's outputs for a slice of the inputs that were looked at last."""
+        """The reference's outputs for a slice of the inputs that were given to `look_at` last."""
         shared = reference is self.operation.reference
         if shared and part in self._kept:
             return self._kept[part]
         outputs = self._reference(reference, inputs, part)
         if shared and self._may_keep(outputs):
             outputs = {name: self.device.xp.ascontiguousarray(values) for name, values in outputs.items()}
-            self._kept[part] = outputs  # in order, for rows of them are replaced
+            self._kept[part] = outputs  # contiguous, because `_renew` replaces rows through a reshaped view
             self._kept_bytes += _bytes_of(outputs)
         return outputs
 
@@ -88,7 +88,7 @@ class Setup:
             spec.name: dtypes.widen(self.device.xp, self._input(spec, inputs.arrays[spec.name], part), spec.dtype)
             for spec in inputs.specs
         }
-        with np.errstate(all="ignore"):  # of infinities, which inputs may hold; CuPy does not warn
+        with np.errstate(all="ignore"):  # inputs may hold infinities; CuPy does not warn
             return reference(self.device.xp, self.case, widened)
 
     def _input(self, spec: ArraySpec, array: Any, part: Part) -> Any:
@@ -96,7 +96,7 @@ class Setup:
         return self.counting.materialise(values) if self.counting else values
 
     def _may_keep(self, outputs: Arrays) -> bool:
-        """All parts or none on a GPU; of a sample, which is a small share of the whole, what fits."""
+        """On a GPU all parts or none; on the simulator, whose sample is small, as many as fit."""
         return self._keep_all or (self.counting is not None and self._kept_bytes + _bytes_of(outputs) <= self._room)
 
 
@@ -106,7 +106,7 @@ def _bytes_of(arrays: Arrays) -> int:
 
 @dataclass(frozen=True)
 class Part:
-    """Slices `start` to `stop` of outputs seen as [split, -1], and of the inputs that these follow from."""
+    """Slices `start` to `stop` of outputs viewed as [split, -1], and of the inputs that determine them."""
 
     start: int
     stop: int

@@ -1,0 +1,104 @@
+"""Races on shared memory: none in correct kernels, notes where programs rely on them, errors elsewhere."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from kernelbench.build import BuildRequest, build, find_compiler
+from kernelbench.core import places
+from kernelbench.core.records import Binary, Launch, Scalar
+from kernelbench.simt.counters import launch_counters
+from kernelbench.simt.machine import LaunchReport
+from tests.simt.hardware.simulate import Simulation
+from tests.simt.hardware.trials import Trial, zeros
+
+pytestmark = pytest.mark.nvcc
+
+SOURCE = Path(__file__).parent / "planted" / "races.cu"
+Values = NDArray[np.int32]
+
+
+@pytest.fixture(scope="module")
+def ptx() -> str:
+    request = BuildRequest(SOURCE, (), "sm_90")
+    binary = build([request], find_compiler(), places.cache())[request]
+    assert isinstance(binary, Binary), binary
+    return binary.ptx_path.read_text()
+
+
+def launched(ptx: str, entry: str, threads: int = 64) -> tuple[Values, Values, LaunchReport]:
+    x = np.random.default_rng(1).integers(0, 1000, threads).astype(np.int32)
+    arguments = ("x", "y", Scalar("int32", threads))
+    launch = Launch(entry, (1, 1, 1), (threads, 1, 1), arguments, shared_bytes=4 * threads)
+    simulation = Simulation(Trial(entry, SOURCE, (launch,), {"x": x, "y": zeros(threads)}, ("y",)), ptx)
+    report = simulation.launch(launch, strict=True)
+    return x, simulation.array("y"), report
+
+
+def lines_of(entry: str) -> dict[str, int]:
+    """Lines marked `here` and `or here`."""
+    lines = SOURCE.read_text().splitlines()
+    start = next(number for number, line in enumerate(lines) if f"void {entry}(" in line)
+    end = next((number for number in range(start + 1, len(lines)) if "__global__" in lines[number]), len(lines))
+    marked = {"// here": 0, "// or here": 0}
+    return {mark: number + 1 for mark in marked for number in range(start, end) if mark in lines[number]}
+
+
+def late(x: Values) -> Values:
+    return np.where(np.arange(x.size) >= 32, x[0], 0)
+
+
+CORRECT: dict[str, tuple[int, Callable[[Values], Values]]] = {
+    "bitonic_sort": (256, np.sort),
+    "odd_even_sort": (128, np.sort),
+    "odd_even_sort_of_a_warp": (32, np.sort),
+    "read_by_all": (128, lambda x: np.full_like(x, x.sum())),
+    "halves": (64, lambda x: x[np.arange(64) ^ 2]),
+    "acquire_and_release": (64, late),
+}
+
+
+@pytest.mark.parametrize("entry", CORRECT)
+def test_correct_kernels_have_neither_errors_nor_notes(ptx: str, entry: str) -> None:
+    threads, expected = CORRECT[entry]
+    x, y, report = launched(ptx, entry, threads)
+    assert [str(fault) for fault in (*report.faults, *report.notes)] == []
+    np.testing.assert_array_equal(y, expected(x))
+
+
+NOTED: dict[str, tuple[str, Callable[[Values], Values]]] = {
+    "compare_and_swap_loop": ("checked_race", lambda x: np.full_like(x, x.sum())),
+    "volatile_flag": ("volatile_race", late),
+    "one_value": ("same_value_race", np.ones_like),
+}
+
+
+@pytest.mark.parametrize("entry", NOTED)
+def test_what_programs_rely_on_is_a_note(ptx: str, entry: str) -> None:
+    kind, expected = NOTED[entry]
+    x, y, report = launched(ptx, entry)
+    assert [str(fault) for fault in report.faults] == []
+    assert {note.kind for note in report.notes} == {kind}
+    assert {note.instruction.source.line for note in report.notes if note.instruction.source} <= set(
+        lines_of(entry).values()
+    )
+    assert ": note: " in launch_counters(report).notes[0]
+    np.testing.assert_array_equal(y, expected(x))
+
+
+@pytest.mark.parametrize(
+    ("entry", "kind"),
+    [
+        ("two_values", "shared_race"),
+        ("sum_without_a_barrier", "shared_race"),
+        ("flag_without_a_fence", "shared_race"),
+        ("swaps_without_a_barrier", "warp_race"),
+    ],
+)
+def test_errors_stay_errors(ptx: str, entry: str, kind: str) -> None:
+    _, _, report = launched(ptx, entry)
+    found = {(fault.kind, fault.instruction.source.line) for fault in report.faults if fault.instruction.source}
+    assert (kind, lines_of(entry)["// here"]) in found or (kind, lines_of(entry).get("// or here")) in found, found
