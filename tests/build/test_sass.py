@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from kernelbench.build import BuildRequest, Compiler, build
+from kernelbench.build import BuildRequest, Compiler
 from kernelbench.build.sass import SassCheck, cross_check, disassemble, has_disassembler
 from kernelbench.core import places
-from kernelbench.core.records import Binary
+from tests.build.binaries import only_built
 
 
 def ptx(*instructions: str, name: str = "k") -> str:
@@ -246,9 +246,7 @@ TILE = Path(__file__).with_name("tile.cu").read_text()
 def test_what_ptxas_really_does(
     nvcc: Compiler, tmp_path: Path, kernel: Callable[..., BuildRequest], architecture: str
 ) -> None:
-    request = kernel(TILE, architecture=architecture)
-    binary = build([request], nvcc, tmp_path / "cache")[request]
-    assert isinstance(binary, Binary), binary
+    binary = only_built(kernel(TILE, architecture=architecture), nvcc, tmp_path / "cache")
     code = disassemble(binary.path, nvcc)
     if code is None:
         pytest.skip("neither nvdisasm nor cuobjdump is here")
@@ -271,8 +269,7 @@ def test_the_tree_kernels_are_as_their_ptx_says(nvcc: Compiler, tmp_path: Path) 
     source = places.KERNELS / "softmax" / "tree.cu"
     for tree, block, loads in (("Modulo", 256, 1), ("Strided", 256, 1), ("Sequential", 256, 1), ("Unrolled", 128, 2)):
         request = BuildRequest(source, (("TREE", tree), ("BLOCK", block), ("LOADS", loads)), "sm_90")
-        binary = build([request], nvcc, tmp_path)[request]
-        assert isinstance(binary, Binary), binary
+        binary = only_built(request, nvcc, tmp_path)
         code = disassemble(binary.path, nvcc)
         if code is None:
             pytest.skip("neither nvdisasm nor cuobjdump is here")

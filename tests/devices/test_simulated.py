@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kernelbench.build import BuildRequest, build, find_compiler
+from kernelbench.build import BuildRequest
 from kernelbench.core.counters import total
 from kernelbench.core.errors import DeviceError, MissingLibrary
 from kernelbench.core.records import (
@@ -31,6 +31,7 @@ from kernelbench.devices.simulated import SimulatedDevice
 from kernelbench.measure.case import CaseRun, Settings
 from kernelbench.measure.rounds import Precision
 from kernelbench.planning.case_plans import CasePlan, Planned
+from tests.build.binaries import only_built
 
 pytestmark = pytest.mark.nvcc
 
@@ -47,11 +48,7 @@ TWICE = Operation(
 def compiled(source: str, folder: Path) -> Binary:
     """The binary of this source; without a compiler the test is skipped."""
     (folder / "k.cu").write_text(source)
-    compiler = find_compiler()
-    request = BuildRequest(folder / "k.cu", (), "sm_90")
-    made = build({request}, compiler, folder / "cache")[request]
-    assert isinstance(made, Binary), made
-    return made
+    return only_built(BuildRequest(folder / "k.cu", (), "sm_90"), folder=folder / "cache")
 
 
 @pytest.fixture(scope="module")

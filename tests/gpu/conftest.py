@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kernelbench.build import BuildRequest, Compiler, build, find_compiler
+from kernelbench.build import BuildRequest, Compiler, find_compiler
 from kernelbench.core import places
 from kernelbench.core.errors import NoCompiler, NoDevice
 from kernelbench.core.records import Binary, Case, Result
@@ -17,6 +17,7 @@ from kernelbench.measure.case import CaseRun, Settings
 from kernelbench.measure.ready import built
 from kernelbench.planning.case_plans import CasePlan, Planned, plan_case
 from kernelbench.planning.catalog import Catalog, load_catalog
+from tests.build.binaries import only_built
 
 
 class Silent:
@@ -71,10 +72,7 @@ def compiled(device: Any, compiler: Compiler, tmp_path: Path) -> Callable[[str],
         source = tmp_path / "kernels" / "test" / "kernel.cu"
         source.parent.mkdir(parents=True, exist_ok=True)
         source.write_text(text)
-        request = BuildRequest(source, (), device.properties.architecture)
-        binary = build([request], compiler, places.cache())[request]
-        assert isinstance(binary, Binary), binary
-        return binary
+        return only_built(BuildRequest(source, (), device.properties.architecture), compiler)
 
     return make
 

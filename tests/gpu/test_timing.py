@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kernelbench.build import BuildRequest, Compiler, build
-from kernelbench.core import places
+from kernelbench.build import BuildRequest, Compiler
 from kernelbench.core.errors import DeviceError
-from kernelbench.core.records import Binary, Case, Result
+from kernelbench.core.records import Case, Result
 from kernelbench.measure.case import Settings
 from kernelbench.measure.limits import measure_limits
 from kernelbench.measure.ready import LIMITS_SOURCE
 from kernelbench.measure.rounds import Precision
 from kernelbench.measure.timing import FIRST_HOLD_S, GRAPH_REPEATS, LONGEST_HOLD_S, EventTimer, FlushGraph, GraphTimer
 from kernelbench.planning.case_plans import CasePlan
+from tests.build.binaries import only_built
 
 pytestmark = [pytest.mark.gpu, pytest.mark.nvcc]
 
@@ -114,10 +114,9 @@ def test_a_flush_lasts_as_long_as_it_is_asked_to(device: Any) -> None:
 
 
 def test_floor_and_ceiling_are_those_of_a_gpu(device: Any, compiler: Compiler) -> None:
-    request = BuildRequest(LIMITS_SOURCE, (), device.properties.architecture)
-    binary = build([request], compiler, places.cache())[request]
-    assert isinstance(binary, Binary), binary
-    limits = measure_limits(device, binary)
+    limits = measure_limits(
+        device, only_built(BuildRequest(LIMITS_SOURCE, (), device.properties.architecture), compiler)
+    )
     print(f"\n{limits}")
     assert 0.1e-6 < limits.graph_floor_s < limits.floor_s < 20e-6
     assert 0.5 < limits.dram_bytes_per_s / device.properties.peak_bytes_per_s < 1.0

@@ -7,10 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kernelbench.build import build, find_compiler
-from kernelbench.core import places
 from kernelbench.core.counters import Counters
-from kernelbench.core.records import Binary
+from tests.build.binaries import only_built
 from tests.simt.hardware.simulate import Simulation
 from tests.simt.hardware.trials import Trial, empty, floats, int32, trial
 
@@ -26,10 +24,7 @@ def run(request: pytest.FixtureRequest) -> Run:
         return counted(one, (PTX / one.source.with_suffix(".ptx").name).read_text())
 
     def compiled(one: Trial) -> Counters:
-        compiler = find_compiler()
-        binary = build([one.request], compiler, places.cache())[one.request]
-        assert isinstance(binary, Binary), binary
-        return counted(one, binary.ptx_path.read_text())
+        return counted(one, only_built(one.request).ptx_path.read_text())
 
     return kept if request.param == "kept" else compiled
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kernelbench.build import BuildRequest, Compiler, build, find_compiler
+from kernelbench.build import BuildRequest
 from kernelbench.core import places
-from kernelbench.core.records import Binary, Launch, Scalar
-from kernelbench.simt.faults import Fault
+from kernelbench.core.records import Launch, Scalar
 from kernelbench.simt.machine import LaunchReport
+from tests.build.binaries import all_built, only_built
 from tests.simt.hardware.simulate import Simulation
 from tests.simt.hardware.trials import Trial, empty, floats, trials, zeros
 
@@ -24,16 +24,8 @@ BUDGET = 100_000
 
 
 @pytest.fixture(scope="session")
-def compiler() -> Compiler:
-    return find_compiler()
-
-
-@pytest.fixture(scope="session")
-def planted(compiler: Compiler) -> str:
-    request = BuildRequest(SOURCE, (), "sm_90")
-    binary = build([request], compiler, places.cache())[request]
-    assert isinstance(binary, Binary), binary
-    return binary.ptx_path.read_text()
+def planted() -> str:
+    return only_built(BuildRequest(SOURCE, (), "sm_90")).ptx_path.read_text()
 
 
 @dataclass(frozen=True)
@@ -174,19 +166,6 @@ def test_the_sentences(planted: str) -> None:
     assert "byte 252 of 256 of shared memory; block 0 warp 0 lane 0; 16 times" in said["tail_of_the_tile"]
 
 
-def strict_faults(chosen: list[Trial], compiler: Compiler) -> dict[str, list[Fault]]:
-    binaries = build({one.request for one in chosen}, compiler, places.cache())
-    found = {}
-    for one in chosen:
-        binary = binaries[one.request]
-        assert isinstance(binary, Binary), binary
-        simulation = Simulation(one, binary.ptx_path.read_text())
-        faults = [fault for launch in one.launches for fault in simulation.launch(launch, strict=True).faults]
-        if faults:
-            found[one.name] = faults
-    return found
-
-
 GROUPS: dict[str, Callable[[Trial], bool]] = {
     "the project's": lambda one: one.source.parent == places.KERNELS / "softmax",
     "those of the tests": lambda one: one.source.parent != places.KERNELS / "softmax",
@@ -195,8 +174,11 @@ GROUPS: dict[str, Callable[[Trial], bool]] = {
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("group", [pytest.param("the project's", marks=pytest.mark.exhaustive), "those of the tests"])
-def test_correct_kernels_raise_no_fault(group: str, compiler: Compiler) -> None:
+def test_correct_kernels_raise_no_fault(group: str) -> None:
     chosen = [one for one in trials() if GROUPS[group](one)]
     assert len(chosen) > 100
-    said = {name: [str(fault) for fault in faults] for name, faults in strict_faults(chosen, compiler).items()}
-    assert said == {}
+    binaries = all_built({one.request for one in chosen})
+    for one in chosen:
+        simulation = Simulation(one, binaries[one.request].ptx_path.read_text())
+        faults = [str(fault) for launch in one.launches for fault in simulation.launch(launch, strict=True).faults]
+        assert faults == [], one.name

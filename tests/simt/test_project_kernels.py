@@ -23,6 +23,7 @@ from kernelbench.devices.known import KNOWN
 from kernelbench.planning.case_plans import Planned, plan_case
 from kernelbench.planning.catalog import Catalog
 from kernelbench.suite import read_suite
+from tests.build.binaries import all_built
 from tests.catalog import catalog
 from tests.gpu import shapes
 from tests.kernels.signatures import check_signatures
@@ -109,12 +110,7 @@ def planned(request: pytest.FixtureRequest) -> Mapping[str, Planned]:
 
 @pytest.fixture(scope="session")
 def binaries(planned: Mapping[str, Planned]) -> Mapping[build.BuildRequest, Binary]:
-    compiler = build.find_compiler()
-    requests = {build_request(one) for one in planned.values() if one.plan is not None}
-    built = build.build(requests, compiler, places.cache())
-    broken = [result for result in built.values() if not isinstance(result, Binary)]
-    assert not broken
-    return {key: result for key, result in built.items() if isinstance(result, Binary)}
+    return all_built({build_request(one) for one in planned.values() if one.plan is not None})
 
 
 def build_request(one: Planned) -> build.BuildRequest:
