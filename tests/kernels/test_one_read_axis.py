@@ -38,7 +38,7 @@ def test_choices_are_those_of_the_table():
     assert tile_choices.differences() == []
 
 
-def test_rows_of_whole_packs_are_never_taken_by_4_byte_loads(h200):
+def test_rows_of_whole_packs_are_never_taken_by_4_byte_loads():
     shape = (8, 264, 32)  # a little more than a block's packs hold, not more than its 4-byte loads do
     assert tile_for(case(shape), KNOWN["a100"]).layout == "whole"
 
@@ -93,7 +93,7 @@ def test_blocks_of_gpus_without_clusters_wait_for_each_other(h200):
     assert plan.scratch == (("partials", 8 * 2 * launch.co_resident * 48),), "a pair for each column of a block"
 
 
-def test_gpus_that_hold_no_co_resident_group_take_tickets(h200):
+def test_gpus_that_hold_no_co_resident_group_take_tickets():
     shape = (2, 9000, 48)
     few = replace(KNOWN["a100"], multiprocessors=4)
     (launch,) = planned(shape, few).launches
