@@ -1,4 +1,4 @@
-"""Test kernels, compiled once a session."""
+"""A machine, and test kernels, compiled once a session."""
 
 import subprocess
 from pathlib import Path
@@ -6,9 +6,15 @@ from pathlib import Path
 import pytest
 
 from kernelbench.build import FLAGS, find_compiler
+from kernelbench.simt.machine import Machine
 from tests.simt.harness import Kernels, Load
 
 KERNELS = Path(__file__).parent / "kernels"
+
+
+@pytest.fixture(scope="module")
+def machine() -> Machine:
+    return Machine()
 
 
 @pytest.fixture(scope="session")
