@@ -3,6 +3,7 @@
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from kernelbench.build import FLAGS, find_compiler
@@ -15,6 +16,11 @@ KERNELS = Path(__file__).parent / "kernels"
 @pytest.fixture(scope="module")
 def machine() -> Machine:
     return Machine()
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(7)
 
 
 @pytest.fixture(scope="session")

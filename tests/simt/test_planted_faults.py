@@ -49,21 +49,10 @@ class Planted:
 
 
 FAULTS = (
-    Planted(
-        "reads_past_the_end", "out_of_bounds_read", 3, 4, ("x", 400), n=100, elements=100, threads=128, always=True
-    ),
-    Planted(
-        "reads_past_the_end",
-        "out_of_bounds_read",
-        1,
-        4,
-        ("x", 400),
-        n=100,
-        elements=100,
-        blocks=2,
-        block=1,
-        always=True,
-    ),
+    Planted("reads_past_the_end", "out_of_bounds_read", 3, 4, ("x", 400), n=100, elements=100, threads=128,
+            always=True),
+    Planted("reads_past_the_end", "out_of_bounds_read", 1, 4, ("x", 400), n=100, elements=100, blocks=2, block=1,
+            always=True),
     Planted("reads_before_the_start", "out_of_bounds_read", 0, 0, ("x", -4), always=True),
     Planted("writes_past_the_end", "out_of_bounds_write", 1, 31, ("y", 256), always=True),
     Planted("reads_far_away", "out_of_bounds_read", 0, 0, ("x", 1 << 42), count=64, always=True),
@@ -80,14 +69,13 @@ FAULTS = (
     Planted("lanes_without_a_meeting", "warp_race", 0, 0, ("shared", 124), threads=32, count=32),
     Planted("lanes_after_a_barrier", "warp_race", 1, 0, ("shared", 132), count=64),
     Planted("barrier_in_a_branch", "divergent_barrier", 1, 0, n=48, elements=128, always=True),
-    Planted(
-        "shuffle_in_a_branch", "inactive_lane", 0, 0, ("named", 0xFFFFFFFF), n=16, threads=32, count=16, always=True
-    ),
+    Planted("shuffle_in_a_branch", "inactive_lane", 0, 0, ("named", 0xFFFFFFFF), n=16, threads=32, count=16,
+            always=True),
     Planted("waits_for_nobody", "deadlock", 0, 0, always=True),
     Planted("never_ends", "deadlock", 0, 0, threads=32, always=True),
     Planted("asserts", "assertion", 1, 3, always=True),
     Planted("traps", "trapped", 1, 3, always=True),
-)
+)  # fmt: skip
 
 
 def launched(one: Planted, ptx: str, strict: bool) -> tuple[Simulation, LaunchReport]:
