@@ -115,22 +115,19 @@ def test_spills_and_other_additions_are_marked() -> None:
     assert check([LOAD], [LDS, LDG]).note == "ptxas added 1 LDG"
 
 
-def test_an_atomic_that_the_gpu_does_not_have_is_a_loop() -> None:
-    found = check(
-        ["atom.shared.add.f32 %f1, [%r1], %f2"], ["LDS R8, [R4]", "FADD R9, R8, R3", "ATOMS.CAST.SPIN R9, [R5], R8, R9"]
-    )
-    assert found.note == "atomics became a loop of a load and ATOMS.CAS"
-
-
-def test_an_atomic_whose_space_is_not_known_has_a_loop_beside_it() -> None:
-    found = check(
-        ["atom.add.noftz.f16x2 %r1, [%rd1], %r2"],
-        ["ATOM.E.ADD.F16x2.RN.STRONG.GPU P0, RZ, [R4.64], R7", "LDS R2, [R4]", "ATOMS.CAST.SPIN R3, [R4], R2, R3",
-         "LD.E R0, [R4.64]", "ST.E [R4.64], R3"],
-    )  # fmt: skip
-    assert found.note == (
-        "atomics whose space is not known became ATOM, and a loop of a load and ATOMS.CAS for shared memory"
-    )
+@pytest.mark.parametrize(
+    ("before", "after", "note"),
+    [
+        ("atom.shared.add.f32 %f1, [%r1], %f2", ["LDS R8, [R4]", "FADD R9, R8, R3", "ATOMS.CAST.SPIN R9, [R5], R8, R9"],
+         "atomics became a loop of a load and ATOMS.CAS"),
+        ("atom.add.noftz.f16x2 %r1, [%rd1], %r2",
+         ["ATOM.E.ADD.F16x2.RN.STRONG.GPU P0, RZ, [R4.64], R7", "LDS R2, [R4]", "ATOMS.CAST.SPIN R3, [R4], R2, R3",
+          "LD.E R0, [R4.64]", "ST.E [R4.64], R3"],
+         "atomics whose space is not known became ATOM, and a loop of a load and ATOMS.CAS for shared memory"),
+    ],
+)  # fmt: skip
+def test_an_atomic_that_the_gpu_does_not_have_is_a_loop(before: str, after: list[str], note: str) -> None:
+    assert check([before], after).note == note
 
 
 GLOBAL_LOAD, LEAVE = "ld.global.f32 %f1, [%rd1]", "@%p1 bra $L1"

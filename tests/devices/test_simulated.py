@@ -176,14 +176,10 @@ def test_a_last_block_that_reads_what_did_not_run_is_not_verified(
 ) -> None:
     """`gathers` is a single block, and run whole; what it reads of `t` was never written."""
     monkeypatch.setattr(sampled_plan, "WHOLE_WORK", 0)
-    device = SimulatedDevice("h200")
     case = Case("twice", (2**14, 256), -1, "float32")
     first = plan_of(case, "halves", "twice").launches[0]
     last = Launch("gathers", (1, 1, 1), (BLOCK, 1, 1), ("t", "y", Scalar("int64", case.elements)))
-    plan = LaunchPlan((first, last), scratch=(("t", 4 * case.elements),))
-    implementation = Implementation("one", "", Origin("test"), plan=lambda case, gpu: plan)
-    case_plan = CasePlan(case, (Planned(implementation, plan, binary),), ("x",))
-    (result,) = CaseRun(device, TWICE, case_plan).run(Settings(7))
+    result = run_plan(binary, case.shape, LaunchPlan((first, last), scratch=(("t", 4 * case.elements),)))
     assert [one.blocks_run == one.blocks for one in result.counters] == [False, True]
     assert (result.status, result.check) == ("ok", None)
 
@@ -296,8 +292,6 @@ def test_counts_do_not_depend_on_the_number_of_threads(binary: Binary, monkeypat
 
 
 def test_a_missing_ptx_file_is_named(binary: Binary) -> None:
-    from dataclasses import replace
-
     lost = replace(binary, key="lost", ptx_path=Path("nowhere.ptx"))
     result = run(lost, (4, 4), "twice")
     assert (result.status, result.reason[:11]) == ("failed", "nowhere.ptx")

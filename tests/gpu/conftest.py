@@ -19,6 +19,10 @@ from kernelbench.planning.case_plans import CasePlan, Planned, plan_case
 from kernelbench.planning.catalog import Catalog, load_catalog
 from tests.build.binaries import only_built
 
+Plans = Callable[..., tuple[CasePlan, ...]]
+RunCase = Callable[..., dict[str, Result]]
+Compiled = Callable[[str], Binary]
+
 
 class Silent:
     """A Progress that shows nothing."""
@@ -65,7 +69,7 @@ def catalog() -> Catalog:
 
 
 @pytest.fixture
-def compiled(device: Any, compiler: Compiler, tmp_path: Path) -> Callable[[str], Binary]:
+def compiled(device: Any, compiler: Compiler, tmp_path: Path) -> Compiled:
     """compiled(text): the binary of that source for this GPU."""
 
     def make(text: str) -> Binary:
@@ -78,7 +82,7 @@ def compiled(device: Any, compiler: Compiler, tmp_path: Path) -> Callable[[str],
 
 
 @pytest.fixture(scope="session")
-def plans(_opened: Any, compiler: Compiler, catalog: Catalog) -> Callable[..., tuple[CasePlan, ...]]:
+def plans(_opened: Any, compiler: Compiler, catalog: Catalog) -> Plans:
     """plans(cases, names): each case with these implementations (all if None), planned and compiled."""
 
     def make(cases: Sequence[Case], names: Sequence[str] | None = None) -> tuple[CasePlan, ...]:
@@ -95,7 +99,7 @@ def plans(_opened: Any, compiler: Compiler, catalog: Catalog) -> Callable[..., t
 
 
 @pytest.fixture
-def run_case(device: Any, catalog: Catalog) -> Callable[..., dict[str, Result]]:
+def run_case(device: Any, catalog: Catalog) -> RunCase:
     """run_case(plan, settings): the results by implementation."""
 
     def run(plan: CasePlan, settings: Settings) -> dict[str, Result]:

@@ -10,6 +10,7 @@ import pytest
 from kernelbench.core.errors import MissingLibrary, Unsupported
 from kernelbench.core.records import Case
 from tests.catalog import catalog
+from tests.kernels.fakes import Tensor, log_softmax, softmax
 
 STREAM = 1234
 CATALOG = catalog()
@@ -52,17 +53,10 @@ def libraries(monkeypatch):
         def __exit__(self, *_):
             current.pop()
 
-    class Tensor(np.ndarray):
-        def view(self, what):
-            # torch's view takes a shape or a type
-            return self.reshape(what) if isinstance(what, (int, tuple)) else np.ndarray.view(self, what)
-
-        def permute(self, axes):
-            return self.transpose(axes)
-
+    class OnStream(Tensor):
         def copy_(self, other):
             assert current == [STREAM]
-            self[...] = other
+            super().copy_(other)
 
     def checked(function):
         def call(*arguments, **named):
@@ -79,21 +73,14 @@ def libraries(monkeypatch):
 
         return checked(call)
 
-    def softmax(x, axis):
-        powers = np.exp(x - x.max(axis=axis, keepdims=True))
-        return powers / powers.sum(axis=axis, keepdims=True)
-
-    def log_softmax(x, dim):
-        shifted = x - x.max(axis=dim, keepdims=True)
-        return shifted - np.log(np.exp(shifted).sum(axis=dim, keepdims=True))
-
     torch, cupy = ModuleType("torch"), ModuleType("cupy")
-    torch.as_tensor = lambda array, device: array.view(Tensor)
+    torch.as_tensor = lambda array, device: array.view(OnStream)
     torch.cuda = SimpleNamespace(is_available=lambda: True, ExternalStream=lambda number: number, stream=on)
     torch.bfloat16, torch.float32, torch.no_grad, torch.__version__ = np.float16, np.float32, nullcontext, "2.9"
     torch.mul, torch.clamp_min, torch.add = checked(np.multiply), checked(np.maximum), checked(np.add)
     torch.sum = into(lambda x, dim, dtype: x.sum(axis=dim, dtype=dtype))
-    torch.softmax, torch.log_softmax = into(lambda x, dim: softmax(x, dim)), into(log_softmax)
+    torch.softmax = into(lambda x, dim: softmax(x, dim))
+    torch.log_softmax = into(lambda x, dim: log_softmax(x, dim))
     torch.addcmul = into(lambda addend, x, mask, value: addend + value * x * mask)
     gradient = into(lambda dy, y, threshold: np.where(y > threshold, dy, 0))
     overloads = SimpleNamespace(grad_input=lambda *given, grad_input: gradient(*given, out=grad_input))
@@ -127,6 +114,7 @@ def test_computes_what_the_operation_says(libraries, library, case):
     wide = {name: array.astype(np.float64).reshape(1, -1) for name, array in arrays.items()}
     call = prepared(library, case, arrays)
     assert np.isnan(arrays[output]).all(), "prepare computes nothing"
+    call()
     returned = call()
     allocates = library == "cupy" and case.operation in ALLOCATING
     assert (returned is None) != allocates, "into the case's own output"
