@@ -1,6 +1,7 @@
 """What the tests of kernels share: a GPU to plan for, and what the compiler makes of plans."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -54,12 +55,15 @@ def binaries() -> Build:
 
 @pytest.fixture
 def checked(h200: DeviceProperties, binaries: Build) -> Checked:
-    """checked(name, case, shift): what that kernel of the case's operation did on the simulator, every element right;
-    further options are those of run_and_check."""
+    """checked(name, case, shift): what that kernel of the case's operation did on the simulator, every element right.
+    `plan`: by another plan than its own. Further options are those of run_and_check."""
     known = tests.catalog.catalog()
 
-    def run(name: str, case: Case, shift: Any = 0, device: DeviceProperties = h200, **options: Any) -> Ran:
+    def run(
+        name: str, case: Case, shift: Any = 0, device: DeviceProperties = h200, plan: Any = None, **options: Any
+    ) -> Ran:
         implementation, operation = known.implementations[case.operation][name], known.operations[case.operation]
+        implementation = replace(implementation, plan=plan) if plan else implementation
         return run_and_check(implementation, operation, case, device, binaries, shift, **options)
 
     return run

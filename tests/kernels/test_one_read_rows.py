@@ -17,19 +17,16 @@ from kernels.softmax_family import row_choices, row_plans
 from kernels.softmax_family.row_choices import Held, Split, Staged, StagedLanes
 from kernels.softmax_family.row_tuning import Step
 from tests.catalog import catalog
-from tests.kernels.simulated import run_and_check
 
 CATALOG = catalog()
 NAME = "one_read_rows"
 
 
-def forced(operation, choice):
-    implementation = CATALOG.implementations[operation][NAME]
+def forced(choice):
+    """A plan of that choice; None for the kernel's own."""
     if choice is None:
-        return implementation
-    return replace(
-        implementation, plan=lambda case, device: row_plans.plan_of(f"{operation}_{NAME}", choice, case, device)
-    )
+        return None
+    return lambda case, device: row_plans.plan_of(f"{case.operation}_{NAME}", choice, case, device)
 
 
 def capacity(choice):
@@ -161,9 +158,8 @@ RUNS = [
     ("operation", "shape", "dtype", "choice"), RUNS, ids=lambda value: str(value).replace(" ", "")[:40]
 )
 @pytest.mark.parametrize("shift", [0, 1, {"x": 1}], ids=["aligned", "one beyond", "x alone"])
-def test_right_wherever_the_arrays_begin(h200, binaries, operation, shape, dtype, choice, shift):
-    case = Case(operation, shape, -1, dtype)
-    run_and_check(forced(operation, choice), CATALOG.operations[operation], case, h200, binaries, shift)
+def test_right_wherever_the_arrays_begin(checked, operation, shape, dtype, choice, shift):
+    checked(NAME, Case(operation, shape, -1, dtype), shift, plan=forced(choice))
 
 
 @pytest.mark.nvcc
@@ -177,11 +173,15 @@ def test_a_warp_that_has_not_all_its_rows_has_them_by_packs_as_well(checked, col
     assert alone.global_store_requests < 2 * whole.global_store_requests
 
 
-def result_of(binaries, device, case, choice, x):
-    """As float, of x as it is stored; every element within the tolerance."""
-    implementation, operation = forced(case.operation, choice), CATALOG.operations[case.operation]
-    ran = run_and_check(implementation, operation, case, device, binaries, fill=lambda spec, seed: x.reshape(-1))
-    return dtypes.widen(np, ran.outputs["y"], case.dtype).reshape(case.shape)
+@pytest.fixture
+def result_of(checked):
+    """result_of(case, choice, x): as float, of x as it is stored; every element within the tolerance."""
+
+    def result(case, choice, x):
+        ran = checked(NAME, case, plan=forced(choice), fill=lambda spec, seed: x.reshape(-1))
+        return dtypes.widen(np, ran.outputs["y"], case.dtype).reshape(case.shape)
+
+    return result
 
 
 def extreme_rows(columns, largest):
@@ -212,12 +212,12 @@ def extreme_rows(columns, largest):
     (600, "bfloat16", row_choices.many_warps(75, 2, False, True)), (1025, "float32", None),
     (300, "float16", Split()), (300, "bfloat16", Split()),
 ])  # fmt: skip
-def test_infinite_and_huge_numbers(h200, binaries, operation, columns, dtype, choice):
+def test_infinite_and_huge_numbers(result_of, operation, columns, dtype, choice):
     largest = {"float16": 65504.0, "bfloat16": 3.3e38, "float32": 3.3e38}[dtype]
     stored = dtypes.narrow(np, extreme_rows(columns, largest).astype(np.float32), dtype)
     wide = dtypes.widen(np, stored, dtype)
     case, spec = Case(operation, stored.shape, -1, dtype), CATALOG.operations[operation]
-    got = result_of(binaries, h200, case, choice, stored)
+    got = result_of(case, choice, stored)
     with np.errstate(invalid="ignore", divide="ignore"):
         expected = spec.reference(np, case, {"x": wide.reshape(len(wide), -1)})["y"].reshape(wide.shape)
     exact = np.isin(expected, (0, 1))  # as where one number is alone
@@ -227,13 +227,13 @@ def test_infinite_and_huge_numbers(h200, binaries, operation, columns, dtype, ch
 @pytest.mark.nvcc
 @pytest.mark.parametrize("columns", [1, 24, 1025])
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-def test_the_logarithm_of_a_number_that_is_alone_is_exactly_0(h200, binaries, columns, dtype):
+def test_the_logarithm_of_a_number_that_is_alone_is_exactly_0(result_of, columns, dtype):
     numbers = np.random.default_rng(5).normal(0, 100, 40 if columns > 1000 else 300)
     wide = np.full((len(numbers), columns), -np.inf, np.float32)
     wide[:, columns // 3] = numbers
     choice = row_choices.many_warps(130, 4, True, False) if columns > 1000 else None
     case = Case("log_softmax", wide.shape, -1, dtype)
-    result = result_of(binaries, h200, case, choice, dtypes.narrow(np, wide, dtype))
+    result = result_of(case, choice, dtypes.narrow(np, wide, dtype))
     assert (result[:, columns // 3] == 0).all()
     assert np.isneginf(np.delete(result, columns // 3, axis=1)).all()
 

@@ -9,6 +9,7 @@ import pytest
 from kernelbench.core import dtypes
 from kernelbench.core.records import Case, Scalar
 from kernelbench.devices.known import KNOWN
+from tests.kernels.signatures import entry_text
 
 BLOCKS = (128, 256, 512, 1024)
 SHARED = ("oneflow_shared", *(f"oneflow_shared_{block}" for block in BLOCKS), "oneflow_shared_conflicted")
@@ -198,17 +199,13 @@ def widths(ptx, operation, space):
     return {int(lanes or 1) * int(bits) for lanes, bits in found}
 
 
-def entry_text(binary, entry):
-    return binary.ptx_path.read_text().split(f".entry {entry}(")[1].split(".entry ")[0]
-
-
 @pytest.mark.nvcc
 @pytest.mark.parametrize("columns", [15, 16, 1000, 1001])
 @pytest.mark.parametrize("name", ["oneflow_warp", "oneflow_shared", "oneflow_shared_conflicted", "oneflow_uncached"])
 def test_a_pack_is_one_access(softmax, h200, binaries, dtype, name, columns):
     plan = softmax[name].plan(case(6, columns, dtype), h200)
     (binary,) = binaries(softmax[name], [plan], h200.architecture)
-    text = entry_text(binary, plan.launches[0].entry)
+    text = entry_text(binary.ptx_path, plan.launches[0].entry)
     bits = 8 * dtypes.itemsize(dtype) * (2 if columns % 2 == 0 else 1)
     assert widths(text, "ld", "global") == {bits}
     assert widths(text, "st", "global") == {bits}
@@ -220,7 +217,7 @@ def test_shared_memory_is_accessed_float_by_float(softmax, h200, binaries, dtype
     """Joined to 8 bytes, the conflicted layout would have no conflicts to show."""
     plan = softmax[name].plan(case(6, 1000, dtype), h200)
     (binary,) = binaries(softmax[name], [plan], h200.architecture)
-    text = entry_text(binary, plan.launches[0].entry)
+    text = entry_text(binary.ptx_path, plan.launches[0].entry)
     assert widths(text, "ld", "shared") == widths(text, "st", "shared") == {32}
 
 
