@@ -1,29 +1,39 @@
 """A stand-in for nvcc that costs nothing, and the real one where there is one."""
 
 import stat
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from kernelbench.build import BuildRequest, Compiler, find_compiler
+from kernelbench.build import BuildRequest, Compiler, build, find_compiler
 from kernelbench.core.errors import BuildError
 from kernelbench.core.records import Binary
+from tests.build.binaries import all_built
 
 FAKE_NVCC = Path(__file__).with_name("fake_nvcc.sh")
-
-
-def only(results: Mapping[BuildRequest, Binary | BuildError]) -> Binary:
-    (result,) = results.values()
-    assert isinstance(result, Binary), result
-    return result
 
 
 @dataclass(frozen=True)
 class FakeNvcc:
     compiler: Compiler
     log: Path
+    cache: Path  # of what it makes
+
+    def build(self, *requests: BuildRequest, **options: Any) -> dict[BuildRequest, Binary | BuildError]:
+        return build(requests, self.compiler, self.cache, **options)
+
+    def built(self, *requests: BuildRequest) -> Binary:
+        """Of requests that are all the same."""
+        (binary,) = all_built(requests, self.compiler, self.cache).values()
+        return binary
+
+    def refused(self, request: BuildRequest, **options: Any) -> BuildError:
+        error = self.build(request, **options)[request]
+        assert isinstance(error, BuildError), error
+        return error
 
     @property
     def calls(self) -> list[str]:
@@ -41,7 +51,7 @@ def fake_compiler(folder: Path, log: Path) -> Compiler:
 @pytest.fixture
 def fake_nvcc(tmp_path: Path) -> FakeNvcc:
     log = tmp_path / "calls.log"
-    return FakeNvcc(fake_compiler(tmp_path, log), log)
+    return FakeNvcc(fake_compiler(tmp_path, log), log, tmp_path / "cache")
 
 
 @pytest.fixture

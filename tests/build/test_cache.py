@@ -16,13 +16,13 @@ from pathlib import Path
 
 import pytest
 
-from kernelbench.build import BuildRequest, build, cache
+from kernelbench.build import BuildRequest, cache
 from kernelbench.build.cache import COMMAND, CUBIN, DEPENDENCIES, FACTS, MANIFEST, PTX, Cache
 from kernelbench.build.dependencies import Dependencies
 from kernelbench.core import places, workspaces
 from kernelbench.core.errors import BuildError, InputError
 from kernelbench.core.records import Binary
-from tests.build.conftest import FakeNvcc, only
+from tests.build.conftest import FakeNvcc
 
 Kernel = Callable[..., BuildRequest]
 
@@ -30,10 +30,6 @@ Kernel = Callable[..., BuildRequest]
 def entries(folder: Path) -> set[str]:
     """Keys of all there are; nothing else may lie there."""
     return {path.name for request in folder.iterdir() for path in request.iterdir()}
-
-
-def made(request: BuildRequest, fake_nvcc: FakeNvcc, tmp_path: Path) -> Binary:
-    return only(build([request], fake_nvcc.compiler, tmp_path / "cache"))
 
 
 @pytest.mark.parametrize("change", ["source", "header", "toolkit", "define", "architecture", "version", "environment"])
@@ -45,8 +41,8 @@ def test_whatever_decides_the_outcome_changes_the_key(
     header.write_text("// a\n")
     toolkit.write_text("// b\n")
     request = kernel(f"// READS {header}\n// READS {toolkit}\n")
-    before = made(request, fake_nvcc, tmp_path)
-    again = made(request, fake_nvcc, tmp_path)
+    before = fake_nvcc.built(request)
+    again = fake_nvcc.built(request)
     assert (again.key, again.cached) == (before.key, True)
 
     if change == "source":
@@ -63,7 +59,7 @@ def test_whatever_decides_the_outcome_changes_the_key(
         fake_nvcc = replace(fake_nvcc, compiler=replace(fake_nvcc.compiler, version="13.1.0"))
     else:
         fake_nvcc = replace(fake_nvcc, compiler=replace(fake_nvcc.compiler, environment=(("NVCC_APPEND_FLAGS", "-G"),)))
-    after = made(request, fake_nvcc, tmp_path)
+    after = fake_nvcc.built(request)
     assert after.key != before.key
     assert not after.cached
     assert before.path.is_file(), "another run may still be using it"
@@ -74,20 +70,20 @@ def test_a_header_as_it_was_finds_its_entry_again(fake_nvcc: FakeNvcc, kernel: K
     keys = []
     for text, cached in (("// 1\n", False), ("// 2\n", False), ("// 1\n", True)):
         header.write_text(text)
-        binary = made(kernel(f"// READS {header}\n"), fake_nvcc, tmp_path)
+        binary = fake_nvcc.built(kernel(f"// READS {header}\n"))
         assert binary.cached == cached
         keys.append(binary.key)
     assert keys[0] == keys[2] != keys[1]
 
 
-def test_a_moved_source_keeps_its_key(fake_nvcc: FakeNvcc, kernel: Kernel, tmp_path: Path) -> None:
-    here = made(kernel(name="here"), fake_nvcc, tmp_path)
-    there = made(kernel(name="there"), fake_nvcc, tmp_path)
+def test_a_moved_source_keeps_its_key(fake_nvcc: FakeNvcc, kernel: Kernel) -> None:
+    here = fake_nvcc.built(kernel(name="here"))
+    there = fake_nvcc.built(kernel(name="there"))
     assert (there.key, there.cached) == (here.key, True)
 
 
-def test_manifest_names_sizes_and_hashes(fake_nvcc, kernel, tmp_path):
-    binary = only(build([kernel()], fake_nvcc.compiler, tmp_path / "cache"))
+def test_manifest_names_sizes_and_hashes(fake_nvcc, kernel):
+    binary = fake_nvcc.built(kernel())
     manifest = json.loads((binary.path.parent / MANIFEST).read_text())
     assert manifest[CUBIN]["bytes"] == binary.path.stat().st_size
     assert sorted(path.name for path in binary.path.parent.iterdir()) == sorted([*manifest, MANIFEST])
@@ -95,51 +91,48 @@ def test_manifest_names_sizes_and_hashes(fake_nvcc, kernel, tmp_path):
 
 @pytest.mark.parametrize("file", [PTX, CUBIN, FACTS, DEPENDENCIES, MANIFEST])
 @pytest.mark.parametrize("damage", ["truncated", "changed", "deleted"])
-def test_a_damaged_entry_is_made_again(fake_nvcc, kernel, tmp_path, file, damage):
+def test_a_damaged_entry_is_made_again(fake_nvcc, kernel, file, damage):
     request = kernel("// long enough to be damaged\n")
-    path = only(build([request], fake_nvcc.compiler, tmp_path / "cache")).path.parent / file
+    path = fake_nvcc.built(request).path.parent / file
     whole = path.read_bytes()
     if damage == "deleted":
         path.unlink()
     else:
         path.write_bytes(whole[: len(whole) // 2] if damage == "truncated" else whole[:-2] + b"?" + whole[-1:])
 
-    again = only(build([request], fake_nvcc.compiler, tmp_path / "cache"))
+    again = fake_nvcc.built(request)
     assert not again.cached
     assert path.read_bytes() == whole
-    assert only(build([request], fake_nvcc.compiler, tmp_path / "cache")).cached
-    assert entries(tmp_path / "cache") == {again.key}
+    assert fake_nvcc.built(request).cached
+    assert entries(fake_nvcc.cache) == {again.key}
 
 
-def test_two_processes_may_build_the_same(fake_nvcc, kernel, tmp_path):
-    request, kept = kernel(), Cache(tmp_path / "cache")
+def test_two_processes_may_build_the_same(fake_nvcc, kernel):
+    request, kept = kernel(), Cache(fake_nvcc.cache)
     with kept.workspace() as slower:
         (slower / PTX).write_text("// slower\n")
         (slower / CUBIN).write_text("slower")
-        faster = only(build([request], fake_nvcc.compiler, tmp_path / "cache"))
+        faster = fake_nvcc.built(request)
         key = faster.path.parent.parent.name
         found = Dependencies.of_text((faster.path.parent / DEPENDENCIES).read_bytes())
         entry = kept.publish(slower, key, found, faster.facts, "nvcc")
     assert entry.folder == faster.path.parent
     assert entry.facts == faster.facts
     assert "slower" not in faster.path.read_text()
-    assert entries(tmp_path / "cache") == {faster.key}
+    assert entries(fake_nvcc.cache) == {faster.key}
 
 
-def test_many_threads_may_build_the_same(fake_nvcc, kernel, tmp_path):
+def test_many_threads_may_build_the_same(fake_nvcc, kernel):
     requests = [kernel(f"// {number}\n", f"k{number}") for number in range(4)]
     found: list[dict[BuildRequest, Binary | BuildError]] = []
-    threads = [
-        threading.Thread(target=lambda: found.append(build(requests, fake_nvcc.compiler, tmp_path / "cache")))
-        for _ in range(4)
-    ]
+    threads = [threading.Thread(target=lambda: found.append(fake_nvcc.build(*requests))) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     assert len(found) == 4
     assert all(isinstance(result, Binary) for results in found for result in results.values())
-    assert len(list((tmp_path / "cache").iterdir())) == 4
+    assert len(list((fake_nvcc.cache).iterdir())) == 4
 
 
 WRONG = {
@@ -155,18 +148,18 @@ WRONG = {
 
 @pytest.mark.parametrize("contents", WRONG.values(), ids=WRONG.keys())
 def test_an_entry_with_wrong_contents_is_made_again(
-    fake_nvcc: FakeNvcc, kernel: Kernel, tmp_path: Path, contents: dict[str, str | bytes]
+    fake_nvcc: FakeNvcc, kernel: Kernel, contents: dict[str, str | bytes]
 ) -> None:
-    first = only(build([kernel()], fake_nvcc.compiler, tmp_path / "cache"))
+    first = fake_nvcc.built(kernel())
     folder = first.path.parent
     for name, content in contents.items():
         (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
     if FACTS in contents:  # as if it had been written so
         data = {name: (folder / name).read_bytes() for name in json.loads((folder / MANIFEST).read_text())}
         (folder / MANIFEST).write_text(json.dumps(cache._manifest(data)))
-    again = only(build([kernel()], fake_nvcc.compiler, tmp_path / "cache"))
+    again = fake_nvcc.built(kernel())
     assert (again.cached, again.facts) == (False, first.facts)
-    assert only(build([kernel()], fake_nvcc.compiler, tmp_path / "cache")).cached
+    assert fake_nvcc.built(kernel()).cached
 
 
 def unreadable(path: Path) -> None:
@@ -187,23 +180,23 @@ IN_THE_WAY: dict[str, Callable[[Path], object]] = {
 
 @pytest.mark.parametrize("put", IN_THE_WAY.values(), ids=IN_THE_WAY.keys())
 def test_what_lies_in_an_entrys_place_is_put_away(
-    fake_nvcc: FakeNvcc, kernel: Kernel, tmp_path: Path, put: Callable[[Path], object]
+    fake_nvcc: FakeNvcc, kernel: Kernel, put: Callable[[Path], object]
 ) -> None:
-    folder = tmp_path / "cache"
-    place = only(build([kernel()], fake_nvcc.compiler, folder)).path.parent
+    folder = fake_nvcc.cache
+    place = fake_nvcc.built(kernel()).path.parent
     for taken in (place, place.parent):
         shutil.rmtree(taken)
         put(taken)
-        assert not only(build([kernel()], fake_nvcc.compiler, folder)).cached
-        assert only(build([kernel()], fake_nvcc.compiler, folder)).cached
+        assert not fake_nvcc.built(kernel()).cached
+        assert fake_nvcc.built(kernel()).cached
         assert entries(folder) - {MANIFEST} == {place.name}, "a folder of requests may hold something else"
 
 
-def test_whoever_may_read_the_cache_may_read_its_entries(fake_nvcc: FakeNvcc, kernel: Kernel, tmp_path: Path) -> None:
-    folder = tmp_path / "cache"
+def test_whoever_may_read_the_cache_may_read_its_entries(fake_nvcc: FakeNvcc, kernel: Kernel) -> None:
+    folder = fake_nvcc.cache
     folder.mkdir()
     folder.chmod(0o750)
-    entry = only(build([kernel()], fake_nvcc.compiler, folder)).path.parent
+    entry = fake_nvcc.built(kernel()).path.parent
     assert stat.S_IMODE(entry.stat().st_mode) == 0o750
 
 
@@ -220,16 +213,16 @@ def test_a_cache_folder_that_is_a_file_says_so(fake_nvcc: FakeNvcc, kernel: Kern
     for place, reason in ((tmp_path / "file", "it is not a folder"), (tmp_path / "file" / "deeper", "Not a directory")):
         said = rf"{place}: cannot write compiled kernels here \({reason}\); .*KERNELBENCH_CACHE"
         with pytest.raises(InputError, match=said):
-            build([kernel()], fake_nvcc.compiler, place)
+            replace(fake_nvcc, cache=place).build(kernel())
 
 
 def test_a_read_only_cache_serves_what_it_has(
     fake_nvcc: FakeNvcc, kernel: Kernel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     there, fresh = kernel(), kernel("// new\n", "fresh")
-    build([there], fake_nvcc.compiler, tmp_path / "cache")
+    fake_nvcc.build(there)
     monkeypatch.setattr(tempfile, "mkdtemp", read_only)
-    results = build([there, fresh], fake_nvcc.compiler, tmp_path / "cache")
+    results = fake_nvcc.build(there, fresh)
     assert isinstance(results[there], Binary)
     error = results[fresh]
     assert isinstance(error, BuildError)
@@ -240,7 +233,7 @@ def test_a_read_only_cache_serves_what_it_has(
 
 
 def test_a_disk_that_is_full_costs_the_kernels_that_had_no_room(
-    fake_nvcc: FakeNvcc, kernel: Kernel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    fake_nvcc: FakeNvcc, kernel: Kernel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fits, large = kernel(), kernel("// large\n", "large")
     really = Path.write_text
@@ -251,18 +244,18 @@ def test_a_disk_that_is_full_costs_the_kernels_that_had_no_room(
         return really(path, text)
 
     monkeypatch.setattr(Path, "write_text", write_text)
-    results = build([large, fits], fake_nvcc.compiler, tmp_path / "cache")
+    results = fake_nvcc.build(large, fits)
     assert isinstance(results[fits], Binary)
     assert isinstance(results[large], BuildError)
     assert "cannot write compiled kernels here (No space left on device)" in str(results[large])
-    assert len(list((tmp_path / "cache").iterdir())) == 1, "nothing half made"
+    assert len(list((fake_nvcc.cache).iterdir())) == 1, "nothing half made"
 
 
 def test_a_cache_that_vanishes_meanwhile_costs_the_kernel_that_was_compiled(
-    fake_nvcc: FakeNvcc, kernel: Kernel, tmp_path: Path
+    fake_nvcc: FakeNvcc, kernel: Kernel
 ) -> None:
     vanishing, later = kernel("GONE\n", "vanishing"), kernel()
-    results = build([vanishing, later], fake_nvcc.compiler, tmp_path / "cache", jobs=1)
+    results = fake_nvcc.build(vanishing, later, jobs=1)
     assert isinstance(results[vanishing], BuildError)
     assert isinstance(results[later], Binary)
 
@@ -288,10 +281,8 @@ print(sum(not isinstance(one, Exception) for one in found.values()))
 """
 
 
-def test_processes_share_a_cache_and_one_of_them_may_be_killed(
-    fake_nvcc: FakeNvcc, kernel: Kernel, tmp_path: Path
-) -> None:
-    folder = tmp_path / "cache"
+def test_processes_share_a_cache_and_one_of_them_may_be_killed(fake_nvcc: FakeNvcc, kernel: Kernel) -> None:
+    folder = fake_nvcc.cache
     requests = [kernel(f"// {number}\n", f"k{number}") for number in range(6)]
     words = [str(fake_nvcc.compiler.path), str(folder), *(str(request.source) for request in requests)]
     several = [
@@ -306,6 +297,6 @@ def test_processes_share_a_cache_and_one_of_them_may_be_killed(
 
     for left in folder.glob(f"{workspaces.PREFIX}*"):  # of the one that was killed; a day later it goes
         os.utime(left, (0, 0))
-    results = build(requests, fake_nvcc.compiler, folder)
+    results = fake_nvcc.build(*requests)
     assert all(isinstance(one, Binary) and one.cached for one in results.values())
     assert entries(folder) == {one.key for one in results.values()}  # type: ignore[union-attr]

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from kernelbench.build import BuildRequest, Compiler, build
+from kernelbench.build import BuildRequest, Compiler
 from kernelbench.build.sass import NO_DISASSEMBLER
-from kernelbench.core.records import Binary, EntryFacts
+from kernelbench.core.records import EntryFacts
+from tests.build.binaries import only_built
 
 pytestmark = pytest.mark.nvcc
 
@@ -45,8 +46,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def facts(folder: Path, name: str, nvcc: Compiler) -> EntryFacts:
-    binary = build([BuildRequest(folder / "copy" / f"{name}.cu", (), "sm_90")], nvcc, folder / "cache").popitem()[1]
-    assert isinstance(binary, Binary), binary
+    binary = only_built(BuildRequest(folder / "copy" / f"{name}.cu", (), "sm_90"), nvcc, folder / "cache")
     text = binary.ptx_path.read_text()
     assert ".reqnctapercluster" in text
     assert ".explicitcluster" in text

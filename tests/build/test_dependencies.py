@@ -9,18 +9,12 @@ import pytest
 from kernelbench.build import BuildRequest, Compiler, build, limits
 from kernelbench.build.cache import DEPENDENCIES
 from kernelbench.build.dependencies import Dependencies, Files
-from kernelbench.core.errors import BuildError
 from kernelbench.core.records import Binary
-from tests.build.conftest import FakeNvcc, only
+from tests.build.binaries import only_built
+from tests.build.conftest import FakeNvcc
 
 Kernel = Callable[..., BuildRequest]
 BODY = 'extern "C" __global__ void k(float* y) { *y = VALUE; }\n'
-
-
-def failed(request: BuildRequest, compiler: Compiler, folder: Path) -> str:
-    result = build([request], compiler, folder)[request]
-    assert isinstance(result, BuildError), result
-    return str(result)
 
 
 INCLUDES = {
@@ -46,13 +40,13 @@ def test_a_changed_header_is_noticed_however_it_is_included(nvcc: Compiler, kern
     (request.source.parent / "deep.cuh").write_text('#include "deeper.cuh"\n')
     last = request.source.parent / "macro.cuh"
     last.write_text("#define VALUE 1\n")
-    before = only(build([request], nvcc, tmp_path / "cache"))
-    assert only(build([request], nvcc, tmp_path / "cache")).cached
+    before = only_built(request, nvcc, tmp_path / "cache")
+    assert only_built(request, nvcc, tmp_path / "cache").cached
     found = Dependencies.of_text((before.path.parent / DEPENDENCIES).read_bytes())
     assert {f"0:softmax/{name}" for name in ("deep.cuh", *names.values())} <= dict(found.headers).keys()
 
     last.write_text("#define VALUE 2\n")
-    after = only(build([request], nvcc, tmp_path / "cache"))
+    after = only_built(request, nvcc, tmp_path / "cache")
     assert (after.cached, after.key == before.key) == (False, False)
     assert "1073741824" in after.ptx_path.read_text(), "2.0f"
 
@@ -66,21 +60,21 @@ def test_names_that_make_rules_escape_are_found(nvcc: Compiler, kernel: Kernel, 
     for name in names:
         with open(os.fsencode(request.source.parent) + b"/" + name, "wb") as file:
             file.write(b"// as ever\n")
-    binary = only(build([request], nvcc, tmp_path / "cache"))
+    binary = only_built(request, nvcc, tmp_path / "cache")
     found = Dependencies.of_text((binary.path.parent / DEPENDENCIES).read_bytes())
     assert {os.fsdecode(b"0:softmax/" + name) for name in names} <= dict(found.headers).keys()
-    assert only(build([request], nvcc, tmp_path / "cache")).cached
+    assert only_built(request, nvcc, tmp_path / "cache").cached
 
 
 @pytest.mark.nvcc
 def test_a_source_that_asks_for_a_file_is_compiled_anew(nvcc: Compiler, kernel: Kernel, tmp_path: Path) -> None:
     asks = '#if __has_in\\\nclude("new.cuh")'
     request = kernel(f"{asks}\n#define VALUE 2\n#else\n#define VALUE 1\n#endif\n{BODY}")
-    before = only(build([request], nvcc, tmp_path / "cache"))
-    again = only(build([request], nvcc, tmp_path / "cache"))
+    before = only_built(request, nvcc, tmp_path / "cache")
+    again = only_built(request, nvcc, tmp_path / "cache")
     assert (again.cached, again.key) == (False, before.key), "what came out is the same: the rows are, too"
     (request.source.parent / "new.cuh").write_text("")
-    after = only(build([request], nvcc, tmp_path / "cache"))
+    after = only_built(request, nvcc, tmp_path / "cache")
     assert after.key != before.key
     assert "1073741824" in after.ptx_path.read_text(), "2.0f"
 
@@ -109,31 +103,29 @@ def test_a_header_that_hides_another_is_noticed(fake_nvcc: FakeNvcc, kernel: Ker
         path.parent.mkdir(parents=True)
         path.write_text("// read\n")
     request = kernel(f"// READS {header}\n// READS {toolkit}\n")
-    build([request], fake_nvcc.compiler, tmp_path / "cache")
+    fake_nvcc.build(request)
     for place in ("softmax/common/a.cuh", "softmax/a.cuh", "crt/b.h", "common/b.h"):
-        assert only(build([request], fake_nvcc.compiler, tmp_path / "cache")).cached, place
+        assert fake_nvcc.built(request).cached, place
         hiding = tmp_path / "kernels" / place
         hiding.parent.mkdir(exist_ok=True)
         hiding.write_text("// hides it\n")
-        assert not only(build([request], fake_nvcc.compiler, tmp_path / "cache")).cached, place
+        assert not fake_nvcc.built(request).cached, place
 
 
 def test_a_header_that_is_deleted_is_missed(fake_nvcc: FakeNvcc, kernel: Kernel, tmp_path: Path) -> None:
     header = tmp_path / "kernels" / "a.cuh"
     header.write_text("// a\n")
     request = kernel(f"// READS {header}\n")
-    build([request], fake_nvcc.compiler, tmp_path / "cache")
+    fake_nvcc.build(request)
     header.unlink()
-    assert not only(build([request], fake_nvcc.compiler, tmp_path / "cache")).cached
+    assert not fake_nvcc.built(request).cached
 
 
 @pytest.mark.parametrize("path", ["/dev/null", "/nowhere/a.cuh"])
-def test_what_cannot_be_read_again_is_never_found_again(
-    fake_nvcc: FakeNvcc, kernel: Kernel, tmp_path: Path, path: str
-) -> None:
+def test_what_cannot_be_read_again_is_never_found_again(fake_nvcc: FakeNvcc, kernel: Kernel, path: str) -> None:
     request = kernel(f"// READS {path}\n")
     for _ in range(2):
-        assert not only(build([request], fake_nvcc.compiler, tmp_path / "cache")).cached
+        assert not fake_nvcc.built(request).cached
 
 
 def test_a_moved_checkout_finds_its_entries(
@@ -148,37 +140,34 @@ def test_a_moved_checkout_finds_its_entries(
         header.write_text("// a\n")
         source.write_text("// READS ../common/a.cuh\n")
         monkeypatch.chdir(source.parent)  # which the stand-in's list is relative to
-        binary = only(build([BuildRequest(source, (), "sm_90")], fake_nvcc.compiler, tmp_path / "cache"))
+        binary = fake_nvcc.built(BuildRequest(source, (), "sm_90"))
         keys.append((binary.key, binary.cached))
     assert keys == [(keys[0][0], False), (keys[0][0], True)]
 
 
-def test_a_source_written_while_it_is_compiled_is_compiled_again(
-    fake_nvcc: FakeNvcc, kernel: Kernel, tmp_path: Path
-) -> None:
+def test_a_source_written_while_it_is_compiled_is_compiled_again(fake_nvcc: FakeNvcc, kernel: Kernel) -> None:
     request = kernel("// WRITES ONCE\n")
-    build([request], fake_nvcc.compiler, tmp_path / "cache")
+    fake_nvcc.build(request)
     assert len(fake_nvcc.calls) == 4, "twice"
-    assert only(build([request], fake_nvcc.compiler, tmp_path / "cache")).cached, "known by what was read last"
+    assert fake_nvcc.built(request).cached, "known by what was read last"
 
 
-def test_a_source_that_is_written_all_the_time_is_given_up(fake_nvcc: FakeNvcc, kernel: Kernel, tmp_path: Path) -> None:
-    said = failed(kernel("// WRITES\n"), fake_nvcc.compiler, tmp_path / "cache")
+def test_a_source_that_is_written_all_the_time_is_given_up(fake_nvcc: FakeNvcc, kernel: Kernel) -> None:
+    said = str(fake_nvcc.refused(kernel("// WRITES\n")))
     assert said.startswith("its source or a header changed during each compilation; build again")
 
 
-def test_a_compiler_that_lists_nothing_makes_no_entry(fake_nvcc: FakeNvcc, kernel: Kernel, tmp_path: Path) -> None:
-    said = failed(kernel("// UNLISTED\n"), fake_nvcc.compiler, tmp_path / "cache")
+def test_a_compiler_that_lists_nothing_makes_no_entry(fake_nvcc: FakeNvcc, kernel: Kernel) -> None:
+    said = str(fake_nvcc.refused(kernel("// UNLISTED\n")))
     assert said.startswith("nvcc did not list the files that it read: No such file or directory")
 
 
 def test_of_long_output_both_ends_are_kept(
-    fake_nvcc: FakeNvcc, kernel: Kernel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    fake_nvcc: FakeNvcc, kernel: Kernel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "KEPT_BYTES", 2**16)
     request = kernel("// CHATTY\n")
-    result = build([request], fake_nvcc.compiler, tmp_path / "cache")[request]
-    assert isinstance(result, BuildError)
+    result = fake_nvcc.refused(request)
     assert str(result).startswith(f"{request.source}:9: error: the end\n")
     assert 2 * 2**16 < len(result.log) < 2 * 2**16 + 100
     assert "bytes left out" in result.log
@@ -190,7 +179,7 @@ def test_a_fully_cached_build_reads_each_file_once(
     header = tmp_path / "kernels" / "a.cuh"
     header.write_text("// a\n")
     requests = [kernel(f"// READS {header}\n// {number}\n", f"k{number}") for number in range(3)]
-    build(requests, fake_nvcc.compiler, tmp_path / "cache")
+    fake_nvcc.build(*requests)
     files = Files()
     found = [Dependencies.of_text(path.read_bytes()) for path in (tmp_path / "cache").glob(f"*/*/{DEPENDENCIES}")]
     assert any(one.current(requests[0], files) for one in found)

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from kernelbench.build import BuildRequest, build, find_compiler, machine_code_text
+from kernelbench.build import BuildRequest, machine_code_text
 from kernelbench.build.machine_code import machine_code
 from kernelbench.core.records import Binary
+from tests.build.binaries import only_built
 
 KERNELS = """
 extern "C" __global__ void twice(float* x) {{ x[threadIdx.x] *= {factor}.0f; }}
@@ -20,16 +21,11 @@ extern "C" __global__ void {name}(float* values) {{
 
 @pytest.fixture
 def compiled(tmp_path):
-    compiler = find_compiler()
-
     def compile_(factor: int, name: str) -> Binary:
         source = tmp_path / "operation" / f"{name}.cu"
         source.parent.mkdir(exist_ok=True)
         source.write_text(KERNELS.format(factor=factor, name=name))
-        request = BuildRequest(source, (), "sm_90")
-        binary = build([request], compiler, tmp_path / "cache")[request]
-        assert isinstance(binary, Binary), binary
-        return binary
+        return only_built(BuildRequest(source, (), "sm_90"), folder=tmp_path / "cache")
 
     return compile_
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kernelbench.build import BuildRequest, build
+from kernelbench.build import BuildRequest
 from kernelbench.core.errors import BuildError
 from kernelbench.core.records import Binary
 from kernelbench.core.sources import MOST_BYTES
@@ -17,7 +17,7 @@ Kernel = Callable[..., BuildRequest]
 
 def beside_a_good_one(bad: BuildRequest, fake_nvcc: FakeNvcc, kernel: Kernel, tmp_path: Path) -> str:
     good = kernel(name="good")
-    results = build([bad, good], fake_nvcc.compiler, tmp_path / "cache")
+    results = fake_nvcc.build(bad, good)
     assert isinstance(results[good], Binary)
     assert isinstance(results[bad], BuildError)
     return str(results[bad])

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from kernelbench.build import BuildRequest, Compiler, build
+from kernelbench.build import BuildRequest, Compiler
 from kernelbench.build.sass import SassCheck, cross_check, disassemble, has_disassembler
 from kernelbench.core import places
-from kernelbench.core.records import Binary
+from tests.build.binaries import only_built
 
 
 def ptx(*instructions: str, name: str = "k") -> str:
@@ -115,22 +115,19 @@ def test_spills_and_other_additions_are_marked() -> None:
     assert check([LOAD], [LDS, LDG]).note == "ptxas added 1 LDG"
 
 
-def test_an_atomic_that_the_gpu_does_not_have_is_a_loop() -> None:
-    found = check(
-        ["atom.shared.add.f32 %f1, [%r1], %f2"], ["LDS R8, [R4]", "FADD R9, R8, R3", "ATOMS.CAST.SPIN R9, [R5], R8, R9"]
-    )
-    assert found.note == "atomics became a loop of a load and ATOMS.CAS"
-
-
-def test_an_atomic_whose_space_is_not_known_has_a_loop_beside_it() -> None:
-    found = check(
-        ["atom.add.noftz.f16x2 %r1, [%rd1], %r2"],
-        ["ATOM.E.ADD.F16x2.RN.STRONG.GPU P0, RZ, [R4.64], R7", "LDS R2, [R4]", "ATOMS.CAST.SPIN R3, [R4], R2, R3",
-         "LD.E R0, [R4.64]", "ST.E [R4.64], R3"],
-    )  # fmt: skip
-    assert found.note == (
-        "atomics whose space is not known became ATOM, and a loop of a load and ATOMS.CAS for shared memory"
-    )
+@pytest.mark.parametrize(
+    ("before", "after", "note"),
+    [
+        ("atom.shared.add.f32 %f1, [%r1], %f2", ["LDS R8, [R4]", "FADD R9, R8, R3", "ATOMS.CAST.SPIN R9, [R5], R8, R9"],
+         "atomics became a loop of a load and ATOMS.CAS"),
+        ("atom.add.noftz.f16x2 %r1, [%rd1], %r2",
+         ["ATOM.E.ADD.F16x2.RN.STRONG.GPU P0, RZ, [R4.64], R7", "LDS R2, [R4]", "ATOMS.CAST.SPIN R3, [R4], R2, R3",
+          "LD.E R0, [R4.64]", "ST.E [R4.64], R3"],
+         "atomics whose space is not known became ATOM, and a loop of a load and ATOMS.CAS for shared memory"),
+    ],
+)  # fmt: skip
+def test_an_atomic_that_the_gpu_does_not_have_is_a_loop(before: str, after: list[str], note: str) -> None:
+    assert check([before], after).note == note
 
 
 GLOBAL_LOAD, LEAVE = "ld.global.f32 %f1, [%rd1]", "@%p1 bra $L1"
@@ -246,9 +243,7 @@ TILE = Path(__file__).with_name("tile.cu").read_text()
 def test_what_ptxas_really_does(
     nvcc: Compiler, tmp_path: Path, kernel: Callable[..., BuildRequest], architecture: str
 ) -> None:
-    request = kernel(TILE, architecture=architecture)
-    binary = build([request], nvcc, tmp_path / "cache")[request]
-    assert isinstance(binary, Binary), binary
+    binary = only_built(kernel(TILE, architecture=architecture), nvcc, tmp_path / "cache")
     code = disassemble(binary.path, nvcc)
     if code is None:
         pytest.skip("neither nvdisasm nor cuobjdump is here")
@@ -271,8 +266,7 @@ def test_the_tree_kernels_are_as_their_ptx_says(nvcc: Compiler, tmp_path: Path) 
     source = places.KERNELS / "softmax" / "tree.cu"
     for tree, block, loads in (("Modulo", 256, 1), ("Strided", 256, 1), ("Sequential", 256, 1), ("Unrolled", 128, 2)):
         request = BuildRequest(source, (("TREE", tree), ("BLOCK", block), ("LOADS", loads)), "sm_90")
-        binary = build([request], nvcc, tmp_path)[request]
-        assert isinstance(binary, Binary), binary
+        binary = only_built(request, nvcc, tmp_path)
         code = disassemble(binary.path, nvcc)
         if code is None:
             pytest.skip("neither nvdisasm nor cuobjdump is here")

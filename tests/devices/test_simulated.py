@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kernelbench.build import BuildRequest, build, find_compiler
+from kernelbench.build import BuildRequest
 from kernelbench.core.counters import total
 from kernelbench.core.errors import DeviceError, MissingLibrary
 from kernelbench.core.records import (
@@ -31,6 +31,7 @@ from kernelbench.devices.simulated import SimulatedDevice
 from kernelbench.measure.case_run import CaseRun, Settings
 from kernelbench.measure.rounds import Precision
 from kernelbench.planning.case_plans import CasePlan, Planned
+from tests.build.binaries import only_built
 
 pytestmark = pytest.mark.nvcc
 
@@ -47,11 +48,7 @@ TWICE = Operation(
 def compiled(source: str, folder: Path) -> Binary:
     """The binary of this source; without a compiler the test is skipped."""
     (folder / "k.cu").write_text(source)
-    compiler = find_compiler()
-    request = BuildRequest(folder / "k.cu", (), "sm_90")
-    made = build({request}, compiler, folder / "cache")[request]
-    assert isinstance(made, Binary), made
-    return made
+    return only_built(BuildRequest(folder / "k.cu", (), "sm_90"), folder=folder / "cache")
 
 
 @pytest.fixture(scope="module")
@@ -179,14 +176,10 @@ def test_a_last_block_that_reads_what_did_not_run_is_not_verified(
 ) -> None:
     """`gathers` is a single block, and run whole; what it reads of `t` was never written."""
     monkeypatch.setattr(sampled_plan, "WHOLE_WORK", 0)
-    device = SimulatedDevice("h200")
     case = Case("twice", (2**14, 256), -1, "float32")
     first = plan_of(case, "halves", "twice").launches[0]
     last = Launch("gathers", (1, 1, 1), (BLOCK, 1, 1), ("t", "y", Scalar("int64", case.elements)))
-    plan = LaunchPlan((first, last), scratch=(("t", 4 * case.elements),))
-    implementation = Implementation("one", "", Origin("test"), plan=lambda case, gpu: plan)
-    case_plan = CasePlan(case, (Planned(implementation, plan, binary),), ("x",))
-    (result,) = CaseRun(device, TWICE, case_plan).run(Settings(7))
+    result = run_plan(binary, case.shape, LaunchPlan((first, last), scratch=(("t", 4 * case.elements),)))
     assert [one.blocks_run == one.blocks for one in result.counters] == [False, True]
     assert (result.status, result.check) == ("ok", None)
 
@@ -299,8 +292,6 @@ def test_counts_do_not_depend_on_the_number_of_threads(binary: Binary, monkeypat
 
 
 def test_a_missing_ptx_file_is_named(binary: Binary) -> None:
-    from dataclasses import replace
-
     lost = replace(binary, key="lost", ptx_path=Path("nowhere.ptx"))
     result = run(lost, (4, 4), "twice")
     assert (result.status, result.reason[:11]) == ("failed", "nowhere.ptx")

@@ -23,11 +23,12 @@ sys.path.insert(0, str(ROOT))  # to run as a program from anywhere
 
 import numpy as np  # noqa: E402
 
-from kernelbench.build import BuildRequest, Compiler, build, find_compiler  # noqa: E402
-from kernelbench.core import dtypes, places  # noqa: E402
+from kernelbench.build import BuildRequest, Compiler, find_compiler  # noqa: E402
+from kernelbench.core import dtypes  # noqa: E402
 from kernelbench.core.errors import DeviceError, DeviceLost, MissingLibrary, Unsupported  # noqa: E402
 from kernelbench.core.records import Arrays, ArraySpec, Binary, Case, Implementation, LaunchPlan, Operation, Reference  # noqa: E402
 from kernelbench.planning.catalog import Catalog, load_catalog  # noqa: E402
+from tests.build.binaries import all_built  # noqa: E402
 from tests.gpu.shapes import DTYPES  # noqa: E402
 from tests.gpu.techniques import MOST_ELEMENTS, ROW_OPERATIONS, Technique, techniques  # noqa: E402
 from tests.gpu.ulp import Errors, errors, least_size  # noqa: E402
@@ -214,17 +215,14 @@ Binaries = Mapping[tuple[Implementation, LaunchPlan], Binary]
 
 
 def built(chosen: Sequence[Technique], architecture: str, compiler: Compiler) -> Binaries:
-    """The binary of every technique. SystemExit where one does not compile."""
+    """The binary of every technique. AssertionError where one does not compile."""
     requests = {
         (one.implementation, one.plan): BuildRequest.of(one.implementation.source, one.plan, architecture)
         for one in chosen
         if one.implementation.source is not None
     }
-    results = build(set(requests.values()), compiler, places.cache())
-    failed = [str(result) for result in results.values() if not isinstance(result, Binary)]
-    if failed:
-        raise SystemExit("\n".join(failed))
-    return {key: binary for key, request in requests.items() if isinstance(binary := results[request], Binary)}
+    binaries = all_built(set(requests.values()), compiler)
+    return {key: binaries[request] for key, request in requests.items()}
 
 
 def rows_of(

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kernelbench.build import BuildRequest, Compiler, build, find_compiler
+from kernelbench.build import BuildRequest, Compiler, find_compiler
 from kernelbench.core import places
 from kernelbench.core.errors import NoCompiler, NoDevice
 from kernelbench.core.records import Binary, Case, Result
@@ -17,6 +17,11 @@ from kernelbench.measure.binaries import build_plans
 from kernelbench.measure.case_run import CaseRun, Settings
 from kernelbench.planning.case_plans import CasePlan, Planned, plan_case
 from kernelbench.planning.catalog import Catalog, load_catalog
+from tests.build.binaries import only_built
+
+Plans = Callable[..., tuple[CasePlan, ...]]
+RunCase = Callable[..., dict[str, Result]]
+Compiled = Callable[[str], Binary]
 
 
 class Silent:
@@ -64,23 +69,20 @@ def catalog() -> Catalog:
 
 
 @pytest.fixture
-def compiled(device: Any, compiler: Compiler, tmp_path: Path) -> Callable[[str], Binary]:
+def compiled(device: Any, compiler: Compiler, tmp_path: Path) -> Compiled:
     """compiled(text): the binary of that source for this GPU."""
 
     def make(text: str) -> Binary:
         source = tmp_path / "kernels" / "test" / "kernel.cu"
         source.parent.mkdir(parents=True, exist_ok=True)
         source.write_text(text)
-        request = BuildRequest(source, (), device.properties.architecture)
-        binary = build([request], compiler, places.cache())[request]
-        assert isinstance(binary, Binary), binary
-        return binary
+        return only_built(BuildRequest(source, (), device.properties.architecture), compiler)
 
     return make
 
 
 @pytest.fixture(scope="session")
-def plans(_opened: Any, compiler: Compiler, catalog: Catalog) -> Callable[..., tuple[CasePlan, ...]]:
+def plans(_opened: Any, compiler: Compiler, catalog: Catalog) -> Plans:
     """plans(cases, names): each case with these implementations (all if None), planned and compiled."""
 
     def make(cases: Sequence[Case], names: Sequence[str] | None = None) -> tuple[CasePlan, ...]:
@@ -97,7 +99,7 @@ def plans(_opened: Any, compiler: Compiler, catalog: Catalog) -> Callable[..., t
 
 
 @pytest.fixture
-def run_case(device: Any, catalog: Catalog) -> Callable[..., dict[str, Result]]:
+def run_case(device: Any, catalog: Catalog) -> RunCase:
     """run_case(plan, settings): the results by implementation."""
 
     def run(plan: CasePlan, settings: Settings) -> dict[str, Result]:

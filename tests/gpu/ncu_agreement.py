@@ -25,9 +25,10 @@ sys.path.insert(0, str(ROOT))  # to run as a program from anywhere
 
 import numpy as np  # noqa: E402
 
-from kernelbench.build import build, find_compiler  # noqa: E402
-from kernelbench.core import dtypes, places  # noqa: E402
+from kernelbench.build import BuildRequest, find_compiler  # noqa: E402
+from kernelbench.core import dtypes  # noqa: E402
 from kernelbench.core.records import Binary, Scalar  # noqa: E402
+from tests.build.binaries import all_built  # noqa: E402
 from tests.simt.hardware import agreement  # noqa: E402
 from tests.simt.hardware.trials import Trial, trials  # noqa: E402
 
@@ -57,13 +58,8 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def built() -> dict[Any, Binary]:
-    chosen = trials()
-    results = build({one.request for one in chosen}, find_compiler(), places.cache())
-    failed = [str(result) for result in results.values() if not isinstance(result, Binary)]
-    if failed:
-        raise SystemExit("\n".join(failed))
-    return results  # type: ignore[return-value]
+def built() -> dict[BuildRequest, Binary]:
+    return all_built({one.request for one in trials()})
 
 
 def measure(out: Path) -> None:

@@ -18,8 +18,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))  # to run as a program from anywhere
 
-from kernelbench.build import BuildRequest, build, find_compiler  # noqa: E402
-from kernelbench.core import places  # noqa: E402
+from kernelbench.build import BuildRequest  # noqa: E402
 from kernelbench.core.records import (  # noqa: E402
     ArraySpec,
     Binary,
@@ -32,6 +31,7 @@ from kernelbench.core.records import (  # noqa: E402
 )
 from kernelbench.planning.case_plans import plan_case  # noqa: E402
 from kernelbench.planning.catalog import load_catalog  # noqa: E402
+from tests.build.binaries import all_built  # noqa: E402
 from tests.gpu import shapes  # noqa: E402
 from tests.gpu.techniques import techniques  # noqa: E402
 
@@ -102,11 +102,7 @@ def jobs(what: str, device: DeviceProperties) -> list[Job]:
 
 
 def built(chosen: Sequence[Job], architecture: str) -> Mapping[BuildRequest, Binary]:
-    results = build({job.request(architecture) for job in chosen}, find_compiler(), places.cache())
-    failed = [str(result) for result in results.values() if not isinstance(result, Binary)]
-    if failed:
-        raise SystemExit("\n".join(failed))
-    return results  # type: ignore[return-value]
+    return all_built({job.request(architecture) for job in chosen})
 
 
 def exact_device() -> Any:

@@ -26,6 +26,7 @@ from kernelbench.core.records import (
 from kernelbench.devices.known import KNOWN
 from kernelbench.measure.case_run import Settings
 from kernelbench.planning.case_plans import CasePlan, Planned
+from tests.gpu.conftest import Compiled, Plans
 
 pytestmark = pytest.mark.gpu
 
@@ -34,7 +35,6 @@ N = 1001  # no multiple of anything that arrays are rounded up to
 DTYPES = ("float32", "float16", "bfloat16")
 # Copies [0, n) of x to y, and one more element to y[extra] if there is that place.
 COPY = Path(__file__).with_name("device.cu").read_text()
-Compiled = Callable[[str], Binary]
 
 
 def specs(dtype: str = "float32", n: int = N) -> list[ArraySpec]:
@@ -325,7 +325,7 @@ def test_its_properties_are_those_of_the_table_if_it_is_in_it(device: Any) -> No
     assert own.l2_bytes == pytest.approx(known.l2_bytes, rel=0.05)
 
 
-def test_occupancy_is_what_cuda_says(device: Any, plans: Callable[..., tuple[CasePlan, ...]]) -> None:
+def test_occupancy_is_what_cuda_says(device: Any, plans: Plans) -> None:
     import cupy
     from cupy_backends.cuda.api import driver
 

@@ -9,7 +9,7 @@ import pytest
 from kernelbench.core.records import Arrays, Case, Implementation, Origin, Result
 from kernelbench.measure.case_run import Settings
 from kernelbench.measure.rounds import Precision
-from tests.gpu.conftest import planned_calls
+from tests.gpu.conftest import RunCase, planned_calls
 
 pytestmark = pytest.mark.gpu
 
@@ -98,7 +98,7 @@ def call_of(body: Body, name: str = "one") -> Implementation:
 
 
 @pytest.fixture
-def measured(run_case: Callable[..., dict[str, Result]]) -> Callable[..., dict[str, Result]]:
+def measured(run_case: RunCase) -> RunCase:
     """Implementations by name, verified and measured together."""
 
     def measure(**bodies: Body) -> dict[str, Result]:
@@ -108,14 +108,14 @@ def measured(run_case: Callable[..., dict[str, Result]]) -> Callable[..., dict[s
     return measure
 
 
-def test_a_right_call_is_timed(measured: Callable[..., dict[str, Result]]) -> None:
+def test_a_right_call_is_timed(measured: RunCase) -> None:
     result = measured(one=right)["one"]
     assert result.status == "ok", result.reason
     assert {one.cache for one in result.measurements} == {"cold", "warm"}
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_fault_is_caught_and_costs_the_others_nothing(fault: str, measured: Callable[..., dict[str, Result]]) -> None:
+def test_a_fault_is_caught_and_costs_the_others_nothing(fault: str, measured: RunCase) -> None:
     results = measured(faulty=FAULTS[fault](), good=right)
     faulty, good = results["faulty"], results["good"]
     assert faulty.status == "wrong", faulty.reason
@@ -124,7 +124,7 @@ def test_a_fault_is_caught_and_costs_the_others_nothing(fault: str, measured: Ca
     assert good.status == "ok", good.reason
 
 
-def test_a_call_that_raises_costs_its_row(measured: Callable[..., dict[str, Result]]) -> None:
+def test_a_call_that_raises_costs_its_row(measured: RunCase) -> None:
     def raising(arrays: Arrays) -> None:
         raise RuntimeError("the library's own words")
 
@@ -135,7 +135,7 @@ def test_a_call_that_raises_costs_its_row(measured: Callable[..., dict[str, Resu
 
 
 def test_outputs_that_a_call_allocates_are_checked_in_the_arrays_place(
-    measured: Callable[..., dict[str, Result]],
+    measured: RunCase,
 ) -> None:
     results = measured(good=lambda arrays: {"y": softmax(arrays["x"])}, zero=lambda arrays: {"y": arrays["y"] * 0})
     assert results["good"].status == "ok", results["good"].reason

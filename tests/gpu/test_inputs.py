@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kernelbench.core import distributions, dtypes
+from kernelbench.core import distributions
 from kernelbench.core.distributions import DISTRIBUTIONS
-from kernelbench.core.records import Arrays, ArraySpec, Case, Implementation, Result
+from kernelbench.core.records import Case, Implementation, Result
 from tests.catalog import catalog
 from tests.core import test_distributions as anywhere
 from tests.gpu import shapes
@@ -81,7 +81,7 @@ def test_right_on_every_distribution_and_where_an_element_is_no_number_or_the_de
     assert wrong_ones(list(simulated.ran(device, operation, tuple(DISTRIBUTIONS), everybody))) == []
     for value in simulated.SPECIAL if CATALOG.operations[operation].special else ():
         with monkeypatch.context() as patch:
-            patch.setattr(device, "fill", planting(device, device.fill, simulated.SPECIAL[value]))
+            patch.setattr(device, "fill", simulated.planting(device, simulated.SPECIAL[value]))
             chosen = [one for one in everybody if not one.deviation(value)]
             found = wrong_ones(list(simulated.ran(device, operation, ("normal",), chosen)))
         assert (value, found) == (value, [])
@@ -94,25 +94,12 @@ def test_a_library_of_which_a_deviation_is_stated_deviates(
 ) -> None:
     drawn = (inputs if inputs in DISTRIBUTIONS else "normal",)
     if inputs in simulated.SPECIAL:
-        monkeypatch.setattr(device, "fill", planting(device, device.fill, simulated.SPECIAL[inputs]))
+        monkeypatch.setattr(device, "fill", simulated.planting(device, simulated.SPECIAL[inputs]))
     plain = replace(implementation, deviations=())
     found = list(simulated.ran(device, implementation.operation, drawn, [plain]))
     if {one.status for one in found} == {"skipped"}:
         pytest.skip(found[0].reason)
     assert "wrong" in {one.status for one in found}
-
-
-def planting(device: Any, fill: Callable[..., None], value: float) -> Callable[..., None]:
-    """A `fill` that plants the value among the inputs."""
-
-    def filled(arrays: Arrays, specs: Sequence[ArraySpec], seed: int) -> None:
-        fill(arrays, specs, seed)
-        for spec in specs:
-            if spec.role == "input" and spec.fill == "normal":
-                planted = dtypes.narrow(np, np.array([value], np.float32), spec.dtype)
-                arrays[spec.name].reshape(-1)[5 :: simulated.EVERY] = device.xp.asarray(planted)[0]
-
-    return filled
 
 
 Call = Callable[[Any, Case, Mapping[str, Any]], Mapping[str, Any]]

@@ -5,7 +5,7 @@ on arrays that begin between two packs, and on arrays beyond what 32 bits count.
 """
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
@@ -18,9 +18,10 @@ from kernelbench.devices.known import KNOWN
 from kernelbench.measure.binaries import build_plans
 from kernelbench.measure.case_run import CaseRun, Settings
 from kernelbench.planning.case_plans import CasePlan, Planned, plan_case
-from kernelbench.planning.catalog import Catalog, load_catalog
+from kernelbench.planning.catalog import Catalog
+from tests.catalog import catalog as own_catalog
 from tests.gpu import shapes
-from tests.gpu.conftest import Silent, alone
+from tests.gpu.conftest import Plans, RunCase, Silent, alone
 from tests.gpu.findings import ROUNDED_TWICE, SHOWN_BY, as_found
 from tests.gpu.shapes import DTYPES
 from tests.gpu.unaligned import Unaligned
@@ -55,12 +56,12 @@ def planned_for(case: Case, catalog: Catalog, device: DeviceProperties) -> CaseP
 
 @pytest.mark.parametrize("cases", [SMALL, UNALIGNED, LARGE], ids=["small", "unaligned", "large"])
 def test_every_operation_has_cases(cases: Sequence[Case]) -> None:
-    assert {case.operation for case in cases} == set(load_catalog().operations)
+    assert {case.operation for case in cases} == set(own_catalog().operations)
 
 
 def refusals(cases: Sequence[Case]) -> dict[tuple[str, str, str], set[str]]:
     """Reasons by operation, implementation and data type, of what takes none of the cases that it is asked for."""
-    catalog = load_catalog()
+    catalog = own_catalog()
     taken, reasons = set(), {}
     for case in cases:
         for one in planned_for(case, catalog, KNOWN["h200"]).planned:
@@ -90,7 +91,7 @@ def test_every_implementation_takes_some_case_that_is_made_unaligned() -> None:
 @pytest.mark.exhaustive
 def test_large_cases_are_large() -> None:
     for case in LARGE:
-        arrays = load_catalog().operations[case.operation].arrays(case)
+        arrays = own_catalog().operations[case.operation].arrays(case)
         assert max(spec.nbytes for spec in arrays) > 2**31
         assert max(prod(spec.shape) for spec in arrays) > (2**31 if case.dtype != "float32" else 2**29)
 
@@ -105,7 +106,7 @@ def test_every_implementation_takes_some_large_case_or_says_why_not() -> None:
 
 
 def test_what_was_found_of_libraries_is_bounded_by_two_roundings() -> None:
-    catalog = load_catalog()
+    catalog = own_catalog()
     for (operation, name), types in ROUNDED_TWICE.items():
         library = catalog.implementations[operation][name]
         assert library.prepare is not None
@@ -133,7 +134,7 @@ lost: list[str] = []  # the case in which the GPU's context was lost: nothing ca
 
 
 @pytest.fixture
-def run(device: Any, catalog: Catalog) -> Callable[..., dict[str, Result]]:
+def run(device: Any, catalog: Catalog) -> RunCase:
     """run(plan): the results by implementation, verified only; `beyond` are arrays that begin one element late."""
     if lost:
         pytest.fail(f"the GPU's context was lost in {lost[0]}")
@@ -197,14 +198,14 @@ def without_compiling(plan: CasePlan) -> CasePlan:
 
 @pytest.mark.timeout(600)  # the first one waits for all compilations
 @pytest.mark.parametrize("case", SMALL, ids=key)
-def test_small(case: Case, planned: Any, run: Callable[..., dict[str, Result]], catalog: Catalog) -> None:
+def test_small(case: Case, planned: Any, run: RunCase, catalog: Catalog) -> None:
     """All that take the case are right, and specimens are not."""
     assert_right(planned[case], run(planned[case]), catalog)
 
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("case", UNALIGNED, ids=key)
-def test_unaligned(case: Case, planned: Any, run: Callable[..., dict[str, Result]], catalog: Catalog) -> None:
+def test_unaligned(case: Case, planned: Any, run: RunCase, catalog: Catalog) -> None:
     """All arrays begin one element beyond, then each alone."""
     plan = without_specimens(planned[case])
     names = [spec.name for spec in catalog.operations[case.operation].arrays(case)]
@@ -215,7 +216,7 @@ def test_unaligned(case: Case, planned: Any, run: Callable[..., dict[str, Result
 @pytest.mark.large
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("case", LARGE, ids=key)
-def test_large(case: Case, planned: Any, run: Callable[..., dict[str, Result]], catalog: Catalog, device: Any) -> None:
+def test_large(case: Case, planned: Any, run: RunCase, catalog: Catalog, device: Any) -> None:
     """Over 2^31 bytes or 2^31 elements, every one of them checked."""
     plan = without_specimens(planned[case])
     scratch = max((sum(size for _, size in one.plan.scratch) for one in plan.planned if one.plan), default=0)
@@ -227,9 +228,7 @@ def test_large(case: Case, planned: Any, run: Callable[..., dict[str, Result]], 
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_both_specimens_are_rejected_on_random_input(
-    dtype: str, plans: Callable[..., tuple[CasePlan, ...]], run_case: Callable[..., dict[str, Result]]
-) -> None:
+def test_both_specimens_are_rejected_on_random_input(dtype: str, plans: Plans, run_case: RunCase) -> None:
     (plan,) = plans([Case("softmax", (4, 64, 64, 64), -1, dtype)], SPECIMENS)
     for name, result in run_case(plan, Settings(seed=1)).items():
         assert result.status == "wrong", f"{name}: {result.status} {result.reason}"
@@ -244,8 +243,8 @@ def test_libraries_that_round_twice_are_rejected(
     operation: str,
     name: str,
     dtype: str,
-    plans: Callable[..., tuple[CasePlan, ...]],
-    run_case: Callable[..., dict[str, Result]],
+    plans: Plans,
+    run_case: RunCase,
 ) -> None:
     """One that passes rounds once now: strike it off findings.py. How far it may be off the other tests hold."""
     (plan,) = plans([Case(operation, *SHOWN_BY, dtype)], [name])
@@ -256,7 +255,7 @@ def test_libraries_that_round_twice_are_rejected(
 
 
 def test_a_row_of_minus_infinity_and_huge_values_come_out_as_the_reference(
-    device: Any, catalog: Any, plans: Callable[..., tuple[CasePlan, ...]]
+    device: Any, catalog: Any, plans: Plans
 ) -> None:
     """Extreme rows are not among random inputs: they are written into x here, and then everybody is checked."""
     from kernelbench.measure.case_data import CaseData

@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kernelbench.build import BuildRequest, Compiler, build
-from kernelbench.core import places
+from kernelbench.build import BuildRequest, Compiler
 from kernelbench.core.errors import DeviceError
-from kernelbench.core.records import Binary, Case, Result
+from kernelbench.core.records import Case
 from kernelbench.measure.binaries import LIMITS_SOURCE
 from kernelbench.measure.case_run import Settings
 from kernelbench.measure.limits import measure_limits
 from kernelbench.measure.rounds import Precision
 from kernelbench.measure.timing import FIRST_HOLD_S, GRAPH_REPEATS, LONGEST_HOLD_S, EventTimer, FlushGraph, GraphTimer
-from kernelbench.planning.case_plans import CasePlan
+from tests.build.binaries import only_built
+from tests.gpu.conftest import Plans, RunCase
 
 pytestmark = [pytest.mark.gpu, pytest.mark.nvcc]
 
@@ -32,7 +32,7 @@ def copying(device: Any, seconds: float) -> Case:
 
 
 @pytest.fixture
-def copy(device: Any, catalog: Any, plans: Callable[..., tuple[CasePlan, ...]]) -> Callable[[float], Any]:
+def copy(device: Any, catalog: Any, plans: Plans) -> Callable[[float], Any]:
     """copy(seconds): an executable that copies for about so long."""
     kept = []
 
@@ -114,10 +114,9 @@ def test_a_flush_lasts_as_long_as_it_is_asked_to(device: Any) -> None:
 
 
 def test_floor_and_ceiling_are_those_of_a_gpu(device: Any, compiler: Compiler) -> None:
-    request = BuildRequest(LIMITS_SOURCE, (), device.properties.architecture)
-    binary = build([request], compiler, places.cache())[request]
-    assert isinstance(binary, Binary), binary
-    limits = measure_limits(device, binary)
+    limits = measure_limits(
+        device, only_built(BuildRequest(LIMITS_SOURCE, (), device.properties.architecture), compiler)
+    )
     print(f"\n{limits}")
     assert 0.1e-6 < limits.graph_floor_s < limits.floor_s < 20e-6
     assert 0.5 < limits.dram_bytes_per_s / device.properties.peak_bytes_per_s < 1.0
@@ -126,7 +125,7 @@ def test_floor_and_ceiling_are_those_of_a_gpu(device: Any, compiler: Compiler) -
 
 
 def test_a_case_of_short_kernels_is_measured_by_both_methods_and_verified_again(
-    plans: Callable[..., tuple[CasePlan, ...]], run_case: Callable[..., dict[str, Result]]
+    plans: Plans, run_case: RunCase
 ) -> None:
     (plan,) = plans([Case("softmax", (32, 16, 32, 32), -1, "float32")], ["oneflow", "ft", "five_kernels", "copy"])
     results = run_case(plan, Settings(seed=11, precision=Precision(seconds_per_case=0.5)))

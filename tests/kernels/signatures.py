@@ -18,6 +18,11 @@ def check_signatures(plan: LaunchPlan, ptx: Path) -> None:
         assert _parameters(ptx)[launch.entry] == given, launch.entry
 
 
+def entry_text(ptx: Path, entry: str) -> str:
+    """The code of an entry, up to the next one."""
+    return ptx.read_text().split(f".entry {entry}(")[1].split(".entry ")[0]
+
+
 @lru_cache
 def _parameters(ptx: Path) -> dict[str, list[str]]:
     """The types of every entry's parameters."""

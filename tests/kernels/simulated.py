@@ -23,7 +23,7 @@ from kernelbench.core.records import (
 from tests.kernels.signatures import check_signatures
 from tests.simt.harness import Kernels
 
-AROUND = 0xA5  # what lies before and after every array, and in outputs that nobody wrote
+AROUND, UNWRITTEN = 0xA5, 0xFF  # bytes before and after every array, and of outputs that nobody wrote: NaN
 Build = Callable[[Implementation, Sequence[LaunchPlan], str], list[Binary]]
 Fill = Callable[[ArraySpec, int], NDArray[np.generic]]
 
@@ -42,7 +42,10 @@ def random_input(spec: ArraySpec, seed: int) -> NDArray[np.generic]:
     count = spec.nbytes // dtypes.itemsize(spec.dtype)
     if spec.fill == "bits":
         return generator.integers(0, 256, count).astype(np.uint8)
-    values = generator.integers(0, 2, count) if spec.fill == "mask" else generator.normal(size=count)
+    if spec.fill == "mask":
+        values = generator.integers(0, 2, count)
+    else:
+        values = getattr(generator, f"standard_{spec.distribution}")(count)
     stored: NDArray[np.generic] = dtypes.narrow(np, values.astype(np.float32), spec.dtype)
     return stored
 
@@ -92,9 +95,9 @@ def run_and_check(
         held = {spec.name: fill(spec, seed + at) for at, spec in enumerate(specs) if spec.role == "input"}
         for spec in specs:
             whole[spec.name][:] = AROUND
-            if spec.role == "input":
-                first = begin[spec.name]
-                whole[spec.name][first : first + spec.nbytes] = held[spec.name].view(np.uint8)
+            first = begin[spec.name]
+            own = held[spec.name].view(np.uint8) if spec.role == "input" else UNWRITTEN
+            whole[spec.name][first : first + spec.nbytes] = own
         counters = _launched(kernels, plan, addresses)
         outputs = {}
         for spec in specs:

@@ -1,13 +1,12 @@
 """The order in which kernels of clusters use their barriers in shared memory: racecheck warns of an expectation after
 the barrier is made with no barrier of threads in between."""
 
-from pathlib import Path
-
 import pytest
 
 from kernelbench.core.records import Case
 from kernelbench.devices.known import KNOWN
 from tests.catalog import catalog
+from tests.kernels.signatures import entry_text
 from tests.kernels.simulated import Build
 
 pytestmark = pytest.mark.nvcc
@@ -26,8 +25,7 @@ def test_bytes_are_expected_once_every_block_runs_and_after_ones_own_are_sent(
     assert implementation.plan is not None
     plan = implementation.plan(Case("log_softmax", shape, axis, "float32"), KNOWN["h200"])
     (binary,) = binaries(implementation, [plan], "sm_90")
-    text = Path(binary.ptx_path).read_text()
-    own = text[text.index(f".entry {plan.launches[0].entry}") :].split(".entry ")[1]
+    own = entry_text(binary.ptx_path, plan.launches[0].entry)
     places = [own.index(what) for what in IN_ORDER]
     assert places == sorted(places)
     assert own.count(IN_ORDER[-1]) == 1

@@ -1,5 +1,6 @@
 """Peers through torch.compile and CUB: what torch.compile is given, and what CUB's calls are handed."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 from inspect import unwrap
 from types import SimpleNamespace
@@ -7,9 +8,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from kernelbench.core.errors import Unsupported
 from kernelbench.core.records import Case, Scalar
 from tests.catalog import catalog
+from tests.kernels.fakes import Tensor, log_softmax, softmax
 
 CATALOG = catalog()
 CUB = ("multiply", "relu", "copy")
@@ -23,23 +24,6 @@ COMPILED = {
     "log_softmax": (2, 3, 5),
 }
 INNER = ("bias_add", "log_softmax")  # along an axis that is not the last
-
-
-class Tensor(np.ndarray):
-    """An array with the methods of a tensor that the expressions call."""
-
-    def view(self, *shape):
-        (shape,) = shape if isinstance(shape[0], tuple) else (shape,)
-        return self.reshape(shape)
-
-    def copy_(self, other):
-        assert other.shape == self.shape
-        self[...] = other
-
-
-def softmax(x, dim):
-    powers = np.exp(x - x.max(axis=dim, keepdims=True))
-    return powers / powers.sum(axis=dim, keepdims=True)
 
 
 @pytest.fixture
@@ -56,11 +40,11 @@ def torch(monkeypatch):
         compile=compile_,
         float32=np.float32,
         relu=lambda x: np.maximum(x, 0),
-        softmax=softmax,
-        log_softmax=lambda x, dim: np.log(softmax(x, dim)),
+        softmax=lambda x, dim: softmax(x, dim),
+        log_softmax=lambda x, dim: log_softmax(x, dim),
         _dynamo=SimpleNamespace(config=SimpleNamespace()),
-        cuda=SimpleNamespace(ExternalStream=lambda stream: stream, stream=lambda stream: Nothing()),
-        no_grad=lambda: Nothing(),
+        cuda=SimpleNamespace(ExternalStream=lambda stream: stream, stream=nullcontext),
+        no_grad=nullcontext,
     )
     types = []
 
@@ -73,14 +57,6 @@ def torch(monkeypatch):
     monkeypatch.setitem(code, "torch_tensor", tensor)
     yield SimpleNamespace(modes=modes, types=types)
     code["_compiled"].cache_clear()
-
-
-class Nothing:
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        return None
 
 
 @pytest.mark.parametrize("name", ["torch_compile", "torch_compile_autotuned"])
@@ -125,9 +101,3 @@ def test_cub_compiles(h200, binaries, operation):
     plan = implementation.plan(Case(operation, (5,), -1, "float32"), h200)
     (binary,) = binaries(implementation, [plan], "sm_90")
     assert plan.host.entry.encode() in binary.path.read_bytes()
-
-
-def test_a_softmax_of_attention_is_refused():
-    case = Case("softmax", (1, 2, 4, 4), -1, "float32", parameters=(("scale", 0.5),))
-    with pytest.raises(Unsupported, match=r"scale must be 1, got 0\.5"):
-        CATALOG.implementations["softmax"]["torch_compile"].prepare(case, {}, 0)

@@ -8,7 +8,6 @@ import pytest
 from kernelbench.build.sass import cross_check, disassemble
 from kernelbench.core import dtypes
 from kernelbench.core.records import Case, Scalar
-from tests.kernels.simulated import run_and_check
 
 WORDS = (4, 8, 16)
 
@@ -20,12 +19,6 @@ def copies(catalog):
 
 def case(*shape, dtype="float32"):
     return Case("copy", shape, -1, dtype)
-
-
-def test_a_copy_is_what_was_there(catalog):
-    operation = catalog.operations["copy"]
-    assert operation.reference(np, case(2), {"x": np.array([1.0, np.nan])})["y"].tolist()[0] == 1.0
-    assert (operation.bytes_moved(case(5, 2)), operation.flops(case(5, 2))) == (80, 0)
 
 
 @pytest.mark.parametrize("word", WORDS)
@@ -52,10 +45,29 @@ def test_the_machine_code_loads_and_stores_whole_words(copies, h200, binaries, d
     assert sizes == {word, dtypes.itemsize(dtype)}, "whole words, and single elements of the tail"
 
 
-@pytest.mark.nvcc
-@pytest.mark.parametrize("name", ["bytes_4", "bytes_8", "bytes_16", "copy"])
-def test_is_right_wherever_arrays_begin(catalog, h200, binaries, dtype, name):
-    implementation, operation = catalog.implementations["copy"][name], catalog.operations["copy"]
-    for n in (1, 7, 261):
-        for shift in (0, 1, {"x": 1}, {"y": 1}):
-            run_and_check(implementation, operation, case(n, dtype=dtype), h200, binaries, shift)
+@pytest.mark.parametrize(
+    ("elements", "dtype", "blocks"),
+    [
+        (1, "float32", 1),
+        (3, "float32", 1),
+        (4096, "float32", 1),
+        (4099, "float32", 1),
+        (4100, "float32", 2),
+        (8192, "float16", 1),
+        (8200, "bfloat16", 2),
+    ],
+)
+def test_the_copy_of_softmax_covers_every_whole_pack(softmax, h200, elements, dtype, blocks):
+    plan = softmax["copy"].plan(Case("softmax", (elements,), 0, dtype), h200)
+    (launch,) = plan.launches
+    assert (launch.grid, launch.block) == ((blocks, 1, 1), (256, 1, 1))
+    assert launch.arguments == ("x", "y", Scalar("int64", elements))
+    assert dict(plan.defines) == {"BLOCK": 256, "PACKS": 4}
+
+
+def test_the_copy_of_softmax_takes_any_axis_and_is_checked_against_x(softmax, h200):
+    copy, (last, first) = softmax["copy"], (Case("softmax", (4, 6, 10), axis, "float32") for axis in (-1, 0))
+    assert copy.role == "yardstick"
+    assert copy.plan(first, h200) == copy.plan(last, h200)
+    x = np.zeros((4, 6, 10))
+    assert copy.reference(np, last, {"x": x})["y"] is x

@@ -2,7 +2,7 @@
 element on the simulator, of small tiles that the rule would not choose."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,12 +13,14 @@ from kernelbench.core import dtypes
 from kernelbench.core.records import ArraySpec, Case, DeviceProperties, LaunchPlan, Scalar
 from kernelbench.devices.known import KNOWN
 from tests.catalog import catalog
+from tests.kernels.conftest import Checked
 from tests.kernels.deep_tiles import FORMS, case_of, planned, tile_for
-from tests.kernels.simulated import Build, Fill, random_input, run_and_check
+from tests.kernels.signatures import entry_text
+from tests.kernels.simulated import Build, Fill
 
 pytestmark = pytest.mark.nvcc
 
-CATALOG = catalog()
+CATALOG, NAME = catalog(), "one_read_axis"
 BOTH, FLOAT, HALF = ("float32", "bfloat16"), ("float32",), ("bfloat16",)
 
 
@@ -61,16 +63,7 @@ def of(techniques: list[Technique]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("technique", techniques, ids=str, scope="module")
 
 
-def checked(
-    binaries: Build,
-    technique: Technique,
-    case: Case,
-    shift: int | Mapping[str, int] = 0,
-    fill: Fill = random_input,
-    seeds: tuple[int, ...] = (7,),
-    less: int = 0,
-    loading: int = 0,
-) -> None:
+def plan_of(technique: Technique, less: int = 0, loading: int = 0) -> Callable[..., LaunchPlan]:
     """`less`: bytes of shared memory kept from the launch. `loading`: blocks of a group that load at once, if not 0."""
 
     def plan(this: Case, device: DeviceProperties) -> LaunchPlan:
@@ -80,9 +73,7 @@ def checked(
         launch = replace(launch, shared_bytes=launch.shared_bytes - less, arguments=arguments)
         return replace(made, launches=(launch,))
 
-    implementation = replace(CATALOG.implementations[case.operation]["one_read_axis"], plan=plan)
-    operation = CATALOG.operations[case.operation]
-    run_and_check(implementation, operation, case, KNOWN["h200"], binaries, shift, fill, seeds)
+    return plan
 
 
 def case_for(technique: Technique, operation: str = "log_softmax", lacks: int | None = None) -> Case:
@@ -118,51 +109,50 @@ def mixed(case: Case) -> Fill:
 
 
 @of(EVERY)
-def test_every_element_is_right_on_memory_that_earlier_launches_used(binaries: Build, technique: Technique) -> None:
+def test_every_element_is_right_on_memory_that_earlier_launches_used(checked: Checked, technique: Technique) -> None:
     case = case_for(technique)
-    checked(binaries, technique, case, fill=mixed(case), seeds=(7, SPECIAL, 7))
+    checked(NAME, case, plan=plan_of(technique), fill=mixed(case), seeds=(7, SPECIAL, 7))
 
 
 @of(EVERY)
-def test_arrays_may_begin_anywhere(binaries: Build, technique: Technique) -> None:
+def test_arrays_may_begin_anywhere(checked: Checked, technique: Technique) -> None:
     for shift in ({"x": 1}, {"y": 1}):
-        checked(binaries, technique, case_for(technique), shift)
+        checked(NAME, case_for(technique), shift, plan=plan_of(technique))
 
 
 @of(LACKING)
-def test_packs_in_shared_memory_may_have_no_element(binaries: Build, technique: Technique) -> None:
+def test_packs_in_shared_memory_may_have_no_element(checked: Checked, technique: Technique) -> None:
     """Of a last block of one row, or a single one of half of them."""
     rows = tile_for(technique.form, technique.exchange, case_for(technique)).rows
     lacks = rows // 2 if technique.exchange == "block" else rows - 1
-    checked(binaries, technique, case_for(technique, lacks=lacks))
+    checked(NAME, case_for(technique, lacks=lacks), plan=plan_of(technique))
 
 
 @of([Technique("slabs", "co-resident", "float32")])
-def test_blocks_of_a_group_may_load_one_by_one(binaries: Build, technique: Technique) -> None:
+def test_blocks_of_a_group_may_load_one_by_one(checked: Checked, technique: Technique) -> None:
     """And what counts them begins again at the next launch."""
-    checked(binaries, technique, case_for(technique), seeds=(7, 8, 7), loading=1)
+    checked(NAME, case_for(technique), plan=plan_of(technique, loading=1), seeds=(7, 8, 7))
 
 
 @of(ALONE)
 def test_packs_in_shared_memory_are_waited_for(binaries: Build, technique: Technique) -> None:
     """After the last copy has begun: the simulator has none under way."""
     plan = planned(technique.form, technique.exchange)(case_for(technique), KNOWN["h200"])
-    (binary,) = binaries(CATALOG.implementations["log_softmax"]["one_read_axis"], [plan], "sm_90")
-    *_, entry = binary.ptx_path.read_text().split(f".entry {plan.launches[0].entry}(")
-    entry, *_ = entry.split(".entry ")
+    (binary,) = binaries(CATALOG.implementations["log_softmax"][NAME], [plan], "sm_90")
+    entry = entry_text(binary.ptx_path, plan.launches[0].entry)
     copies = [found.start() for found in re.finditer(r"cp\.async\.c[ag]", entry)]
     assert copies
     assert entry.find("cp.async.wait_all") > copies[-1]
 
 
 @of(ALONE)
-def test_no_shared_memory_is_asked_for_in_vain(binaries: Build, technique: Technique) -> None:
+def test_no_shared_memory_is_asked_for_in_vain(checked: Checked, technique: Technique) -> None:
     """With a pack less, the last column is beyond it."""
     with pytest.raises(AssertionError, match="shared"):
-        checked(binaries, technique, case_for(technique), less=16)
+        checked(NAME, case_for(technique), plan=plan_of(technique, less=16))
 
 
 @of(AS_SOFTMAX)
-def test_softmax_is_right(binaries: Build, technique: Technique) -> None:
+def test_softmax_is_right(checked: Checked, technique: Technique) -> None:
     case = case_for(technique, "softmax")
-    checked(binaries, technique, case, {"y": 1}, mixed(case), (7, SPECIAL, 7))
+    checked(NAME, case, {"y": 1}, plan=plan_of(technique), fill=mixed(case), seeds=(7, SPECIAL, 7))

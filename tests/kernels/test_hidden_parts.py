@@ -1,7 +1,6 @@
 """Softmax and log-softmax off the last axis where parts of a column are -inf throughout and others far below 0: such
 parts have no weight, by every way in which parts are joined. Columns of -inf, with NaN or with inf give NaN."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -10,13 +9,14 @@ import pytest
 from numpy.typing import NDArray
 
 from kernelbench.core import distributions, dtypes
-from kernelbench.core.records import ArraySpec, Case, LaunchPlan
+from kernelbench.core.records import ArraySpec, Case
 from kernelbench.devices.known import KNOWN
 from kernels.softmax_family.axis_choices import tile_for
 from tests.catalog import catalog
 from tests.gpu import accuracy
 from tests.kernels import deep_tiles
-from tests.kernels.simulated import Build, Fill, run_and_check
+from tests.kernels.conftest import Checked
+from tests.kernels.simulated import Fill
 
 pytestmark = pytest.mark.nvcc
 
@@ -40,23 +40,12 @@ def drawn(case: Case, inputs: str) -> Fill:
     return fill
 
 
-def checked(
-    binaries: Build, case: Case, gpu: str, inputs: str, shift: Any = 0, plan: Callable[..., LaunchPlan] | None = None
-) -> None:
-    implementation = CATALOG.implementations[case.operation]["one_read_axis"]
-    implementation = replace(implementation, plan=plan) if plan else implementation
-    operation, device = CATALOG.operations[case.operation], KNOWN[gpu]
-    run_and_check(implementation, operation, case, device, binaries, shift, drawn(case, inputs))
-
-
 def case_of(shape: tuple[int, ...], dtype: str, operation: str = "log_softmax") -> Case:
     return Case(operation, shape, 1, dtype)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize(
-    ("gpu", "shape", "layout", "exchange", "shift"),
-    [
+TILES = [
+    *((*row, dtype) for dtype in DTYPES for row in (
         ("h200", (1, 128, 128), "whole", "block", 0),
         ("h200", (3, 200, 24), "whole", "block", 0),
         ("h200", (2, 101, 31), "ragged", "block", {"y": 1}),
@@ -64,41 +53,41 @@ def case_of(shape: tuple[int, ...], dtype: str, operation: str = "log_softmax") 
         ("h200", (1, 2001, 31), "shifted", "cluster", 1),
         ("h200", (1, 500, 1025), "shifted", "cluster", 0),
         ("a100", (1, 3001, 31), "ragged", "co-resident", 0),
-    ],
-)
+    )),
+    ("h200", (1, 4001, 15), "ragged", "cluster", 1, "bfloat16"),  # narrow rows of halves
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("gpu", "shape", "layout", "exchange", "shift", "dtype"), TILES)
 def test_parts_that_are_hidden_have_no_weight(
-    binaries: Build, gpu: str, shape: tuple[int, ...], layout: str, exchange: str, shift: Any, dtype: str
+    checked: Checked, gpu: str, shape: tuple[int, ...], layout: str, exchange: str, shift: Any, dtype: str
 ) -> None:
     this = case_of(shape, dtype)
     tile = tile_for(this, KNOWN[gpu])
     assert (tile.layout, tile.exchange) == (layout, exchange)
-    checked(binaries, this, gpu, "hidden", shift)
-
-
-def test_hidden_parts_of_narrow_rows_of_halves(binaries: Build) -> None:
-    this = case_of((1, 4001, 15), "bfloat16")
-    tile = tile_for(this, KNOWN["h200"])
-    assert (tile.layout, tile.exchange) == ("ragged", "cluster")
-    checked(binaries, this, "h200", "hidden", 1)
+    checked("one_read_axis", this, shift, KNOWN[gpu], fill=drawn(this, "hidden"))
 
 
 @pytest.mark.parametrize("exchange", ["block", "cluster", "co-resident", "tickets"])
 @pytest.mark.parametrize("form", ["slabs", "ragged", "shifted"])
-def test_hidden_parts_of_small_tiles(binaries: Build, form: str, exchange: str) -> None:
+def test_hidden_parts_of_small_tiles(checked: Checked, form: str, exchange: str) -> None:
     for dtype in DTYPES:
         this = deep_tiles.case_of(form, exchange, dtype)
-        checked(binaries, this, "h200", "hidden", {"y": 1}, deep_tiles.planned(form, exchange))
+        plan = deep_tiles.planned(form, exchange)
+        checked("one_read_axis", this, {"y": 1}, plan=plan, fill=drawn(this, "hidden"))
 
 
 @pytest.mark.parametrize("operation", ["softmax", "log_softmax"])
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_rows_that_a_block_has_fewer_of_than_it_takes_at_once(binaries: Build, operation: str, dtype: str) -> None:
+def test_rows_that_a_block_has_fewer_of_than_it_takes_at_once(checked: Checked, operation: str, dtype: str) -> None:
     """What no row of the tile falls to is -inf as well."""
     for dim in (1, 2):
         for inputs in ("hidden", "large"):
-            checked(binaries, case_of((1, dim, 1025), dtype, operation), "h200", inputs)
+            this = case_of((1, dim, 1025), dtype, operation)
+            checked("one_read_axis", this, fill=drawn(this, inputs))
 
 
-def test_small_slabs_with_hidden_parts(binaries: Build) -> None:
+def test_small_slabs_with_hidden_parts(checked: Checked) -> None:
     for shape in ((65, 3, 30), (300, 3, 5), (33, 16, 4), (16, 2, 48)):
-        checked(binaries, case_of(shape, "float32"), "h200", "hidden")
+        this = case_of(shape, "float32")
+        checked("one_read_axis", this, fill=drawn(this, "hidden"))

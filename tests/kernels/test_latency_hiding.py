@@ -2,13 +2,11 @@
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from kernelbench.core.errors import Unsupported
 from kernelbench.core.records import Case, Scalar
 from tests.catalog import catalog
-from tests.kernels.simulated import run_and_check
 
 CATALOG = catalog()
 IMPLEMENTATIONS, OPERATION = CATALOG.implementations["latency_hiding"], CATALOG.operations["latency_hiding"]
@@ -23,12 +21,6 @@ def case(n, warps=64, chain=0, dtype="float32"):
 def small(h200):
     """With two multiprocessors, so that few elements give every warp several rounds."""
     return replace(h200, multiprocessors=2)
-
-
-def test_the_result_is_a_copy_and_flops_are_those_of_the_chain():
-    assert OPERATION.reference(np, case(3), {"x": np.arange(3.0)})["y"].tolist() == [0, 1, 2]
-    assert OPERATION.bytes_moved(case(3, dtype="float16")) == 12
-    assert OPERATION.flops(case(3, chain=7)) == 42
 
 
 @pytest.mark.parametrize(
@@ -50,25 +42,6 @@ def test_each_multiprocessor_gets_its_warps(h200, name, warps, blocks, threads):
     assert f"at most {warps * 32 * word * loads} bytes in flight" in plan.reasons[0]
 
 
-@pytest.mark.parametrize(
-    ("one", "text"),
-    [
-        (case(9, 0), "warps must be from 1 to 64, what a multiprocessor holds of them, got 0"),
-        (case(9, 65), "warps must be from 1 to 64, what a multiprocessor holds of them, got 65"),
-        (case(9, 33), "warps above 32 must be even, for two blocks, got 33"),
-        (case(9, 8, -1), r"chain must be from 0 to 2\^31 - 1, got -1"),
-    ],
-)
-def test_what_cannot_be_resident_is_refused(h200, one, text):
-    with pytest.raises(Unsupported, match=text):
-        IMPLEMENTATIONS["bytes_4"].plan(one, h200)
-
-
-def test_what_has_more_in_flight_has_fewer_warps(h200):
-    with pytest.raises(Unsupported, match="warps must be from 1 to 32, what a multiprocessor holds of them, got 34"):
-        IMPLEMENTATIONS["bytes_64"].plan(case(9, 34), h200)
-
-
 def test_a_multiprocessor_with_fewer_places_takes_fewer_warps(h200):
     with pytest.raises(Unsupported, match="warps must be from 1 to 32"):
         IMPLEMENTATIONS["bytes_4"].plan(case(9, 64), replace(h200, max_threads_per_multiprocessor=1024))
@@ -88,18 +61,14 @@ def test_all_warps_are_resident_and_nothing_spills(h200, binaries, architecture,
 
 @pytest.mark.nvcc
 @pytest.mark.parametrize("name", [*FLIGHTS, "copy"])
-def test_copies_wherever_arrays_begin(small, binaries, dtype, name):
+def test_copies_wherever_arrays_begin(small, checked, dtype, name):
     for n in (1, 7, 1030):
         for shift in (0, {"x": 1}, {"y": 1}):
-            run_and_check(IMPLEMENTATIONS[name], OPERATION, case(n, 1, 3, dtype), small, binaries, shift)
-    warps = 20 if name == "bytes_64" else 48
-    run_and_check(IMPLEMENTATIONS[name], OPERATION, case(3001, warps, 0, dtype), small, binaries)
+            checked(name, case(n, 1, 3, dtype), shift, small)
+    checked(name, case(3001, 20 if name == "bytes_64" else 48, 0, dtype), 0, small)
 
 
 @pytest.mark.nvcc
-def test_no_compiler_leaves_the_chain_out(small, binaries):
-    def instructions(chain):
-        ran = run_and_check(IMPLEMENTATIONS["bytes_4"], OPERATION, case(64, 1, chain), small, binaries)
-        return ran.counters[0].warp_instructions
-
-    assert instructions(96) - instructions(32) >= 2 * 64, "64 multiply-adds more for each of two warps"
+def test_no_compiler_leaves_the_chain_out(small, checked):
+    short, long = (checked("bytes_4", case(64, 1, chain), 0, small).counters[0].warp_instructions for chain in (32, 96))
+    assert long - short >= 2 * 64, "64 multiply-adds more for each of two warps"

@@ -5,10 +5,8 @@ from math import log, prod
 import numpy as np
 import pytest
 
-from kernelbench.core.errors import Unsupported
 from kernelbench.core.records import Case
 
-KERNELS = ("generic", "paddle", "paddle_2022", "one_read", "copy", "paddle_as_published")
 SHAPES = [
     ((128, 128, 16, 16), 0),
     ((512, 896, 4, 12), 1),
@@ -72,11 +70,6 @@ def test_half_precision_allows_its_own_rounding(operation):
     assert operation.tolerance(case((4, 100))).absolute == pytest.approx(2.0**-23 * (4 + 10 + log(100)))
 
 
-def test_integers_are_refused(operation):
-    with pytest.raises(Unsupported, match="dtype must be float32, float16 or bfloat16, got int32"):
-        operation.arrays(case((4, 4), dtype="int32"))
-
-
 @pytest.mark.parametrize(
     ("shape", "axis", "grid", "block"),
     [
@@ -105,16 +98,6 @@ def test_one_read_covers_all_columns_and_fits_shared_memory(log_softmax, h200, d
     assert launch.shared_bytes == 4 * columns * threads + dim * columns * itemsize <= h200.shared_per_block_optin
 
 
-@pytest.mark.parametrize(("inner", "text"), [(1, "1 column fit"), (12, "8 columns fit"), (3, "3 columns fit")])
-def test_columns_that_do_not_fit_are_refused(log_softmax, h200, inner, text):
-    with pytest.raises(Unsupported, match=f"dim must be so small that {text} 232448 bytes .*, got 100000"):
-        log_softmax["one_read"].plan(case((2, 100_000, inner), 1), h200)
-
-
-def test_half_precision_keeps_longer_columns(log_softmax, h200):
-    log_softmax["one_read"].plan(case((2, 100_000), -1, "float16"), h200)
-
-
 def test_generic_launches_in_order_with_float_between(log_softmax, h200, dtype):
     plan = log_softmax["generic"].plan(case((2, 30, 7), 1, dtype), h200)
     steps = [launch.entry.removeprefix("log_softmax_generic_").rsplit("_", 1)[0] for launch in plan.launches]
@@ -132,19 +115,3 @@ def test_generic_covers_every_column_and_element(log_softmax, h200, shape, axis)
             assert launch.grid[0] * 256 >= outer * inner
         elif "shift" in launch.entry or "subtract" in launch.entry or "exp" in launch.entry:
             assert launch.grid[0] * launch.block[1] >= outer * dim
-
-
-@pytest.mark.parametrize(("shape", "name"), [((2**30 + 1,), "dim"), ((1, 2**30 + 1), "inner")])
-def test_generic_refuses_extents_beyond_its_indices(log_softmax, h200, shape, name):
-    with pytest.raises(Unsupported, match=f"{name} must be at most 1073741824, got 1073741825"):
-        log_softmax["generic"].plan(case(shape, 0, "float16"), h200)
-
-
-@pytest.mark.parametrize(("dim", "reason"), [(63, "dim must be at least 64"), (64, "")])
-def test_the_specimen_takes_rows_of_several_warps(log_softmax, h200, dim, reason):
-    plan = log_softmax["paddle_as_published"].plan
-    if reason:
-        with pytest.raises(Unsupported, match=reason):
-            plan(case((4, dim)), h200)
-    else:
-        assert plan(case((4, dim)), h200).launches[0].block == (64, 1, 1)

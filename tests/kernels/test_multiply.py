@@ -8,7 +8,6 @@ import pytest
 from kernelbench.build.machine_code import machine_code
 from kernelbench.core.errors import Unsupported
 from kernelbench.core.records import Case, Scalar
-from tests.kernels.simulated import run_and_check
 
 WAYS = {
     "whole_packs": "WholePacks",
@@ -30,15 +29,6 @@ def multiply(catalog):
 
 def case(*shape, dtype="float16", **parameters):
     return Case("multiply", shape, -1, dtype, parameters=tuple(parameters.items()))
-
-
-def test_the_reference_is_the_product(catalog):
-    operation = catalog.operations["multiply"]
-    inputs = {"x": np.array([2.0, -3.0]), "y": np.array([0.5, 7.0])}
-    assert operation.reference(np, case(2), inputs)["z"].tolist() == [1.0, -21.0]
-    assert operation.bytes_moved(case(5, 3)) == 3 * 15 * 2
-    with pytest.raises(Unsupported, match="dtype must be float32, float16 or bfloat16, got int32"):
-        operation.arrays(case(4, dtype="int32"))
 
 
 @pytest.mark.parametrize("type_", [np.float32, np.float16])
@@ -97,12 +87,3 @@ def test_three_ways_are_the_same_machine_code_and_two_are_not(multiply, h200, bi
     assert codes["whole_packs"] == codes["cast_in_loop"] == codes["int4"]
     assert codes["element_index"].instructions > codes["whole_packs"].instructions
     assert codes["through_memory"] != codes["whole_packs"]
-
-
-@pytest.mark.nvcc
-@pytest.mark.parametrize("name", ["naive", *PACKED, "copy"])
-def test_is_right_wherever_arrays_begin(catalog, h200, binaries, dtype, name):
-    implementation, operation = catalog.implementations["multiply"][name], catalog.operations["multiply"]
-    for n in (1, 7, 261):
-        for shift in (0, 1, {"x": 1}, {"y": 1}, {"z": 1}):
-            run_and_check(implementation, operation, case(n, dtype=dtype), h200, binaries, shift)

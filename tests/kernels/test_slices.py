@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from kernelbench.core.records import Arrays, Case
-from kernelbench.planning.catalog import load_catalog
+from tests.catalog import catalog
 from tests.gpu import shapes
 from tests.kernels.simulated import all_slices
 
-CATALOG = load_catalog()
+CATALOG = catalog()
 MOST_ELEMENTS = 2**16
 CASES = [
     case

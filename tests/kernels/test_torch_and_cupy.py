@@ -10,11 +10,14 @@ import pytest
 from kernelbench.core.errors import MissingLibrary, Unsupported
 from kernelbench.core.records import Case
 from tests.catalog import catalog
+from tests.kernels.fakes import Tensor, log_softmax, softmax
 
 STREAM = 1234
 CATALOG = catalog()
 EXACT = [Case(name, (5,), -1, dtype) for name in ("multiply", "relu", "copy") for dtype in ("float32", "float16")]
 REDUCING = [Case(name, (4, 6, 10), 1, "float32") for name in ("reduce_sum", "log_softmax")]
+REDUCING += [Case("softmax", (4, 6, 10), axis, "float32") for axis in (-1, 0, 1)]
+ALLOCATING = ("softmax", "log_softmax")  # CuPy's, which make an output of their own
 OF_TORCH = [
     Case("dropout_add", (5, 7), -1, "float32", parameters=(("scale", 2.0),)),
     Case("relu_grad", (5, 7), -1, "float32"),
@@ -50,17 +53,10 @@ def libraries(monkeypatch):
         def __exit__(self, *_):
             current.pop()
 
-    class Tensor(np.ndarray):
-        def view(self, what):
-            # torch's view takes a shape or a type
-            return self.reshape(what) if isinstance(what, (int, tuple)) else np.ndarray.view(self, what)
-
-        def permute(self, axes):
-            return self.transpose(axes)
-
+    class OnStream(Tensor):
         def copy_(self, other):
             assert current == [STREAM]
-            self[...] = other
+            super().copy_(other)
 
     def checked(function):
         def call(*arguments, **named):
@@ -77,17 +73,14 @@ def libraries(monkeypatch):
 
         return checked(call)
 
-    def log_softmax(x, dim):
-        shifted = x - x.max(axis=dim, keepdims=True)
-        return shifted - np.log(np.exp(shifted).sum(axis=dim, keepdims=True))
-
     torch, cupy = ModuleType("torch"), ModuleType("cupy")
-    torch.as_tensor = lambda array, device: array.view(Tensor)
+    torch.as_tensor = lambda array, device: array.view(OnStream)
     torch.cuda = SimpleNamespace(is_available=lambda: True, ExternalStream=lambda number: number, stream=on)
     torch.bfloat16, torch.float32, torch.no_grad, torch.__version__ = np.float16, np.float32, nullcontext, "2.9"
     torch.mul, torch.clamp_min, torch.add = checked(np.multiply), checked(np.maximum), checked(np.add)
     torch.sum = into(lambda x, dim, dtype: x.sum(axis=dim, dtype=dtype))
-    torch.log_softmax = into(log_softmax)
+    torch.softmax = into(lambda x, dim: softmax(x, dim))
+    torch.log_softmax = into(lambda x, dim: log_softmax(x, dim))
     torch.addcmul = into(lambda addend, x, mask, value: addend + value * x * mask)
     gradient = into(lambda dy, y, threshold: np.where(y > threshold, dy, 0))
     overloads = SimpleNamespace(grad_input=lambda *given, grad_input: gradient(*given, out=grad_input))
@@ -95,8 +88,10 @@ def libraries(monkeypatch):
     cupy.asarray, cupy.cuda = np.asarray, SimpleNamespace(ExternalStream=Stream)
     for name in ("multiply", "maximum", "copyto", "sum", "exp", "log"):
         setattr(cupy, name, checked(getattr(np, name)))
-    monkeypatch.setitem(sys.modules, "torch", torch)
-    monkeypatch.setitem(sys.modules, "cupy", cupy)
+    special = ModuleType("cupyx.scipy.special")
+    special.softmax = checked(softmax)
+    for module in (torch, cupy, ModuleType("cupyx"), ModuleType("cupyx.scipy"), special):
+        monkeypatch.setitem(sys.modules, module.__name__, module)
 
 
 def filled(case):
@@ -119,10 +114,13 @@ def test_computes_what_the_operation_says(libraries, library, case):
     wide = {name: array.astype(np.float64).reshape(1, -1) for name, array in arrays.items()}
     call = prepared(library, case, arrays)
     assert np.isnan(arrays[output]).all(), "prepare computes nothing"
+    call()
     returned = call()
-    assert returned is None or case.operation == "log_softmax", "into the case's own output"
+    allocates = library == "cupy" and case.operation in ALLOCATING
+    assert (returned is None) != allocates, "into the case's own output"
+    assert np.isnan(arrays[output]).all() == allocates
     got = {**arrays, **(returned or {})}[output]
-    split = operation.split(case) if case.operation == "log_softmax" else 1
+    split = operation.split(case) if case.operation in ALLOCATING else 1
     inputs = {name: array.reshape(split, -1) for name, array in wide.items() if name != output}
     expected = operation.reference(np, case, inputs)[output].reshape(arrays[output].shape).astype(got.dtype)
     if case in EXACT:
@@ -131,13 +129,19 @@ def test_computes_what_the_operation_says(libraries, library, case):
         np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("operation", ["reduce_sum", "log_softmax"])
+@pytest.mark.parametrize("operation", ["reduce_sum", "softmax", "log_softmax"])
 def test_torch_sees_bfloat16_in_the_stored_bits(libraries, operation):
     x = np.full((4, 6, 10), np.float16(0.5).view(np.uint16))  # float16 stands for torch.bfloat16 here
     arrays = {"x": x, "y": np.zeros(1, np.float32) if operation == "reduce_sum" else np.zeros_like(x)}
     prepared("torch", Case(operation, (4, 6, 10), 1, "bfloat16"), arrays)()
     y = arrays["y"] if operation == "reduce_sum" else arrays["y"].view(np.float16)
-    assert np.allclose(y, 120 if operation == "reduce_sum" else -np.log(6), rtol=1e-3)
+    assert np.allclose(y, {"reduce_sum": 120, "softmax": 1 / 6, "log_softmax": -np.log(6)}[operation], rtol=1e-3)
+
+
+def test_torch_without_a_gpu_counts_as_missing(libraries):
+    sys.modules["torch"].cuda.is_available = lambda: False
+    with pytest.raises(MissingLibrary, match=r"torch 2\.9 sees no GPU"):
+        prepared("torch", Case("softmax", (4, 6, 10), -1, "float32"), {"x": None, "y": None})
 
 
 @pytest.mark.parametrize(
@@ -146,14 +150,22 @@ def test_torch_sees_bfloat16_in_the_stored_bits(libraries, operation):
         *((operation, "bfloat16", "bfloat16") for operation in ("multiply", "relu")),
         *(
             (operation, "bfloat16", "dtype must be float32.*, got bfloat16")
-            for operation in ("reduce_sum", "log_softmax")
+            for operation in ("reduce_sum", *ALLOCATING)
         ),
-        ("log_softmax", "float16", "dtype must be float32.*, got float16"),
+        *((operation, "float16", "dtype must be float32.*, got float16") for operation in ALLOCATING),
     ],
 )
 def test_cupy_refuses_types_it_does_not_compute_in_float(libraries, operation, dtype, text):
     with pytest.raises(Unsupported, match=text):
         prepared("cupy", Case(operation, (4, 6, 10), 1, dtype), {})
+
+
+@pytest.mark.parametrize(("parameters", "reason"), [({"mask": True}, "mask"), ({"scale": 0.5}, r"scale .* got 0\.5")])
+@pytest.mark.parametrize("library", ["torch", "cupy", "torch_compile"])
+def test_softmax_of_attention_is_refused(libraries, library, parameters, reason):
+    case = Case("softmax", (4, 6, 10), -1, "float32", parameters=tuple(parameters.items()))
+    with pytest.raises(Unsupported, match=reason):
+        prepared(library, case, {})
 
 
 def test_cupy_adds_up_half_in_float(libraries):
@@ -166,6 +178,7 @@ def test_cupy_adds_up_half_in_float(libraries):
 @pytest.mark.parametrize(("library", "case"), CALLS)
 def test_a_missing_library_says_how_to_install_it(monkeypatch, library, case):
     monkeypatch.setitem(sys.modules, library, None)  # an import of it fails
-    assert CATALOG.implementations[case.operation][library].role == "peer"
+    peer = CATALOG.implementations[case.operation][library]
+    assert (peer.role, peer.source) == ("peer", None)
     with pytest.raises(MissingLibrary, match=f"{library} is not installed; try: pip install"):
         prepared(library, case, {})

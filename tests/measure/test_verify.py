@@ -11,6 +11,7 @@ import pytest
 from kernelbench.core import dtypes
 from kernelbench.core.records import Arrays, Binary, Case, Check, EntryFacts, Launch, LaunchPlan
 from kernelbench.measure import verify
+from kernelbench.measure.case_data import CaseData
 from kernelbench.measure.case_run import CaseRun, Settings
 from kernelbench.measure.rounds import Precision
 from kernelbench.measure.verify import run_and_check

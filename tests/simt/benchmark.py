@@ -19,12 +19,11 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))  # to run as a program from anywhere
 
-from kernelbench.build import build, find_compiler  # noqa: E402
-from kernelbench.core import places  # noqa: E402
 from kernelbench.core.records import Binary, Case  # noqa: E402
 from kernelbench.devices.known import known_gpu  # noqa: E402
 from kernelbench.planning.case_plans import plan_case  # noqa: E402
 from kernelbench.planning.catalog import load_catalog  # noqa: E402
+from tests.build.binaries import only_built  # noqa: E402
 from tests.simt.hardware.simulate import Simulation  # noqa: E402
 from tests.simt.hardware.trials import Trial, empty, floats, int32, trial, zeros  # noqa: E402
 
@@ -84,11 +83,8 @@ def main(arguments: Sequence[str]) -> int:
     rows = []
     titles = "".join(f"{f'{threads} thr. (s)':>12}" for threads in THREADS)
     print(f"{'':30}{'M instr.':>9}{titles}  prototype (s)")
-    compiler = find_compiler()
     for one in cases():
-        binary = build([one.request], compiler, places.cache())[one.request]
-        assert isinstance(binary, Binary), binary
-        row = measured(one, binary)
+        row = measured(one, only_built(one.request))
         rows.append(row)
         figures = "".join(f"{row['seconds'][str(threads)]:12.3f}" for threads in THREADS)
         print(f"{row['kernel']:30}{row['warp_instructions'] / 1e6:9.1f}{figures}  {row['prototype_s']}", flush=True)

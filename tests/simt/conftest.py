@@ -1,14 +1,26 @@
-"""Test kernels, compiled once a session."""
+"""A machine, and test kernels, compiled once a session."""
 
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from kernelbench.build import FLAGS, find_compiler
+from kernelbench.simt.machine import Machine
 from tests.simt.harness import Kernels, Load
 
 KERNELS = Path(__file__).parent / "kernels"
+
+
+@pytest.fixture(scope="module")
+def machine() -> Machine:
+    return Machine()
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(7)
 
 
 @pytest.fixture(scope="session")

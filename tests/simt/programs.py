@@ -49,6 +49,12 @@ class Builder:
         self.predicates += 1
         return self.predicates - 1
 
+    def only(self, chosen: Any) -> int:
+        """A predicate that holds in these lanes of each warp."""
+        found = self.predicate()
+        self.emit("testp_notanumber_f32", d=found, a=self.constant(np.where(chosen, np.nan, 0), np.float32))
+        return found
+
     def label(self) -> int:
         return len(self.code)
 

@@ -17,6 +17,7 @@ from kernelbench.simt.machine import Machine
 from kernelbench.simt.parse import parse
 from tests.simt.programs import Builder
 
+CHECKS = (*native.SANITIZE, "-O0")  # g++ takes half as long, and what is run is little
 PTX = Path(__file__).parent / "ptx"
 COUNT = 2  # form of a barrier whose result is a register
 MBARRIER_WAIT = 7  # form of one that lies in shared memory
@@ -136,6 +137,7 @@ def made_up(chance: random.Random, memory: int) -> Program:
 
 
 def main() -> None:
+    native.SANITIZE = CHECKS
     machine = Machine(sanitize=True)
     memory = machine.memory.allocate("x", 4096, "input").address
     launches = recorded(machine, memory)

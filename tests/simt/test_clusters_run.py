@@ -14,11 +14,6 @@ def clusters(load: Load) -> Kernels:
     return load("clusters")
 
 
-@pytest.fixture
-def rng() -> np.random.Generator:
-    return np.random.default_rng(5)
-
-
 def fault(kernels: Kernels, entry: str, *arguments: object, grid: int, block: int = 32, **more: bool) -> str:
     outcome = kernels.run(entry, grid, block, *arguments, faulty=True, **more)  # type: ignore[arg-type]
     (found,) = outcome.faults

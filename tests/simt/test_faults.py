@@ -14,11 +14,6 @@ LANE = np.arange(LANES)
 SHARED = 0x50 << 56
 
 
-@pytest.fixture(scope="module")
-def machine() -> Machine:
-    return Machine()
-
-
 @pytest.fixture
 def x(machine: Machine) -> Any:
     found = machine.memory.allocate("x", 400, "input")
@@ -122,19 +117,13 @@ def test_bytes_that_nobody_wrote(machine: Machine, strict: bool) -> None:
     fresh = machine.memory.allocate("fresh", 256, "scratch")
     build = Builder()
     build.store("global", build.constant(fresh.address + 4 * LANE, np.uint64), [build.constant(LANE)],
-                guard=lanes_of(build, LANE != 9))  # fmt: skip
+                guard=build.only(LANE != 9))  # fmt: skip
     load(build, fresh.address + 4 * LANE)
     faults = machine.launch(build.build(), (1,), (32,), [], strict=strict).faults
     assert [(one.kind, one.lane, one.count, one.index) for one in faults] == (
         [("uninitialised_global", 9, 1, 2)] if strict else []
     )
     machine.memory.free(fresh)
-
-
-def lanes_of(build: Builder, chosen: Any) -> int:
-    found = build.predicate()
-    build.emit("testp_notanumber_f32", d=found, a=build.constant(np.where(chosen, np.nan, 0), np.float32))
-    return found
 
 
 def exchange(build: Builder, between: str) -> None:
@@ -194,7 +183,7 @@ def test_atomics_and_a_fence_order_warps(machine: Machine) -> None:
 
 def test_barrier_that_part_of_a_warp_reaches(machine: Machine) -> None:
     build = Builder()
-    build.barrier(guard=lanes_of(build, LANE >= 4))
+    build.barrier(guard=build.only(LANE >= 4))
     (fault,) = machine.launch(build.build(), (1,), (64,), []).faults
     assert (fault.kind, fault.lane, fault.index) == ("divergent_barrier", 4, 1)
 
@@ -209,7 +198,7 @@ def test_barrier_that_nobody_completes(machine: Machine) -> None:
 
 def test_traps_end_the_lanes(machine: Machine) -> None:
     build = Builder()
-    build.emit(text="trap", kind=Kind.TRAP, f=0, guard=lanes_of(build, LANE == 3))
+    build.emit(text="trap", kind=Kind.TRAP, f=0, guard=build.only(LANE == 3))
     after = build.emit("mov_b32", d=build.register(), a=build.constant(0))
     report = machine.launch(build.build(), (1,), (32,), [])
     assert [(fault.kind, fault.lane) for fault in report.faults] == [("trapped", 3)]

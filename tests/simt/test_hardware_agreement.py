@@ -6,9 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kernelbench.build import build, find_compiler
-from kernelbench.core import places
 from kernelbench.core.records import Binary
+from tests.build.binaries import all_built
 from tests.simt.hardware import agreement
 from tests.simt.hardware.trials import trials
 
@@ -27,16 +26,10 @@ def recorded(name: str) -> list[dict[str, str]]:
 @pytest.mark.timeout(600)
 def test_counters_are_those_of_the_hardware_or_the_machine_code_says_why() -> None:
     kept = {(row["trial"], row["launch"], row["metric"]): row for row in recorded("agreement.csv")}
-    compiler = find_compiler()
     hardware = agreement.read_hardware(RECORD / "hardware.csv")
     chosen = [one for one in trials() if (one.name, 0) in hardware]
     assert len(chosen) >= 60
-    binaries = {
-        request: binary
-        for request, binary in build({one.request for one in chosen}, compiler, places.cache()).items()
-        if isinstance(binary, Binary)
-    }
-    rows, _ = agreement.compare(chosen, binaries, hardware, {})
+    rows, _ = agreement.compare(chosen, all_built({one.request for one in chosen}), hardware, {})
     for row in rows:
         before = kept[row["trial"], row["launch"], row["metric"]]
         assert str(row["simulator"]) == before["simulator"], f"{row['trial']}: {row['metric']}"

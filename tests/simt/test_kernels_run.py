@@ -3,6 +3,7 @@ under which a correct kernel must raise no fault."""
 
 import math
 import struct
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,6 @@ from tests.simt.harness import Kernels, Load
 pytestmark = pytest.mark.nvcc
 
 ARCHITECTURES = ("sm_90", *(pytest.param(one, marks=pytest.mark.exhaustive) for one in ("sm_75", "sm_80", "sm_100")))
-
-
-@pytest.fixture
-def rng() -> np.random.Generator:
-    return np.random.default_rng(7)
 
 
 def compiled(stem: str) -> Any:
@@ -74,79 +70,68 @@ def softmax(x: NDArray[np.float32]) -> NDArray[np.float64]:
     return np.asarray(powers / powers.sum(1, keepdims=True))
 
 
-def test_softmax_of_a_warp(basics: Kernels, rng: np.random.Generator) -> None:
-    x = rng.standard_normal((10, 128)).astype(np.float32)
+@pytest.mark.parametrize(
+    ("entry", "shape", "grid", "block", "argument", "shared"),
+    [("softmax_warp", (10, 128), 3, (32, 4), 10, 0), ("softmax_block", (5, 700), 5, 128, 700, 700 * 4)],
+)
+def test_softmax(
+    basics: Kernels, rng: np.random.Generator, entry: str, shape: Any, grid: int, block: Any, argument: int, shared: int
+) -> None:
+    x = rng.standard_normal(shape).astype(np.float32)
     y = np.zeros_like(x)
-    basics.run("softmax_warp", 3, (32, 4), x, y, np.int32(10))
-    np.testing.assert_allclose(y, softmax(x), rtol=1e-6)
+    basics.run(entry, grid, block, x, y, np.int32(argument), shared=shared)
+    np.testing.assert_allclose(y, softmax(x), rtol=1e-6 if entry == "softmax_warp" else 2e-6)
 
 
-def test_softmax_of_a_block(basics: Kernels, rng: np.random.Generator) -> None:
-    x = rng.standard_normal((5, 700)).astype(np.float32)
-    y = np.zeros_like(x)
-    basics.run("softmax_block", 5, 128, x, y, np.int32(700), shared=700 * 4)
-    np.testing.assert_allclose(y, softmax(x), rtol=2e-6)
+def collatz(i: int, value: int) -> int:
+    done = 0
+    while value > 1:
+        value, done = (3 * value + 1 if value % 2 else value // 2), done + 1
+    return done
 
 
-def test_collatz(control: Kernels, rng: np.random.Generator) -> None:
-    x, steps = rng.integers(1, 5000, 200).astype(np.uint32), np.zeros(200, np.int32)
-    report = control.run("collatz", 2, 128, x, steps, np.int32(200))
-
-    def expected(value: int) -> int:
-        done = 0
-        while value > 1:
-            value, done = (3 * value + 1 if value % 2 else value // 2), done + 1
-        return done
-
-    np.testing.assert_array_equal(steps, [expected(int(value)) for value in x])
-    assert report.counters.divergent_branches > 0
+def dense_switch(i: int, value: int) -> int:
+    cases = (i * 3, i ^ 0x55, i // 7, i.bit_count(), 32 - (i + 1).bit_length(), math.isqrt(i), i % 13 + 1)
+    return cases[min(value, 6)] if 0 <= value <= 7 else -1
 
 
-def test_switch(control: Kernels, rng: np.random.Generator) -> None:
-    x, y = rng.integers(-2, 10, 500).astype(np.int32), np.zeros(500, np.int32)
-    control.run("dense_switch", 4, 128, x, y, np.int32(500))
+def early_ways_out(i: int, value: int) -> int:
+    sum_ = 0
+    for k in range(20):
+        if k == value:
+            break
+        if (k + i) % 3 == 0:
+            continue
+        if sum_ > 60:
+            return -sum_
+        sum_ += k
+    return sum_
 
-    def expected(i: int, value: int) -> int:
-        cases = (i * 3, i ^ 0x55, i // 7, i.bit_count(), 32 - (i + 1).bit_length(), math.isqrt(i), i % 13 + 1)
-        return cases[min(value, 6)] if 0 <= value <= 7 else -1
 
+def recursion_free_goto(i: int, value: int) -> int:
+    """A loop with two entries."""
+    sum_, at_middle = 0, bool(value & 1)
+    while True:
+        if not at_middle:
+            sum_, value = sum_ + 10, value - 3
+        at_middle = False
+        sum_, value = sum_ + 1, value - 2
+        if value <= 0:
+            return sum_
+
+
+@pytest.mark.parametrize(
+    ("expected", "low", "high", "count"),
+    [(collatz, 1, 5000, 200), (dense_switch, -2, 10, 500), (early_ways_out, 0, 25, 300),
+     (recursion_free_goto, 0, 60, 100)],
+)  # fmt: skip
+def test_branches(
+    control: Kernels, rng: np.random.Generator, expected: Callable[[int, int], int], low: int, high: int, count: int
+) -> None:
+    x, y = rng.integers(low, high, count).astype(np.int32), np.zeros(count, np.int32)
+    report = control.run(expected.__name__, -(-count // 128), 128, x, y, np.int32(count))
     np.testing.assert_array_equal(y, [expected(i, int(value)) for i, value in enumerate(x)])
-
-
-def test_ways_out_of_a_loop(control: Kernels, rng: np.random.Generator) -> None:
-    x, y = rng.integers(0, 25, 300).astype(np.int32), np.zeros(300, np.int32)
-    control.run("early_ways_out", 3, 128, x, y, np.int32(300))
-
-    def expected(i: int, value: int) -> int:
-        sum_ = 0
-        for k in range(20):
-            if k == value:
-                break
-            if (k + i) % 3 == 0:
-                continue
-            if sum_ > 60:
-                return -sum_
-            sum_ += k
-        return sum_
-
-    np.testing.assert_array_equal(y, [expected(i, int(value)) for i, value in enumerate(x)])
-
-
-def test_loop_with_two_entries(control: Kernels, rng: np.random.Generator) -> None:
-    x, y = rng.integers(0, 60, 100).astype(np.int32), np.zeros(100, np.int32)
-    control.run("recursion_free_goto", 1, 128, x, y, np.int32(100))
-
-    def expected(value: int) -> int:
-        sum_, at_middle = 0, bool(value & 1)
-        while True:
-            if not at_middle:
-                sum_, value = sum_ + 10, value - 3
-            at_middle = False
-            sum_, value = sum_ + 1, value - 2
-            if value <= 0:
-                return sum_
-
-    np.testing.assert_array_equal(y, [expected(int(value)) for value in x])
+    assert expected is not collatz or report.counters.divergent_branches > 0
 
 
 def test_local_array(control: Kernels, rng: np.random.Generator) -> None:
@@ -185,22 +170,11 @@ def test_calls_with_structs(control: Kernels) -> None:
         assert y[i] == np.float32(first + 1000 * second + more[i % 6] + horner)
 
 
-@pytest.fixture
-def sizes() -> tuple[NDArray[np.int32], NDArray[np.int64], bytes]:
+def test_array_in_a_parameter_and_its_address(control: Kernels) -> None:
     extent, stride = np.arange(3, 11, dtype=np.int32), 10 ** np.arange(8, dtype=np.int64)
-    return extent, stride, extent.tobytes() + stride.tobytes()
-
-
-def test_array_in_a_parameter(control: Kernels, sizes: tuple[NDArray[np.int32], NDArray[np.int64], bytes]) -> None:
-    extent, stride, packed = sizes
-    y = np.zeros(32, np.int64)
+    packed, y = extent.tobytes() + stride.tobytes(), np.zeros(32, np.int64)
     control.run("parameter_array", 1, 32, packed, y, np.int32(5))
     np.testing.assert_array_equal(y, [sum(extent[k] * stride[(k + t) % 8] for k in range(5)) for t in range(32)])
-
-
-def test_address_of_a_parameter(control: Kernels, sizes: tuple[NDArray[np.int32], NDArray[np.int64], bytes]) -> None:
-    _, stride, packed = sizes
-    y = np.zeros(32, np.int64)
     control.run("grid_constant", 1, 32, packed, y, np.int32(3))
     np.testing.assert_array_equal(y, stride[(3 + np.arange(32)) % 8])
 
@@ -451,22 +425,18 @@ def test_large_angles(types: Kernels, rng: np.random.Generator) -> None:
     np.testing.assert_allclose(out, np.sin((x * np.float32(1e6)).astype(np.float64)), atol=2e-6)
 
 
-def test_block_reduce(blocks: Kernels, rng: np.random.Generator) -> None:
-    x, y = rng.integers(-99, 99, (5, 128)).astype(np.int32), np.zeros(5, np.int32)
-    blocks.run("block_reduce", 5, 128, x, y)
-    np.testing.assert_array_equal(y, x.sum(1))
-
-
-def test_block_scan(blocks: Kernels, rng: np.random.Generator) -> None:
-    x, y = rng.integers(-99, 99, (5, 128)).astype(np.int32), np.zeros((5, 128), np.int32)
-    blocks.run("block_scan", 5, 128, x, y)
-    np.testing.assert_array_equal(y, np.cumsum(x, 1))
-
-
-def test_block_sort(blocks: Kernels, rng: np.random.Generator) -> None:
-    x, y = rng.integers(-(2**31), 2**31, (3, 512)).astype(np.int32), np.zeros((3, 512), np.int32)
-    blocks.run("block_sort", 3, 128, x, y)
-    np.testing.assert_array_equal(y, np.sort(x, 1))
+@pytest.mark.parametrize(
+    ("entry", "shape", "most", "expected"),
+    [("block_reduce", (5, 128), 99, lambda x: x.sum(1)), ("block_scan", (5, 128), 99, lambda x: np.cumsum(x, 1)),
+     ("block_sort", (3, 512), 2**31, lambda x: np.sort(x, 1))],
+)  # fmt: skip
+def test_cub(
+    blocks: Kernels, rng: np.random.Generator, entry: str, shape: Any, most: int, expected: Callable[[Any], Any]
+) -> None:
+    x = rng.integers(-most, most, shape).astype(np.int32)
+    y = np.zeros_like(expected(x), np.int32)
+    blocks.run(entry, shape[0], 128, x, y)
+    np.testing.assert_array_equal(y, expected(x))
 
 
 def test_warp_reduce(blocks: Kernels, rng: np.random.Generator) -> None:

@@ -20,11 +20,6 @@ LANE = np.arange(LANES)
 COUNT, AND, OR = 2, 3, 4  # forms of a barrier that reduces
 
 
-@pytest.fixture(scope="module")
-def machine() -> Machine:
-    return Machine()
-
-
 @pytest.fixture
 def out(machine: Machine) -> Any:
     found = machine.memory.allocate("out", 4 * 4096, "output")
@@ -40,13 +35,6 @@ def thread_address(build: Builder, out: Allocation) -> int:
     build.emit("mul_wide_u32", d=address, a=index, b=build.constant(4))
     build.emit("add_u64", d=address, a=address, b=build.constant(out.address, np.uint64))
     return address
-
-
-def where(build: Builder, lanes: Any) -> int:
-    """A predicate that holds in `lanes` of each warp."""
-    found = build.predicate()
-    build.emit("testp_notanumber_f32", d=found, a=build.constant(np.where(lanes, np.nan, 0), np.float32))
-    return found
 
 
 def move(build: Builder, to: int, value: int, **more: Any) -> None:
@@ -71,7 +59,7 @@ def test_branch_and_meeting(machine: Machine, out: Allocation) -> None:
     build = Builder()
     value = build.register()
     address = thread_address(build, out)
-    low = where(build, LANE < 10)
+    low = build.only(LANE < 10)
     move(build, value, 1)
     split = build.branch(0, guard=low)
     add(build, value, 10)
@@ -91,8 +79,6 @@ def test_branch_and_meeting(machine: Machine, out: Allocation) -> None:
 
 def retarget(program: Program, targets: dict[int, tuple[int, int]]) -> Program:
     """With targets and meeting points of branches that were not known when they were emitted."""
-    from dataclasses import replace
-
     code = list(program.code)
     for index, (target, meet) in targets.items():
         code[index] = replace(code[index], target=target, reconverge=meet)
@@ -153,7 +139,7 @@ def test_lanes_that_exit_are_not_waited_for(machine: Machine, out: Allocation) -
     build = Builder()
     value = build.register()
     address = thread_address(build, out)
-    build.exit(guard=where(build, LANE >= 5))
+    build.exit(guard=build.only(LANE >= 5))
     build.barrier()
     move(build, value, 3)
     build.store("global", address, [value])
@@ -188,7 +174,7 @@ def test_barrier_that_reduces(machine: Machine, out: Allocation, form: int, expe
     build = Builder()
     value, result = build.register(), build.predicate()
     address = thread_address(build, out)
-    held = where(build, LANE < 20)
+    held = build.only(LANE < 20)
     move(build, value, 0)
     build.barrier(3, form, c=held, e=0, d=value if form == COUNT else result)
     if form != COUNT:
@@ -323,7 +309,7 @@ def test_blocks_of_a_cooperative_launch_wait_for_each_other(machine: Machine, ou
     build = Builder()
     found, missing, again = build.register(), build.register(), build.predicate()
     counter = build.constant(out.address, np.uint64)
-    first = where(build, LANE == 0)
+    first = build.only(LANE == 0)
     build.atomic("global", "add", "u32", counter, build.constant(1), guard=first)
     loop = build.label()
     build.load("global", counter, [found])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-import stat
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -26,6 +26,19 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(native, "RUNTIME", sources)
     monkeypatch.setenv("KERNELBENCH_CACHE", str(tmp_path / "cache"))
     return sources
+
+
+@pytest.fixture
+def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """stand_in(text): the compiler is a script of this text, which has a version of its own."""
+
+    def make(text: str) -> None:
+        other = tmp_path / "my-g++"
+        other.write_text(f'#!/bin/sh\n[ "$1" = --version ] && echo my own 1.0 && exit\n{text}\n')
+        other.chmod(0o755)
+        monkeypatch.setenv("CXX", str(other))
+
+    return make
 
 
 def made(folder: Path) -> set[str]:
@@ -176,12 +189,9 @@ def test_a_folder_that_cannot_be_written_is_told_with_what_to_do(small: Path) ->
     ],
 )
 def test_a_compiler_that_is_ended_leaves_nothing_half_made(
-    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, said: str
+    small: Path, stand_in: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, text: str, said: str
 ) -> None:
-    other = tmp_path / "my-g++"
-    other.write_text(f'#!/bin/sh\n[ "$1" = --version ] && echo my own 1.0 && exit\n{text}\n')
-    other.chmod(other.stat().st_mode | stat.S_IXUSR)
-    monkeypatch.setenv("CXX", str(other))
+    stand_in(text)
     monkeypatch.setattr(native, "TIMEOUT_S", 0.5)
     with pytest.raises(BuildError, match=said):
         native.built()
@@ -197,20 +207,15 @@ def test_a_compiler_of_another_machine_is_named(small: Path, tmp_path: Path, mon
         native.built()
 
 
-def test_another_compiler_builds_anew(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_compiler_builds_anew(small: Path, stand_in: Callable[[str], None]) -> None:
     target = native.built()
-    other = tmp_path / "my-g++"
-    other.write_text('#!/bin/sh\n[ "$1" = --version ] && echo my own 1.0 && exit\nexec g++ "$@"\n')
-    other.chmod(other.stat().st_mode | stat.S_IXUSR)
-    monkeypatch.setenv("CXX", str(other))
+    stand_in('exec g++ "$@"')
     assert native.built() != target
 
 
-def test_two_at_once_build_it_once(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    other, log = tmp_path / "my-g++", tmp_path / "calls.log"
-    other.write_text(f'#!/bin/sh\n[ "$1" = --version ] || echo "$@" >> {log}\nexec g++ "$@"\n')
-    other.chmod(other.stat().st_mode | stat.S_IXUSR)
-    monkeypatch.setenv("CXX", str(other))
+def test_two_at_once_build_it_once(small: Path, tmp_path: Path, stand_in: Callable[[str], None]) -> None:
+    log = tmp_path / "calls.log"
+    stand_in(f'echo "$@" >> {log}\nexec g++ "$@"')
     with ThreadPoolExecutor(2) as pool:
         first, second = pool.map(lambda _: native.built(), range(2))
     assert first == second

@@ -1,22 +1,20 @@
 """One access of one warp, as an H200 counted it: every figure of hardware/counters.csv."""
 
 import csv
-from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from kernelbench.build import BuildRequest, build, find_compiler
-from kernelbench.core import places
+from kernelbench.build import BuildRequest
 from kernelbench.core.counters import Counters
-from kernelbench.core.records import Binary
 from kernelbench.simt.counters import launch_counters
 from kernelbench.simt.lower.program import Program
 from kernelbench.simt.machine import Machine
+from tests.build.binaries import only_built
 from tests.simt.hardware.patterns import LANES, patterns
-from tests.simt.hardware.simulate import lowered
+from tests.simt.harness import Kernels
 
 pytestmark = pytest.mark.nvcc
 
@@ -47,12 +45,8 @@ KERNELS = sorted({row["kernel"] for row in rows()})
 
 
 @pytest.fixture(scope="session")
-def programs() -> Mapping[str, Program]:
-    compiler = find_compiler()
-    request = BuildRequest(FOLDER / "access.cu", (), "sm_90")
-    binary = build([request], compiler, places.cache())[request]
-    assert isinstance(binary, Binary), binary
-    return lowered(binary.ptx_path.read_text(), set(KERNELS))
+def kernels() -> Kernels:
+    return Kernels(only_built(BuildRequest(FOLDER / "access.cu", (), "sm_90")).ptx_path.read_text())
 
 
 def count(machine: Machine, program: Program, kernel: str, index: NDArray[np.int32]) -> Counters:
@@ -89,12 +83,12 @@ def test_the_record_is_whole() -> None:
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_what_the_hardware_counted(kernel: str, programs: Mapping[str, Program]) -> None:
-    machine, index = Machine(), patterns()
+def test_what_the_hardware_counted(kernel: str, kernels: Kernels) -> None:
+    machine, program, index = kernels.machine, kernels.program(kernel), patterns()
     for row in rows():
         if row["kernel"] != kernel:
             continue
-        own = count(machine, programs[kernel], kernel, index[row["pattern"]])
+        own = count(machine, program, kernel, index[row["pattern"]])
         figures = {column: getattr(own, field) for column, field in COLUMNS.items()}
         free = free_wavefronts(kernel, index[row["pattern"]]) if kernel.startswith(("lds", "sts")) else 0
         accesses = {"ld": own.shared_load_wavefronts, "st": own.shared_store_wavefronts}

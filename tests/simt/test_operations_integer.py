@@ -28,21 +28,6 @@ def check(text: str, result: str, kinds: tuple[str, ...], oracle: Callable[..., 
     np.testing.assert_array_equal(found, wrapped(result, [oracle(*row) for row in rows]))
 
 
-@pytest.mark.parametrize("kind", TYPES)
-def test_modular(kind: str) -> None:
-    check(f"add.{kind} %d, %a, %b;", kind, (kind, kind), lambda a, b: a + b)
-    check(f"sub.{kind} %d, %a, %b;", kind, (kind, kind), lambda a, b: a - b)
-    check(f"mul.lo.{kind} %d, %a, %b;", kind, (kind, kind), lambda a, b: a * b)
-    check(f"mad.lo.{kind} %d, %a, %b, %c;", kind, (kind,) * 3, lambda a, b, c: a * b + c)
-
-
-@pytest.mark.parametrize("kind", TYPES)
-def test_high_product(kind: str) -> None:
-    bits = bits_of(kind)
-    check(f"mul.hi.{kind} %d, %a, %b;", kind, (kind, kind), lambda a, b: a * b >> bits)
-    check(f"mad.hi.{kind} %d, %a, %b, %c;", kind, (kind,) * 3, lambda a, b, c: (a * b >> bits) + c)
-
-
 @pytest.mark.parametrize("kind", WIDER)
 def test_wide_product(kind: str) -> None:
     wide = WIDER[kind]
@@ -63,17 +48,28 @@ def remainder(a: int, b: int) -> int:
 
 
 @pytest.mark.parametrize("kind", TYPES)
-def test_division(kind: str) -> None:
-    """By zero and of the least number by -1, too."""
-    check(f"div.{kind} %d, %a, %b;", kind, (kind, kind), quotient)
-    check(f"rem.{kind} %d, %a, %b;", kind, (kind, kind), remainder)
-
-
-@pytest.mark.parametrize("kind", TYPES)
-def test_order(kind: str) -> None:
-    check(f"min.{kind} %d, %a, %b;", kind, (kind, kind), min)
-    check(f"max.{kind} %d, %a, %b;", kind, (kind, kind), max)
-    check(f"sad.{kind} %d, %a, %b, %c;", kind, (kind,) * 3, lambda a, b, c: abs(a - b) + c)
+def test_arithmetic(kind: str) -> None:
+    """Division by zero and of the least number by -1, too."""
+    bits = bits_of(kind)
+    oracles: dict[str, Callable[..., int]] = {
+        "add": lambda a, b: a + b,
+        "sub": lambda a, b: a - b,
+        "mul.lo": lambda a, b: a * b,
+        "mul.hi": lambda a, b: a * b >> bits,
+        "div": quotient,
+        "rem": remainder,
+        "min": min,
+        "max": max,
+    }
+    for name, oracle in oracles.items():
+        check(f"{name}.{kind} %d, %a, %b;", kind, (kind, kind), oracle)
+    of_three: dict[str, Callable[..., int]] = {
+        "mad.lo": lambda a, b, c: a * b + c,
+        "mad.hi": lambda a, b, c: (a * b >> bits) + c,
+        "sad": lambda a, b, c: abs(a - b) + c,
+    }
+    for name, oracle in of_three.items():
+        check(f"{name}.{kind} %d, %a, %b, %c;", kind, (kind,) * 3, oracle)
 
 
 @pytest.mark.parametrize("kind", ["s16", "s32", "s64"])

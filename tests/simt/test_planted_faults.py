@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kernelbench.build import BuildRequest, Compiler, build, find_compiler
+from kernelbench.build import BuildRequest
 from kernelbench.core import places
-from kernelbench.core.records import Binary, Launch, Scalar
-from kernelbench.simt.faults import Fault
+from kernelbench.core.records import Launch, Scalar
 from kernelbench.simt.machine import LaunchReport
+from tests.build.binaries import all_built, only_built
 from tests.simt.hardware.simulate import Simulation
 from tests.simt.hardware.trials import Trial, empty, floats, trials, zeros
 
@@ -24,16 +24,8 @@ BUDGET = 100_000
 
 
 @pytest.fixture(scope="session")
-def compiler() -> Compiler:
-    return find_compiler()
-
-
-@pytest.fixture(scope="session")
-def planted(compiler: Compiler) -> str:
-    request = BuildRequest(SOURCE, (), "sm_90")
-    binary = build([request], compiler, places.cache())[request]
-    assert isinstance(binary, Binary), binary
-    return binary.ptx_path.read_text()
+def planted() -> str:
+    return only_built(BuildRequest(SOURCE, (), "sm_90")).ptx_path.read_text()
 
 
 @dataclass(frozen=True)
@@ -57,21 +49,10 @@ class Planted:
 
 
 FAULTS = (
-    Planted(
-        "reads_past_the_end", "out_of_bounds_read", 3, 4, ("x", 400), n=100, elements=100, threads=128, always=True
-    ),
-    Planted(
-        "reads_past_the_end",
-        "out_of_bounds_read",
-        1,
-        4,
-        ("x", 400),
-        n=100,
-        elements=100,
-        blocks=2,
-        block=1,
-        always=True,
-    ),
+    Planted("reads_past_the_end", "out_of_bounds_read", 3, 4, ("x", 400), n=100, elements=100, threads=128,
+            always=True),
+    Planted("reads_past_the_end", "out_of_bounds_read", 1, 4, ("x", 400), n=100, elements=100, blocks=2, block=1,
+            always=True),
     Planted("reads_before_the_start", "out_of_bounds_read", 0, 0, ("x", -4), always=True),
     Planted("writes_past_the_end", "out_of_bounds_write", 1, 31, ("y", 256), always=True),
     Planted("reads_far_away", "out_of_bounds_read", 0, 0, ("x", 1 << 42), count=64, always=True),
@@ -88,14 +69,13 @@ FAULTS = (
     Planted("lanes_without_a_meeting", "warp_race", 0, 0, ("shared", 124), threads=32, count=32),
     Planted("lanes_after_a_barrier", "warp_race", 1, 0, ("shared", 132), count=64),
     Planted("barrier_in_a_branch", "divergent_barrier", 1, 0, n=48, elements=128, always=True),
-    Planted(
-        "shuffle_in_a_branch", "inactive_lane", 0, 0, ("named", 0xFFFFFFFF), n=16, threads=32, count=16, always=True
-    ),
+    Planted("shuffle_in_a_branch", "inactive_lane", 0, 0, ("named", 0xFFFFFFFF), n=16, threads=32, count=16,
+            always=True),
     Planted("waits_for_nobody", "deadlock", 0, 0, always=True),
     Planted("never_ends", "deadlock", 0, 0, threads=32, always=True),
     Planted("asserts", "assertion", 1, 3, always=True),
     Planted("traps", "trapped", 1, 3, always=True),
-)
+)  # fmt: skip
 
 
 def launched(one: Planted, ptx: str, strict: bool) -> tuple[Simulation, LaunchReport]:
@@ -174,19 +154,6 @@ def test_the_sentences(planted: str) -> None:
     assert "byte 252 of 256 of shared memory; block 0 warp 0 lane 0; 16 times" in said["tail_of_the_tile"]
 
 
-def strict_faults(chosen: list[Trial], compiler: Compiler) -> dict[str, list[Fault]]:
-    binaries = build({one.request for one in chosen}, compiler, places.cache())
-    found = {}
-    for one in chosen:
-        binary = binaries[one.request]
-        assert isinstance(binary, Binary), binary
-        simulation = Simulation(one, binary.ptx_path.read_text())
-        faults = [fault for launch in one.launches for fault in simulation.launch(launch, strict=True).faults]
-        if faults:
-            found[one.name] = faults
-    return found
-
-
 GROUPS: dict[str, Callable[[Trial], bool]] = {
     "the project's": lambda one: one.source.parent == places.KERNELS / "softmax",
     "those of the tests": lambda one: one.source.parent != places.KERNELS / "softmax",
@@ -195,8 +162,11 @@ GROUPS: dict[str, Callable[[Trial], bool]] = {
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("group", [pytest.param("the project's", marks=pytest.mark.exhaustive), "those of the tests"])
-def test_correct_kernels_raise_no_fault(group: str, compiler: Compiler) -> None:
+def test_correct_kernels_raise_no_fault(group: str) -> None:
     chosen = [one for one in trials() if GROUPS[group](one)]
     assert len(chosen) > 100
-    said = {name: [str(fault) for fault in faults] for name, faults in strict_faults(chosen, compiler).items()}
-    assert said == {}
+    binaries = all_built({one.request for one in chosen})
+    for one in chosen:
+        simulation = Simulation(one, binaries[one.request].ptx_path.read_text())
+        faults = [str(fault) for launch in one.launches for fault in simulation.launch(launch, strict=True).faults]
+        assert faults == [], one.name

@@ -1,6 +1,5 @@
 """The launches of a trial on the simulator."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -9,14 +8,10 @@ from numpy.typing import NDArray
 from kernelbench.core import dtypes
 from kernelbench.core.counters import Counters
 from kernelbench.core.records import Launch, Scalar
-from kernelbench.simt import native
 from kernelbench.simt.counters import launch_counters
-from kernelbench.simt.inline import flatten
-from kernelbench.simt.lower import lower
-from kernelbench.simt.lower.program import Program
-from kernelbench.simt.machine import LaunchReport, Machine
-from kernelbench.simt.parse import parse
+from kernelbench.simt.machine import LaunchReport
 from tests.simt.hardware.trials import Trial
+from tests.simt.harness import Kernels
 
 
 class Simulation:
@@ -24,11 +19,10 @@ class Simulation:
 
     def __init__(self, trial: Trial, ptx: str) -> None:
         self.trial = trial
-        self._machine = Machine()
-        self._programs = lowered(ptx, {launch.entry for launch in trial.launches})
+        self._kernels = Kernels(ptx)
         self._arrays = {}
         for name, host in trial.arrays.items():
-            self._arrays[name] = self._machine.memory.allocate(name, host.nbytes, trial.role(name))
+            self._arrays[name] = self._kernels.machine.memory.allocate(name, host.nbytes, trial.role(name))
             self._arrays[name].view()[:] = np.ascontiguousarray(host).reshape(-1).view(np.uint8)
 
     def launch(self, launch: Launch, **options: Any) -> LaunchReport:
@@ -37,9 +31,8 @@ class Simulation:
             dtypes.storage(one.dtype)(one.value) if isinstance(one, Scalar) else self._arrays[one]
             for one in launch.arguments
         ]
-        program = self._programs[launch.entry]
-        return self._machine.launch(
-            program,
+        return self._kernels.machine.launch(
+            self._kernels.program(launch.entry),
             launch.grid,
             launch.block,
             arguments,
@@ -59,11 +52,6 @@ class Simulation:
     def array(self, name: str) -> NDArray[Any]:
         like = self.trial.arrays[name]
         return self._arrays[name].view(like.dtype, like.shape).copy()
-
-
-def lowered(ptx: str, entries: set[str]) -> Mapping[str, Program]:
-    module = parse(ptx)
-    return {entry: lower(flatten(module, entry), module, native.has_operation) for entry in entries}
 
 
 def simulate(trial: Trial, ptx: str, **options: Any) -> tuple[list[Counters], dict[str, NDArray[Any]]]:

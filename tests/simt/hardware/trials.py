@@ -5,6 +5,7 @@ Every input comes from a seed, so that both sides get the same bits.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -50,16 +51,12 @@ class Trial:
         return "output" if undefined else "input"
 
 
+@cache
 def trials() -> tuple[Trial, ...]:
     found = (*_strides(), *_shared(), *_trees(), *_atomics(), *_paths(), *_others(), *_softmax())
     names = [trial.name for trial in found]
     assert len(set(names)) == len(names), "names are keys of the recorded figures"
     return found
-
-
-def small_trials() -> tuple[Trial, ...]:
-    """Without the project's own kernels."""
-    return tuple(trial for trial in trials() if trial.source.parent == FOLDER)
 
 
 def floats(*shape: int, seed: int = 1, dtype: str = "float32") -> NDArray[Any]:
