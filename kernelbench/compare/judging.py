@@ -225,7 +225,8 @@ def concluded(
     outcome = verdicts.overall(direction, size)
     sentence = told(verdicts.counted(cases))
     if with_published:
-        sentence += _published_text(claim, counted)
+        published = _published_text(claim, counted)
+        sentence += published or (f"; {size.by}: {size.required}" if size else "")
     sentence += _where(counted, sized, direction, size)
     if small := [case.label for case in cases if case.below_floor]:
         sentence += f"; too short to count: {verdicts.listed(small)}"

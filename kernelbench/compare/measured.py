@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import log, log1p
 from typing import TYPE_CHECKING
@@ -172,7 +173,7 @@ class Measured:
             taken = samples.get((case, name, row.cache, row.method), none)
             if timed := _timed(row, *taken, steps.get(row.method, 0.0)):
                 self._timed.setdefault((case, name, row.cache), {})[row.method] = timed
-        self.cases = list(cases.values())
+        self.cases = _told_apart(list(cases.values()))
 
     def caches(self, case: str) -> list[str]:
         """Cache states that anybody was timed in on this case."""
@@ -220,6 +221,15 @@ class Measured:
             methods = "; ".join(f"{name} by {', '.join(self.times(case, name, cache))}" for name in names)
             reasons = [f"no timing method in common: {methods}"]
         return "; ".join(reasons)
+
+
+def _told_apart(cases: list[MeasuredCase]) -> list[MeasuredCase]:
+    """With the shape behind labels that several cases share."""
+    seen = Counter(case.label for case in cases)
+    return [
+        replace(case, label=f"{case.label} {shape_text(case.shape)}") if seen[case.label] > 1 else case
+        for case in cases
+    ]
 
 
 def _case(row: Row, with_dtype: bool) -> MeasuredCase:

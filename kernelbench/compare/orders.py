@@ -117,7 +117,7 @@ def launch(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
     def told(on: str) -> str:
         return "; ".join(f"{case.label}: {case.text}" for case in cases if case.counts)
 
-    return concluded(claim, cases, told, None, required)
+    return concluded(claim, cases, told, None, required, with_published=False)
 
 
 def _launch_text(stated: Mapping[str, Any]) -> str:

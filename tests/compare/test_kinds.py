@@ -58,7 +58,7 @@ def test_what_was_required_and_who_asked_stand_beside_it(build):
     assert answer.size.required == "2 times (1.60 to 2.50)"
     assert (answer.size.by, answer.size.words) == ("stated", "twice as fast")
     assert answer.cases[0].required == pytest.approx((1.6, 2.5))
-    assert answer.sentence == "the new one: 3.00 times as fast as old on the one case."
+    assert answer.sentence == "the new one: 3.00 times as fast as old on the one case; stated: 2 times (1.60 to 2.50)."
 
 
 def test_a_size_by_the_figures_is_asked_of_the_cases_that_have_one(build):
@@ -78,7 +78,7 @@ def test_a_size_by_the_figures_is_asked_of_the_cases_that_have_one(build):
     [
         (90, "holds in part", "; the direction holds at seq=16; does not at seq=32; the size"),
         (300, "holds in part", "; the size holds at seq=16; does not at seq=32."),
-        (190, "holds", "on all 2 cases."),
+        (190, "holds", "on all 2 cases; stated: 2 times (1.60 to 2.50)."),
     ],
 )
 def test_the_sentence_names_the_cases_on_each_side(build, second, outcome, said):
