@@ -1,7 +1,7 @@
 """Each published explanation on the simulator: every statement is decided on a small case, by the right count."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,7 @@ class Small:
     dtype: str = "float32"
     parameters: tuple[dict[str, Any], ...] = ({},)  # a case each
     contradicted: tuple[int, ...] = ()
+    axes: dict[str, list[int]] = field(default_factory=dict)
 
 
 def each(name: str, *values: int, **more: Any) -> tuple[dict[str, Any], ...]:
@@ -57,6 +58,7 @@ SMALL = {
     "latency-hiding": Small((262144,), (10, 128), parameters=each("warps", 10, chain=0)),
     "latency-hiding-arithmetic": Small((65536,), (16,), parameters=each("warps", 16, chain=1024)),
     "local-array-index": Small((64, 256), (2 * 4 * 64 * 256, 0)),
+    "local-array-index-8": Small((64, 256), (2 * 4 * 64 * 256, 0)),
     "mul-debug-build": Small((65536,), (None, 8), dtype=HALF, parameters=({"debug": True},)),
     "mul-half-element-by-element": Small((65536,), (3 * 8 * 256, 8), dtype=HALF, parameters=({"debug": False},)),
     "mul-half-element-index": Small((65536,), (None,), dtype=HALF, parameters=({"debug": False},)),
@@ -64,7 +66,7 @@ SMALL = {
     "mul-half-same-code": Small((65536,), (None, None), dtype=HALF, parameters=({"debug": False},)),
     "oneflow-regimes": Small((64, 1024), (0, 1, 3)),
     "paddle-grid-sweep": Small((512, 512, 4, 12), (132, 512, None), axis=1),
-    "paddle-three-reads": Small((16, 128, 64), (3, 1), axis=1),
+    "paddle-three-reads": Small((16, 128, 64), (3, 2), axis=1),
     "random-mask-pack": Small((65536,), (2048, 4), dtype="int8"),
     "read-order": Small((64, 256), (6 * 256,)),
     "reduce-tree": Small((65536,), (3,)),
@@ -77,8 +79,10 @@ SMALL = {
     "softmax-ft-oneflow": Small((2, 2, 64, 64), (0,)),
     # Eight times D, not seven, as the entry says.
     "softmax-fusion": Small((256, 256), (1, 4), contradicted=(1,)),
+    "softmax-fusion-range": Small((256, 8), (None,), axes={"columns": [8]}),
     "transpose-widen": Small((4, 32, 3, 64), (None, 2 * 4 * 32 * 3 * 64 / 4 / 32), dtype=HALF,
                              parameters=({"permutation": "0213"},)),
+    "uncached-block-size": Small((64, 4096), (2,)),
     "uncached-cache-hits": Small((64, 1024), (3, 1)),
 }  # fmt: skip
 
@@ -91,7 +95,10 @@ def explained(claim: str, folder: Path) -> dict[str, list[Evidence]]:
     said = evidence.statements(entry)
     names = sorted({name for one in said for name in one.names})
     suite = folder / "small.yaml"
-    cases = [{"shape": list(small.shape), "axis": small.axis, "parameters": one} for one in small.parameters]
+    cases = [
+        {"shape": list(small.shape), "axis": small.axis, "parameters": one, "axes": small.axes}
+        for one in small.parameters
+    ]
     text = {"title": "a published explanation", "operation": entry.document["operation"], "dtype": small.dtype}
     suite.write_text(json.dumps({**text, "cases": cases, "implementations": names, "baseline": names[0]}))
     found: dict[str, list[Evidence]] = {one.says: [] for one in said}

@@ -28,7 +28,7 @@ def permute(*shape: int, order: str, dtype: str = "float32") -> Case:
 
 NO_INTEGERS = "dtype must be float32, float16 or bfloat16, got int"
 NO_PERMUTATION = r"each of the axes 0, 1, 2 once, as one text, got '"
-NO_EXCHANGE = "two axes must change places, .* got permutation "
+NO_EXCHANGE = "the last two axes must change places .* got permutation "
 NOT_LAST = "axis must be the last, got axis 1 of 3"
 WARPS = "what a multiprocessor holds of them, got"
 NO_ATTENTION = r"shape must be \(batch, heads, seq, seq\)"
@@ -53,7 +53,7 @@ REFUSED = [
     (("tiled",), permute(4, 6, 8, order="102"), f"{NO_EXCHANGE}'102'"),
     (("tiled",), permute(33, 1, 31, order="021"), f"{NO_EXCHANGE}'0'"),
     (("tiled",), permute(4, 6, 8, order="012"), f"{NO_EXCHANGE}'0'"),
-    (("generic",), permute(*(2,) * 7, order=""), "at most 6 axes may be left once neighbours are one, got 7"),
+    (("generic",), permute(*(2,) * 7, order=""), "at most 6 axes may be left once neighbours are merged, got 7"),
     (("swizzled",), permute(3, 4, 5, order="102"), "the last axis must not stay the last, got '102'"),
     (("by_shape",), case("bias_add", 2, 3, 4, axis=1), "the axis must be the first or the last, got axis 1 of 3"),
     (("bytes_4",), case("latency_hiding", 9, warps=0), f"warps must be from 1 to 64, {WARPS} 0"),
