@@ -90,9 +90,14 @@ RESULTS = (
     Column("bandwidth_bytes_per_s", "B/s", "bytes_moved / median_s"),
     Column("share_of_ceiling", "", "bandwidth over that of the best copy on this GPU in this run"),
     Column("floor_limited", "", "yes: median below 3 times the time of an empty kernel"),
-    Column("check", "", "passed, failed, or empty where nothing was checked"),
+    Column(
+        "check",
+        "",
+        "passed, failed, graded (a library that is off by its own rounding), or empty where nothing was checked",
+    ),
     Column("max_absolute_error", "", "largest |got - expected| over all elements"),
     Column("max_relative_error", "", "largest |got - expected| / |expected| over all elements"),
+    Column("max_error_ulp", "", "largest |got - expected| over the spacing of the output's type at expected"),
     Column("relative_tolerance", "", "allowed |got - expected| / |expected|"),
     Column("absolute_tolerance", "", "allowed |got - expected| beside it"),
     Column("seed", "", "seed of the random inputs that were timed"),
@@ -114,14 +119,18 @@ RESULTS = (
     ),
     *COUNTERS,
 )
-LATER = frozenset({"disturbed", *(column.name for column in COUNTERS)})  # of RESULTS; runs from before have none
+LATER = frozenset(
+    {"disturbed", "max_error_ulp", *(column.name for column in COUNTERS)}
+)  # of RESULTS; runs from before have none
 TEXTS = (
     "suite", "case", "operation", "shape", "axes", "dtype", "implementation", "role", "arithmetic", "status",
     "reason", "cache", "method", "stopped", "floor_limited", "check", "launches", "input_loads", "binary", "throttle",
     "disturbed", "sampled",
 )  # fmt: skip
 # Numbers of RESULTS that may be infinite: an output of infinity is infinitely far from what was expected.
-INFINITE = frozenset({"max_absolute_error", "max_relative_error", "relative_tolerance", "absolute_tolerance"})
+INFINITE = frozenset(
+    {"max_absolute_error", "max_relative_error", "max_error_ulp", "relative_tolerance", "absolute_tolerance"}
+)
 
 # samples.csv.gz: one row a sample.
 SAMPLES = (

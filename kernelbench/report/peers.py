@@ -14,6 +14,7 @@ from math import exp, log
 from typing import TYPE_CHECKING, Any
 
 from kernelbench.core.methods import shared_method
+from kernelbench.core.records import WRITTEN_HERE
 from kernelbench.core.units import share_text, time_text
 from kernelbench.report import view
 from kernelbench.report.sweeps import Curve
@@ -24,7 +25,6 @@ from kernelbench.runs.results import Run
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-HERE = "written here"  # the origin of our own
 POINTS = 5  # fewest sizes of a curve
 MANY = 25  # with more sizes a curve is a sweep, along which neighbours should not leap
 ByMethod = dict[str, Row]  # rows of an implementation on a case, by method
@@ -48,6 +48,8 @@ class Side:
     ratio: float  # its time / that of ours, by one method
     error: float | None  # largest, absolute
     fast: bool
+    ulp: float | None = None  # the same error in ulp
+    graded: bool = False  # a library beyond the tolerance by its own rounding
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,7 @@ def ours(run: Run) -> list[str]:
         return []
     known = run.environment.get("implementations") or {}
     origins = {name: ((known.get(name) or {}).get("origin") or {}).get("project") for name in roles}
-    return [name for name, role in roles.items() if role == "kernel" and origins[name] == HERE]
+    return [name for name, role in roles.items() if role == "kernel" and origins[name] == WRITTEN_HERE]
 
 
 def pairs(run: Run) -> list[Pair]:
@@ -107,7 +109,15 @@ def _pair(case: str, timed: Mapping[str, ByMethod], own: Sequence[str]) -> Pair 
 def _side(methods: ByMethod, mine: ByMethod, method: str) -> Side:
     row = methods[method]
     ratio = view.seconds(row) / view.seconds(mine[method])
-    return Side(row.implementation, view.seconds(row), ratio, row.max_absolute_error, row.arithmetic == "fast")
+    return Side(
+        row.implementation,
+        view.seconds(row),
+        ratio,
+        row.max_absolute_error,
+        row.arithmetic == "fast",
+        row.max_error_ulp,
+        row.check == "graded",
+    )
 
 
 def curves(run: Run) -> dict[str, list[Curve]]:
@@ -155,7 +165,21 @@ def sentences(run: Run, found: Sequence[Pair], labels: Mapping[str, str]) -> lis
     if steps := falls(found, (curve for drawn in curves(run).values() for curve in drawn)):
         fall, case = max(steps)
         lines.append(f"From one size to the next it falls by at most {share_text(fall)} ({labels[case]}).")
-    return lines
+    return [*lines, *_grades(found)]
+
+
+def _grades(found: Sequence[Pair]) -> list[str]:
+    """A sentence per library that is graded on a case."""
+    graded: dict[str, list[tuple[Side, Side]]] = {}
+    for pair in found:
+        for side in pair.peers:
+            if side.graded:
+                graded.setdefault(side.name, []).append((side, pair.ours))
+    return [
+        f"{name} is off by its own rounding on {len(sides)} of {len(found)} cases: by up to "
+        f"{_ulp([side for side, _ in sides])}, ours by up to {_ulp([own for _, own in sides])} there."
+        for name, sides in graded.items()
+    ]
 
 
 def case_lines(found: Sequence[Pair], labels: Mapping[str, str]) -> list[tuple[str, ...]]:
@@ -180,11 +204,11 @@ def peer_lines(found: Sequence[Pair]) -> list[tuple[str, ...]]:
             if side is not pair.ours:
                 ratios.setdefault(side.name, []).append(side.ratio)
     own = [name for name in errors if name not in ratios]
-    lines: list[tuple[str, ...]] = [(name, str(len(errors[name])), "", "", "", _largest(errors[name])) for name in own]
+    lines: list[tuple[str, ...]] = [(name, str(len(errors[name])), "", "", "", _error(*errors[name])) for name in own]
     for name in sorted(ratios, key=lambda name: _mean(ratios[name])):
         best = sum(pair.best.name == name for pair in found)
         mean, least = view.ratio_text(_mean(ratios[name])), view.ratio_text(min(ratios[name]))
-        lines.append((name, str(len(ratios[name])), str(best), mean, least, _largest(errors[name])))
+        lines.append((name, str(len(ratios[name])), str(best), mean, least, _error(*errors[name])))
     return lines
 
 
@@ -244,10 +268,16 @@ def _share(share: float | None) -> str:
     return "" if share is None else f"{share:.2f}"
 
 
-def _error(side: Side) -> str:
-    return "" if side.error is None else f"{side.error:.0e}{FAST if side.fast else ''}"
-
-
-def _largest(sides: Sequence[Side]) -> str:
+def _error(*sides: Side) -> str:
+    """The largest error; in ulp, too, where a library is graded."""
     known = [side for side in sides if side.error is not None]
-    return _error(max(known, key=lambda side: side.error or 0.0)) if known else ""
+    if not known:
+        return ""
+    largest = max(known, key=lambda side: side.error or 0.0)
+    graded = [side for side in sides if side.graded]
+    return f"{largest.error:.0e}{FAST if largest.fast else ''}" + (f" {_ulp(graded)}" if graded else "")
+
+
+def _ulp(sides: Sequence[Side]) -> str:
+    known = [side.ulp for side in sides if side.ulp is not None]
+    return f"{max(known):.2g} ulp" if known else "unknown ulp"

@@ -122,6 +122,29 @@ def test_lines_give_errors_beside_times_and_mark_fast_arithmetic(make):
     assert second == "Least share of the copy: 0.90 (columns=1)."
 
 
+def test_a_graded_library_has_its_error_in_ulp_beside_its_time(make):
+    run = make()
+    first = run.rows[0].case
+    rows = (
+        dataclasses.replace(
+            row,
+            max_error_ulp=1.13 if row.implementation == "cudnn" else 0.5,
+            check="graded" if row.case == first and row.implementation == "cudnn" else "passed",
+        )
+        for row in run.rows
+    )
+    run = dataclasses.replace(run, rows=tuple(rows))
+    found, labels = peers.pairs(run), view.case_labels(view.cases(run))
+    assert [line[6] for line in peers.case_lines(found, labels)] == ["3e-08~ 1.1 ulp", "3e-08~", "3e-08~"]
+    assert peers.peer_lines(found)[1][5] == "3e-08~ 1.1 ulp"
+    said = "cudnn is off by its own rounding on 1 of 3 cases: by up to 1.1 ulp, ours by up to 0.5 ulp there."
+    assert peers.sentences(run, found, labels)[-1] == said
+    out = io.StringIO()
+    Console(file=out, width=100).print(peers.table(run))
+    assert "1.1 ulp" in out.getvalue()
+    assert said in html_page.render(run, (), (), Published())
+
+
 def test_the_mean_is_geometric(make):
     run = slowed(make(sizes=(1, 2)), "1", 4, "ours")  # ours_too is faster there, at 3
     assert peers.sentences(run, peers.pairs(run), view.case_labels(view.cases(run)))[0].startswith(
