@@ -18,6 +18,17 @@ INSTALL = {
     "liger_kernel": "'kernelbench[liger]'",
     "flashinfer": "'kernelbench[flashinfer]'",
 }
+# The packages whose versions say what a peer ran, by the first word of its name. CUB comes with the compiler's headers.
+PEER_PACKAGES = {
+    "torch": ("torch",),
+    "triton": ("triton",),
+    "quack": ("quack-kernels",),
+    "liger": ("liger-kernel",),
+    "flashinfer": ("flashinfer-python",),
+    "cudnn": ("nvidia-cudnn-cu12", "nvidia-cudnn-cu13"),
+    "cupy": ("cupy-cuda12x", "cupy-cuda13x"),
+    "cub": ("cub",),
+}
 # Where libraries keep what they have compiled and tuned for a GPU: below our own cache, so that it outlasts a restart
 # and is found by the next run. Each knows its own by source, version and GPU.
 CACHES = {

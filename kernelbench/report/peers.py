@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from kernelbench.core.methods import shared_method
 from kernelbench.core.records import WRITTEN_HERE
 from kernelbench.core.units import share_text, time_text
-from kernelbench.report import view
+from kernelbench.report import sources, view
 from kernelbench.report.sweeps import Curve
 from kernelbench.report.tables import new_table
 from kernelbench.runs.records import Row
@@ -31,7 +31,7 @@ ByMethod = dict[str, Row]  # rows of an implementation on a case, by method
 _SHAPE = ("shape", "axis")  # words of a case that its size determines
 FAST = "~"  # mark of fast arithmetic
 CASE_HEADERS = ("case", "ours", "time", "error", "best peer", "its time", "its error", "ahead", "of the copy")
-PEER_HEADERS = ("peer", "cases", "best of the peers", "its time / ours", "least", "largest error")
+PEER_HEADERS = ("peer", "cases", "best of the peers", "its time / ours", "least", "largest error", "version")
 MEANING = (
     "Ahead: time of the best peer / time of ours. Of the copy: time of the copy / time of ours. Both times by graphs "
     "where both sides have them, else by events. Error: the largest |got - expected| over all elements. "
@@ -194,7 +194,7 @@ def case_lines(found: Sequence[Pair], labels: Mapping[str, str]) -> list[tuple[s
     ]  # fmt: skip
 
 
-def peer_lines(found: Sequence[Pair]) -> list[tuple[str, ...]]:
+def peer_lines(run: Run, found: Sequence[Pair]) -> list[tuple[str, ...]]:
     """A line per peer, the nearest first, under PEER_HEADERS."""
     ratios: dict[str, list[float]] = {}
     errors: dict[str, list[Side]] = {}
@@ -204,11 +204,15 @@ def peer_lines(found: Sequence[Pair]) -> list[tuple[str, ...]]:
             if side is not pair.ours:
                 ratios.setdefault(side.name, []).append(side.ratio)
     own = [name for name in errors if name not in ratios]
-    lines: list[tuple[str, ...]] = [(name, str(len(errors[name])), "", "", "", _error(*errors[name])) for name in own]
+    lines: list[tuple[str, ...]] = [
+        (name, str(len(errors[name])), "", "", "", _error(*errors[name]), "") for name in own
+    ]
     for name in sorted(ratios, key=lambda name: _mean(ratios[name])):
         best = sum(pair.best.name == name for pair in found)
         mean, least = view.ratio_text(_mean(ratios[name])), view.ratio_text(min(ratios[name]))
-        lines.append((name, str(len(ratios[name])), str(best), mean, least, _error(*errors[name])))
+        lines.append(
+            (name, str(len(ratios[name])), str(best), mean, least, _error(*errors[name]), sources.version(run, name))
+        )
     return lines
 
 
@@ -217,7 +221,7 @@ def section(run: Run) -> dict[str, Any] | None:
     found, labels = pairs(run), view.case_labels(view.cases(run))
     if not found:
         return None
-    tables = ((PEER_HEADERS, peer_lines(found)), (CASE_HEADERS, case_lines(found, labels)))
+    tables = ((PEER_HEADERS, peer_lines(run, found)), (CASE_HEADERS, case_lines(found, labels)))
     return {
         "sentences": sentences(run, found, labels),
         "tables": [
@@ -242,7 +246,7 @@ def table(run: Run) -> RenderableType | None:
     parts: list[RenderableType] = []
     for title, headers, lines in (
         ("Ours beside the best peer, cold", CASE_HEADERS, case_lines(found, labels)),
-        ("Each peer beside ours, cold", PEER_HEADERS, peer_lines(found)),
+        ("Each peer beside ours, cold", PEER_HEADERS, peer_lines(run, found)),
     ):
         single = headers is CASE_HEADERS and len({pair.ours.name for pair in found}) == 1
         shown = new_table(f"{title}: {found[0].ours.name}" if single else title)
@@ -257,7 +261,7 @@ def table(run: Run) -> RenderableType | None:
 
 
 def _is_number(header: str) -> bool:
-    return header not in ("case", "ours", "best peer", "peer")
+    return header not in ("case", "ours", "best peer", "peer", "version")
 
 
 def _mean(ratios: Sequence[float]) -> float:

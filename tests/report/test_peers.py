@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 from rich.console import Console
 
-from kernelbench.report import charts, html_page, page_sections, peers, shares, view
+from kernelbench.report import charts, html_page, page_sections, peers, shares, sources, view
 from kernelbench.report.sources import Published
 from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run
@@ -112,10 +112,10 @@ def test_lines_give_errors_beside_times_and_mark_fast_arithmetic(make):
     assert peers.case_lines(found, labels)[0] == (
         "columns=1", "ours", "20.00 us", "2e-08", "cudnn", "30.00 us", "3e-08~", "1.50x", "0.90",
     )  # fmt: skip
-    assert peers.peer_lines(found) == [
-        ("ours", "3", "", "", "", "2e-08"),
-        ("cudnn", "3", "3", "1.50x", "1.50x", "3e-08~"),
-        ("torch", "3", "0", "2.00x", "2.00x", "4e-08"),
+    assert peers.peer_lines(run, found) == [
+        ("ours", "3", "", "", "", "2e-08", ""),
+        ("cudnn", "3", "3", "1.50x", "1.50x", "3e-08~", "version not recorded"),
+        ("torch", "3", "0", "2.00x", "2.00x", "4e-08", "version not recorded"),
     ]
     first, second = peers.sentences(run, found, labels)
     assert first.startswith("On 3 cases the best peer takes 1.50x of our time in the mean, and 1.50x in the least")
@@ -136,13 +136,29 @@ def test_a_graded_library_has_its_error_in_ulp_beside_its_time(make):
     run = dataclasses.replace(run, rows=tuple(rows))
     found, labels = peers.pairs(run), view.case_labels(view.cases(run))
     assert [line[6] for line in peers.case_lines(found, labels)] == ["3e-08~ 1.1 ulp", "3e-08~", "3e-08~"]
-    assert peers.peer_lines(found)[1][5] == "3e-08~ 1.1 ulp"
+    assert peers.peer_lines(run, found)[1][5] == "3e-08~ 1.1 ulp"
     said = "cudnn is off by its own rounding on 1 of 3 cases: by up to 1.1 ulp, ours by up to 0.5 ulp there."
     assert peers.sentences(run, found, labels)[-1] == said
     out = io.StringIO()
     Console(file=out, width=100).print(peers.table(run))
     assert "1.1 ulp" in out.getvalue()
     assert said in html_page.render(run, (), (), Published())
+
+
+def test_a_peer_has_its_version_where_the_run_states_it(make):
+    run = make()
+    versions = {"torch": "2.11.0", "nvidia-cudnn-cu13": "9.21.0.82"}
+    stated = dataclasses.replace(run, environment={**run.environment, "versions": versions})
+    assert [line[6] for line in peers.peer_lines(stated, peers.pairs(stated))] == [
+        "", "nvidia-cudnn-cu13 9.21.0.82", "torch 2.11.0",
+    ]  # fmt: skip
+    shown = {one["name"]: one["version"] for one in sources.implementations(stated)}
+    assert (shown["torch"], shown["ours"], shown["copy"]) == ("torch 2.11.0", "", "")
+    assert "torch 2.11.0" in html_page.render(stated, (), (), Published())
+    skipped = dataclasses.replace(stated, rows=tuple(dataclasses.replace(row, status="skipped") for row in stated.rows))
+    assert {one["version"] for one in sources.implementations(skipped)} == {""}, "what did not run has no version"
+    assert sources.version(run, "softmax/quack") == sources.NOT_RECORDED, "of a step"
+    assert sources.version(run, "somebodys_own") == ""
 
 
 def test_the_mean_is_geometric(make):
