@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from kernelbench.core.methods import shared_method
 from kernelbench.core.records import WRITTEN_HERE
 from kernelbench.core.units import share_text, time_text
-from kernelbench.report import sources, view
+from kernelbench.report import copies, sources, view
 from kernelbench.report.sweeps import Curve
 from kernelbench.report.tables import new_table
 from kernelbench.runs.records import Row
@@ -33,8 +33,8 @@ FAST = "~"  # mark of fast arithmetic
 CASE_HEADERS = ("case", "ours", "time", "error", "best peer", "its time", "its error", "ahead", "of the copy")
 PEER_HEADERS = ("peer", "cases", "best of the peers", "its time / ours", "least", "largest error", "version")
 MEANING = (
-    "Ahead: time of the best peer / time of ours. Of the copy: time of the copy / time of ours. Both times by graphs "
-    "where both sides have them, else by events. Error: the largest |got - expected| over all elements. "
+    "Ahead: time of the best peer / time of ours. Of the copy: time of the best copy / time of ours. Both times by "
+    "graphs where both sides have them, else by events. Error: the largest |got - expected| over all elements. "
     f"{FAST}: fast arithmetic, else accurate. Means are geometric."
 )
 
@@ -81,7 +81,7 @@ def pairs(run: Run) -> list[Pair]:
     """One per case in which ours and a peer have a time."""
     own = ours(run)
     cases: dict[str, dict[str, ByMethod]] = {}
-    for row in run.rows if own else ():
+    for row in copies.with_best_copy(run, run.rows) if own else ():
         if row.status == "ok" and row.cache == "cold":
             cases.setdefault(row.case, {}).setdefault(row.implementation, {})[row.method] = row
     found = [_pair(case, timed, own) for case, timed in cases.items()]
@@ -161,7 +161,7 @@ def sentences(run: Run, found: Sequence[Pair], labels: Mapping[str, str]) -> lis
     ]
     if copied := [pair for pair in found if pair.share is not None]:
         lowest = min(copied, key=lambda pair: pair.share or 0.0)
-        lines.append(f"Least share of the copy: {_share(lowest.share)} ({labels[lowest.case]}).")
+        lines.append(f"Least share of the copy: {_share(lowest.share)} ({labels[lowest.case]}); {copies.note(run)}.")
     if steps := falls(found, (curve for drawn in curves(run).values() for curve in drawn)):
         fall, case = max(steps)
         lines.append(f"From one size to the next it falls by at most {share_text(fall)} ({labels[case]}).")

@@ -4,7 +4,7 @@
 //   rest       T [more]: the beginning of addend; written once
 //   T          float, __half, __nv_bfloat16, moved in packs of 16 bytes
 //   needs      elements >= 1, more <= elements
-//   BLOCK      threads of a block; PACKS: packs a thread has in flight
+//   BLOCK      threads of a block; PACKS: packs a thread has in flight; STREAMED: of common/copy.cuh
 //   launch     grid ceil(packs / (BLOCK * PACKS)), at least 1; block BLOCK; no shared memory
 //   moves      with the mask's bytes halved: for float 1.625 D in and out, for the others 1.75 D
 //   Origin: written here.

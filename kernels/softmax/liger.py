@@ -40,8 +40,8 @@ IMPLEMENTATIONS = (
             "linkedin/Liger-Kernel",
             "https://github.com/linkedin/Liger-Kernel",
             commit="000be60929938fd1358e03524c6ab398b6d421bd",  # v0.8.2
-            differs="called by liger_softmax, which takes the kernel that Liger selects for the device: in 0.8.2 that of "
-            "Triton on every NVIDIA GPU, since its CuTe DSL kernels have no softmax",
+            differs="called by liger_softmax, which takes the kernel that Liger selects for the device: in 0.8.2 that "
+            "of Triton on every NVIDIA GPU, since its CuTe DSL kernels have no softmax",
         ),
         prepare=prepare,
         role="peer",
