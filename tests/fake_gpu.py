@@ -126,7 +126,7 @@ class FakeDevice:
         return ""
 
     def compare(self, got: Any, dtype: str, expected: Any, tolerance: Tolerance) -> Differences:
-        return differences(np, dtypes.widen(np, got, dtype), expected, tolerance, dtypes.overflow(dtype))
+        return differences(np, dtypes.widen(np, got, dtype), expected, tolerance, dtype)
 
     def red_zone_damage(self) -> str:
         return ""

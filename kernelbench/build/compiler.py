@@ -9,8 +9,10 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from importlib.metadata import distributions
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from kernelbench.core.errors import NoCompiler
 
@@ -40,6 +42,25 @@ class Compiler:
     def name(self) -> str:
         """As a person would type it: `nvcc` where PATH finds this one."""
         return "nvcc" if shutil.which("nvcc") == str(self.path) else str(self.path)
+
+    @cached_property
+    def versions(self) -> dict[str, str]:
+        """Of nvcc, and of CUB where it finds its headers."""
+        with TemporaryDirectory() as folder:
+            source = Path(folder) / "cub.cu"
+            source.write_text("#include <cub/version.cuh>\nCUB_VERSION\n")
+            command = [str(self.path), "-E", str(source)]
+            try:
+                said = subprocess.run(
+                    command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
+                    timeout=_ANSWER_S, check=True,
+                ).stdout  # fmt: skip
+            except (OSError, subprocess.SubprocessError):
+                said = ""
+        if found := re.search(r"^\s*(\d{5,})\s*\Z", said, re.MULTILINE):
+            number = int(found[1])  # MMMmmmpp
+            return {"nvcc": self.version, "cub": f"{number // 100000}.{number // 100 % 1000}.{number % 100}"}
+        return {"nvcc": self.version}
 
 
 class _Unusable(Exception):

@@ -82,9 +82,14 @@ RESULTS = (
     Column("bandwidth_bytes_per_s", "B/s", "bytes_moved / median_s"),
     Column("share_of_ceiling", "", "bandwidth over the bandwidth of the best copy on this GPU in this run"),
     Column("floor_limited", "", "yes: median below 3 times the time of an empty kernel"),
-    Column("check", "", "passed, failed, or empty if nothing was checked"),
+    Column(
+        "check",
+        "",
+        "passed, failed, graded (a library that is off by its own rounding), or empty where nothing was checked",
+    ),
     Column("max_absolute_error", "", "largest |got - expected| over all elements"),
     Column("max_relative_error", "", "largest |got - expected| / |expected| over all elements"),
+    Column("max_error_ulp", "", "largest |got - expected| over the spacing of the output's type at expected"),
     Column("relative_tolerance", "", "allowed |got - expected| / |expected|"),
     Column("absolute_tolerance", "", "allowed |got - expected| in addition"),
     Column("seed", "", "seed of the random inputs that were timed"),
@@ -101,9 +106,11 @@ RESULTS = (
     Column("disturbed", "", "samples that were kept although disturbed, as 12 of 40 samples beside another process"),
     *COUNTERS,
 )
-LATER = frozenset({"disturbed", *(column.name for column in COUNTERS)})  # columns that early versions did not write
+LATER = frozenset({"disturbed", "max_error_ulp", *(column.name for column in COUNTERS)})  # not in early versions
 # Columns of RESULTS that may be infinite: the error of an infinite output is infinite.
-INFINITE = frozenset({"max_absolute_error", "max_relative_error", "relative_tolerance", "absolute_tolerance"})
+INFINITE = frozenset(
+    {"max_absolute_error", "max_relative_error", "max_error_ulp", "relative_tolerance", "absolute_tolerance"}
+)
 
 # samples.csv.gz: one row per sample.
 SAMPLES = (

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from kernelbench.core import dtypes
 from kernelbench.core.records import Array, Tolerance
 
 
@@ -23,27 +24,28 @@ class Differences:
     first: int | None = None  # flat place of the first mismatch
     got: float | None = None  # at that place
     expected: float | None = None
+    max_ulp: float | None = 0.0  # error / spacing of the stored type at what is expected
+    worst: float | None = 0.0  # error / what the tolerance allows
 
 
-def differences(
-    xp: Any, got: Array, expected: Array, tolerance: Tolerance, overflow: float = float("inf")
-) -> Differences:
+def differences(xp: Any, got: Array, expected: Array, tolerance: Tolerance, dtype: str = "float64") -> Differences:
     """Compare two flat float64 arrays. Equal infinities, and NaN where NaN is expected, are right.
 
-    `overflow`: the smallest magnitude that the stored type cannot hold. Infinity is also right where, within the
-    tolerance, a result may be that large.
+    `dtype`: the type that `got` was stored in. Infinity is also right where, within the tolerance, a result may be too
+    large for it.
     """
-    with np.errstate(invalid="ignore", over="ignore"):  # infinities less infinities; CuPy does not warn
-        return _differences(xp, got, expected, tolerance, overflow)
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):  # infinities, and 0 allowed; CuPy does not warn
+        return _differences(xp, got, expected, tolerance, dtype)
 
 
-def _differences(xp: Any, got: Array, expected: Array, tolerance: Tolerance, overflow: float) -> Differences:
+def _differences(xp: Any, got: Array, expected: Array, tolerance: Tolerance, dtype: str) -> Differences:
     size = xp.abs(expected)
     same = (got == expected) | (xp.isnan(got) & xp.isnan(expected))
     largest = tolerance.absolute + (1 + tolerance.relative) * size
-    same |= xp.isinf(got) & (largest >= overflow) & ((got > 0) == (expected > 0))
+    same |= xp.isinf(got) & (largest >= dtypes.overflow(dtype)) & ((got > 0) == (expected > 0))
     error = xp.where(same, 0.0, xp.abs(got - expected))
-    close = (error <= tolerance.absolute + tolerance.relative * size) & (error < xp.inf)  # inf expected allows none
+    allowed = tolerance.absolute + tolerance.relative * size
+    close = (error <= allowed) & (error < xp.inf)  # inf expected allows none
     wrong = ~(same | close)
     mismatches = int(wrong.sum())
     place = int(xp.argmax(wrong)) if mismatches else None
@@ -54,6 +56,8 @@ def _differences(xp: Any, got: Array, expected: Array, tolerance: Tolerance, ove
         first=place,
         got=None if place is None else float(got[place]),
         expected=None if place is None else float(expected[place]),
+        max_ulp=_number((error / dtypes.spacing(xp, size, dtype)).max()),
+        worst=_number(xp.where(error == 0, 0.0, error / allowed).max()),
     )
 
 

@@ -50,6 +50,19 @@ def smallest_step(dtype: str) -> float:
     return {"float64": 2.0**-1074, "float32": 2.0**-149, "float16": 2.0**-24, "bfloat16": 2.0**-133}[dtype]
 
 
+def steps(dtype: str) -> tuple[float, float]:
+    """Half the relative and the least absolute distance between neighbours; integers: 0 and 1."""
+    floats = dtype in ("float64", "float32", "float16", "bfloat16")
+    return (unit_roundoff(dtype), smallest_step(dtype)) if floats else (0.0, 1.0)
+
+
+def spacing(xp: Any, size: Any, dtype: str) -> Any:
+    """The distance between neighbours of the type (1 ulp) at each magnitude of a float64 array."""
+    roundoff, smallest = steps(dtype)
+    _, exponent = xp.frexp(xp.maximum(size, smallest))
+    return xp.maximum(xp.ldexp(xp.full_like(size, roundoff), exponent), smallest)
+
+
 def overflow(dtype: str) -> float:
     """The smallest magnitude that rounding to nearest makes infinite; infinity for integers."""
     largest = {"float32": (128, 24), "float16": (16, 11), "bfloat16": (128, 8)}  # exponent, bits of the significand

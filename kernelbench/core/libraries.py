@@ -17,6 +17,17 @@ INSTALL = {  # arguments of pip install
     "liger_kernel": "'kernelbench[liger]'",
     "flashinfer": "'kernelbench[flashinfer]'",
 }
+# The packages whose versions say what a peer ran, by the first word of its name. CUB comes with the compiler's headers.
+PEER_PACKAGES = {
+    "torch": ("torch",),
+    "triton": ("triton",),
+    "quack": ("quack-kernels",),
+    "liger": ("liger-kernel",),
+    "flashinfer": ("flashinfer-python",),
+    "cudnn": ("nvidia-cudnn-cu12", "nvidia-cudnn-cu13"),
+    "cupy": ("cupy-cuda12x", "cupy-cuda13x"),
+    "cub": ("cub",),
+}
 # Folders below our own cache for what libraries compile and tune, so that the next run finds it. Libraries tell entries
 # apart by source, version and GPU.
 CACHES = {

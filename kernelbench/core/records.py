@@ -68,11 +68,14 @@ class Suite:
 # ---- Implementations -----------------------------------------------------------------------------
 
 
+WRITTEN_HERE = "written here"  # the origin of our own
+
+
 @dataclass(frozen=True)
 class Origin:
     """The source of an implementation's algorithm."""
 
-    project: str  # "Oneflow-Inc/oneflow", "written here"
+    project: str  # "Oneflow-Inc/oneflow", WRITTEN_HERE
     url: str = ""
     commit: str = ""
     differs: str = ""  # differences from the original, and why
@@ -118,6 +121,11 @@ class Implementation:
     def __post_init__(self) -> None:
         if (self.plan is None) == (self.prepare is None):
             raise ValueError(f"implementation '{self.name}' needs exactly one of plan and prepare")
+
+    @property
+    def is_library(self) -> bool:
+        """Whether it is a peer that somebody else wrote: its own rounding is a grade, not a fault."""
+        return self.role == "peer" and self.origin.project != WRITTEN_HERE
 
     def deviation(self, inputs: str) -> str:
         """Why it is not right on these inputs; '' if it is."""
@@ -171,6 +179,8 @@ class Check:
     max_relative_error: float | None
     tolerance: Tolerance
     message: str = ""  # the first error: "y[0, 17]: got nan, expected 0.0021"
+    max_error_ulp: float | None = None  # in ulp of the output's type
+    grade: str = ""  # of a library beyond the tolerance that passed by the wider bound: how far it is off
 
 
 Stopped = Literal["precise", "time limit", "sample limit"]  # why no more samples were taken

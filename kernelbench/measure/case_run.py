@@ -204,7 +204,11 @@ class CaseRun:
         elif impossible:
             self._keep(planned, "failed", impossible, check)
         else:
-            notes = [*contender.notes, *self._counting_notes(contender, settings)]
+            notes = [
+                *([check.grade] if check and check.grade else []),
+                *contender.notes,
+                *self._counting_notes(contender, settings),
+            ]
             # Outputs that depend on blocks outside the sample cannot be verified.
             self._keep(
                 planned, "ok", "; ".join(notes), check if check and check.elements else None, contender.measurements

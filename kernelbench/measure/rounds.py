@@ -269,7 +269,8 @@ class CaseMeasurement:
         if check is None:
             return
         if contender.check is None or contender.check.passed:
-            contender.check = check
+            earlier = contender.check.grade if contender.check else ""
+            contender.check = replace(check, grade=check.grade or earlier) if check.passed else check
         if not check.passed:
             contender.failure = f"wrong when it was timed: {check.message}"
 

@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from kernelbench.core import dtypes
 from kernelbench.core.contracts import Executable
 from kernelbench.core.differences import Differences
@@ -22,6 +24,7 @@ from kernelbench.measure.sampled_outputs import Written
 
 SLICE_ELEMENTS = 2**26  # of the largest array; a float64 slice of it is 512 MB
 WORKSPACE_FACTOR = 10  # float64 slices in memory while one is checked, rounded up
+LIBRARY_FACTOR = 4.0  # times the tolerance: up to this a library is off by its own rounding, beyond it is wrong
 
 
 class _Errors:
@@ -32,6 +35,9 @@ class _Errors:
         self.mismatches = 0
         self.max_absolute: float | None = 0.0
         self.max_relative: float | None = 0.0
+        self.max_ulp: float | None = 0.0
+        self.worst: float | None = 0.0  # error / what the tolerance allows
+        self.worst_text = ""
         self.first = ""
 
     def add(self, spec: ArraySpec, offset: int, elements: int, found: Differences) -> None:
@@ -43,6 +49,14 @@ class _Errors:
         self.mismatches += found.mismatches
         self.max_absolute = _larger(self.max_absolute, found.max_absolute)
         self.max_relative = _larger(self.max_relative, found.max_relative)
+        self.max_ulp = _larger(self.max_ulp, found.max_ulp)
+        self.worst = _larger(self.worst, found.worst)
+
+    @property
+    def grade(self) -> str:
+        """How far a library is off, '' if that is not its own rounding. Wrong infinities and NaN have no `worst`."""
+        graded = self.mismatches and self.worst is not None and self.worst <= LIBRARY_FACTOR
+        return f"off by its own rounding: {self.worst_text}" if graded else ""
 
 
 def run_and_check(data: CaseData, implementation: Implementation, executable: Executable, seed: int) -> Check:
@@ -144,20 +158,38 @@ def check_outputs(data: CaseData, implementation: Implementation, outputs: Array
                 places = written[spec.name].places(offset, offset + got.size) if spec.name in written else None
                 if places is not None:
                     got, wanted = got[places], wanted[places]
-                if got.size:
-                    found = sampled_outputs.placed(data.device.compare(got, spec.dtype, wanted, tolerance), places)
-                    errors.add(spec, offset, int(got.size), found)
+                if not got.size:
+                    continue
+                found = data.device.compare(got, spec.dtype, wanted, tolerance)
+                errors.add(spec, offset, int(got.size), sampled_outputs.placed(found, places))
+                if implementation.is_library and found.mismatches and errors.grade and found.worst == errors.worst:
+                    errors.worst_text = _worst_text(data, spec.dtype, got, wanted, tolerance, found)
+    grade = errors.grade if implementation.is_library else ""
     first = f"{errors.mismatches} of {errors.elements} elements wrong, first {errors.first}"
     return Check(
-        passed=errors.mismatches == 0,
+        passed=errors.mismatches == 0 or bool(grade),
         seed=seed,
         elements=errors.elements,
         mismatches=errors.mismatches,
         max_absolute_error=errors.max_absolute,
         max_relative_error=errors.max_relative,
         tolerance=tolerance,
-        message=first if errors.first else "",
+        message=first if errors.first and not grade else "",
+        max_error_ulp=errors.max_ulp,
+        grade=grade,
     )
+
+
+def _worst_text(data: CaseData, dtype: str, got: Any, wanted: Any, tolerance: Tolerance, found: Differences) -> str:
+    """`1.1 ulp where 0.5 is allowed`, of the element that is furthest beyond the tolerance."""
+    just_below = (1 - 1e-9) * (found.worst or 0.0)  # times the tolerance: only that element is further off
+    narrower = Tolerance(just_below * tolerance.relative, just_below * tolerance.absolute)
+    worst = data.device.compare(got, dtype, wanted, narrower)
+    assert worst.got is not None
+    assert worst.expected is not None
+    ulp = float(dtypes.spacing(np, np.array(abs(worst.expected)), dtype))
+    allowed = (tolerance.absolute + tolerance.relative * abs(worst.expected)) / ulp
+    return f"{abs(worst.got - worst.expected) / ulp:.3g} ulp where {allowed:.3g} is allowed"
 
 
 def _tolerance(data: CaseData, implementation: Implementation) -> Tolerance:

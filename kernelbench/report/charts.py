@@ -15,7 +15,7 @@ from kernelbench.core.errors import ResultsError, RunWarning
 from kernelbench.core.records import Claim
 from kernelbench.core.writing import write_whole
 from kernelbench.explain.counted import Counted
-from kernelbench.report import claim_chart, counts, ladders, peers, settings, shares, step, style, sweeps, view
+from kernelbench.report import claim_chart, copies, counts, ladders, peers, settings, shares, step, style, sweeps, view
 from kernelbench.report.bars import speedup_figure
 from kernelbench.report.claim_chart import CLAIM_CHART, claim_figure
 from kernelbench.report.drawing import Chart, draw_all
@@ -73,7 +73,7 @@ def all_charts(
         if not (on_other_charts or {row.implementation for row in of_cache} <= in_families | yardsticks):
             made.append(_speedup_chart(run, comparison, cache))
     if any(row.share_of_ceiling is not None for row in rows):
-        caption = "Least traffic over time, in per cent of the bandwidth of the best copy in this run; cold."
+        caption = "Least traffic over time, in per cent of the ceiling, that of the best large copy in this run; cold."
         made.append(Chart("ceiling", "Share of the ceiling", caption, partial(ceiling_figure, run, comparison)))
     made += counts.charts(run) + _claim_charts(verdicts, published)
     return list({chart.name: chart for chart in made}.values())
@@ -93,7 +93,10 @@ def _too_many(run: Run) -> str:
 
 def _share_charts(run: Run, comparison: Comparison) -> list[Chart]:
     """For a run of our kernels and their peers: a chart per size that its cases vary."""
-    caption = "Cold time of the copy over that of each; ours in black. 1: as fast as a copy of the same bytes."
+    caption = (
+        f"Cold time of the copy ({copies.note(run)}) over that of each; ours in black. "
+        "1: as fast as a copy of the same bytes."
+    )
     return [
         Chart(
             f"share-{sweeps.file_name(along)}", f"Share of the copy by {along}", caption,

@@ -38,7 +38,7 @@ class Panel:
 
 
 def ceiling_figure(run: Run, comparison: Comparison) -> Figure:
-    """A heat table of per cent of the best copy's bandwidth: implementations by cases, a panel per dtype."""
+    """A heat table of per cent of the ceiling: implementations by cases, a panel per dtype."""
     words, cells = view.cases(run), dict[str, list[Cell]]()
     shares: dict[str, list[float]] = {}
     for row in view.shown_rows(run, comparison):
@@ -49,7 +49,7 @@ def ceiling_figure(run: Run, comparison: Comparison) -> Figure:
     names = sorted(sorted(shares), key=lambda name: -median(shares[name]))
     cited = (row.implementation for row in comparison if row.published_speedup is not None)
     panels = [
-        Panel(f"{dtype}, cold, % of the best copy", {cell.case: words[cell.case] for cell in of_dtype}, of_dtype)
+        Panel(f"{dtype}, cold, % of the ceiling", {cell.case: words[cell.case] for cell in of_dtype}, of_dtype)
         for dtype, of_dtype in cells.items()
     ]
     return heat_figure(panels, names, {*(row.baseline for row in comparison), *cited})

@@ -10,7 +10,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from kernelbench.compare.comparison import Comparison
-from kernelbench.report import style, view
+from kernelbench.report import copies, style, view
 from kernelbench.report.case_axis import laid_out, ticks
 from kernelbench.report.style import FAINT, INK, MARKERS, MUTED, PAPER, SOFT, WIDTH
 from kernelbench.report.view import Words, number_text
@@ -42,7 +42,7 @@ def time_figure(run: Run, comparison: Comparison, cache: str) -> Figure:
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     rows: dict[str, list[Row]] = {}  # by dtype
-    for row in view.shown_rows(run, comparison, cache):
+    for row in copies.with_best_copy(run, view.shown_rows(run, comparison, cache)):
         rows.setdefault(row.dtype, []).append(row)
     names = {row.implementation for of_dtype in rows.values() for row in of_dtype}
     colours = style.colours(view.highlights(run, comparison))

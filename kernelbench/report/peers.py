@@ -14,8 +14,9 @@ from math import exp, log
 from typing import TYPE_CHECKING, Any
 
 from kernelbench.core.methods import shared_method
+from kernelbench.core.records import WRITTEN_HERE
 from kernelbench.core.units import share_text, time_text
-from kernelbench.report import view
+from kernelbench.report import copies, sources, view
 from kernelbench.report.sweeps import Curve
 from kernelbench.report.tables import RIGHT, TEXT, new_table
 from kernelbench.runs.records import Row
@@ -24,18 +25,17 @@ from kernelbench.runs.results import Run
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-HERE = "written here"  # the origin of our own
 POINTS = 5  # fewest sizes of a curve
 MANY = 25  # with more sizes a curve is a sweep, along which neighbours should not leap
 ByMethod = dict[str, Row]  # rows of an implementation on a case, by method
 _SHAPE = ("shape", "axis")  # words of a case that its size determines
 FAST = "~"  # mark of fast arithmetic
 CASE_HEADERS = ("case", "ours", "time", "error", "best peer", "its time", "its error", "ahead", "of the copy")
-PEER_HEADERS = ("peer", "cases", "best of the peers", "its time / ours", "least", "largest error")
-WORDS = ("case", "ours", "best peer", "peer")  # headers of columns without numbers
+PEER_HEADERS = ("peer", "cases", "best of the peers", "its time / ours", "least", "largest error", "version")
+WORDS = ("case", "ours", "best peer", "peer", "version")  # headers of columns without numbers
 MEANING = (
-    "Ahead: time of the best peer / time of ours. Of the copy: time of the copy / time of ours. Both times by graphs "
-    "where both sides have them, else by events. Error: the largest |got - expected| over all elements. "
+    "Ahead: time of the best peer / time of ours. Of the copy: time of the best copy / time of ours. Both times by "
+    "graphs where both sides have them, else by events. Error: the largest |got - expected| over all elements. "
     f"{FAST}: fast arithmetic, else accurate. Means are geometric."
 )
 
@@ -49,6 +49,8 @@ class Side:
     ratio: float  # its time / that of ours, by one method
     error: float | None  # largest absolute error
     fast: bool
+    ulp: float | None = None  # the same error in ulp
+    graded: bool = False  # a library beyond the tolerance by its own rounding
 
 
 @dataclass(frozen=True)
@@ -73,14 +75,14 @@ def ours(run: Run) -> list[str]:
         return []
     known = run.environment.get("implementations") or {}
     origins = {name: ((known.get(name) or {}).get("origin") or {}).get("project") for name in roles}
-    return [name for name, role in roles.items() if role == "kernel" and origins[name] == HERE]
+    return [name for name, role in roles.items() if role == "kernel" and origins[name] == WRITTEN_HERE]
 
 
 def pairs(run: Run) -> list[Pair]:
     """A pair per case in which one of our kernels and a peer have a time."""
     own = ours(run)
     cases: dict[str, dict[str, ByMethod]] = {}
-    for row in run.rows if own else ():
+    for row in copies.with_best_copy(run, run.rows) if own else ():
         if row.status == "ok" and row.cache == "cold":
             cases.setdefault(row.case, {}).setdefault(row.implementation, {})[row.method] = row
     found = [_pair(case, timed, own) for case, timed in cases.items()]
@@ -108,7 +110,15 @@ def _pair(case: str, timed: Mapping[str, ByMethod], own: Sequence[str]) -> Pair 
 def _side(methods: ByMethod, mine: ByMethod, method: str) -> Side:
     row = methods[method]
     ratio = view.seconds(row) / view.seconds(mine[method])
-    return Side(row.implementation, view.seconds(row), ratio, row.max_absolute_error, row.arithmetic == "fast")
+    return Side(
+        row.implementation,
+        view.seconds(row),
+        ratio,
+        row.max_absolute_error,
+        row.arithmetic == "fast",
+        row.max_error_ulp,
+        row.check == "graded",
+    )
 
 
 def curves(run: Run) -> dict[str, list[Curve]]:
@@ -151,11 +161,25 @@ def sentences(run: Run, found: Sequence[Pair], labels: Mapping[str, str]) -> lis
     ]
     if copied := [pair for pair in found if pair.share is not None]:
         lowest = min(copied, key=lambda pair: pair.share or 0.0)
-        lines.append(f"Least share of the copy: {_share(lowest.share)} ({labels[lowest.case]}).")
+        lines.append(f"Least share of the copy: {_share(lowest.share)} ({labels[lowest.case]}); {copies.note(run)}.")
     if steps := falls(found, (curve for drawn in curves(run).values() for curve in drawn)):
         fall, case = max(steps)
         lines.append(f"From one size to the next it falls by at most {share_text(fall)} ({labels[case]}).")
-    return lines
+    return [*lines, *_grades(found)]
+
+
+def _grades(found: Sequence[Pair]) -> list[str]:
+    """A sentence per library that is graded on a case."""
+    graded: dict[str, list[tuple[Side, Side]]] = {}
+    for pair in found:
+        for side in pair.peers:
+            if side.graded:
+                graded.setdefault(side.name, []).append((side, pair.ours))
+    return [
+        f"{name} is off by its own rounding on {len(sides)} of {len(found)} cases: by up to "
+        f"{_ulp([side for side, _ in sides])}, ours by up to {_ulp([own for _, own in sides])} there."
+        for name, sides in graded.items()
+    ]
 
 
 def case_lines(found: Sequence[Pair], labels: Mapping[str, str]) -> list[tuple[str, ...]]:
@@ -170,7 +194,7 @@ def case_lines(found: Sequence[Pair], labels: Mapping[str, str]) -> list[tuple[s
     ]  # fmt: skip
 
 
-def peer_lines(found: Sequence[Pair]) -> list[tuple[str, ...]]:
+def peer_lines(run: Run, found: Sequence[Pair]) -> list[tuple[str, ...]]:
     """A line per peer, the nearest first, under PEER_HEADERS."""
     ratios: dict[str, list[float]] = {}
     errors: dict[str, list[Side]] = {}
@@ -180,11 +204,15 @@ def peer_lines(found: Sequence[Pair]) -> list[tuple[str, ...]]:
             if side is not pair.ours:
                 ratios.setdefault(side.name, []).append(side.ratio)
     own = [name for name in errors if name not in ratios]
-    lines: list[tuple[str, ...]] = [(name, str(len(errors[name])), "", "", "", _largest(errors[name])) for name in own]
+    lines: list[tuple[str, ...]] = [
+        (name, str(len(errors[name])), "", "", "", _error(*errors[name]), "") for name in own
+    ]
     for name in sorted(ratios, key=lambda name: _mean(ratios[name])):
         best = sum(pair.best.name == name for pair in found)
         mean, least = view.ratio_text(_mean(ratios[name])), view.ratio_text(min(ratios[name]))
-        lines.append((name, str(len(ratios[name])), str(best), mean, least, _largest(errors[name])))
+        lines.append(
+            (name, str(len(ratios[name])), str(best), mean, least, _error(*errors[name]), sources.version(run, name))
+        )
     return lines
 
 
@@ -195,7 +223,7 @@ def section(run: Run) -> dict[str, Any] | None:
         return None
     return {
         "sentences": sentences(run, found, labels),
-        "tables": ((PEER_HEADERS, peer_lines(found)), (CASE_HEADERS, case_lines(found, labels))),
+        "tables": ((PEER_HEADERS, peer_lines(run, found)), (CASE_HEADERS, case_lines(found, labels))),
         "words": WORDS,
         "meaning": MEANING,
     }
@@ -213,7 +241,7 @@ def table(run: Run) -> RenderableType | None:
     parts: list[RenderableType] = []
     for title, headers, lines in (
         ("Ours beside the best peer, cold", CASE_HEADERS, case_lines(found, labels)),
-        ("Each peer beside ours, cold", PEER_HEADERS, peer_lines(found)),
+        ("Each peer beside ours, cold", PEER_HEADERS, peer_lines(run, found)),
     ):
         kept = [place for place, header in enumerate(headers) if header != "ours" or not single]
         kinds = [(headers[place], TEXT if headers[place] in WORDS else RIGHT) for place in kept]
@@ -230,10 +258,16 @@ def _share(share: float | None) -> str:
     return "" if share is None else f"{share:.2f}"
 
 
-def _error(side: Side) -> str:
-    return "" if side.error is None else f"{side.error:.0e}{FAST if side.fast else ''}"
-
-
-def _largest(sides: Sequence[Side]) -> str:
+def _error(*sides: Side) -> str:
+    """The largest error; in ulp, too, where a library is graded."""
     known = [side for side in sides if side.error is not None]
-    return _error(max(known, key=lambda side: side.error or 0.0)) if known else ""
+    if not known:
+        return ""
+    largest = max(known, key=lambda side: side.error or 0.0)
+    graded = [side for side in sides if side.graded]
+    return f"{largest.error:.0e}{FAST if largest.fast else ''}" + (f" {_ulp(graded)}" if graded else "")
+
+
+def _ulp(sides: Sequence[Side]) -> str:
+    known = [side.ulp for side in sides if side.ulp is not None]
+    return f"{max(known):.2g} ulp" if known else "unknown ulp"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import inf, log2
+from math import log2
 from typing import TYPE_CHECKING, Any
 
 from kernelbench.compare.comparison import Comparison
-from kernelbench.report import peers, style, sweeps, view
+from kernelbench.report import copies, peers, style, sweeps, view
 from kernelbench.report.style import FAINT, INK, MARKERS, MUTED, PAPER, WIDTH
 from kernelbench.report.sweeps import Curve
 from kernelbench.runs.results import Run
@@ -26,7 +26,7 @@ def followed(run: Run) -> set[str]:
 
 
 def share_figure(run: Run, comparison: Comparison, along: str, drawn: Sequence[Curve]) -> Figure:
-    """A panel per curve: time of the copy over that of each implementation, by the size."""
+    """A panel per curve: time of the best copy over that of each implementation, by the size."""
     from matplotlib.figure import Figure
 
     shares = _shares(run, comparison)
@@ -47,16 +47,13 @@ def share_figure(run: Run, comparison: Comparison, along: str, drawn: Sequence[C
 
 
 def _shares(run: Run, comparison: Comparison) -> dict[str, dict[str, float]]:
-    """Cold time of the fastest yardstick over that of each other implementation, by case."""
+    """Cold time of the best copy over that of each other implementation, by case."""
     rows = view.shown_rows(run, comparison, "cold")
-    copies: dict[str, float] = {}
-    for row in rows:
-        if row.role == "yardstick":
-            copies[row.case] = min(copies.get(row.case, inf), view.seconds(row))
+    best = copies.best_copies(rows)
     found: dict[str, dict[str, float]] = {}
     for row in rows:
-        if row.role != "yardstick" and row.case in copies:
-            found.setdefault(row.case, {})[row.implementation] = copies[row.case] / view.seconds(row)
+        if row.role != "yardstick" and (copy := best.get((row.case, row.cache, row.method))):
+            found.setdefault(row.case, {})[row.implementation] = view.seconds(copy) / view.seconds(row)
     return found
 
 

@@ -10,6 +10,7 @@ from kernelbench.compare.comparison import Comparison
 from kernelbench.compare.ledger import figures
 from kernelbench.compare.step_sums import step_of
 from kernelbench.compare.verdicts import ClaimVerdict
+from kernelbench.core.libraries import PEER_PACKAGES
 from kernelbench.report import view
 from kernelbench.runs.results import Run
 
@@ -26,11 +27,23 @@ class Published:
     whys: Mapping[str, str] = field(default_factory=dict)  # why a claim came out as it did, by its id
 
 
+NOT_RECORDED = "version not recorded"
+
+
+def version(run: Run, name: str) -> str:
+    """`quack-kernels 0.6.1` for a peer of that name; '' for one whose package is not known."""
+    packages = PEER_PACKAGES.get(name.rpartition("/")[2].partition("_")[0], ())
+    known = run.environment.get("versions") or {}
+    found = [f"{package} {known[package]}" for package in packages if package in known]
+    return ", ".join(found) or (NOT_RECORDED if packages else "")
+
+
 def implementations(run: Run) -> list[dict[str, Any]]:
     """The implementations that were measured, and whose algorithm each is."""
     described = run.environment.get("implementations") or {}
     step = step_of(run)  # its names are of several operations
     measured = (f"{row.operation}/{row.implementation}" if step else row.implementation for row in run.rows)
+    timed = {row.implementation for row in run.rows if row.role == "peer" and row.status == "ok"}
     lines = []
     for name in dict.fromkeys([*measured, *described]):
         about = described.get(name) or {}
@@ -45,6 +58,7 @@ def implementations(run: Run) -> list[dict[str, Any]]:
                 "url": view.text(origin.get("url")),
                 "commit": view.text(origin.get("commit")),
                 "differs": view.text(origin.get("differs")),
+                "version": version(run, name) if name.rpartition("/")[2] in timed else "",
             }
         )
     return lines

@@ -12,7 +12,7 @@ from kernelbench.compare.comparison import Comparison
 from kernelbench.core.records import Claim
 from kernelbench.explain.counted import METRICS, Counted
 from kernelbench.explain.evidence import has_parameters, statements
-from kernelbench.report import style, view
+from kernelbench.report import copies, style, view
 from kernelbench.report.case_axis import CHARACTER, PANEL
 from kernelbench.report.style import INK, MARKERS, MUTED, PAPER, SOFT, WIDTH
 from kernelbench.report.view import Words, number_text
@@ -103,7 +103,9 @@ def sweep_figure(
     rates = _rates(run, comparison, cache) if cache else {}
     curves = [curve for curve in sweep.curves if not cache or any(case in rates for case in curve.points.values())]
     metrics = [metric for metric in sweep.metrics if _counts(curves, counted, metric)]
-    names = [name for name in view.implementations(run) if _is_in(name, curves, rates, counted)]
+    spare = _yardsticks(run)[1:]  # of several copies the best is drawn, and one of their counts
+    known = (name for name in view.implementations(run) if name not in spare)
+    names = [name for name in (*known, copies.BEST) if _is_in(name, curves, rates, counted)]
     kinds = (["rate"] if cache else []) + metrics
     blocks = [curves[start : start + ACROSS] for start in range(0, len(curves), ACROSS)]
     heights = [2.9 if kind == "rate" else 1.0 for kind in kinds] * len(blocks)
@@ -141,7 +143,7 @@ def sweep_figure(
 def _rates(run: Run, comparison: Comparison, cache: str) -> dict[str, dict[str, float]]:
     """Bytes per second by case, then implementation."""
     found: dict[str, dict[str, float]] = {}
-    for row in view.shown_rows(run, comparison, cache):
+    for row in copies.with_best_copy(run, view.shown_rows(run, comparison, cache)):
         if row.bandwidth_bytes_per_s is not None:
             found.setdefault(row.case, {})[row.implementation] = row.bandwidth_bytes_per_s
     return found
@@ -162,10 +164,14 @@ def _is_in(name: str, curves: Sequence[Curve], *tables: Mapping[str, Mapping[str
     return any(name in table.get(case, {}) for table in tables for curve in curves for case in curve.points.values())
 
 
+def _yardsticks(run: Run) -> list[str]:
+    return list(dict.fromkeys(row.implementation for row in run.rows if row.role == "yardstick"))
+
+
 def _looks(run: Run, comparison: Comparison, names: Sequence[str]) -> dict[str, dict[str, Any]]:
     """How the line of each implementation is drawn."""
     colours = style.colours([name for name in view.highlights(run, comparison) if name in names] or names)
-    yardsticks = {row.implementation for row in run.rows if row.role == "yardstick"}
+    yardsticks = (*_yardsticks(run), copies.BEST)
     return {
         name: {
             "color": INK if name in yardsticks else colours.get(name, MUTED),

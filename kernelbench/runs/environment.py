@@ -18,10 +18,14 @@ from typing import Any
 
 import kernelbench
 from kernelbench.core import places
+from kernelbench.core.libraries import PEER_PACKAGES
 from kernelbench.core.records import CasePlan, Implementation, Limits, Suite
 from kernelbench.runs.contents import contents_of
 
-PACKAGES = ("numpy", "scipy", "pandas", "cupy-cuda12x", "cupy-cuda13x", "torch", "triton", "nvidia-ml-py")
+PACKAGES = (
+    "numpy", "scipy", "pandas", "nvidia-ml-py", "cuda-bindings", "nvidia-cudnn-frontend", "nvidia-cutlass-dsl",
+    *(package for packages in PEER_PACKAGES.values() for package in packages if package != "cub"),
+)  # fmt: skip
 
 
 def start_environment(

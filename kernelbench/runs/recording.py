@@ -34,13 +34,13 @@ class Recording:
         self._operations, self._limits, self._store = operations, limits, Store(folder)
         self._store.write_environment(self._environment)
 
-    def built(self, builds: Mapping[str, Any], code: Mapping[str, Any], compiler: str) -> None:
-        """Note the builds, the machine code of each binary, and the version of nvcc."""
+    def built(self, builds: Mapping[str, Any], code: Mapping[str, Any], versions: Mapping[str, str]) -> None:
+        """Note the builds, the machine code of each binary, and the versions of nvcc and its headers."""
         self._note(
             builds=builds,
             flags=builds["flags"],
             code={**self._environment.get("code", {}), **code},
-            versions={**self._environment["versions"], "nvcc": compiler},
+            versions={**self._environment["versions"], **versions},
         )
 
     def unfinished(

@@ -54,6 +54,7 @@ class Row:
     check: str = ""
     max_absolute_error: float | None = None
     max_relative_error: float | None = None
+    max_error_ulp: float | None = None
     relative_tolerance: float | None = None
     absolute_tolerance: float | None = None
     seed: int | None = None

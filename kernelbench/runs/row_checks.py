@@ -32,7 +32,7 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "arithmetic": ("", "accurate", "fast"),
     "cache": ("", "cold", "warm"),
     "method": ("", "events", "graph"),
-    "check": ("", "passed", "failed"),
+    "check": ("", "passed", "graded", "failed"),
 }
 _BELOW_ZERO = ("axis", "temperature_c", "min_s", "p5_s")  # earlier versions kept differences of two graphs
 

@@ -112,9 +112,10 @@ def _check_cells(result: Result) -> dict[str, Any]:
     if result.check is None:
         return {}
     return {
-        "check": "passed" if result.check.passed else "failed",
+        "check": "graded" if result.check.grade else "passed" if result.check.passed else "failed",
         "max_absolute_error": result.check.max_absolute_error,
         "max_relative_error": result.check.max_relative_error,
+        "max_error_ulp": result.check.max_error_ulp,
         "relative_tolerance": result.check.tolerance.relative,
         "absolute_tolerance": result.check.tolerance.absolute,
         "seed": result.check.seed,

@@ -86,7 +86,7 @@ def run_suite(
         record = Recording(folder, environment, catalog.operations, limits, resume=request.resume)
         with stopwatch.on(BUILDING):
             plans, builds = build_for(plans, bench, compiler, progress)
-        record.built(builds, machine_code_of(plans), compiler.version)
+        record.built(builds, machine_code_of(plans), compiler.versions)
         settings = settings_for(request.seed, request.caches or suite.caches, limits, quick=request.quick)
         plans = record.unfinished(plans, settings.caches, progress)
         title = f"{'Counting' if bench.counting else 'Measuring'} {suite.name} on {bench.name}"

@@ -32,16 +32,24 @@ def elementwise_geometry(rows: int, columns: int, block: int, max_grid_y: int) -
 
 
 def copy_plan(
-    entry: str, arguments: tuple[str, ...], elements: int, itemsize: int, device: DeviceProperties
+    entry: str,
+    arguments: tuple[str, ...],
+    elements: int,
+    itemsize: int,
+    device: DeviceProperties,
+    *,
+    packs: int = COPY_PACKS,
+    streamed: int = 0,
 ) -> LaunchPlan:
     """The launch of a kernel that calls `copy_packs` of common/copy.cuh, which copies `elements` from array to array.
 
-    `arguments` are the kernel's arrays; the number of elements follows them.
+    `arguments` are the kernel's arrays; the number of elements follows them. A thread has `packs` in flight;
+    `streamed`: loads and stores are marked as used once.
     """
-    packs = elements * itemsize // COPY_PACK_BYTES
-    blocks = max(1, -(-packs // (COPY_BLOCK * COPY_PACKS)))
+    tile = COPY_BLOCK * packs * COPY_PACK_BYTES
+    blocks = max(1, -(-(elements * itemsize // COPY_PACK_BYTES) // (COPY_BLOCK * packs)))
     if blocks > device.max_grid[0]:
-        largest = device.max_grid[0] * COPY_BLOCK * COPY_PACKS * COPY_PACK_BYTES
+        largest = device.max_grid[0] * tile
         raise Unsupported(f"x must have at most {largest} bytes, got {elements * itemsize}")
     launch = Launch(
         entry=entry,
@@ -49,7 +57,7 @@ def copy_plan(
         block=(COPY_BLOCK, 1, 1),
         arguments=(*arguments, Scalar("int64", elements)),
     )
-    return LaunchPlan((launch,), defines=(("BLOCK", COPY_BLOCK), ("PACKS", COPY_PACKS)))
+    return LaunchPlan((launch,), defines=(("BLOCK", COPY_BLOCK), ("PACKS", packs), ("STREAMED", streamed)))
 
 
 # ---- Element by element --------------------------------------------------------------------------

@@ -4,9 +4,9 @@
 //   rest       T [more]: the beginning of addend; written once
 //   T          float, __half, __nv_bfloat16, moved in packs of 16 bytes
 //   needs      elements >= 1, more <= elements
-//   BLOCK      threads of a block; PACKS: packs per thread in flight
+//   BLOCK      threads of a block; PACKS: packs per thread in flight; STREAMED: of common/copy.cuh
 //   launch     grid ceil(packs / (BLOCK * PACKS)), at least 1; block BLOCK; no shared memory
-//   moves      half of what dropout and addition move, in each direction: 1.625 D for float, 1.75 D for the others
+//   moves      with the mask's bytes halved: for float 1.625 D in and out, for the others 1.75 D
 //   Origin: written here.
 #include "common/copy.cuh"
 

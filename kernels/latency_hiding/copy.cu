@@ -3,7 +3,7 @@
 //   y       T [elements]; must not overlap x; written once
 //   T       float, __half, __nv_bfloat16, moved in packs of 16 bytes
 //   needs   nothing: any number of elements >= 1
-//   BLOCK   threads of a block; PACKS: packs per thread in flight
+//   BLOCK   threads of a block; PACKS: packs per thread in flight; STREAMED: of common/copy.cuh
 //   launch  grid ceil(packs / (BLOCK * PACKS)), at least 1; block BLOCK; no shared memory
 //   moves   D in, D out
 //   Origin: written here.

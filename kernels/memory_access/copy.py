@@ -1,14 +1,9 @@
-"""Launch plan of copy.cu: the yardstick, which copies as many elements from the beginning, densely."""
+"""The yardsticks: copies of as many elements from the beginning, densely."""
 
 from typing import Any
 
-from kernelbench import Arrays, Case, DeviceProperties, Implementation, LaunchPlan, Origin, dtypes
-from ..common.launch_helpers import copy_plan
-
-
-def plan(case: Case, device: DeviceProperties) -> LaunchPlan:
-    entry = f"memory_access_copy_{dtypes.suffix(case.dtype)}"
-    return copy_plan(entry, ("x", "y"), case.elements, dtypes.itemsize(case.dtype), device)
+from kernelbench import Arrays, Case
+from ..common.copies import copies_of
 
 
 def reference(xp: Any, case: Case, inputs: Arrays) -> Arrays:
@@ -20,13 +15,4 @@ def reference(xp: Any, case: Case, inputs: Arrays) -> Arrays:
     return {"y": xp.concatenate([x, xp.full(last + 1 - case.elements, xp.nan)])}
 
 
-IMPLEMENTATIONS = (
-    Implementation(
-        "copy",
-        "copies as many elements densely: the yardstick",
-        Origin("written here"),
-        plan=plan,
-        role="yardstick",
-        reference=reference,
-    ),
-)
+IMPLEMENTATIONS = copies_of("memory_access", reference=reference)

@@ -4,7 +4,7 @@
 //   half    T [elements / 2]: the first half of y; written once
 //   T       float, __half, __nv_bfloat16, moved in packs of 16 bytes
 //   needs   elements >= 1
-//   BLOCK   threads of a block; PACKS: packs per thread in flight
+//   BLOCK   threads of a block; PACKS: packs per thread in flight; STREAMED: of common/copy.cuh
 //   launch  grid ceil(packs / (BLOCK * PACKS)), at least 1; block BLOCK; no shared memory
 //   moves   1.5 D in, 1.5 D out
 //   Origin: written here.

@@ -1,15 +1,16 @@
-"""Launch plan of copy.cu: the yardstick, which moves as many bytes as a product of two arrays does."""
+"""Launch plans of copy.cu: the yardsticks, which move as many bytes as a product of two arrays does."""
 
 from dataclasses import replace
 from typing import Any
 
-from kernelbench import Arrays, Case, DeviceProperties, Implementation, LaunchPlan, Origin, dtypes
+from kernelbench import Arrays, Case, DeviceProperties, LaunchPlan, dtypes
+from ..common.copies import copies
 from ..common.launch_helpers import copy_plan
 
 
-def plan(case: Case, device: DeviceProperties) -> LaunchPlan:
+def plan(case: Case, device: DeviceProperties, **shape: int) -> LaunchPlan:
     entry, itemsize = f"multiply_copy_{dtypes.suffix(case.dtype)}", dtypes.itemsize(case.dtype)
-    copied = copy_plan(entry, ("x", "y", "z", "half"), case.elements, itemsize, device)
+    copied = copy_plan(entry, ("x", "y", "z", "half"), case.elements, itemsize, device, **shape)
     return replace(copied, scratch=(("half", max(1, case.elements // 2) * itemsize),))
 
 
@@ -18,13 +19,4 @@ def reference(xp: Any, case: Case, inputs: Arrays) -> Arrays:
     return {"z": inputs["x"]}
 
 
-IMPLEMENTATIONS = (
-    Implementation(
-        "copy",
-        "copies x, and half of y: the yardstick, as many bytes as a product moves",
-        Origin("written here"),
-        plan=plan,
-        role="yardstick",
-        reference=reference,
-    ),
-)
+IMPLEMENTATIONS = copies("copies x, and half of y, as many bytes as a product moves", plan, reference)

@@ -1,28 +1,5 @@
-"""Launch plan of copy.cu: the yardstick, which moves each byte of x and y once and computes nothing."""
+"""The yardsticks: copies of x to y, which compute nothing."""
 
-from typing import Any
+from ..common.copies import copies_of
 
-from kernelbench import Arrays, Case, DeviceProperties, Implementation, LaunchPlan, Origin, dtypes
-from ..common.launch_helpers import copy_plan
-
-
-def plan(case: Case, device: DeviceProperties) -> LaunchPlan:
-    entry = f"permute_copy_{dtypes.suffix(case.dtype)}"
-    return copy_plan(entry, ("x", "y"), case.elements, dtypes.itemsize(case.dtype), device)
-
-
-def reference(xp: Any, case: Case, inputs: Arrays) -> Arrays:
-    """The copied input."""
-    return {"y": inputs["x"]}
-
-
-IMPLEMENTATIONS = (
-    Implementation(
-        "copy",
-        "copies x to y: the yardstick, all in its place",
-        Origin("written here"),
-        plan=plan,
-        role="yardstick",
-        reference=reference,
-    ),
-)
+IMPLEMENTATIONS = copies_of("permute")

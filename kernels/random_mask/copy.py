@@ -1,13 +1,16 @@
-"""Launch plan of copy.cu: the yardstick, which writes as many bytes as a mask has. There is no input to copy."""
+"""Launch plans of copy.cu: the yardsticks, which write as many bytes as a mask has. There is nothing to copy from."""
 
 from typing import Any
 
-from kernelbench import Arrays, Case, DeviceProperties, Implementation, LaunchPlan, Origin
-from ..common.launch_helpers import packed_plan
+from kernelbench import Arrays, Case, DeviceProperties, LaunchPlan
+from ..common.copies import copies
+from ..common.launch_helpers import streamed_plan
+
+STREAM_STORES = 3  # a hint of common/streamed.cuh
 
 
-def plan(case: Case, device: DeviceProperties) -> LaunchPlan:
-    return packed_plan("random_mask_copy_i8", ("mask",), case, device)
+def plan(case: Case, device: DeviceProperties, packs: int, streamed: int) -> LaunchPlan:
+    return streamed_plan("random_mask_copy_i8", ("mask",), case, device, packs=packs, hint=STREAM_STORES * streamed)
 
 
 def reference(xp: Any, case: Case, inputs: Arrays) -> Arrays:
@@ -15,13 +18,4 @@ def reference(xp: Any, case: Case, inputs: Arrays) -> Arrays:
     return {"mask": xp.ones(case.elements)}
 
 
-IMPLEMENTATIONS = (
-    Implementation(
-        "copy",
-        "writes a 1 to every byte: the yardstick, which only writes, as a mask is only written",
-        Origin("written here"),
-        plan=plan,
-        role="yardstick",
-        reference=reference,
-    ),
-)
+IMPLEMENTATIONS = copies("writes a 1 to every byte, as a mask is only written", plan, reference)

@@ -4,7 +4,7 @@
 //   y       float [1]: x[0], so that there is a result to be checked
 //   T       float, __half, __nv_bfloat16, moved in packs of 16 bytes
 //   needs   elements >= 1
-//   BLOCK   threads of a block; PACKS: packs per thread in flight
+//   BLOCK   threads of a block; PACKS: packs per thread in flight; STREAMED: of common/copy.cuh
 //   launch  grid ceil(packs / (BLOCK * PACKS)), at least 1; block BLOCK; no shared memory
 //   moves   D / 2 in, D / 2 out
 //   Origin: written here.

@@ -1,15 +1,16 @@
-"""Launch plan of copy.cu: the yardstick, which moves as many bytes as relu with its mask does."""
+"""Launch plans of copy.cu: the yardsticks, which move as many bytes as relu with its mask does."""
 
 from dataclasses import replace
 from typing import Any
 
-from kernelbench import Arrays, Case, DeviceProperties, Implementation, LaunchPlan, Origin, Scalar, dtypes
+from kernelbench import Arrays, Case, DeviceProperties, LaunchPlan, Scalar, dtypes
+from ..common.copies import copies
 from ..common.launch_helpers import copy_plan
 
 
-def plan(case: Case, device: DeviceProperties) -> LaunchPlan:
+def plan(case: Case, device: DeviceProperties, **shape: int) -> LaunchPlan:
     entry = f"relu_bitset_copy_{dtypes.suffix(case.dtype)}"
-    planned = copy_plan(entry, ("x", "y", "mask"), case.elements, dtypes.itemsize(case.dtype), device)
+    planned = copy_plan(entry, ("x", "y", "mask"), case.elements, dtypes.itemsize(case.dtype), device, **shape)
     (launch,) = planned.launches
     words = Scalar("int64", -(-case.elements // 32))
     return replace(planned, launches=(replace(launch, arguments=(*launch.arguments, words)),))
@@ -20,13 +21,4 @@ def reference(xp: Any, case: Case, inputs: Arrays) -> Arrays:
     return {"y": inputs["x"], "mask": xp.zeros(-(-inputs["x"].size // 32))}
 
 
-IMPLEMENTATIONS = (
-    Implementation(
-        "copy",
-        "copies x to y and writes zeros for the mask: the yardstick, no relu",
-        Origin("written here"),
-        plan=plan,
-        role="yardstick",
-        reference=reference,
-    ),
-)
+IMPLEMENTATIONS = copies("copies x to y and writes zeros for the mask", plan, reference)

@@ -1,6 +1,7 @@
-"""Peer: softmax of Liger-Kernel, in Triton: one row per program. Last axis; allocates its output.
+"""Peer: softmax of Liger-Kernel, by its functional entry point. Last axis; allocates its output.
 
-The file has the name that users type. It is loaded by its path, so it does not hide the library of that name.
+The file bears the name that users type. It is loaded by its path, so that it stands in nobody's way when
+the library of that name is imported.
 """
 
 from collections.abc import Callable
@@ -19,13 +20,13 @@ def prepare(case: Case, arrays: Arrays, stream: int) -> Callable[[], Arrays]:
         raise Unsupported(f"axis must be the last, got {case.axis}")
     if columns > MOST_COLUMNS:
         raise Unsupported(f"columns must be at most {MOST_COLUMNS}, got {columns}")
-    torch, liger = torch_with_gpu(), library("liger_kernel.ops.softmax")
+    torch, liger = torch_with_gpu(), library("liger_kernel.transformers.functional")
     x = torch_tensor(torch, arrays["x"], case.dtype).view(rows, columns)
     own_stream = torch.cuda.ExternalStream(stream)
 
     def call() -> Arrays:
         with torch.cuda.stream(own_stream), torch.no_grad():
-            return {"y": array_of(torch, liger._softmax_forward(x)[0], case.dtype).reshape(case.shape)}
+            return {"y": array_of(torch, liger.liger_softmax(x), case.dtype).reshape(case.shape)}
 
     call()  # compiles, which is not to be timed
     return call
@@ -34,8 +35,14 @@ def prepare(case: Case, arrays: Arrays, stream: int) -> Callable[[], Arrays]:
 IMPLEMENTATIONS = (
     Implementation(
         "liger",
-        "softmax of Liger-Kernel: one row per Triton program, up to 65536 columns",
-        Origin("linkedin/Liger-Kernel", "https://github.com/linkedin/Liger-Kernel"),
+        "liger_softmax of Liger-Kernel, up to 65536 columns; on NVIDIA GPUs a Triton program per row",
+        Origin(
+            "linkedin/Liger-Kernel",
+            "https://github.com/linkedin/Liger-Kernel",
+            commit="000be60929938fd1358e03524c6ab398b6d421bd",  # v0.8.2
+            differs="called by liger_softmax, which takes the kernel that Liger selects for the device: in 0.8.2 that "
+            "of Triton on every NVIDIA GPU, since its CuTe DSL kernels have no softmax",
+        ),
         prepare=prepare,
         role="peer",
     ),

@@ -129,3 +129,16 @@ def test_a_missing_host_compiler_is_named(monkeypatch, tmp_path):
         find_compiler(nvcc)
     monkeypatch.setenv("NVCC_PREPEND_FLAGS", "-ccbin /opt/g++-14")
     assert find_compiler(nvcc).environment == (("NVCC_PREPEND_FLAGS", "-ccbin /opt/g++-14"),)
+
+
+@pytest.mark.parametrize(
+    ("said", "cub"), [("300001", {"cub": "3.0.1"}), ("200800", {"cub": "2.8.0"}), ("error", {}), ("12", {})]
+)
+def test_cub_has_the_version_of_the_headers_that_nvcc_finds(tmp_path, said, cub):
+    path = executable(tmp_path / "bin" / "nvcc", f'#!/bin/sh\necho "# 2 \'cub.cu\'"\necho "   {said}"\n')
+    assert compiler_module.Compiler(path, "13.0.88").versions == {"nvcc": "13.0.88", **cub}
+
+
+def test_an_nvcc_that_finds_no_cub_has_no_version_of_it(tmp_path):
+    path = executable(tmp_path / "bin" / "nvcc", "#!/bin/sh\necho 300001\nexit 1\n")
+    assert compiler_module.Compiler(path, "13.0.88").versions == {"nvcc": "13.0.88"}

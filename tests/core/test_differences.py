@@ -47,7 +47,8 @@ def test_errors_that_are_no_numbers_are_none() -> None:
 
 
 def test_beside_zero_the_relative_error_is_the_absolute_one() -> None:
-    assert compared([0.125], [0.0]) == Differences(0, 0.125, 0.125)
+    found = compared([0.125], [0.0])
+    assert (found.mismatches, found.max_absolute, found.max_relative) == (0, 0.125, 0.125)
 
 
 @pytest.mark.parametrize(
@@ -61,9 +62,7 @@ def test_beside_zero_the_relative_error_is_the_absolute_one() -> None:
 )  # fmt: skip
 def test_infinity_is_right_where_the_type_overflows(got: float, expected: float, wrong: int) -> None:
     with np.errstate(all="raise"):
-        found = differences(
-            np, np.array([got]), np.array([expected]), Tolerance(2.0**-11, 0.0), dtypes.overflow("float16")
-        )
+        found = differences(np, np.array([got]), np.array([expected]), Tolerance(2.0**-11, 0.0), "float16")
     assert found.mismatches == wrong
     if not wrong:
         assert found.max_absolute is not None
@@ -84,3 +83,27 @@ def test_overflow_is_where_rounding_gives_infinity(dtype: str) -> None:
         with np.errstate(over="ignore"):
             stored = np.array([at, below]).astype(dtypes.storage(dtype))
     assert np.isinf(stored).tolist() == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "got", "expected", "ulp"),
+    [
+        ("float32", 1.0 + 2.0**-22, 1.0, 2.0),
+        ("bfloat16", 3.0 + 2.0**-7, 3.0, 0.5),
+        ("float16", 2.0**-24, 0.0, 1.0),
+        ("int8", 4.0, 1.0, 3.0),
+    ],
+)
+def test_errors_in_ulp_are_in_steps_of_the_stored_type(dtype: str, got: float, expected: float, ulp: float) -> None:
+    found = differences(np, np.array([got, 1.0]), np.array([expected, 1.0]), WIDE, dtype)
+    assert found.max_ulp == ulp
+
+
+def test_the_worst_error_is_told_in_terms_of_what_is_allowed() -> None:
+    found = compared([1.0, 2.5, 4.0], [1.0, 2.0, 3.0], Tolerance(relative=0.1, absolute=0.2))
+    assert found.worst == pytest.approx(2.0), "1 where 0.5 is allowed, not 0.5 where 0.4 is"
+    assert compared([1.0], [1.0], Tolerance(0.0, 0.0)).worst == 0
+    assert compared([0.5], [0.0], Tolerance(0.5, 0.0)).worst == INF, "nothing is allowed"
+    assert compared([INF], [1.0]).worst == INF
+    assert compared([NAN], [1.0]).worst is None
+    assert compared([1.0], [INF]).worst is None

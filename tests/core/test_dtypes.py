@@ -100,3 +100,16 @@ def test_roundoff_and_smallest_step_are_what_narrowing_does(dtype: str) -> None:
     step = dtypes.smallest_step(dtype)
     tiny = np.array([step, step / 4], np.float64).astype(np.float32)
     assert dtypes.widen(np, dtypes.narrow(np, tiny, dtype), dtype).tolist() == [step, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "size", "expected"),
+    [
+        ("float32", 1.0, 2.0**-23), ("float32", 1.99, 2.0**-23), ("float32", 2.0, 2.0**-22),
+        ("float32", 2.0**-140, 2.0**-149), ("float32", 0.0, 2.0**-149), ("float16", 1.0, 2.0**-10),
+        ("float16", 2.0**-20, 2.0**-24),
+        ("bfloat16", 3.0, 2.0**-6), ("bfloat16", 0.0, 2.0**-133), ("int8", 5.0, 1.0), ("uint32", 0.0, 1.0),
+    ],
+)  # fmt: skip
+def test_spacing_is_the_distance_between_neighbours(dtype: str, size: float, expected: float) -> None:
+    assert dtypes.spacing(np, np.array([size]), dtype)[0] == expected

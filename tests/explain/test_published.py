@@ -27,7 +27,7 @@ class Small:
     """A case on which an entry's statements are visible. `counts`: of each statement's left side; None where it
     depends on how a compiler orders its code. `contradicted`: which statements are, by number."""
 
-    shape: tuple[int, ...]
+    shape: tuple[int | str, ...]
     counts: tuple[float | None, ...]
     axis: int = -1
     dtype: str = "float32"
@@ -79,7 +79,7 @@ SMALL = {
     "softmax-ft-oneflow": Small((2, 2, 64, 64), (0,)),
     # Eight times D, not seven, as the entry says.
     "softmax-fusion": Small((256, 256), (1, 4), contradicted=(1,)),
-    "softmax-fusion-range": Small((256, 8), (None,), axes={"columns": [8]}),
+    "softmax-fusion-range": Small((256, "columns"), (None,), axes={"columns": [8]}),
     "transpose-widen": Small((4, 32, 3, 64), (None, 2 * 4 * 32 * 3 * 64 / 4 / 32), dtype=HALF,
                              parameters=({"permutation": "0213"},)),
     "uncached-block-size": Small((64, 4096), (2,)),

@@ -68,18 +68,6 @@ def test_plans_are_of_one_technique_where_tuning_and_sizes_alone_differ() -> Non
         assert signature(first) != signature(other)
 
 
-@pytest.mark.parametrize(
-    ("dtype", "size", "expected"),
-    [
-        ("float32", 1.0, 2.0**-23), ("float32", 1.99, 2.0**-23), ("float32", 2.0, 2.0**-22),
-        ("float32", 2.0**-140, 2.0**-149), ("float16", 1.0, 2.0**-10), ("float16", 2.0**-20, 2.0**-24),
-        ("bfloat16", 3.0, 2.0**-6), ("int8", 5.0, 1.0),
-    ],
-)  # fmt: skip
-def test_a_step_is_the_distance_of_neighbours(dtype: str, size: float, expected: float) -> None:
-    assert ulp.step(np, np.array([size]), dtype)[0] == expected
-
-
 def errors(got: list[float], expected: list[float], least: float = 0.0, exact: bool = False) -> ulp.Errors:
     return ulp.errors(np, np.array(got), np.array(expected), "float32", least, exact)
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from kernelbench.core import dtypes
-from kernelbench.core.records import FLOATS, Arrays, Case
+from kernelbench.core.records import Arrays, Case
 
 NORMAL_NUMBERS = 2.0**-126  # from here on float32 has them
 
@@ -46,22 +46,13 @@ def errors(xp: Any, got: Any, expected: Any, dtype: str, least: Any, exact: bool
         error = xp.where(same | ~number | ~xp.isfinite(got), 0.0, xp.abs(got - expected))
         weighed = xp.maximum(xp.where(number, size, 1.0), least)
         tiny = weighed < NORMAL_NUMBERS
-        ulp = error / step(xp, weighed, dtype)
+        ulp = error / dtypes.spacing(xp, weighed, dtype)
     return Errors(
         max_ulp=float(xp.where(tiny, 0.0, ulp).max()),
         below=float(xp.where(tiny, error, 0.0).max()) / NORMAL_NUMBERS,
         special=int(unlike.sum()),
         wrong=0,
     )
-
-
-def step(xp: Any, size: Any, dtype: str) -> Any:
-    """The distance of neighbours of the type at a positive magnitude; 1 of integers."""
-    if dtype not in FLOATS:
-        return xp.ones_like(size)
-    digits = round(-log2(dtypes.unit_roundoff(dtype)))
-    _, exponent = xp.frexp(size)
-    return xp.maximum(xp.ldexp(xp.ones_like(size), exponent - digits), dtypes.smallest_step(dtype))
 
 
 def least_size(xp: Any, case: Case, wide: Arrays, dtype: str) -> Any:

@@ -1,6 +1,8 @@
 """Copies by 4, 8 and 16 bytes: their plans, their accesses, and that they are right at any address."""
 
+import sys
 from math import ceil
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
@@ -62,7 +64,36 @@ def test_the_copy_of_softmax_covers_every_whole_pack(softmax, h200, elements, dt
     (launch,) = plan.launches
     assert (launch.grid, launch.block) == ((blocks, 1, 1), (256, 1, 1))
     assert launch.arguments == ("x", "y", Scalar("int64", elements))
-    assert dict(plan.defines) == {"BLOCK": 256, "PACKS": 4}
+    assert dict(plan.defines) == {"BLOCK": 256, "PACKS": 4, "STREAMED": 0}
+
+
+@pytest.mark.parametrize(("name", "packs", "streamed"), [("copy_1", 1, 0), ("copy_streamed", 2, 1)])
+def test_further_copies_have_other_packs_in_flight(softmax, h200, name, packs, streamed):
+    one = Case("softmax", (10_000,), 0, "float32")
+    plan = softmax[name].plan(one, h200)
+    assert plan.launches[0].grid == (-(-2500 // (256 * packs)), 1, 1)
+    assert dict(plan.defines) == {"BLOCK": 256, "PACKS": packs, "STREAMED": streamed}
+    assert (softmax[name].role, softmax[name].source) == ("yardstick", softmax["copy"].source)
+
+
+def test_memcpy_copies_as_many_bytes_on_the_stream(catalog, monkeypatch):
+    calls = []
+    cupy = ModuleType("cupy")
+    cupy.cuda = SimpleNamespace(
+        runtime=SimpleNamespace(memcpyAsync=lambda *given: calls.append(given), memcpyDeviceToDevice=3)
+    )
+    monkeypatch.setitem(sys.modules, "cupy", cupy)
+    for operation, (source, target) in {"softmax": ("x", "y"), "relu_grad": ("dy", "dx")}.items():
+        one = Case(operation, (3, 5), -1, "bfloat16")
+        memcpy = catalog.implementations[operation]["copy_memcpy"]
+        arrays = {name: SimpleNamespace(data=SimpleNamespace(ptr=ptr)) for name, ptr in ((source, 7), (target, 8))}
+        call = memcpy.prepare(one, arrays, 1234)
+        assert calls == [], "not before it is asked"
+        assert call() is None
+        assert calls == [(8, 7, 30, 3, 1234)]
+        assert memcpy.role == "yardstick"
+        assert memcpy.reference(np, one, {source: "there"}) == {target: "there"}
+        calls.clear()
 
 
 def test_the_copy_of_softmax_takes_any_axis_and_is_checked_against_x(softmax, h200):

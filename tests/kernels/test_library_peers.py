@@ -15,7 +15,7 @@ from tests.catalog import catalog
 from tests.kernels.fakes import Tensor, softmax
 
 STREAM = 1234
-PEERS = {"quack": "quack.softmax", "liger": "liger_kernel.ops.softmax", "flashinfer": "flashinfer.sampling"}
+PEERS = {"quack": "quack.softmax", "liger": "liger_kernel.transformers.functional", "flashinfer": "flashinfer.sampling"}
 SOFTMAX = catalog().implementations["softmax"]
 each_peer = pytest.mark.parametrize("name", PEERS)
 
@@ -45,7 +45,7 @@ def calls(monkeypatch):
     cupy.asarray = np.asarray
     modules = {
         "quack.softmax": {"_softmax_fwd": quack},
-        "liger_kernel.ops.softmax": {"_softmax_forward": lambda x: (noted("liger", x), 1024, 4, False)},
+        "liger_kernel.transformers.functional": {"liger_softmax": lambda x: noted("liger", x)},
         "flashinfer.sampling": {"softmax": lambda x, **options: noted("flashinfer", x, **options)},
     }
     for path, functions in modules.items():

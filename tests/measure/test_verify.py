@@ -1,6 +1,8 @@
 """Every planted fault must be caught: at verification, or by the check of the last timed round."""
 
+import re
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -9,7 +11,7 @@ import numpy as np
 import pytest
 
 from kernelbench.core import dtypes
-from kernelbench.core.records import Arrays, Binary, Case, Check, EntryFacts, Launch, LaunchPlan
+from kernelbench.core.records import Arrays, Binary, Case, Check, EntryFacts, Launch, LaunchPlan, Origin
 from kernelbench.measure import verify
 from kernelbench.measure.case_data import CaseData
 from kernelbench.measure.case_run import CaseRun, Settings
@@ -340,6 +342,74 @@ def test_rounding_to_a_narrow_type_passes_and_twice_the_tolerance_fails(dtype: s
 
     for factor, status in ((1.0, "ok"), (1 + 4 * dtypes.unit_roundoff(dtype), "wrong")):
         assert run_case(kernel(factor), case, precision=None).status == status
+
+
+WIDER = verify.LIBRARY_FACTOR
+
+
+def off_by(factor: float, dtype: str = "float32", role: str = "peer", project: str = "a library") -> Any:
+    """The result of an implementation whose every element is off by so many times the tolerance."""
+    case = Case("softmax", (8, 64), -1, dtype)
+    tolerance = OPERATION.tolerance(case)
+
+    def run(arrays: Arrays) -> None:
+        exact = softmax(dtypes.widen(np, arrays["x"], dtype))
+        arrays["y"][...] = exact + factor * (tolerance.absolute + tolerance.relative * exact)
+
+    one = replace(implementation("one", role=role), origin=Origin(project))
+    device = FakeDevice({"one": (run, 30e-6, 5e-6)})
+    return CaseRun(device, OPERATION, CasePlan(case, (Planned(one),))).run(Settings(seed=7, precision=FAST))[0]
+
+
+@pytest.mark.parametrize(
+    ("factor", "role", "project", "status", "graded"),
+    [
+        (0.99, "peer", "a library", "ok", False),
+        (1.01, "peer", "a library", "ok", True),
+        (0.99 * WIDER, "peer", "a library", "ok", True),
+        (1.01 * WIDER, "peer", "a library", "wrong", False),
+        (1.01, "peer", "written here", "wrong", False),
+        (1.01, "kernel", "a library", "wrong", False),
+        (0.99, "kernel", "written here", "ok", False),
+    ],
+)
+def test_a_library_that_is_off_by_its_own_rounding_is_timed_and_graded(
+    factor: float, role: str, project: str, status: str, graded: bool
+) -> None:
+    result = off_by(factor, role=role, project=project)
+    assert (result.status, bool(result.check.grade), bool(result.measurements)) == (status, graded, status == "ok")
+    assert result.reason.startswith("off by its own rounding: ") == graded
+    assert result.check.max_error_ulp == pytest.approx(factor * 2 * result.check.tolerance.relative * 2**23, rel=0.02)
+
+
+def test_the_grade_is_that_of_the_worst_element() -> None:
+    case = Case("softmax", (8, 64), -1, "bfloat16")
+
+    def off(arrays: Arrays) -> None:
+        exact = softmax(dtypes.widen(np, arrays["x"], "bfloat16"))
+        for place, ulps in (((0, 3), 1.1), ((0, 9), 2.0)):
+            exact[place] += ulps * dtypes.spacing(np, exact[place], "bfloat16")
+        arrays["y"][...] = dtypes.narrow(np, exact.astype(np.float32), "bfloat16")
+
+    device = FakeDevice({"one": (off, 30e-6, 5e-6)})
+    plan = CasePlan(case, (Planned(implementation("one", role="peer")),))
+    result = CaseRun(device, OPERATION, plan).run(Settings(seed=7))[0]
+    said = re.fullmatch(r"off by its own rounding: (\S+) ulp where (\S+) is allowed", result.reason)
+    assert said is not None
+    assert 1.5 <= float(said[1]) <= 2.5
+    assert float(said[1]) == pytest.approx(result.check.max_error_ulp, rel=0.01)
+    assert 0.5 <= float(said[2]) <= 1.01
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_no_grade_makes_up_for_a_special_value(value: float) -> None:
+    def one_special(arrays: Arrays) -> None:
+        right(arrays)
+        arrays["y"][2, 1, 17] = value
+
+    device = FakeDevice({"one": (one_special, 30e-6, 5e-6)})
+    plan = CasePlan(CASE, (Planned(implementation("one", role="peer")),))
+    assert CaseRun(device, OPERATION, plan).run(Settings(seed=7))[0].status == "wrong"
 
 
 def test_a_row_of_minus_infinity_expects_nan() -> None:

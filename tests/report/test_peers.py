@@ -9,13 +9,15 @@ from collections.abc import Callable
 import pytest
 from rich.console import Console
 
-from kernelbench.report import charts, html_page, page_sections, peers, shares, view
+from kernelbench.report import charts, copies, html_page, lines, page_sections, peers, shares, sources, view
 from kernelbench.report.sources import Published
 from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run
 
 ORIGINS = {"ours": "written here", "ours_too": "written here", "theirs": "somebody"}
-ROLES = {"torch": "peer", "cudnn": "peer", "copy": "yardstick"}
+ROLES = {
+    "torch": "peer", "cudnn": "peer", "copy": "yardstick", "copy_1": "yardstick", "copy_streamed": "yardstick",
+}  # fmt: skip
 SECONDS = {"ours": 2.0, "ours_too": 3.0, "theirs": 1.0, "torch": 4.0, "cudnn": 3.0, "copy": 1.8}
 
 
@@ -112,14 +114,53 @@ def test_lines_give_errors_beside_times_and_mark_fast_arithmetic(make):
     assert peers.case_lines(found, labels)[0] == (
         "columns=1", "ours", "20.00 us", "2e-08", "cudnn", "30.00 us", "3e-08~", "1.50x", "0.90",
     )  # fmt: skip
-    assert peers.peer_lines(found) == [
-        ("ours", "3", "", "", "", "2e-08"),
-        ("cudnn", "3", "3", "1.50x", "1.50x", "3e-08~"),
-        ("torch", "3", "0", "2.00x", "2.00x", "4e-08"),
+    assert peers.peer_lines(run, found) == [
+        ("ours", "3", "", "", "", "2e-08", ""),
+        ("cudnn", "3", "3", "1.50x", "1.50x", "3e-08~", "version not recorded"),
+        ("torch", "3", "0", "2.00x", "2.00x", "4e-08", "version not recorded"),
     ]
     first, second = peers.sentences(run, found, labels)
     assert first.startswith("On 3 cases the best peer takes 1.50x of our time in the mean, and 1.50x in the least")
-    assert second == "Least share of the copy: 0.90 (columns=1)."
+    assert second == "Least share of the copy: 0.90 (columns=1); one copy kernel."
+
+
+def test_a_graded_library_has_its_error_in_ulp_beside_its_time(make):
+    run = make()
+    first = run.rows[0].case
+    rows = (
+        dataclasses.replace(
+            row,
+            max_error_ulp=1.13 if row.implementation == "cudnn" else 0.5,
+            check="graded" if row.case == first and row.implementation == "cudnn" else "passed",
+        )
+        for row in run.rows
+    )
+    run = dataclasses.replace(run, rows=tuple(rows))
+    found, labels = peers.pairs(run), view.case_labels(view.cases(run))
+    assert [line[6] for line in peers.case_lines(found, labels)] == ["3e-08~ 1.1 ulp", "3e-08~", "3e-08~"]
+    assert peers.peer_lines(run, found)[1][5] == "3e-08~ 1.1 ulp"
+    said = "cudnn is off by its own rounding on 1 of 3 cases: by up to 1.1 ulp, ours by up to 0.5 ulp there."
+    assert peers.sentences(run, found, labels)[-1] == said
+    out = io.StringIO()
+    Console(file=out, width=100).print(peers.table(run))
+    assert "1.1 ulp" in out.getvalue()
+    assert said in html_page.render(run, (), (), Published())
+
+
+def test_a_peer_has_its_version_where_the_run_states_it(make):
+    run = make()
+    versions = {"torch": "2.11.0", "nvidia-cudnn-cu13": "9.21.0.82"}
+    stated = dataclasses.replace(run, environment={**run.environment, "versions": versions})
+    assert [line[6] for line in peers.peer_lines(stated, peers.pairs(stated))] == [
+        "", "nvidia-cudnn-cu13 9.21.0.82", "torch 2.11.0",
+    ]  # fmt: skip
+    shown = {one["name"]: one["version"] for one in sources.implementations(stated)}
+    assert (shown["torch"], shown["ours"], shown["copy"]) == ("torch 2.11.0", "", "")
+    assert "torch 2.11.0" in html_page.render(stated, (), (), Published())
+    skipped = dataclasses.replace(stated, rows=tuple(dataclasses.replace(row, status="skipped") for row in stated.rows))
+    assert {one["version"] for one in sources.implementations(skipped)} == {""}, "what did not run has no version"
+    assert sources.version(run, "softmax/quack") == sources.NOT_RECORDED, "of a step"
+    assert sources.version(run, "somebodys_own") == ""
 
 
 def test_the_mean_is_geometric(make):
@@ -158,14 +199,60 @@ def test_curves_follow_the_one_size_of_a_case(make):
     assert peers.curves(make(sizes=(1, 2, 4, 8, 16, 17), baseline="theirs")) == {}
 
 
+SEVERAL = {**SECONDS, "copy_1": 1.6, "copy_streamed": 1.9}
+
+
+def test_the_yardstick_is_the_best_of_several_copies(make):
+    run = slowed(make(seconds=SEVERAL), "2", 2, "copy_1")
+    found, labels = peers.pairs(run), view.case_labels(view.cases(run))
+    assert [pair.share for pair in found] == pytest.approx([0.8, 0.9, 0.8]), "case by case"
+    said = "Least share of the copy: 0.80 (columns=1); the best of copy, copy_1, copy_streamed."
+    assert peers.sentences(run, found, labels)[1] == said
+    assert {row.implementation for row in copies.best_copies(run.rows).values()} == {"copy", "copy_1"}
+    faster = (dataclasses.replace(row, cache="warm", median_s=row.median_s / 9) for row in run.rows)
+    graphs = (dataclasses.replace(row, method="graph", median_s=row.median_s / 9) for row in run.rows)
+    more = dataclasses.replace(run, rows=(*run.rows, *faster, *(row for row in graphs if row.role == "yardstick")))
+    assert [pair.share for pair in peers.pairs(more)] == pytest.approx([0.8, 0.9, 0.8]), "in its cache and method alone"
+
+
+def test_a_copy_without_a_time_is_no_yardstick(make):
+    run = make(seconds=SEVERAL)
+    rows = (
+        dataclasses.replace(row, status="skipped", median_s=None) if row.implementation == "copy_1" else row
+        for row in run.rows
+    )
+    run = dataclasses.replace(run, rows=tuple(rows))
+    assert [pair.share for pair in peers.pairs(run)] == pytest.approx(3 * [0.9])
+    assert copies.note(run) == "the best of copy, copy_streamed"
+
+
+def test_charts_draw_the_best_copy_alone(make):
+    run = make(sizes=(1, 2, 4, 8, 16), seconds=SEVERAL)
+    (drawn,) = peers.curves(run).values()
+    (axis,) = shares.share_figure(run, (), "columns", drawn).axes
+    drawn_lines = {str(line.get_label()): list(line.get_ydata()) for line in axis.lines}
+    assert drawn_lines["ours"] == pytest.approx(5 * [0.8])
+    (chart,) = (one for one in charts.all_charts(run, ()) if one.name == "share-columns")
+    assert "(the best of copy, copy_1, copy_streamed)" in chart.caption
+    (axis,) = lines.time_figure(run, (), "cold").axes
+    labels = {str(line.get_label()) for line in axis.lines}
+    assert "best copy" in labels
+    assert not labels & {"copy", "copy_1", "copy_streamed"}
+    one = make(sizes=(1, 2, 4, 8, 16))
+    (axis,) = lines.time_figure(one, (), "cold").axes
+    assert "copy" in {str(line.get_label()) for line in axis.lines}, "of one copy, as before"
+    (chart,) = (one for one in charts.all_charts(one, ()) if one.name == "share-columns")
+    assert "(one copy kernel)" in chart.caption
+
+
 def test_a_curve_is_the_copys_time_over_that_of_each(make):
     run = make(sizes=(1, 2, 4, 8, 16))
     (drawn,) = peers.curves(run).values()
     (axis,) = shares.share_figure(run, (), "columns", drawn).axes
-    lines = {str(line.get_label()): list(line.get_ydata()) for line in axis.lines}
-    assert lines["ours"] == pytest.approx(5 * [0.9])
-    assert lines["torch"] == pytest.approx(5 * [0.45])
-    assert "copy" not in lines
+    shown = {str(line.get_label()): list(line.get_ydata()) for line in axis.lines}
+    assert shown["ours"] == pytest.approx(5 * [0.9])
+    assert shown["torch"] == pytest.approx(5 * [0.45])
+    assert "copy" not in shown
 
 
 def test_the_largest_fall_between_neighbours_of_a_sweep_is_named(make):

@@ -85,6 +85,25 @@ def test_a_sweep_has_its_published_range_and_counts_below(example, curve):
     assert [axis.get_ylabel() for axis in only.axes] == ["sectors\nper load"]
 
 
+def test_a_sweep_shows_the_best_of_several_copies(example, curve):
+    run, _ = without_shapes(example)
+    (sweep,) = sweeps.sweeps(view.cases(run), [curve])
+    faster = (
+        replace(row, implementation="copy_1", median_s=row.median_s / 2, bandwidth_bytes_per_s=9e12)
+        for row in run.rows
+        if row.implementation == "copy" and row.median_s
+    )
+    several = replace(run, rows=(*run.rows, *faster))
+    counters = Counters(global_load_requests=1, global_load_sectors=5)
+    cases = sweep.curves[0].points.values()
+    counted = {case: {name: Counted(case, name, counters) for name in ("ft", "copy", "copy_1")} for case in cases}
+    rate, count = sweeps.sweep_figure(several, NONE, sweep, "cold", counted).axes
+    shown = {str(line.get_label()): list(line.get_ydata()) for line in rate.lines}
+    assert set(shown["best copy"]) == {9.0}
+    assert not {"copy", "copy_1"} & set(shown)
+    assert {"ft", "copy"} == {str(line.get_label()) for line in count.lines}, "one copy's counts stand for all"
+
+
 def test_an_order_that_begins_another_is_part_of_its_ladder(synthetic_run):
     short, long = claim("order", "short", order=STEPS[:3]), claim("order", "long", order=STEPS)
     (found,) = ladders.ladders(synthetic_run, [short, long])

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from kernelbench.core import places
+from kernelbench.core.libraries import PEER_PACKAGES
 from kernelbench.core.records import Case, Suite
 from kernelbench.planning.catalog import load_catalog
 from kernelbench.runs import environment
@@ -38,6 +39,21 @@ def test_the_environment_is_json_and_tells_when_and_with_what() -> None:
 def test_absent_packages_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(environment, "PACKAGES", ("numpy", "a_package_that_is_not_there"))
     assert set(start(())["versions"]) == {"python", "numpy"}
+
+
+def test_every_peer_has_packages_whose_versions_are_noted(monkeypatch: pytest.MonkeyPatch) -> None:
+    peers = {
+        name.partition("_")[0]
+        for known in load_catalog().implementations.values()
+        for name, one in known.items()
+        if one.role == "peer"
+    }
+    assert peers == set(PEER_PACKAGES)
+    monkeypatch.setattr(metadata, "version", lambda package: f"9 of {package}")
+    noted = start(())["versions"]
+    assert {package for one in peers - {"cub"} for package in PEER_PACKAGES[one]} <= set(noted)
+    assert noted["quack-kernels"] == "9 of quack-kernels"
+    assert "cub" not in noted, "which comes with the compiler, not from a package"
 
 
 def test_the_command_can_be_pasted_and_names_no_place_of_this_machine() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +98,12 @@ def test_times_come_with_bandwidth_and_share() -> None:
     assert (row["low_s"], row["high_s"]) == pytest.approx((19.99e-6, 20.01e-6))
     assert (row["min_s"], row["p5_s"], row["p95_s"]) == pytest.approx((19.9e-6, 19.91e-6, 20.09e-6))
     assert (row["sm_clock_hz"], row["power_w"], row["throttle"], row["disturbed"]) == (1.98e9, None, "", "")
+
+
+def test_errors_come_with_their_largest_in_ulp_and_a_grade() -> None:
+    row = one_row(check=replace(CHECK, max_error_ulp=1.1, grade="off by its own rounding"))
+    assert (row["check"], row["max_error_ulp"]) == ("graded", 1.1)
+    assert (one_row()["check"], one_row()["max_error_ulp"]) == ("passed", None)
 
 
 def test_a_warm_row_has_no_share_of_the_dram() -> None:

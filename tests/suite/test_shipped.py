@@ -195,7 +195,21 @@ def test_recorded_runs_lie_in_folders_of_their_suites_names():
     assert [pair for pair in found if pair[0] != pair[1]] == []
 
 
-@pytest.mark.parametrize("name", [name for name in SUITES if name.startswith("peers_")])
+def test_a_suite_with_a_copy_has_every_copy_of_its_operation(suites):
+    """The yardstick is the best of them."""
+    known = catalog().implementations
+    for name, suite in suites.items():
+        if "copy" in suite.implementations:
+            of_operation = known[suite.operation]
+            copies = {one for one in of_operation if of_operation[one].role == "yardstick"}
+            assert len(copies) >= 3, name
+            assert copies <= set(suite.implementations), name
+
+
+BESIDE_PEERS = [name for name in SUITES if name.startswith("peers_")]
+
+
+@pytest.mark.parametrize("name", BESIDE_PEERS)
 def test_beside_peers_the_baseline_is_one_of_them_and_a_kernel_is_ours(suites, name):
     known = CATALOG.implementations[suites[name].operation]
     chosen = [known[one] for one in suites[name].implementations]

@@ -32,13 +32,16 @@ def compare(got: Any, dtype: str, expected: Any, tolerance: Tolerance) -> Differ
     if dtype == "bfloat16":
         got = dtypes.widen(cupy, got, dtype)
     found = cupy.asarray(_NOTHING_FOUND)
-    _compared()(got, expected, tolerance.relative, tolerance.absolute, dtypes.overflow(dtype), found)
+    bounds = (tolerance.relative, tolerance.absolute, dtypes.overflow(dtype), *dtypes.steps(dtype))
+    _compared()(got, expected, *bounds, found)
     mismatches, first, *bits = found.get()
-    absolute, relative = (None if math.isnan(value) else float(value) for value in np.array(bits).view(np.float64))
+    largest = (None if math.isnan(value) else float(value) for value in np.array(bits).view(np.float64))
+    absolute, relative, ulp, worst = largest
     if not mismatches:
-        return Differences(0, absolute, relative)
+        return Differences(0, absolute, relative, max_ulp=ulp, worst=worst)
+    place = int(first)
     return Differences(
-        int(mismatches), absolute, relative, int(first), float(got[int(first)]), float(expected[int(first)])
+        int(mismatches), absolute, relative, place, float(got[place]), float(expected[place]), ulp, worst
     )
 
 
@@ -113,16 +116,16 @@ def _digesting() -> Any:
     return cupy.RawModule(code=_DIGEST)
 
 
-# Mismatches, place of the first one, largest absolute and largest relative error as bits of a double. For numbers from
-# 0 up, bits are in the order of the numbers, with NaN above all.
-_NOTHING_FOUND = np.array([0, 2**64 - 1, 0, 0], np.uint64)
+# Mismatches, place of the first one, and as bits of a double the largest error: absolute, relative, in ulp, and over
+# the allowed one. For numbers from 0 up, bits are in the order of the numbers, with NaN above all.
+_NOTHING_FOUND = np.array([0, 2**64 - 1, 0, 0, 0, 0], np.uint64)
 
 
 @cache
 def _compared() -> Any:
     """A kernel that compares a stored array with a float64 one by the rule of `differences`."""
     return cupy.ElementwiseKernel(
-        "T got, float64 want, float64 relative, float64 absolute, float64 overflow",
+        "T got, float64 want, float64 relative, float64 absolute, float64 overflow, float64 roundoff, float64 smallest",
         "raw uint64 found",
         """
         typedef unsigned long long word;
@@ -133,13 +136,19 @@ def _compared() -> Any:
         if (!alike && !beyond) {
             word* out = (word*)&found[0];
             const double error = fabs(value - want);
+            const double allowed = absolute + relative * size;
             const word place = (word)i;
-            const word bits = (word)__double_as_longlong(error);
-            const word share = (word)__double_as_longlong(error / (size > 0.0 ? size : 1.0));
+            int exponent;
+            frexp(fmax(size, smallest), &exponent);
+            const double found_here[] = {
+                error, error / (size > 0.0 ? size : 1.0), error / fmax(ldexp(roundoff, exponent), smallest),
+                error == 0.0 ? 0.0 : error / allowed};
             // What is read here may be old, and then an atomic too many is done.
-            if (bits > out[2]) atomicMax(out + 2, bits);
-            if (share > out[3]) atomicMax(out + 3, share);
-            if (!(error <= absolute + relative * size) || isinf(error)) {
+            for (int k = 0; k < 4; ++k) {
+                const word bits = (word)__double_as_longlong(found_here[k]);
+                if (bits > out[2 + k]) atomicMax(out + 2 + k, bits);
+            }
+            if (!(error <= allowed) || isinf(error)) {
                 atomicAdd(out, (word)1);
                 if (place < out[1]) atomicMin(out + 1, place);
             }

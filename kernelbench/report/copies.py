@@ -1,0 +1,47 @@
+"""The yardstick of a run: the best of several copies of the same bytes, in each case, cache state and method.
+
+"Share of the copy" is its time over that of a row, on every screen and page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from kernelbench.report import view
+from kernelbench.runs.records import Row
+from kernelbench.runs.results import Run
+
+BEST = "best copy"
+Place = tuple[str, str, str]  # case, cache, method
+
+
+def best_copies(rows: Iterable[Row]) -> dict[Place, Row]:
+    """The fastest yardstick that was timed at each place."""
+    best: dict[Place, Row] = {}
+    for row in rows:
+        if row.role == "yardstick" and row.status == "ok" and row.median_s is not None:
+            place = row.case, row.cache, row.method
+            if place not in best or view.seconds(row) < view.seconds(best[place]):
+                best[place] = row
+    return best
+
+
+def names(run: Run) -> list[str]:
+    """The yardsticks that have a time."""
+    return list(dict.fromkeys(row.implementation for row in run.rows if row.role == "yardstick" and row.median_s))
+
+
+def with_best_copy(run: Run, rows: Iterable[Row]) -> list[Row]:
+    """The rows, of the yardsticks the best at each place alone, called BEST where the run has several."""
+    rows = list(rows)
+    best = best_copies(rows)
+    several = len(names(run)) > 1
+    kept = [row for row in rows if row.role != "yardstick" or best.get((row.case, row.cache, row.method)) is row]
+    return [replace(row, implementation=BEST) if several and row.role == "yardstick" else row for row in kept]
+
+
+def note(run: Run) -> str:
+    """How many copies the yardstick is the best of."""
+    known = names(run)
+    return "one copy kernel" if len(known) == 1 else f"the best of {', '.join(known)}"
