@@ -35,7 +35,7 @@ TEXTS = {
     "divergent_barrier": "a barrier that only some of the warp's threads reach",
     "inactive_lane": "a shuffle, vote or match names or reads a lane that does not participate",
     "endless": "the block does not end: its budget of instructions is used up",
-    "deadlock": "deadlock: all remaining warps wait or poll, and nothing changes",
+    "deadlock": "deadlock: all remaining warps wait or loop, and nothing changes",
     "trapped": "trap",
     "assertion": "an assertion failed",
     "invalid_operand": "operand out of range: {number}",

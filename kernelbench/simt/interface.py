@@ -36,7 +36,7 @@ CONSTANTS = ("LANES", "NONE", "WINDOW_SHIFT", "WINDOW_RANK_SHIFT", "SHARED_WINDO
 class Kind(IntEnum):
     """How the interpreter loop treats an instruction."""
 
-    COMPUTE, BRANCH, TABLE_BRANCH, EXIT, BARRIER, NOTHING, TRAP, YIELD = range(8)
+    COMPUTE, BRANCH, TABLE_BRANCH, EXIT, BARRIER, NOTHING, TRAP, YIELD, CONVERGE = range(9)
 
 
 class BarrierForm(IntEnum):

@@ -146,7 +146,7 @@ def test_all_blocks_of_a_cooperative_launch_run_at_once(binary: Binary) -> None:
 def test_blocks_that_wait_without_a_cooperative_launch_are_a_deadlock(binary: Binary) -> None:
     result = run_plan(binary, (300, 256), together(300 * 256, cooperative=False))
     assert result.status == "failed"
-    assert "deadlock: all remaining warps wait or poll, and nothing changes; block 0 warp 0 lane 0" in result.reason
+    assert "deadlock: all remaining warps wait or loop, and nothing changes; block 0 warp 0 lane 0" in result.reason
 
 
 def test_a_cooperative_launch_of_more_blocks_than_the_gpu_holds_is_refused(binary: Binary) -> None:

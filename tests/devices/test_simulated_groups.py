@@ -38,7 +38,7 @@ def test_groups_are_sampled_whole_from_the_first_and_verified(binary: Binary, mo
 def test_blocks_that_wait_beyond_their_group_are_a_deadlock(binary: Binary) -> None:
     result = run_plan(binary, (64, BLOCK), plan_of("groups", 64, 8, group=4))
     assert result.status == "failed"
-    assert "deadlock: all remaining warps wait or poll, and nothing changes; block 0 warp " in result.reason
+    assert "deadlock: all remaining warps wait or loop, and nothing changes; block 0 warp " in result.reason
 
 
 def test_a_group_that_the_gpu_has_no_room_for_is_refused(binary: Binary) -> None:

@@ -139,7 +139,7 @@ def test_blocks_that_run_in_order_cannot_wait_for_later_ones(clusters: Kernels) 
     flags, y = np.zeros((2, 4), np.uint32)
     for way in (0, 2, 4):
         found = fault(clusters, "relay", flags, y, np.int32(way), grid=4, strict=False)
-        assert "deadlock: all remaining warps wait or poll, and nothing changes; block 0 warp 0 lane 0" in found
+        assert "deadlock: all remaining warps wait or loop, and nothing changes; block 0 warp 0 lane 0" in found
 
 
 def arrays_of_groups(blocks: int) -> tuple[np.ndarray, ...]:
@@ -159,7 +159,7 @@ def test_blocks_of_a_group_wait_for_each_other_and_groups_run_in_order(clusters:
 @pytest.mark.parametrize("group", [1, 4])
 def test_blocks_that_wait_beyond_their_group_are_a_deadlock(clusters: Kernels, group: int) -> None:
     found = fault(clusters, "groups", *arrays_of_groups(40), np.uint32(5), grid=40, strict=False, co_resident=group)
-    assert "deadlock: all remaining warps wait or poll, and nothing changes; block 0 warp 0 lane 0" in found
+    assert "deadlock: all remaining warps wait or loop, and nothing changes; block 0 warp 0 lane 0" in found
 
 
 def test_groups_that_a_grid_is_not_made_of_are_refused(clusters: Kernels) -> None:

@@ -259,19 +259,32 @@ def test_what_rests_on_blocks_that_did_not_run_is_unsound(machine: Machine, out:
     machine.memory.free(second)
 
 
-def test_endless_loop_ends(machine: Machine) -> None:
+def counting_for_ever() -> Builder:
     build = Builder()
+    count = build.register()
+    build.emit("add_u32", d=count, a=count, b=build.constant(1))
     build.branch(0)
+    return build
+
+
+def test_endless_loop_ends(machine: Machine) -> None:
     started = time.monotonic()
-    report = machine.launch(build.build(), (1000,), (32,), [], budget=100_000)
+    report = machine.launch(counting_for_ever().build(), (1000,), (32,), [], budget=100_000)
     assert [fault.kind for fault in report.faults] == ["endless"]
     assert (report.faults[0].block, report.ended) == (0, False)
     assert time.monotonic() - started < 5
 
 
-def test_interrupt_ends_a_launch(machine: Machine) -> None:
+def test_an_endless_loop_that_changes_nothing_ends_at_once(machine: Machine) -> None:
     build = Builder()
     build.branch(0)
+    report = machine.launch(build.build(), (1000,), (32,), [])
+    assert [fault.kind for fault in report.faults] == ["deadlock"]
+    assert report.instructions < 10_000
+
+
+def test_interrupt_ends_a_launch(machine: Machine) -> None:
+    build = counting_for_ever()
     threading.Timer(0.3, _thread.interrupt_main).start()
     started = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
@@ -293,8 +306,7 @@ def test_an_interrupt_within_the_start_of_a_launch_leaves_nothing_running(
                 super().start()
             raise KeyboardInterrupt
 
-    build = Builder()
-    build.branch(0)
+    build = counting_for_ever()
     monkeypatch.setattr(threading, "Thread", Interrupted)
     with pytest.raises(KeyboardInterrupt):
         machine.launch(build.build(), (1,), (32,), [], budget=1 << 40)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kernelbench.simt import ir
-from kernelbench.simt.interface import NONE
+from kernelbench.simt.interface import NONE, Kind
 from kernelbench.simt.lower.context import Context
 from kernelbench.simt.lower.forms import Form, bytes_of, operands, take_apart
 
@@ -23,7 +23,9 @@ def shuffle(context: Context, one: ir.Instruction) -> None:
     found = operands(context, 5)
     result, predicate = _both(context, found[0])
     a, b, c, members = (context.source(operand, "b32") for operand in found[1:])
-    context.emit(f"shfl_{mode}", d=context.destination(result, 4), f=predicate, a=a, b=b, c=c, e=members)
+    context.emit(
+        f"shfl_{mode}", d=context.destination(result, 4), f=predicate, a=a, b=b, c=c, e=members, kind=Kind.CONVERGE
+    )
 
 
 def vote(context: Context, one: ir.Instruction) -> None:
@@ -41,6 +43,7 @@ def vote(context: Context, one: ir.Instruction) -> None:
         a=index,
         b=int(negated),
         e=context.source(found[2], "b32"),
+        kind=Kind.CONVERGE,
     )
 
 
@@ -56,6 +59,7 @@ def match(context: Context, one: ir.Instruction) -> None:
         f=predicate,
         a=context.source_of(found[1], bytes_of(form.type)),
         e=context.source(found[2], "b32"),
+        kind=Kind.CONVERGE,
     )
 
 
@@ -74,6 +78,7 @@ def reduce(context: Context, one: ir.Instruction) -> None:
         a=context.source(found[1], "b32"),
         e=context.source(found[2], "b32"),
         immediate=form.modifiers,
+        kind=Kind.CONVERGE,
     )
 
 
@@ -88,12 +93,14 @@ def elect(context: Context, one: ir.Instruction) -> None:
         context.refuse("not supported: this form of elect")
     found = operands(context, 2)
     result, predicate = _both(context, found[0])
-    context.emit("elect", d=context.destination(result, 4), f=predicate, e=context.source(found[1], "b32"))
+    context.emit(
+        "elect", d=context.destination(result, 4), f=predicate, e=context.source(found[1], "b32"), kind=Kind.CONVERGE
+    )
 
 
 def synchronise(context: Context, one: ir.Instruction) -> None:
     """bar.warp.sync members."""
-    context.emit("bar_warp", e=context.source(operands(context, 1)[0], "b32"))
+    context.emit("bar_warp", e=context.source(operands(context, 1)[0], "b32"), kind=Kind.CONVERGE)
 
 
 def _sync_and_one(context: Context, form: Form, choices: frozenset[str] | set[str]) -> str:

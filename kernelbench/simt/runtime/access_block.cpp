@@ -100,6 +100,7 @@ void access_shared_of(Warp& warp, const Instruction& instruction, u32 bytes, Pur
     access.shape = access.lanes == ALL ? shape_of(access.at, bytes) : Shape::scattered;
     count_shared(state.worker->counters[state.position], instruction, bytes, purpose, access);
     keep_good(warp, instruction, bytes, purpose, access, launch.shared_bytes, SHARED_WINDOW);
+    state.worker->changes += purpose == Purpose::write;
     if (launch.strict) {
         watch_shared(warp, instruction, access.lanes, access.at, bytes, purpose, owner, access.values);
     }
@@ -139,6 +140,7 @@ void access_thread(Warp& warp, const Instruction& instruction, u32 bytes, Purpos
                    bool watched) {
     WarpState& state = *warp.state;
     const u64 size = state.worker->launch->local_bytes;
+    state.worker->changes += purpose != Purpose::read;
     access.shape = Shape::scattered;
     keep_good(warp, instruction, bytes, purpose, access, size, LOCAL_WINDOW);
     if (watched) {

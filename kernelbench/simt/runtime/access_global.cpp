@@ -114,7 +114,7 @@ bool access_regular(Warp& warp, u32 bytes, Purpose purpose, Access& access, Coun
     counters.sectors += ((first + span - 1) >> SECTOR_SHIFT) - (first >> SECTOR_SHIFT) + 1;
     counters.ideal_sectors += (span + 31) >> SECTOR_SHIFT;
     mark(*allocation, first, span, purpose);
-    warp.state->worker->changes += purpose != Purpose::read;
+    warp.state->worker->changes += purpose == Purpose::write;
     return true;
 }
 
@@ -171,7 +171,7 @@ void access_global(Warp& warp, const Instruction& instruction, u32 bytes, Purpos
         return;
     }
     const bool update = purpose == Purpose::update;
-    worker.changes += purpose != Purpose::read;
+    worker.changes += purpose == Purpose::write;  // updates: atomics.cpp
     counters.sectors += update ? count_atomic_sectors(access.at, access.lanes)
                                : count_sectors(access.at, access.lanes);
     counters.ideal_sectors += (u64(count_distinct(access.at, access.lanes)) * bytes + 31) >> SECTOR_SHIFT;

@@ -91,6 +91,7 @@ void exchange_with(Warp& warp, const Instruction& instruction, u32 lanes, Next n
     each_lane(access.lanes, [&](int lane) {
         const T old = value_at<T>(access.at[lane]);
         const T changed = next(lane, old);
+        warp.state->worker->changes += std::memcmp(&old, &changed, sizeof(T)) != 0;
         std::memcpy(reinterpret_cast<void*>(access.at[lane]), &changed, sizeof(T));
         if (result) {
             result[lane] = old;

@@ -104,6 +104,7 @@ void wait_at(WarpState& state, const Instruction& instruction, u32 lanes, u32 ba
 
 void resume(WarpState& state) {
     state.status = WarpStatus::ready;
+    state.loops = 0;
 }
 
 void arrive(WarpState& state, const Instruction& instruction, u32 lanes) {

@@ -126,12 +126,10 @@ void start_warp(const Launch& launch, WarpState& state, const u32* ctaid) {
     if (state.local_states) {
         std::memset(state.local_states, 0, size_t(launch.local_bytes) * LANES);
     }
-    state.position = 0;
-    state.reconverge = NONE;
     state.status = WarpStatus::ready;
     state.cluster_phase = 0;
     state.polled_position = NONE;
-    state.stack.clear();
+    start_splits(state);
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ bool next_path(WarpState& state) {
         state.stack.pop_back();
         state.position = path.position;
         state.reconverge = path.reconverge;
-        state.warp.active = path.lanes & state.warp.live;
+        state.warp.active = path.lanes & state.lanes & state.warp.live;
         if (state.warp.active && state.position != state.reconverge) {
             return true;
         }
@@ -136,13 +136,24 @@ bool polls_again(WarpState& state, const Instruction& instruction, u32 lanes) {
 
 void run_warp(WarpState& state) {
     Warp& warp = state.warp;
+    if (!pick_split(state)) {
+        state.idle = true;
+        return;
+    }
     const Instruction* code = state.worker->launch->code;
     Counters* all_counters = state.worker->counters.data();
     while (state.left) {
         if (state.position == state.reconverge || !warp.active) [[unlikely]] {
             if (!next_path(state)) {
-                warp_done(state);
-                return;
+                if (state.others.empty()) {
+                    warp_done(state);
+                    return;
+                }
+                state.lanes = 0;
+                if (!next_split(state)) {
+                    return;
+                }
+                continue;
             }
         }
         --state.left;
@@ -162,8 +173,28 @@ void run_warp(WarpState& state) {
             continue;
         }
         switch (instruction.kind) {
-            case BRANCH:
+            case BRANCH: {
+                const u32 before = state.position;
                 branch(state, instruction, lanes, counters);
+                if (state.position <= before && ++state.loops >= state.next_check && spins(state) &&
+                    !part(state)) [[unlikely]] {
+                    state.idle = true;
+                    return;
+                }
+                break;
+            }
+            case CONVERGE:
+                if (lanes) {
+                    if (must_wait(state, instruction, lanes)) {
+                        block_split(state, lanes);
+                        if (!next_split(state)) {
+                            return;
+                        }
+                        break;
+                    }
+                    instruction.run(warp, instruction, lanes);
+                }
+                ++state.position;
                 break;
             case TABLE_BRANCH:
                 table_branch(state, instruction, lanes, counters);
@@ -175,6 +206,13 @@ void run_warp(WarpState& state) {
                 trap(state, instruction, lanes);
                 break;
             case BARRIER:
+                if (lanes && must_wait(state, instruction, lanes)) {
+                    block_split(state, lanes);
+                    if (!next_split(state)) {
+                        return;
+                    }
+                    break;
+                }
                 ++state.position;
                 if (lanes) {
                     arrive(state, instruction, lanes);

@@ -21,7 +21,7 @@ bool is_valid(const Launch& launch) {
         if (instruction.guard != NONE && instruction.guard >= launch.predicate_count) {
             return false;
         }
-        if (instruction.kind == COMPUTE && !instruction.run) {
+        if ((instruction.kind == COMPUTE || instruction.kind == CONVERGE) && !instruction.run) {
             return false;
         }
         if (instruction.kind == BRANCH && instruction.target >= launch.code_count) {

@@ -99,12 +99,24 @@ struct Path {  // lanes that continue at `position` and run until `reconverge`
 
 enum class WarpStatus : u32 { ready, waiting, done };
 
-struct WarpState {
+// Lanes of a warp that proceed independently of its others. A warp is one split until lanes of it spin.
+struct Split {
+    u32 position;
+    u32 reconverge;  // reconvergence point of the running path, or NONE
+    u32 lanes;       // its own
+    u32 active;      // those on the running path, while another split runs
+    u32 blocked;     // those that wait at `position` for lanes of other splits, or 0
+    u64 stuck_at;    // Worker::changes when it was found to spin, or NEVER
+    u32 loops, next_check;  // backward branches since the last change, and until the next check
+    u64 seen_changes, seen_state;  // at the last check
+    std::vector<Path> stack;
+};
+constexpr u64 NEVER = ~u64(0);
+
+struct WarpState : Split {  // the split that runs
     Warp warp;
     Block* block;
     Worker* worker;
-    u32 position;
-    u32 reconverge;  // reconvergence point of the running path, or NONE
     WarpStatus status;
     u32 barrier;                      // that it waits for: a number, CLUSTER_BARRIER or MBARRIER
     const Instruction* waiting_at;    // the barrier instruction
@@ -116,7 +128,7 @@ struct WarpState {
     u64 polled_address;
     u8* local;         // 32 lanes x local_bytes
     u8* local_states;  // strict: one byte per byte, 1: written
-    std::vector<Path> stack;
+    std::vector<Split> others;  // splits that do not run
 };
 
 constexpr u32 BARRIERS = 16;
@@ -172,12 +184,22 @@ struct alignas(128) Worker {
     u64 executed;                    // warp instructions, including the whole turn of the running warp
     u64 blocks_run, unsound_blocks;
     u64 changes;  // arrivals, exits of warps, writes to memory: events that a waiting warp may wait for
+    u64 began_ns;  // of the group, in CPU time
     bool stopped, cut_short;
     std::atomic<u64>* last_block;    // later blocks need not run, because this one does not terminate
 };
 
 // interpreter.cpp: runs the warp until it waits, exits, or has used `left`.
 void run_warp(WarpState& state);
+
+// splits.cpp: independent progress of the lanes of a warp.
+void start_splits(WarpState& state);
+bool pick_split(WarpState& state);  // at the start of a turn; false: none can run
+bool next_split(WarpState& state);  // after the running one; false: none can run
+bool must_wait(const WarpState& state, const Instruction& instruction, u32 lanes);  // for lanes of other splits
+void block_split(WarpState& state, u32 lanes);
+bool spins(WarpState& state);       // whether its state is as before, so that it cannot proceed alone
+bool part(WarpState& state);        // the running path becomes a split, which is stuck; false: none can run
 
 // barriers.cpp
 void arrive(WarpState& state, const Instruction& instruction, u32 lanes);

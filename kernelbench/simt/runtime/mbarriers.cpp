@@ -196,7 +196,7 @@ void wait_for_mbarrier(WarpState& state, const Instruction& instruction, u32 lan
 }
 
 void give_up_waiting(WarpState& state) {
-    state.status = WarpStatus::ready;
+    resume(state);
     end_wait(state, *state.waiting_at, state.waiting_lanes, 0);
 }
 

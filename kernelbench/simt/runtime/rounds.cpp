@@ -1,6 +1,7 @@
 // Runs the blocks of a group (one block, a cluster, or co-resident blocks) concurrently: in each round, every warp that
 // does not wait has a turn, until all have exited or none can proceed.
 #include <algorithm>
+#include <ctime>
 
 #include "machine.hpp"
 
@@ -13,7 +14,22 @@ constexpr u64 GROUP_TURN = 1u << 10;
 constexpr u64 PATIENCE = 1u << 8;    // rounds until mbarrier.try_wait returns false, which it may do at any time
 constexpr u64 QUIET = 1u << 12;      // rounds of only polls and waits without a change that count as a deadlock
 
-// One turn of a warp; false if its block has used up its budget.
+constexpr u64 LONG = 1u << 22;       // instructions of a block that may take longer than
+constexpr u64 LONG_NS = 6'000'000'000;
+
+u64 cpu_time_ns() {
+    timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return u64(now.tv_sec) * 1'000'000'000 + u64(now.tv_nsec);
+}
+
+// Whether a block has run for so long that it is taken for endless: for all of its budget, or for seconds.
+bool exhausted(const Worker& worker, const Block& block) {
+    const u64 used = worker.launch->budget - block.budget;
+    return !block.budget || (used > LONG && cpu_time_ns() - worker.began_ns > LONG_NS);
+}
+
+// One turn of a warp; false if its block does not end.
 bool take_turn(Worker& worker, Block& block, WarpState& state, u64 turn) {
     const u64 given = block.budget < turn ? block.budget : turn;
     state.left = given;
@@ -24,7 +40,7 @@ bool take_turn(Worker& worker, Block& block, WarpState& state, u64 turn) {
     worker.executed -= state.left;
     block.budget -= given - state.left;
     state.left = 0;
-    return block.budget > 0;
+    return !exhausted(worker, block);
 }
 
 bool waits_for_mbarrier(const WarpState& state) {
@@ -38,8 +54,13 @@ void blame(WarpState& state, FaultKind kind) {
         fault(state.warp, *state.waiting_at, FaultKind::mbarrier_deadlock, lane, awaited_bits(state));
         return;
     }
-    const u32 polled = kind == FaultKind::deadlock ? state.polled_position : NONE;
-    const u32 position = std::min(polled == NONE ? state.position : polled, launch.code_count - 1);
+    const auto stuck = std::find_if(state.others.begin(), state.others.end(),
+                                    [](const Split& one) { return !one.blocked; });
+    u32 position = stuck == state.others.end() ? state.position : stuck->position;
+    if (kind == FaultKind::deadlock && state.polled_position != NONE) {
+        position = state.polled_position;
+    }
+    position = std::min(position, launch.code_count - 1);
     const Instruction& at = state.status == WarpStatus::waiting ? *state.waiting_at : launch.code[position];
     const u32 lanes = state.warp.active ? state.warp.active : 1;
     fault(state.warp, at, kind, first_lane(lanes));
@@ -115,6 +136,7 @@ void run_group(Worker& worker, const u64* blocks, u32 count) {
     for (u32 place = 0; place < count; ++place) {
         start_block(worker, worker.group[place], blocks[place], place);
     }
+    worker.began_ns = cpu_time_ns();
     for (u64 round = 1, quiet = 0; quiet < QUIET; ++round) {
         const u64 before = worker.changes;
         bool ran = false, busy = false;

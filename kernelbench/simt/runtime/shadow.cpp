@@ -223,28 +223,33 @@ u32 SharedShadow::suspects(u32 warp, u32 lanes, const u64* offsets, u32 cells, P
     return found;
 }
 
+// Of reads that are not ordered, those of the weakest order are kept: they make errors, others notes.
 void SharedShadow::record_read(Cell& cell, u32 warp, u32 lane, u32 order) {
     const Clock now = now_[warp];
-    const u32 epoch = now << WARP_BITS | warp;
-    const bool unordered = late(cell.read, known_by(warp));
-    const bool same_warp = (cell.read & (LANES - 1)) == warp;
-    if (unordered && !same_warp && !cell.several) {
+    const bool unordered = late(cell.read, known_by(warp)) || cell.several;
+    if (unordered && order > cell.read_order()) {
+        return;
+    }
+    const bool joins = unordered && order == cell.read_order();
+    const u32 before = cell.read & (LANES - 1);
+    if (joins && before != warp && !cell.several) {
         if (!cell.readers) {
             readers_.resize(readers_.size() + warps_);
             cell.readers = u32(readers_.size() / warps_);
         }
         Clock* clocks = &readers_[size_t(cell.readers - 1) * warps_];
         std::fill_n(clocks, warps_, 0);
-        clocks[cell.read & (LANES - 1)] = cell.read >> WARP_BITS;
+        clocks[before] = cell.read >> WARP_BITS;
         cell.several = true;
     }
+    cell.several &= joins;
     if (cell.several) {
         readers_[size_t(cell.readers - 1) * warps_ + warp] = now;
     }
-    const bool weaker = (!unordered && !cell.several) || order < cell.read_order();
-    cell.orders = u8(weaker ? cell.write_order() | order << 4 : cell.orders);
-    cell.read_lane = u8(unordered && same_warp && cell.read_lane != lane ? SEVERAL : lane);
-    cell.read = epoch;
+    const bool shares = joins && before == warp && cell.read_lane != lane && late(cell.read, known_by(warp));
+    cell.read_lane = u8(shares ? SEVERAL : lane);
+    cell.orders = u8(cell.write_order() | order << 4);
+    cell.read = now << WARP_BITS | warp;
 }
 
 void SharedShadow::access(Warp& warp, const Instruction& instruction, u32 lanes, const u64* offsets, u32 bytes,
@@ -267,6 +272,9 @@ void SharedShadow::access(Warp& warp, const Instruction& instruction, u32 lanes,
         for (u32 k = 0; k < cells; ++k) {
             if (purpose == Purpose::read) {
                 record_read(cell[k], own, u32(lane), order);
+                if (order >= POLLING && cell[k].write_order() >= VOLATILE) {
+                    cell[k].write = (base_ + 1) << WARP_BITS;  // it was waited for, so what follows comes after it
+                }
             } else {
                 cell[k] = {epoch, 0, cell[k].readers, u8(lane), 0, u8(order), false};
             }

@@ -29,8 +29,8 @@ public:
     // accesses before it counts from here on.
     void fence(u32 warp);
 
-    // An mbarrier at `offset`: arrivals release, completed waits acquire. `away`: the mbarrier is another block's, whose
-    // answers are assumed to follow on all that was told.
+    // An mbarrier at `offset`: arrivals release, completed waits acquire. `away`: the mbarrier is another block's,
+    // whose answers are assumed to follow on all that was told.
     void release(u32 warp, u64 offset, bool away);
     void acquire(u32 warp, u64 offset);
 
