@@ -263,6 +263,8 @@ def step(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
     caution = claim.document["claim"].get("caution", "")
     tail = f" ({caution})" if caution else ""
     told = f"The {calls} calls of {len(summed.parts)} parts of a step take {times}, {interval(compared)} times as fast"
+    if by_bytes := step_sums.traffic_ratio(measured.run, measured.counted):
+        told += f"; by the bytes counted, {units.digits(by_bytes, 3)} times"
     required = direction(claim, "a step takes less time fused than unfused")
     return concluded(claim, [case], lambda on: told + tail, required, factor_size(claim))
 

@@ -98,16 +98,31 @@ def sum_of(run: Run) -> StepSum | None:
     step = step_of(run)
     if step is None:
         return None
+    if run.simulated:
+        return _traffic(run, step, counted_of_run(run))
+    rows = _rows(run, step)
+    return StepSum([_part_amount(part, rows[part.case], _seconds(rows[part.case])) for part in step.parts],
+                   step.leaves_out, "s")  # fmt: skip
+
+
+def traffic_ratio(run: Run, counted: Mapping[str, Mapping[str, Counted]]) -> float | None:
+    """Unfused over fused by the bytes that were counted of the same step; None where a part was not counted."""
+    step = step_of(run)
+    ratio = _traffic(run, step, counted).ratio if step else None
+    return ratio.value if ratio else None
+
+
+def _traffic(run: Run, step: Step, counted: Mapping[str, Mapping[str, Counted]]) -> StepSum:
+    rows = _rows(run, step)
+    parts = [_part_amount(part, rows[part.case], _bytes(counted.get(part.case, {}))) for part in step.parts]
+    return StepSum(parts, step.leaves_out, "B")
+
+
+def _rows(run: Run, step: Step) -> dict[str, list[Row]]:
     rows: dict[str, list[Row]] = {part.case: [] for part in step.parts}
     for row in run.rows:
         rows[row.case].append(row)
-    if run.simulated:
-        traffic = counted_of_run(run)
-        amounts = {case: _bytes(traffic.get(case, {})) for case in rows}
-    else:
-        amounts = {case: _seconds(own) for case, own in rows.items()}
-    parts = [_part_amount(part, rows[part.case], amounts[part.case]) for part in step.parts]
-    return StepSum(parts, step.leaves_out, "B" if run.simulated else "s")
+    return rows
 
 
 def _part_amount(part: Part, rows: Sequence[Row], by_name: Mapping[str, Amount]) -> PartAmount:

@@ -6,7 +6,10 @@ from dataclasses import asdict, replace
 import pytest
 
 from kernelbench.compare import judge
+from kernelbench.compare.step_sums import traffic_ratio
+from kernelbench.core.counters import Counters
 from kernelbench.core.parts import Part
+from kernelbench.explain.counted import Counted
 from kernelbench.runs.results import read_run
 
 
@@ -82,3 +85,16 @@ def test_parts_are_kept_whole(build):
     part = Part("a", "softmax", "key", 1, "one", "one")
     assert part.names == ("one",)
     assert replace(part, unfused="").names == ("one",)
+
+
+def test_the_estimate_by_bytes_stands_beside_the_time(judged, build):
+    found = judged()
+    assert "by the bytes counted" not in found.sentence, "nothing was counted"
+    run = read_run(build.folder)
+    (a, b), sectors = dict.fromkeys(row.case for row in run.rows), {"slow": 30, "quick": 10}
+    counted = {
+        case: {name: Counted(case, name, Counters(global_load_sectors=count)) for name, count in sectors.items()}
+        for case in (a, b)
+    }
+    assert traffic_ratio(run, counted) == (10 * 30 + 30) / (10 * 10)
+    assert traffic_ratio(run, {a: counted[a]}) is None, "a part is missing"
