@@ -7,7 +7,7 @@
 
 Needs kernelbench installed (pip install -e .), but no GPU.
 
-README.md        the blocks between `<!-- made by docs/make.py: NAME -->` and `<!-- end -->`
+README.md        the blocks between `<!-- made by docs/make.py: NAME -->` and `<!-- end -->`, and docs/speedup.svg
 docs/cli.md      the whole page, from `--help` of every command
 docs/claims.md   the whole page, see claims_page.py; docs/claims/ has a page and charts of each claim
 docs/measuring.md             what compute-sanitizer found, and the table of agreement with NVBench
@@ -26,6 +26,7 @@ import io
 import re
 import sys
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 RECORDED = ROOT / "results" / "h200" / "softmax"  # the run that README.md shows
-CHART = "results/h200/softmax/charts/speedup-cold.png"
+CHART = "docs/speedup.svg"
 BASELINE, RIVAL = "ft", "oneflow"
 SHOWN = (BASELINE, RIVAL, "torch", "copy")  # in the terminal's table
 WIDTH = 100
@@ -64,16 +65,31 @@ def readme_blocks(run: Path) -> Mapping[str, str]:
     """Text of every block of README.md by name; each is empty while there is no such run."""
     if not run.is_dir():
         return dict.fromkeys(("chart", "times", "claims", "terminal"), "")
-    from kernelbench.runs.results import read_run
-    from kernelbench.walks.compare import answer as answer_of
-
-    answer = answer_of(read_run(run), BASELINE)
+    answer = _answer(run)
     return {
         "chart": f"![Bars: how many times as fast as FasterTransformer each softmax is on an H200]({CHART})",
         "times": times_block(answer),
         "claims": claims_block(answer),
         "terminal": terminal_block(answer),
     }
+
+
+@cache
+def _answer(run: Path) -> Answer:
+    from kernelbench.runs.results import read_run
+    from kernelbench.walks.compare import answer
+
+    return answer(read_run(run), BASELINE)
+
+
+def readme_chart(run: Path) -> Mapping[Path, str]:
+    """README.md's chart by its path; nothing while there is no such run."""
+    from kernelbench.report import style
+    from kernelbench.report.bars import speedup_figure
+
+    if not run.is_dir():
+        return {}
+    return {ROOT / CHART: style.svg(speedup_figure(_answer(run).run, _answer(run).comparison, "cold"))}
 
 
 def times_block(answer: Answer) -> str:
@@ -257,6 +273,7 @@ def pages(run: Path = RECORDED, results: Path = places.RECORDED) -> Mapping[Path
     simulation = {"hardware": measured_blocks.hardware_block(), "speed": measured_blocks.speed_block()}
     return {
         readme: with_blocks(readme.read_text(encoding="utf-8"), {**readme_blocks(run), "summary": summary}),
+        **readme_chart(run),
         ROOT / "docs" / "cli.md": cli_page(),
         ROOT / "docs" / "claims.md": claims_page.claims_page(judged),
         **claims_page.claim_pages(judged, ROOT / "docs" / "claims"),
