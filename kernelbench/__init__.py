@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kernelbench.core.libraries import library as library
     from kernelbench.core.records import *  # noqa: F403 - the same names as in _HOMES
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Names by the module of kernelbench/core/ that has them.
 _HOMES = {
