@@ -15,6 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from kernelbench.core.errors import NoCompiler
+from kernelbench.core.libraries import pip_install
 
 # Environment variables that change the result of the same nvcc command.
 _VARIABLES = ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "NVCC_CCBIN")
@@ -27,7 +28,6 @@ _WHEELS = {
     "nvidia-cuda-cccl": "include/cccl/cuda/std/type_traits",
 }
 _ANSWER_S = 60.0  # for `nvcc --version`
-_HOW = "install the CUDA toolkit, or its compiler alone with: pip install 'kernelbench[nvcc]'"
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,8 @@ def find_compiler(nvcc: str | Path | None = None) -> Compiler:
             continue
         _require_host_compiler(compiler)
         return compiler
-    raise NoCompiler("\n".join(["no CUDA compiler (nvcc); looked at", *looked, _HOW]))
+    how = f"install the CUDA toolkit, or its compiler alone with: {pip_install('nvcc')}"
+    raise NoCompiler("\n".join(["no CUDA compiler (nvcc); looked at", *looked, how]))
 
 
 def _explicit(nvcc: str | Path) -> Iterator[tuple[str, Path | None]]:

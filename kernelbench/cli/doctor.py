@@ -16,6 +16,7 @@ from kernelbench.cli.options import NVCC
 from kernelbench.cli.terminal import console
 from kernelbench.core import places
 from kernelbench.core.errors import KernelbenchError
+from kernelbench.core.libraries import pip_install
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ def _cupy() -> str:
             return f"{package} {metadata.version(package)}"
         except metadata.PackageNotFoundError:
             continue
-    raise KernelbenchError("not installed; pip install 'kernelbench[cuda12]' or, for CUDA 13, 'kernelbench[cuda13]'")
+    raise KernelbenchError(f"not installed; {pip_install('cuda13')}; for a driver below 580 the extra is cuda12")
 
 
 def _gpu() -> str:

@@ -71,7 +71,7 @@ def tune(
     """Search launch parameters of kernels on this GPU; plans take those that beat their own rule.
 
     Every candidate is verified and timed as a row of a run is, cold, beside the rule in the same rounds. What is
-    faster by more than 1 % and by more than noise goes into a table by GPU. Needs kernelbench[tune].
+    faster by more than 1 % and by more than noise goes into a table by GPU. Needs the extra tune.
 
     \b
     Examples:

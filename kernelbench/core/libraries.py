@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from importlib import import_module
 from typing import Any
@@ -9,13 +10,13 @@ from typing import Any
 from kernelbench.core import places
 from kernelbench.core.errors import MissingLibrary
 
-INSTALL = {  # arguments of pip install
-    "torch": "'kernelbench[torch]'",
-    "cupy": "'kernelbench[cuda13]' or [cuda12]",
-    "triton": "'kernelbench[torch]'",  # PyTorch for Linux brings it
-    "quack": "'kernelbench[quack]'",
-    "liger_kernel": "'kernelbench[liger]'",
-    "flashinfer": "'kernelbench[flashinfer]'",
+EXTRAS = {  # by module, the extra that brings it
+    "torch": "torch",
+    "cupy": "cuda13",
+    "triton": "torch",  # PyTorch for Linux brings it
+    "quack": "quack",
+    "liger_kernel": "liger",
+    "flashinfer": "flashinfer",
 }
 # The packages whose versions say what a peer ran, by the first word of its name. CUB comes with the compiler's headers.
 PEER_PACKAGES = {
@@ -46,4 +47,20 @@ def library(module: str) -> Any:
     except ImportError as error:
         package = module.partition(".")[0]
         name = "cupy" if package.startswith("cupy") else package
-        raise MissingLibrary(f"{name} is not installed; try: pip install {INSTALL[name]}") from error
+        raise MissingLibrary(f"{name} is not installed; try: {pip_install(EXTRAS[name])}") from error
+
+
+def pip_install(extra: str) -> str:
+    """The command that adds an extra: from the checkout, or from the source that pip installed this package from, for
+    no index has it."""
+    if places.in_checkout():
+        return f"pip install -e '{places.ROOT}[{extra}]'"
+    from importlib import metadata
+
+    try:
+        url = json.loads(metadata.distribution("kernelbench").read_text("direct_url.json") or "{}").get("url", "")
+    except metadata.PackageNotFoundError:
+        url = ""
+    if url:
+        return f"pip install 'kernelbench[{extra}] @ {url}'"
+    return f"pip install 'SOURCE[{extra}]', where SOURCE is the checkout or the wheel that kernelbench comes from"

@@ -21,10 +21,13 @@ TUNED = PACKAGE / "planning" / "tables"  # tables of launch parameters that the 
 RECORDED = ROOT / "results"  # results/<gpu>/[<group>/]<suite>/: runs that the project ships
 
 
+def in_checkout() -> bool:
+    return ROOT != PACKAGE / "_data"
+
+
 def runs() -> Path:
     """The user's own runs: results/runs/ in a checkout, else below the current folder."""
-    base = ROOT if ROOT != PACKAGE / "_data" else Path.cwd()
-    return base / "results" / "runs"
+    return (ROOT if in_checkout() else Path.cwd()) / "results" / "runs"
 
 
 def cache() -> Path:

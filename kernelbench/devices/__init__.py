@@ -16,9 +16,9 @@ What works without a GPU:
   kernelbench plan SUITE                how each kernel would be launched on a chosen GPU
   kernelbench build SUITE               compile everything; registers, spills, loads of each kernel
   kernelbench list                      suites, kernels, claims, runs
-With a GPU: install its driver, then CuPy: pip install 'kernelbench[cuda13]' (driver 580 or newer)
-or 'kernelbench[cuda12]'; with an older driver also the CUDA toolkit that fits it, on PATH.
-`kernelbench doctor` says what is missing."""
+With a GPU: install its driver, then CuPy by the extra cuda13 (driver 580 or newer) or cuda12; with
+an older driver also the CUDA toolkit that fits it, on PATH. `kernelbench doctor` says what is
+missing, and the command that installs it."""
 SIMULATED_GPU = "h200"  # plans see its properties on the simulator, unless another GPU is named
 
 

@@ -13,6 +13,7 @@ from time import perf_counter
 from typing import Any
 
 from kernelbench.core.errors import InputError
+from kernelbench.core.libraries import pip_install
 
 Values = Mapping[str, int]
 # Returns for each candidate its time as a share of the rule's, the reason why it has none, or None if the time was up
@@ -29,7 +30,7 @@ def load() -> Any:
     try:
         import kernel_tuner as module
     except ImportError as error:
-        text = f"tune needs Kernel Tuner, which cannot be imported ({error}); try: pip install 'kernelbench[tune]'"
+        text = f"tune needs Kernel Tuner, which cannot be imported ({error}); try: {pip_install('tune')}"
         raise InputError(text) from error
     return module
 

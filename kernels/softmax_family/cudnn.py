@@ -52,7 +52,7 @@ def _library() -> Any:
             continue
         library.cudnnGetErrorString.restype = ctypes.c_char_p
         return library
-    raise MissingLibrary("cuDNN 9 is not installed; try: pip install 'kernelbench[torch]'")
+    raise MissingLibrary("cuDNN 9 is not installed; the extra `torch` brings it")
 
 
 def _check(cudnn: Any, name: str, *arguments: Any) -> None:

@@ -46,7 +46,7 @@ def test_what_is_missing_is_told_with_the_way_to_get_it(project: Project, monkey
     found = findings()
     missing = {what: finding for what, finding in found.items() if not finding.fine}
     assert set(missing) == {"compiler", "CuPy", "GPU"}
-    assert missing["CuPy"].text.startswith("not installed; pip install 'kernelbench[cuda12]'")
+    assert missing["CuPy"].text.startswith(f"not installed; pip install -e '{places.ROOT}[cuda13]'")
     assert missing["GPU"].text == "No CUDA device: none.", "the advice is the command's own"
     assert missing["compiler"].text == "no CUDA compiler; looked at\n  PATH: not found"
     assert {finding.needed_for for finding in missing.values()} == {

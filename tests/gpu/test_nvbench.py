@@ -43,7 +43,7 @@ def require_nvbench() -> None:
         try:
             importlib.import_module(module)
         except ImportError as error:
-            pytest.skip(f"{package} is not installed ({error}): pip install 'kernelbench[nvbench]'")
+            pytest.skip(f"{package} is not installed ({error}): pip install -e '.[nvbench]'")
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,7 @@ def search(
     values: Mapping[str, Sequence[int]] = VALUES,
 ) -> tuple[bool, list[Asked]]:
     """Whether it came to its end, and the candidates of each call."""
-    pytest.importorskip("kernel_tuner", reason="needs kernelbench[tune]")
+    pytest.importorskip("kernel_tuner", reason="needs the extra tune")
     calls: list[Asked] = []
 
     def all_of(asked: Sequence[Mapping[str, int]], time_is_up: Callable[[], bool]) -> list[float | str | None]:
@@ -80,5 +80,5 @@ def test_the_searcher_prints_nothing(capfd: pytest.CaptureFixture[str], recwarn:
 
 def test_without_kernel_tuner_the_message_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "kernel_tuner", None)
-    with pytest.raises(InputError, match=r"Kernel Tuner, which cannot be imported .*pip install 'kernelbench\[tune\]'"):
+    with pytest.raises(InputError, match=r"Kernel Tuner, which cannot be imported .*pip install -e '.*\[tune\]'"):
         kernel_tuner.load()

@@ -19,7 +19,7 @@ from tests.conftest import Command, Project, softmax
 from tests.endings import ended, refused
 from tests.walks.candidate_device import device
 
-pytest.importorskip("kernel_tuner", reason="needs kernelbench[tune]")
+pytest.importorskip("kernel_tuner", reason="needs the extra tune")
 
 KERNEL = """\
 from kernelbench import Unsupported

@@ -1,0 +1,39 @@
+"""How a message tells the user to add an extra: from the source that this package comes from."""
+
+from importlib import metadata
+from types import SimpleNamespace
+
+import pytest
+
+from kernelbench.core import places
+from kernelbench.core.libraries import pip_install
+from tests.fake_gpu import raising
+
+
+def test_a_checkout_is_named() -> None:
+    assert pip_install("torch") == f"pip install -e '{places.ROOT}[torch]'"
+
+
+@pytest.mark.parametrize(
+    ("recorded", "command"),
+    [
+        ('{"url": "file:///src/kernelbench", "dir_info": {}}', "'kernelbench[nvcc] @ file:///src/kernelbench'"),
+        (None, "'SOURCE[nvcc]', where SOURCE is the checkout or the wheel that kernelbench comes from"),
+    ],
+)
+def test_a_wheel_names_what_pip_installed(monkeypatch: pytest.MonkeyPatch, recorded: str | None, command: str) -> None:
+    monkeypatch.setattr(places, "ROOT", places.PACKAGE / "_data")
+    monkeypatch.setattr(metadata, "distribution", lambda name: SimpleNamespace(read_text=lambda file: recorded))
+    assert pip_install("nvcc") == f"pip install {command}"
+
+
+def test_a_package_that_pip_does_not_know(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(places, "ROOT", places.PACKAGE / "_data")
+    monkeypatch.setattr(metadata, "distribution", raising(metadata.PackageNotFoundError("kernelbench")))
+    assert pip_install("nvcc").startswith("pip install 'SOURCE[nvcc]'")
+
+
+def test_no_message_names_an_index() -> None:
+    modules = [path for top in (places.PACKAGE, places.KERNELS) for path in top.rglob("*.py")]
+    found = {path.name for path in modules if "install 'kernelbench[" in path.read_text()}
+    assert found == {"libraries.py"}
