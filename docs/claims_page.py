@@ -179,7 +179,7 @@ def _published(one: Standing) -> list[str]:
 
 
 def _figure(row: Mapping[str, Any]) -> str:
-    """`32x64x16x16: ft 26.43 us, oneflow 9.66 us`."""
+    """`32x64x16x16: ft 26.43 µs, oneflow 9.66 µs`."""
     shape = "x".join(map(str, row["shape"])) if isinstance(row["shape"], list) else f"shape {row['shape']}"
     numbers = []
     for unit, text in _UNITS.items():

@@ -25,7 +25,7 @@ import argparse
 import io
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -40,7 +40,7 @@ import peers_blocks
 from kernelbench.cli.commands import cli
 from kernelbench.compare.recorded import standings
 from kernelbench.core import columns, places
-from kernelbench.core.units import rate_text, share_text, time_text
+from kernelbench.core.units import rate_text, share_text, time_column, time_text
 from kernelbench.explain import RULES
 from kernelbench.explain.counted import METRICS
 
@@ -100,22 +100,23 @@ def times_block(answer: Answer) -> str:
         if row.cache == "cold" and row.implementation == RIVAL and row.speedup is not None
     ]
     shapes = {row.case: row.shape for row in answer.run.rows}
+    time = time_column(seconds for row in rows for seconds in (row.baseline_s, row.median_s))
     published_on = next((row.published_device for row in rows if row.published_device), "elsewhere")
     lines = [
         f"| shape | FasterTransformer | OneFlow | speed-up | published, {published_on} | OneFlow, share of ceiling |",
         "|---|--:|--:|--:|--:|--:|",
-        *(_times_line(row, shapes[row.case]) for row in rows),
+        *(_times_line(row, shapes[row.case], time) for row in rows),
     ]
     return "\n".join([*lines, "", _conditions(answer, rows)])
 
 
-def _times_line(row: ComparedRow, shape: tuple[int, ...]) -> str:
+def _times_line(row: ComparedRow, shape: tuple[int, ...], time: Callable[[float | None], str]) -> str:
     from kernelbench.report import view
 
     cells = (
         f"({', '.join(map(str, shape))})",
-        time_text(row.baseline_s),
-        time_text(row.median_s),
+        time(row.baseline_s),
+        time(row.median_s),
         f"**{view.ratio_text(row.speedup)}**",
         view.ratio_text(row.published_speedup),
         share_text(row.share_of_ceiling),

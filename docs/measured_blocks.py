@@ -31,7 +31,7 @@ def agreement_block() -> str:
     lines = ["| kernel | shape | NVBench, cold | kernelbench, cold | difference |", "|---|---|--:|--:|--:|"]
     for row in json.loads(NVBENCH.read_text(encoding="utf-8")):
         theirs, ours = row["nvbench_s"], row["ours_s"]
-        apart = f"{(ours / theirs - 1) * 100:+.2f} %" if theirs >= LONG_S else f"{(ours - theirs) * 1e6:+.2f} us"
+        apart = f"{(ours / theirs - 1) * 100:+.2f} %" if theirs >= LONG_S else f"{(ours - theirs) * 1e6:+.2f} µs"
         shape = "x".join(map(str, row["shape"]))
         lines.append(f"| {row['implementation']} | {shape} | {theirs * 1e6:.2f} | {ours * 1e6:.2f} | {apart} |")
     return "\n".join(lines)
@@ -49,13 +49,13 @@ def wall_block() -> str:
     for row in rows:
         cells = [row["implementation"], "x".join(map(str, row["shape"]))]
         for who in ("nvbench", "ours"):
-            cells += [f"{row[f'{who}_s'] * 1e6:.2f} us", str(row[f"{who}_samples"]), f"{row[f'{who}_wall_s']:.2f} s"]
+            cells += [f"{row[f'{who}_s'] * 1e6:.2f} µs", str(row[f"{who}_samples"]), f"{row[f'{who}_wall_s']:.2f} s"]
         lines.append(f"| {' | '.join(cells)} |")
     long = [row for row in rows if row["nvbench_s"] >= LONG_S]
     (theirs, ours), (long_theirs, long_ours) = (
         [sum(row[f"{who}_wall_s"] for row in some) for who in ("nvbench", "ours")] for some in (rows, long)
     )
-    together = f"Together NVBench took {theirs:.1f} s and the rounds {ours:.1f} s; from 20 us up"
+    together = f"Together NVBench took {theirs:.1f} s and the rounds {ours:.1f} s; from 20 µs up"
     return "\n".join([*lines, "", f"{together} {long_theirs:.1f} s and {long_ours:.2f} s."])
 
 
@@ -76,7 +76,7 @@ def self_test_block() -> str:
         lines.append(f"| {name} | {' | '.join(map(str, cells))} |")
     for one in (row for _, test in tests for row in test["false_rows"]):
         lines += ["", f"The false verdict: {one}."]
-    lines += ["", "| planted slowdown | rows from 20 us up | found | median that was measured |", "|---|--:|--:|--:|"]
+    lines += ["", "| planted slowdown | rows from 20 µs up | found | median that was measured |", "|---|--:|--:|--:|"]
     for name, one in (("1 %", found["planted"]["one_per_cent"]), ("2 %", found["planted"]["two_per_cent"])):
         lines.append(f"| {name} | {one['rows']} | {one['found']:.0%} | {one['median_slowdown']:.2%} |")
     after = found["before_and_after"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from kernelbench.core.units import time_text
+from kernelbench.core.units import time_column
 from kernelbench.report import peers, view
 from kernelbench.runs.records import Row
 from kernelbench.runs.results import read_run
@@ -34,11 +34,12 @@ def peers_block(folder: Path) -> str:
         return said
     lines = ["| case | ours | of the copy | best peer | its time | ahead |", "|---|--:|--:|---|--:|--:|"]
     rows = {row.case: row for row in run.rows}
+    time = time_column(side.seconds for pair in found for side in (pair.ours, pair.best))
     for pair in found:
         share = f"{pair.share:.2f}" if pair.share else ""
         cells = (
-            _case_text(rows[pair.case]), time_text(pair.ours.seconds), share,
-            f"`{pair.best.name}`", time_text(pair.best.seconds), view.ratio_text(pair.ahead),
+            _case_text(rows[pair.case]), time(pair.ours.seconds), share,
+            f"`{pair.best.name}`", time(pair.best.seconds), view.ratio_text(pair.ahead),
         )  # fmt: skip
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join([said, "", *lines])

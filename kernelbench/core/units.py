@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
+_TIMES = ((10e-3, 1e6, "µs"), (10.0, 1e3, "ms"), (float("inf"), 1.0, "s"))  # below this: factor and unit
+
 
 def time_text(seconds: float | None) -> str:
-    """Four significant digits in us up to 10 ms, then ms, then s: `26.43 us`; '' for None."""
-    if seconds is None:
-        return ""
-    for limit, factor, unit in ((10e-3, 1e6, "us"), (10.0, 1e3, "ms"), (float("inf"), 1.0, "s")):
-        if seconds < limit:
-            return f"{digits(seconds * factor)} {unit}"
-    raise ValueError(f"not a time: {seconds}")
+    """Four significant digits in µs up to 10 ms, then ms, then s: `26.43 µs`; '' for None."""
+    return time_column([seconds])(seconds)
+
+
+def time_column(times: Iterable[float | None]) -> Callable[[float | None], str]:
+    """How a column of times is written: all in the unit of the shortest."""
+    least = min((seconds for seconds in times if seconds is not None), default=0.0)
+    found = next(((factor, unit) for limit, factor, unit in _TIMES if least < limit), None)
+    if found is None:
+        raise ValueError(f"not a time: {least}")
+    factor, unit = found
+    return lambda seconds: "" if seconds is None else f"{digits(seconds * factor)} {unit}"
 
 
 def digits(value: float, significant: int = 4) -> str:

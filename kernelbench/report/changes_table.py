@@ -1,4 +1,4 @@
-"""The comparison of two runs for the terminal (rich): 100 columns, with what matters most at the end."""
+"""The comparison of two runs for the terminal (rich)."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING
 
 from kernelbench.compare.changes import VERDICTS, Change, Changes, Judged
 from kernelbench.core.operations import key_words
-from kernelbench.core.units import digits, time_text
+from kernelbench.core.units import digits, time_column
 from kernelbench.report import view
-from kernelbench.report.tables import NUMBER, TEXT, WORD, block_table, columns, list_table, verdict
+from kernelbench.report.fitting import Table
+from kernelbench.report.tables import NUMBER, WORD, block_table, list_table, verdict
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-    from rich.table import Table
 
-FIRST_WIDTH = 31  # of case and implementation: with the widest cells beside it, the table has 100 columns
+FIRST_WIDTH = 31  # of case and implementation
+SPARE = {"by": {"spare": 3}, "band %": {"spare": 2}, "95 % interval": {"spare": 1}}  # in narrow windows
 CASES = 3  # of a group that are named; the others are counted
 PLACES = 8  # rows that are named per remark
 
@@ -47,21 +48,23 @@ def labels_of(changes: Changes) -> dict[str, str]:
 
 def _table(rows: Sequence[Judged], labels: Mapping[str, str], cache: str, by_share: bool) -> Table:
     what = "by share of each GPU's ceiling; + is farther from it" if by_share else "+ is slower"
-    cells = columns_of(by_share)
-    first = ("case, implementation", {**TEXT, "max_width": FIRST_WIDTH})
+    cells = columns_of(rows, by_share)
+    first = ("case, implementation", {"max_width": FIRST_WIDTH})
+    numbers = [(header, {**NUMBER, **SPARE.get(header, {})}) for header in cells]
     return block_table(
         f"Second run against the first, {cache}; {what}",
-        [first, *columns(NUMBER, *cells), ("verdict", WORD)], rows, labels,
+        [first, *numbers, ("verdict", WORD)], rows, labels,
         lambda row: [*(cell(row) for cell in cells.values()), verdict(row)],
     )  # fmt: skip
 
 
-def columns_of(by_share: bool) -> dict[str, Callable[[Judged], str]]:
+def columns_of(rows: Sequence[Judged], by_share: bool) -> dict[str, Callable[[Judged], str]]:
     """The columns between the name of a row and its verdict: header and cell."""
+    time = time_column(seconds for row in rows for seconds in (row.first_s, row.second_s))
     return {
         "by": lambda row: row.method,
-        "first": lambda row: _share(row.first_share) if by_share else time_text(row.first_s),
-        "second": lambda row: _share(row.second_share) if by_share else time_text(row.second_s),
+        "first": lambda row: _share(row.first_share) if by_share else time(row.first_s),
+        "second": lambda row: _share(row.second_share) if by_share else time(row.second_s),
         "change %": lambda row: percent(row.ratio),
         "95 % interval": _interval,
         "band %": lambda row: f"±{digits(100 * row.band, 2)}",

@@ -81,7 +81,7 @@ def _direction(changes: Changes) -> str:
 
 
 def _table(rows: Sequence[Judged], labels: dict[str, str], by_share: bool) -> str:
-    cells = columns_of(by_share)
+    cells = columns_of(rows, by_share)
     lines = [
         (
             labels[row.case], row.implementation, row.cache,

@@ -1,7 +1,5 @@
-"""Tables of measured results for the terminal (rich). Colour only repeats what a word says, so a pipe loses nothing.
-
-All tables fit 100 columns; long text is folded, never cut.
-"""
+"""Tables of measured results for the terminal (rich). Colour only repeats what a word says, so a pipe
+loses nothing."""
 
 from __future__ import annotations
 
@@ -12,21 +10,27 @@ from kernelbench.compare.comparison import ComparedRow, Comparison, baselines
 from kernelbench.compare.ratios import PUBLISHED
 from kernelbench.compare.step_sums import sum_of
 from kernelbench.compare.verdicts import ClaimVerdict
-from kernelbench.core.units import rate_text, share_text, time_text
+from kernelbench.core.units import rate_text, share_text, time_column, time_text
 from kernelbench.report import counts, step, tables, view
+from kernelbench.report.fitting import Cell, Options, Table
 from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-    from rich.table import Table
 
 PRECISE = 0.005  # half width of an interval, as a share of the median, that needs no remark
+SPARE: Mapping[str, Options] = {  # columns that narrow windows leave out, the first of them first
+    "by": {"spare": 4},
+    "ceiling": {"spare": 3},
+    "of its peak": {"spare": 2},
+    "95 %": {"spare": 1},
+}
 NEAR_FLOOR, DISTURBED = "°", "!"  # marks of a time
 
 
 def results_table(run: Run) -> RenderableType:
-    """Median times: a row per case, a column per implementation, in panels of at most 100 characters, per cache state.
+    """Median times: a row per case, a column per implementation, in panels as wide as the window, per cache state.
 
     For a run of the simulator, what it counted; for a step, the sum of its parts.
     """
@@ -38,11 +42,11 @@ def results_table(run: Run) -> RenderableType:
     rows, labels = view.shown_rows(run), view.case_labels(view.cases(run))
     parts: list[RenderableType] = []
     for cache in sorted({row.cache for row in rows}):  # cold first
-        parts += _time_panels([row for row in rows if row.cache == cache], run, labels, cache)
+        parts.append(_time_panels([row for row in rows if row.cache == cache], run, labels, cache))
     if parts:
         parts.append(Text(_legend(rows), "dim"))
     if run.simulated:
-        parts += [*counts.tables(run), Text(counts.note(run), "dim")]
+        parts += [counts.tables(run), Text(counts.note(run), "dim")]
     missing = view.reason_groups(run.rows)
     if missing:
         parts.append(_reasons(missing, labels, "Without counts" if run.simulated else "Without a time"))
@@ -61,30 +65,29 @@ def _legend(rows: Sequence[Row]) -> str:
     return " ".join(parts)
 
 
-def _time_panels(rows: Sequence[Row], run: Run, labels: Mapping[str, str], cache: str) -> list[Table]:
+def _time_panels(rows: Sequence[Row], run: Run, labels: Mapping[str, str], cache: str) -> RenderableType:
     """The tables of one cache state, each with as many implementations as fit."""
-    cells = {(row.case, row.implementation): _time_cell(row) for row in rows}
+    time = time_column(map(view.seconds, rows))
+    cells = {(row.case, row.implementation): _time_cell(row, time) for row in rows}
     methods = {row.case: row.method for row in rows}
     used = set(methods.values())
     starts = {case: label for case, label in labels.items() if cache == "cold" or case in methods}
     if len(used) > 1:
         starts = {case: f"{label} ({methods.get(case, 'no time')})" for case, label in starts.items()}
-    first = min(40, max(map(len, starts.values())))
     title = f"Median time, {cache}" + (f", by {next(iter(used))}" if len(used) == 1 else "")
     present = {row.implementation for row in rows}
     names = [name for name in view.implementations(run) if name in present]
     shown = {_broken(name): [cells.get((case, name), "-") for case in starts] for name in names}
-    case = ("case", {**tables.TEXT, "max_width": first})
-    return tables.panel_tables(title, case, list(starts.values()), shown, tables.WIDTH - first - tables.BETWEEN)
+    return tables.panel_tables(title, ("case", {"max_width": 40}), list(starts.values()), shown)
 
 
-def _time_cell(row: Row) -> str:
-    """`26.43 us`, with marks for what makes it less certain, or `26.43 us ±2%` where the interval is wide."""
+def _time_cell(row: Row, time: Callable[[float | None], str]) -> str:
+    """`26.43 µs`, with marks for what makes it less certain, or `26.43 µs ±2%` where the interval is wide."""
     seconds = view.seconds(row)
     half = (row.high_s - row.low_s) / 2 / seconds if row.low_s and row.high_s else 0.0
     remark = f"\n±{100 * half:.1f} %" if half > PRECISE else ""
     marks = (NEAR_FLOOR if row.floor_limited else "") + (DISTURBED if row.disturbed else "")
-    return time_text(seconds) + marks + remark
+    return time(seconds) + marks + remark
 
 
 def _broken(name: str, width: int = 12) -> str:
@@ -132,15 +135,14 @@ def comparison_table(comparison: Comparison, run: Run) -> RenderableType:
 
 def _speedups(rows: Sequence[ComparedRow], labels: Mapping[str, str], cache: str) -> Table:
     """The comparison of one cache state; columns that nobody fills are left out."""
-    from rich.text import Text
-
     devices = {row.published_device for row in rows if _published(row, False) or _is_abroad(row)}
     methods = {row.method for row in rows} - {""}
+    time = time_column(row.median_s for row in rows)
     cells: dict[str, Callable[[ComparedRow], str]] = {
         "by": lambda row: row.method if len(methods) > 1 else "",
-        "time": lambda row: time_text(row.median_s),
+        "time": lambda row: time(row.median_s),
         "speed-up": lambda row: "1" if row.is_baseline else view.ratio_text(row.speedup),
-        "95 % interval": _interval,
+        "95 %": _interval,
         "ceiling": lambda row: share_text(row.share_of_ceiling),
         "published": lambda row: _published(row, with_device=len(devices) > 1),
         "of its peak": lambda row: share_text(row.published_share) if _is_abroad(row) else "",
@@ -149,18 +151,17 @@ def _speedups(rows: Sequence[ComparedRow], labels: Mapping[str, str], cache: str
 
     title = f"Speed-up over {baselines(rows)}" + (f", {cache}" if cache else "")
     title += f", by {min(methods)}" if len(methods) == 1 else ""
-    longest = max((len(row.implementation) for row in rows), default=0)
-    first = ("case, implementation", {**tables.TEXT, "min_width": min(longest + 2, 34), "max_width": 34})
-    numbers = tables.columns({**tables.RIGHT, "max_width": 22}, *cells)
+    numbers = [(header, {**tables.RIGHT, "max_width": 22, **SPARE.get(header, {})}) for header in cells]
     table = tables.block_table(
-        title, [first, *numbers, ("verdict", tables.WORD)], rows, labels,
+        title, [("case, implementation", {"max_width": 34}), *numbers, ("verdict", tables.WORD)], rows, labels,
         lambda row: [*(cell(row) for cell in cells.values()), "baseline" if row.is_baseline else tables.verdict(row)],
     )  # fmt: skip
     notes = [f"published: on {min(devices)}"] if len(devices) == 1 else []
     if any(row.more_samples for row in rows):
         notes.append("UNSURE +N: about N more samples of each would decide.")
-    if notes:
-        table.caption, table.caption_justify = Text("\n".join(notes)), "left"
+    if "95 %" in cells:
+        notes.append("95 %: half width of the interval of the speed-up.")
+    table.caption = "\n".join(notes)
     return table
 
 
@@ -171,7 +172,9 @@ def _is_abroad(row: ComparedRow) -> bool:
 
 def _interval(row: ComparedRow) -> str:
     low, high = row.speedup_low, row.speedup_high
-    return "" if row.is_baseline or low is None or high is None else f"{view.ratio(low)} .. {view.ratio(high)}"
+    if row.is_baseline or not row.speedup or low is None or high is None:
+        return ""
+    return f"±{100 * max(high - row.speedup, row.speedup - low) / row.speedup:.1f} %"
 
 
 def _published(row: ComparedRow, with_device: bool) -> str:
@@ -194,8 +197,8 @@ def _notes(rows: Sequence[ComparedRow], labels: Mapping[str, str]) -> list[str]:
 
 def claims_table(verdicts: Iterable[ClaimVerdict]) -> Table:
     """Whether each published claim holds, in a sentence; below it direction and size, as they were asked for."""
-    kinds = (("claim", {**tables.TEXT, "max_width": 26}), ("verdict", tables.WORD), "")
-    rows: list[Sequence[tables.Cell]] = []
+    kinds = (("claim", {"max_width": 26}), "verdict", "")
+    rows: list[Sequence[str | Cell]] = []
     for one in verdicts:
         rows.append((one.id, tables.styled(one.verdict), one.sentence))
         for name, part in (("direction", one.direction), ("size", one.size)):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import log2
@@ -14,11 +14,12 @@ from kernelbench.core.units import bytes_text, count_text
 from kernelbench.explain.counted import METRICS, SECTOR_BYTES, Counted, Metric
 from kernelbench.report import heat, view
 from kernelbench.report.drawing import Chart
-from kernelbench.report.tables import NUMBER, RIGHT, TEXT, WIDTH, block_table, columns, panel_tables
+from kernelbench.report.fitting import ForWidth, Table
+from kernelbench.report.tables import NUMBER, RIGHT, block_table, columns, panels
 from kernelbench.runs.results import Run
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from rich.console import RenderableType
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ SHOWN = (
           "The rest is masked off: by a condition, by the end of a row, or for want of work.",
           METRICS["lanes"].value, lambda value: f"{value:.0f}", 32.0, -2.0),
 )  # fmt: skip
-NARROW = 48  # most characters of the first column
+NARROW = 48  # most characters of a case
 IN_TERMINAL = ("traffic", "wavefronts", "instructions")
 
 
@@ -115,43 +116,25 @@ def _strength(value: float, shown: Shown) -> float:
 # ---- Terminal ------------------------------------------------------------------------------------
 
 
-def tables(run: Run) -> list[Table]:
+def tables(run: Run) -> RenderableType:
     """A row per implementation and a column per case, or the other way round if that takes fewer tables."""
+    return ForWidth(lambda width: _tables(run, width))
+
+
+def _tables(run: Run, width: int) -> list[Table]:
     labels = view.case_labels(view.cases(run))
     found: list[Table] = []
     for shown in SHOWN:
         values = _values(run, shown) if shown.name in IN_TERMINAL else {}
         cases = {case: label for case, label in labels.items() if any(case in of_name for of_name in values.values())}
-        names = {name: name for name in view.implementations(run) if name in values}
-        texts = {(name, case): shown.text(value) for name in names for case, value in values[name].items()}
-        turned = {(case, name): text for (name, case), text in texts.items()}
-        upright = _tables(shown.title, "implementation", names, cases, texts, _longest(names))
-        across = _tables(shown.title, "case", cases, names, turned, NARROW)
+        texts = {(name, case): shown.text(value) for name, of_name in values.items() for case, value in of_name.items()}
+        names = [name for name in view.implementations(run) if name in values]
+        columns_of = {label: [texts.get((name, case), "-") for name in names] for case, label in cases.items()}
+        turned = {name: [texts.get((name, case), "-") for case in cases] for name in names}
+        upright = panels(shown.title, "implementation", names, columns_of, width, RIGHT)
+        across = panels(shown.title, ("case", {"max_width": NARROW}), list(cases.values()), turned, width, RIGHT)
         found += upright if len(upright) <= len(across) else across
     return found
-
-
-def _tables(
-    title: str,
-    first: str,
-    rows: Mapping[str, str],
-    others: Mapping[str, str],
-    texts: Mapping[tuple[str, str], str],
-    beside: int,
-) -> list[Table]:
-    """`rows` and `others`: the texts of rows and columns. `beside`: characters that the first column takes."""
-    cells = {label: [texts.get((row, other), "-") for row in rows] for other, label in others.items()}
-    needed = {label: [*label.split(" "), "1234.56"] for label in cells}  # the words of its header, and a number
-    names = list(rows.values())
-    column = (first, {**TEXT, "max_width": min(NARROW, _longest(names))})
-    made = panel_tables(title, column, names, cells, WIDTH - beside, RIGHT, needed)
-    for table in made:
-        table.min_width = len(title)
-    return made
-
-
-def _longest(names: Iterable[str]) -> int:
-    return max(map(len, names), default=0)
 
 
 def note(run: Run) -> str:
@@ -176,11 +159,9 @@ def ratios_table(rows: Sequence[ComparedRow], labels: Mapping[str, str]) -> Tabl
         return [text(count) if itself else view.ratio_text(ratio) for count, ratio, text in found]
 
     title = f"Counts over those of {baselines(rows)}"
-    kinds = [("case, implementation", {**TEXT, "max_width": 34}), *columns(NUMBER, *shown)]
+    kinds = [("case, implementation", {"max_width": 34}), *columns(NUMBER, *shown)]
     counted = [row for row in rows if any(of(row)[0] is not None for of in shown.values())]
-    table = block_table(title, kinds, counted, labels, cells)
-    table.min_width = len(title)
-    return table
+    return block_table(title, kinds, counted, labels, cells)
 
 
 # Count, ratio to the baseline's, and how the count is written, by header.

@@ -12,18 +12,18 @@ from kernelbench.explain import evidence
 from kernelbench.explain.counted import METRICS, Counted
 from kernelbench.explain.records import CaseExplanation, Line, Listing, Sentence
 from kernelbench.report import tables, view
+from kernelbench.report.fitting import Table
 from kernelbench.runs.results import Run
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-    from rich.table import Table
 
 NOTE = (
     "Counts of the simulator, of the PTX, over all launches. Bounds are what no run with a cleared L2 can be below; "
     "they are not times and rank nobody."
 )
 DECISIONS = {"confirmed": "holds", "contradicted": "does not hold", "not visible here": "not decided"}
-CLAIM = ("claim", {**tables.TEXT, "max_width": 22})
+CLAIM = ("claim", {"max_width": 22})
 CONFIRMS = {"confirmed": "confirms", "contradicted": "contradicts"}
 
 
@@ -42,17 +42,15 @@ def case_parts(explained: CaseExplanation, title: str) -> Iterable[RenderableTyp
 
 def case_table(explained: CaseExplanation, title: str) -> RenderableType:
     """A row per implementation, a column per metric that differs; as many columns side by side as fit."""
-    from rich.console import Group
     from rich.text import Text
 
-    first = max((len(name) for name in explained.counted), default=0)
     cells = {
         METRICS[metric].header: [_cell(one, metric) for one in explained.counted.values()]
         for metric in explained.metrics
     }
-    name = ("implementation", {**tables.WORD, "min_width": first})
-    made = tables.panel_tables(title, name, list(explained.counted), cells, tables.WIDTH - first - tables.BETWEEN)
-    return Group(*made) if made else Text(f"{title}: no counter differs", "bold")
+    if not cells:
+        return Text(f"{title}: no counter differs", "bold")
+    return tables.panel_tables(title, "implementation", list(explained.counted), cells)
 
 
 def _cell(one: Counted, metric: str) -> str:
@@ -117,19 +115,13 @@ def listing_table(listing: Listing) -> Table:
     used = [place for place in range(len(_LINE_COLUMNS)) if place == 0 or any(row[place] for row in every)]
     headers = [_LINE_COLUMNS[place] for place in used]
     cells = [[row[place] for place in used] for row in every]
-    widths = [max(map(len, column)) for column in zip(headers, *cells, strict=True)]
-    room = tables.WIDTH - sum(width + tables.BETWEEN for width in widths) - 2 * tables.BETWEEN - 1
     rows = [
-        ("*" if line.top else "", *row, (shorten(line.text.strip(), room), "bold" if line.top else ""))
+        ("*" if line.top else "", *row, (line.text.strip(), "bold" if line.top else ""))
         for line, row in zip(listing.lines, cells, strict=True)
     ]
     title = f"{listing.implementation}: {listing.path.name}"
-    kinds = [("", tables.WORD), *tables.columns(tables.NUMBER, *headers), ("source", tables.WORD)]
+    kinds = [("", tables.WORD), *tables.columns(tables.NUMBER, *headers), "source"]
     return tables.new_table(title, kinds, rows)
-
-
-def shorten(text: str, length: int) -> str:
-    return text if len(text) <= length else f"{text[: length - 1]}…"
 
 
 def line_cells(line: Line) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from kernelbench.core.methods import shared_method
 from kernelbench.core.records import WRITTEN_HERE
-from kernelbench.core.units import share_text, time_text
+from kernelbench.core.units import share_text, time_column
 from kernelbench.report import copies, sources, view
 from kernelbench.report.sweeps import Curve
 from kernelbench.report.tables import RIGHT, TEXT, new_table
@@ -33,6 +33,10 @@ FAST = "~"  # mark of fast arithmetic
 CASE_HEADERS = ("case", "ours", "time", "error", "best peer", "its time", "its error", "ahead", "of the copy")
 PEER_HEADERS = ("peer", "cases", "best of the peers", "its time / ours", "least", "largest error", "version")
 WORDS = ("case", "ours", "best peer", "peer", "version")  # headers of columns without numbers
+_KINDS = {  # of columns in the terminal; the errors can be spared
+    **dict.fromkeys(WORDS, TEXT),
+    **{header: {**RIGHT, "spare": 1} for header in ("error", "its error", "largest error")},
+}
 MEANING = (
     "Ahead: time of the best peer / time of ours. Of the copy: time of the best copy / time of ours. Both times by "
     "graphs where both sides have them, else by events. Error: the largest |got - expected| over all elements. "
@@ -184,10 +188,11 @@ def _grades(found: Sequence[Pair]) -> list[str]:
 
 def case_lines(found: Sequence[Pair], labels: Mapping[str, str]) -> list[tuple[str, ...]]:
     """A line per case, under CASE_HEADERS."""
+    time = time_column(side.seconds for pair in found for side in (pair.ours, pair.best))
     return [
         (
-            labels[pair.case], pair.ours.name, time_text(pair.ours.seconds), _error(pair.ours),
-            pair.best.name, time_text(pair.best.seconds), _error(pair.best),
+            labels[pair.case], pair.ours.name, time(pair.ours.seconds), _error(pair.ours),
+            pair.best.name, time(pair.best.seconds), _error(pair.best),
             view.ratio_text(pair.ahead), _share(pair.share),
         )
         for pair in found
@@ -244,7 +249,7 @@ def table(run: Run) -> RenderableType | None:
         ("Each peer beside ours, cold", PEER_HEADERS, peer_lines(run, found)),
     ):
         kept = [place for place, header in enumerate(headers) if header != "ours" or not single]
-        kinds = [(headers[place], TEXT if headers[place] in WORDS else RIGHT) for place in kept]
+        kinds = [(headers[place], _KINDS.get(headers[place], RIGHT)) for place in kept]
         name = f": {found[0].ours.name}" if len(kept) < len(headers) else ""
         parts.append(new_table(title + name, kinds, [[line[place] for place in kept] for line in lines]))
     return Group(*parts, *(Text(line) for line in sentences(run, found, labels)), Text(MEANING, "dim"))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from kernelbench.report import view
-from kernelbench.report.tables import new_table
+from kernelbench.report.tables import RIGHT, columns, new_table
 from kernelbench.runs.results import Run
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def table(test: Mapping[str, Any]) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
-    kinds = [(header, {"justify": "right" if place else "left"}) for place, header in enumerate(HEADERS)]
+    kinds = [HEADERS[0], *columns(RIGHT, *HEADERS[1:])]
     shown = new_table("Smallest difference found, by length of kernel", kinds, lengths(test))
     return Group(*(Text(line) for line in sentences(test)), Text(""), shown, Text(MEANING, "dim"))
 
@@ -73,10 +73,10 @@ def _length_text(one: Mapping[str, Any]) -> str:
 
 
 def _short(seconds: float | None) -> str:
-    """`20 us`, `1 ms`: a round number of seconds."""
+    """`20 µs`, `1 ms`: a round number of seconds."""
     if seconds is None:
         return ""
-    return f"{1e3 * seconds:g} ms" if seconds >= 1e-3 else f"{1e6 * seconds:g} us"
+    return f"{1e3 * seconds:g} ms" if seconds >= 1e-3 else f"{1e6 * seconds:g} µs"
 
 
 def _percent(share: float | None, *, signed: bool = False) -> str:

@@ -10,7 +10,7 @@ from kernelbench.core.operations import key_words
 from kernelbench.core.units import bytes_text, time_text
 from kernelbench.report import style, view
 from kernelbench.report.style import INK, PAPER, SOFT, WIDTH
-from kernelbench.report.tables import NUMBER, TEXT, add_row, columns, new_table
+from kernelbench.report.tables import RIGHT, columns, new_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -74,19 +74,18 @@ def remarks(summed: StepSum) -> list[str]:
 
 
 def table(summed: StepSum) -> RenderableType:
-    """The parts, two lines each to fit 100 columns, then their sums and the remarks."""
+    """The parts, two lines each, then their sums and the remarks."""
     from rich.console import Group
     from rich.text import Text
 
     headers = ("calls", "unfused\none call", "fused\none call", "unfused\na step", "fused\na step")
-    shown = new_table(title(summed), [("part", {**TEXT, "max_width": 38}), *columns(NUMBER, *headers)])
+    shown = new_table(title(summed), [("part", {"max_width": 38}), *columns(RIGHT, *headers)])
     for name, case, calls, unfused, unfused_call, fused, fused_call, *sums in lines(summed):
-        part = Text.assemble((name, "bold"), f"\n  {case}")
-        pairs = (f"{unfused}\n{unfused_call}", f"{fused}\n{fused_call}", *(f"\n{one}" for one in sums))
-        shown.add_row(part, calls, *map(Text, pairs))
+        shown.add((name, "bold"), calls, unfused, fused)
+        shown.add(f"  {case}", "", unfused_call, fused_call, *sums)
     shown.add_section()
     name, _, calls, *_, unfused, fused = totals(summed)
-    add_row(shown, *((cell, "bold") for cell in (name, calls, "", "", unfused, fused)))
+    shown.add(*((cell, "bold") for cell in (name, calls, "", "", unfused, fused)))
     return Group(shown, *(Text(remark, "dim") for remark in remarks(summed)), Text(""))
 
 

@@ -143,7 +143,7 @@ def inline_svg(text: str, prefix: str, label: str) -> str:
 
 
 def plain_time_axis(axis: Axes, which: str = "y") -> None:
-    """A logarithmic axis of seconds with labels as `10 us`."""
+    """A logarithmic axis of seconds with labels as `10 µs`."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     from kernelbench.core.units import time_text
@@ -157,9 +157,9 @@ def plain_time_axis(axis: Axes, which: str = "y") -> None:
 
 
 def _short(text: str) -> str:
-    """`10.00 us` as `10 us`; 1000 us as 1 ms."""
+    """`10.00 µs` as `10 µs`; 1000 µs as 1 ms."""
     value, unit = text.split(" ")
     amount = float(value)
-    if unit == "us" and amount >= 1000:
+    if unit == "µs" and amount >= 1000:
         amount, unit = amount / 1000, "ms"
     return f"{amount:g} {unit}"

@@ -3,31 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from kernelbench.core.texts import printable
 from kernelbench.core.tunable import values_text
-from kernelbench.core.units import time_text
+from kernelbench.core.units import time_column
 from kernelbench.planning.candidates import Candidate, Tuned
-from kernelbench.report.tables import NUMBER, Cell, columns, new_table, styled
-
-if TYPE_CHECKING:
-    from rich.table import Table
+from kernelbench.report.fitting import Cell, Table
+from kernelbench.report.tables import NUMBER, columns, new_table, styled
 
 FASTEST = 8  # timed candidates that are shown
 
 
 def tuning_table(found: Tuned) -> Table:
     """The rule, the fastest candidates, and every reason why others have no time."""
-    rows: list[Sequence[Cell]] = []
+    rows: list[Sequence[str | Cell]] = []
     timed = [one for one in found.candidates if one.seconds is not None]
+    time = time_column(one.seconds for one in timed)
     kept = dict(found.entry.values) if found.entry and found.entry.values else None
     for one in _shown(timed):
         name, share = values_text(one.values) or "the rule", f"{one.share:.3f}"
         interval = f"{one.low:.3f} to {one.high:.3f}" if one.low and one.high else ""
         won = bool(one.values) and dict(one.values) == kept
         said = ("kept", "green") if won else "measured again" if one.final else ""
-        rows.append((name, time_text(one.seconds), share, interval, said))
+        rows.append((name, time(one.seconds), share, interval, said))
     for status, reason, same in _untimed(found.candidates):
         first = values_text(same[0].values) + (f" and {len(same) - 1} more" if len(same) > 1 else "")
         rows.append((first, "", "", "", styled(status, f"{status}: {printable(reason)}")))

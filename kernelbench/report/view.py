@@ -213,8 +213,8 @@ def ratio(value: float) -> str:
 
 
 def ratio_text(value: float | None) -> str:
-    """`2.05x`; '' for None."""
-    return "" if value is None else f"{ratio(value)}x"
+    """`2.05x`; '' for None; of nothing `0`, which is no ratio."""
+    return "" if value is None else f"{ratio(value)}x" if value else "0"
 
 
 def never_read(loads: Mapping[str, int]) -> str:

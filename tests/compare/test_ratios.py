@@ -86,7 +86,7 @@ def test_ratios_are_paired_by_the_rounds_that_both_have(build, ledger, published
 
 
 def test_a_step_of_the_clock_makes_nobody_faster(build, ledger, published_case):
-    """Medians of 5 us that differ by one step of 32 ns, each of them exact."""
+    """Medians of 5 µs that differ by one step of 32 ns, each of them exact."""
     case = published_case(16)
     build.time(case, "ft", 5.024, 0, method="events")
     build.time(case, "oneflow", 4.992, 0, method="events")

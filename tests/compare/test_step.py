@@ -44,7 +44,7 @@ def test_the_sums_decide_and_the_published_figures_are_only_quoted(judged):
     assert case.measured == pytest.approx((10 * 30 + 50) / (10 * 20))
     assert case.published is None, "whole training steps are another quantity"
     assert found.sentence.startswith(
-        "The 11 calls of 2 parts of a step take 350.0 us unfused and 200.0 us fused, 1.75 [1.75, 1.75] times as fast"
+        "The 11 calls of 2 parts of a step take 350.0 µs unfused and 200.0 µs fused, 1.75 [1.75, 1.75] times as fast"
     )
     assert "which a sum over memory-bound operations cannot reproduce" in found.sentence
 

@@ -38,8 +38,8 @@ def claim(text, verdict="holds"):
 @pytest.mark.parametrize(
     ("text", "filled"),
     [
-        ("{narrow.time@columns=64}", "40.00 us"),
-        ("{narrow.time}", "4.000 us to 40.00 us"),
+        ("{narrow.time@columns=64}", "40.00 µs"),
+        ("{narrow.time}", "4.000 µs to 40.00 µs"),
         ("{narrow/wide.time@columns=8} and {narrow/wide.time}", "2.00 and 2.00 to 4.00"),
         ("{wide.time@columns=64 over wide.time@columns=8}", "5.00"),
         ("{wide.rate@columns=64} {wide.share}", "102 MB/s 50 %"),

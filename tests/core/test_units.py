@@ -7,9 +7,9 @@ from kernelbench.core.units import bytes_text, digits, duration_text, rate_text,
 
 @pytest.mark.parametrize(
     ("seconds", "text"),
-    [(26.43e-6, "26.43 us"), (1.5e-6, "1.500 us"), (0.6123e-6, "0.6123 us"), (1023.2e-6, "1023 us"),
-     (9.9994e-3, "9999 us"), (10e-3, "10.00 ms"), (0.5, "500.0 ms"), (9.99, "9990 ms"), (12.0, "12.00 s"),
-     (0.0, "0 us"), (None, "")],
+    [(26.43e-6, "26.43 µs"), (1.5e-6, "1.500 µs"), (0.6123e-6, "0.6123 µs"), (1023.2e-6, "1023 µs"),
+     (9.9994e-3, "9999 µs"), (10e-3, "10.00 ms"), (0.5, "500.0 ms"), (9.99, "9990 ms"), (12.0, "12.00 s"),
+     (0.0, "0 µs"), (None, "")],
 )  # fmt: skip
 def test_times(seconds: float | None, text: str) -> None:
     assert time_text(seconds) == text

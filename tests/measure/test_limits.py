@@ -42,7 +42,7 @@ def test_more_than_dram_gives_is_an_error_with_both_rates() -> None:
     failed = result(LARGE, 100e-6)
     assert (failed.status, failed.measurements) == ("failed", ())
     assert failed.reason == (
-        "100.0 us (cold, events) would be 5.37 TB/s, above the 4.30 TB/s of kernels that only read and write as much: "
+        "100.0 µs (cold, events) would be 5.37 TB/s, above the 4.30 TB/s of kernels that only read and write as much: "
         "not possible"
     )
 
@@ -55,7 +55,7 @@ def test_more_than_the_l2_gives_is_an_error_where_the_data_can_lie_there(cache: 
     failed = result(SMALL, 5e-6, cache=cache)
     assert failed.status == "failed"
     assert failed.reason == (
-        f"5.000 us ({cache}, events) would be 6.71 TB/s, above the 6.00 TB/s of kernels that only read and write "
+        f"5.000 µs ({cache}, events) would be 6.71 TB/s, above the 6.00 TB/s of kernels that only read and write "
         "within the L2: not possible"
     )
 
@@ -75,7 +75,7 @@ def test_less_than_an_empty_kernel_is_an_error_with_both_times(method: str, floo
 
 
 class Yardsticks(FakeDevice):
-    """Runs the kernels of limits.cu by their names, so many bytes a second; an empty one takes 2 us."""
+    """Runs the kernels of limits.cu by their names, so many bytes a second; an empty one takes 2 µs."""
 
     def __init__(self, rates: dict[str, float]) -> None:
         super().__init__({})

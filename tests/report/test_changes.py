@@ -53,12 +53,12 @@ Second run against the first, cold; + is slower
  case, implementation      by     first    second  change %   95 % interval  band %  verdict
  ───────────────────────────────────────────────────────────────────────────────────────────────
  n=64
-   ft                  events  50.00 us  51.00 us     +2.00  +1.80 .. +2.30   ±0.80  SLOWER
-   oneflow             events  50.00 us  47.50 us     -5.00  -5.20 .. -4.70   ±0.80  FASTER
+   ft                  events  50.00 µs  51.00 µs     +2.00  +1.80 .. +2.30   ±0.80  SLOWER
+   oneflow             events  50.00 µs  47.50 µs     -5.00  -5.20 .. -4.70   ±0.80  FASTER
 
  n=128
-   ft                  events  50.00 us  50.05 us     +0.10  -0.10 .. +0.40   ±0.80  SAME
-   a_b|c               events  50.00 us  50.35 us     +0.70  +0.50 .. +1.00   ±0.80  UNSURE +240
+   ft                  events  50.00 µs  50.05 µs     +0.10  -0.10 .. +0.40   ±0.80  SAME
+   a_b|c               events  50.00 µs  50.35 µs     +0.70  +0.50 .. +1.00   ±0.80  UNSURE +240
 
 UNSURE +N: about N more samples of the row in each run would decide.
 Not compared
@@ -88,16 +88,16 @@ MARKDOWN = """\
 
 | case | implementation | cache | by | first | second | change % | 95 % interval | band % | verdict | remark |
 |---|---|---|---|--:|--:|--:|--:|--:|---|---|
-| n=64 | ft | cold | events | 50.00 us | 51.00 us | +2.00 | +1.80 .. +2.30 | ±0.80 | SLOWER |  |
-| n=64 | oneflow | cold | events | 50.00 us | 47.50 us | -5.00 | -5.20 .. -4.70 | ±0.80 | FASTER |  |
-| n=128 | a\\_b\\|c | cold | events | 50.00 us | 50.35 us | +0.70 | +0.50 .. +1.00 | ±0.80 | UNSURE +240 | \
+| n=64 | ft | cold | events | 50.00 µs | 51.00 µs | +2.00 | +1.80 .. +2.30 | ±0.80 | SLOWER |  |
+| n=64 | oneflow | cold | events | 50.00 µs | 47.50 µs | -5.00 | -5.20 .. -4.70 | ±0.80 | FASTER |  |
+| n=128 | a\\_b\\|c | cold | events | 50.00 µs | 50.35 µs | +0.70 | +0.50 .. +1.00 | ±0.80 | UNSURE +240 | \
 second run: throttled (power cap) |
 
 <details><summary>1 SAME</summary>
 
 | case | implementation | cache | by | first | second | change % | 95 % interval | band % | verdict |
 |---|---|---|---|--:|--:|--:|--:|--:|---|
-| n=128 | ft | cold | events | 50.00 us | 50.05 us | +0.10 | -0.10 .. +0.40 | ±0.80 | SAME |
+| n=128 | ft | cold | events | 50.00 µs | 50.05 µs | +0.10 | -0.10 .. +0.40 | ±0.80 | SAME |
 
 </details>
 

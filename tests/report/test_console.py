@@ -10,6 +10,7 @@ import pytest
 from rich.console import Console
 
 from kernelbench.core.records import Check, Tolerance
+from kernelbench.core.units import time_column, time_text
 from kernelbench.report import console, tables, view
 
 
@@ -29,7 +30,7 @@ def test_results_fit_100_columns_with_every_implementation_and_time(synthetic_ru
     rows = view.shown_rows(synthetic_run)
     assert len(rows) > 200
     for row in rows:
-        assert console.time_text(row.median_s) in text
+        assert time_column([0.0])(row.median_s) in text
 
 
 def test_results_list_reasons(synthetic_run):
@@ -42,8 +43,8 @@ def test_results_list_reasons(synthetic_run):
 
 def test_wide_intervals_are_marked(synthetic_run):
     row = replace(synthetic_run.rows[0], median_s=1e-5, low_s=0.98e-5, high_s=1.02e-5, floor_limited="")
-    assert console._time_cell(row) == "10.00 us\n±2.0 %"
-    assert console._time_cell(replace(row, low_s=0.999e-5, high_s=1.001e-5)) == "10.00 us"
+    assert console._time_cell(row, time_text) == "10.00 µs\n±2.0 %"
+    assert console._time_cell(replace(row, low_s=0.999e-5, high_s=1.001e-5), time_text) == "10.00 µs"
 
 
 def test_times_near_the_floor_and_disturbed_ones_are_marked_and_told(synthetic_run):
@@ -61,8 +62,8 @@ def test_times_near_the_floor_and_disturbed_ones_are_marked_and_told(synthetic_r
         rows[number] = replace(rows[number], disturbed="12 of 40 samples beside another process", floor_limited=near)
     text = shown(console.results_table(replace(synthetic_run, rows=tuple(rows))))
     assert max(map(len, text.splitlines())) <= 100
-    assert " us°!" in text
-    assert " us!" in text
+    assert " µs°!" in text
+    assert " µs!" in text
     assert "°: floor-limited" in text
     told = text[text.index("Disturbed") :]
     assert "cold: 12 of 40 samples beside another process" in " ".join(told.split())
@@ -75,7 +76,7 @@ def test_comparison_fits_100_columns_with_every_row(example):
     assert "…" not in text
     for row in example.comparison:
         line = [line for line in text.splitlines() if line.split()[:1] == [row.implementation]]
-        assert any(console.time_text(row.median_s) in one for one in line), row
+        assert any(time_column([0.0])(row.median_s) in one for one in line), row
     assert "2.74x" in text
     assert "published: on A100-PCIE-40GB" in text
     assert text.count("baseline") == 10  # 5 sizes, cold and warm
@@ -105,7 +106,7 @@ def test_comparison_names_methods_and_devices_where_they_differ(example):
     assert max(map(len, text.splitlines())) <= 100
     line = next(line for line in text.splitlines() if line.split()[:1] == ["naive"])
     assert line.split()[1] == "graph"
-    assert "Other GPU" in text
+    assert "Other" in text
 
 
 def test_comparison_with_published_times_names_the_gpu_and_its_share(example):
@@ -144,7 +145,7 @@ def test_claims_table_says_verdicts_in_words(example):
 def test_limits_line(synthetic_run):
     line = console.limits_line(synthetic_run)
     assert line == (
-        "Fake GPU: floor 2.100 us (an empty kernel), by graph 0.7000 us; "
+        "Fake GPU: floor 2.100 µs (an empty kernel), by graph 0.7000 µs; "
         "ceiling 1.80 TB/s (copy: 16 bytes a thread, block 256)"
     )
 

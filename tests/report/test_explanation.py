@@ -70,7 +70,7 @@ def test_terminal_shows_table_sentences_bounds_and_evidence(explained):
     assert "wavefronts implementation per request" in text
     assert "tree_strided 3.3" in text
     assert "tree_strided: 3.3 wavefronts (confirms reduce-tree-counters)." in text
-    assert "naive: cannot be faster than 12.30 us on NVIDIA H200: DRAM bytes" in text
+    assert "naive: cannot be faster than 12.30 µs on NVIDIA H200: DRAM bytes" in text
     assert "naive: sampled 64 of 4096 blocks" in text
     assert "torch: not counted, a library call" in text
     assert "confirmed they collide (tree_strided 3.30, naive 1.00)" in text
@@ -109,7 +109,7 @@ def test_page_shows_counts_beside_measured_times(example, explained):
     assert "Counted from the recorded simulator run of this suite" in section
     assert "Measured, cold" in section
     assert "sampled 64 of 4096 blocks" in section
-    assert "12.30 us" in section
+    assert "12.30 µs" in section
     assert "they collide" in section
     assert HOSTILE not in section
     assert "&lt;script&gt;" in section

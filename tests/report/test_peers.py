@@ -22,7 +22,7 @@ SECONDS = {"ours": 2.0, "ours_too": 3.0, "theirs": 1.0, "torch": 4.0, "cudnn": 3
 
 
 def rows_of(example_run: Run, sizes, seconds=SECONDS) -> tuple[Row, ...]:
-    """A row for each size and implementation; the values are times of 10 us."""
+    """A row for each size and implementation; the values are times of 10 µs."""
     template = next(row for row in example_run.rows if row.status == "ok")
     return tuple(
         dataclasses.replace(
@@ -112,7 +112,7 @@ def test_lines_give_errors_beside_times_and_mark_fast_arithmetic(make):
     run = make()
     found, labels = peers.pairs(run), view.case_labels(view.cases(run))
     assert peers.case_lines(found, labels)[0] == (
-        "columns=1", "ours", "20.00 us", "2e-08", "cudnn", "30.00 us", "3e-08~", "1.50x", "0.90",
+        "columns=1", "ours", "20.00 µs", "2e-08", "cudnn", "30.00 µs", "3e-08~", "1.50x", "0.90",
     )  # fmt: skip
     assert peers.peer_lines(run, found) == [
         ("ours", "3", "", "", "", "2e-08", ""),

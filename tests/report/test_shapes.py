@@ -122,7 +122,7 @@ def test_a_ladder_has_the_factor_of_each_step_and_the_published_one(example):
     assert cases == 6
     axis = ladders.ladder_figure(ladder, shown).axes[0]
     texts = [text.get_text() for text in axis.texts]
-    assert texts == ["8.000 us", "4.000 us", "2.00x", "5.000 us", "0.80x", "1.000 us", "5.00x"]
+    assert texts == ["8.000 µs", "4.000 µs", "2.00x", "5.000 µs", "0.80x", "1.000 µs", "5.00x"]
     assert axis.get_title(loc="left") == "published, on a GPU"
 
 

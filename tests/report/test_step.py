@@ -30,10 +30,10 @@ def summed(missing: bool = False, unit: str = "s") -> StepSum:
 
 def test_a_line_has_operation_case_calls_both_times_and_both_sums():
     assert step.lines(summed()) == [
-        ("a", "softmax 4x8 float16", "10", "slow", "20.00 us", "quick", "5.000 us", "200.0 us", "50.00 us"),
-        ("b", "relu 16 float16", "3", "", "", "packed", "10.00 us", "", "30.00 us"),
+        ("a", "softmax 4x8 float16", "10", "slow", "20.00 µs", "quick", "5.000 µs", "200.0 µs", "50.00 µs"),
+        ("b", "relu 16 float16", "3", "", "", "packed", "10.00 µs", "", "30.00 µs"),
     ]
-    assert step.totals(summed()) == ("a step", "", "13", "", "", "", "", "200.0 us", "80.00 us")
+    assert step.totals(summed()) == ("a step", "", "13", "", "", "", "", "200.0 µs", "80.00 µs")
 
 
 def test_what_the_sums_say_and_leave_out():
@@ -43,7 +43,7 @@ def test_what_the_sums_say_and_leave_out():
 def test_a_missing_part_is_told_and_its_side_has_no_sum():
     broken = summed(missing=True)
     assert step.lines(broken)[1][5:] == ("packed", "-", "", "-")
-    assert step.totals(broken)[-2:] == ("200.0 us", "no sum")
+    assert step.totals(broken)[-2:] == ("200.0 µs", "no sum")
     assert step.remarks(broken) == [
         "No sum of the fused step, for a part of it would be none: b: packed: failed (no memory).",
         "Left out: the rest",
@@ -56,7 +56,7 @@ def test_the_chart_has_a_bar_for_each_whole_sum_alone(missing):
     ends = {round(patch.get_y() + 0.3): patch.get_x() + patch.get_width() for patch in axis.patches}
     assert ends == pytest.approx({0: 200e-6} if missing else {0: 200e-6, 1: 80e-6})
     texts = [text.get_text() for text in axis.texts]
-    assert texts == ["200.0 us", "no sum" if missing else "80.00 us"]
+    assert texts == ["200.0 µs", "no sum" if missing else "80.00 µs"]
 
 
 def test_of_the_simulator_bytes_are_shown():

@@ -342,7 +342,7 @@ def test_a_run_that_went_well_shows_its_rows_and_writes_its_page_and_comparison(
     project: Project, command: Command
 ) -> None:
     out, _ = ended(0, command("run", project.suite("good, compiled", columns="[8, 32]"), "--quick"))
-    assert "51.00 us" in out
+    assert "51.00 µs" in out
     assert "columns must be at most 16" in out
     (folder,) = project.runs
     assert f"rows: {folder}/results.csv" in out

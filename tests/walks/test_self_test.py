@@ -28,7 +28,7 @@ from tests.conftest import CALLS, Command, Project
 from tests.endings import ended
 from tests.self_test_devices import SECONDS, NoisyDevice, noisy
 
-COLUMNS = "[8, 16, 64, 256, 1024]"  # 10 us to 6.4 ms
+COLUMNS = "[8, 16, 64, 256, 1024]"  # 10 µs to 6.4 ms
 
 
 @pytest.fixture
@@ -85,7 +85,7 @@ def test_what_it_says_is_on_screen_and_on_the_page(
     assert (code, "Median time" in out, "Published claims" in out) == (0, False, False), err
     assert "rows, each against a twin of itself, 0 are falsely told apart (0.00 %)" in out
     assert "Drift from the first half of the rounds to the second: 0." in out
-    assert "5 us to 20 us" in out
+    assert "5 µs to 20 µs" in out
     page = (project.root / "again" / "report.html").read_text()
     assert '<section id="self-test">' in page
     assert "falsely told apart" in page
