@@ -5,15 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from textwrap import fill
 from typing import TYPE_CHECKING
 
 import click
 
 from kernelbench.cli.options import ONLY, OUT_FOLDER, SHOWN_CACHE, TEXT
-from kernelbench.cli.terminal import WIDTH, console, say, warn
+from kernelbench.cli.terminal import console, say, tell, warn
 from kernelbench.core.errors import InputError
-from kernelbench.core.texts import printable
 
 if TYPE_CHECKING:
     from kernelbench.compare.changes import Changes
@@ -60,6 +58,9 @@ def _share(ctx: click.Context, parameter: click.Parameter, value: str | None) ->
     show_default=True,
     help="Output format, for two runs.",
 )
+@click.option(
+    "--all", "every", is_flag=True, help="Print every row: those that did not change, and all counts of the simulator."
+)
 def compare(
     runs: tuple[str, ...],
     baseline: str | None,
@@ -68,6 +69,7 @@ def compare(
     out: Path | None,
     fail_on: float | None,
     form: str,
+    every: bool,
 ) -> int:
     """Speed-ups within a run and the verdict of each claim; or two runs row by row.
 
@@ -76,7 +78,8 @@ def compare(
     No GPU needed.
 
     With two runs of one suite, each row of the second is FASTER, SLOWER, the SAME or UNSURE against that of
-    the first, outside of what noise explains. Runs of two different GPUs are compared by share of the ceiling.
+    the first, outside of what noise explains. Rows that changed are shown, the others are counted. Runs of two
+    different GPUs are compared by share of the ceiling.
 
     \b
     Examples:
@@ -85,7 +88,7 @@ def compare(
       kernelbench compare --baseline published
       kernelbench compare before after --fail-on 2% --format markdown
     """
-    from kernelbench.walks.compare import answer_of, changes_between, save_comparison
+    from kernelbench.walks.compare import answer_of, changes_between, counted_lines, save_comparison
 
     if len(runs) > 2:
         raise InputError(f"compare {' '.join(runs)}: expected one run or two, got {len(runs)}")
@@ -96,20 +99,23 @@ def compare(
             advice = "is for one run; of two, write what is printed to a file: --format csv > FILE"
             raise InputError(f"--out {out}: {advice}")
         changes = changes_between(runs[0], runs[1], caches, only)
-        _show_two(changes, form, fail_on)
+        _show_two(changes, form, fail_on, every=every)
         return REGRESSION if fail_on is not None and changes.regressions(fail_on) else 0
     for option, given in (("--fail-on", fail_on is not None), (f"--format {form}", form != "table")):
         if given:
             raise InputError(f"{option}: is for two runs, as in kernelbench compare RUN RUN; got {len(runs)}")
     answer, which = answer_of(runs[0] if runs else None, baseline)
     folder = save_comparison(answer, out)
-    _show_one(answer, which, folder, caches or ("cold",), only)
+    if answer.run.simulated and not every:
+        tell(*counted_lines(answer))
+    else:
+        _show_one(answer, which, folder, caches or ("cold",), only)
     return 0
 
 
 def _show_one(answer: Answer, which: str, folder: Path, caches: Sequence[str], only: Sequence[str]) -> None:
     """Speed-ups of the chosen rows, the published ones beside them, and the claims."""
-    from kernelbench.report import peers, self_test
+    from kernelbench.report import peers, self_test, summary
     from kernelbench.report.console import claims_table, comparison_table, limits_line
 
     shown = {*only, *(row.baseline for row in answer.comparison)}
@@ -117,19 +123,19 @@ def _show_one(answer: Answer, which: str, folder: Path, caches: Sequence[str], o
         row for row in answer.comparison if row.cache in (*caches, "") and (not only or row.implementation in shown)
     ]
     out = console()
-    say(f"Comparing within {which}")
-    say(limits_line(answer.run))
+    tell(*summary.headline(answer.run, answer.comparison, answer.verdicts))
+    tell(f"Comparing within {which}", limits_line(answer.run), "")
     out.print(comparison_table(chosen, answer.run))
     if beside := peers.table(answer.run):
         out.print(beside)
     if answer.verdicts:
         out.print(claims_table(answer.verdicts))
     if test := self_test.found(answer.run):
-        _told("", "This run is a self-test, compared here without its twins.", *self_test.sentences(test))
+        tell("", "This run is a self-test, compared here without its twins.", *self_test.sentences(test))
     say(f"all rows: {folder / 'comparison.csv'}")
 
 
-def _show_two(changes: Changes, form: str, least: float | None) -> None:
+def _show_two(changes: Changes, form: str, least: float | None, *, every: bool) -> None:
     """The second run against the first; `least`: what counts as a regression; None if nobody asked."""
     from kernelbench.report import changes_table, changes_text
 
@@ -140,15 +146,11 @@ def _show_two(changes: Changes, form: str, least: float | None) -> None:
         if form in made and lines:
             warn("\n".join(lines))
         return
-    out = console()
-    _told(
+    tell(changes_table.counts_text(changes), *lines)
+    tell(
         f"First:  {changes.first}", f"Second: {changes.second}", *(f"Differs: {one}" for one in changes.differences), ""
     )
-    out.print(changes_table.changes_table(changes))
-    _told(*changes.noise)
-    _told(changes_table.counts_text(changes), *lines)
-
-
-def _told(*lines: str) -> None:
-    for line in lines:
-        say(fill(printable(line), WIDTH, subsequent_indent="  ", break_on_hyphens=False))
+    console().print(changes_table.changes_table(changes, every=every))
+    tell(*changes.noise)
+    if not every:
+        tell("--all prints every row.")

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from kernelbench.cli.options import CHOICE, FORM, FULL, NVCC, SEED, SUITES, TEXT, request_of
-from kernelbench.cli.terminal import WIDTH, console, say
+from kernelbench.cli.terminal import console, say, tell
 from kernelbench.core import streams
 
 if TYPE_CHECKING:
@@ -60,4 +59,4 @@ def _show(found: Iterable[Explained], *, as_json: bool) -> None:
     for suite, cases in shown.items():
         if len(cases) > 1 and any(one.evidence for one in cases):
             out.print(explanation.claims_table(cases, f"{suite}: published explanations over all cases"))
-    say(fill(explanation.NOTE, WIDTH))
+    tell(explanation.NOTE)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from textwrap import fill
 from typing import TYPE_CHECKING
 
 import click
 
 from kernelbench.cli.options import KERNELS
-from kernelbench.cli.terminal import WIDTH, console, say
+from kernelbench.cli.terminal import console, say, tell
 from kernelbench.core import places, streams
 from kernelbench.core.errors import InputError, KernelbenchError, NoDevice
 from kernelbench.core.units import duration_text
@@ -172,4 +171,4 @@ def list_(what: str | None, kernels: tuple[Path, ...], check: Path | None) -> No
         listing = listed(kind, kernels)
         console().print(list_table(listing.header, listing.rows, listing.title))
         if listing.note:
-            say(fill(listing.note, WIDTH) + "\n")
+            tell(listing.note, "")

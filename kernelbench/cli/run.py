@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kernelbench.cli.options import CACHE, CHOICE, DEVICE, FULL, MEASURING, OUT_FOLDER, SUITES, request_of
-from kernelbench.cli.terminal import console, say, warn
+from kernelbench.cli.terminal import console, say, tell, warn
 from kernelbench.core.errors import InputError, ResultsError
 
 if TYPE_CHECKING:
@@ -67,8 +67,8 @@ def run(suites: tuple[str, ...], no_report: bool, **options: Any) -> int:
 
 
 def show(answer: Answer, page: Path | None) -> None:
-    """Print times, reasons, claims and where the files are; for a self-test, what it found."""
-    from kernelbench.report import peers, self_test
+    """Print times, reasons and claims, then a summary; for a self-test, what it found."""
+    from kernelbench.report import peers, self_test, summary
     from kernelbench.report.console import claims_table, limits_line, results_table
 
     out = console()
@@ -78,11 +78,13 @@ def show(answer: Answer, page: Path | None) -> None:
         out.print(results_table(answer.run))
         if beside := peers.table(answer.run):
             out.print(beside)
-    out.print(limits_line(answer.run))
     if answer.verdicts and not test:
         out.print(claims_table(answer.verdicts))
+    tell(limits_line(answer.run))
     builds = answer.run.environment.get("builds", {})
     say(f"{builds.get('compiled', 0)} of {builds.get('binaries', 0)} binaries compiled in {builds.get('seconds', 0)} s")
+    if not test:
+        tell(*summary.run_lines(answer.run, answer.comparison, answer.verdicts))
     say(f"rows: {answer.run.folder / 'results.csv'}")
     if page:
         say(f"page: {page}")

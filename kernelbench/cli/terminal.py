@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from textwrap import fill
+from typing import TYPE_CHECKING, TextIO
 
 from kernelbench.core.texts import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-WIDTH = 100
-LEAST_WIDTH = 40  # a table needs this much, however narrow the window is
+WIDTH = 100  # of what no terminal reads: a file or a pipe
+LEAST_WIDTH, MOST_WIDTH = 40, 200  # however narrow or wide the window is
 
 
 def console(*, stderr: bool = False) -> Console:
-    """At most 100 columns wide, so that a table looks alike in every window, file and page.
+    """As wide as the window.
 
     What is printed may come from anybody: markup in it is text, and what a terminal would obey is escaped.
     """
@@ -28,9 +30,29 @@ def console(*, stderr: bool = False) -> Console:
             for part in super().render(renderable, options):
                 yield part if part.control else Segment(printable(part.text), part.style)
 
-    own = Console(stderr=stderr, highlight=False)
-    width = max(LEAST_WIDTH, min(own.width, WIDTH)) if own.is_terminal else WIDTH
+    width = window_width(sys.stderr if stderr else sys.stdout)
     return Ours(stderr=stderr, highlight=False, markup=False, emoji=False, width=width)
+
+
+def window_width(stream: TextIO) -> int:
+    """Characters per line: those of the window, between 40 and 200; 100 where there is none."""
+    if not stream.isatty():
+        return WIDTH
+    return max(LEAST_WIDTH, min(shutil.get_terminal_size((WIDTH, 25)).columns, MOST_WIDTH))
+
+
+def tell(*sentences: str) -> None:
+    """Print sentences, broken at spaces to fit the window."""
+    for sentence in sentences:
+        say(
+            fill(
+                printable(sentence),
+                window_width(sys.stdout),
+                subsequent_indent="  ",
+                break_on_hyphens=False,
+                break_long_words=False,
+            )
+        )
 
 
 def say(text: str) -> None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 import re
 from pathlib import Path
-from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from kernelbench.cli.options import DEVICE, FILTER, KERNELS, MEASURING, OUT_FILE, TEXT, names, request_of
-from kernelbench.cli.terminal import WIDTH, console, say
+from kernelbench.cli.terminal import console, say, tell
 from kernelbench.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -104,4 +103,4 @@ def _show(found: Tuned) -> None:
 
     if found.candidates:
         console().print(tuning_table(found))
-    say(fill(tuning_sentence(found), WIDTH) + "\n")
+    tell(tuning_sentence(found), "")

@@ -21,20 +21,21 @@ CASES = 3  # of a group that are named; the others are counted
 PLACES = 8  # rows that are named per remark
 
 
-def changes_table(changes: Changes) -> RenderableType:
-    """A table per cache state, then what could not be compared, then remarks."""
+def changes_table(changes: Changes, *, every: bool = True) -> RenderableType:
+    """A table per cache state, then what could not be compared, then remarks. Without `every`, only what changed."""
     from rich.console import Group
     from rich.text import Text
 
     labels = labels_of(changes)
-    judged = changes.judged
+    judged = [row for row in changes.judged if every or row.verdict in ("SLOWER", "FASTER")]
+    without = [row for row in changes.without if every or row.first_status != row.second_status]
     parts: list[RenderableType] = []
     for cache in dict.fromkeys(row.cache for row in judged):
         parts.append(_table([row for row in judged if row.cache == cache], labels, cache, changes.by_share))
     if any(row.more_samples for row in judged):
         parts.append(Text("UNSURE +N: about N more samples of the row in each run would decide.", "dim"))
-    if changes.without:
-        parts.append(list_table(("not compared", "cases", "why"), _groups(changes.without, labels), "Not compared"))
+    if without:
+        parts.append(list_table(("not compared", "cases", "why"), _groups(without, labels), "Not compared"))
     remarks = _remarks(judged, labels)
     if remarks:
         parts.append(list_table(("remark", "rows"), remarks, "Remarks"))

@@ -252,7 +252,7 @@ def table(run: Run) -> RenderableType | None:
         kinds = [(headers[place], _KINDS.get(headers[place], RIGHT)) for place in kept]
         name = f": {found[0].ours.name}" if len(kept) < len(headers) else ""
         parts.append(new_table(title + name, kinds, [[line[place] for place in kept] for line in lines]))
-    return Group(*parts, *(Text(line) for line in sentences(run, found, labels)), Text(MEANING, "dim"))
+    return Group(*parts, Text(MEANING, "dim"))
 
 
 def _mean(ratios: Sequence[float]) -> float:

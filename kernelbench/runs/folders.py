@@ -129,11 +129,16 @@ def _recorded_on(folder: Path) -> str:
 
 def recorded_seconds(suite: str) -> float | None:
     """The seconds of `kernelbench run` for a suite on the recorded GPU; None if no such run is shipped."""
-    recorded = places.RECORDED / RECORDED_GPU
-    for path in (recorded / suite / ENVIRONMENT_FILE, *sorted(recorded.glob(f"*/{suite}/{ENVIRONMENT_FILE}"))):
+    if folder := recorded_run(suite):
         with suppress(ResultsError, KeyError):
-            return float(read_environment(path)["wall_s"])
+            return float(read_environment(folder / ENVIRONMENT_FILE)["wall_s"])
     return None
+
+
+def recorded_run(suite: str) -> Path | None:
+    """The run of a suite on the recorded GPU; None if no such run is shipped."""
+    recorded = places.RECORDED / RECORDED_GPU
+    return next(filter(is_run, (recorded / suite, *sorted(recorded.glob(f"*/{suite}")))), None)
 
 
 def expected_text(suites: Sequence[str]) -> str:

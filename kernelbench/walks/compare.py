@@ -12,7 +12,7 @@ from kernelbench.compare.step_sums import UNFUSED, step_of
 from kernelbench.core import places
 from kernelbench.core.errors import ResultsError
 from kernelbench.core.records import Claim
-from kernelbench.runs.folders import find_run, output_folder
+from kernelbench.runs.folders import find_run, output_folder, recorded_run
 from kernelbench.runs.results import Run, read_run, without_twins
 
 if TYPE_CHECKING:
@@ -53,6 +53,22 @@ def answer_of(run_name: str | None, baseline: str | None) -> tuple[Answer, str]:
     """The answer of a run on disk, and a line that says which run that is."""
     folder, which = find_run(run_name)
     return answer(read_run(folder), baseline), which
+
+
+def counted_lines(found: Answer) -> list[str]:
+    """What a run of the simulator can say: what the recorded run on a GPU answers, and what counts confirm here."""
+    from kernelbench.report import summary
+    from kernelbench.walks.report import explanations
+
+    run = found.run
+    baseline = next((row.baseline for row in found.comparison), "")
+    folder = recorded_run(run.suite)
+    recorded = answer(read_run(folder), baseline or None) if folder else None
+    said = summary.headline(recorded.run, recorded.comparison, recorded.verdicts) if recorded else []
+    shown = folder.relative_to(Path.cwd()) if folder and folder.is_relative_to(Path.cwd()) else folder
+    command = f"kernelbench compare {shown}" + (f" --baseline {baseline}" if baseline else "")
+    cases, _ = explanations(run, found.ledger)
+    return summary.counted_lines(run, said, command if folder else "kernelbench list runs", found.verdicts, cases)
 
 
 def save_comparison(found: Answer, out: Path | None) -> Path:
