@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kernelbench.cli.options import CHOICE, DEVICE, FULL, INPUTS, MEASURING, SUITES, request_of
-from kernelbench.cli.terminal import console, say
+from kernelbench.cli.terminal import console, say, warn
 
 if TYPE_CHECKING:
     from kernelbench.core.records import Result
@@ -44,6 +44,9 @@ def check(suites: tuple[str, ...], **options: Any) -> int:
 
     results = walk(request_of(suites, options), ConsoleProgress())
     show(results)
+    if not any(one.check for one in results):
+        warn("Nothing was verified: every row is unsupported, skipped or failed; the reasons are above.")
+        return 1
     wrong = [one for one in results if one.status in ("failed", "wrong") and one.implementation.role != "specimen"]
     return 1 if wrong else 0
 
@@ -52,6 +55,7 @@ def show(results: Sequence[Result]) -> None:
     from kernelbench.report.tables import check_table
     from kernelbench.report.view import case_labels, shown_status
 
+    say(_verdicts(results))
     labels = case_labels({one.case.key: one.case.words for one in results})
     console().print(
         check_table(
@@ -63,7 +67,6 @@ def show(results: Sequence[Result]) -> None:
     inputs = dict.fromkeys(one.case.inputs for one in results)
     for name in inputs if len(inputs) > 1 else ():
         say(f"{name}: {_verdicts(one for one in results if one.case.inputs == name)}")
-    say(_verdicts(results))
 
 
 def _verdicts(results: Iterable[Result]) -> str:

@@ -1,51 +1,86 @@
-"""Progress on stderr: a bar with the time left on a terminal, one line per stage elsewhere."""
+"""Progress on stderr: one line that stays up to date on a terminal, a line every 30 seconds elsewhere."""
 
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from kernelbench.cli.stopping import raise_again
-from kernelbench.cli.terminal import console, warn
-from kernelbench.core.units import duration_text
+from kernelbench.cli.terminal import warn, window_width
+from kernelbench.core.texts import printable
+from kernelbench.core.units import clock_text, duration_text
+
+TERMINAL_S, ELSEWHERE_S = 0.5, 30.0  # between two lines
+LEAST_S = 2.0  # before this no time left is told
 
 
 class ConsoleProgress:
-    """A bar with the time left on a terminal; one line at the end of each stage elsewhere."""
+    """Shows each stage while it runs, also where a single kernel takes minutes, and at its end how long it took."""
 
     @contextmanager
     def stage(self, title: str, total: float) -> Iterator[Callable[[float, str], None]]:
         raise_again()
-        started = time.monotonic()
+        started, done, doing = time.monotonic(), 0.0, title
         if total <= 0:
             yield lambda amount, what: None
             return
-        if not sys.stderr.isatty():
-            yield lambda amount, what: raise_again()
-        else:
-            yield from self._bar(title, total)
+
+        def advance(amount: float, what: str) -> None:
+            nonlocal done, doing
+            raise_again()
+            done, doing = done + amount, what or doing
+
+        def line(width: int) -> str:
+            return progress_line(doing, done, total, time.monotonic() - started, width)
+
+        with _shown_by_a_thread(line):
+            yield advance
         warn(f"{title}: {duration_text(time.monotonic() - started)}")
 
     def say(self, text: str) -> None:
         warn(text)
 
-    def _bar(self, title: str, total: float) -> Iterator[Callable[[float, str], None]]:
-        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-        columns = (
-            TextColumn("{task.description}", markup=False),
-            BarColumn(bar_width=20),
-            TaskProgressColumn(),
-            TimeRemainingColumn(),
-            TextColumn("{task.fields[what]}", markup=False),
-        )
-        with Progress(*columns, console=console(stderr=True), transient=True) as bar:
-            task = bar.add_task(title, total=total, what="")
+def progress_line(what: str, done: float, total: float, elapsed_s: float, width: int) -> str:
+    """`[42/132] seq=128 oneflow  32 %  1:10 left`; in narrow windows `what` is shortened."""
+    share = min(1.0, done / total)
+    end = f"  {100 * share:.0f} %  "
+    end += f"{clock_text(elapsed_s * (1 - share) / share)} left" if share and elapsed_s >= LEAST_S else "starting"
+    if total <= 1:  # one step, of which nothing but the time is known
+        end = f"  {clock_text(elapsed_s)}"
+    count = f"[{min(int(done) + 1, int(total))}/{int(total)}] " if total > 1 else ""
+    room = width - 1 - len(count) - len(end)
+    what = printable(what)
+    return count + (what if len(what) <= room else what[: max(0, room - 2)] + "..") + end
 
-            def advance(amount: float, what: str) -> None:
-                raise_again()
-                bar.update(task, advance=amount, what=what[:40])
 
-            yield advance
+@contextmanager
+def _shown_by_a_thread(line: Callable[[int], str]) -> Iterator[None]:
+    """A thread of its own, for the kernels of the simulator return only at their end."""
+    on_terminal = sys.stderr.isatty()
+    over = threading.Event()
+
+    def show() -> None:
+        with suppress(OSError, ValueError):  # nobody reads any more
+            while not over.wait(TERMINAL_S if on_terminal else ELSEWHERE_S):
+                text = line(window_width(sys.stderr))
+                if on_terminal:
+                    sys.stderr.write(f"\r\x1b[2K{text}")
+                    sys.stderr.flush()
+                else:
+                    warn(text)
+
+    thread = threading.Thread(target=show, name="progress", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+        if on_terminal:
+            with suppress(OSError):
+                sys.stderr.write("\r\x1b[2K")
+                sys.stderr.flush()

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from kernelbench.cli.options import OUT_FILE, RUN, TEXT
-from kernelbench.cli.terminal import say
+from kernelbench.cli.terminal import say, tell
 
 
 @click.command()
@@ -22,9 +22,13 @@ def report(run_name: str | None, baseline: str | None, out: Path | None) -> None
       kernelbench report
       kernelbench report softmax --out softmax.html
     """
+    from kernelbench.cli.progress import ConsoleProgress
+    from kernelbench.report.summary import headline
     from kernelbench.walks.compare import answer_of
     from kernelbench.walks.report import report as walk
 
     answer, which = answer_of(run_name, baseline)
-    say(f"Report of {which}")
-    say(f"written to {walk(answer, out)}")
+    tell(*headline(answer.run, answer.comparison, answer.verdicts), f"Report of {which}")
+    with ConsoleProgress().stage("Charts and page", 1):
+        page = walk(answer, out)
+    say(f"written to {page}")

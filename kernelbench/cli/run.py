@@ -51,10 +51,13 @@ def run(suites: tuple[str, ...], no_report: bool, **options: Any) -> int:
     if request.out and len(suites) > 1:
         raise InputError(f"--out {request.out}: one folder holds one suite, but {len(suites)} were named")
     code = 0
-    for answer in walk(request, ConsoleProgress()):
+    progress = ConsoleProgress()
+    for answer in walk(request, progress):
         page, problem = None, None
         try:
-            page = None if no_report else report(answer, answer.run.folder / "report.html")
+            if not no_report:
+                with progress.stage("Charts and page", 1):
+                    page = report(answer, answer.run.folder / "report.html")
         except ResultsError as error:  # only the page is lost: times are shown, and the next suite runs
             problem = error
         show(answer, page)

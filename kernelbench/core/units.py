@@ -66,6 +66,12 @@ def share_text(share: float | None) -> str:
     return "" if share is None else f"{100 * share:.0f} %"
 
 
+def clock_text(seconds: float) -> str:
+    """`1:10`, `2:03:04`: for the time that is left."""
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes}:{rest:02}" if minutes < 60 else f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
+
+
 def duration_text(seconds: float) -> str:
     """`4 s`, `1 min 20 s`: for progress and totals."""
     whole = round(seconds)

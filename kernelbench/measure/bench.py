@@ -101,10 +101,15 @@ def run_cases(
     stopwatch: Stopwatch,
 ) -> None:
     """Run all cases. `keep` gets the results of each case before the next one begins, even if the device was lost."""
-    total = sum(weight(bench.counting, plan) for plan in plans)
+    total = sum(len(plan.planned) for plan in plans)
+    shared = set.intersection(*(set(plan.case.words.items()) for plan in plans)) if len(plans) > 1 else set()
     with progress.stage(title, total) as advance:
         for plan in plans:
-            done = _shares(advance, bench.counting, plan)
+            words = {name: value for name, value in plan.case.words.items() if (name, value) not in shared}
+            sizes = {name: value for name, value in words.items() if name != "shape"} or words
+            label = [f"{name}={value}" for name, value in sizes.items()]
+            done = _shares(advance, plan, label, one_by_one=bench.counting or not settings.precision)
+            done(0.0)
             try:
                 with stopwatch.on(OTHER):
                     results = bench.run(plan, settings, done)
@@ -116,22 +121,16 @@ def run_cases(
             done(1.0)
 
 
-def weight(counting: bool, plan: CasePlan) -> float:
-    """Rough seconds for a case: a constant per implementation and, on a GPU, about 200 passes over its bytes. The
-    simulator runs only a sample of large cases."""
-    if counting:
-        return 0.5 * len(plan.planned)
-    elements = plan.case.elements * len(plan.planned)
-    return 0.2 * len(plan.planned) + 200 * 8 * elements / 2e12
-
-
-def _shares(advance: Advance, counting: bool, plan: CasePlan) -> Callable[[float], None]:
-    """A function that turns the finished share of a case into progress of the whole suite."""
-    whole, done = weight(counting, plan), 0.0
+def _shares(advance: Advance, plan: CasePlan, label: Sequence[str], *, one_by_one: bool) -> Callable[[float], None]:
+    """A function that turns the finished share of a case into finished rows of the whole suite. Kernels that are timed
+    take turns: none of them is named."""
+    done, names = 0.0, [one.implementation.name for one in plan.planned]
 
     def at(share: float) -> None:
         nonlocal done
-        advance(max(0.0, share * whole - done), plan.case.key)
-        done = max(done, share * whole)
+        rows = max(done, share * len(names))
+        place = min(int(rows), len(names) - 1) if one_by_one else len(names)
+        advance(rows - done, " ".join([*label, *names[place : place + 1]]))
+        done = rows
 
     return at

@@ -77,7 +77,8 @@ class CaseRun:
         """Verify, then time. No reference to the case's memory outlives this call."""
         data = CaseData(self.device, self.operation, self.plan.case, [self._arrays(settings.seed)], settings.seed)
         counting = isinstance(self.device, CountingDevice)
-        contenders = self._verify_all(data, settings.seed, progress if counting else lambda share: None)
+        alone = counting or not settings.precision  # nothing is timed afterwards
+        contenders = self._verify_all(data, settings.seed, progress if alone else lambda share: None)
         if settings.precision and contenders and not counting:
             self._place(data, contenders, settings.seed + 1)
             ready = [contender for contender in contenders if not contender.failure]

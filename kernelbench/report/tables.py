@@ -75,7 +75,7 @@ def check_table(entries: Iterable[tuple[str, str, str, Check | None, str]]) -> T
         numbers = ["" if error is None else f"{error:.1e}" for error in errors]
         message = reason or (check.message if check else "")
         rows.append((case, name, styled(status, status.replace(", ", ",\n")), *numbers, message))
-    numeric = columns(NUMBER, "abs.\nerror", "allowed\nabs.", "rel.\nerror", "allowed\nrel.")
+    numeric = columns({**NUMBER, "spare": 1}, "abs.\nerror", "allowed\nabs.", "rel.\nerror", "allowed\nrel.")
     table = new_table("", ["case", "implementation", ("status", WORD), *numeric, "reason"], rows)
     table.caption = "allowed: abs. + rel. times the expected value"
     return table

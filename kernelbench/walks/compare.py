@@ -68,7 +68,7 @@ def counted_lines(found: Answer) -> list[str]:
     shown = folder.relative_to(Path.cwd()) if folder and folder.is_relative_to(Path.cwd()) else folder
     command = f"kernelbench compare {shown}" + (f" --baseline {baseline}" if baseline else "")
     cases, _ = explanations(run, found.ledger)
-    return summary.counted_lines(run, said, command if folder else "kernelbench list runs", found.verdicts, cases)
+    return summary.counted_lines(run, said, command, found.verdicts, cases)
 
 
 def save_comparison(found: Answer, out: Path | None) -> Path:

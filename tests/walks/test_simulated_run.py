@@ -119,6 +119,8 @@ def test_the_command_shows_counts_charts_and_a_page(
     charts = {path.stem for path in (folder / "charts").iterdir()}
     assert charts == {"traffic", "instructions", "lanes"}, "no chart of what nobody has"
     out, _ = ended(0, command("compare", folder, "--baseline", "good"))
+    assert "No times: simulated (H200 properties) counts what kernels do" in out
+    out, _ = ended(0, command("compare", folder, "--baseline", "good", "--all"))
     assert "the simulator has no times" in out
     assert "2.50x" in out
     claims = json.loads((folder / "claims.json").read_text())
