@@ -43,7 +43,7 @@ def _share(ctx: click.Context, parameter: click.Parameter, value: str | None) ->
 )
 @SHOWN_CACHE
 @ONLY
-@click.option("--out", type=OUT_FOLDER, help="Where comparison.csv goes.  [default: the run's folder]")
+@click.option("--out", type=OUT_FOLDER, help="Also write comparison.csv, claims.csv and claims.json into this folder.")
 @click.option(
     "--fail-on",
     callback=_share,
@@ -81,6 +81,8 @@ def compare(
     the first, outside of what noise explains. Rows that changed are shown, the others are counted. Runs of two
     different GPUs are compared by share of the ceiling.
 
+    Nothing is written unless --out says so.
+
     \b
     Examples:
       kernelbench compare --baseline ft
@@ -88,7 +90,8 @@ def compare(
       kernelbench compare --baseline published
       kernelbench compare before after --fail-on 2% --format markdown
     """
-    from kernelbench.walks.compare import answer_of, changes_between, counted_lines, save_comparison
+    from kernelbench.compare import write_comparison
+    from kernelbench.walks.compare import answer_of, changes_between, counted_lines
 
     if len(runs) > 2:
         raise InputError(f"compare {' '.join(runs)}: expected one run or two, got {len(runs)}")
@@ -105,15 +108,17 @@ def compare(
         if given:
             raise InputError(f"{option}: is for two runs, as in kernelbench compare RUN RUN; got {len(runs)}")
     answer, which = answer_of(runs[0] if runs else None, baseline)
-    folder = save_comparison(answer, out)
     if answer.run.simulated and not every:
         tell(*counted_lines(answer))
     else:
-        _show_one(answer, which, folder, caches or ("cold",), only)
+        _show_one(answer, which, caches or ("cold",), only)
+    if out is not None:
+        write_comparison(answer.comparison, answer.verdicts, out)
+        say(f"written to {out}")
     return 0
 
 
-def _show_one(answer: Answer, which: str, folder: Path, caches: Sequence[str], only: Sequence[str]) -> None:
+def _show_one(answer: Answer, which: str, caches: Sequence[str], only: Sequence[str]) -> None:
     """Speed-ups of the chosen rows, the published ones beside them, and the claims."""
     from kernelbench.report import peers, self_test, summary
     from kernelbench.report.console import claims_table, comparison_table, limits_line
@@ -132,7 +137,6 @@ def _show_one(answer: Answer, which: str, folder: Path, caches: Sequence[str], o
         out.print(claims_table(answer.verdicts))
     if test := self_test.found(answer.run):
         tell("", "This run is a self-test, compared here without its twins.", *self_test.sentences(test))
-    say(f"all rows: {folder / 'comparison.csv'}")
 
 
 def _show_two(changes: Changes, form: str, least: float | None, *, every: bool) -> None:

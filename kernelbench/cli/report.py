@@ -13,9 +13,12 @@ from kernelbench.cli.terminal import say, tell
 @click.command()
 @RUN
 @click.option("--baseline", type=TEXT, metavar="NAME", help="What speed-ups are relative to.  [default: the suite's]")
-@click.option("--out", type=OUT_FILE, help="The HTML file.  [default: report.html in the run's folder]")
+@click.option("--out", type=OUT_FILE, help="The HTML file.  [default: report.html in your run's folder]")
 def report(run_name: str | None, baseline: str | None, out: Path | None) -> None:
     """Write a run as one HTML page, with charts as PNG and SVG files beside it. No GPU needed.
+
+    comparison.csv, claims.csv and claims.json go beside it too. The page of a recorded run goes into a folder
+    below your results/runs: recorded runs stay as they are.
 
     \b
     Examples:

@@ -15,7 +15,6 @@ from kernelbench.core import columns
 from kernelbench.core.errors import ResultsError
 from kernelbench.core.texts import cell
 from kernelbench.core.writing import write_whole
-from kernelbench.runs.results import Run
 
 COMPARISON_FILE, CLAIMS_TABLE, CLAIMS_FILE = "comparison.csv", "claims.csv", "claims.json"
 
@@ -71,11 +70,8 @@ def baselines(rows: Iterable[ComparedRow]) -> str:
     return ", ".join(dict.fromkeys(row.baseline for row in rows))
 
 
-def write_comparison(
-    run: Run, comparison: Comparison, verdicts: Sequence[ClaimVerdict] = (), folder: Path | None = None
-) -> Path:
-    """Write comparison.csv, claims.csv and claims.json into `folder`, the run's own unless given; that folder."""
-    folder = run.folder if folder is None else folder
+def write_comparison(comparison: Comparison, verdicts: Sequence[ClaimVerdict], folder: Path) -> None:
+    """Write comparison.csv, claims.csv and claims.json into `folder`."""
     rows = [asdict(row) for row in comparison]
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -86,7 +82,6 @@ def write_comparison(
         raise ResultsError(
             f"{folder}: cannot write the comparison ({error.strerror}); choose a folder to write"
         ) from error
-    return folder
 
 
 def _csv(rows: Iterable[Mapping[str, Any]], listed: tuple[columns.Column, ...]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import filecmp
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -152,10 +153,18 @@ def expected_text(suites: Sequence[str]) -> str:
 
 
 def output_folder(run: Path) -> Path:
-    """The folder for comparison, charts and page of a run: its own, but another one for recorded runs."""
-    if run.resolve() not in [path.resolve() for path in shipped_runs()]:
-        return run
-    return places.runs() / f"{_recorded_on(run)}-{run.resolve().name}"
+    """The folder for the page of a run: its own, but another one for recorded runs, wherever a checkout has them."""
+    shipped = next((path for path in shipped_runs() if path.name == run.resolve().name and _is_copy(run, path)), None)
+    return run if shipped is None else places.runs() / f"{_recorded_on(shipped)}-{shipped.name}"
+
+
+def _is_copy(run: Path, shipped: Path) -> bool:
+    """Whether `run` is the recorded run `shipped`, here or in another checkout."""
+    if run.resolve() == shipped.resolve():
+        return True
+    with suppress(OSError):
+        return filecmp.cmp(run / ENVIRONMENT_FILE, shipped / ENVIRONMENT_FILE, shallow=False)
+    return False
 
 
 def is_run(folder: Path) -> bool:

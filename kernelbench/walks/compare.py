@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernelbench.compare.counted_runs import counts_of
@@ -12,7 +11,7 @@ from kernelbench.compare.step_sums import UNFUSED, step_of
 from kernelbench.core import places
 from kernelbench.core.errors import ResultsError
 from kernelbench.core.records import Claim
-from kernelbench.runs.folders import find_run, output_folder, recorded_run
+from kernelbench.runs.folders import find_run, recorded_run
 from kernelbench.runs.results import Run, read_run, without_twins
 
 if TYPE_CHECKING:
@@ -69,15 +68,6 @@ def counted_lines(found: Answer) -> list[str]:
     command = f"kernelbench compare {shown}" + (f" --baseline {baseline}" if baseline else "")
     cases, _ = explanations(run, found.ledger)
     return summary.counted_lines(run, said, command, found.verdicts, cases)
-
-
-def save_comparison(found: Answer, out: Path | None) -> Path:
-    """Write comparison.csv, claims.csv and claims.json into `out` or the run's own output folder; its path."""
-    from kernelbench.compare import write_comparison
-
-    folder = out or output_folder(found.run.folder)
-    write_comparison(found.run, found.comparison, found.verdicts, folder)
-    return folder
 
 
 def changes_between(first: str, second: str, caches: Sequence[str] = (), only: Sequence[str] = ()) -> Changes:

@@ -14,7 +14,7 @@ from kernelbench.core.records import Claim
 from kernelbench.explain.records import CaseExplanation
 from kernelbench.runs.folders import output_folder
 from kernelbench.runs.results import Run
-from kernelbench.walks.compare import Answer, save_comparison
+from kernelbench.walks.compare import Answer
 
 # Tables and pages need these, and they take a second to import.
 NEEDED = (
@@ -25,7 +25,7 @@ NEEDED = (
 
 def report(found: Answer, out: Path | None) -> Path:
     """Write the comparison, the claims, charts/ and report.html into the run's output folder, or beside `out`."""
-    from kernelbench.compare import FLAGS, explain_verdicts
+    from kernelbench.compare import FLAGS, explain_verdicts, write_comparison
     from kernelbench.report.charts import all_charts, write_charts
     from kernelbench.report.explanation import Explained
     from kernelbench.report.html_page import write_report
@@ -35,7 +35,7 @@ def report(found: Answer, out: Path | None) -> Path:
     whys = explain_verdicts(found.run, found.ledger, found.verdicts, counted)
     published = Published(list(found.ledger.values()), FLAGS, whys)
     page = out or output_folder(found.run.folder) / "report.html"
-    save_comparison(found, page.parent)
+    write_comparison(found.comparison, found.verdicts, page.parent)
     charts = all_charts(found.run, found.comparison, published, counted, found.verdicts)
     write_charts(charts, page.parent / "charts")
     cases, source = explanations(found.run, found.ledger)

@@ -254,16 +254,19 @@ def test_tables_of_a_run_fit_100_columns(project: Project, command: Command) -> 
         assert max(map(len, found)) <= WIDTH, max(found, key=len)
 
 
-def test_compare_leaves_its_table_beside_the_run_or_where_it_is_told(project: Project, command: Command) -> None:
+def test_compare_writes_its_tables_only_where_it_is_told(project: Project, command: Command) -> None:
     assert command("run", project.suite("good, other"), "--quick", "--no-report")[0] == 0
     (folder,) = project.runs
     assert not (folder / "report.html").exists()
+    before = {path: path.read_bytes() for path in folder.rglob("*")}
     out, _ = ended(0, command("compare", "--only", "other"))
     assert f"Comparing within your newest run, {folder.name}" in out
-    assert f"all rows: {folder}/comparison.csv" in out
-    assert json.loads((folder / "claims.json").read_text()) is not None
-    out, _ = ended(0, command("compare", folder, "--out", project.root / "elsewhere"))
-    assert (project.root / "elsewhere" / "comparison.csv").read_bytes() == (folder / "comparison.csv").read_bytes()
+    assert {path: path.read_bytes() for path in folder.rglob("*")} == before
+    elsewhere = project.root / "elsewhere"
+    out, _ = ended(0, command("compare", folder, "--out", elsewhere))
+    assert f"written to {elsewhere}" in out
+    assert {path.name for path in elsewhere.iterdir()} == {"comparison.csv", "claims.csv", "claims.json"}
+    assert json.loads((elsewhere / "claims.json").read_text()) is not None
 
 
 def test_build_shows_registers_and_what_does_not_compile(project: Project, command: Command) -> None:

@@ -78,7 +78,7 @@ def test_unknown_claim_names_the_nearest(build, ledger, published_case):
         judge(build.write(), ledger, ["softmax-ft-onefow"])
 
 
-def test_both_parts_of_a_verdict_are_written_to_csv_and_json(build, published_case):
+def test_both_parts_of_a_verdict_are_written_to_csv_and_json(build, published_case, tmp_path):
     for seq in (16, 32):
         build.time(published_case(seq), "old", 240 if seq == 16 else 300)
         build.time(published_case(seq), "new", 100)
@@ -86,7 +86,8 @@ def test_both_parts_of_a_verdict_are_written_to_csv_and_json(build, published_ca
                      size={"share": 0.3, "set": "x"})  # fmt: skip
     run = build.write()
     answers = [*judge(run, {"claimed": claim_of(**FASTER, size=SIZE)}, ["claimed"]), judged(build, share)]
-    folder = write_comparison(run, [], answers)
+    folder = tmp_path / "out"
+    write_comparison([], answers, folder)
     rows = list(csv.DictReader((folder / "claims.csv").open()))
     assert list(rows[0]) == columns.names(columns.CLAIMS)
     first = {name: rows[0][name] for name in ("verdict", "direction", "direction_by", "size", "size_by", "size_words")}

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from kernelbench.build import BuildRequest, Compiler
-from kernelbench.compare import read_ledger
+from kernelbench.compare import read_ledger, write_comparison
 from kernelbench.core import places
 from kernelbench.core.argument_checks import define_problem
 from kernelbench.core.errors import InputError, KernelbenchError, ResultsError
@@ -22,7 +22,7 @@ from kernelbench.planning.catalog import load_catalog
 from kernelbench.runs import files
 from kernelbench.runs.results import ENVIRONMENT_FILE, RESULTS_FILE, SAMPLES_FILE, read_run
 from kernelbench.suite import read_suite
-from kernelbench.walks.compare import answer, save_comparison
+from kernelbench.walks.compare import answer
 from kernelbench.walks.report import report
 from tests.catalog import catalog
 from tests.conftest import Command
@@ -138,7 +138,7 @@ def test_reasons_of_a_run_are_no_formulas_in_its_tables(run: Path) -> None:
     reason = '=HYPERLINK("http://evil","x")'
     change_row(run, "naive", status="failed", reason=reason, cache="", method="", median_s="")
     assert reason in {row.reason for row in read_run(run).rows}
-    save_comparison(answer(read_run(run)), run)
+    write_comparison(answer(read_run(run)).comparison, (), run)
     with (run / "comparison.csv").open(newline="") as file:
         cells = [one for line in csv.reader(file) for one in line]
     assert any("HYPERLINK" in one for one in cells)

@@ -265,6 +265,20 @@ def test_recorded_runs_are_left_as_they_are(home: Path) -> None:
     assert folders.output_folder(Path("results/runs/a")) == Path("results/runs/a")
 
 
+def test_the_same_recorded_run_in_another_checkout_is_left_as_it_is_too(home: Path, tmp_path: Path) -> None:
+    shipped, other = make(home / "h200" / "softmax"), make(tmp_path / "checkout" / "results" / "h200" / "softmax")
+    for folder in (shipped, other):
+        (folder / "environment.json").write_text(json.dumps({"started": "2026-11-21"}))
+    assert folders.output_folder(other) == home / "runs" / "h200-softmax"
+    (other / "environment.json").write_text(json.dumps({"started": "2026-11-22"}))
+    assert folders.output_folder(other) == other, "a run of one's own"
+
+
+def test_recorded_runs_hold_nothing_that_a_command_writes_again() -> None:
+    made = ("comparison.csv", "claims.csv", "claims.json")
+    assert [path for name in made for path in places.RECORDED.rglob(name) if places.runs() not in path.parents] == []
+
+
 def test_how_long_a_suite_takes_is_known_from_the_recorded_runs(home: Path) -> None:
     for suite, seconds in (("softmax", 61.4), ("reduce", 20)):
         folder = home / folders.RECORDED_GPU / suite
