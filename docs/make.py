@@ -200,6 +200,9 @@ suite; left out, it is your newest run, else the recorded one that kernelbench s
 Output never stops a measurement: `run`, `check`, `build` and `tune` go on to their end, and rows are written, before
 lost output decides the exit code. It then stands in for 1 and 3, which nobody could have read about. A standard output
 that was closed on purpose (`>&-`) changes no exit code, and neither does whatever becomes of standard error.
+
+`--format csv`, `json` or `markdown` prints the rows of a table and nothing else; what else is told goes to standard
+error. Times are in seconds, sizes in bytes, and a case is named by its key, as in `results.csv`.
 """
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from kernelbench.cli.options import CHOICE, GPU, NVCC, SUITES, request_of
+from kernelbench.cli.options import CHOICE, FORM, GPU, NVCC, SUITES, request_of
 from kernelbench.cli.plan import labels_of
-from kernelbench.cli.terminal import console, say
+from kernelbench.cli.terminal import console, say, warn
 from kernelbench.core.units import duration_text
 
 if TYPE_CHECKING:
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 @GPU
 @CHOICE
 @NVCC
-def build(suites: tuple[str, ...], gpu: str | None, **options: Any) -> int:
+@FORM
+def build(suites: tuple[str, ...], gpu: str | None, form: str, **options: Any) -> int:
     """Compile only, and print registers, shared memory, spills and loads of each kernel. No GPU needed.
 
     \b
@@ -36,21 +38,25 @@ def build(suites: tuple[str, ...], gpu: str | None, **options: Any) -> int:
 
     properties = gpu_properties(gpu)
     found, summary = walk(request_of(suites, options), properties, ConsoleProgress())
-    _show(found, summary, properties)
+    _show(found, summary, properties, form)
     broken = any(one.status == "failed" for _, plans in found for plan in plans for one in plan.planned)
     return 1 if broken else 0
 
 
-def _show(found: Found, summary: dict[str, Any], gpu: DeviceProperties) -> None:
+def _show(found: Found, summary: dict[str, Any], gpu: DeviceProperties, form: str) -> None:
+    from kernelbench.report.formats import TABLE, formatted
     from kernelbench.report.tables import build_table
 
     labels = labels_of(found)
     lines = [line for suite, plans in found for line in _lines(plans, labels)]
-    console().print(build_table(lines))
+    if form == TABLE:
+        console().print(build_table(lines))
+    else:
+        say(formatted(form, [asdict(line) for line in lines]))
     cached = summary["binaries"] - summary["compiled"] - summary["failed"]
     failed = f", {summary['failed']} failed" if summary["failed"] else ""
     flags = " ".join(summary["flags"])
-    say(
+    (say if form == TABLE else warn)(
         f"{summary['binaries']} binaries for {gpu.name} ({gpu.architecture}): {summary['compiled']} compiled, "
         f"{cached} from the cache{failed}, {duration_text(summary['seconds'])}; nvcc {flags}"
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kernelbench.cli.options import CHOICE, DEVICE, FULL, INPUTS, MEASURING, SUITES, request_of
+from kernelbench.cli.options import CHOICE, DEVICE, FORM, FULL, INPUTS, MEASURING, SUITES, request_of
 from kernelbench.cli.terminal import console, say, warn
 
 if TYPE_CHECKING:
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 )
 @FULL
 @MEASURING
-def check(suites: tuple[str, ...], **options: Any) -> int:
+@FORM
+def check(suites: tuple[str, ...], form: str, **options: Any) -> int:
     """Verify every output against the float64 reference, and time nothing.
 
     Inputs are drawn from every distribution that the operation has, whatever the suite is timed on.
@@ -40,15 +41,35 @@ def check(suites: tuple[str, ...], **options: Any) -> int:
       kernelbench check softmax --device simulated --strict --filter seq=16
     """
     from kernelbench.cli.progress import ConsoleProgress
+    from kernelbench.report.formats import TABLE, formatted
     from kernelbench.walks.check import check as walk
 
     results = walk(request_of(suites, options), ConsoleProgress())
-    show(results)
+    if form == TABLE:
+        show(results)
+    else:
+        say(formatted(form, list(map(_record, results))))
     if not any(one.check for one in results):
         warn("Nothing was verified: every row is unsupported, skipped or failed; the reasons are above.")
         return 1
     wrong = [one for one in results if one.status in ("failed", "wrong") and one.implementation.role != "specimen"]
     return 1 if wrong else 0
+
+
+def _record(one: Result) -> dict[str, Any]:
+    check = one.check
+    return {
+        "case": one.case.key,
+        "inputs": one.case.inputs,
+        "implementation": one.implementation.name,
+        "role": one.implementation.role,
+        "status": one.status,
+        "max_absolute_error": check.max_absolute_error if check else None,
+        "absolute_tolerance": check.tolerance.absolute if check else None,
+        "max_relative_error": check.max_relative_error if check else None,
+        "relative_tolerance": check.tolerance.relative if check else None,
+        "reason": one.reason or (check.message if check else ""),
+    }
 
 
 def show(results: Sequence[Result]) -> None:

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kernelbench.cli.options import ONLY, OUT_FOLDER, SHOWN_CACHE, TEXT
+from kernelbench.cli.options import FORM, ONLY, OUT_FOLDER, SHOWN_CACHE, TEXT
 from kernelbench.cli.terminal import console, say, tell, warn
 from kernelbench.core.errors import InputError
 
 if TYPE_CHECKING:
+    from kernelbench.compare import ComparedRow
     from kernelbench.compare.changes import Changes
     from kernelbench.walks.compare import Answer
 
@@ -50,14 +51,7 @@ def _share(ctx: click.Context, parameter: click.Parameter, value: str | None) ->
     metavar="PER CENT",
     help="For two runs: exit with 3 if a row of the second is SLOWER by that much, as in 2%, or no longer works.",
 )
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["table", "csv", "json", "markdown"]),
-    default="table",
-    show_default=True,
-    help="Output format, for two runs.",
-)
+@FORM
 @click.option(
     "--all", "every", is_flag=True, help="Print every row: those that did not change, and all counts of the simulator."
 )
@@ -104,17 +98,20 @@ def compare(
         changes = changes_between(runs[0], runs[1], caches, only)
         _show_two(changes, form, fail_on, every=every)
         return REGRESSION if fail_on is not None and changes.regressions(fail_on) else 0
-    for option, given in (("--fail-on", fail_on is not None), (f"--format {form}", form != "table")):
-        if given:
-            raise InputError(f"{option}: is for two runs, as in kernelbench compare RUN RUN; got {len(runs)}")
+    if fail_on is not None:
+        raise InputError(f"--fail-on: is for two runs, as in kernelbench compare RUN RUN; got {len(runs)}")
     answer, which = answer_of(runs[0] if runs else None, baseline)
-    if answer.run.simulated and not every:
+    if form != "table":
+        from kernelbench.report.comparison_text import as_text
+
+        say(as_text(answer.run, _chosen(answer, caches or ("cold",), only), answer.verdicts, form))
+    elif answer.run.simulated and not every:
         tell(*counted_lines(answer))
     else:
         _show_one(answer, which, caches or ("cold",), only)
     if out is not None:
         write_comparison(answer.comparison, answer.verdicts, out)
-        say(f"written to {out}")
+        warn(f"written to {out}")
     return 0
 
 
@@ -123,10 +120,7 @@ def _show_one(answer: Answer, which: str, caches: Sequence[str], only: Sequence[
     from kernelbench.report import peers, self_test, summary
     from kernelbench.report.console import claims_table, comparison_table, limits_line
 
-    shown = {*only, *(row.baseline for row in answer.comparison)}
-    chosen = [
-        row for row in answer.comparison if row.cache in (*caches, "") and (not only or row.implementation in shown)
-    ]
+    chosen = _chosen(answer, caches, only)
     out = console()
     tell(*summary.headline(answer.run, answer.comparison, answer.verdicts))
     tell(f"Comparing within {which}", limits_line(answer.run), "")
@@ -137,6 +131,14 @@ def _show_one(answer: Answer, which: str, caches: Sequence[str], only: Sequence[
         out.print(claims_table(answer.verdicts))
     if test := self_test.found(answer.run):
         tell("", "This run is a self-test, compared here without its twins.", *self_test.sentences(test))
+
+
+def _chosen(answer: Answer, caches: Sequence[str], only: Sequence[str]) -> list[ComparedRow]:
+    """Rows of these cache states and implementations, and of the baseline."""
+    shown = {*only, *(row.baseline for row in answer.comparison)}
+    return [
+        row for row in answer.comparison if row.cache in (*caches, "") and (not only or row.implementation in shown)
+    ]
 
 
 def _show_two(changes: Changes, form: str, least: float | None, *, every: bool) -> None:

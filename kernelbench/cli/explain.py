@@ -40,15 +40,19 @@ def explain(suites: tuple[str, ...], gpu: str | None, lines: bool, form: str, **
     from kernelbench.walks.explain import explain as walk
 
     found = walk(request_of(suites, options), gpu, ConsoleProgress(), lines=lines)
-    _show(streams.while_read(found), as_json=form == "json")
+    _show(streams.while_read(found), form)
 
 
-def _show(found: Iterable[Explained], *, as_json: bool) -> None:
-    """Print each case as soon as it is counted, or all cases as JSON."""
-    from kernelbench.report import explanation
+def _show(found: Iterable[Explained], form: str) -> None:
+    """Print each case as soon as it is counted, or all cases for a program."""
+    from kernelbench.report import explanation, formats
 
-    if as_json:
+    if form == "json":
         say(explanation.as_json([one.explanation for one in found]))
+        return
+    if form != formats.TABLE:
+        rows = [row for one in found for row in explanation.records(one.explanation, one.suite.name)]
+        say(formats.formatted(form, rows))
         return
     out = console()
     shown: dict[str, list[CaseExplanation]] = {}

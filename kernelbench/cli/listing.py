@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kernelbench.cli.options import KERNELS
+from kernelbench.cli.options import FORM, KERNELS
 from kernelbench.cli.terminal import console, say, tell
 from kernelbench.core import places, streams
 from kernelbench.core.errors import InputError, KernelbenchError, NoDevice
@@ -144,13 +144,14 @@ def listed(kind: str, own: Sequence[Path] = ()) -> Listing:
 @click.command("list")
 @click.argument("what", type=click.Choice(list(KINDS)), required=False)
 @KERNELS
+@FORM
 @click.option(
     "--check",
     type=click.Path(path_type=Path),
     metavar="FILE",
     help="Of claims: tell every mistake of this ledger entry, with its line, instead.",
 )
-def list_(what: str | None, kernels: tuple[Path, ...], check: Path | None) -> None:
+def list_(what: str | None, kernels: tuple[Path, ...], form: str, check: Path | None) -> None:
     """Suites, kernels, devices, runs or claims; all of them if none is named.
 
     \b
@@ -167,8 +168,32 @@ def list_(what: str | None, kernels: tuple[Path, ...], check: Path | None) -> No
             raise InputError(f"--check {check}: is for claims, as in kernelbench list claims --check {check}")
         say(checked_entry(check))
         return
+    if form != "table":
+        say(_formatted(what, kernels, form))
+        return
     for kind in streams.while_read([what] if what else list(KINDS)):
         listing = listed(kind, kernels)
         console().print(list_table(listing.header, listing.rows, listing.title))
         if listing.note:
             tell(listing.note, "")
+
+
+def _formatted(what: str | None, own: Sequence[Path], form: str) -> str:
+    """One listing for a program, or all of them by name; a CSV file holds one."""
+    from kernelbench.report import formats
+
+    if what is None and form == "csv":
+        raise InputError(f"list --format csv: name one of {', '.join(KINDS)}")
+    found = {kind: listed(kind, own) for kind in ([what] if what else KINDS)}
+    rows = {
+        kind: [dict(zip(one.header, map(_number, row), strict=True)) for row in one.rows] for kind, one in found.items()
+    }
+    if what is not None:
+        return formats.formatted(form, rows[what])
+    if form == "json":
+        return formats.as_json(rows)
+    return "\n\n".join(f"## {found[kind].title}\n\n{formats.as_markdown(own)}" for kind, own in rows.items())
+
+
+def _number(cell: str) -> str | int:
+    return int(cell) if cell.isdecimal() else cell

@@ -138,7 +138,7 @@ GPU = click.option(
 FORM = click.option(
     "--format",
     "form",
-    type=click.Choice(["table", "json"]),
+    type=click.Choice(["table", "csv", "json", "markdown"]),
     default="table",
     show_default=True,
     help="Output format.",

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kernelbench.cli.options import CHOICE, GPU, SUITES, request_of
+from kernelbench.cli.options import CHOICE, FORM, GPU, SUITES, request_of
 from kernelbench.cli.terminal import console, say
 
 if TYPE_CHECKING:
-    from kernelbench.core.records import Planned
+    from kernelbench.core.records import CasePlan, Planned, Suite
     from kernelbench.walks.plan import Found
 
 
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 @SUITES
 @GPU
 @CHOICE
-def plan(suites: tuple[str, ...], gpu: str | None, **options: Any) -> None:
+@FORM
+def plan(suites: tuple[str, ...], gpu: str | None, form: str, **options: Any) -> None:
     """Print how each kernel would be launched: grid, block, shared memory, and why. No GPU needed.
 
     \b
@@ -28,15 +29,28 @@ def plan(suites: tuple[str, ...], gpu: str | None, **options: Any) -> None:
       kernelbench plan softmax_oneflow_regimes --gpu a100 --filter columns=4096
     """
     from kernelbench.devices import gpu_properties
+    from kernelbench.report.formats import TABLE, formatted
     from kernelbench.report.tables import plan_table
     from kernelbench.walks.plan import plan as walk
 
     properties = gpu_properties(gpu)
     found = walk(request_of(suites, options), properties)
+    if form != TABLE:
+        entries = ((suite, plan, one) for suite, plans in found for plan in plans for one in plan.planned)
+        say(formatted(form, [_record(*entry) for entry in entries]))
+        return
     labels = labels_of(found)
     for suite, plans in found:
         say(f"{suite.name} on {properties.name} ({properties.architecture}, {properties.multiprocessors} SMs)")
         console().print(plan_table(_entry(labels[plan.case.key], one) for plan in plans for one in plan.planned))
+
+
+def _record(suite: Suite, plan: CasePlan, one: Planned) -> dict[str, Any]:
+    _, name, launches, why = _entry(plan.case.key, one)
+    return {
+        "suite": suite.name, "case": plan.case.key, "implementation": name, "status": one.status,
+        "launches": launches, "why": one.reason or list(why),
+    }  # fmt: skip
 
 
 def _entry(case: str, one: Planned) -> tuple[str, str, list[str], Sequence[str]]:

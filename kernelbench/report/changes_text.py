@@ -2,38 +2,21 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
-from typing import Any
 
 from kernelbench.compare.changes import VERDICTS, Changes, Judged
-from kernelbench.core import columns, texts
-from kernelbench.report import view
+from kernelbench.core import columns
+from kernelbench.report import formats, view
 from kernelbench.report.changes_table import columns_of, counts_text, labels_of, regression_lines
 
-_ESCAPED = str.maketrans(
-    {"|": "\\|", "<": "&lt;", ">": "&gt;", "&": "&amp;", "\n": " ", "`": "\\`", "*": "\\*", "_": "\\_"}
-)
 _KEY = ("case", "implementation", "cache", "method")
 
 
 def as_csv(changes: Changes) -> str:
     """A header and a line per row, with the columns of columns.CHANGES."""
     names = columns.names(columns.CHANGES)
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(names)
-    writer.writerows([_cell(getattr(row, name)) for name in names] for row in changes.rows)
-    return text.getvalue().rstrip("\n")
-
-
-def _cell(value: Any) -> str:
-    if value is None:
-        return ""
-    return f"{value:.9g}" if isinstance(value, float) else texts.cell(str(value))
+    return formats.as_csv([{name: getattr(row, name) for name in names} for row in changes.rows], names)
 
 
 def as_json(changes: Changes, least: float | None) -> str:
@@ -50,7 +33,7 @@ def as_json(changes: Changes, least: float | None) -> str:
         "regressions": [{name: getattr(row, name) for name in _KEY} for row in asked],
         "rows": list(map(asdict, changes.rows)),
     }
-    return json.dumps(document, indent=2, allow_nan=False)
+    return formats.as_json(document)
 
 
 def as_markdown(changes: Changes, least: float | None) -> str:
@@ -69,7 +52,7 @@ def as_markdown(changes: Changes, least: float | None) -> str:
         parts.append(_folded(f"{len(same)} SAME", _table(same, labels, changes.by_share)))
     if changes.without:
         lines = [(row.implementation, labels[row.case], row.reason) for row in changes.without]
-        parts.append(_folded(f"{len(lines)} not compared", _grid(("implementation", "case", "why"), lines, 0)))
+        parts.append(_folded(f"{len(lines)} not compared", formats.grid(("implementation", "case", "why"), lines)))
     parts.append(_folded("How it was judged", _bullets([_direction(changes), *changes.noise])))
     return "\n\n".join(parts)
 
@@ -92,19 +75,11 @@ def _table(rows: Sequence[Judged], labels: dict[str, str], by_share: bool) -> st
     headers = ["case", "implementation", "cache", *cells, "verdict", "remark"]
     if not any(line[-1] for line in lines):
         headers, lines = headers[:-1], [line[:-1] for line in lines]
-    return _grid(headers, lines, len(cells) - 1)
-
-
-def _grid(headers: Sequence[str], lines: Iterable[Sequence[str]], right: int) -> str:
-    """A table in which `right` columns, starting with "first", hold numbers."""
-    start = headers.index("first") if right else len(headers)
-    rule = ["--:" if start <= place < start + right else "---" for place in range(len(headers))]
-    rows = ["|".join(("", *(f" {str(cell).translate(_ESCAPED)} " for cell in line), "")) for line in lines]
-    return "\n".join([f"| {' | '.join(headers)} |", f"|{'|'.join(rule)}|", *rows])
+    return formats.grid(headers, lines, [*cells][1:])
 
 
 def _bullets(lines: Iterable[str]) -> str:
-    return "\n".join(f"- {line.translate(_ESCAPED)}" for line in lines)
+    return "\n".join(f"- {formats.escaped(line)}" for line in lines)
 
 
 def _folded(title: str, text: str) -> str:

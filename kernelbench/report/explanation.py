@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,7 @@ from kernelbench.core.units import count_text, digits, time_text
 from kernelbench.explain import evidence
 from kernelbench.explain.counted import METRICS, Counted
 from kernelbench.explain.records import CaseExplanation, Line, Listing, Sentence
-from kernelbench.report import tables, view
+from kernelbench.report import formats, tables, view
 from kernelbench.report.fitting import Table
 from kernelbench.runs.results import Run
 
@@ -207,12 +206,27 @@ def _cold_times(run: Run) -> dict[tuple[str, str], float]:
     return {(row.case, row.implementation): view.seconds(row) for row in view.shown_rows(run, cache="cold")}
 
 
-# ---- JSON ----------------------------------------------------------------------------------------
+# ---- For programs ----------------------------------------------------------------------------------------
 
 
 def as_json(explained: Sequence[CaseExplanation]) -> str:
     """All metrics, sentences, bounds and evidence; numbers that do not apply are null."""
-    return json.dumps([_plain(one) for one in explained], indent=2, ensure_ascii=False)
+    return formats.as_json([_plain(one) for one in explained])
+
+
+def records(explained: CaseExplanation, suite: str) -> list[dict[str, Any]]:
+    """A row per implementation: every metric, the bound, and what is said of it."""
+    said = dict(sentences(explained))
+    found = []
+    for name, one in explained.counted.items():
+        limit = explained.bounds.get(name)
+        found.append(
+            {"suite": suite, "case": explained.case, "implementation": name, "sampled": one.sampled}
+            | {metric: one.value(metric) for metric in METRICS}
+            | {"bound_s": limit.seconds if limit else None, "bound_by": limit.resource if limit else ""}
+            | {"sentences": said.get(name, "")}
+        )
+    return found
 
 
 def _plain(explained: CaseExplanation) -> dict[str, Any]:
