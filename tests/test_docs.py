@@ -197,7 +197,7 @@ def takes(words: list[str]) -> None:
     assert words[0] == "kernelbench"
     assert words[1] in cli.commands, f"kernelbench has no command '{words[1]}'"
     command = cli.commands[words[1]]
-    command.make_context(words[1], words[2:], parent=click.Context(cli, info_name="kernelbench"))
+    command.make_context(words[1], words[2:], parent=click.Context(cli, **cli.context_settings))
 
 
 def test_pages_were_found() -> None:

@@ -111,7 +111,7 @@ def compare(
         _show_one(answer, which, caches or ("cold",), only)
     if out is not None:
         write_comparison(answer.comparison, answer.verdicts, out)
-        warn(f"written to {out}")
+        (say if form == "table" else warn)(f"written to {out}")
     return 0
 
 
