@@ -97,6 +97,23 @@ KERNELS = click.option(
     metavar="DIR",
     help="A folder of your own kernels, DIR/OPERATION/NAME.py; runs its Python.",
 )
+CU = click.option(
+    "--cu",
+    multiple=True,
+    type=_Place(path_type=Path),
+    metavar="FILE",
+    help="A .cu of your own, measured beside the suite's kernels; repeat it for several.",
+)
+ENTRY = click.option("--entry", type=TEXT, metavar="NAME", help="Of --cu: its kernel, or its function that launches.")
+GRID = click.option("--grid", type=TEXT, metavar="BLOCKS", help="Of --cu: rows, 'ceil(n / 256)', '8, rows'.")
+BLOCK = click.option("--block", type=TEXT, metavar="THREADS", help="Of --cu: 256, '32, 8', 'min(columns, 1024)'.")
+SHARED = click.option("--shared", type=TEXT, metavar="BYTES", help="Of --cu: dynamic shared memory, '4 * columns'.")
+ARGS = click.option(
+    "--args",
+    type=TEXT,
+    metavar="NAME,..",
+    help="Of --cu: its arguments, 'x, y, rows, columns'.  [default: arrays in order, scalars by name]",
+)
 NVCC = click.option("--nvcc", type=_Place(path_type=Path), help="The CUDA compiler to use.")
 DEVICE = click.option(
     "--device", default="auto", show_default=True, help="auto, cuda, cuda:N, simulated or simulated:GPU."
@@ -165,15 +182,23 @@ def _together(*options: Callable[..., Any]) -> Callable[..., Any]:
     return lambda command: reduce(lambda inner, option: option(inner), reversed(options), command)
 
 
-CHOICE = _together(ONLY, FILTER, KERNELS, SPECIMENS)  # which implementations and cases
+OWN = _together(KERNELS, CU, ENTRY, GRID, BLOCK, SHARED, ARGS)  # the user's kernels
+CHOICE = _together(ONLY, FILTER, OWN, SPECIMENS)  # which implementations and cases
 MEASURING = _together(TIMEOUT, IN_PROCESS, NO_WAIT, SEED, NVCC)  # how the device is used
 
 
 def request_of(suites: tuple[str, ...], options: dict[str, Any]) -> Request:
     """What walks are asked for; options that were left out have the defaults of `Request`."""
+    from kernelbench.planning.own_file import CuFile
     from kernelbench.walks.request import Request
 
     given = {name: value for name, value in options.items() if value is not None}
+    launch = {name: given.pop(name) for name in ("entry", "grid", "block", "shared", "args") if name in given}
+    files = given.pop("cu", ())
+    if launch and not files:
+        raise InputError(f"--{next(iter(launch))}: belongs to --cu FILE, which is missing")
+    if files:
+        given["kernels"] = (*given.get("kernels", ()), *(CuFile(path, **launch) for path in files))
     return Request(suites=suites, arguments=tuple(sys.argv[1:]), **given)
 
 

@@ -3,6 +3,7 @@
 KernelbenchError            shown as one message, never a traceback; its `exit_code` ends the command
 +-- InputError              what the user wrote is wrong: option, suite, ledger, kernel folder    exit 2
 |   +-- ProblemsError       several places at once, each with file and line                      exit 2
+|   +-- OwnFileError        the .cu of `--cu`, or an option of its launch                        exit 2
 +-- NoDevice                no CUDA device, driver or CuPy where one is needed                   exit 2
 +-- NoCompiler              no nvcc where one is needed                                          exit 2
 +-- ResultsError            a run on disk cannot be read or written                              exit 2
@@ -53,6 +54,10 @@ class ProblemsError(InputError):
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = tuple(sorted(problems))
         super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+class OwnFileError(InputError):
+    """A mistake in the .cu of `--cu` or in its options: it ends the command, because every row would repeat it."""
 
 
 class NoDevice(KernelbenchError):

@@ -16,6 +16,7 @@ from kernelbench.devices.gpu_lock import gpu_to_itself
 from kernelbench.measure import worker
 from kernelbench.measure.bench import Bench, InProcessBench
 from kernelbench.planning.catalog import Catalog
+from kernelbench.planning.own_file import CuFile
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,7 +24,7 @@ class DeviceRequest:
     """Which device to use, and how. The defaults are those of the command line."""
 
     device: str = "auto"  # see devices.open_device
-    kernels: Sequence[Path] = ()  # folders of the user's own kernels, which join every suite of their operation
+    kernels: Sequence[Path | CuFile] = ()  # the user's own kernels, which join every suite of their operation
     full: bool = False  # on the simulator: run every block of every grid
     strict: bool = False  # on the simulator: all checks
     in_process: bool = False  # on a GPU: no worker process, for debuggers and profilers

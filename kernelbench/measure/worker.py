@@ -27,6 +27,7 @@ from kernelbench.core.stopwatch import STARTING
 from kernelbench.measure.bench import CaseLost, InProcessBench
 from kernelbench.planning.case_plans import CasePlan, Planned
 from kernelbench.planning.catalog import load_catalog
+from kernelbench.planning.own_file import CuFile
 from kernelbench.planning.twins import implementation
 from kernelbench.planning.user_code import end_process
 
@@ -50,12 +51,12 @@ class _Gone(DeviceError):
 class WorkerBench:
     """A Bench whose device, made by `opener`, is used by another process.
 
-    `own`: the user's folders of kernels. Raises what `opener` raises.
+    `own`: the user's folders and files of kernels. Raises what `opener` raises.
     """
 
     counting = False
 
-    def __init__(self, opener: Callable[[], Device], own: Sequence[Path], patience_s: float) -> None:
+    def __init__(self, opener: Callable[[], Device], own: Sequence[Path | CuFile], patience_s: float) -> None:
         self._opener, self._own, self._patience_s = opener, tuple(own), patience_s
         self._spent: dict[str, float] = {}
         self._start()
@@ -202,7 +203,7 @@ def _result(plan: CasePlan, one: Planned, outcome: Outcome) -> Result:
 # ---- In the worker -------------------------------------------------------------------------------
 
 
-def serve(pipe: Connection, heartbeat: Any, opener: Callable[[], Device], own: Sequence[Path]) -> None:
+def serve(pipe: Connection, heartbeat: Any, opener: Callable[[], Device], own: Sequence[Path | CuFile]) -> None:
     """Answer requests until the pipe closes or the device is lost."""
     streams.prepare()  # printing to a closed stream must not end the worker
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kernelbench.core.errors import DeviceError, MissingLibrary, Unsupported, words_of
+from kernelbench.core.errors import DeviceError, MissingLibrary, OwnFileError, Unsupported, words_of
 from kernelbench.core.records import Case, DeviceProperties, Implementation, Operation, Suite
 from kernelbench.core.records import CasePlan as CasePlan  # noqa: PLC0414 - callers of plan_suite need these records too
 from kernelbench.core.records import Planned as Planned  # noqa: PLC0414
@@ -102,8 +102,9 @@ def _plan_with(
 
 
 def _refused(implementation: Implementation, error: BaseException) -> Planned:
-    """The row's status and reason for an error of a plan, including SystemExit; Ctrl-C is raised again."""
-    if isinstance(error, KeyboardInterrupt):
+    """The row's status and reason for an error of a plan, including SystemExit; Ctrl-C and OwnFileError are raised
+    again."""
+    if isinstance(error, (KeyboardInterrupt, OwnFileError)):
         raise error
     text = words_of(error)
     if isinstance(error, Unsupported):

@@ -31,6 +31,7 @@ from kernelbench.core.records import Implementation, Operation
 from kernelbench.core.texts import printable
 from kernelbench.planning.definition_checks import implementation_problem, operation_problem
 from kernelbench.planning.guarded import guarded_implementation, guarded_operation
+from kernelbench.planning.own_file import CuFile, free_name, read_file
 from kernelbench.planning.user_code import watched
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
@@ -46,14 +47,15 @@ class Catalog:
     implementations: Mapping[str, Mapping[str, Implementation]]
     own: Mapping[str, Sequence[str]] = field(
         default_factory=dict
-    )  # implementations of the user's folders, by operation
+    )  # implementations of the user's folders and files, by operation
+    files: Sequence[str] = ()  # those of the user's files, which every operation has
 
 
 def load_catalog(
-    folders: Sequence[Path] | None = None, *, specimens: bool = False, own: Sequence[Path] = ()
+    folders: Sequence[Path] | None = None, *, specimens: bool = False, own: Sequence[Path | CuFile] = ()
 ) -> Catalog:
     """Read `folders` (the project's kernels if None), with `specimens` also kernels that are wrong on purpose, and
-    `own`, the user's folders. This runs the Python of these folders.
+    `own`, the user's folders and files. This runs the Python of these folders.
 
     Raises ProblemsError, an InputError, with all mistakes in the files, and InputError for a folder that does not exist
     or has no kernels.
@@ -62,13 +64,15 @@ def load_catalog(
     if specimens:
         chosen.append(places.SPECIMENS)
     reader = _Reader()
-    for folder in (*chosen, *dict.fromkeys(own)):
+    for folder in (*chosen, *dict.fromkeys(one for one in own if isinstance(one, Path))):
         if not folder.is_dir():
             raise InputError(f"{folder}: no such folder; expected one that holds <operation>/<name>.py")
         reader.read_folder(folder, own=folder in own)
     if reader.problems:
         raise ProblemsError(reader.problems)
-    return Catalog(reader.operations, {name: reader.implementations[name] for name in reader.operations}, reader.own)
+    files = [reader.add_file(one) for one in own if isinstance(one, CuFile)]
+    found = {name: reader.implementations[name] for name in reader.operations}
+    return Catalog(reader.operations, found, reader.own, files)
 
 
 def is_name(text: str) -> bool:
@@ -180,6 +184,15 @@ class _Reader:
             self.implementations.setdefault(operation, {})[name] = replace(
                 implementation, operation=operation, source=source if source.exists() else None
             )
+
+    def add_file(self, file: CuFile) -> str:
+        """The name under which the file's kernel joins every operation; its plan refuses those that it does not fit."""
+        kernel = read_file(file)
+        name = free_name(file.path, {name for known in self.implementations.values() for name in known})
+        for operation in self.operations.values():
+            self.implementations[operation.name][name] = kernel.implementation(name, operation)
+            self.own.setdefault(operation.name, []).append(name)
+        return name
 
     def _load(self, path: Path) -> ModuleType | None:
         name = f"{self._package}.{path.parent.name}.{path.stem}"

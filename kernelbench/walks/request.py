@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kernelbench.core import places
+from kernelbench.core.errors import InputError
 from kernelbench.core.records import Suite
 from kernelbench.measure.opening import DeviceRequest
 from kernelbench.planning.catalog import Catalog
@@ -49,12 +50,15 @@ def read_suites(request: Request, catalog: Catalog) -> list[Suite]:
         path = find_suite(name, places.SUITES)
         whole = read_suite(path, catalog.operations, catalog.implementations, claims)
         suite = replace(whole, whole=whole)
+        if suite.step is not None and catalog.files:
+            raise InputError(f"--cu: '{suite.name}' is a step, which takes one kernel per part; name another suite")
         if suite.step is None:  # a step takes one right kernel per part
             there = catalog.implementations[suite.operation]
             added = list(catalog.own.get(suite.operation, ()))
             if request.specimens:
                 added += [one.name for one in there.values() if one.role == "specimen"]
             suite = replace(suite, implementations=tuple(dict.fromkeys((*suite.implementations, *added))))
-        suite = select_implementations(suite, request.only) if request.only else suite
+        only = (*request.only, *catalog.files) if request.only else ()  # --cu asks for its kernels
+        suite = select_implementations(suite, only) if only else suite
         suites.append(select_cases(suite, request.filters) if request.filters else suite)
     return suites

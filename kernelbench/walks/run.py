@@ -74,10 +74,10 @@ def run_suite(
     from kernelbench.compare.self_test import self_test
     from kernelbench.measure.case_run import settings_for
 
+    started = time.monotonic()
+    plans = plans_for(bench, suite, catalog)  # before the folder: a mistake in --cu leaves none
     folder = request.out or new_folder(suite, bench.name, progress, resume=request.resume)
     with folder_to_itself(folder):
-        started = time.monotonic()
-        plans = plans_for(bench, suite, catalog)
         plans = tuple(with_twins(plan) for plan in plans) if request.self_test else plans
         twins = twins_text(plans) if request.self_test else None
         environment = start_environment(

@@ -1,0 +1,116 @@
+"""`--cu FILE`: a .cu of the user's from the command line to a row, on a GPU with a set clock and on the simulator."""
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+from kernelbench.runs.results import read_run
+from tests.conftest import Command, Project, softmax
+from tests.endings import ended, printed, refused
+
+FAKE = '// grid: rows\n// block: 32\nextern "C" __global__ void k(const float* x, float* y) {}\n'
+NAIVE = """\
+#include <cuda_runtime.h>
+
+extern "C" __global__ void my_softmax(const float* x, float* y, int rows, int columns) {
+  const int row = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= rows) return;
+  const float* in = x + static_cast<long long>(row) * columns;
+  float* out = y + static_cast<long long>(row) * columns;
+  float largest = -INFINITY, sum = 0.0f;
+  for (int i = 0; i < columns; ++i) largest = fmaxf(largest, in[i]);
+  for (int i = 0; i < columns; ++i) sum += expf(in[i] - largest);
+  for (int i = 0; i < columns; ++i) out[i] = expf(in[i] - largest) / sum;
+}
+"""
+LAUNCHER = """
+extern "C" int go(const float* x, float* y, int rows, int columns, cudaStream_t stream) {
+  my_softmax<<<(rows + 255) / 256, 256, 0, stream>>>(x, y, rows, columns);
+  return cudaGetLastError();
+}
+"""
+
+
+def arguments(line: str) -> list[str]:
+    return shlex.split(line)
+
+
+@pytest.fixture
+def fake(project: Project) -> Project:
+    (project.root / "my.cu").write_text(FAKE)
+    project.device.kernels["my"] = (softmax, 50e-6, 5e-6)
+    project.suite("good, other")
+    return project
+
+
+def test_a_run_measures_the_file_beside_the_others(fake: Project, command: Command) -> None:
+    out = ended(0, command(*arguments("run small --cu my.cu --quick --no-report")))[0]
+    assert "my" in out
+    run = read_run(fake.runs[0])
+    assert {row.status for row in run.rows if row.implementation == "my"} == {"ok"}
+    assert run.environment["implementations"]["my"]["summary"] == "k of my.cu"
+
+
+def test_only_leaves_the_file_in(fake: Project, command: Command) -> None:
+    out = printed(command(*arguments("plan small --cu my.cu --only good --filter columns=8")))
+    assert "k<<<4, 32>>>" in out
+    assert "other" not in out
+
+
+def test_two_files_of_one_name_stand_beside_each_other(fake: Project, command: Command) -> None:
+    (fake.root / "other").mkdir()
+    (fake.root / "other" / "my.cu").write_text(FAKE)
+    out = printed(command(*arguments("plan small --cu my.cu --cu other/my.cu --filter columns=8")))
+    assert "my_my" in out
+
+
+def test_a_file_that_does_not_compile_shows_the_compilers_first_error(fake: Project, command: Command) -> None:
+    (fake.root / "my.cu").write_text(FAKE + "// REFUSE\n")
+    out, _ = ended(1, command(*arguments("check small --cu my.cu --only my --filter columns=8")))
+    assert "error: identifier" in out
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("check small --cu absent.cu", "absent.cu: cannot be read (No such file or directory)"),
+        ("check small --cu my.cu --entry kk", "--entry kk: my.cu defines no such function; did you mean 'k'?"),
+        ("run small --cu my.cu --grid row", "--grid: 'row': unknown name 'row'; did you mean 'rows'?"),
+        ("run small --cu my.cu --args x", "--args: 1 arguments, but k takes 2: x, y"),
+        ("plan small --grid rows", "--grid: belongs to --cu FILE, which is missing"),
+        ("plan small --cu my.cu --grid ''", "--grid '': is empty; name something or leave it out"),
+        ("plan small --cu 'a\x1b[31m.cu'", "cannot be read"),
+    ],
+)
+def test_a_mistake_is_one_message_before_anything_runs(line: str, said: str, fake: Project, command: Command) -> None:
+    _, err = ended(2, command(*arguments(line)))
+    assert said in err
+    assert "\x1b" not in err
+    assert not fake.runs
+
+
+def test_a_step_takes_no_file(here: Path, command: Command) -> None:
+    (here / "my.cu").write_text(FAKE)
+    err = refused(command(*arguments("plan bert_base_step --cu my.cu")))
+    assert err.startswith("--cu: 'bert_base_step' is a step, which takes one kernel per part")
+
+
+def test_a_name_from_a_stranger_reaches_no_shell_and_no_page(fake: Project, command: Command) -> None:
+    name = "<img src=x onerror=alert(1)>;$(touch oops).cu"
+    (fake.root / name).write_text(FAKE)
+    fake.device.kernels["img_src_x_onerror_alert_1_touch_oops"] = (softmax, 50e-6, 5e-6)
+    ended(1, command("run", "small", "--cu", name, "--quick"))  # nvcc is not given such a path
+    page = (fake.runs[0] / "report.html").read_text()
+    assert "<img src=x" not in page
+    assert not list(fake.root.rglob("oops"))
+
+
+@pytest.mark.nvcc
+def test_the_simulator_checks_it_and_refuses_its_host_code(here: Path, command: Command) -> None:
+    (here / "my.cu").write_text(NAIVE + LAUNCHER)
+    common = "check softmax --cu my.cu --only my --filter seq=16 --inputs normal --device simulated"
+    out = ended(0, command(*arguments(f"{common} --entry my_softmax --grid 'ceil(rows / 256)' --block 256")))[0]
+    assert "1 right, 0 wrong" in out
+    said = " ".join(" ".join(command(*arguments(f"{common} --entry go"))[1:]).split())
+    assert "its host code launches the kernels" in said
