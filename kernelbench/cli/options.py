@@ -89,6 +89,17 @@ FILTER = click.option(
     metavar="TERM",
     help="Only cases for which it holds: seq=512, seq>=128, dtype=float16.",
 )
+SET = click.option(
+    "--set",
+    "sets",
+    multiple=True,
+    type=TEXT,
+    metavar="NAME=SIZE,..",
+    help="Other sizes than the suite's: seq=77,100,333, or whole shapes: shape=64x77.",
+)
+DTYPE = click.option(
+    "--dtype", "dtypes", callback=names, metavar="TYPE,..", help="Other types than the suite's: float16,bfloat16."
+)
 SPECIMENS = click.option("--specimens", is_flag=True, help="Add the kernels that are known to be wrong.")
 KERNELS = click.option(
     "--kernels",
@@ -183,7 +194,7 @@ def _together(*options: Callable[..., Any]) -> Callable[..., Any]:
 
 
 OWN = _together(KERNELS, CU, ENTRY, GRID, BLOCK, SHARED, ARGS)  # the user's kernels
-CHOICE = _together(ONLY, FILTER, OWN, SPECIMENS)  # which implementations and cases
+CHOICE = _together(ONLY, FILTER, SET, DTYPE, OWN, SPECIMENS)  # which implementations and cases
 MEASURING = _together(TIMEOUT, IN_PROCESS, NO_WAIT, SEED, NVCC)  # how the device is used
 
 

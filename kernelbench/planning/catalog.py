@@ -234,7 +234,7 @@ def _new_package(folder: Path) -> str:
     """The package name of a folder of kernels. Modules from an earlier reading are removed."""
     # Two folders may both have a softmax/naive.py, so the name depends on the path.
     name = f"_kernelbench_{sha256(str(folder.resolve()).encode()).hexdigest()[:12]}"
-    for known in [one for one in sys.modules if one == name or one.startswith(f"{name}.")]:
+    for known in [one for one in list(sys.modules) if one == name or one.startswith(f"{name}.")]:  # threads import
         del sys.modules[known]
     importlib.invalidate_caches()
     _add_package(name, folder, places.KERNELS)

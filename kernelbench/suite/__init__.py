@@ -1,11 +1,12 @@
-"""Reads suites: YAML text -> `Suite` with its cases, reduced by --filter and --only.
+"""Reads suites: YAML text -> `Suite` with its cases, changed by --set and --dtype, reduced by --filter and --only.
 
 The only errors are `ProblemsError` (all mistakes, each with its line) and `InputError`. The catalog arrives as plain
 mappings of names, so this room knows no kernels.
 """
 
+from kernelbench.suite.change import read_changes
 from kernelbench.suite.find import find_suite
 from kernelbench.suite.reader import read_suite
 from kernelbench.suite.select import select_cases, select_implementations, with_inputs
 
-__all__ = ["find_suite", "read_suite", "select_cases", "select_implementations", "with_inputs"]
+__all__ = ["find_suite", "read_changes", "read_suite", "select_cases", "select_implementations", "with_inputs"]

@@ -20,8 +20,13 @@ MAX_ARRAY_BYTES = 2**37  # 128 GiB, the memory of the largest GPUs
 _SHOWN_PER_BLOCK = 3  # a wrong shape is often wrong at every value of its axes
 
 
-def expand(blocks: Sequence[Block], operation: Operation, problems: Problems) -> tuple[Case, ...]:
-    """All cases, block by block: dtype varies slowest, then inputs, then axes as written; parameters vary fastest."""
+def expand(
+    blocks: Sequence[Block], operation: Operation, problems: Problems, *, once: bool = False
+) -> tuple[Case, ...]:
+    """All cases, block by block: dtype varies slowest, then inputs, then axes as written; parameters vary fastest.
+
+    A case that occurs twice is a mistake; with `once` the second one is left out.
+    """
     total = sum(block.size for block in blocks)
     if total > MAX_CASES:
         line = max(blocks, key=lambda block: block.size).line
@@ -41,6 +46,8 @@ def expand(blocks: Sequence[Block], operation: Operation, problems: Problems) ->
                 continue
             same = _identity(case, operation)
             if same in first_lines:
+                if once:
+                    continue
                 wrong.append(f"case '{case.key}' occurs twice, first in line {first_lines[same]}")
                 continue
             first_lines[same] = block.line

@@ -11,6 +11,7 @@ from kernelbench.core.documents import Entries, Form, Items, Refused, Value, rea
 from kernelbench.core.problems import Problems, shown, suggest
 from kernelbench.core.records import Operation, Suite
 from kernelbench.suite.blocks import Block, Defaults, read_block, read_defaults
+from kernelbench.suite.change import Changes, changed
 from kernelbench.suite.expand import expand
 from kernelbench.suite.fields import Fields
 from kernelbench.suite.find import require_file
@@ -33,15 +34,17 @@ def read_suite(
     operations: Mapping[str, Operation],
     implementations: Mapping[str, Collection[str]],
     claim_ids: Collection[str] | None = None,
+    changes: Changes | None = None,
 ) -> Suite:
-    """The suite of a file.
+    """The suite of a file, with other sizes and types where there are `changes`; cases that become the same are one.
 
     `implementations` are the known names by operation, `claim_ids` the ids of the ledger (None: any id is accepted).
     Raises ProblemsError with all mistakes of the file at once, InputError if the file does not exist or cannot be read.
     """
     require_file(path)
     problems = Problems(_short(path))
-    fields = Fields(read_document(path, problems, FORM), _KEYS, "", problems)
+    root = read_document(path, problems, FORM)
+    fields = Fields(changed(root, changes, path.stem) if changes else root, _KEYS, "", problems)
     fields.require("title")
     if not _FILE_NAME.fullmatch(path.stem):
         problems.add(0, "the name of a suite's file may have letters, digits, spaces and _.+-, a letter or digit first")
@@ -56,14 +59,21 @@ def read_suite(
         description=fields.text("description", lines=True) or "",
         caches=fields.names("caches", NAME, CACHES) or CACHES,
     )
-    fill = _with_step if "step" in fields else _with_operation
-    suite = fill(suite, fields, operations, implementations)
+    if "step" in fields:
+        suite = _with_step(suite, fields, operations, implementations)
+    else:
+        suite = _with_operation(suite, fields, operations, implementations, once=changes is not None)
     problems.raise_any()
     return suite
 
 
 def _with_operation(
-    suite: Suite, fields: Fields, operations: Mapping[str, Operation], implementations: Mapping[str, Collection[str]]
+    suite: Suite,
+    fields: Fields,
+    operations: Mapping[str, Operation],
+    implementations: Mapping[str, Collection[str]],
+    *,
+    once: bool,
 ) -> Suite:
     """One operation, whose implementations all run every case."""
     for key in ("operation", "implementations"):
@@ -75,7 +85,7 @@ def _with_operation(
     names = fields.names("implementations", NAME, implementations.get(name, ()) if name else None)
     baseline = _read_baseline(fields, names)
     blocks = _read_blocks(fields, operation)
-    cases = expand(blocks, operation, fields.problems) if operation else ()
+    cases = expand(blocks, operation, fields.problems, once=once) if operation else ()
     return replace(suite, operation=name or "", cases=cases, implementations=names, baseline=baseline)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kernelbench.core import places
-from kernelbench.core.errors import InputError
+from kernelbench.core.errors import InputError, ProblemsError
 from kernelbench.core.records import Suite
 from kernelbench.measure.opening import DeviceRequest
 from kernelbench.planning.catalog import Catalog
@@ -22,6 +22,8 @@ class Request(DeviceRequest):
     suites: Sequence[str]
     only: Sequence[str] = ()
     filters: Sequence[str] = ()
+    sets: Sequence[str] = ()  # other sizes than the suites', `seq=77,100`
+    dtypes: Sequence[str] = ()  # other types than the suites'
     caches: Sequence[str] = ()
     quick: bool = False
     self_test: bool = False  # each implementation beside a twin of itself
@@ -36,19 +38,20 @@ class Request(DeviceRequest):
     @property
     def partial(self) -> bool:
         """Whether the run covers less than whole suites, or measures twins too."""
-        return bool(self.only or self.filters or self.caches or self.quick or self.self_test)
+        return bool(
+            self.only or self.filters or self.sets or self.dtypes or self.caches or self.quick or self.self_test
+        )
 
 
 def read_suites(request: Request, catalog: Catalog) -> list[Suite]:
-    """The suites asked for, with --only and --filter applied, and the user's own kernels and specimens added."""
-    from kernelbench.compare import read_ledger
-    from kernelbench.suite import find_suite, read_suite, select_cases, select_implementations
+    """The suites asked for, with --set, --dtype, --only and --filter applied, and the user's own kernels and specimens
+    added."""
+    from kernelbench.suite import find_suite, select_cases, select_implementations
 
-    claims = read_ledger(places.LEDGER)
     suites = []
     for name in request.suites:
         path = find_suite(name, places.SUITES)
-        whole = read_suite(path, catalog.operations, catalog.implementations, claims)
+        whole = _read(path, request, catalog)
         suite = replace(whole, whole=whole)
         if suite.step is not None and catalog.files:
             raise InputError(f"--cu: '{suite.name}' is a step, which takes one kernel per part; name another suite")
@@ -62,3 +65,19 @@ def read_suites(request: Request, catalog: Catalog) -> list[Suite]:
         suite = select_implementations(suite, only) if only else suite
         suites.append(select_cases(suite, request.filters) if request.filters else suite)
     return suites
+
+
+def _read(path: Path, request: Request, catalog: Catalog) -> Suite:
+    """The suite of a file, or with --set and --dtype its other sizes and types, about which nothing is published."""
+    from kernelbench.compare import read_ledger
+    from kernelbench.suite import read_changes, read_suite
+
+    changes = read_changes(request.sets, request.dtypes)
+    suite = read_suite(path, catalog.operations, catalog.implementations, read_ledger(places.LEDGER))
+    if changes is None:
+        return suite
+    try:
+        suite = read_suite(path, catalog.operations, catalog.implementations, changes=changes)
+    except ProblemsError as error:  # of the options: the file itself has none
+        raise InputError("\n".join(f"{changes.text}: {one.text}" for one in error.problems)) from error
+    return replace(suite, claims=())
