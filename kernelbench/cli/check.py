@@ -39,6 +39,7 @@ def check(suites: tuple[str, ...], form: str, **options: Any) -> int:
       kernelbench check softmax --inputs normal,masked
       kernelbench check softmax --specimens        shows that wrong kernels are found
       kernelbench check softmax --device simulated --strict --filter seq=16
+      kernelbench check softmax --cu my.cu --entry my_softmax --only my --set seq=77
     """
     from kernelbench.cli.progress import ConsoleProgress
     from kernelbench.report.formats import TABLE, formatted

@@ -40,6 +40,8 @@ def run(suites: tuple[str, ...], no_report: bool, **options: Any) -> int:
       kernelbench run softmax --device simulated:a100 --filter 'seq<=128'
       kernelbench run softmax softmax_half --cache cold
       kernelbench run softmax --only ft,oneflow,copy --filter 'seq=512' --quick
+      kernelbench run softmax --cu my.cu --grid rows --block 256 --only oneflow,copy
+      kernelbench run softmax --set seq=77,100,333 --dtype float16
       kernelbench run softmax --resume
       kernelbench run softmax --self-test --filter 'seq<=512'
     """

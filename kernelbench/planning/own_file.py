@@ -98,11 +98,12 @@ def read_file(file: CuFile) -> OwnKernel:
 
 def _texts(file: CuFile, text: str, at: int) -> dict[str, tuple[str, str]]:
     """Text and place by key: the option, else the last comment above the function, else the first in the file."""
-    found: dict[str, tuple[str, str]] = {}
+    said: dict[str, re.Match[str]] = {}
     for match in _SAID.finditer(text):
-        place = f"{file.path}:{text.count(chr(10), 0, match.start()) + 1}: {match[1]}"
-        if match.start() < at or match[1] not in found:
-            found[match[1]] = match[2].strip(), place
+        if match.start() < at or match[1] not in said:
+            said[match[1]] = match
+    lines = {key: text.count("\n", 0, match.start()) + 1 for key, match in said.items()}
+    found = {key: (match[2].strip(), f"{file.path}:{lines[key]}: {key}") for key, match in said.items()}
     return {**found, **{key: (getattr(file, key), f"--{key}") for key in KEYS if getattr(file, key)}}
 
 

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-_SKIPPED = re.compile(r'"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
+# What is not closed ends with the line or the file, so that no text is scanned twice.
+_SKIPPED = re.compile(r'"(?:\\.|[^"\\\n])*"?|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
 _FUNCTION = re.compile(r"\b([A-Za-z_]\w*)\s*\(([^(){};]*)\)\s*\{", re.ASCII)
 _C_BLOCK = re.compile(r'extern\s*"C"\s*\{')
 _C_LINKAGE = re.compile(r'extern\s*"C"')
@@ -56,8 +57,10 @@ def functions(text: str) -> Iterator[Function]:
     """Every function that the text defines."""
     code = _SKIPPED.sub(lambda found: found[0] if found[0].startswith('"') else re.sub(r"[^\n]", " ", found[0]), text)
     block = _C_BLOCK.search(code)
+    before = 0  # the body of the function before
     for found in _FUNCTION.finditer(code):
-        start = max(code.rfind(end, 0, found.start()) for end in ";{}") + 1
+        start = max(before, *(code.rfind(end, before, found.start()) + 1 for end in ";{}"))
+        before = found.end()
         head = code[start : found.start()]
         words = set(_WORD.findall(head))
         yield Function(

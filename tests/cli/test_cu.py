@@ -1,11 +1,21 @@
 """`--cu FILE`: a .cu of the user's from the command line to a row, on a GPU with a set clock and on the simulator."""
 
 import shlex
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from kernelbench.core.records import Case
+from kernelbench.devices.known import KNOWN
+from kernelbench.measure.case_run import Settings
+from kernelbench.measure.worker import WorkerBench
+from kernelbench.planning.case_plans import CasePlan, plan_case
+from kernelbench.planning.catalog import load_catalog
+from kernelbench.planning.own_file import CuFile
 from kernelbench.runs.results import read_run
+from tests import worker_devices
+from tests.catalog import catalog
 from tests.conftest import Command, Project, softmax
 from tests.endings import ended, printed, refused
 
@@ -69,6 +79,28 @@ def test_a_file_that_does_not_compile_shows_the_compilers_first_error(fake: Proj
     (fake.root / "my.cu").write_text(FAKE + "// REFUSE\n")
     out, _ = ended(1, command(*arguments("check small --cu my.cu --only my --filter columns=8")))
     assert "error: identifier" in out
+
+
+def test_a_gate_names_the_file_that_became_slower(fake: Project, command: Command) -> None:
+    for folder, seconds in (("before", 50e-6), ("after", 60e-6)):
+        (fake.root / folder).mkdir()
+        (fake.root / folder / "my.cu").write_text(f"// {folder}\n{FAKE}")
+        fake.device.kernels["my"] = (softmax, seconds, 5e-6)
+        ended(0, command(*arguments(f"run small --cu {folder}/my.cu --quick --no-report --out run_{folder}")))
+    out, _ = ended(3, command(*arguments("compare run_before run_after --fail-on 3%")))
+    assert "SLOWER" in out
+    assert command(*arguments("compare run_before run_before --fail-on 3%"))[0] == 0
+
+
+def test_a_worker_reads_the_file_too(tmp_path: Path) -> None:
+    (tmp_path / "good.cu").write_text(FAKE)
+    own = [CuFile(tmp_path / "good.cu")]
+    good = load_catalog(own=own).implementations["softmax"]["good"]
+    case = Case("softmax", (4, 8), -1, "float32")
+    plan = CasePlan(case, (plan_case(case, catalog().operations["softmax"], good, KNOWN["h200"]),), ("x",))
+    with closing(WorkerBench(worker_devices.device, own, 60)) as worker:
+        (result,) = worker.run(plan, Settings(1), lambda share: None)
+    assert (result.status, result.implementation.name) == ("ok", "good")
 
 
 @pytest.mark.parametrize(

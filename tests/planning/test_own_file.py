@@ -1,5 +1,6 @@
 """A .cu of the user's: what is read of its kernel, the arithmetic of its launch, and what each mistake is told."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -161,6 +162,16 @@ def test_a_mistake_of_the_file_says_what_to_write(
     text: str, options: dict[str, str], said: str, tmp_path: Path
 ) -> None:
     assert said in mistake(tmp_path, text, **options)
+
+
+@pytest.mark.parametrize("text", ["/*", '\\"', "f(){", "f(", "//grid:\n", 'extern "C" ', "__global__ ", "<", " "])
+def test_a_hostile_file_is_read_in_little_time(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "my.cu"
+    path.write_text(text * (2**20 // len(text)))
+    began = time.process_time()
+    with pytest.raises(InputError):
+        read_file(CuFile(path))
+    assert time.process_time() - began < 5
 
 
 def test_what_is_no_file_of_cuda_code_is_told(tmp_path: Path) -> None:
