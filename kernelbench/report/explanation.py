@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from kernelbench.compare.counted_runs import counts_of
+from kernelbench.core.records import Claim
 from kernelbench.core.units import count_text, digits, time_text
 from kernelbench.explain import evidence
 from kernelbench.explain.counted import METRICS, Counted
@@ -254,3 +256,18 @@ def _plain(explained: CaseExplanation) -> dict[str, Any]:
         ],
         "missing": dict(explained.missing),
     }
+
+
+def explanations(run: Run, ledger: Mapping[str, Claim]) -> tuple[list[CaseExplanation], str]:
+    """Explanations of the run's cases, in its order, and the source of their counts."""
+    from kernelbench.compare.ledger import claims_about
+    from kernelbench.devices.known import gpu_of_run
+    from kernelbench.explain import explain_case
+
+    counted, source = counts_of(run)
+    operations = {row.case: row.operation for row in run.rows}
+    gpu, found = gpu_of_run(run.device), []
+    for case, implementations in counted.items():
+        with_gpu = {name: replace(one, gpu=gpu) for name, one in implementations.items()}
+        found.append(explain_case(case, with_gpu, gpu, claims_about(ledger, operations[case], run.suite)))
+    return found, source

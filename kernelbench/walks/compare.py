@@ -58,7 +58,7 @@ def answer_of(run_name: str | None, baseline: str | None) -> tuple[Answer, str]:
 def counted_lines(found: Answer) -> list[str]:
     """What a run of the simulator can say: what the recorded run on a GPU answers, and what counts confirm here."""
     from kernelbench.report import summary
-    from kernelbench.walks.report import explanations
+    from kernelbench.report.explanation import explanations
 
     run = found.run
     baseline = next((row.baseline for row in found.comparison), "")

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
 from kernelbench.compare.counted_runs import counts_of
-from kernelbench.core.records import Claim
-from kernelbench.explain.records import CaseExplanation
 from kernelbench.runs.folders import output_folder
-from kernelbench.runs.results import Run
 from kernelbench.walks.compare import Answer
 
 # Tables and pages need these, and they take a second to import.
@@ -27,7 +22,7 @@ def report(found: Answer, out: Path | None) -> Path:
     """Write the comparison, the claims, charts/ and report.html into the run's output folder, or beside `out`."""
     from kernelbench.compare import FLAGS, explain_verdicts, write_comparison
     from kernelbench.report.charts import all_charts, write_charts
-    from kernelbench.report.explanation import Explained
+    from kernelbench.report.explanation import Explained, explanations
     from kernelbench.report.html_page import write_report
     from kernelbench.report.sources import Published
 
@@ -41,21 +36,6 @@ def report(found: Answer, out: Path | None) -> Path:
     cases, source = explanations(found.run, found.ledger)
     explained = Explained(cases, source) if cases else None
     return write_report(found.run, found.comparison, found.verdicts, page, published, charts, explained)
-
-
-def explanations(run: Run, ledger: Mapping[str, Claim]) -> tuple[list[CaseExplanation], str]:
-    """Explanations of the run's cases, in its order, and the source of their counts."""
-    from kernelbench.compare.ledger import claims_about
-    from kernelbench.devices.known import gpu_of_run
-    from kernelbench.explain import explain_case
-
-    counted, source = counts_of(run)
-    operations = {row.case: row.operation for row in run.rows}
-    gpu, found = gpu_of_run(run.device), []
-    for case, implementations in counted.items():
-        with_gpu = {name: replace(one, gpu=gpu) for name, one in implementations.items()}
-        found.append(explain_case(case, with_gpu, gpu, claims_about(ledger, operations[case], run.suite)))
-    return found, source
 
 
 def prepare() -> None:

@@ -14,10 +14,11 @@ from kernelbench.compare import read_ledger
 from kernelbench.core import places
 from kernelbench.core.counters import Counters, LaunchCounters
 from kernelbench.core.errors import DeviceError
+from kernelbench.report.explanation import explanations
 from kernelbench.runs.results import read_run, without_twins
 from kernelbench.walks.explain import Explained
 from kernelbench.walks.explain import explain as explain_walk
-from kernelbench.walks.report import explanations, report
+from kernelbench.walks.report import report
 from kernelbench.walks.request import Request
 from kernelbench.walks.run import run as run_walk
 from tests.conftest import Command, Project
