@@ -11,12 +11,15 @@ import click
 
 from kernelbench.cli.options import FORM, KERNELS
 from kernelbench.cli.terminal import console, say, tell
-from kernelbench.core import places, streams
+from kernelbench.core import places
 from kernelbench.core.errors import InputError, KernelbenchError, NoDevice
 from kernelbench.core.units import duration_text
 
 if TYPE_CHECKING:
     from kernelbench.core.records import DeviceProperties
+
+
+SOME = 3  # of each kind that `list` alone names
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,7 @@ def all_runs() -> Listing:
 
     rows = []
     for folder in (*folders.user_runs(), *folders.shipped_runs()):
-        name = folder.name if folder.parent == places.runs() else str(folder.relative_to(places.RECORDED))
+        name = _run_name(folder)
         try:
             run = read_run(folder)
         except KernelbenchError as error:
@@ -94,6 +97,10 @@ def all_runs() -> Listing:
         state = "" if run.environment.get("finished") else "not finished; --resume goes on"
         rows.append((name, run.device, started, str(len({row.case for row in run.rows})), state))
     return Listing("Runs", ("run", "device", "started", "cases", "state"), rows, "kernelbench compare RUN reads one")
+
+
+def _run_name(folder: Path) -> str:
+    return folder.name if folder.parent == places.runs() else str(folder.relative_to(places.RECORDED))
 
 
 def claims() -> Listing:
@@ -141,6 +148,32 @@ def listed(kind: str, own: Sequence[Path] = ()) -> Listing:
     return KINDS[kind](own) if kind in ("suites", "kernels") else KINDS[kind]()
 
 
+def overview(own: Sequence[Path] = ()) -> Listing:
+    """How many there are of each kind, on one screen; reads names alone, so that it takes no time."""
+    from kernelbench.compare import read_ledger
+    from kernelbench.devices.known import KNOWN
+    from kernelbench.planning.catalog import load_catalog
+    from kernelbench.runs import folders
+
+    names: Mapping[str, Sequence[str]] = {
+        "suites": [path.stem for path in sorted(places.SUITES.glob("*.yaml"))],
+        "kernels": [name for there in load_catalog(own=own).implementations.values() for name in there],
+        "devices": list(KNOWN),
+        "runs": [_run_name(folder) for folder in (*folders.user_runs(), *folders.shipped_runs())],
+        "claims": list(read_ledger(places.LEDGER)),
+    }
+    rows = [
+        (
+            kind,
+            str(len(all_of)),
+            ", ".join(all_of[:SOME]) + (", .." if all_of[SOME:] else ""),
+            f"kernelbench list {kind}",
+        )
+        for kind, all_of in names.items()
+    ]
+    return Listing("", ("what", "count", "some of them", "all of them"), rows)
+
+
 @click.command("list")
 @click.argument("what", type=click.Choice(list(KINDS)), required=False)
 @KERNELS
@@ -152,7 +185,7 @@ def listed(kind: str, own: Sequence[Path] = ()) -> Listing:
     help="Of claims: tell every mistake of this ledger entry, with its line, instead.",
 )
 def list_(what: str | None, kernels: tuple[Path, ...], form: str, check: Path | None) -> None:
-    """Suites, kernels, devices, runs or claims; all of them if none is named.
+    """Suites, kernels, devices, runs or claims; how many there are of each if none is named.
 
     \b
     Examples:
@@ -171,11 +204,10 @@ def list_(what: str | None, kernels: tuple[Path, ...], form: str, check: Path | 
     if form != "table":
         say(_formatted(what, kernels, form))
         return
-    for kind in streams.while_read([what] if what else list(KINDS)):
-        listing = listed(kind, kernels)
-        console().print(list_table(listing.header, listing.rows, listing.title))
-        if listing.note:
-            tell(listing.note, "")
+    listing = listed(what, kernels) if what else overview(kernels)
+    console().print(list_table(listing.header, listing.rows, listing.title))
+    if listing.note:
+        tell(listing.note)
 
 
 def _formatted(what: str | None, own: Sequence[Path], form: str) -> str:

@@ -18,6 +18,7 @@ BETWEEN = 2  # characters between two columns
 _EDGES = 2  # beside the outer columns
 _INDENT = "    "
 _PIECE = re.compile(r"[^_/,.=:;()-]*[_/,.=:;()-]?")  # where a name may be broken
+_WORD = re.compile(r"[\d.±]+[°!]? (?:µs|ms|s|%)[°!]*(?!\S)|\S+")  # a unit stays beside its number
 _NUMBER = re.compile(r"[^A-Za-z]*[A-Za-zµ%]?")
 
 
@@ -134,7 +135,7 @@ def broken(text: str, width: int) -> list[str]:
             continue
         indent = " " * min(len(line) - len(line.lstrip()), width // 2)
         lines.append(indent)
-        for word in line.split():
+        for word in _WORD.findall(line):
             gap = " "
             for piece in [word] if len(indent + word) <= width else _pieces(word):
                 gap = gap if lines[-1].strip() else ""
@@ -155,7 +156,7 @@ def _longest_piece(word: str) -> int:
 
 def _words(line: str) -> list[str]:
     indent = " " * (len(line) - len(line.lstrip()))
-    return [indent + word for word in line.split()]
+    return [indent + word for word in _WORD.findall(line)]
 
 
 def _pieces(line: str) -> list[str]:

@@ -1,0 +1,164 @@
+"""What commands print of recorded runs, in windows of all widths: no line is too long, no word of an answer is cut."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import Counter
+from collections.abc import Callable
+
+import pytest
+
+from kernelbench.cli import compare, explain, progress, run, terminal
+from kernelbench.core import places
+from kernelbench.report import explanation, fitting
+from kernelbench.runs.folders import shipped_runs
+from kernelbench.runs.results import read_run
+from kernelbench.walks.compare import Answer, answer, changes_between, counted_lines
+from kernelbench.walks.explain import Explained
+from kernelbench.walks.report import explanations
+from tests.conftest import Command
+
+WIDTHS = (60, 80, terminal.WIDTH, 160)  # a pipe has that of terminal.WIDTH
+WIDE = 2000
+WORDS = re.compile(  # verdicts, ratios and times: the words that answer
+    r"(?<!\S)(FASTER|SLOWER|SAME|UNSURE|baseline|holds|wrong|skipped|unsupported|confirmed|yes|[\d.]+x|"
+    r"[\d.]+ [µm]s)(?!\S)"
+)
+QUICK = ("h200/softmax", "h200/peers/peers_softmax", "h200/bert_base_step", "simulated/permute")
+RUNS = [
+    pytest.param(folder, id=name, marks=() if name in QUICK else pytest.mark.exhaustive)
+    for folder in shipped_runs()
+    for name in [str(folder.relative_to(places.RECORDED))]
+]
+At = Callable[[int, Callable[[], object]], str]
+
+
+@pytest.fixture
+def at(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> At:
+    """What `show` prints in a window of that width."""
+
+    def printed(width: int, show: Callable[[], object]) -> str:
+        monkeypatch.setattr(terminal, "window_width", lambda stream: width)
+        capsys.readouterr()
+        show()
+        return capsys.readouterr().out
+
+    return printed
+
+
+def answers(text: str) -> Counter[str]:
+    return Counter(WORDS.findall(" ".join(text.split())))
+
+
+def check_widths(at: At, show: Callable[[], object]) -> None:
+    wide = answers(at(WIDE, show))
+    for width in WIDTHS:
+        text = at(width, show)
+        paths = ("/", "kernelbench compare")  # stay whole, to be copied
+        long = [line for line in text.splitlines() if len(line) > width and not any(one in line for one in paths)]
+        assert not long, (width, long)
+        cut = wide - answers(text)
+        assert not cut, (width, cut)
+        assert "…" not in text
+
+
+def shows_of(found: Answer) -> list[Callable[[], object]]:
+    folder = found.run.folder
+    shows: list[Callable[[], object]] = [
+        lambda: compare._show_one(found, "run x", folder, ("cold", "warm"), ()),
+        lambda: run.show(found, None),
+    ]
+    if found.run.simulated:
+        shows.append(lambda: terminal.tell(*counted_lines(found)))
+    return shows
+
+
+@pytest.mark.parametrize("folder", RUNS)
+def test_compare_and_run_of_recorded_runs(folder, at: At) -> None:
+    for show in shows_of(answer(read_run(folder))):
+        check_widths(at, show)
+
+
+@pytest.mark.parametrize("folder", [param for param in RUNS if "simulated" in str(param.id)])
+def test_explain_of_recorded_runs(folder, at: At) -> None:
+    found = answer(read_run(folder))
+    cases, _ = explanations(found.run, found.ledger)
+    shown = [Explained(suite, case) for case in cases for suite in [type("Suite", (), {"name": found.run.suite})()]]
+    assert all(list(explanation.case_parts(case, "title")) for case in cases)
+    check_widths(at, lambda: explain._show(shown, as_json=False))
+
+
+def test_two_runs(at: At) -> None:
+    softmax = str(places.RECORDED / "h200" / "softmax")
+    changes = changes_between(softmax, softmax)
+    for every in (False, True):
+        check_widths(at, lambda every=every: compare._show_two(changes, "table", 0.02, every=every))
+    first = at(terminal.WIDTH, lambda: compare._show_two(changes, "table", None, every=False)).splitlines()[0]
+    assert first.startswith("0 SLOWER, 0 FASTER, 0 UNSURE, 218 SAME")
+
+
+@pytest.mark.parametrize("arguments", ["list", "list kernels", "plan softmax --filter seq=16"])
+def test_what_there_is(arguments: str, at: At, command: Command) -> None:
+    for width in WIDTHS:
+        text = at(width, lambda: print(command(*arguments.split())[1]))
+        assert max(map(len, text.splitlines())) <= width
+        if arguments == "list":
+            assert len(text.splitlines()) <= 25, "one screen"
+
+
+def test_the_summary_of_a_run_has_at_most_12_lines(at: At) -> None:
+    found = answer(read_run(places.RECORDED / "h200" / "softmax"))
+    lines = at(terminal.WIDTH, lambda: run.show(found, found.run.folder / "report.html")).splitlines()
+    (start,) = (number for number, line in enumerate(lines) if line.startswith("NVIDIA H200: floor"))
+    assert len(lines) - start <= 12
+    assert "Of 4 published claims, 2 hold, 2 hold in part on NVIDIA H200." in lines[start:]
+
+
+def test_a_run_of_the_simulator_answers_in_four_lines(command: Command) -> None:
+    code, out, _ = command("compare", places.RECORDED / "simulated" / "softmax", "--baseline", "ft")
+    said = [line for line in out.splitlines() if not line.startswith("  ")]
+    assert code == 0
+    assert [line.split(":")[0] for line in said] == ["No times", "Recorded on a GPU", "To see it", "Counted here"]
+    assert "oneflow is 2.53x to 4.98x as fast as ft on 6 cases" in " ".join(out.split())
+    assert said[2].endswith("h200/softmax --baseline ft")
+
+
+# ---- Tables --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("width", range(40, 130, 7))
+def test_tables_lose_no_letter_but_those_of_spare_columns(width: int, at: At) -> None:
+    table = fitting.Table("", [("name", {}), ("spare", {"spare": 1}), ("said", {}), ("verdict", {"no_wrap": True})])
+    table.add("an_implementation_of_a_very_long_name", "12345", "Some words, then others: yes (no).", "UNSURE +240")
+    table.add("  ft", "", "OneFlow's", "SAME")
+    text = at(width, lambda: terminal.console().print(table))
+    assert max(map(len, text.splitlines())) <= width
+    assert "UNSURE +240" in text
+    letters = Counter("".join(cell for row in table.rows if row for cell, _ in (row[0], *row[2:])).replace(" ", ""))
+    assert not letters - Counter(text)
+
+
+@pytest.mark.parametrize(
+    ("what", "done", "total", "width", "line"),
+    [
+        ("seq=128 oneflow", 41, 132, 80, "[42/132] seq=128 oneflow  31 %  1:13 left"),
+        ("seq=128 oneflow", 41, 132, 36, "[42/132] seq=128..  31 %  1:13 left"),
+        ("seq=128 oneflow", 0, 132, 80, "[1/132] seq=128 oneflow  0 %  starting"),
+        ("Charts and page", 0, 1, 80, "Charts and page  0:33"),
+    ],
+)
+def test_progress(what: str, done: float, total: float, width: int, line: str) -> None:
+    assert progress.progress_line(what, done, total, 33.0, width) == line
+
+
+def test_a_pipe_gets_a_line_of_progress_now_and_then(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(progress, "ELSEWHERE_S", 0.01)
+    with progress.ConsoleProgress().stage("Checking small", 2) as advance:
+        advance(1, "seq=8 good")
+        deadline = time.monotonic() + 10
+        while "[2/2] seq=8 good  50 %" not in (err := capsys.readouterr().err):
+            assert time.monotonic() < deadline
+    assert "\x1b" not in err
