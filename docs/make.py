@@ -10,6 +10,7 @@ Needs kernelbench installed (pip install -e .), but no GPU.
 README.md        the blocks between `<!-- made by docs/make.py: NAME -->` and `<!-- end -->`, and docs/speedup.svg
 docs/cli.md      the whole page, from `--help` of every command
 docs/claims.md   the whole page, see claims_page.py; docs/claims/ has a page and charts of each claim
+docs/python.md   the whole page, and the same as a notebook, see python_page.py
 docs/measuring.md             what compute-sanitizer found, and the table of agreement with NVBench
 docs/reliability.md           every fault, and what came of it
 docs/explaining.md            its tables of metrics and rules
@@ -36,6 +37,7 @@ import click
 import inputs_blocks
 import measured_blocks
 import peers_blocks
+import python_page
 
 from kernelbench.cli.commands import cli
 from kernelbench.compare.recorded import standings
@@ -281,6 +283,7 @@ def pages(run: Path = RECORDED, results: Path = places.RECORDED) -> Mapping[Path
         ROOT / "docs" / "cli.md": cli_page(),
         ROOT / "docs" / "claims.md": claims_page.claims_page(judged),
         **claims_page.claim_pages(judged, ROOT / "docs" / "claims"),
+        **python_page.python_pages(),
         measuring: with_blocks(measuring.read_text(encoding="utf-8"), measurement),
         explaining: with_blocks(explaining.read_text(encoding="utf-8"), explanation),
         reliability: with_blocks(reliability.read_text(encoding="utf-8"), faults),

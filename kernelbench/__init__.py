@@ -1,7 +1,8 @@
 """kernelbench: does a published CUDA kernel comparison hold on this GPU, by how much, and why?
 
-The words that files of a kernels folder are written in are imported from here: `from kernelbench import Case, Launch`.
-They are loaded when they are asked for, so that the command line starts fast.
+`kernelbench.load(run)` and `kernelbench.run(suite)` give the tables of a run as DataFrames. The words that files of a
+kernels folder are written in are imported from here: `from kernelbench import Case, Launch`. All are loaded when they
+are asked for, so that the command line starts fast.
 """
 
 from __future__ import annotations
@@ -18,15 +19,16 @@ if TYPE_CHECKING:
 
 __version__ = "0.2.0"
 
-# Names by the module of kernelbench/core/ that has them.
+# Names by the module that has them.
 _HOMES = {
-    "records": (
+    "core.records": (
         "BROADCAST", "FLOATS", "Array", "Arrays", "ArraySpec", "Case", "Deviation", "DeviceProperties", "HostCall",
         "Implementation", "Launch", "LaunchPlan", "Operation", "Origin", "Reference", "Scalar", "SpecialValues",
         "Tolerance", "Tunable", "by_element", "quarter_of_range", "root_of_range", "x_to_y", "x_to_y_by_element",
     ),
-    "errors": ("MissingLibrary", "Unsupported"),
-    "libraries": ("library",),
+    "core.errors": ("MissingLibrary", "Unsupported"),
+    "core.libraries": ("library",),
+    "walks.python": ("LoadedRun", "load", "run"),
 }  # fmt: skip
 
 
@@ -35,7 +37,7 @@ def __getattr__(name: str) -> Any:
         return import_module("kernelbench.core.dtypes")
     for module, names in _HOMES.items():
         if name in names:
-            return getattr(import_module(f"kernelbench.core.{module}"), name)
+            return getattr(import_module(f"kernelbench.{module}"), name)
     raise AttributeError(f"module 'kernelbench' has no attribute {name!r}")
 
 

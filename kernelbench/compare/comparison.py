@@ -76,7 +76,7 @@ def write_comparison(comparison: Comparison, verdicts: Sequence[ClaimVerdict], f
     try:
         folder.mkdir(parents=True, exist_ok=True)
         write_whole(folder / COMPARISON_FILE, _csv(rows, columns.COMPARISON))
-        write_whole(folder / CLAIMS_TABLE, _csv([_claim_row(one) for one in verdicts], columns.CLAIMS))
+        write_whole(folder / CLAIMS_TABLE, _csv([claim_row(one) for one in verdicts], columns.CLAIMS))
         write_whole(folder / CLAIMS_FILE, _claims_json(verdicts))
     except OSError as error:
         raise ResultsError(
@@ -92,7 +92,8 @@ def _csv(rows: Iterable[Mapping[str, Any]], listed: tuple[columns.Column, ...]) 
     return str(table.to_csv(index=False, float_format="%.9g", lineterminator="\n"))
 
 
-def _claim_row(verdict: ClaimVerdict) -> dict[str, str]:
+def claim_row(verdict: ClaimVerdict) -> dict[str, str]:
+    """A verdict as a row of claims.csv; cells that do not apply are left out."""
     row = {name: getattr(verdict, name) for name in ("id", "title", "verdict", "sentence")}
     for name, part in (("direction", verdict.direction), ("size", verdict.size)):
         if part is not None:

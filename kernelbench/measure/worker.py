@@ -11,12 +11,14 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from multiprocessing.connection import Connection
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from kernelbench.core import streams
@@ -121,9 +123,12 @@ class WorkerBench:
         )
         # The child inherits the mask: Ctrl-C is for the parent, which ends the child.
         masked = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+        # Nor does it import the caller's script, which would run it again.
+        main, sys.modules["__main__"] = sys.modules["__main__"], ModuleType("__main__")
         try:
             self._process.start()
         finally:
+            sys.modules["__main__"] = main
             signal.pthread_sigmask(signal.SIG_SETMASK, masked)
         theirs.close()
         self.name: str
