@@ -76,7 +76,12 @@ class LoadedRun:
         import pandas
 
         axes = {row.case: key_words(row.axes) for row in self.run.rows}
-        table = pandas.DataFrame(records, columns=names).convert_dtypes(convert_floating=False)
+        table = pandas.DataFrame(records, columns=names, dtype=object)
+        for name in names:
+            values = [value for value in table[name] if value is not None]
+            whole = values and all(isinstance(value, int) for value in values)
+            if whole or all(isinstance(value, int | float) for value in values):
+                table[name] = table[name].astype("Int64" if whole else float)
         for axis in dict.fromkeys(axis for words in axes.values() for axis in words if axis not in names):
             values = [axes[case].get(axis) for case in table["case"]]
             table[axis] = [int(value) if value and value.isdecimal() else value for value in values]
@@ -89,8 +94,8 @@ class LoadedRun:
 
         from kernelbench.compare.comparison import claim_row
 
-        records = map(claim_row, self._answer.verdicts)
-        return pandas.DataFrame(records, columns=columns.names(columns.CLAIMS)).fillna("")
+        rows, names = map(claim_row, self._answer.verdicts), columns.names(columns.CLAIMS)
+        return pandas.DataFrame([{name: row.get(name, "") for name in names} for row in rows], columns=names)
 
     def summary(self) -> pandas.DataFrame:
         """Median times, or the simulator's warp instructions, as text: a row per implementation, a column per case."""

@@ -170,6 +170,16 @@ def test_a_worker_ends_with_its_parent() -> None:
     until(lambda: not worker.exists(), 10)
 
 
+def test_the_callers_script_is_not_run_again(tmp_path: Path) -> None:
+    """It may call `kernelbench.run` without asking for its `__name__`."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        "from kernelbench.measure.worker import WorkerBench\nfrom tests import worker_devices\n"
+        "print('here', flush=True)\nWorkerBench(worker_devices.device, (), 60).close()\nprint(__name__)\n"
+    )
+    assert python(str(script)).stdout.split() == ["here", "__main__"]
+
+
 def test_ctrl_c_ends_both_at_once(own: Path) -> None:
     code = (
         "import sys\nfrom pathlib import Path\nfrom kernelbench.planning.catalog import load_catalog\n"
