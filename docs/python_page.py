@@ -7,6 +7,7 @@ import json
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 from unittest.mock import patch
 
@@ -85,7 +86,11 @@ def python_pages() -> Mapping[Path, str]:
         values = executed([code for _, code in CELLS])
     parts = [HEAD]
     for (said, code), value in zip(CELLS, values, strict=True):
-        parts += [said, f"```python\n{code}\n```", f"```text\n{_plain(value)}\n```"]
+        parts += [
+            *(fill(part, 120, break_on_hyphens=False) for part in said.split("\n\n")),
+            f"```python\n{code}\n```",
+            f"```text\n{_plain(value)}\n```",
+        ]
     return {
         DOCS / "python.md": "\n\n".join(filter(None, [*parts, TAIL])) + "\n",
         DOCS / "kernelbench.ipynb": notebook(values),
