@@ -205,6 +205,16 @@ that was closed on purpose (`>&-`) changes no exit code, and neither does whatev
 
 `--format csv`, `json` or `markdown` prints the rows of a table and nothing else; what else is told goes to standard
 error. Times are in seconds, sizes in bytes, and a case is named by its key, as in `results.csv`.
+
+## Shell completion
+
+Tab completes commands, options and suites, once one line is in your shell's configuration:
+
+| shell | file | line |
+|---|---|---|
+| bash 4.4 or newer | `~/.bashrc` | `eval "$(_KERNELBENCH_COMPLETE=bash_source kernelbench)"` |
+| zsh | `~/.zshrc`, below `compinit` | `eval "$(_KERNELBENCH_COMPLETE=zsh_source kernelbench)"` |
+| fish | `~/.config/fish/config.fish` | `_KERNELBENCH_COMPLETE=fish_source kernelbench \\| source` |
 """
 
 

@@ -17,6 +17,8 @@ from kernelbench.core.errors import InputError
 from kernelbench.core.writing import kind_of
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from kernelbench.walks.request import Request
 
 STANDARD_OUTPUT = "-"  # as in other programs
@@ -80,7 +82,17 @@ class _Seconds(click.FloatRange):
         return float(seconds)
 
 
-SUITES = click.argument("suites", type=TEXT, nargs=-1, required=True, metavar="SUITE...")
+def suite_names(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """What a shell completes a SUITE to: shipped suites, or files."""
+    from click.shell_completion import CompletionItem
+
+    from kernelbench.core import places
+
+    names = sorted(path.stem for path in places.SUITES.glob("*.yaml") if path.stem.startswith(incomplete))
+    return [CompletionItem(incomplete, type="file"), *map(CompletionItem, names)]
+
+
+SUITES = click.argument("suites", type=TEXT, nargs=-1, required=True, metavar="SUITE...", shell_complete=suite_names)
 ONLY = click.option("--only", callback=names, metavar="NAME,..", help="Only these implementations.")
 FILTER = click.option(
     "--filter",
