@@ -4,6 +4,7 @@ empty."""
 from __future__ import annotations
 
 import csv
+import gzip
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -32,8 +33,8 @@ def accuracy_blocks() -> Mapping[str, str]:
 def accuracy_block(folder: Path) -> str:
     """A line a kernel: the largest error in ulp by type and form, and PyTorch's on the same inputs."""
     rows: Rows = []
-    if (folder / "accuracy.csv").is_file():
-        with (folder / "accuracy.csv").open(encoding="utf-8", newline="") as file:
+    if (path := folder / "accuracy.csv.gz").is_file():
+        with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
             rows = list(csv.DictReader(file))
     lines = [HEAD, "|---|---|" + "--:|" * 8]
     lines += [_line(operation, name, rows) for operation, name in _kernels()]

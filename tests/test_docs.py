@@ -1,5 +1,6 @@
 """The documents keep what they promise: commands run, links lead somewhere, shown output is that of the program."""
 
+import gzip
 import importlib.util
 import json
 import re
@@ -161,7 +162,7 @@ softmax,one_read_rows,hardware,float16,5x8,-1,aligned,,,,,no clusters
 softmax,torch,,float32,5x4,-1,aligned,3.5,0,0,True,
 softmax,torch,,float32,5x4,1,aligned,99,0,0,True,
 """
-    (tmp_path / "accuracy.csv").write_text(f"{header}\n{rows}")
+    (tmp_path / "accuracy.csv.gz").write_bytes(gzip.compress(f"{header}\n{rows}".encode()))
     state = {"device": {"name": "GPU", "driver": "580"}, "nvcc": "13.0", "torch": "2.11", "date": "2026-11-21"}
     (tmp_path / "environment.json").write_text(json.dumps(state))
     lines = make.accuracy_blocks.accuracy_block(tmp_path).splitlines()
