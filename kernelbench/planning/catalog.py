@@ -17,7 +17,7 @@ import importlib.util
 import re
 import sys
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
@@ -99,6 +99,11 @@ class _Reader:
         if own and folder.resolve() in (places.KERNELS.resolve(), places.SPECIMENS.resolve()):
             self._problem(folder, "kernelbench's own folder, which is read without --kernels")
             return
+        copies, changed = _copies(folder) if own else (set(), [])
+        if copies and changed:
+            text = "differs from the installed kernelbench's own; `pip install -e` the checkout, or name it otherwise"
+            self._problem(changed[0], text)
+            return
         # A folder without modules (only headers) is not an operation, nor is one from which others import.
         found = [one for one in sorted(folder.iterdir()) if one.is_dir() and any(_modules(one))]
         found = [one for one in found if self._is_operation(one) or not _is_shared(one)]
@@ -113,18 +118,18 @@ class _Reader:
             return
         self._package = _new_package(folder)
         for operation_folder in found:
-            self.read(operation_folder)
+            self.read(operation_folder, copies)
 
     def _is_operation(self, folder: Path) -> bool:
         return folder.name in self._definitions or (folder / _OPERATION_FILE).is_file()
 
-    def read(self, folder: Path) -> None:
+    def read(self, folder: Path, copies: Set[Path] = frozenset()) -> None:
         _add_package(f"{self._package}.{folder.name}", folder, places.KERNELS / folder.name)
         operation_file = folder / _OPERATION_FILE
-        if operation_file.is_file():
+        if operation_file.is_file() and operation_file not in copies:
             self._read_operation(operation_file)
         for path in _modules(folder):
-            if path.name != _OPERATION_FILE:
+            if path.name != _OPERATION_FILE and path not in copies:
                 self._read_implementations(path)
 
     def _read_operation(self, path: Path) -> None:
@@ -246,6 +251,17 @@ def _add_package(name: str, *folders: Path) -> None:
     package = ModuleType(name)
     package.__path__ = [*dict.fromkeys(str(folder.absolute()) for folder in folders)]
     sys.modules[name] = package
+
+
+def _copies(folder: Path) -> tuple[set[Path], list[Path]]:
+    """Of the kernels folder of a checkout, beside an installed kernelbench: files that are as this one's own, which
+    need not be read again, and those that differ. Nothing of a folder that holds no operation of ours."""
+    own = [path for path in places.KERNELS.rglob("*.*") if path.suffix in (".py", ".cu", ".cuh")]
+    pairs = [(folder / path.relative_to(places.KERNELS), path) for path in own]
+    same = {theirs: theirs.read_bytes() == ours.read_bytes() for theirs, ours in pairs if theirs.is_file()}
+    if not any(equal and path.name == _OPERATION_FILE for path, equal in same.items()):
+        return set(), []
+    return {path for path, equal in same.items() if equal}, [path for path, equal in same.items() if not equal]
 
 
 def _is_shared(folder: Path) -> bool:

@@ -1,3 +1,4 @@
+import shutil
 import sys
 import time
 from pathlib import Path
@@ -160,6 +161,24 @@ def test_a_users_folder_imports_from_its_own_and_then_from_kernelbenchs(folder, 
 def test_a_package_of_implementations_is_no_shared_one(folder, family):
     (family / "flat.py").write_text(PEER.format(name="flat"))
     assert problems(folder)[0].startswith(f"{family}/operation.py: missing; 'trees' has implementations")
+
+
+def test_a_checkout_beside_an_installed_kernelbench_gives_what_is_new_in_it(tmp_path):
+    """The README's `new softmax/my_kernel` and `--kernels kernels`, in a checkout whose wheel is installed."""
+    kernels = shutil.copytree(places.KERNELS, tmp_path / "kernels", ignore=shutil.ignore_patterns("__pycache__"))
+    copy = (kernels / "softmax" / "naive.py").read_text().replace('"naive"', '"my_kernel"')
+    (kernels / "softmax" / "my_kernel.py").write_text(copy)
+    shutil.copy(kernels / "softmax" / "naive.cu", kernels / "softmax" / "my_kernel.cu")
+    catalog = load_catalog(own=[kernels])
+    assert catalog.own == {"softmax": ["my_kernel"]}
+    assert catalog.implementations["softmax"]["naive"].source == places.KERNELS / "softmax" / "naive.cu"
+
+    (kernels / "softmax" / "naive.cu").write_text("// mine")
+    with pytest.raises(ProblemsError) as caught:
+        load_catalog(own=[kernels])
+    (problem,) = caught.value.problems
+    assert problem.path == kernels / "softmax" / "naive.cu"
+    assert "differs from the installed kernelbench's own" in problem.text
 
 
 def test_equal_names_are_refused_with_both_files(folder):
