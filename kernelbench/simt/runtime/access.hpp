@@ -12,7 +12,7 @@ enum class Shape : u32 { scattered, contiguous, uniform };
 struct Access {
     u64 at[LANES];  // host addresses
     u32 lanes;      // those with a valid address; the others got a fault
-    const u8* values = nullptr;  // in strict launches, what a store writes, `bytes` per lane
+    Gather gather = nullptr;  // of a store
     Shape shape;
 };
 
@@ -31,7 +31,7 @@ void access_generic(Warp& warp, const Instruction& instruction, u32 bytes, Purpo
 
 // In strict launches: reports hazards and uninitialised reads in the shared memory of `owner`.
 void watch_shared(Warp& warp, const Instruction& instruction, u32 lanes, const u64* offsets, u32 bytes,
-                  Purpose purpose, Block& owner, const u8* values);
+                  Purpose purpose, Block& owner, Gather gather);
 
 using Resolve = void (*)(Warp&, const Instruction&, u32, Purpose, Access&);
 

@@ -102,7 +102,7 @@ void access_shared_of(Warp& warp, const Instruction& instruction, u32 bytes, Pur
     keep_good(warp, instruction, bytes, purpose, access, launch.shared_bytes, SHARED_WINDOW);
     state.worker->changes += purpose == Purpose::write;
     if (launch.strict) {
-        watch_shared(warp, instruction, access.lanes, access.at, bytes, purpose, owner, access.values);
+        watch_shared(warp, instruction, access.lanes, access.at, bytes, purpose, owner, access.gather);
     }
     for (u64& at : access.at) {
         at += reinterpret_cast<u64>(owner.shared);
@@ -154,9 +154,9 @@ void access_thread(Warp& warp, const Instruction& instruction, u32 bytes, Purpos
 }  // namespace
 
 void watch_shared(Warp& warp, const Instruction& instruction, u32 lanes, const u64* offsets, u32 bytes,
-                  Purpose purpose, Block& owner, const u8* values) {
+                  Purpose purpose, Block& owner, Gather gather) {
     if (&owner == warp.state->block) {
-        owner.shadow->access(warp, instruction, lanes, offsets, bytes, purpose, owner.shared, values);
+        owner.shadow->access(warp, instruction, lanes, offsets, bytes, purpose, owner.shared, gather);
     } else {
         owner.shadow->access_from_away(warp, instruction, lanes, offsets, bytes, purpose);
     }

@@ -100,6 +100,21 @@ private:
     Block& block_;
 };
 
+// Tracks an access to adjacent bytes; false if one of them needs a closer look.
+bool track_span(const Warp& warp, const Allocation& allocation, u64 address, u64 bytes, Purpose purpose) {
+    u8* states = allocation.states + (address - allocation.begin);
+    if (purpose == Purpose::write) {
+        std::memset(states, warp.state->block->unsound ? UNSOUND : SOUND, bytes);
+        return true;
+    }
+    u8 any = 0, least = UNSOUND;
+    for (u64 k = 0; k < bytes; ++k) {
+        any |= states[k];
+        least = std::min(least, states[k]);
+    }
+    return !(any & UNSOUND) && (least != UNTOUCHED || allocation.defined);
+}
+
 // Handles contiguous or uniform lanes of a full warp within one allocation; false if the access is not of this kind.
 bool access_regular(Warp& warp, u32 bytes, Purpose purpose, Access& access, Counters& counters) {
     const u64 first = access.at[0];
@@ -108,7 +123,8 @@ bool access_regular(Warp& warp, u32 bytes, Purpose purpose, Access& access, Coun
     }
     const u64 span = access.shape == Shape::uniform ? bytes : u64(bytes) * LANES;
     Allocation* allocation = locate(*warp.state->worker, warp.state->position, first, span);
-    if (!allocation || allocation->states || forbidden(*allocation, purpose)) {
+    if (!allocation || forbidden(*allocation, purpose) ||
+        (allocation->states && !track_span(warp, *allocation, first, span, purpose))) {
         return false;
     }
     counters.sectors += ((first + span - 1) >> SECTOR_SHIFT) - (first >> SECTOR_SHIFT) + 1;

@@ -165,7 +165,7 @@ void run_warp(WarpState& state) {
         }
         ++counters.warps;
         counters.threads += count_lanes(lanes);
-        if (instruction.kind == COMPUTE) [[likely]] {
+        if (instruction.kind == COMPUTE || (instruction.kind == CONVERGE && state.others.empty())) [[likely]] {
             if (lanes) {
                 instruction.run(warp, instruction, lanes);
             }

@@ -65,7 +65,8 @@ void load(Warp& warp, const Instruction& instruction, u32 lanes) {
 
 // The elements that a store writes, lane by lane.
 template <class Element, class Register>
-void gather(const Warp& warp, const Instruction& instruction, Element* values) {
+void gather(const Warp& warp, const Instruction& instruction, u8* into) {
+    Element* values = reinterpret_cast<Element*>(into);
     const u32 count = instruction.f;
     for (u32 k = 0; k < count; ++k) {
         const Register* from = lanes_of<Register>(warp.registers, instruction.x[k]);
@@ -81,11 +82,7 @@ void store(Warp& warp, const Instruction& instruction, u32 lanes) {
     Access access;
     access.lanes = lanes;
     form_addresses(warp, instruction, access.at);
-    Element values[LANES * 8];
-    if ((resolve == access_shared || resolve == access_generic) && strict(warp)) {
-        gather<Element, Register>(warp, instruction, values);
-        access.values = reinterpret_cast<const u8*>(values);
-    }
+    access.gather = gather<Element, Register>;
     resolve(warp, instruction, count * sizeof(Element), Purpose::write, access);
     if (access.shape == Shape::contiguous && count == 1) {
         const Register* from = lanes_of<Register>(warp.registers, instruction.x[0]);

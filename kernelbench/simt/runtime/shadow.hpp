@@ -5,6 +5,7 @@
 // bytes as the kernel's smallest access to shared memory, so every access consists of whole granules.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "warp.hpp"
@@ -12,6 +13,9 @@
 namespace simt {
 
 enum class Purpose : u32 { read, write, update };  // update: atomic
+
+// Writes what a store stores into memory of 64 bytes per lane, without gaps.
+using Gather = void (*)(const Warp& warp, const Instruction& instruction, u8* into);
 
 class SharedShadow {
 public:
@@ -35,9 +39,9 @@ public:
     void acquire(u32 warp, u64 offset);
 
     // Records the access of the lanes at `offsets`, `bytes` each, and reports what is wrong with it. `memory`: the
-    // shared memory; `values`: what a write stores, lane by lane, or null.
+    // shared memory; `gather`: of a store, or null.
     void access(Warp& warp, const Instruction& instruction, u32 lanes, const u64* offsets, u32 bytes, Purpose purpose,
-                const u8* memory, const u8* values);
+                const u8* memory, Gather gather);
 
     // The same for warps of other blocks, whose accesses no clock orders: reports only uninitialised reads.
     void access_from_away(Warp& warp, const Instruction& instruction, u32 lanes, const u64* offsets, u32 bytes,
@@ -47,18 +51,20 @@ private:
     using Clock = u32;
     static constexpr u32 WARP_BITS = 5;  // an epoch is clock << WARP_BITS | warp
     static constexpr Clock LAST = (1u << (32 - WARP_BITS)) - 1;
-    static constexpr u8 SEVERAL = LANES;  // lanes
 
-    struct Cell {
-        u32 write, read;  // epochs; clocks up to `base_` belong to earlier blocks
-        u32 readers;      // index + 1 of a vector in readers_
-        u8 write_lane, read_lane;
-        u8 orders;        // Order of the write, and in the upper half the weakest Order of the reads
-        bool several;     // several warps read: `readers` counts
-
-        u32 write_order() const { return orders & 15; }
-        u32 read_order() const { return orders >> 4; }
-    };
+    // Beside the epochs of its last write and read, a cell has these bits: lanes and orders of both, and whether
+    // several warps read, so that `readers_` counts. Of unordered reads it keeps those of the weakest order: they make
+    // errors, others notes.
+    static constexpr u32 SEVERAL_LANES = LANES;
+    static constexpr u32 READ_LANE = 8, READ_ORDER = 16, WRITE_ORDER = 20;  // shifts; the write's lane is at 0
+    static constexpr u32 SEVERAL_WARPS = 1u << 24;
+    static constexpr u32 OF_READ = SEVERAL_WARPS | 0xfu << READ_ORDER | 0xffu << READ_LANE;
+    static u32 write_lane(u32 bits) { return bits & 0xff; }
+    static u32 read_lane(u32 bits) { return bits >> READ_LANE & 0xff; }
+    static u32 read_order(u32 bits) { return bits >> READ_ORDER & 0xf; }
+    static u32 write_order(u32 bits) { return bits >> WRITE_ORDER & 0xf; }
+    static u32 clock_of(u32 epoch) { return epoch >> WARP_BITS; }
+    static u32 warp_of(u32 epoch) { return epoch & (LANES - 1); }
 
     // One lane's access to one cell.
     struct Touch {
@@ -71,18 +77,33 @@ private:
         bool same_value;
     };
 
+    // Cells of a full warp that lie side by side, 1 << shift per lane, or the cells of all lanes if these are the same.
+    struct Row {
+        u64 begin;
+        u32 count, shift;
+        bool uniform;
+        u32 lane(u32 cell) const { return uniform ? SEVERAL_LANES : cell >> shift; }
+    };
+
     Clock* known_by(u32 warp) { return &known_[size_t(warp) * warps_]; }
-    bool late(u32 epoch, const Clock* known) const { return epoch >> WARP_BITS > known[epoch & (LANES - 1)]; }
+    Clock* readers_of(u32 warp) { return readers_.get() + size_t(warp) * write_.size(); }
+    bool late(u32 epoch, u32 warp) const {
+        return clock_of(epoch) > safe_[warp] && clock_of(epoch) > known_[size_t(warp) * warps_ + warp_of(epoch)];
+    }
     bool conflicts(const Touch& touch, u32 epoch, u32 lane) const;
-    bool judge(const Touch& touch, const Cell& cell);
+    bool judge(const Touch& touch, u64 cell);
     bool report(const Touch& touch, u32 other_warp, u32 other_order, bool write);
     void inspect(Touch touch, u32 bytes, const u8* memory, const u8* values);
-    u32 suspects(u32 warp, u32 lanes, const u64* offsets, u32 cells, Purpose purpose);
-    void record_read(Cell& cell, u32 warp, u32 lane, u32 order);
+    u32 suspects(u32 warp, u32 lanes, const u64* offsets, u32 cells, Purpose purpose, u32 order);
+    void record_read(u64 cell, u32 warp, u32 lane, u32 order);
+    bool find_row(u32 lanes, const u64* offsets, u32 cells, Row& row) const;
+    bool access_row(const Row& row, u32 warp, Purpose purpose, u32 order);
+    bool read_row(const Row& row, u32 warp, u32 order);
     void exchange(u32 warp, u64 offset, Purpose purpose, u32 order);
     Clock* exchanged_at(u64 offset);
     void join(Clock* into, const Clock* from);
     void tick(u32 warp);
+    void refresh(u32 warp);
 
     u32 warps_, shift_;
     Clock base_ = 0;  // the latest clock of the block before
@@ -90,13 +111,14 @@ private:
     u64 tick_ = 0;    // of the last access, whose instruction may serve its lanes one after the other
     u32 peers_ = 0;   // lanes that this instruction has served
     bool fenced_ = false;  // some warp of this block published something
-    std::vector<Cell> cells_;
+    std::vector<u32> write_, read_, bits_;  // per cell
+    std::unique_ptr<Clock[], void (*)(void*)> readers_;  // per warp, the clock of its last read of each cell
     std::vector<Clock> now_;        // of each warp
     std::vector<Clock> known_;      // per warp, a vector
+    std::vector<Clock> safe_;       // per warp, the least clock that it knows of any
     std::vector<Clock> published_;  // per warp, at its last fence
     std::vector<Clock> told_;       // to other blocks
     std::vector<Clock> learned_;    // per warp, from strong accesses until its next fence
-    std::vector<Clock> readers_;    // vectors of clocks of reads
     std::vector<u32> exchanges_;    // per word of shared memory, index + 1 in exchanged_
     std::vector<Clock> exchanged_;  // vectors published by strong accesses to a word
 };

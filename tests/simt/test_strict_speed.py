@@ -1,0 +1,41 @@
+"""What the strict checks cost where every warp reads all of a tile in shared memory."""
+
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kernelbench.build import BuildRequest, build, find_compiler
+from kernelbench.core import places
+from kernelbench.core.records import Binary, Launch, Scalar
+from tests.simt.hardware.simulate import Simulation
+from tests.simt.hardware.trials import Trial, empty, floats
+
+pytestmark = pytest.mark.nvcc
+
+SOURCE = Path(__file__).parent / "planted" / "matmul.cu"
+N = 128
+SLOWER = 8  # times, at most; by what it costs in CPU time, which other processes change little
+
+
+def test_strict_checks_cost_a_few_times_the_run() -> None:
+    binary = build([BuildRequest(SOURCE, (), "sm_90")], find_compiler(), places.cache())
+    (found,) = binary.values()
+    assert isinstance(found, Binary), found
+    launch = Launch("matmul", (N // 32, N // 32, 1), (32, 32, 1), ("a", "b", "c", Scalar("int32", N)))
+    arrays = {"a": floats(N, N), "b": floats(N, N), "c": empty(N, N)}
+    simulation = Simulation(Trial("matmul", SOURCE, (launch,), arrays, ("c",)), found.ptx_path.read_text())
+
+    def seconds(*, strict: bool, threads: int) -> float:
+        taken = []
+        for _ in range(3):
+            began = time.process_time()
+            assert simulation.launch(launch, strict=strict, threads=threads).faults == ()
+            taken.append(time.process_time() - began)
+        return min(taken)
+
+    plain, strict = seconds(strict=False, threads=1), seconds(strict=True, threads=1)
+    np.testing.assert_allclose(simulation.array("c"), arrays["a"] @ arrays["b"], rtol=1e-3, atol=1e-3)
+    assert strict < SLOWER * plain
+    assert seconds(strict=True, threads=2) < 1.5 * strict, "threads wait for each other"
