@@ -86,11 +86,8 @@ def python_pages() -> Mapping[Path, str]:
         values = executed([code for _, code in CELLS])
     parts = [HEAD]
     for (said, code), value in zip(CELLS, values, strict=True):
-        parts += [
-            *(fill(part, 120, break_on_hyphens=False) for part in said.split("\n\n")),
-            f"```python\n{code}\n```",
-            f"```text\n{_plain(value)}\n```",
-        ]
+        parts += [fill(part, 120, break_on_hyphens=False) for part in said.split("\n\n")]
+        parts += [f"```python\n{code}\n```", f"```text\n{_plain(value)}\n```"]
     return {
         DOCS / "python.md": "\n\n".join(filter(None, [*parts, TAIL])) + "\n",
         DOCS / "kernelbench.ipynb": notebook(values),
