@@ -181,6 +181,8 @@ def find_run(name: str | None) -> tuple[Path, str]:
     path = Path(name)
     if is_run(path):
         return path, f"run {path}"
+    if places.ROOT / path in shipped_runs():  # `results/h200/softmax`, where it is not in the current folder
+        return _newest([], [places.ROOT / path])
     if is_run(places.runs() / path.name):
         return places.runs() / path.name, f"run {path.name}"
     mine = [folder for folder in user_runs() if _suite_of(folder) == path.stem]

@@ -167,6 +167,15 @@ def test_a_run_is_found_by_folder_name_or_suite(home: Path) -> None:
     assert folders.find_run("results/h200/softmax_half")[0] == Path("results/h200/softmax_half")
 
 
+def test_a_recorded_run_is_found_by_its_path_from_any_folder(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own, shipped = make(home / "runs" / "20260101-a-softmax"), make(home / "h200" / "softmax")
+    monkeypatch.setattr(places, "ROOT", home.parent)
+    monkeypatch.chdir(own)
+    path = shipped.relative_to(home.parent)
+    assert folders.find_run(str(path))[0] == shipped, "not the user's own of that suite"
+    assert folders.find_run("softmax")[0] == own
+
+
 def test_recorded_runs_of_a_group_lie_in_a_folder_of_their_own(home: Path) -> None:
     grouped = make(home / "h200" / "peers" / "peers_softmax")
     make(home / "runs" / "a" / "b")
