@@ -6,6 +6,7 @@ import os
 import sys
 
 import click
+from click.shell_completion import shell_complete
 
 from kernelbench import __version__
 from kernelbench.cli.build import build
@@ -21,6 +22,8 @@ from kernelbench.cli.report import report
 from kernelbench.cli.run import run
 from kernelbench.cli.tune import tune
 from kernelbench.core import places, streams
+
+COMPLETION = "_KERNELBENCH_COMPLETE"  # a shell asks through this variable
 
 
 class _Group(click.Group):
@@ -43,9 +46,9 @@ def cli() -> None:
       kernelbench report                           the same as one HTML page
       kernelbench run softmax --only ft,oneflow --filter 'seq>=128'
 
-    Exit codes: 0 fine, 1 a row failed or was wrong, 2 wrong suite or option, or output that cannot
-    be written, 3 a regression, 141 output that nobody reads; stopped: 130 by Ctrl-C, 143 by SIGTERM,
-    129 by SIGHUP.
+    Exit codes: 0 fine, 1 a row failed or was wrong, or nothing was verified, 2 wrong suite or option,
+    or output that cannot be written, 3 a regression, 141 output that nobody reads; stopped: 130 by
+    Ctrl-C, 143 by SIGTERM, 129 by SIGHUP.
     """
 
 
@@ -58,6 +61,8 @@ COMPLETE = "_KERNELBENCH_COMPLETE"  # the variable by which a shell asks for com
 
 def main() -> None:
     """Run the command line and exit with its code."""
+    if instruction := os.environ.get(COMPLETION):
+        sys.exit(shell_complete(cli, {}, "kernelbench", COMPLETION, instruction))
     streams.prepare()
     if asked := os.environ.get(COMPLETE):
         from click.shell_completion import shell_complete

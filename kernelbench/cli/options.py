@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.shell_completion import CompletionItem
 
+from kernelbench.core import places
 from kernelbench.core.errors import InputError
 from kernelbench.core.writing import kind_of
 
@@ -86,7 +88,6 @@ def suite_names(ctx: click.Context, parameter: click.Parameter, incomplete: str)
     """What a shell completes a SUITE to: shipped suites, or files."""
     from click.shell_completion import CompletionItem
 
-    from kernelbench.core import places
 
     names = sorted(path.stem for path in places.SUITES.glob("*.yaml") if path.stem.startswith(incomplete))
     return [CompletionItem(incomplete, type="file"), *map(CompletionItem, names)]

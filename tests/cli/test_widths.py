@@ -14,9 +14,9 @@ from kernelbench.core import places
 from kernelbench.report import explanation, fitting
 from kernelbench.runs.folders import shipped_runs
 from kernelbench.runs.results import read_run
-from kernelbench.walks.compare import Answer, answer, changes_between, counted_lines
+from kernelbench.walks.compare import Answer, answer, changes_between
 from kernelbench.walks.explain import Explained
-from kernelbench.walks.report import explanations
+from kernelbench.walks.report import counted_lines, explanations
 from tests.conftest import Command
 
 WIDTHS = (60, 80, terminal.WIDTH, 160)  # a pipe has that of terminal.WIDTH
@@ -25,7 +25,7 @@ WORDS = re.compile(  # verdicts, ratios and times: the words that answer
     r"(?<!\S)(FASTER|SLOWER|SAME|UNSURE|baseline|holds|wrong|skipped|unsupported|confirmed|yes|[\d.]+x|"
     r"[\d.]+ [µm]s)(?!\S)"
 )
-QUICK = ("h200/softmax", "h200/peers/peers_softmax", "h200/bert_base_step", "simulated/permute")
+QUICK = ("h200/log_softmax_grid", "h200/peers/peers_permute", "h200/bert_base_step", "simulated/log_softmax")
 RUNS = [
     pytest.param(folder, id=name, marks=() if name in QUICK else pytest.mark.exhaustive)
     for folder in shipped_runs()

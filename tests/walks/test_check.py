@@ -65,6 +65,12 @@ def test_only_the_distributions_named(planted: Project, command: Any) -> None:
     assert out.count("right") == 1, "one distribution, one line"
 
 
+def test_nothing_verified_is_no_success(project: Project, command: Any) -> None:
+    out, err = ended(1, command("check", project.suite("good, compiled", "[32]"), "--only", "compiled"))
+    assert out.startswith("0 right, 0 wrong or failed, 6 unsupported or skipped")
+    assert "Nothing was verified: every row is unsupported, skipped or failed" in err
+
+
 def test_an_unknown_distribution_ends_with_2(planted: Project, command: Any) -> None:
     code, _, err = command("check", planted.suite("good, third", "[8]"), "--inputs", "normal,maskd")
     assert (code, err.strip()) == (2, "unknown distribution 'maskd'; did you mean 'masked'?")
