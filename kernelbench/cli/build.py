@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from kernelbench.cli.options import CHOICE, FORM, GPU, NVCC, SUITES, request_of
 from kernelbench.cli.plan import labels_of
-from kernelbench.cli.terminal import console, say, warn
+from kernelbench.cli.terminal import console, tell, warn
 from kernelbench.core.units import duration_text
 
 if TYPE_CHECKING:
@@ -44,22 +43,22 @@ def build(suites: tuple[str, ...], gpu: str | None, form: str, **options: Any) -
 
 
 def _show(found: Found, summary: dict[str, Any], gpu: DeviceProperties, form: str) -> None:
-    from kernelbench.report.formats import TABLE, formatted
+    from kernelbench.report.formats import TABLE
     from kernelbench.report.tables import build_table
 
     labels = labels_of(found)
     lines = [line for suite, plans in found for line in _lines(plans, labels)]
+    cached = summary["binaries"] - summary["compiled"] - summary["failed"]
+    failed = f", {summary['failed']} failed" if summary["failed"] else ""
+    flags = " ".join(summary["flags"])
+    (tell if form == TABLE else warn)(
+        f"{summary['binaries']} binaries for {gpu.name} ({gpu.architecture}): {summary['compiled']} compiled, "
+        f"{cached} from the cache{failed}, {duration_text(summary['seconds'])}; nvcc {flags}"
+    )
     if form == TABLE:
         console().print(build_table(lines))
     else:
         say(formatted(form, [asdict(line) for line in lines]))
-    cached = summary["binaries"] - summary["compiled"] - summary["failed"]
-    failed = f", {summary['failed']} failed" if summary["failed"] else ""
-    flags = " ".join(summary["flags"])
-    (say if form == TABLE else warn)(
-        f"{summary['binaries']} binaries for {gpu.name} ({gpu.architecture}): {summary['compiled']} compiled, "
-        f"{cached} from the cache{failed}, {duration_text(summary['seconds'])}; nvcc {flags}"
-    )
 
 
 def _lines(plans: Sequence[CasePlan], labels: Mapping[str, str]) -> Iterator[Any]:

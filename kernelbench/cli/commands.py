@@ -56,18 +56,11 @@ for command in (run, compare, report, explain, check, plan, build, list_, new, t
     cli.add_command(command)
 
 
-COMPLETE = "_KERNELBENCH_COMPLETE"  # the variable by which a shell asks for completions, named as click names it
-
-
 def main() -> None:
     """Run the command line and exit with its code."""
     if instruction := os.environ.get(COMPLETION):
         sys.exit(shell_complete(cli, {}, "kernelbench", COMPLETION, instruction))
     streams.prepare()
-    if asked := os.environ.get(COMPLETE):
-        from click.shell_completion import shell_complete
-
-        sys.exit(shell_complete(cli, {}, "kernelbench", COMPLETE, asked))
     places.share_cache()
     sys.exit(streams.exit_code(invoke(cli, sys.argv[1:])))
 

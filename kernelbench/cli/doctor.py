@@ -13,7 +13,7 @@ import click
 
 from kernelbench import __version__
 from kernelbench.cli.options import NVCC
-from kernelbench.cli.terminal import console
+from kernelbench.cli.terminal import console, say
 from kernelbench.core import places
 from kernelbench.core.errors import KernelbenchError
 from kernelbench.core.libraries import pip_install
@@ -45,6 +45,8 @@ def doctor(nvcc: Path | None) -> int:
     rows = [
         (one.what, "fine" if one.fine else "missing", one.text, "" if one.fine else one.needed_for) for one in found
     ]
+    missing = [one.what for one in found if not one.fine]
+    say(f"Missing: {', '.join(missing)}." if missing else "All that a run needs is here.")
     console().print(list_table(("what", "", "found", "needed for"), rows))
     return 0 if all(one.fine for one in found) else 1
 

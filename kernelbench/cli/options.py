@@ -88,7 +88,6 @@ def suite_names(ctx: click.Context, parameter: click.Parameter, incomplete: str)
     """What a shell completes a SUITE to: shipped suites, or files."""
     from click.shell_completion import CompletionItem
 
-
     names = sorted(path.stem for path in places.SUITES.glob("*.yaml") if path.stem.startswith(incomplete))
     return [CompletionItem(incomplete, type="file"), *map(CompletionItem, names)]
 

@@ -101,6 +101,6 @@ def tune(
 def _show(found: Tuned) -> None:
     from kernelbench.report.tuning import tuning_sentence, tuning_table
 
+    tell(tuning_sentence(found))
     if found.candidates:
         console().print(tuning_table(found))
-    tell(tuning_sentence(found), "")

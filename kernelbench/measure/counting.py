@@ -37,7 +37,9 @@ def count_case(
         try:
             device.fill(arrays, specs, seed)
             for planned in plan.planned:
-                name, launches = planned.implementation.name, _launches(device, plan.case, planned, specs, arrays)
+                name = planned.implementation.name
+                advance(0, name)
+                launches = _launches(device, plan.case, planned, specs, arrays)
                 if isinstance(launches, str):
                     missing[name] = launches
                 else:

@@ -32,16 +32,19 @@ CONFIRMS = {"confirmed": "confirms", "contradicted": "contradicts"}
 
 
 def case_parts(explained: CaseExplanation, title: str) -> Iterable[RenderableType]:
-    """Everything that the terminal shows of a case, from top to bottom."""
-    yield case_table(explained, title)
+    """Everything that the terminal shows of a case: what counters say, then the counters."""
+    from rich.text import Text
+
+    yield Text(title, "bold")
     yield sentences_block(explained)
+    yield case_table(explained)
     if explained.evidence:
         yield evidence_table(explained)
     for listing in explained.listings:
         yield listing_table(listing)
 
 
-def case_table(explained: CaseExplanation, title: str) -> RenderableType:
+def case_table(explained: CaseExplanation) -> RenderableType:
     """A row per implementation, a column per metric that differs; as many columns side by side as fit."""
     from rich.text import Text
 
@@ -50,8 +53,8 @@ def case_table(explained: CaseExplanation, title: str) -> RenderableType:
         for metric in explained.metrics
     }
     if not cells:
-        return Text(f"{title}: no counter differs", "bold")
-    return tables.panel_tables(title, "implementation", list(explained.counted), cells)
+        return Text(" no counter differs", "dim")
+    return tables.panel_tables("Counters", "implementation", list(explained.counted), cells)
 
 
 def _cell(one: Counted, metric: str) -> str:

@@ -243,24 +243,6 @@ def test_tables_fit_100_columns(arguments: str, here: Path, command: Command) ->
     assert max(map(len, found)) <= WIDTH, max(found, key=len)
 
 
-@pytest.mark.parametrize(
-    ("words", "found"), [("kernelbench comp", "compare"), ("kernelbench check softmax_h", "softmax_half")]
-)
-def test_shells_complete_commands_and_suites(
-    words: str, found: str, command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("_KERNELBENCH_COMPLETE", "bash_complete")
-    monkeypatch.setenv("COMP_WORDS", words)
-    monkeypatch.setenv("COMP_CWORD", str(len(words.split()) - 1))
-    assert command()[:2] == (0, f"plain,{found}\n")
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_shells_get_a_script(shell: str, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("_KERNELBENCH_COMPLETE", f"{shell}_source")
-    assert f"_KERNELBENCH_COMPLETE={shell}_complete" in command()[1]
-
-
 def test_tables_of_a_run_fit_100_columns(project: Project, command: Command) -> None:
     suite = project.suite("good, other, compiled, broken")
     for words in (

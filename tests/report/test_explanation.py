@@ -78,7 +78,7 @@ def test_terminal_shows_table_sentences_bounds_and_evidence(explained):
 
 def test_all_metrics_fit_the_terminal(explained):
     text = terminal(replace(explained, metrics=tuple(METRICS)))
-    assert "softmax, continued" in text
+    assert "Counters, continued" in text
 
 
 def test_alike_kernels_have_no_table(explained):
