@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kernelbench.compare.step_sums import FUSED, SIDES, UNFUSED, Amount, PartAmount, StepSum
 from kernelbench.core.operations import key_words
-from kernelbench.core.units import bytes_text, time_text
+from kernelbench.core.units import bytes_text, time_column, time_text
 from kernelbench.report import style, view
 from kernelbench.report.style import INK, PAPER, SOFT, WIDTH
 from kernelbench.report.tables import RIGHT, columns, new_table
@@ -34,6 +34,14 @@ def text(summed: StepSum, amount: Amount | None) -> str:
     return time_text(amount.value) if summed.unit == "s" else bytes_text(amount.value)
 
 
+def _column(summed: StepSum) -> Callable[[Amount | None], str]:
+    """How the amounts of the table are written: times all in one unit."""
+    if summed.unit != "s":
+        return lambda amount: text(summed, amount)
+    time = time_column(amount.value for one in summed.parts for amount in one.amounts.values() if amount)
+    return lambda amount: time(amount.value if amount else None)
+
+
 def lines(summed: StepSum) -> list[tuple[str, ...]]:
     """Cells by HEADERS, a line per part: '-' if it was not measured, empty on a side without that part."""
     return [_line(summed, one) for one in summed.parts]
@@ -43,8 +51,9 @@ def _line(summed: StepSum, one: PartAmount) -> tuple[str, ...]:
     part = one.part
     words = key_words(part.case)  # a stopped run may have no row of it
     case = " ".join((part.operation, words["shape"], words["dtype"]))
-    calls = {side: text(summed, one.amounts[side]) or "-" if side in one.amounts else "" for side in SIDES}
-    steps = {side: text(summed, one.total(side)) or "-" if side in one.amounts else "" for side in SIDES}
+    written = _column(summed)
+    calls = {side: written(one.amounts[side]) or "-" if side in one.amounts else "" for side in SIDES}
+    steps = {side: written(one.total(side)) or "-" if side in one.amounts else "" for side in SIDES}
     return (part.name, case, str(part.calls), part.unfused, calls[UNFUSED], part.fused, calls[FUSED],
             steps[UNFUSED], steps[FUSED])  # fmt: skip
 
@@ -52,7 +61,7 @@ def _line(summed: StepSum, one: PartAmount) -> tuple[str, ...]:
 def totals(summed: StepSum) -> tuple[str, ...]:
     """The last line: both sums, `no sum` if a part is missing."""
     calls = str(sum(one.part.calls for one in summed.parts))
-    sums = [text(summed, summed.total(side)) or NO_SUM for side in SIDES]
+    sums = [_column(summed)(summed.total(side)) or NO_SUM for side in SIDES]
     return ("a step", "", calls, "", "", "", "", *sums)
 
 
