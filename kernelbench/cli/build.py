@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from kernelbench.cli.options import CHOICE, FORM, GPU, NVCC, SUITES, request_of
 from kernelbench.cli.plan import labels_of
-from kernelbench.cli.terminal import console, tell, warn
+from kernelbench.cli.terminal import console, say, tell, warn
 from kernelbench.core.units import duration_text
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def build(suites: tuple[str, ...], gpu: str | None, form: str, **options: Any) -
 
 
 def _show(found: Found, summary: dict[str, Any], gpu: DeviceProperties, form: str) -> None:
-    from kernelbench.report.formats import TABLE
+    from kernelbench.report.formats import TABLE, formatted
     from kernelbench.report.tables import build_table
 
     labels = labels_of(found)

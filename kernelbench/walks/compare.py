@@ -61,9 +61,12 @@ def counted_lines(found: Answer) -> list[str]:
     from kernelbench.report.explanation import explanations
 
     run = found.run
-    baseline = next((row.baseline for row in found.comparison), "")
     folder = recorded_run(run.suite)
-    recorded = answer(read_run(folder), baseline or None) if folder else None
+    there = read_run(folder) if folder else None
+    baseline = next((row.baseline for row in found.comparison), "")
+    if (there and baseline not in {row.implementation for row in there.rows}) or step_of(run):
+        baseline = ""  # the recorded run has its own
+    recorded = answer(there, baseline or None) if there else None
     said = summary.headline(recorded.run, recorded.comparison, recorded.verdicts) if recorded else []
     shown = folder.relative_to(Path.cwd()) if folder and folder.is_relative_to(Path.cwd()) else folder
     command = f"kernelbench compare {shown}" + (f" --baseline {baseline}" if baseline else "")

@@ -14,9 +14,8 @@ from kernelbench.core import places
 from kernelbench.report import explanation, fitting
 from kernelbench.runs.folders import shipped_runs
 from kernelbench.runs.results import read_run
-from kernelbench.walks.compare import Answer, answer, changes_between
+from kernelbench.walks.compare import Answer, answer, changes_between, counted_lines, explanations
 from kernelbench.walks.explain import Explained
-from kernelbench.walks.report import counted_lines, explanations
 from tests.conftest import Command
 
 WIDTHS = (60, 80, terminal.WIDTH, 160)  # a pipe has that of terminal.WIDTH
