@@ -12,9 +12,10 @@ import pytest
 from kernelbench.cli import compare, explain, progress, run, terminal
 from kernelbench.core import places
 from kernelbench.report import explanation, fitting
+from kernelbench.report.explanation import explanations
 from kernelbench.runs.folders import shipped_runs
 from kernelbench.runs.results import read_run
-from kernelbench.walks.compare import Answer, answer, changes_between, counted_lines, explanations
+from kernelbench.walks.compare import Answer, answer, changes_between, counted_lines
 from kernelbench.walks.explain import Explained
 from tests.conftest import Command
 
@@ -63,9 +64,8 @@ def check_widths(at: At, show: Callable[[], object]) -> None:
 
 
 def shows_of(found: Answer) -> list[Callable[[], object]]:
-    folder = found.run.folder
     shows: list[Callable[[], object]] = [
-        lambda: compare._show_one(found, "run x", folder, ("cold", "warm"), ()),
+        lambda: compare._show_one(found, "run x", ("cold", "warm"), ()),
         lambda: run.show(found, None),
     ]
     if found.run.simulated:
@@ -85,7 +85,7 @@ def test_explain_of_recorded_runs(folder, at: At) -> None:
     cases, _ = explanations(found.run, found.ledger)
     shown = [Explained(suite, case) for case in cases for suite in [type("Suite", (), {"name": found.run.suite})()]]
     assert all(list(explanation.case_parts(case, "title")) for case in cases)
-    check_widths(at, lambda: explain._show(shown, as_json=False))
+    check_widths(at, lambda: explain._show(shown, "table"))
 
 
 def test_two_runs(at: At) -> None:

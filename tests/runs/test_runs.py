@@ -293,6 +293,7 @@ def test_how_long_a_suite_takes_is_known_from_the_recorded_runs(home: Path) -> N
         folder = home / folders.RECORDED_GPU / suite
         folder.mkdir(parents=True)
         (folder / "environment.json").write_text(json.dumps({"wall_s": seconds}))
+        (folder / "results.csv").touch()
     assert folders.expected_text(["softmax"]) == "softmax, which took 1 min 1 s on an H200"
     assert folders.expected_text(["softmax", "reduce", "mine"]) == (
         "3 suites, which took 1 min 21 s on an H200; 1 of them not recorded"
