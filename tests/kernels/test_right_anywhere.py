@@ -44,10 +44,16 @@ def of(operation: str, *shapes: tuple[int, ...] | int, axis: int = -1, **paramet
     return [Case(operation, shape, axis, "float32", parameters=tuple(parameters.items())) for shape in extents]
 
 
+def compiled(operation: str) -> tuple[str, ...]:
+    """All but library calls."""
+    return tuple(name for name, one in IMPLEMENTATIONS[operation].items() if one.plan)
+
+
 # Kernels, cases in any type, and where arrays begin: all so many elements beyond an aligned address, or those named.
 Row = tuple[tuple[str, ...], list[Case], tuple[Any, ...]]
 ROWS: tuple[Row, ...] = (
-    (("bytes_4", "bytes_8", "bytes_16", "copy"), of("copy", 1, 7, 261), (0, 1, {"x": 1}, {"y": 1})),
+    (("bytes_4", "bytes_8", "bytes_16", "copy", "copy_1", "copy_streamed"), of("copy", 1, 7, 261),
+     (0, 1, {"x": 1}, {"y": 1})),
     (("naive", "packed", "waves_1", "block_64", "block_1024", "copy"), of("relu", 1, 7, 261),
      (0, 1, {"x": 1}, {"y": 1})),
     (("naive", "oneflow", "whole_packs", "through_memory", "cast_in_loop", "element_index", "int4", "copy"),
@@ -57,7 +63,7 @@ ROWS: tuple[Row, ...] = (
     (("generic",), along(*ENDS, *BETWEEN), (1,)),
     (("copy",), along(BETWEEN[0]), (1,)),
     (("streamed",), along(*BIASES), (0, 1, {"bias": 1})),
-    (tuple(IMPLEMENTATIONS["indexing"]), of("indexing", (1, 1), (3, 1), (1, 2), (13, 37), (2, 3, 301)), (0, 1)),
+    (compiled("indexing"), of("indexing", (1, 1), (3, 1), (1, 2), (13, 37), (2, 3, 301)), (0, 1)),
     (("last_block", "two_launches"), of("reduce_sum", 1, 2, 9, 4099, 70_001), (0, 1, {"x": 3})),
     (("tree_modulo", "tree_unrolled_all", "shuffle", "shuffle_packed"), of("reduce_sum", 1003), (1,)),
     (("shuffle_packed",), of("reduce_sum", 1, 2, 9), (1,)),
