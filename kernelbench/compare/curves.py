@@ -74,6 +74,7 @@ def _judged(
         size=_all([inside(shares[point], band) for point, band in bands.items()]),
         interval=(shares[first].low, shares[first].high),
         required=bands[first],
+        below_floor=any(one.floor_limited for one in timed.values()),
     )
 
 

@@ -130,7 +130,8 @@ def near_best(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
         text = f"{name} takes {interval(timed[best])} times the time of {best}, the best of {len(timed)}"
         return case_verdict(case, timed[best], text, band=(0.0, limit))
 
-    cases = timed_cases(measured, claim, alternatives, one)
+    chosen = [*claim.document["claim"].get("up_to", {}).values(), *parameters(claim, "dispatched")]
+    cases = timed_cases(measured, claim, tuple(dict.fromkeys((*alternatives, *chosen))), one)
     subject = label(claim, *parameters(claim, "dispatched"))
     required = size(claim, f"at most {units.digits(limit, 3)} times the time of the best alternative")
     return concluded(

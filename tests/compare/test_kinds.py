@@ -305,6 +305,16 @@ def test_a_falling_curve(build):
     assert judged(build, claim).verdict == "does not hold"
 
 
+def test_a_curve_with_a_point_near_the_floor_does_not_count(build):
+    build.floor_s = 20e-6
+    for warps, time in {4: 200, 10: 105, 64: 100}.items():
+        build.time(point(warps), "copy", time)
+    assert judged(build, claim_of(**CURVE)).verdict == "holds"
+    build.floor_s = 40e-6
+    build.time(point(32), "copy", 101)
+    assert judged(build, claim_of(**CURVE)).verdict == "not decided"
+
+
 def test_points_that_are_missing_are_named(build):
     for warps in (4, 64):
         build.time(point(warps), "copy", 100)

@@ -190,6 +190,7 @@ def test_claims_published_figures_environment_and_commands(page, text):
     ]
     assert page.table("By whom")[1] == ["size", "2 times (1.60 to 2.50)", "set here: a round number", "yes"]
     assert text.count('<article class="claim"') == 3
+    assert "GPU: A100-PCIE-40GB; tool: Nsight Compute; clock: not stated" in text
     assert "as told for the recorded run: because of &lt;b&gt;this&lt;/b&gt;" in text
     assert page.table("Of its GPU's peak")[0][3:] == ["26.43 µs", "2.10 MB", "79.3 GB/s", "5 %"]
     for expected in (
