@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from kernelbench.core import dtypes as dtypes
     from kernelbench.core.errors import MissingLibrary as MissingLibrary
     from kernelbench.core.errors import Unsupported as Unsupported
-    from kernelbench.core.libraries import library as library
+    from kernelbench.core.libraries import import_library as import_library
     from kernelbench.core.records import *  # noqa: F403 - the same names as in _HOMES
 
 __version__ = "0.2.0"
@@ -27,7 +27,7 @@ _HOMES = {
         "Tolerance", "Tunable", "by_element", "quarter_of_range", "root_of_range", "x_to_y", "x_to_y_by_element",
     ),
     "core.errors": ("MissingLibrary", "Unsupported"),
-    "core.libraries": ("library",),
+    "core.libraries": ("import_library",),
     "walks.python": ("LoadedRun", "load", "run"),
 }  # fmt: skip
 

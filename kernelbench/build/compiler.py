@@ -45,7 +45,7 @@ class Compiler:
 
     @cached_property
     def versions(self) -> dict[str, str]:
-        """Of nvcc, and of CUB where it finds its headers."""
+        """Versions of nvcc, and of CUB if its headers are found."""
         with TemporaryDirectory() as folder:
             source = Path(folder) / "cub.cu"
             source.write_text("#include <cub/version.cuh>\nCUB_VERSION\n")

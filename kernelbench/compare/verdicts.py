@@ -82,7 +82,7 @@ class ClaimVerdict:
 
 
 def answer(met: Sequence[bool | None]) -> Answer:
-    """Of one part, from its answers on the cases that count."""
+    """The answer of one part over the cases that count."""
     if all(one is None for one in met):
         return "open"
     if all(met):

@@ -38,7 +38,7 @@ CACHES = {
 }
 
 
-def library(module: str) -> Any:
+def import_library(module: str) -> Any:
     """The imported module, such as `cupy` or `cupyx.scipy.special`; MissingLibrary says how to get it."""
     for variable, folder in CACHES.items():
         os.environ.setdefault(variable, str(places.cache() / folder))

@@ -254,8 +254,8 @@ def _add_package(name: str, *folders: Path) -> None:
 
 
 def _copies(folder: Path) -> tuple[set[Path], list[Path]]:
-    """Of the kernels folder of a checkout, beside an installed kernelbench: files that are as this one's own, which
-    need not be read again, and those that differ. Nothing of a folder that holds no operation of ours."""
+    """The files of a checkout's kernels folder, beside an installed kernelbench: those that are the same as our own,
+    which need not be read again, and those that differ. Nothing for a folder that holds no operation of ours."""
     own = [path for path in places.KERNELS.rglob("*.*") if path.suffix in (".py", ".cu", ".cuh")]
     pairs = [(folder / path.relative_to(places.KERNELS), path) for path in own]
     same = {theirs: theirs.read_bytes() == ours.read_bytes() for theirs, ours in pairs if theirs.is_file()}

@@ -96,7 +96,7 @@ def _once(named: bool, label: str) -> str:
 
 
 def _ends(cases: Sequence[CaseVerdict]) -> tuple[float, float]:
-    """Of the axis: round all measured and published numbers, and the ends of what is required that lie near them."""
+    """Ends of the axis: they enclose all measured and published numbers, and the required ones that lie near."""
     numbers = [number for case in cases for number in (case.measured, case.published, *(case.interval or ())) if number]
     low, high = min(numbers, default=1.0), max(numbers, default=1.0)
     near = [end for case in cases for end in case.required or () if low / 2 <= end <= high * 2]

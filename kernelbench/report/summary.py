@@ -30,7 +30,7 @@ def headline(run: Run, comparison: Comparison, verdicts: Sequence[ClaimVerdict])
 
 
 def _speeds(run: Run, comparison: Comparison) -> list[str]:
-    """Of the implementations with published speed-ups, else of the fastest: their range over all cases."""
+    """The range over all cases of implementations with published speed-ups, else of the fastest one."""
     roles = {row.implementation: row.role for row in run.rows}
     found: dict[str, list[ComparedRow]] = {}
     for row in comparison:

@@ -14,7 +14,7 @@ from kernelbench import (
     LaunchPlan,
     Origin,
     dtypes,
-    library,
+    import_library,
 )
 from .launch_helpers import COPY_PACKS, copy_plan
 
@@ -74,7 +74,7 @@ def copies_of(
 
 
 def _memcpy(source: str, target: str, case: Case, arrays: Arrays, stream: int) -> Callable[[], None]:
-    runtime = library("cupy").cuda.runtime
+    runtime = import_library("cupy").cuda.runtime
     nbytes = case.elements * dtypes.itemsize(case.dtype)
     arguments = (arrays[target].data.ptr, arrays[source].data.ptr, nbytes, runtime.memcpyDeviceToDevice, stream)
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from kernelbench import Array, MissingLibrary, library
+from kernelbench import Array, MissingLibrary, import_library
 
 
 def torch_with_gpu() -> Any:
     """The module torch, of a build that sees a GPU."""
-    torch = library("torch")
+    torch = import_library("torch")
     if not torch.cuda.is_available():
         raise MissingLibrary(f"torch {torch.__version__} sees no GPU: it needs a build with CUDA for this driver")
     return torch
@@ -23,7 +23,7 @@ def torch_tensor(torch: Any, array: Array, dtype: str) -> Any:
 
 def array_of(torch: Any, tensor: Any, dtype: str) -> Array:
     """A tensor that a library allocated, as the device's own kind of array; bfloat16 as uint16, as everywhere."""
-    cupy = library("cupy")
+    cupy = import_library("cupy")
     if dtype == "bfloat16":
         return cupy.asarray(tensor.view(torch.int16)).view(cupy.uint16)
     return cupy.asarray(tensor)

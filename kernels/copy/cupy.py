@@ -5,11 +5,11 @@ The file has the name that users type. It is loaded by its path, so it does not 
 
 from collections.abc import Callable
 
-from kernelbench import Arrays, Case, Implementation, Origin, library
+from kernelbench import Arrays, Case, Implementation, Origin, import_library
 
 
 def prepare(case: Case, arrays: Arrays, stream: int) -> Callable[[], None]:
-    cupy = library("cupy")
+    cupy = import_library("cupy")
     x, y = (
         cupy.asarray(arrays[name]) for name in ("x", "y")
     )  # the arrays themselves; bfloat16 as uint16, which is copied alike

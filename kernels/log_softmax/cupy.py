@@ -8,7 +8,7 @@ The file has the name that users type. It is loaded by its path, so it does not 
 
 from collections.abc import Callable
 
-from kernelbench import Arrays, Case, Implementation, Origin, Unsupported, library
+from kernelbench import Arrays, Case, Implementation, Origin, Unsupported, import_library
 
 
 def prepare(case: Case, arrays: Arrays, stream: int) -> Callable[[], Arrays]:
@@ -16,7 +16,7 @@ def prepare(case: Case, arrays: Arrays, stream: int) -> Callable[[], Arrays]:
         raise Unsupported("dtype must be float32, got bfloat16, which CuPy has no arithmetic for")
     if case.dtype == "float16":
         raise Unsupported("dtype must be float32, got float16, in which CuPy also subtracts and takes the exponential")
-    cupy = library("cupy")
+    cupy = import_library("cupy")
     x = cupy.asarray(arrays["x"])  # the array itself, no copy
     own_stream = cupy.cuda.ExternalStream(stream)
 

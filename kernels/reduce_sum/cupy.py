@@ -5,7 +5,7 @@ The file has the name that users type. It is loaded by its path, so it does not 
 
 from collections.abc import Callable
 
-from kernelbench import Arrays, Case, Implementation, Origin, Unsupported, library
+from kernelbench import Arrays, Case, Implementation, Origin, Unsupported, import_library
 
 # Beyond it CuPy leaves CUB for a kernel of one block, each of whose threads adds up millions of elements in float32.
 MOST_ELEMENTS = 2**31 - 1
@@ -16,7 +16,7 @@ def prepare(case: Case, arrays: Arrays, stream: int) -> Callable[[], None]:
         raise Unsupported("dtype must be float32 or float16, got bfloat16, which CuPy has no arithmetic for")
     if case.elements > MOST_ELEMENTS:
         raise Unsupported(f"elements must be at most 2^31 - 1, got {case.elements}: CuPy adds up more in one block")
-    cupy = library("cupy")
+    cupy = import_library("cupy")
     x = cupy.asarray(arrays["x"])  # the array itself, no copy
     y = cupy.asarray(arrays["y"]).reshape(())  # a sum over every axis has none left
     own_stream = cupy.cuda.ExternalStream(stream)

@@ -5,7 +5,7 @@ The file has the name that users type. It is loaded by its path, so it does not 
 
 from collections.abc import Callable
 
-from kernelbench import Arrays, Case, Implementation, Origin, Unsupported, library
+from kernelbench import Arrays, Case, Implementation, Origin, Unsupported, import_library
 from ..softmax_family.peers import refuse_scale_and_mask
 
 
@@ -15,7 +15,7 @@ def prepare(case: Case, arrays: Arrays, stream: int) -> Callable[[], Arrays]:
     if case.dtype == "float16":
         raise Unsupported("dtype must be float32, got float16, in which CuPy also subtracts and takes the exponential")
     refuse_scale_and_mask(case)
-    cupy, special = library("cupy"), library("cupyx.scipy.special")
+    cupy, special = import_library("cupy"), import_library("cupyx.scipy.special")
     x = cupy.asarray(arrays["x"])  # the array itself, no copy
     own_stream = cupy.cuda.ExternalStream(stream)
 

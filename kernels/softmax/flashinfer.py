@@ -5,7 +5,7 @@ The file has the name that users type. It is loaded by its path, so it does not 
 
 from collections.abc import Callable
 
-from kernelbench import Arrays, Case, Implementation, Origin, Unsupported, library
+from kernelbench import Arrays, Case, Implementation, Origin, Unsupported, import_library
 from ..common.peers import array_of, torch_tensor, torch_with_gpu
 from ..softmax_family.peers import refuse_scale_and_mask
 
@@ -17,7 +17,7 @@ def prepare(case: Case, arrays: Arrays, stream: int) -> Callable[[], Arrays]:
         raise Unsupported(f"axis must be the last, got {case.axis}")
     if case.dtype != "float32":
         raise Unsupported(f"dtype must be float32, got {case.dtype}, which FlashInfer converts in a launch of its own")
-    torch, sampling = torch_with_gpu(), library("flashinfer.sampling")
+    torch, sampling = torch_with_gpu(), import_library("flashinfer.sampling")
     x = torch_tensor(torch, arrays["x"], case.dtype).view(rows, columns)
     own_stream = torch.cuda.ExternalStream(stream)
 

@@ -6,7 +6,7 @@ the library of that name is imported.
 
 from collections.abc import Callable
 
-from kernelbench import Arrays, Case, Implementation, Origin, Unsupported, library
+from kernelbench import Arrays, Case, Implementation, Origin, Unsupported, import_library
 from ..common.peers import array_of, torch_tensor, torch_with_gpu
 from ..softmax_family.peers import refuse_scale_and_mask
 
@@ -20,7 +20,7 @@ def prepare(case: Case, arrays: Arrays, stream: int) -> Callable[[], Arrays]:
         raise Unsupported(f"axis must be the last, got {case.axis}")
     if columns > MOST_COLUMNS:
         raise Unsupported(f"columns must be at most {MOST_COLUMNS}, got {columns}")
-    torch, liger = torch_with_gpu(), library("liger_kernel.transformers.functional")
+    torch, liger = torch_with_gpu(), import_library("liger_kernel.transformers.functional")
     x = torch_tensor(torch, arrays["x"], case.dtype).view(rows, columns)
     own_stream = torch.cuda.ExternalStream(stream)
 

@@ -5,7 +5,7 @@ The file has the name that users type. It is loaded by its path, so it does not 
 
 from collections.abc import Callable
 
-from kernelbench import Arrays, Case, Implementation, Origin, Unsupported, dtypes, library
+from kernelbench import Arrays, Case, Implementation, Origin, Unsupported, dtypes, import_library
 from ..common.peers import torch_tensor, torch_with_gpu
 from ..softmax_family.peers import refuse_scale_and_mask
 
@@ -20,7 +20,7 @@ def prepare(case: Case, arrays: Arrays, stream: int) -> Callable[[], None]:
     pack = PACK_BYTES // dtypes.itemsize(case.dtype)
     if columns % pack:
         raise Unsupported(f"columns must be a multiple of {pack}, got {columns}")
-    torch, quack = torch_with_gpu(), library("quack.softmax")
+    torch, quack = torch_with_gpu(), import_library("quack.softmax")
     x, y = (torch_tensor(torch, arrays[name], case.dtype).view(rows, columns) for name in ("x", "y"))
     own_stream = torch.cuda.ExternalStream(stream)
 

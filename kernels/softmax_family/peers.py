@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from kernelbench import Case, Unsupported, library
+from kernelbench import Case, Unsupported, import_library
 
 
 def refuse_scale_and_mask(case: Case) -> None:
@@ -17,5 +17,5 @@ def refuse_scale_and_mask(case: Case) -> None:
 
 def our_triton() -> Any:
     """The module that launches our own Triton kernels; MissingLibrary where there is no Triton."""
-    library("triton")
+    import_library("triton")
     return import_module(".triton_choice", __package__)

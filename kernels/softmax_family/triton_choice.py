@@ -17,7 +17,7 @@ from typing import Any
 import triton
 import triton.testing
 
-from kernelbench import library
+from kernelbench import import_library
 from . import triton_rows
 
 MOST_TILE = 32768  # elements that one program holds; with twice as many, registers spill
@@ -55,7 +55,7 @@ def launcher(x: Any, y: Any, extents: tuple[int, int, int], *, log: bool) -> Cal
 
 def _in_parts(x: Any, y: Any, extents: tuple[int, int, int], log: bool) -> Callable[[], None]:
     """Two launches: maxima and sums of the parts of a long axis, and the results from these."""
-    torch = library("torch")
+    torch = import_library("torch")
     outer, dim, inner = extents
     programs = outer * triton.cdiv(inner, NARROW)
     parts = max(1, min(MOST_PARTS, triton.cdiv(LEAST_PROGRAMS, programs), dim // LEAST_PART))

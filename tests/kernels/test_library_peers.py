@@ -114,6 +114,6 @@ def test_what_libraries_compile_is_kept_below_our_cache_unless_told_otherwise(mo
         monkeypatch.setenv(variable, "")  # so that it is put back afterwards
         monkeypatch.delenv(variable)
     monkeypatch.setenv("TRITON_CACHE_DIR", "/elsewhere")
-    libraries.library("json")
+    libraries.import_library("json")
     assert os.environ["TORCHINDUCTOR_CACHE_DIR"] == str(tmp_path / "torch_compile")
     assert os.environ["TRITON_CACHE_DIR"] == "/elsewhere"

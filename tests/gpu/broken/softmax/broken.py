@@ -4,7 +4,17 @@ import os
 from collections.abc import Callable
 from functools import partial
 
-from kernelbench import Arrays, Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar, library
+from kernelbench import (
+    Arrays,
+    Case,
+    DeviceProperties,
+    Implementation,
+    Launch,
+    LaunchPlan,
+    Origin,
+    Scalar,
+    import_library,
+)
 
 FAULTS = {"illegal_address": 1, "misaligned": 2, "endless": 3, "trap": 4, "assertion": 5}
 
@@ -21,7 +31,7 @@ def too_large(case: Case, device: DeviceProperties) -> LaunchPlan:
 
 
 def greedy(case: Case, arrays: Arrays, stream: int) -> Callable[[], Arrays]:
-    return lambda: {"y": library("cupy").empty((2**45,), "uint8")}
+    return lambda: {"y": import_library("cupy").empty((2**45,), "uint8")}
 
 
 def crashing(case: Case, arrays: Arrays, stream: int) -> Callable[[], None]:

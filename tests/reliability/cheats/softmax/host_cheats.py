@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from kernelbench import Arrays, Case, Implementation, Origin, library
+from kernelbench import Arrays, Case, Implementation, Origin, import_library
 
 Call = Callable[[], Any]
 
@@ -14,7 +14,7 @@ class _Softmax:
     """The work itself, in a stream: `into` an array, or as a new one."""
 
     def __init__(self, arrays: Arrays, stream: int) -> None:
-        self.cupy = library("cupy")
+        self.cupy = import_library("cupy")
         self.x, self.y = self.cupy.asarray(arrays["x"]), self.cupy.asarray(arrays["y"])
         self.own = self.cupy.cuda.ExternalStream(stream)
 
