@@ -49,6 +49,7 @@ def _of_row(row: Row, counters: Counters) -> Counted:
             LaunchShape(one.entry, prod(one.grid), one.threads, static + one.shared_bytes, registers)
             for one in row.launches
         ),
+        ways=(row.least_conflict_ways or 0, row.most_conflict_ways) if row.most_conflict_ways else None,
         sampled=row.sampled and f"sampled {row.sampled}",
         inputs=tuple(row.input_loads),
     )

@@ -16,8 +16,8 @@ class Column:
     meaning: str
 
 
-# Counts of the simulator over all launches of a row; empty where a GPU measured. Each but `sampled` is a field or a
-# property of `counters.Counters`.
+# Counts of the simulator over all launches of a row; empty where a GPU measured. Each but `sampled` and the ways is a
+# field or a property of `counters.Counters`.
 COUNTERS = (
     Column("sampled", "", "simulator: the blocks that were run, as 64 of 262144 blocks; counts are scaled to all"),
     Column("warp_instructions", "", "PTX instructions executed, counted per warp; not those of the machine code"),
@@ -41,6 +41,8 @@ COUNTERS = (
     Column("shared_copy_requests", "", "warp instructions that copy to shared memory, or from it in bulk (cp.async)"),
     Column("shared_copy_wavefronts", "", "passes over the 32 banks for these copies, as if they were stores"),
     Column("shared_copy_ideal_wavefronts", "", "the fewest passes for the bytes copied"),
+    Column("least_conflict_ways", "", "fewest wavefronts, over the ideal, of a request with bank conflicts"),
+    Column("most_conflict_ways", "", "most wavefronts, over the ideal, of such a request; empty without conflicts"),
     Column("local_load_requests", "", "warp instructions of the PTX that load from local memory; without spills"),
     Column("local_load_sectors", "", "sectors of 32 bytes that these loads touch"),
     Column("local_store_requests", "", "warp instructions that store to local memory"),

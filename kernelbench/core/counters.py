@@ -104,3 +104,9 @@ class LaunchCounters:
         if self.blocks_run == self.blocks:
             return ""
         return f"sampled {self.blocks_run} of {self.blocks} blocks"
+
+
+def conflict_ways(launches: Iterable[LaunchCounters]) -> tuple[int, int] | None:
+    """The fewest and the most ways of all lines with bank conflicts; None without any."""
+    found = [ways for launch in launches for both in launch.conflicts.values() for ways in both]
+    return (min(found), max(found)) if found else None

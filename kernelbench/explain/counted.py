@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from kernelbench.core.counters import Counters, LaunchCounters
+from kernelbench.core.counters import Counters, LaunchCounters, conflict_ways
 from kernelbench.core.gpu import DeviceProperties
 from kernelbench.core.operations import key_words, read_shape
 from kernelbench.core.units import bytes_text, count_text, digits, share_text
@@ -52,6 +52,7 @@ class Counted:
     gpu: DeviceProperties | None = None  # for which occupancy is calculated
     inputs: tuple[str, ...] = ()  # names of the input arrays; empty if not known
     broadcast: tuple[str, ...] = ()  # inputs that every slice of the case reads whole
+    ways: tuple[int, int] | None = None  # fewest and most of its bank conflicts, where only totals were kept
 
     @property
     def columns(self) -> int | None:
@@ -156,9 +157,9 @@ def resident_limit(shape: LaunchShape, gpu: DeviceProperties) -> str:
     return f"blocks of {shape.threads} threads"
 
 
-def _conflict_ways(one: Counted) -> list[int]:
-    """The least and the most ways of every line with bank conflicts."""
-    return [ways for launch in one.launches for both in launch.conflicts.values() for ways in both]
+def _conflict_ways(one: Counted) -> tuple[int | None, int | None]:
+    """The fewest and the most ways of its bank conflicts."""
+    return conflict_ways(one.launches) or one.ways or (None, None)
 
 
 def _occupancy(one: Counted) -> float | None:
@@ -225,9 +226,9 @@ METRICS: Mapping[str, Metric] = {
         Metric("bank_conflicts", "bank\nconflicts", "shared wavefronts over the fewest for their bytes",
                lambda c: _ratio(_shared_wavefronts(c.counters), _shared_ideal(c.counters)), _times, shown=False),
         Metric("conflict_ways", "most\nways", "shared wavefronts over the fewest, for the request with most conflicts",
-               lambda c: max(_conflict_ways(c), default=None), count_text, shown=False),
+               lambda c: _conflict_ways(c)[1], count_text, shown=False),
         Metric("conflict_least", "least\nways", "the same for the request with fewest conflicts, among those with any",
-               lambda c: min(_conflict_ways(c), default=None), count_text, shown=False),
+               lambda c: _conflict_ways(c)[0], count_text, shown=False),
         Metric("shared_atomic_wavefronts", "wavefronts\nper atomic", "passes over the banks per shared atomic",
                lambda c: _ratio(c.counters.shared_atomic_wavefronts, c.counters.shared_atomic_requests), _few),
         Metric("warp_instructions", "warp\ninstr.", "PTX instructions that warps executed",

@@ -70,6 +70,8 @@ class Row:
     throttle: str = ""
     disturbed: str = ""
     sampled: str = ""  # "64 of 262144 blocks"
+    least_conflict_ways: int | None = None  # None without bank conflicts
+    most_conflict_ways: int | None = None
     counters: Counters | None = None  # over all launches; None if nothing was counted
 
     @cached_property

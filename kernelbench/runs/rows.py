@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from kernelbench.core import columns
-from kernelbench.core.counters import LaunchCounters, total
+from kernelbench.core.counters import LaunchCounters, conflict_ways, total
 from kernelbench.core.launch_texts import input_loads, launches_text
 from kernelbench.core.operations import shape_text
 from kernelbench.core.records import LaunchPlan, Limits, Measurement, Operation, Result
@@ -147,10 +147,13 @@ def _counter_cells(launches: Sequence[LaunchCounters]) -> dict[str, Any]:
         return {}
     added = total(one.counters for one in launches)
     least = min(launches, key=lambda one: one.blocks_run / one.blocks if one.blocks else 1.0)
-    cells: dict[str, Any] = {
-        name: getattr(added, name) for name in columns.names(columns.COUNTERS) if name != "sampled"
+    fewest, most = conflict_ways(launches) or (None, None)
+    apart = {
+        "sampled": least.sampled.removeprefix("sampled "),
+        "least_conflict_ways": fewest,
+        "most_conflict_ways": most,
     }
-    return {**cells, "sampled": least.sampled.removeprefix("sampled ")}
+    return {name: getattr(added, name) for name in columns.names(columns.COUNTERS) if name not in apart} | apart
 
 
 def _time_cells(operation: Operation, result: Result, measured: Measurement, limits: Limits) -> dict[str, Any]:

@@ -104,6 +104,7 @@ def test_counters_come_back_from_results(tmp_path):
     known = set(columns.names(columns.RESULTS))
     cells = {key: value for key, value in vars(COUNTERS).items() if key in known}
     cells |= {"lanes_per_instruction": COUNTERS.lanes_per_instruction, "sampled": "64 of 4096 blocks"}
+    cells |= {"least_conflict_ways": 2, "most_conflict_ways": 8}
     cells |= {"bytes_moved": 2560, "registers": 32, "static_shared_bytes": 128}
     launches = "softmax_naive_f32<<<4x2, 256>>>; finish<<<1, 64, 512>>>"
     run = written(tmp_path, row("naive", launches=launches, **cells), row("torch", status="skipped"))
@@ -111,6 +112,7 @@ def test_counters_come_back_from_results(tmp_path):
     assert list(found) == ["naive"]
     one = found["naive"]
     assert one.counters == COUNTERS
+    assert (one.value("conflict_least"), one.value("conflict_ways")) == (2, 8)
     assert (one.least_bytes, one.sampled) == (2560, "sampled 64 of 4096 blocks")
     assert one.shapes == (LaunchShape("softmax_naive_f32", 8, 256, 128, 32), LaunchShape("finish", 1, 64, 640, 32))
 

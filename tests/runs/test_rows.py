@@ -43,7 +43,14 @@ FACTS = {
 BINARY = Binary("0123456789abcdef0123", Path("k.cubin"), Path("k.ptx"), "sm_90", ("nvcc",), FACTS, cached=False)
 KERNEL = Implementation("two_kernels", "", Origin("test"), plan=lambda case, device: PLAN, arithmetic="fast")
 COUNTED = (
-    LaunchCounters("k1", Counters(warp_instructions=30, thread_instructions=600, global_load_sectors=7), {}, 64, 8),
+    LaunchCounters(
+        "k1",
+        Counters(warp_instructions=30, thread_instructions=600, global_load_sectors=7),
+        {},
+        64,
+        8,
+        conflicts={("k.cu", 3): (2, 4), ("k.cu", 5): (3, 8)},
+    ),
     LaunchCounters("k2", Counters(warp_instructions=10, thread_instructions=320, read_once_bytes=96), {}, 100, 100),
 )
 CHECK = Check(True, 42, 512, 0, 1e-4, 2e-3, Tolerance(1e-3, 1e-7))
@@ -131,7 +138,9 @@ def test_counts_are_those_of_all_launches_and_the_smallest_sample_is_named() -> 
     assert (row["warp_instructions"], row["global_load_sectors"], row["read_once_bytes"]) == (40, 7, 96)
     assert row["lanes_per_instruction"] == 23
     assert row["sampled"] == "8 of 64 blocks"
+    assert (row["least_conflict_ways"], row["most_conflict_ways"]) == (2, 8)
     assert one_row(measurements=(), counters=COUNTED[1:])["sampled"] == ""
+    assert one_row(measurements=(), counters=COUNTED[1:])["most_conflict_ways"] is None
     assert "median_s" not in row
 
 
