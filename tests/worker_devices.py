@@ -5,9 +5,10 @@ import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from kernelbench.core.errors import DeviceError, DeviceLost, NoDevice
-from kernelbench.core.records import Arrays
+from kernelbench.core.records import Arrays, Implementation
 from tests.fake_gpu import FakeDevice, raising, softmax
 
 
@@ -44,6 +45,22 @@ KERNELS |= {"refuses": refuses, "hangs_later": Later(hangs), "loses_later": Late
 
 def device() -> FakeDevice:
     return FakeDevice({name: (kernel, 50e-6, 5e-6) for name, kernel in KERNELS.items()})
+
+
+class Compiling(FakeDevice):
+    """Whose library compiles for two seconds when it is prepared for the first time."""
+
+    compiled = False
+
+    def executable(self, implementation: Implementation, *arguments: Any) -> Callable[[], Any]:
+        if not self.compiled:
+            self.compiled = True
+            time.sleep(2)
+        return super().executable(implementation, *arguments)
+
+
+def compiling() -> FakeDevice:
+    return Compiling({"good": (softmax, 50e-6, 5e-6)})
 
 
 def none() -> FakeDevice:

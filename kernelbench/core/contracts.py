@@ -151,3 +151,14 @@ class CountingDevice(Device, Protocol):
     def written(self, output: Array) -> Array | None:
         """Ranges [start, stop) of the flat output, int64 [n, 2] in order, that the last run wrote and that depend only
         on blocks of its sample. None: every block was run, so the whole output counts."""
+
+
+class Heartbeat(Protocol):
+    """Told before each run of an implementation; see measure/worker.py."""
+
+    def __call__(self, name: str, preparing: bool = False) -> None:
+        """`name`: of the implementation, '' for none. `preparing`: its library is being prepared, and may compile."""
+
+
+def no_heartbeat(name: str, preparing: bool = False) -> None:
+    """The heartbeat of a run that nobody watches."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from kernelbench.core.contracts import CountingDevice, Device
+from kernelbench.core.contracts import CountingDevice, Device, Heartbeat, no_heartbeat
 from kernelbench.core.errors import DeviceLost
 from kernelbench.core.progress import Advance, Progress
 from kernelbench.core.records import Binary, DeviceProperties, Limits, Result
@@ -54,9 +54,9 @@ class Bench(Protocol):
 
 
 class InProcessBench:
-    """Uses a device of this process. `heartbeat` gets the name of each implementation before it runs, '' for none."""
+    """Uses a device of this process."""
 
-    def __init__(self, device: Device, catalog: Catalog, heartbeat: Callable[[str], None] = lambda name: None) -> None:
+    def __init__(self, device: Device, catalog: Catalog, heartbeat: Heartbeat = no_heartbeat) -> None:
         self.device, self._operations, self._heartbeat = device, catalog.operations, heartbeat
         self.name, self.properties = device.name, device.properties
         self.counting = isinstance(device, CountingDevice)

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
-from kernelbench.core.contracts import LARGE_SCRATCH_BYTES, CountingDevice, Device, Executable
+from kernelbench.core.contracts import (
+    LARGE_SCRATCH_BYTES,
+    CountingDevice,
+    Device,
+    Executable,
+    Heartbeat,
+    no_heartbeat,
+)
 from kernelbench.core.counters import LaunchCounters
 from kernelbench.core.errors import EVERYBODYS, DeviceError, DeviceLost, MissingLibrary, Unsupported, reason_of
 from kernelbench.core.launch_texts import unread_inputs
@@ -45,14 +52,14 @@ def settings_for(seed: int, caches: Collection[str], limits: Limits | None, *, q
 
 
 class CaseRun:
-    """Runs all implementations of one case. `heartbeat` gets the name of each before it runs, '' for none."""
+    """Runs all implementations of one case."""
 
     def __init__(
         self,
         device: Device,
         operation: Operation,
         plan: CasePlan,
-        heartbeat: Callable[[str], None] = lambda name: None,
+        heartbeat: Heartbeat = no_heartbeat,
         stopwatch: Stopwatch | None = None,
     ) -> None:
         self.device, self.operation, self.plan, self.heartbeat = device, operation, plan, heartbeat
@@ -136,7 +143,6 @@ class CaseRun:
     def _prepare(self, contender: Contender, placements: Sequence[Arrays]) -> None:
         """Prepare a contender at further placements; an error fails only its own row."""
         planned = self._planned(contender)
-        self.heartbeat(planned.implementation.name)
         try:
             contender.executables += [self._executable(planned, arrays) for arrays in placements]
         except (DeviceLost, *EVERYBODYS):
@@ -145,8 +151,12 @@ class CaseRun:
             contender.failure = reason_of(error)
 
     def _executable(self, planned: Planned, arrays: Arrays) -> Executable:
+        implementation = planned.implementation
         with self.stopwatch.on(PREPARING):
-            return self.device.executable(planned.implementation, self.plan.case, planned.plan, planned.binary, arrays)
+            self.heartbeat(implementation.name, implementation.prepare is not None)
+            executable = self.device.executable(implementation, self.plan.case, planned.plan, planned.binary, arrays)
+            self.heartbeat(implementation.name)
+        return executable
 
     def _planned(self, contender: Contender) -> Planned:
         return next(one for one in self.plan.planned if one.implementation is contender.implementation)

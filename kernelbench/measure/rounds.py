@@ -16,7 +16,7 @@ from typing import TypeVar
 import numpy as np
 
 from kernelbench.core import statistics
-from kernelbench.core.contracts import Executable
+from kernelbench.core.contracts import Executable, Heartbeat, no_heartbeat
 from kernelbench.core.errors import EVERYBODYS, DeviceLost, reason_of
 from kernelbench.core.records import Check, Implementation, Measurement, Stopped
 from kernelbench.core.stopwatch import FILLING, MEASURING, PREPARING, VERIFYING, Stopwatch
@@ -114,7 +114,7 @@ class CaseMeasurement:
         precision: Precision,
         seed: int,
         progress: Callable[[float], None] = lambda share: None,
-        heartbeat: Callable[[str], None] = lambda name: None,
+        heartbeat: Heartbeat = no_heartbeat,
         stopwatch: Stopwatch | None = None,
     ) -> None:
         self.heartbeat, self.stopwatch = heartbeat, stopwatch or Stopwatch()

@@ -2,8 +2,8 @@
 
 Before each run of an implementation the worker writes a heartbeat into shared memory: the implementation, and the
 time. If the worker ends, or its heartbeat stops for too long, the parent ends it, starts another, and runs the case
-again without that implementation. So nothing is measured in a damaged context. If no implementation was running, the
-case is tried once more before it fails.
+again without that implementation. A library that is being prepared may compile, and is given more time. So nothing is
+measured in a damaged context. If no implementation was running, the case is tried once more before it fails.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 
 PATIENCE_S = 60.0  # time without a heartbeat after which the worker is ended
 NOBODY = -1.0  # no implementation runs: memory is filled, or a case has ended
-STARTING_S = 300.0  # limit for a process to start, and for a case to fill its arrays
+PREPARING = 0.5  # added to the number of an implementation whose library is being prepared
+STARTING_S = 300.0  # limit for a process to start, for a library to compile, and for a case to fill its arrays
 POLL_S = 0.2
 ENDING_S = 10.0  # for a process to end, and the driver to free its memory
 
@@ -168,7 +169,9 @@ class WorkerBench:
                     return value
                 progress(value)
             silent_s = time.monotonic() - self._heartbeat[1]
-            longest_s = STARTING_S if self._heartbeat[0] == NOBODY else self._patience_s
+            turn = self._heartbeat[0]
+            running = turn != NOBODY and turn == int(turn)
+            longest_s = self._patience_s if running else max(STARTING_S, self._patience_s)
             if silent_s > longest_s:
                 raise _Gone(f"no sign of life for {longest_s:.0f} s: its process was ended (--timeout)")
 
@@ -214,9 +217,9 @@ def serve(pipe: Connection, heartbeat: Any, opener: Callable[[], Device], own: S
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     names: list[str] = []
 
-    def beat(name: str) -> None:
+    def beat(name: str, preparing: bool = False) -> None:
         heartbeat[1] = time.monotonic()
-        heartbeat[0] = names.index(name) if name else NOBODY
+        heartbeat[0] = names.index(name) + (PREPARING if preparing else 0.0) if name else NOBODY
 
     try:
         catalog = load_catalog(specimens=True, own=own)

@@ -9,11 +9,12 @@ import pytest
 from kernelbench.core.records import Binary, Case, Limits, Measurement, Result
 from kernelbench.core.units import time_text
 from kernelbench.measure.case_run import CaseRun, Settings
-from kernelbench.measure.limits import PACKS, measure_limits
+from kernelbench.measure.limits import PACKS, _graph_floor, measure_limits
 from kernelbench.measure.rounds import Contender
+from kernelbench.measure.timing import FlushGraph, GraphTimer
 from kernelbench.planning.case_plans import CasePlan, Planned
 from tests.catalog import catalog
-from tests.fake_gpu import EVENT_S, FakeDevice, implementation
+from tests.fake_gpu import EVENT_S, FakeClock, FakeDevice, implementation
 
 OPERATION = catalog().operations["softmax"]
 LIMITS = Limits(3e-6, 1e-6, 4.3e12, "copy_4", l2_bytes_per_s=6e12)
@@ -117,3 +118,18 @@ def test_the_best_of_several_kernels_counts(monkeypatch: pytest.MonkeyPatch) -> 
         measured = getattr(limits, f"{name}_bytes_per_s")
         assert 0.5 * expected < measured < expected, f"{name}: an event's own time is all that is between"
     assert limits.l2_bytes_per_s == pytest.approx(6e12, rel=0.02)
+
+
+class RisingClock(FakeClock):
+    """Flushes get faster, as on a GPU whose clock rises: by one in 5000 from graph to graph."""
+
+    def submit(self, name: str, device_s: float, host_s: float = 0.0) -> None:
+        graphs = self.log.count("graph")
+        super().submit(name, device_s * 0.9998**graphs if name == "flush" else device_s, host_s)
+
+
+def test_flushes_that_get_faster_do_not_change_the_floor() -> None:
+    device = FakeDevice({"empty": (lambda arrays: None, 2e-6, 5e-6)})
+    device.clock = RisingClock()
+    empty = device.executable(implementation("empty"), TINY, None, None, {})
+    assert _graph_floor(GraphTimer(device.clock, [empty]), FlushGraph(device.clock)) == pytest.approx(2e-6, rel=0.01)

@@ -114,6 +114,10 @@ def test_a_kernel_that_hangs_costs_its_own_row(start: Callable[..., WorkerBench]
     costs_its_own_row(start(patience_s=6), catalog, name, reason)
 
 
+def test_a_library_may_compile_for_longer(start: Callable[..., WorkerBench], catalog: Catalog) -> None:
+    assert run(start(worker_devices.compiling, patience_s=1), catalog, "good")["good"].status == "ok"
+
+
 @pytest.mark.exhaustive
 def test_several_bad_kernels_of_a_case_each_cost_their_row(start: Callable[..., WorkerBench], catalog: Catalog) -> None:
     results = run(start(patience_s=6), catalog, "crashes", "good", "hangs", "loses", "exits")
