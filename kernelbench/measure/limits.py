@@ -60,11 +60,11 @@ def measure_limits(device: Device, binary: Binary) -> Limits:
     """Floor by both methods, and the bandwidths with arrays of up to a third of the free memory."""
     yardstick = _Yardstick(device, binary)
     empty = yardstick.executable(Launch("limits_empty", (1, 1, 1), (1, 1, 1), ()), {})
-    floor_s = _median(EventTimer(device.clock, [empty], "cold"), FLOOR_SAMPLES)
-    graph_floor_s = _graph_floor(GraphTimer(device.clock, [empty]), FlushGraph(device.clock))
     try:
-        rates = _rates(device, yardstick)
+        rates = _rates(device, yardstick)  # before the floor: an idle GPU has not raised its clocks yet
         l2 = _l2_rate(device, yardstick)
+        floor_s = _median(EventTimer(device.clock, [empty], "cold"), FLOOR_SAMPLES)
+        graph_floor_s = _graph_floor(GraphTimer(device.clock, [empty]), FlushGraph(device.clock))
     except DeviceError as error:
         raise DeviceError(f"a kernel that measures the ceilings failed: {error}") from error
     finally:
