@@ -138,15 +138,18 @@ def _compared() -> Any:
             const double error = fabs(value - want);
             const double allowed = absolute + relative * size;
             const word place = (word)i;
-            int exponent;
-            frexp(fmax(size, smallest), &exponent);
-            const double found_here[] = {
-                error, error / (size > 0.0 ? size : 1.0), error / fmax(ldexp(roundoff, exponent), smallest),
-                error == 0.0 ? 0.0 : error / allowed};
-            // What is read here may be old, and then an atomic too many is done.
+            // The power of two below the magnitude; infinity has none.
+            const word exponent = (word)__double_as_longlong(fmax(size, smallest)) & 0x7ff0000000000000ull;
+            const double power = fmin(__longlong_as_double(exponent), 8.98846567431158e307);
+            const double units[] = {1.0, size > 0.0 ? size : 1.0, fmax(2.0 * roundoff * power, smallest), allowed};
+            // A division costs more than all the rest, and few elements raise a largest error. What is read here may be
+            // old, and then a division and an atomic too many are done.
             for (int k = 0; k < 4; ++k) {
-                const word bits = (word)__double_as_longlong(found_here[k]);
-                if (bits > out[2 + k]) atomicMax(out + 2 + k, bits);
+                const double most = __longlong_as_double(out[2 + k]);
+                if (!(error <= (1.0 - 1e-15) * most * units[k])) {
+                    const word bits = (word)__double_as_longlong(error / units[k]);
+                    if (bits > out[2 + k]) atomicMax(out + 2 + k, bits);
+                }
             }
             if (!(error <= allowed) || isinf(error)) {
                 atomicAdd(out, (word)1);
