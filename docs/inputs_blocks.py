@@ -1,6 +1,6 @@
 """The tables of docs/inputs.md, from kernelbench's distributions and what operations and kernels say of themselves.
 
-Pages list the operations that published figures are about; a further one changes no page.
+The page lists the operations with published figures; a further operation changes no page.
 """
 
 from __future__ import annotations
