@@ -14,13 +14,33 @@ ROOT = Path(__file__).resolve().parent.parent
 PEERS = ROOT / "results" / "h200" / "peers"
 ELEMENTWISE = ("relu", "multiply", "dropout_add", "relu_grad", "bias_add")
 MOST_CASES = 30  # of a table: a sweep has a page of its own
+SHORT_SHARE, BEHIND = 0.85, 0.97  # a case is short below this share of the copy, or this ratio to the best peer
 
 
 def peers_blocks(folder: Path = PEERS) -> Mapping[str, str]:
     """A block for each recorded run, and one for what element-wise ones say first."""
     blocks = {run.name: peers_block(run) for run in sorted(folder.iterdir())} if folder.is_dir() else {}
     first = [(name, blocks.get(f"peers_{name}", "").partition("\n")[0]) for name in ELEMENTWISE]
-    return {**blocks, "elementwise": "\n".join(f"- `{name}`: {said}" for name, said in first if said)}
+    elementwise = "\n".join(f"- `{name}`: {said}" for name, said in first if said)
+    return {**blocks, "elementwise": elementwise, "short": short_block(folder)}
+
+
+def short_block(folder: Path) -> str:
+    """A line per case of any recorded run in which ours are far from the copy or behind a peer."""
+    lines = ["| operation | case | of the copy | best peer | ahead |", "|---|---|--:|---|--:|"]
+    total = 0
+    for run in [read_run(one) for one in sorted(folder.iterdir())] if folder.is_dir() else []:
+        rows, found = {row.case: row for row in run.rows}, peers.pairs(run)
+        total += len(found)
+        for pair in found:
+            if (pair.share or 1.0) < SHORT_SHARE or pair.ahead < BEHIND:
+                share = f"{pair.share:.2f}" if pair.share else ""
+                cells = (_case_text(rows[pair.case]), share, f"`{pair.best.name}`", view.ratio_text(pair.ahead))
+                lines.append(f"| `{rows[pair.case].operation}` | {' | '.join(cells)} |")
+    if not total:
+        return ""
+    said = f"On {len(lines) - 2} of {total} recorded cases, ours reach less than {SHORT_SHARE} of the copy, or the best"
+    return "\n".join([f"{said} peer takes less than {BEHIND} of our time:", "", *lines])
 
 
 def peers_block(folder: Path) -> str:
