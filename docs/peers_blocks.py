@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from statistics import geometric_mean
 
 from kernelbench.core.units import time_column
 from kernelbench.report import peers, view
@@ -20,9 +21,23 @@ SHORT_SHARE, BEHIND = 0.85, 0.97  # a case is short below this share of the copy
 def peers_blocks(folder: Path = PEERS) -> Mapping[str, str]:
     """A block for each recorded run, and one for what element-wise ones say first."""
     blocks = {run.name: peers_block(run) for run in sorted(folder.iterdir())} if folder.is_dir() else {}
-    first = [(name, blocks.get(f"peers_{name}", "").partition("\n")[0]) for name in ELEMENTWISE]
-    elementwise = "\n".join(f"- `{name}`: {said}" for name, said in first if said)
-    return {**blocks, "elementwise": elementwise, "short": short_block(folder)}
+    return {**blocks, "elementwise": elementwise_block(folder), "short": short_block(folder)}
+
+
+def elementwise_block(folder: Path) -> str:
+    """A line per element-wise operation: how its best peer and the copy compare, over all cases of the recorded run."""
+    lines = ["| operation | cases | ahead, mean | least | of the copy, least |", "|---|--:|--:|--:|--:|"]
+    for name in ELEMENTWISE:
+        if found := _pairs_of(folder / f"peers_{name}"):
+            ahead, shares = [pair.ahead for pair in found], [pair.share for pair in found if pair.share]
+            ratios = (view.ratio_text(geometric_mean(ahead)), view.ratio_text(min(ahead)))
+            share = f"{min(shares):.2f}" if shares else ""
+            lines.append(f"| `{name}` | {len(found)} | {' | '.join(ratios)} | {share} |")
+    return "\n".join(lines) if len(lines) > 2 else ""
+
+
+def _pairs_of(folder: Path) -> Sequence[peers.Pair]:
+    return peers.pairs(read_run(folder)) if folder.is_dir() else ()
 
 
 def short_block(folder: Path) -> str:
