@@ -108,7 +108,8 @@ def hardware_block() -> str:
     kernels = {(row["entry"], row["grid"], row["block"], row["trial"]) for row in rows}
     lines = [
         f"On an {state['gpu']}, driver {state['driver']}, Nsight Compute {state['ncu']}, nvcc {state['nvcc']}, "
-        f"{state['date']}: {len(kernels)} pairs of a kernel and a shape.",
+        f"{state['date']}: {sum(row['equal'] == 'True' for row in rows)} of {len(rows)} figures are equal, of "
+        f"{len(kernels)} pairs of a kernel and a shape.",
         "",
         "| metric | launches | equal |",
         "|---|--:|--:|",
