@@ -26,6 +26,11 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Measure each implementation beside a twin of itself, to see which differences this machine can detect.",
 )
+@click.option(
+    "--counters",
+    is_flag=True,
+    help="After the timing, read hardware counters with Nsight Compute, beside those of the simulator.",
+)
 @click.option("--resume", is_flag=True, help="Go on with the newest run of the suite (or that in --out).")
 @click.option("--out", type=OUT_FOLDER, help="Folder of the run; one suite only.")
 @click.option("--no-report", is_flag=True, help="Do not write charts and the HTML page.")
@@ -44,6 +49,7 @@ def run(suites: tuple[str, ...], no_report: bool, **options: Any) -> int:
       kernelbench run softmax --set seq=77,100,333 --dtype float16
       kernelbench run softmax --resume
       kernelbench run softmax --self-test --filter 'seq<=512'
+      kernelbench run softmax --counters --quick
     """
     from kernelbench.cli.progress import ConsoleProgress
     from kernelbench.walks.report import report
@@ -73,8 +79,9 @@ def run(suites: tuple[str, ...], no_report: bool, **options: Any) -> int:
 
 def show(answer: Answer, page: Path | None) -> None:
     """Print times, reasons and claims, then a summary; for a self-test, what it found."""
-    from kernelbench.report import peers, self_test, summary
+    from kernelbench.report import hardware, peers, self_test, summary, view
     from kernelbench.report.console import claims_table, limits_line, results_table
+    from kernelbench.runs.hardware_counters import read_counters
 
     out = console()
     if test := self_test.found(answer.run):
@@ -85,6 +92,10 @@ def show(answer: Answer, page: Path | None) -> None:
             out.print(beside)
     if answer.verdicts and not test:
         out.print(claims_table(answer.verdicts))
+    if launches := read_counters(answer.run.folder):
+        if differing := hardware.differences_table(launches, view.case_labels(view.cases(answer.run))):
+            out.print(differing)
+        tell(*hardware.lines(launches, answer.run.environment.get("counters", {})))
     tell(limits_line(answer.run))
     builds = answer.run.environment.get("builds", {})
     say(f"{builds.get('compiled', 0)} of {builds.get('binaries', 0)} binaries compiled in {builds.get('seconds', 0)} s")

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kernelbench.core.hardware_counters import HARDWARE_METRICS, SIMULATED
+
 
 @dataclass(frozen=True)
 class Column:
@@ -122,6 +124,25 @@ SAMPLES = (
     Column("method", "", "events or graph"),
     Column("round", "", "round of the case; its samples were taken together, in random order"),
     Column("seconds", "s", "time of one sample"),
+)
+
+# counters.csv: one row per launch, of the pass that `run --counters` makes after the timing.
+HARDWARE_COUNTERS = (
+    Column("case", "", "key of the case"),
+    Column("implementation", "", "name of the implementation"),
+    Column("launch", "", "number of the launch, from 1 on; 0 where the implementation was not profiled"),
+    Column("kernel", "", "name of the kernel"),
+    Column("grid", "", "blocks, as 4x2x1"),
+    Column("block", "", "threads per block, as 128x1x1"),
+    *(Column(one.name, one.unit, f"hardware: {one.meaning}") for one in HARDWARE_METRICS.values()),
+    Column("stalls", "", "hardware: cycles that a warp waits per instruction issued, by reason, as barrier=1.25"),
+    *(Column(f"simulated_{name}", "", f"simulator: {name} of the same launch") for name in SIMULATED),
+    Column("sampled", "", "simulator: the blocks that were run, as 64 of 262144 blocks; counts are scaled to all"),
+    Column("agreement", "", "equal, explained, unexplained, or empty where nothing was compared"),
+    Column("differences", "", "metrics that differ, each as hardware / simulator"),
+    Column("explanation", "", "why they differ: what the machine code has, or the sample of blocks"),
+    Column("unexplained", "", "metrics that differ and have no explanation, separated by spaces"),
+    Column("reason", "", "why cells are empty"),
 )
 
 # comparison.csv: one row per case, cache and implementation, against the baseline.

@@ -9,6 +9,7 @@ KernelbenchError            shown as one message, never a traceback; its `exit_c
 +-- ResultsError            a run on disk cannot be read or written                              exit 2
 +-- Unsupported             an implementation refuses a case: the row shows the reason
 +-- MissingLibrary          a peer's library is absent: the row is skipped with the reason
++-- NoCounters              hardware counters cannot be read here: those of the simulator stand alone
 +-- BuildError              nvcc refused a kernel: the row shows command and first error
 +-- PtxError                PTX that the simulator cannot read or run: the row shows line and reason
 +-- DeviceError             a launch, allocation or library call failed on the device
@@ -82,6 +83,10 @@ class Unsupported(KernelbenchError):
 
 class MissingLibrary(KernelbenchError):
     """Raised by a peer whose library cannot be imported; the text says how to install it."""
+
+
+class NoCounters(KernelbenchError):
+    """Hardware counters cannot be read; the text says why, and what to do about it."""
 
 
 # Errors of the operation or of the simulator: after these no implementation can be measured.

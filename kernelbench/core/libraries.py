@@ -17,6 +17,7 @@ EXTRAS = {  # by module, the extra that brings it
     "quack": "quack",
     "liger_kernel": "liger",
     "flashinfer": "flashinfer",
+    "ncu_report": "ncu",
 }
 # The packages whose versions say what a peer ran, by the first word of its name. CUB comes with the compiler's headers.
 PEER_PACKAGES = {

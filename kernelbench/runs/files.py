@@ -206,11 +206,12 @@ _KNOWN: Mapping[str, tuple[Check, str]] = {
     "calls": (_mapping_of(_text), "a mapping of names to hashes of their files"),
     "contents": (_CONTENTS, "a mapping with cases, implementations and baseline of the suite"),
     "step": (_STEP, "a mapping with leaves_out and a list of parts"),
+    "counters": (_record(unavailable=_text, seconds=_number), "a mapping with seconds, or why they are unavailable"),
     "code": (_mapping_of(_mapping_of(_ENTRY)), "a mapping of binaries to entries to hash and instructions"),
 }
 _HOLDERS = (  # never null
     "claims", "resumed", "versions", "device", "limits", "implementations", "builds", "calls", "code", "contents",
-    "step", "self_test",
+    "step", "self_test", "counters",
 )  # fmt: skip
 
 

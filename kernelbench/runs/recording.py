@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from kernelbench.core.hardware_counters import CountedLaunch
 from kernelbench.core.progress import Progress
 from kernelbench.core.records import CasePlan, Limits, Operation, Result
 from kernelbench.runs.environment import now
+from kernelbench.runs.hardware_counters import write_counters
 from kernelbench.runs.results import Run, Store, read_run
 from kernelbench.runs.resuming import earlier_session, resumed, unfinished
 from kernelbench.runs.rows import rows_of, samples_of
@@ -63,6 +65,11 @@ class Recording:
 
     def add_self_test(self, found: Mapping[str, Any]) -> None:
         self._note(self_test={**self._environment["self_test"], **found})
+
+    def add_counters(self, launches: Iterable[CountedLaunch], about: Mapping[str, Any]) -> None:
+        """Write counters.csv; `about`: the pass, for environment.json."""
+        write_counters(self._store.folder, launches)
+        self._note(counters=dict(about))
 
     def read(self) -> Run:
         return read_run(self._store.folder)

@@ -27,6 +27,7 @@ class Request(DeviceRequest):
     caches: Sequence[str] = ()
     quick: bool = False
     self_test: bool = False  # each implementation beside a twin of itself
+    counters: bool = False  # a pass for hardware counters after the timing
     resume: bool = False
     out: Path | None = None
     nvcc: Path | None = None

@@ -24,6 +24,7 @@ from kernelbench.runs.folders import expected_text, folder_to_itself, new_folder
 from kernelbench.runs.recording import Recording
 from kernelbench.runs.results import Run
 from kernelbench.walks.compare import Answer, answer
+from kernelbench.walks.counters import add_counters
 from kernelbench.walks.report import prepare
 from kernelbench.walks.request import Request, read_suites
 
@@ -88,10 +89,13 @@ def run_suite(
             plans, builds = build_for(plans, bench, compiler, progress)
         record.built(builds, machine_code_of(plans), compiler.versions)
         settings = settings_for(request.seed, request.caches or suite.caches, limits, quick=request.quick)
+        every = plans
         plans = record.unfinished(plans, settings.caches, progress)
         title = f"{'Counting' if bench.counting else 'Measuring'} {suite.name} on {bench.name}"
         run_cases(bench, plans, settings, title, progress, record.append, stopwatch)
         record.finish(time.monotonic() - started, stopwatch.lap())
+        if request.counters:  # after the timing: its launches are replayed, and never timed
+            record.add_counters(*add_counters(every, record.read(), catalog, bench, request, progress))
         if request.self_test:
             record.add_self_test(self_test(record.read()))
         return record.read()

@@ -1,0 +1,77 @@
+"""How the hardware's counters of a launch agree with the simulator's, and what explains a difference.
+
+Both count the same accesses: the simulator those of the PTX, the hardware those of the machine code. So a difference is
+explained where the machine code has other accesses of that kind than the PTX, or where the simulator ran a sample of
+the blocks and the difference is no larger than one block of the sample weighs. All others are unexplained.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kernelbench.core.counters import LaunchCounters
+from kernelbench.core.hardware_counters import COMPARED, Agreement, simulated_values
+from kernelbench.core.units import digits
+
+# Accesses by the names that notes on machine code have for them, see build/sass.py, by metric. A load whose space
+# the compiler does not know is `ld` or LD.
+_LOADS, _STORES = (" ld ", " LD "), (" st ", " ST ")
+_NAMES: Mapping[str, tuple[str, ...]] = {
+    "global_load": ("ld.global", "cp.async", "LDG", *_LOADS),
+    "global_store": ("st.global", "STG", *_STORES),
+    "global_atomic": ("atom.global", "ATOMG", "RED", "atomics", " ATOM"),
+    "shared_load": ("ld.shared", "LDS", "ldmatrix", *_LOADS),
+    "shared_store": ("st.shared", "STS", "stmatrix", *_STORES),
+    "shared_atomic": ("atom.shared", "ATOMS", "atomics", " ATOM"),
+    "local_load": ("ld.local", "LDL", *_LOADS),
+    "local_store": ("st.local", "STL", *_STORES),
+}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The result for one launch, see CountedLaunch."""
+
+    agreement: Agreement
+    differences: str = ""
+    explanation: str = ""
+    unexplained: tuple[str, ...] = ()
+
+
+def compared(hardware: Mapping[str, float], launch: LaunchCounters, machine_code: str) -> Comparison:
+    """Compare a launch. `hardware`: by metric, without those that have no value; `machine_code`: see EntryFacts."""
+    simulated = simulated_values(launch.counters)
+    metrics = [name for name in COMPARED if name in hardware]
+    apart = [name for name in metrics if round(hardware[name]) != simulated[name]]
+    if not apart:
+        return Comparison("equal" if metrics else "")
+    by_reason: dict[str, list[str]] = {}
+    for name in apart:
+        reason = _reason(name, hardware[name], simulated[name], launch, machine_code)
+        by_reason.setdefault(reason, []).append(name)
+    unexplained = tuple(by_reason.pop("", ()))
+    return Comparison(
+        "unexplained" if unexplained else "explained",
+        "; ".join(f"{name} {_against(hardware[name], simulated[name])}" for name in apart),
+        "; ".join(f"{', '.join(names)}: {reason}" for reason, names in by_reason.items()),
+        unexplained,
+    )
+
+
+def _reason(name: str, real: float, simulated: int, launch: LaunchCounters, machine_code: str) -> str:
+    """What explains a difference; '' for nothing."""
+    if not machine_code.startswith("not available"):
+        access = name.rpartition("_")[0]
+        clauses = [one for one in machine_code.split("; ") if any(word in f" {one} " for word in _NAMES[access])]
+        if clauses:
+            return "; ".join(clauses)
+    if launch.sampled and abs(real - simulated) * launch.blocks_run <= max(real, simulated):
+        return f"scaled from {launch.sampled.removeprefix('sampled ')}"
+    return ""
+
+
+def _against(real: float, simulated: int) -> str:
+    """`98304 / 131072 (0.75)`."""
+    ratio = f" ({digits(real / simulated, 3)})" if simulated else ""
+    return f"{real:.0f} / {simulated}{ratio}"

@@ -1,0 +1,101 @@
+"""Hardware counters for the terminal, beside those of the simulator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from kernelbench.core.hardware_counters import HARDWARE_METRICS, CountedLaunch, tally
+from kernelbench.core.units import bytes_text, count_text, digits, duration_text, share_text
+from kernelbench.report import tables
+from kernelbench.report.fitting import Table
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+STALLS = 3  # reasons named per launch
+
+
+def lines(launches: Sequence[CountedLaunch], about: Mapping[str, Any]) -> list[str]:
+    """The answer in a sentence or two. `about`: the entry `counters` of environment.json."""
+    if why := about.get("unavailable"):
+        return [f"Hardware counters were not read: {why}. counters.csv has those of the simulator alone."]
+    found = tally(launches)
+    took = f" The pass took {duration_text(about['seconds'])}." if "seconds" in about else ""
+    if not found.metrics:
+        return [f"Nsight Compute recorded no launch that the simulator counts too.{took}"]
+    apart = [f"{found.explained} explained"] if found.explained else []
+    apart += [f"{found.unexplained} unexplained"] if found.unexplained else []
+    rest = f" The others: {', '.join(apart)}." if apart else ""
+    plural = "launch" if found.launches == 1 else "launches"
+    return [
+        f"Hardware and simulator agree on {found.equal} of {found.metrics} counters of {found.launches} {plural}."
+        f"{rest}{took}"
+    ]
+
+
+def differences_table(launches: Sequence[CountedLaunch], labels: Mapping[str, str]) -> Table | None:
+    """Launches whose counters differ from the simulator's, with what explains it; None without any. `labels`: of the
+    cases, by their keys."""
+    rows = [
+        (labels.get(one.case, one.case), one.implementation, str(one.launch), _spaced(one.differences), _why(one))
+        for one in launches
+        if one.differences
+    ]
+    if not rows:
+        return None
+    kinds: list[tables.Column] = ["case", "implementation", ("launch", tables.NUMBER), "hardware / simulator", "why"]
+    return tables.new_table("Counters that differ", kinds, rows)
+
+
+def _why(one: CountedLaunch) -> str:
+    unexplained = [f"{', '.join(one.unexplained)}: unexplained"] if one.unexplained else []
+    return _spaced("; ".join([*filter(None, [one.explanation]), *unexplained]))
+
+
+def _spaced(text: str) -> str:
+    """Names of metrics as words."""
+    for name in HARDWARE_METRICS:
+        text = text.replace(name, name.replace("_", " "))
+    return text
+
+
+def launches_table(launches: Sequence[CountedLaunch], title: str = "Hardware counters") -> RenderableType:
+    """A row per launch: each metric as the hardware counts it, with the simulator's count where that differs."""
+    names = [_name(one, launches) for one in launches]
+    cells = {
+        name.replace("_", "\n", 1).replace("_", " "): [_cell(one, name) for one in launches]
+        for name in HARDWARE_METRICS
+        if any(one.hardware.get(name) or one.simulated.get(name) for one in launches)
+    }
+    cells["agreement"] = [one.agreement or "-" for one in launches]
+    cells["stalls"] = [_stalls(one) for one in launches]
+    return tables.panel_tables(title, "launch", names, cells)
+
+
+def _name(one: CountedLaunch, launches: Sequence[CountedLaunch]) -> str:
+    several = sum(other.implementation == one.implementation for other in launches) > 1
+    return f"{one.implementation} {one.launch}" if several else one.implementation
+
+
+def _cell(one: CountedLaunch, name: str) -> str:
+    """`16.4 k`, with the simulator's in brackets where it differs, and alone, marked, where there is no other."""
+    real, simulated = one.hardware.get(name), one.simulated.get(name)
+    if real is None:
+        return "-" if simulated is None else f"({count_text(simulated)})"
+    text = _text(name, real)
+    return text if simulated is None or simulated == round(real) else f"{text} ({count_text(simulated)})"
+
+
+def _text(name: str, value: float) -> str:
+    if name == "achieved_occupancy":
+        return share_text(value)
+    if name == "lanes_per_instruction":
+        return digits(value, 3)
+    return bytes_text(value) if HARDWARE_METRICS[name].unit == "B" else count_text(value)
+
+
+def _stalls(one: CountedLaunch) -> str:
+    """The most frequent reasons for which warps wait, in cycles per instruction."""
+    named = [(name, value) for name, value in one.stalls.items() if name != "selected"]
+    return ", ".join(f"{name.replace('_', ' ')} {digits(value, 2)}" for name, value in named[:STALLS])

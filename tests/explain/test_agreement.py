@@ -1,0 +1,125 @@
+"""When counters of the hardware and of the simulator agree, and what explains a difference."""
+
+import pytest
+
+from kernelbench.core.counters import Counters, LaunchCounters
+from kernelbench.core.hardware_counters import COMPARED, ProfiledLaunch, simulated_values, tally
+from kernelbench.explain.agreement import compared
+from kernelbench.explain.counted import Counted, LaunchShape
+from kernelbench.explain.measured import side_by_side
+
+COUNTERS = Counters(global_load_requests=100, global_load_sectors=400, shared_load_wavefronts=1000)
+REAL = {name: float(value) for name, value in simulated_values(COUNTERS).items() if name in COMPARED}
+MERGED = "ptxas re-vectorised memory operations: 16 ld.shared of 4 bytes became 4 LDS.128"
+
+
+def launch(blocks: int = 64, blocks_run: int = 64, entry: str = "k") -> LaunchCounters:
+    return LaunchCounters(entry, COUNTERS, blocks=blocks, blocks_run=blocks_run)
+
+
+def test_equal_counters_agree_and_those_without_a_value_are_not_compared() -> None:
+    assert compared(REAL, launch(), "").agreement == "equal"
+    known = {"global_load_sectors": 400.0, "warp_instructions": 7.0}
+    assert compared(known, launch(), "").agreement == "equal", "instructions of the PTX are others"
+    assert compared({}, launch(), "").agreement == ""
+
+
+def test_a_difference_is_explained_by_accesses_of_its_kind_only() -> None:
+    real = {**REAL, "shared_load_wavefronts": 750.0}
+    found = compared(real, launch(), MERGED)
+    assert (found.agreement, found.unexplained) == ("explained", ())
+    assert found.differences == "shared_load_wavefronts 750 / 1000 (0.750)"
+    assert found.explanation == f"shared_load_wavefronts: {MERGED}"
+    both = compared({**real, "global_load_sectors": 380.0}, launch(), MERGED)
+    assert (both.agreement, both.unexplained) == ("unexplained", ("global_load_sectors",))
+    assert both.explanation == f"shared_load_wavefronts: {MERGED}"
+    assert compared(real, launch(), "").unexplained == ("shared_load_wavefronts",)
+    assert compared(real, launch(), "not available: no LDS is known").unexplained == ("shared_load_wavefronts",)
+
+
+@pytest.mark.parametrize(
+    ("metric", "note"),
+    [
+        ("global_load_sectors", "ptxas added 2 LDG.128"),
+        ("global_load_requests", "ptxas left out 2 ld of 4 bytes"),
+        ("global_store_sectors", "ptxas moved 1 STG behind the first exit: warps that end there do not run it"),
+        ("shared_store_wavefronts", "4 st.shared of 4 bytes became 1 STS.128"),
+        ("shared_atomic_wavefronts", "atomics became a loop of a load and ATOMS.CAS"),
+        ("local_store_sectors", "ptxas put registers into local memory: 3 STL"),
+    ],
+)
+def test_notes_name_the_accesses_that_they_explain(metric: str, note: str) -> None:
+    assert compared({metric: 5.0}, launch(), note).agreement == "explained"
+    others = [name for name in COMPARED if name.rpartition("_")[0] != metric.rpartition("_")[0]]
+    unexplained = [name for name in others if compared({name: 5.0}, launch(), note).agreement == "unexplained"]
+    assert len(unexplained) >= len(others) - 3, "a note of unknown space may be of several kinds"
+
+
+def test_a_sample_explains_no_more_than_one_of_its_blocks_weighs() -> None:
+    sampled = launch(blocks=1000, blocks_run=100)
+    assert compared({"global_load_sectors": 404.0}, sampled, "").explanation == (
+        "global_load_sectors: scaled from 100 of 1000 blocks"
+    )
+    assert compared({"global_load_sectors": 405.0}, sampled, "").agreement == "unexplained"
+    assert compared({"global_load_sectors": 404.0}, launch(), "").agreement == "unexplained"
+
+
+# ---- Launches side by side ----
+
+
+def profiled(symbol: str = "k", **missing: str) -> ProfiledLaunch:
+    stalls = {"wait": 1.5, "barrier": 4.0, "membar": 0.0}
+    return ProfiledLaunch("name", symbol, (2, 1, 1), (32, 1, 1), REAL, missing, stalls)
+
+
+def counted(*launches: LaunchCounters, machine_code: str = "") -> Counted:
+    shapes = tuple(LaunchShape(one.entry, 64, 32, machine_code=machine_code) for one in launches)
+    return Counted("c", "i", COUNTERS, launches=launches, shapes=shapes)
+
+
+def test_each_launch_has_both_sides() -> None:
+    first, second = side_by_side("c", "i", [profiled(), profiled("b")], counted(launch(), launch(1000, 64, "b")))
+    assert [(one.launch, one.kernel, one.agreement) for one in (first, second)] == [
+        (1, "name", "equal"),
+        (2, "name", "equal"),
+    ]
+    assert (first.sampled, second.sampled) == ("", "64 of 1000 blocks")
+    assert list(first.stalls.items()) == [("barrier", 4.0), ("wait", 1.5)], "the largest first"
+    assert first.reason == ""
+    found = tally((first, second))
+    assert (found.launches, found.metrics, found.equal, found.explained, found.unexplained) == (2, 6, 6, 0, 0)
+
+
+def test_a_side_that_has_nothing_says_why() -> None:
+    (real,) = side_by_side("c", "i", [profiled()], "a library call")
+    assert (real.agreement, real.simulated, real.reason) == ("", {}, "simulator: a library call")
+    (simulated,) = side_by_side("c", "i", "no GPU here", counted(launch()))
+    assert (simulated.kernel, simulated.hardware, simulated.reason) == ("k", {}, "hardware: no GPU here")
+    assert simulated.simulated["global_load_sectors"] == 400
+    (neither,) = side_by_side("c", "i", "no GPU here", "a library call")
+    assert (neither.launch, neither.reason) == (0, "hardware: no GPU here; simulator: a library call")
+
+
+def test_other_launches_than_the_simulators_are_not_compared() -> None:
+    one, two = side_by_side("c", "i", [profiled("k"), profiled("b")], counted(launch()))
+    assert (one.agreement, two.agreement, one.simulated) == ("", "", {})
+    assert one.reason == "simulator: it ran k where the GPU ran k, b"
+
+
+def test_metrics_without_a_value_have_the_reason() -> None:
+    (one,) = side_by_side("c", "i", [profiled(l2_bytes="NaN", dram_read_bytes="NaN", local_load_sectors="no")], "none")
+    assert one.reason == "simulator: none; l2_bytes, dram_read_bytes: NaN; local_load_sectors: no"
+
+
+def test_the_tally_counts_metrics_and_leaves_out_zeros() -> None:
+    real = profiled()
+    apart = ProfiledLaunch(
+        "name", "k", (2, 1, 1), (32, 1, 1), {**REAL, "shared_load_wavefronts": 9.0, "global_load_sectors": 9.0}
+    )
+    launches = [
+        *side_by_side("c", "i", [real], counted(launch(), machine_code=MERGED)),
+        *side_by_side("c", "i", [apart], counted(launch(), machine_code=MERGED)),
+        *side_by_side("c", "i", [real], "none"),
+    ]
+    found = tally(launches)
+    assert (found.launches, found.metrics, found.equal, found.explained, found.unexplained) == (2, 6, 4, 1, 1)
