@@ -1,31 +1,54 @@
-"""The command `explain`: why one kernel is faster than another, by what the simulator counts."""
+"""The command `explain`: why one kernel is faster than another, by what the simulator and the hardware count."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from kernelbench.cli.options import CHOICE, FORM, FULL, NVCC, SEED, SUITES, TEXT, request_of
+from kernelbench.cli.options import CHOICE, FORM, FULL, NVCC, PLACE, SEED, TEXT, request_of, suite_names
 from kernelbench.cli.terminal import console, say, tell
 from kernelbench.core import streams
+from kernelbench.core.errors import InputError
 
 if TYPE_CHECKING:
+    from kernelbench.explain.profiled import ReportExplanation
     from kernelbench.explain.records import CaseExplanation
     from kernelbench.walks.explain import Explained
 
 
 @click.command()
-@SUITES
+@click.argument("suites", type=TEXT, nargs=-1, metavar="[SUITE]...", shell_complete=suite_names)
 @click.option("--gpu", type=TEXT, metavar="NAME", help="Plan, and state bounds, for this GPU.  [default: h200]")
 @CHOICE
 @click.option("--lines", is_flag=True, help="Show the source lines that cost something, with their counters.")
+@click.option(
+    "--measured",
+    is_flag=True,
+    help="Read hardware counters of this machine's GPU with Nsight Compute, beside those of the simulator.",
+)
+@click.option(
+    "--ncu-rep",
+    "report",
+    type=PLACE,
+    metavar="FILE",
+    help="Explain the kernels of a report of Nsight Compute instead of a suite, whoever made it.",
+)
 @FORM
 @FULL
 @SEED
 @NVCC
-def explain(suites: tuple[str, ...], gpu: str | None, lines: bool, form: str, **options: Any) -> None:
+def explain(
+    suites: tuple[str, ...],
+    gpu: str | None,
+    lines: bool,
+    measured: bool,
+    report: Path | None,
+    form: str,
+    **options: Any,
+) -> None:
     """Why one kernel is faster than another: what the simulator counts, in words. No GPU needed.
 
     For each case the counters that differ between its implementations, what they mean, what no run can
@@ -35,20 +58,30 @@ def explain(suites: tuple[str, ...], gpu: str | None, lines: bool, form: str, **
     Examples:
       kernelbench explain softmax --filter seq=512 --only tree_modulo,tree_strided,tree_sequential
       kernelbench explain softmax --gpu a100 --only naive --filter seq=64 --lines
+      kernelbench explain softmax --measured --only ft,oneflow --filter seq=512
+      kernelbench explain --ncu-rep mine.ncu-rep
     """
     from kernelbench.cli.progress import ConsoleProgress
     from kernelbench.walks.explain import explain as walk
+    from kernelbench.walks.explain import explain_file
 
-    found = walk(request_of(suites, options), gpu, ConsoleProgress(), lines=lines)
+    if bool(suites) == bool(report):
+        raise InputError("explain: name a suite, or a report with --ncu-rep FILE, not both")
+    if report:
+        _show_report(explain_file(report), form)
+        return
+    found = walk(request_of(suites, options), gpu, ConsoleProgress(), lines=lines, measured=measured)
     _show(streams.while_read(found), form)
 
 
 def _show(found: Iterable[Explained], form: str) -> None:
     """Print each case as soon as it is counted, or all cases for a program."""
-    from kernelbench.report import explanation, formats
+    from kernelbench.report import explanation, formats, hardware
 
     if form == "json":
-        say(explanation.as_json([one.explanation for one in found]))
+        every = list(found)
+        launches = [launch for one in every for launch in one.launches]
+        say(explanation.as_json([one.explanation for one in every], launches))
         return
     if form != formats.TABLE:
         rows = [row for one in found for row in explanation.records(one.explanation, one.suite.name)]
@@ -60,7 +93,25 @@ def _show(found: Iterable[Explained], form: str) -> None:
         shown.setdefault(one.suite.name, []).append(one.explanation)
         for part in explanation.case_parts(one.explanation, f"{one.suite.name}: {one.explanation.case}"):
             out.print(part)
+        for part in hardware.case_parts(one.launches, one.unavailable):
+            out.print(part)
+        if one.launches:
+            tell(*hardware.hand_offs(one.suite.name, one.launches))
     for suite, cases in shown.items():
         if len(cases) > 1 and any(one.evidence for one in cases):
             out.print(explanation.claims_table(cases, f"{suite}: published explanations over all cases"))
     tell(explanation.NOTE)
+
+
+def _show_report(found: ReportExplanation, form: str) -> None:
+    """Print what a report of Nsight Compute says, for people or for a program."""
+    from kernelbench.report import explanation, formats, hardware
+
+    if form == "json":
+        say(explanation.as_json([found.explanation], found.launches))
+    elif form != formats.TABLE:
+        say(formats.formatted(form, hardware.records(found.launches)))
+    else:
+        for part in hardware.report_parts(found):
+            console().print(part)
+        tell(*hardware.report_notes(found))

@@ -55,6 +55,7 @@ class _Output(_Place):
 
 
 TEXT = _Text()
+PLACE = _Place(path_type=Path)
 OUT_FILE = _Output(path_type=Path, dir_okay=False)
 OUT_FOLDER = _Output(path_type=Path, file_okay=False)
 

@@ -137,7 +137,7 @@ class CountedLaunch:
     case: str  # its key
     implementation: str
     launch: int  # from 1 on, in the order of the plan
-    kernel: str
+    kernel: str  # its symbol in the plan; of a library, the name without parameters and template arguments
     grid: tuple[int, int, int] | None
     block: tuple[int, int, int] | None
     hardware: Mapping[str, float] = field(default_factory=dict)  # by metric; what is missing has a reason

@@ -32,7 +32,7 @@ def explain_case(
         case=case,
         counted=counted,
         metrics=differing(list(counted.values())),
-        sentences=tuple(_sentences(counted, found)),
+        sentences=tuple(sentences(counted, found)),
         bounds=bounds,
         evidence=tuple(found),
         missing=missing or {},
@@ -52,7 +52,8 @@ def _differs(metric: str, counted: Sequence[Counted]) -> bool:
     return len(values) == 1 or len(known) < len(values) or max(known) > APART * min(known)
 
 
-def _sentences(counted: Mapping[str, Counted], found: Sequence[Evidence]) -> Iterable[Sentence]:
+def sentences(counted: Mapping[str, Counted], found: Sequence[Evidence] = ()) -> Iterable[Sentence]:
+    """What the rules say of each implementation; `found`: decided statements to which sentences are relevant."""
     for name, one in counted.items():
         facts = Facts(one, counted)
         for rule in RULES:

@@ -53,6 +53,7 @@ class Counted:
     inputs: tuple[str, ...] = ()  # names of the input arrays; empty if not known
     broadcast: tuple[str, ...] = ()  # inputs that every slice of the case reads whole
     ways: tuple[int, int] | None = None  # fewest and most of its bank conflicts, where only totals were kept
+    known: Mapping[str, float | None] | None = None  # by metric, where hardware counted: nothing follows from counters
 
     @property
     def columns(self) -> int | None:
@@ -72,6 +73,8 @@ class Counted:
 
     def value(self, metric: str) -> float | None:
         """None where it has no meaning, such as sectors per request without requests."""
+        if self.known is not None:
+            return self.known.get(metric)
         return METRICS[metric].value(self)
 
 

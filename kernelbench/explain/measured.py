@@ -50,7 +50,7 @@ def _launch(
         case=case,
         implementation=implementation,
         launch=number,
-        kernel=real.kernel if real else simulated.entry if simulated else "",
+        kernel=simulated.entry if simulated else real.kernel if real else "",
         grid=real.grid if real else None,
         block=real.block if real else None,
         hardware=real.values if real else {},

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from kernelbench.compare.counted_runs import counts_of
+from kernelbench.core.hardware_counters import CountedLaunch
 from kernelbench.core.records import Claim
 from kernelbench.core.units import count_text, digits, time_text
 from kernelbench.explain import evidence
@@ -214,9 +215,15 @@ def _cold_times(run: Run) -> dict[tuple[str, str], float]:
 # ---- For programs ----------------------------------------------------------------------------------------
 
 
-def as_json(explained: Sequence[CaseExplanation]) -> str:
-    """All metrics, sentences, bounds and evidence; numbers that do not apply are null."""
-    return formats.as_json([_plain(one) for one in explained])
+def as_json(explained: Sequence[CaseExplanation], launches: Sequence[CountedLaunch] = ()) -> str:
+    """All metrics, sentences, bounds and evidence; numbers that do not apply are null. `launches`: those with hardware
+    counters, which follow under each case."""
+    return formats.as_json([_plain(one) | _hardware(one.case, launches) for one in explained])
+
+
+def _hardware(case: str, launches: Sequence[CountedLaunch]) -> dict[str, Any]:
+    own = [vars(one) for one in launches if one.case == case]
+    return {"hardware": own} if own else {}
 
 
 def records(explained: CaseExplanation, suite: str) -> list[dict[str, Any]]:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from kernelbench.core.hardware_counters import HARDWARE_METRICS, CountedLaunch, tally
+from kernelbench.core.hardware_counters import HARDWARE_METRICS, STALLS, CountedLaunch, tally
+from kernelbench.core.operations import key_words
 from kernelbench.core.units import bytes_text, count_text, digits, duration_text, share_text
-from kernelbench.report import tables
+from kernelbench.explain.profiled import ReportExplanation, stall_sentences
+from kernelbench.report import explanation, hand_off, tables
 from kernelbench.report.fitting import Table
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-STALLS = 3  # reasons named per launch
+MOST_STALLS = 3  # reasons named per launch
 
 
 def lines(launches: Sequence[CountedLaunch], about: Mapping[str, Any]) -> list[str]:
@@ -32,6 +34,65 @@ def lines(launches: Sequence[CountedLaunch], about: Mapping[str, Any]) -> list[s
         f"Hardware and simulator agree on {found.equal} of {found.metrics} counters of {found.launches} {plural}."
         f"{rest}{took}"
     ]
+
+
+def case_parts(launches: Sequence[CountedLaunch], unavailable: str) -> Iterable[RenderableType]:
+    """What `explain --measured` adds to a case; nothing if it was not asked for."""
+    from rich.text import Text
+
+    if not launches:
+        return
+    if unavailable:
+        yield Text(f" Hardware counters were not read: {unavailable}.")
+    yield launches_table(launches, "Hardware counters (the simulator's in brackets, where they differ)")
+    for one in launches:
+        for sentence in stall_sentences(one.implementation, one.stalls):
+            yield Text(f" {one.implementation}: {sentence.text}.")
+    if not unavailable:
+        if differing := differences_table(launches, {}):
+            yield differing
+        yield Text(f" {lines(launches, {})[0]}")
+
+
+def report_parts(found: ReportExplanation) -> Iterable[RenderableType]:
+    """A report of Nsight Compute: sentences, metrics by kernel, and what only hardware counts."""
+    from rich.text import Text
+
+    kernels = "1 kernel" if len(found.launches) == 1 else f"{len(found.launches)} kernels"
+    yield Text(f"{found.explanation.case}: {kernels}" + (f" on {found.gpu}" if found.gpu else ""), "bold")
+    yield explanation.sentences_block(found.explanation)
+    yield explanation.case_table(found.explanation)
+    yield launches_table(found.launches)
+
+
+def report_notes(found: ReportExplanation) -> list[str]:
+    """What the figures are, and what the report lacks."""
+    notes = ["Counts of the hardware. Launches of one kernel with the same grid and block are shown as their mean."]
+    if found.absent:
+        names = ", ".join(name.replace("_", " ") for name in found.absent)
+        notes.append(f"Not in this report: {names}. `ncu --set full` collects them.")
+    return notes
+
+
+def records(launches: Sequence[CountedLaunch]) -> list[dict[str, Any]]:
+    """A row per launch, for programs."""
+    return [
+        {"report": one.case, "kernel": one.implementation, "grid": one.grid, "block": one.block}
+        | {name: one.hardware.get(name) for name in HARDWARE_METRICS}
+        | {f"stall_{name}": one.stalls.get(name) for name in STALLS}
+        for one in launches
+    ]
+
+
+def hand_offs(suite: str, launches: Sequence[CountedLaunch]) -> list[str]:
+    """The commands that take each implementation to NVIDIA's tools."""
+    found = []
+    for name in dict.fromkeys(one.implementation for one in launches):
+        own = [one for one in launches if one.implementation == name]
+        entries = [one.kernel for one in own if one.simulated]
+        both = hand_off.commands(suite, key_words(own[0].case), name, entries)
+        found += [f"{name}, profile: {both.ncu}", f"{name}, check: {both.sanitizer}"]
+    return found
 
 
 def differences_table(launches: Sequence[CountedLaunch], labels: Mapping[str, str]) -> Table | None:
@@ -68,8 +129,10 @@ def launches_table(launches: Sequence[CountedLaunch], title: str = "Hardware cou
         for name in HARDWARE_METRICS
         if any(one.hardware.get(name) or one.simulated.get(name) for one in launches)
     }
-    cells["agreement"] = [one.agreement or "-" for one in launches]
-    cells["stalls"] = [_stalls(one) for one in launches]
+    if any(one.agreement for one in launches):
+        cells["agreement"] = [one.agreement or "-" for one in launches]
+    if any(one.stalls for one in launches):
+        cells["most frequent\nstalls"] = [_stalls(one) for one in launches]
     return tables.panel_tables(title, "launch", names, cells)
 
 
@@ -97,5 +160,5 @@ def _text(name: str, value: float) -> str:
 
 def _stalls(one: CountedLaunch) -> str:
     """The most frequent reasons for which warps wait, in cycles per instruction."""
-    named = [(name, value) for name, value in one.stalls.items() if name != "selected"]
-    return ", ".join(f"{name.replace('_', ' ')} {digits(value, 2)}" for name, value in named[:STALLS])
+    named = sorted((-value, name) for name, value in one.stalls.items() if name != "selected")
+    return ", ".join(f"{name.replace('_', ' ')} {digits(-value, 2)}" for value, name in named[:MOST_STALLS])

@@ -84,16 +84,17 @@ def profiled(plans: Iterable[CasePlan], request: Request, progress: Progress, fo
     return Profiled(own, time.monotonic() - began)
 
 
-def gpu_here(device: str, asked: str | None) -> str:
-    """The key in KNOWN of the GPU of this machine; NoCounters if there is none, or another one than was asked for."""
+def gpu_here(asked: str | None) -> tuple[str, Mapping[str, Any]]:
+    """The key in KNOWN of the GPU of this machine, and its entries for environment.json; NoCounters if there is none,
+    or another one than was asked for."""
     try:
-        name = devices.open_device(device if device.startswith("cuda") else "cuda").properties.name
+        device = devices.open_device("cuda")
     except NoDevice as error:
         raise NoCounters(NO_GPU) from error
-    key = key_of(name)
+    name, key = device.properties.name, key_of(device.properties.name)
     if KNOWN[key].name != name or (asked and KNOWN.get(asked.lower()) != KNOWN[key]):
         raise NoCounters(f"the GPU here, {name}, is not the one that plans are for, {asked or key}")
-    return key
+    return key, device.environment()
 
 
 def beside(case: str, found: Profiled, counted: Mapping[str, Counted | str]) -> list[CountedLaunch]:

@@ -80,8 +80,8 @@ def counted(*launches: LaunchCounters, machine_code: str = "") -> Counted:
 def test_each_launch_has_both_sides() -> None:
     first, second = side_by_side("c", "i", [profiled(), profiled("b")], counted(launch(), launch(1000, 64, "b")))
     assert [(one.launch, one.kernel, one.agreement) for one in (first, second)] == [
-        (1, "name", "equal"),
-        (2, "name", "equal"),
+        (1, "k", "equal"),
+        (2, "b", "equal"),
     ]
     assert (first.sampled, second.sampled) == ("", "64 of 1000 blocks")
     assert list(first.stalls.items()) == [("barrier", 4.0), ("wait", 1.5)], "the largest first"

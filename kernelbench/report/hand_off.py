@@ -1,0 +1,67 @@
+"""The commands that take one implementation of one case to NVIDIA's own tools."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kernelbench.runs.records import Row
+
+# Options of the recorded command line that change what is launched; those with a value, and those without.
+_KEPT = ("--set", "--dtype", "--kernels", "--cu", "--entry", "--grid", "--block", "--shared", "--args", "--seed",
+         "--nvcc", "--device")  # fmt: skip
+_KEPT_FLAGS = ("--specimens",)
+
+
+@dataclass(frozen=True)
+class HandOff:
+    """Each is a command line for a POSIX shell."""
+
+    ncu: str
+    sanitizer: str
+
+
+def hand_off(row: Row, environment: Mapping[str, Any]) -> HandOff:
+    """The commands for a row of a run. `environment`: that of the run, whose options they repeat."""
+    entries = [launch.entry for launch in row.launches]
+    options = kept_options(str(environment.get("command", "")))
+    return commands(row.suite, row.words, row.implementation, entries, options)
+
+
+def commands(
+    suite: str, words: Mapping[str, str], implementation: str, entries: Sequence[str], options: Sequence[str] = ()
+) -> HandOff:
+    """The commands for an implementation of the case that has these words. `entries`: its kernels by their symbols;
+    none where a library launches them, and then ncu records all kernels of the process."""
+    case = ",".join(f"{name}={value}" for name, value in words.items())
+    run = ["kernelbench", "run", suite, "--only", implementation.partition(".")[0], "--filter", case, *options,
+           "--in-process", "--quick", "--cache", "cold", "--no-report"]  # fmt: skip
+    profiler = ["ncu", "--set", "full", "--clock-control", "none"]
+    if entries:
+        names = "|".join(map(re.escape, dict.fromkeys(entries)))
+        profiler += ["--kernel-name-base", "mangled", "--kernel-name", f"regex:^({names})$"]
+        profiler += ["--launch-count", str(len(entries))]
+    file = re.sub(r"[^A-Za-z0-9_-]+", "-", f"{implementation}-{case}").strip("-")[:100]
+    return HandOff(
+        shlex.join([*profiler, "--force-overwrite", "--export", file, *run]),
+        shlex.join(["compute-sanitizer", "--tool", "memcheck", *run]),
+    )
+
+
+def kept_options(command: str) -> tuple[str, ...]:
+    """The options of a recorded `kernelbench run ..` that the commands repeat; () for what is no command line."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return ()
+    found: list[str] = []
+    for place, word in enumerate(words):
+        name, equals, _ = word.partition("=")
+        if word in _KEPT_FLAGS or (name in _KEPT and equals):
+            found.append(word)
+        elif word in _KEPT and place + 1 < len(words):
+            found += words[place : place + 2]
+    return tuple(found)
