@@ -254,6 +254,7 @@ def rules_block() -> str:
 CSV_FILES = (
     ("results.csv", "A row for each case, implementation, cache and method.", columns.RESULTS),
     ("samples.csv.gz", "A row for each sample.", columns.SAMPLES),
+    ("counters.csv", "A row for each launch, where a run was made with `--counters`.", columns.HARDWARE_COUNTERS),
     ("comparison.csv", "A row for each case, cache and implementation, against the baseline.", columns.COMPARISON),
     ("claims.csv", "A row for each published claim of the suite.", columns.CLAIMS),
     ("compare RUN RUN --format csv", "A row for each row of either run.", columns.CHANGES),

@@ -95,8 +95,8 @@ def _show(found: Iterable[Explained], form: str) -> None:
             out.print(part)
         for part in hardware.case_parts(one.launches, one.unavailable):
             out.print(part)
-        if one.launches:
-            tell(*hardware.hand_offs(one.suite.name, one.launches))
+        for line in hardware.hand_offs(one.suite.name, one.launches):
+            say(line)  # whole, to be copied
     for suite, cases in shown.items():
         if len(cases) > 1 and any(one.evidence for one in cases):
             out.print(explanation.claims_table(cases, f"{suite}: published explanations over all cases"))

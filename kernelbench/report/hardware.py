@@ -15,6 +15,7 @@ from kernelbench.report.fitting import Table
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+TITLE = "Hardware counters"
 MOST_STALLS = 3  # reasons named per launch
 
 
@@ -44,7 +45,8 @@ def case_parts(launches: Sequence[CountedLaunch], unavailable: str) -> Iterable[
         return
     if unavailable:
         yield Text(f" Hardware counters were not read: {unavailable}.")
-    yield launches_table(launches, "Hardware counters (the simulator's in brackets, where they differ)")
+    title = "Counters of the simulator, in brackets" if unavailable else f"{TITLE}, the simulator's in brackets"
+    yield launches_table(launches, title)
     for one in launches:
         for sentence in stall_sentences(one.implementation, one.stalls):
             yield Text(f" {one.implementation}: {sentence.text}.")
@@ -85,13 +87,13 @@ def records(launches: Sequence[CountedLaunch]) -> list[dict[str, Any]]:
 
 
 def hand_offs(suite: str, launches: Sequence[CountedLaunch]) -> list[str]:
-    """The commands that take each implementation to NVIDIA's tools."""
+    """Lines with the commands that take each implementation to NVIDIA's tools."""
     found = []
     for name in dict.fromkeys(one.implementation for one in launches):
         own = [one for one in launches if one.implementation == name]
         entries = [one.kernel for one in own if one.simulated]
         both = hand_off.commands(suite, key_words(own[0].case), name, entries)
-        found += [f"{name}, profile: {both.ncu}", f"{name}, check: {both.sanitizer}"]
+        found += [f"To profile and to check {name}:", f"  {both.ncu}", f"  {both.sanitizer}"]
     return found
 
 
@@ -121,7 +123,7 @@ def _spaced(text: str) -> str:
     return text
 
 
-def launches_table(launches: Sequence[CountedLaunch], title: str = "Hardware counters") -> RenderableType:
+def launches_table(launches: Sequence[CountedLaunch], title: str = TITLE) -> RenderableType:
     """A row per launch: each metric as the hardware counts it, with the simulator's count where that differs."""
     names = [_name(one, launches) for one in launches]
     cells = {
