@@ -3,6 +3,7 @@
 The folder of a run has
   results.csv        columns.RESULTS; one row per case, implementation, cache and method
   samples.csv.gz     columns.SAMPLES; one gzip member per case and implementation
+  counters.csv       columns.HARDWARE_COUNTERS; one row per launch, with --counters; see hardware_counters.py
   environment.json   place, time and versions; limits of the GPU; the suite; the implementations
 and the files that report adds: comparison.csv, claims.csv, claims.json, charts/, report.html. Each file is
 replaced in one step, so that a process killed at any time leaves the old file or the new one.

@@ -1,13 +1,14 @@
 """`run --counters`: a pass after the timing, which changes no row."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from kernelbench import devices
 from kernelbench.cli.progress import ConsoleProgress
-from kernelbench.core.errors import NoCounters
+from kernelbench.core.errors import NoCounters, NoDevice
 from kernelbench.core.hardware_counters import ProfiledLaunch
 from kernelbench.measure.bench import InProcessBench
 from kernelbench.measure.profiling.profiler import Profile
@@ -110,3 +111,25 @@ def test_the_screen_says_how_far_both_agree(project: Project, gpu: dict[str, Any
     gpu["unavailable"] = "there is no ncu; install it"
     _, out, _ = command("run", suite, "--counters", "--quick", "--no-report")
     assert "Hardware counters were not read: there is no ncu; install it." in out
+
+
+def test_the_gpu_here_must_be_the_one_that_plans_are_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    device = FakeSimulator({})
+    monkeypatch.setattr(devices, "open_device", lambda name: device)
+    key, about = walk.gpu_here(None)
+    assert (key, about["name"]) == ("h200", device.name)
+    assert walk.gpu_here("H200")[0] == "h200"
+    with pytest.raises(NoCounters, match="the GPU here, NVIDIA H200, is not the one that plans are for, a100"):
+        walk.gpu_here("a100")
+    device.properties = replace(device.properties, name="NVIDIA GeForce RTX 4060")
+    with pytest.raises(NoCounters, match="RTX 4060, is not the one"):
+        walk.gpu_here(None)
+
+
+def test_without_a_gpu_the_reason_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent(name: str) -> Any:
+        raise NoDevice("none")
+
+    monkeypatch.setattr(devices, "open_device", absent)
+    with pytest.raises(NoCounters, match="no GPU here"):
+        walk.gpu_here(None)

@@ -13,9 +13,13 @@ from kernelbench.cli.progress import ConsoleProgress
 from kernelbench.compare import read_ledger
 from kernelbench.core import places
 from kernelbench.core.counters import Counters, LaunchCounters
-from kernelbench.core.errors import DeviceError
+from kernelbench.core.errors import DeviceError, NoCounters
+from kernelbench.core.hardware_counters import ProfiledLaunch
+from kernelbench.measure.profiling import reports
 from kernelbench.report.explanation import explanations
 from kernelbench.runs.results import read_run, without_twins
+from kernelbench.walks import explain as walk
+from kernelbench.walks.counters import Profiled
 from kernelbench.walks.explain import Explained
 from kernelbench.walks.explain import explain as explain_walk
 from kernelbench.walks.report import report
@@ -28,8 +32,8 @@ from tests.fake_simulator import FakeSimulator
 
 
 def explain(suite: Path, **options: Any) -> list[Explained]:
-    lines = options.pop("lines", False)
-    return list(explain_walk(Request((str(suite),), **options), None, ConsoleProgress(), lines=lines))
+    shown = {name: options.pop(name) for name in ("lines", "measured") if name in options}
+    return list(explain_walk(Request((str(suite),), **options), None, ConsoleProgress(), **shown))
 
 
 def test_every_case_is_counted_and_explained(project: Project, simulator: FakeSimulator) -> None:
@@ -140,3 +144,73 @@ def test_no_measured_time_is_below_its_bound(folder: Path) -> None:
     both = set(bounds) & set(shortest)
     assert both
     assert {key: str(bounds[key]) for key in both if bounds[key].seconds > shortest[key]} == {}
+
+
+# ---- Hardware counters ----
+
+
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch, simulator: FakeSimulator) -> dict[str, Any]:
+    """A GPU that is like the one planned for; `why` says why it gives no counters."""
+    found: dict[str, Any] = {"why": "", "asked": []}
+
+    def gpu_here(gpu: str | None) -> tuple[str, dict[str, str]]:
+        found["asked"].append(gpu)
+        if found["why"]:
+            raise NoCounters(found["why"])
+        return "h100", {"name": "NVIDIA H100 80GB HBM3"}
+
+    def profiled(plans: Any, request: Any, progress: Any) -> Profiled:
+        values = {"global_load_sectors": 90.0}
+        launch = ProfiledLaunch("k", "k", (1, 1, 1), (32, 1, 1), values, stalls={"barrier": 3.0})
+        names = [(plan.case.key, one.implementation.name) for plan in plans for one in plan.planned]
+        return Profiled(dict.fromkeys(names, (launch,)), 1.0)
+
+    monkeypatch.setattr(walk, "gpu_here", gpu_here)
+    monkeypatch.setattr(walk, "profiled", profiled)
+    return found
+
+
+def test_measured_counters_stand_beside_the_simulators(
+    project: Project, here: dict[str, Any], command: Command
+) -> None:
+    suite = project.suite("compiled, good", "[8]")
+    code, out, _ = command("explain", suite, "--measured")
+    assert code == 0
+    assert "90 (100)" in out
+    assert "compiled: warps wait for a barrier of its block in 3.0 of 3.0 cycles per instruction." in out
+    assert "agree on 0 of 1 counters of 1 launch. The others: 1 unexplained." in out
+    (line,) = [line for line in out.splitlines() if line.startswith("  ncu ") and "--only compiled" in line]
+    assert line.endswith("--in-process --quick --cache cold --no-report")
+    found = json.loads(command("explain", suite, "--measured", "--format", "json")[1])
+    assert [one["agreement"] for one in found[0]["hardware"]] == ["", "unexplained"]
+    assert "hardware" not in json.loads(command("explain", suite, "--format", "json")[1])[0]
+
+
+def test_plans_are_those_of_the_gpu_that_is_here(project: Project, here: dict[str, Any]) -> None:
+    assert explain(project.suite("compiled, good", "[8]"), measured=True)[0].launches
+    assert here["asked"] == [None]
+
+
+def test_without_hardware_counters_the_explanation_goes_on(
+    project: Project, here: dict[str, Any], command: Command
+) -> None:
+    here["why"] = "there is no ncu; install it"
+    code, out, _ = command("explain", project.suite("compiled, good", "[8]"), "--measured")
+    assert code == 0
+    assert "Hardware counters were not read: there is no ncu; install it." in out
+    assert "Counters of the simulator, in brackets" in out
+    assert "(100)" in out
+
+
+def test_a_report_or_a_suite_is_explained(project: Project, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    for words in ((), (project.suite("compiled, good"), "--ncu-rep", "a.ncu-rep")):
+        code, _, err = command("explain", *words)
+        assert (code, "name a suite, or a report with --ncu-rep" in err) == (2, True)
+    launch = ProfiledLaunch("k", "k", (1, 1, 1), (32, 1, 1), {"l2_bytes": 64.0}, {"local_load_sectors": "no"})
+    monkeypatch.setattr(reports, "read_report", lambda path: (launch,))
+    code, out, _ = command("explain", "--ncu-rep", "a.ncu-rep")
+    assert (code, "a.ncu-rep: 1 kernel" in out, "64.0 B" in out) == (0, True, True)
+    assert "Not in this report: local load sectors." in out
+    assert json.loads(command("explain", "--ncu-rep", "a.ncu-rep", "--format", "json")[1])[0]["case"] == "a.ncu-rep"
+    assert command("explain", "--ncu-rep", "a.ncu-rep", "--format", "csv")[1].startswith("report,kernel,grid,block,")
