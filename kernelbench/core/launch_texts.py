@@ -24,7 +24,7 @@ def launches_text(plan: LaunchPlan) -> list[str]:
 def launch_text(launch: Launch) -> str:
     """`softmax_naive_f32<<<128, 256>>>`; 3-D extents as 4x2x1, dynamic shared bytes third, and a suffix where blocks
     wait for each other."""
-    sizes = [_extent_text(launch.grid), _extent_text(launch.block)]
+    sizes = [extent_text(launch.grid), extent_text(launch.block)]
     if launch.shared_bytes:
         sizes.append(str(launch.shared_bytes))
     groups = f"{_GROUPS}{launch.co_resident}" if launch.co_resident > 1 else ""
@@ -32,7 +32,8 @@ def launch_text(launch: Launch) -> str:
     return f"{launch.entry}<<<{', '.join(sizes)}>>>{waiting}"
 
 
-def _extent_text(extent: tuple[int, int, int]) -> str:
+def extent_text(extent: tuple[int, int, int]) -> str:
+    """`4x2` of (4, 2, 1)."""
     kept = list(extent)
     while len(kept) > 1 and kept[-1] == 1:
         kept.pop()

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kernelbench.core.hardware_counters import HARDWARE_METRICS, STALLS, CountedLaunch, tally
+from kernelbench.core.launch_texts import extent_text
 from kernelbench.core.operations import key_words
 from kernelbench.core.units import bytes_text, count_text, digits, duration_text, share_text
 from kernelbench.explain.profiled import ReportExplanation, stall_sentences
@@ -127,6 +128,11 @@ def launches_table(launches: Sequence[CountedLaunch], title: str = TITLE) -> Ren
     """A row per launch: each metric as the hardware counts it, with the simulator's count where that differs."""
     names = [_name(one, launches) for one in launches]
     cells = {
+        which: [extent_text(size) if (size := getattr(one, which)) else "" for one in launches]
+        for which in ("grid", "block")
+        if any(getattr(one, which) for one in launches)
+    }
+    cells |= {
         name.replace("_", "\n", 1).replace("_", " "): [_cell(one, name) for one in launches]
         for name in HARDWARE_METRICS
         if any(one.hardware.get(name) or one.simulated.get(name) for one in launches)

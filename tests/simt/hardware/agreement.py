@@ -2,6 +2,7 @@
 
 import csv
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -11,32 +12,21 @@ from numpy.typing import NDArray
 from kernelbench.build import BuildRequest
 from kernelbench.build.sass import cross_check, disassemble
 from kernelbench.core.counters import Counters
+from kernelbench.core.hardware_counters import COMPARED, HARDWARE_METRICS
 from kernelbench.core.records import Binary
 from tests.simt.hardware.trials import EXACT, Trial
 
 GLOBAL, LOCAL = "_pipe_lsu_mem_global_op_", "_pipe_lsu_mem_local_op_"
-WAVEFRONTS = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_"
-ATOMICS = "global atomic sectors"
 
 # Name -> metrics of Nsight Compute, whose sum (those that a GPU has) is to be what the simulator counts.
 METRICS: Mapping[str, tuple[tuple[str, ...], Callable[[Counters], int]]] = {
-    "global load requests": (
-        (f"l1tex__t_requests{GLOBAL}ld", f"l1tex__t_requests{GLOBAL}ldgsts"),
-        lambda c: c.global_load_requests,
-    ),
-    "global load sectors": (
-        (f"l1tex__t_sectors{GLOBAL}ld", f"l1tex__t_sectors{GLOBAL}ldgsts"),
-        lambda c: c.global_load_sectors,
-    ),
-    "global store requests": ((f"l1tex__t_requests{GLOBAL}st",), lambda c: c.global_store_requests),
-    "global store sectors": ((f"l1tex__t_sectors{GLOBAL}st",), lambda c: c.global_store_sectors),
-    ATOMICS: ((f"l1tex__t_sectors{GLOBAL}red", f"l1tex__t_sectors{GLOBAL}atom"), lambda c: c.global_atomic_sectors),
-    "shared load wavefronts": ((f"{WAVEFRONTS}ld",), lambda c: c.shared_load_wavefronts),
-    "shared store wavefronts": ((f"{WAVEFRONTS}st",), lambda c: c.shared_store_wavefronts),
-    "shared atomic wavefronts": ((f"{WAVEFRONTS}atom",), lambda c: c.shared_atomic_wavefronts),
-    "local load sectors": ((f"l1tex__t_sectors{LOCAL}ld",), lambda c: c.local_load_sectors),
-    "local store sectors": ((f"l1tex__t_sectors{LOCAL}st",), lambda c: c.local_store_sectors),
+    name.replace("_", " "): (
+        tuple(source.removesuffix(".sum") for source in HARDWARE_METRICS[name].sources),
+        attrgetter(name),
+    )
+    for name in COMPARED
 }
+ATOMICS = "global atomic sectors"
 # Recorded for a reader who looks into a difference.
 ALSO = (
     "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld", "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st",
