@@ -35,6 +35,7 @@ def test_what_was_written_is_read_back(tmp_path: Path) -> None:
         ("4x1x1", "4x1", "'grid' must be like 4x2x1"),
         ("4x1x1", "4xx1", "'grid' must be a whole number"),
         ("0.515625", "nan", "'achieved_occupancy' must be a number from 0 up"),
+        ("0.515625", "inf", "'achieved_occupancy' must be a number from 0 up"),
         ("0.515625", "-1", "'achieved_occupancy' must be a number from 0 up"),
         ("wait=1.5", "sleep=1.5", "'stalls' has an unknown reason 'sleep'"),
         ("wait=1.5", "wait", "cannot be read"),
