@@ -21,6 +21,7 @@ _OPCODE = 0xFFF
 _ELF64 = b"\x7fELF\x02\x01"  # little-endian
 _SECTION = struct.Struct("<IIQQQQIIQQ")  # name, type, flags, address, offset, size, ..
 _TEXT = ".text."  # prefix of the name of an entry's section
+_DATA = (".nv.constant", ".nv.global")  # prefixes of the sections of constants and of variables
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,12 @@ def machine_code(cubin: Path) -> dict[str, MachineCode]:
             code = _without_padding(content)
             found[name.removeprefix(_TEXT)] = MachineCode(sha256(code).hexdigest()[:16], len(code) // INSTRUCTION_BYTES)
     return found
+
+
+def data_hash(cubin: Path) -> str:
+    """Hash of the constants and variables that the code reads; raises as `machine_code` does."""
+    found = sorted(part for part in _sections(cubin.read_bytes()) if part[0].startswith(_DATA))
+    return sha256(repr(found).encode()).hexdigest()[:16]
 
 
 def machine_code_text(binaries: Iterable[Binary]) -> dict[str, dict[str, dict[str, str | int]]]:

@@ -14,6 +14,7 @@ from kernelbench.cli.check import check
 from kernelbench.cli.compare import compare
 from kernelbench.cli.doctor import doctor
 from kernelbench.cli.explain import explain
+from kernelbench.cli.gate import gate
 from kernelbench.cli.invoking import invoke
 from kernelbench.cli.listing import list_
 from kernelbench.cli.new import new
@@ -52,7 +53,7 @@ def cli() -> None:
     """
 
 
-for command in (run, compare, report, explain, check, plan, build, list_, new, tune, doctor):
+for command in (run, compare, gate, report, explain, check, plan, build, list_, new, tune, doctor):
     cli.add_command(command)
 
 

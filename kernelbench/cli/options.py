@@ -47,10 +47,11 @@ class _Output(_Place):
     """A folder or file to write, checked before anything else happens."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        option = param.opts[0] if param else "--out"
         if value == STANDARD_OUTPUT:
-            raise InputError("--out -: files are written, not standard output; name one")
+            raise InputError(f"{option} -: files are written, not standard output; name one")
         path = super().convert(value, param, ctx)
-        (require_folder_place if self.dir_okay else require_file_place)(path)
+        (require_folder_place if self.dir_okay else require_file_place)(path, option)
         return path
 
 
@@ -231,23 +232,23 @@ def request_of(suites: tuple[str, ...], options: dict[str, Any]) -> Request:
 # so a place that the user names must be empty or hold a file.
 
 
-def require_file_place(path: Path) -> None:
+def require_file_place(path: Path, option: str = "--out") -> None:
     """InputError unless `path` can be written: a new file, or in place of a writable one. Missing folders are fine."""
     found = kind_of(path)
     if found == "a link":
-        raise InputError(f"--out {path}: a link to {os.readlink(path)}; name that file itself, or another one")
+        raise InputError(f"{option} {path}: a link to {os.readlink(path)}; name that file itself, or another one")
     if found not in ("", "a file"):
-        raise InputError(f"--out {path}: {found}, which would be replaced; name a file")
+        raise InputError(f"{option} {path}: {found}, which would be replaced; name a file")
     if found and not os.access(path, os.W_OK):
-        raise InputError(f"--out {path}: cannot be written ({os.strerror(errno.EACCES)}); name another file")
+        raise InputError(f"{option} {path}: cannot be written ({os.strerror(errno.EACCES)}); name another file")
     folder = next(one for one in path.absolute().parents if kind_of(one))
     wrong = errno.ENOTDIR if not folder.is_dir() else 0 if os.access(folder, os.W_OK | os.X_OK) else errno.EACCES
     if wrong:
-        raise InputError(f"{path.parent}: cannot write here ({os.strerror(wrong)}); choose another place with --out")
+        raise InputError(f"{path.parent}: cannot write here ({os.strerror(wrong)}); choose another place with {option}")
 
 
-def require_folder_place(path: Path) -> None:
+def require_folder_place(path: Path, option: str = "--out") -> None:
     """InputError unless `path` is free, a folder, or a link to a folder."""
     if (found := kind_of(path)) and not path.is_dir():
         leads = " that leads to no folder" if found == "a link" else ""
-        raise InputError(f"--out {path}: {found}{leads}; expected a folder, which is made where there is none")
+        raise InputError(f"{option} {path}: {found}{leads}; expected a folder, which is made where there is none")

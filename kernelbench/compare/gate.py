@@ -1,0 +1,161 @@
+"""One run that has two versions of each kernel: a verdict for each row of HEAD against BASE, or the counts that differ.
+
+Both were timed in the same rounds, so nothing is allowed for drift. The band of a row comes from the twins of BASE's
+versions in the same rounds, and from the step of the clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import exp, expm1, log, log1p
+
+import numpy as np
+
+from kernelbench.compare import noise
+from kernelbench.compare.between import code_state
+from kernelbench.compare.changes import BROKEN, Change, Changes, Judged
+from kernelbench.compare.deciding import more_samples, open_text, verdict_of
+from kernelbench.compare.measured import CACHES, Measured, Timed, speedup
+from kernelbench.core.counters import Counters
+from kernelbench.explain.counted import SECTOR_BYTES, moved_bytes
+from kernelbench.runs.records import Row
+from kernelbench.runs.results import Run, without_twins
+
+SHARE = 0.95  # of the rows, for what a gate is said to find
+COUNTS: Mapping[str, Callable[[Counters], int]] = {
+    "bytes of global accesses": lambda counters: SECTOR_BYTES * counters.global_sectors,
+    "distinct bytes": moved_bytes,
+    "wavefronts of shared memory": lambda counters: counters.shared_wavefronts,
+    "warp instructions": lambda counters: counters.warp_instructions,
+}
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A count of the simulator that differs between the two versions of a row."""
+
+    case: str
+    implementation: str
+    what: str  # a key of COUNTS
+    base: int
+    head: int
+
+
+@dataclass(frozen=True)
+class Gated:
+    """What came of one suite."""
+
+    suite: str
+    device: str
+    simulated: bool
+    pairs: int  # of a case and a kernel that both versions have
+    equal: int  # of these, with the same machine code: not measured
+    changes: Changes | None  # HEAD against BASE; None if all pairs are equal
+    counts: Sequence[Counted]  # that differ on the simulator
+    notes: Sequence[str]  # kernels that only one version has, and library calls
+
+    @property
+    def regressions(self) -> list[Change]:
+        """Rows that are SLOWER in HEAD, or no longer work."""
+        return self.changes.regressions(0.0) if self.changes else []
+
+    @property
+    def has_failures(self) -> bool:
+        """Whether a kernel of HEAD is wrong or failed, whatever it did in BASE."""
+        return self.changes is not None and any(row.second_status in BROKEN for row in self.changes.rows)
+
+
+Names = Mapping[str, str]  # of BASE's versions in the run, by HEAD's
+
+
+def judged(run: Run, names: Names) -> list[Change]:
+    """A row per case, kernel, cache and method that was timed in either version; else one with the reason."""
+    floor = noise.floor_of(run, _samples(run))
+    measured = Measured(without_twins(run))
+    found: list[Change] = []
+    for case in measured.cases:
+        for head, base in names.items():
+            rows = measured.first_row(case.key, base), measured.first_row(case.key, head)
+            if rows[0] is None or rows[1] is None:
+                continue  # a pair with equal code in this case
+            code = code_state(run, rows[0], run, rows[1])
+            timed = [
+                _judged((case.key, head, cache, method), times[method], one, floor, base, code)
+                for cache in CACHES
+                for times in [measured.times(case.key, base, cache)]
+                for method, one in measured.times(case.key, head, cache).items()
+                if method in times
+            ]
+            found += timed or [_untimed(rows[0], rows[1], head, code)]
+    return found
+
+
+def _samples(run: Run) -> noise.Samples:
+    groups = run.samples.groupby(["case", "implementation", "cache", "method"], sort=False)["seconds"]
+    return {key: group.to_numpy(dtype=float) for key, group in groups}
+
+
+def _judged(key: noise.Key, before: Timed, after: Timed, floor: noise.Floor, base: str, code: str) -> Judged:
+    ratio = speedup(after, before)  # HEAD's time over BASE's
+    case, _, cache, method = key
+    least_s = min(before.median_s, after.median_s)
+    band = floor.at((case, base, cache, method), before.median_s) + log1p(ratio.step_s / least_s)
+    verdict, factor = verdict_of(log(ratio.value), log(ratio.low), log(ratio.high), band)
+    more = more_samples(factor, ratio.samples) if verdict == "UNSURE" else None
+    return Judged(
+        *key,
+        first_s=before.median_s,
+        second_s=after.median_s,
+        first_share=before.share_of_ceiling,
+        second_share=after.share_of_ceiling,
+        ratio=ratio.value,
+        ratio_low=ratio.low,
+        ratio_high=ratio.high,
+        band=exp(band) - 1,
+        verdict=verdict,
+        more_samples=more,
+        first_samples=len(before.samples_s),
+        second_samples=len(after.samples_s),
+        code=code,
+        first_status="ok",
+        second_status="ok",
+        reason=open_text(more) if verdict == "UNSURE" and more is None else "",
+    )
+
+
+def _untimed(base: Row, head: Row, name: str, code: str) -> Change:
+    told = [
+        f"{side}: {row.status}" + (f" ({row.reason})" if row.reason else "")
+        for side, row in (("BASE", base), ("HEAD", head))
+        if row.status != "ok"
+    ]
+    return Change(
+        head.case,
+        name,
+        "",
+        "",
+        code=code,
+        first_status=base.status,
+        second_status=head.status,
+        reason="; ".join(told) or "no timing method in common",
+    )
+
+
+def detectable(rows: Sequence[Judged]) -> float | None:
+    """The slowdown, as 0.02, from which on SHARE of these rows would have been SLOWER; None without rows."""
+    needed = [log1p(row.band) + log(row.ratio) - log(row.ratio_low) for row in rows]
+    return expm1(float(np.quantile(needed, SHARE))) if needed else None
+
+
+def counted(run: Run, names: Names) -> Iterator[Counted]:
+    """The counts that differ, of rows that were counted in both versions."""
+    rows = {(row.case, row.implementation): row for row in run.rows}
+    for row in run.rows:
+        before = rows.get((row.case, names.get(row.implementation, "")))
+        if before is None or before.counters is None or row.counters is None:
+            continue
+        for what, count in COUNTS.items():
+            base, head = count(before.counters), count(row.counters)
+            if base != head:
+                yield Counted(row.case, row.implementation, what, base, head)

@@ -1,0 +1,114 @@
+"""What a gate says: the answer in sentences, and all of it as Markdown for a pull request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from kernelbench.compare.changes import VERDICTS, Change, Judged
+from kernelbench.compare.gate import SHARE, Counted, Gated, detectable
+from kernelbench.core.operations import key_words
+from kernelbench.core.units import digits
+from kernelbench.report import formats, view
+from kernelbench.report.changes_table import labels_of, percent
+from kernelbench.report.changes_text import as_markdown as changes_markdown
+from kernelbench.report.tables import list_table
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+COUNTS = ("case", "kernel", "count", "BASE", "HEAD", "change %")
+
+
+def sentences(found: Gated) -> list[str]:
+    """The answer first, then a line per regression, what the gate could have found, and what it left out."""
+    regressions = [f"REGRESSION: {text}" for text in _regressions(found)]
+    return [_answer(found), *regressions, *_found_from(found), *_equal(found), *found.notes]
+
+
+def _answer(found: Gated) -> str:
+    if found.changes is None:
+        return f"{found.suite}: no regression. BASE and HEAD run the same machine code, so nothing was measured."
+    broken = sum(row.is_broken for row in found.changes.rows)
+    works = f"{_number(broken, 'row')} no longer {'works' if broken == 1 else 'work'}"
+    if found.simulated:
+        counted = len({(one.case, one.implementation) for one in found.counts})
+        parts = [f"REGRESSION: {works}"] if broken else []
+        parts += [f"{found.pairs - found.equal} of {_pairs(found)} have other machine code, {counted} other counts"]
+        return f"{found.suite}: {'; '.join(parts)}. {found.device} times nothing: it calls none faster or slower."
+    counts = ", ".join(f"{len(found.changes.of(verdict))} {verdict}" for verdict in VERDICTS)
+    answer = "REGRESSION" if found.regressions else "no regression"
+    told = f"Of {_number(len(found.changes.judged), 'timed row')}, {counts}" + (f"; {works}" if broken else "")
+    return f"{found.suite}: {answer} from BASE to HEAD on {found.device}. {told}."
+
+
+def _regressions(found: Gated) -> Iterable[str]:
+    labels = labels_of(found.changes) if found.changes else {}
+    return [_regression(row, labels) for row in found.regressions]
+
+
+def _regression(row: Change, labels: Mapping[str, str]) -> str:
+    place = ", ".join(
+        filter(None, (row.implementation, labels[row.case], row.cache, row.method and f"by {row.method}"))
+    )
+    if not isinstance(row, Judged):
+        return f"{place}: {row.reason}"
+    interval = f"{percent(row.ratio_low)} .. {percent(row.ratio_high)}"
+    return f"{place}: {percent(row.ratio)} % ({interval}), band ±{digits(100 * row.band, 2)} %"
+
+
+def _found_from(found: Gated) -> list[str]:
+    least = detectable(found.changes.judged) if found.changes else None
+    if least is None:
+        return []
+    return [f"A slowdown of {digits(100 * least, 2)} % would have been found on {100 * SHARE:.0f} % of the timed rows."]
+
+
+def _equal(found: Gated) -> list[str]:
+    if not found.equal or found.changes is None:
+        return []
+    return [f"{found.equal} of {_pairs(found)} run the same machine code in both: not measured."]
+
+
+def _pairs(found: Gated) -> str:
+    return f"{_number(found.pairs, 'pair')} of a kernel and a case"
+
+
+def _number(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+def counts_table(found: Gated) -> RenderableType:
+    """For the terminal."""
+    return list_table(COUNTS, _counts(found.counts), "Counts that changed")
+
+
+def _counts(counts: Sequence[Counted]) -> list[tuple[str, ...]]:
+    labels = view.case_labels({one.case: key_words(one.case) for one in counts})
+    return [
+        (
+            labels[one.case],
+            one.implementation,
+            one.what,
+            str(one.base),
+            str(one.head),
+            percent(one.head / one.base) if one.base else "new",
+        )
+        for one in counts
+    ]
+
+
+def as_markdown(all_found: Sequence[Gated]) -> str:
+    """A section per suite: the answer, the regressions, what changed; the rest is folded away."""
+    return "\n\n".join(_section(one) for one in all_found) + "\n"
+
+
+def _section(found: Gated) -> str:
+    answer, *rest = (formats.escaped(line) for line in sentences(found))
+    parts = [f"### {formats.escaped(found.suite)}", f"**{answer}**"]
+    parts += ["\n".join(f"- {line}" for line in rest)] if rest else []
+    if found.counts:
+        parts.append(formats.grid(COUNTS, _counts(found.counts), COUNTS[3:]))
+    if found.changes and not found.simulated:
+        parts.append(changes_markdown(found.changes, None))
+    return "\n\n".join(parts)
