@@ -258,6 +258,7 @@ CSV_FILES = (
     ("comparison.csv", "A row for each case, cache and implementation, against the baseline.", columns.COMPARISON),
     ("claims.csv", "A row for each published claim of the suite.", columns.CLAIMS),
     ("compare RUN RUN --format csv", "A row for each row of either run.", columns.CHANGES),
+    ("history --format csv", "A row for each row and step of the runs; one for a row without a step.", columns.HISTORY),
 )
 
 

@@ -15,6 +15,7 @@ from kernelbench.cli.compare import compare
 from kernelbench.cli.doctor import doctor
 from kernelbench.cli.explain import explain
 from kernelbench.cli.gate import gate
+from kernelbench.cli.history import history
 from kernelbench.cli.invoking import invoke
 from kernelbench.cli.listing import list_
 from kernelbench.cli.new import new
@@ -53,7 +54,7 @@ def cli() -> None:
     """
 
 
-for command in (run, compare, gate, report, explain, check, plan, build, list_, new, tune, doctor):
+for command in (run, compare, gate, history, report, explain, check, plan, build, list_, new, tune, doctor):
     cli.add_command(command)
 
 

@@ -218,6 +218,27 @@ CHANGES = (
     Column("reason", "", "why there is no verdict, or a remark on it"),
 )
 
+# history --format csv: one row per row of the runs and step in it; of a row without a step one with empty cells.
+HISTORY = (
+    Column("suite", "", "name of the suite"),
+    Column("device", "", "name of the GPU"),
+    Column("case", "", "key of the case"),
+    Column("implementation", "", "name of the implementation"),
+    Column("cache", "", "cold or warm"),
+    Column("method", "", "timing method"),
+    Column("runs", "", "runs that have a time of the row"),
+    Column("first_s", "s", "level that the history begins with: median of its runs' medians"),
+    Column("last_s", "s", "level that it ends with"),
+    Column("step", "UTC", "start of the first run of a new level"),
+    Column("step_run", "", "folder of that run"),
+    Column("step_before", "", "folder of the last run of the level before"),
+    Column("step_ratio", "", "new level over the one before; above 1: slower"),
+    Column("step_band", "", "least change, in either direction, that this row could show there"),
+    Column("step_runs", "", "runs on the new level"),
+    Column("step_code", "", "same, other code, other binary (if code is not known) or other launches, since before"),
+    Column("step_differences", "", "what else differs between the two runs"),
+)
+
 
 def names(columns: tuple[Column, ...]) -> list[str]:
     return [column.name for column in columns]

@@ -1,0 +1,71 @@
+"""The command `history`: runs of a folder in time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from kernelbench.cli.options import FORM, OUT_FILE, TEXT
+from kernelbench.cli.terminal import console, say, tell, warn
+
+if TYPE_CHECKING:
+    from kernelbench.walks.history import Histories
+
+
+@click.command()
+@click.argument("suite", type=TEXT, required=False, metavar="[SUITE]")
+@click.option(
+    "--runs",
+    "folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="A folder that holds folders of runs.  [default: your results/runs]",
+)
+@click.option("--out", type=OUT_FILE, help="Also write one HTML page, with a chart per row that changed.")
+@click.option("--all", "every", is_flag=True, help="Also list rows that did not change.")
+@FORM
+def history(suite: str | None, folder: Path | None, out: Path | None, every: bool, form: str) -> None:
+    """Runs of a folder in time: which rows changed, at which run, and what else changed there. No GPU needed.
+
+    The runs of each suite on one model of GPU are put in the order in which they started. A row has a step where
+    its time changes by more than noise explains: the bands of `compare RUN RUN`, and the scatter of the runs.
+    Beside each step stands what may be to blame: machine code, commit, driver, versions.
+
+    \b
+    Examples:
+      kernelbench history
+      kernelbench history softmax --out history.html
+      kernelbench history --runs /shared/nightly --format csv
+    """
+    from kernelbench.cli.progress import ConsoleProgress
+    from kernelbench.report.history_text import as_text
+    from kernelbench.walks.history import history as walk
+
+    found = walk(folder, suite, ConsoleProgress())
+    if form != "table":
+        say(as_text(found.found, found.left_out, form))
+    else:
+        _show(found, every=every)
+    if out is not None:
+        from kernelbench.report.history_page import write_history
+
+        write_history(found.found, found.left_out, out)
+        (say if form == "table" else warn)(f"written to {out}")
+
+
+def _show(found: Histories, *, every: bool) -> None:
+    """Per suite and GPU the answer, then every event, the rows and the runs."""
+    from kernelbench.report.history_text import answer, event_lines, runs_table, trends_table
+
+    for one in found.found:
+        tell(answer(one))
+        for event in one.events:
+            tell(*event_lines(one, event))
+        if table := trends_table(one, every=every):
+            console().print(table)
+        console().print(runs_table(one))
+        if one.single:
+            tell(f"{one.single} rows have a time in one run only.")
+    tell(*(f"Left out: {reason}" for reason in found.left_out))

@@ -1,0 +1,117 @@
+"""A history as one HTML page: self-contained, offline, without scripts; a chart per row that changed.
+
+Runs may come from anywhere, so all their text is escaped, and the page forbids itself to load or to run anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kernelbench import __version__
+from kernelbench.compare.history import History, Trend
+from kernelbench.core.errors import ResultsError
+from kernelbench.core.units import time_text
+from kernelbench.core.writing import write_whole
+from kernelbench.report import history_text, style
+from kernelbench.report.changes_table import percent
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MOST_CHARTS = 60  # per suite and GPU; further rows stand in the table
+SIZE = (3.6, 1.7)  # inches
+_HERE = Path(__file__).parent
+
+
+def write_history(found: Sequence[History], left_out: Sequence[str], out: Path) -> Path:
+    """Write the page to `out`."""
+    text = render(found, left_out)
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(out, text)
+    except OSError as error:
+        raise ResultsError(
+            f"{out}: cannot write the page ({error.strerror}); choose another place with --out"
+        ) from error
+    return out
+
+
+def render(found: Sequence[History], left_out: Sequence[str]) -> str:
+    """The page as text."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
+
+    templates = Environment(
+        loader=FileSystemLoader(_HERE),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return templates.get_template("history.html.j2").render(
+        css=Markup((_HERE / "page.css").read_text(encoding="utf-8")),
+        version=__version__,
+        sections=[_section(one, number) for number, one in enumerate(found)],
+        headers=history_text.HEADERS,
+        run_headers=history_text.RUNS,
+        left_out=left_out,
+    )
+
+
+def _section(found: History, number: int) -> Mapping[str, Any]:
+    labels = history_text.labels_of(found)
+    return {
+        "title": f"{found.suite} on {found.device}",
+        "answer": history_text.answer(found),
+        "events": [history_text.event_lines(found, event) for event in found.events],
+        "charts": [
+            _chart(trend, labels[trend.case], len(found.moments), f"h{number}-{place}")
+            for place, trend in enumerate(found.changed[:MOST_CHARTS])
+        ],
+        "without_chart": max(0, len(found.changed) - MOST_CHARTS),
+        "rows": history_text.row_lines(found, [*found.changed, *(one for one in found.trends if not one.steps)]),
+        "runs": history_text.run_lines(found),
+        "single": found.single,
+    }
+
+
+def _chart(trend: Trend, label: str, runs: int, prefix: str) -> Mapping[str, Any]:
+    """The drawing, and what it shows in words."""
+    from markupsafe import Markup
+
+    title = f"{trend.implementation} {label}"
+    steps = ", ".join(f"{percent(step.ratio)} % at run {step.moment + 1}" for step in trend.steps)
+    caption = f"{trend.cache}, by {trend.method}: {steps}"
+    drawing = style.inline_svg(style.svg(_figure(trend, runs)), prefix, f"{title}, {caption}")
+    return {"title": title, "caption": caption, "drawing": Markup(drawing)}
+
+
+def _figure(trend: Trend, runs: int) -> Figure:
+    """Median and interval of each run, and the levels between steps as lines."""
+    style.load_matplotlib()
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+    at = [point.moment + 1 for point in trend.points]
+    seconds = [point.seconds for point in trend.points]
+    ends = (
+        [point.seconds - point.low_s for point in trend.points],
+        [point.high_s - point.seconds for point in trend.points],
+    )
+    with style.settings():
+        figure = Figure(figsize=SIZE, layout="constrained")
+        axis = figure.subplots()
+        axis.errorbar(at, seconds, ends, fmt="o", color=style.SERIES[0], markersize=4, linewidth=1, zorder=3)
+        for first, last, level in trend.levels_s:
+            axis.plot((first + 0.6, last + 1.4), (level, level), color=style.SERIES[1], linewidth=1.6, zorder=2)
+        for step in trend.steps:
+            axis.axvline(step.moment + 0.5, color=style.MUTED, linestyle=":", linewidth=1)
+        axis.set_xlim(0.4, runs + 0.6)
+        axis.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=8))
+        axis.yaxis.set_major_locator(MaxNLocator(nbins=4))
+        axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: time_text(max(value, 0.0))))
+        axis.set_xlabel("run")
+        style.settle(figure)
+    return figure
