@@ -65,7 +65,7 @@ def test_of_two_runs_steps_are_what_compare_calls_slower_or_faster() -> None:
 def planted() -> History:
     """Eight runs with drift, of which the last three have a kernel that is 4 % slower."""
     return history_of(
-        [dated(synthetic(LENGTHS, seed, World(), factor=1.03 if seed >= 5 else 1.0), seed) for seed in range(8)]
+        [dated(synthetic(LENGTHS, seed, World(), factor=1.04 if seed >= 5 else 1.0), seed) for seed in range(8)]
     )
 
 
