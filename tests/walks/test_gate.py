@@ -197,7 +197,9 @@ def test_the_simulator_names_counts_and_calls_nothing_slower(
     device.price["mine"] = 125
     monkeypatch.setattr(devices, "open_device", lambda name: device)
     told = " ".join(ended(0, command("gate", base, head, "--markdown", "gate.md"))[0].split())
-    assert told.startswith("softmax: 2 of 2 pairs of a kernel and a case have other machine code, 2 other counts.")
+    assert told.startswith(
+        "softmax: 2 of 2 pairs of a kernel and a case have other machine code or launches, 2 other counts."
+    )
     assert "times nothing: it calls none faster or slower" in told
     assert "columns=8 mine warp instructions 100 125 +25.0" in told
     assert "| columns=8 | mine | warp instructions | 100 | 125 | +25.0 |" in Path("gate.md").read_text()
