@@ -32,11 +32,9 @@ def _answer(found: Gated) -> str:
     broken = sum(row.is_broken for row in found.changes.rows)
     works = f"{_number(broken, 'row')} no longer {'works' if broken == 1 else 'work'}"
     if found.simulated:
-        counted = len({(one.case, one.implementation) for one in found.counts})
+        other, counted = found.pairs - found.equal, len({(one.case, one.implementation) for one in found.counts})
         parts = [f"REGRESSION: {works}"] if broken else []
-        parts += [
-            f"{found.pairs - found.equal} of {_pairs(found)} have other machine code or launches, {counted} other counts"
-        ]
+        parts += [f"{other} of {_pairs(found)} have other machine code or launches, {counted} other counts"]
         return f"{found.suite}: {'; '.join(parts)}. {found.device} times nothing: it calls none faster or slower."
     counts = ", ".join(f"{len(found.changes.of(verdict))} {verdict}" for verdict in VERDICTS)
     answer = "REGRESSION" if found.regressions else "no regression"
