@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="After the timing, read hardware counters with Nsight Compute, beside those of the simulator.",
 )
+@click.option("--energy", is_flag=True, help="Also measure the energy per call, 4 s per row back to back.")
 @click.option("--resume", is_flag=True, help="Go on with the newest run of the suite (or that in --out).")
 @click.option("--out", type=OUT_FOLDER, help="Folder of the run; one suite only.")
 @click.option("--no-report", is_flag=True, help="Do not write charts and the HTML page.")

@@ -42,6 +42,8 @@ class ComparedRow:
     more_samples: int | None = None
     shared_rounds: int | None = None
     share_of_ceiling: float | None = None
+    energy_j: float | None = None
+    bytes_per_j: float | None = None
     published_speedup: float | None = None
     published_device: str = ""
     published_share: float | None = None

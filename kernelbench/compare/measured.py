@@ -68,6 +68,8 @@ class Timed:
     rounds: np.ndarray  # as whole numbers, in which each of them was taken
     step_s: float = 0.0  # of the clock, by this method
     taken: int = 0  # samples, as the row counts them
+    energy_j: float | None = None  # per call
+    bytes_per_j: float | None = None
     floor_limited: bool = False  # below 3 times an empty kernel
 
 
@@ -261,6 +263,8 @@ def _timed(row: Row, samples: np.ndarray, rounds: np.ndarray, step_s: float) -> 
         rounds=rounds,
         step_s=step_s,
         taken=max(len(samples), row.samples or 0),
+        energy_j=row.energy_j,
+        bytes_per_j=row.bytes_per_j,
         floor_limited=bool(row.floor_limited),
     )
 

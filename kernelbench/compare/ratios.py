@@ -100,7 +100,14 @@ def _counts(counted: Counted) -> tuple[int, int, int, int]:
 
 
 def _with_times(row: ComparedRow, timed: Timed) -> ComparedRow:
-    return replace(row, method=timed.method, median_s=timed.median_s, share_of_ceiling=timed.share_of_ceiling)
+    return replace(
+        row,
+        method=timed.method,
+        median_s=timed.median_s,
+        share_of_ceiling=timed.share_of_ceiling,
+        energy_j=timed.energy_j,
+        bytes_per_j=timed.bytes_per_j,
+    )
 
 
 def _with_ratio(row: ComparedRow, ratio: Ratio) -> ComparedRow:

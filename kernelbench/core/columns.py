@@ -104,13 +104,16 @@ RESULTS = (
     Column("input_loads", "", "global load instructions per input, as x=4; 0: the input is never read"),
     Column("binary", "", "hash of the source, its headers, flags, architecture and compiler"),
     Column("sm_clock_hz", "Hz", "SM clock during the row's samples"),
-    Column("power_w", "W", "power draw during the row's samples"),
+    Column("power_w", "W", "power draw during the row's samples: of all implementations of the case, which take turns"),
     Column("temperature_c", "C", "GPU temperature during the row's samples"),
     Column("throttle", "", "NVML's reasons for a lowered clock during the row's samples"),
+    Column("energy_j", "J", "run --energy: energy per call of the whole board, while the kernel runs back to back"),
     Column("disturbed", "", "samples that were kept although disturbed, as 12 of 40 samples beside another process"),
     *COUNTERS,
 )
-LATER = frozenset({"disturbed", "max_error_ulp", *(column.name for column in COUNTERS)})  # not in early versions
+LATER = frozenset(
+    {"disturbed", "energy_j", "max_error_ulp", *(column.name for column in COUNTERS)}
+)  # not in early versions
 # Columns of RESULTS that may be infinite: the error of an infinite output is infinite.
 INFINITE = frozenset(
     {"max_absolute_error", "max_relative_error", "max_error_ulp", "relative_tolerance", "absolute_tolerance"}
@@ -162,6 +165,8 @@ COMPARISON = (
     Column("more_samples", "", "further samples per side that would decide an UNSURE verdict; empty above 10000"),
     Column("shared_rounds", "", "rounds by which the interval is paired; empty if too few"),
     Column("share_of_ceiling", "", "bandwidth over the bandwidth of the best copy on this GPU"),
+    Column("energy_j", "J", "energy per call of the whole board, back to back; empty without run --energy"),
+    Column("bytes_per_j", "B/J", "bytes_moved / energy_j"),
     Column("published_speedup", "", "published time of the baseline over published time of the implementation"),
     Column("published_device", "", "GPU of the published figure"),
     Column("published_share", "", "bandwidth of the published time over the peak of that GPU"),

@@ -116,8 +116,9 @@ class Device(Protocol):
         """Load, allocate scratch, bind arguments. Raises DeviceError, MissingLibrary or Unsupported."""
 
     def conditions(self) -> Mapping[str, Any]:
-        """What NVML says now: sm_clock_hz, power_w, temperature_c, throttle ('' or reasons, separated by ", ") and
-        others (how many other processes may be using the GPU). Readings that fail are left out."""
+        """What NVML says now: sm_clock_hz, power_w, energy_j (a counter of the whole board), temperature_c, throttle
+        ('' or reasons, separated by ", ") and others (how many other processes may be using the GPU). Readings that
+        fail are left out."""
 
     def environment(self) -> Mapping[str, Any]:
         """The device as environment.json describes it: driver, CUDA, clocks and so on."""

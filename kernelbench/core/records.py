@@ -200,6 +200,7 @@ class Measurement:
     stopped: Stopped
     sm_clock_hz: float | None = None
     power_w: float | None = None
+    energy_j: float | None = None  # per call, of the whole board, back to back
     temperature_c: float | None = None
     throttle: str = ""  # NVML's reasons during the samples, "" for none
     disturbed: str = ""  # which samples were disturbed, kept because too few others were had; "" for none

@@ -61,6 +61,11 @@ def rate_text(bytes_per_s: float | None) -> str:
     return "" if bytes_per_s is None else f"{bytes_text(bytes_per_s)}/s"
 
 
+def energy_text(joules: float | None) -> str:
+    """`12.3 mJ`."""
+    return "" if joules is None else f"{digits(1e3 * joules, 3)} mJ"
+
+
 def share_text(share: float | None) -> str:
     """`97 %`."""
     return "" if share is None else f"{100 * share:.0f} %"

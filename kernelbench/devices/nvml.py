@@ -34,12 +34,13 @@ class Nvml:
         self._neighbours = Neighbours(self._read({"processes": self._processes}).get("processes", ()), time.monotonic())
 
     def conditions(self) -> Mapping[str, Any]:
-        """sm_clock_hz, power_w, temperature_c, throttle ('' for none), others: how many other processes may be using
-        the GPU."""
+        """sm_clock_hz, power_w, energy_j (counted since the driver was loaded), temperature_c, throttle ('' for none),
+        others: how many other processes may be using the GPU."""
         nvml, handle = self._nvml, self._handle
         readings = {
             "sm_clock_hz": lambda: nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_SM) * 1e6,
             "power_w": lambda: nvml.nvmlDeviceGetPowerUsage(handle) / 1000,
+            "energy_j": lambda: nvml.nvmlDeviceGetTotalEnergyConsumption(handle) / 1000,
             "temperature_c": lambda: float(nvml.nvmlDeviceGetTemperature(handle, nvml.NVML_TEMPERATURE_GPU)),
             "throttle": self._throttle,
             "others": lambda: self._look().at_work(time.monotonic()),

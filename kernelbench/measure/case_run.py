@@ -17,9 +17,10 @@ from kernelbench.core.counters import LaunchCounters
 from kernelbench.core.errors import EVERYBODYS, DeviceError, DeviceLost, MissingLibrary, Unsupported, reason_of
 from kernelbench.core.launch_texts import unread_inputs
 from kernelbench.core.records import Arrays, Check, Limits, Measurement, Operation, Result, Status
-from kernelbench.core.stopwatch import FILLING, PREPARING, VERIFYING, Stopwatch
+from kernelbench.core.stopwatch import FILLING, MEASURING, PREPARING, VERIFYING, Stopwatch
 from kernelbench.core.units import rate_text, time_text
 from kernelbench.measure.case_data import CaseData
+from kernelbench.measure.energy import add_energy
 from kernelbench.measure.limits import ABOVE_CEILING, ABOVE_L2, BELOW_FLOOR
 from kernelbench.measure.rounds import QUICK, WARM_UP_TO_L2, CaseMeasurement, Contender, Precision
 from kernelbench.measure.timing import CACHES, Cache
@@ -43,12 +44,15 @@ class Settings:
     caches: Sequence[Cache] = ("cold", "warm")
     precision: Precision | None = None
     limits: Limits | None = None
+    energy: bool = False  # measured behind the times
 
 
-def settings_for(seed: int, caches: Collection[str], limits: Limits | None, *, quick: bool) -> Settings:
+def settings_for(
+    seed: int, caches: Collection[str], limits: Limits | None, *, quick: bool, energy: bool = False
+) -> Settings:
     """Settings for a timed run in these cache states."""
     chosen = [cache for cache in CACHES if cache in caches]
-    return Settings(seed, chosen, QUICK if quick else Precision(), limits)
+    return Settings(seed, chosen, QUICK if quick else Precision(), limits, energy)
 
 
 class CaseRun:
@@ -92,6 +96,9 @@ class CaseRun:
             seed = settings.seed + 1
             told = (progress, self.heartbeat, self.stopwatch)
             CaseMeasurement(data, settings.caches, settings.precision, seed, *told).run(ready)
+            if settings.energy:
+                with self.stopwatch.on(MEASURING):
+                    add_energy(data, ready, self.heartbeat)
         for contender in contenders:
             self._finish(contender, settings)
 

@@ -10,7 +10,7 @@ from kernelbench.compare.comparison import ComparedRow, Comparison, baselines
 from kernelbench.compare.ratios import PUBLISHED
 from kernelbench.compare.step_sums import sum_of
 from kernelbench.compare.verdicts import ClaimVerdict
-from kernelbench.core.units import rate_text, share_text, time_column, time_text
+from kernelbench.core.units import digits, energy_text, rate_text, share_text, time_column, time_text
 from kernelbench.report import counts, step, tables, view
 from kernelbench.report.fitting import Cell, Options, Table
 from kernelbench.runs.records import Row
@@ -144,6 +144,8 @@ def _speedups(rows: Sequence[ComparedRow], labels: Mapping[str, str], cache: str
         "speed-up": lambda row: "1" if row.is_baseline else view.ratio_text(row.speedup),
         "95 %": _interval,
         "ceiling": lambda row: share_text(row.share_of_ceiling),
+        "energy": lambda row: energy_text(row.energy_j),
+        "GB per J": lambda row: "" if row.bytes_per_j is None else digits(row.bytes_per_j / 1e9, 3),
         "published": lambda row: _published(row, with_device=len(devices) > 1),
         "of its peak": lambda row: share_text(row.published_share) if _is_abroad(row) else "",
     }

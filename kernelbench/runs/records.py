@@ -67,6 +67,7 @@ class Row:
     sm_clock_hz: float | None = None
     power_w: float | None = None
     temperature_c: float | None = None
+    energy_j: float | None = None
     throttle: str = ""
     disturbed: str = ""
     sampled: str = ""  # "64 of 262144 blocks"
@@ -85,6 +86,11 @@ class Row:
         if self.status != "ok" or not (self.low_s and self.median_s and self.high_s):
             return None
         return self.low_s, self.median_s, self.high_s
+
+    @property
+    def bytes_per_j(self) -> float | None:
+        """Least traffic per joule; None where no energy was measured."""
+        return self.bytes_moved / self.energy_j if self.bytes_moved and self.energy_j else None
 
     @cached_property
     def words(self) -> Mapping[str, str]:

@@ -177,6 +177,7 @@ def _time_cells(operation: Operation, result: Result, measured: Measurement, lim
         "floor_limited": "yes" if measured.median_s < FLOOR_LIMITED * floor else "",
         "sm_clock_hz": measured.sm_clock_hz,
         "power_w": measured.power_w,
+        "energy_j": measured.energy_j,
         "temperature_c": measured.temperature_c,
         "throttle": measured.throttle,
         "disturbed": measured.disturbed,

@@ -26,6 +26,7 @@ class Request(DeviceRequest):
     dtypes: Sequence[str] = ()  # other types than the suites'
     caches: Sequence[str] = ()
     quick: bool = False
+    energy: bool = False  # per call, measured behind the times
     self_test: bool = False  # each implementation beside a twin of itself
     counters: bool = False  # a pass for hardware counters after the timing
     resume: bool = False
@@ -38,10 +39,9 @@ class Request(DeviceRequest):
 
     @property
     def partial(self) -> bool:
-        """Whether the run covers less than whole suites, or measures twins too."""
-        return bool(
-            self.only or self.filters or self.sets or self.dtypes or self.caches or self.quick or self.self_test
-        )
+        """Whether the run covers less than whole suites, or measures twins or energy too."""
+        chosen = self.only or self.filters or self.sets or self.dtypes or self.caches
+        return bool(chosen or self.quick or self.self_test or self.energy)
 
 
 def read_suites(request: Request, catalog: Catalog) -> list[Suite]:

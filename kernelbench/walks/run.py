@@ -46,6 +46,8 @@ def run(request: Request, progress: Progress) -> Iterator[Answer]:
             bench = stack.enter_context(opened(request, catalog, progress))
         if bench.counting and request.self_test:
             raise InputError(f"--self-test: {bench.name} times nothing; it needs a GPU")
+        if bench.counting and request.energy:
+            raise InputError(f"--energy: {bench.name} draws no power; it needs a GPU")
         compiler, limits = find_compiler(request.nvcc), None
         if not bench.counting:
             if not request.partial and (expected := expected_text([suite.name for suite in suites])):
@@ -88,7 +90,8 @@ def run_suite(
         with stopwatch.on(BUILDING):
             plans, builds = build_for(plans, bench, compiler, progress)
         record.built(builds, machine_code_of(plans), compiler.versions)
-        settings = settings_for(request.seed, request.caches or suite.caches, limits, quick=request.quick)
+        caches = request.caches or suite.caches
+        settings = settings_for(request.seed, caches, limits, quick=request.quick, energy=request.energy)
         every = plans
         plans = record.unfinished(plans, settings.caches, progress)
         title = f"{'Counting' if bench.counting else 'Measuring'} {suite.name} on {bench.name}"

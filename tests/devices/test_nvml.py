@@ -43,6 +43,7 @@ def nvml(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
         nvmlDeviceGetClockInfo=lambda handle, kind: 1980,
         nvmlDeviceGetMaxClockInfo=lambda handle, kind: {1: 1980, 2: 3201}[kind],
         nvmlDeviceGetPowerUsage=lambda handle: 412345,
+        nvmlDeviceGetTotalEnergyConsumption=lambda handle: 7_200_500,
         nvmlDeviceGetTemperature=lambda handle, kind: 47,
         nvmlDeviceGetCurrentClocksThrottleReasons=lambda handle: 1 | 4,  # idle is none of the reasons
         nvmlDeviceGetUUID=lambda handle: "GPU-1b8c",
@@ -60,6 +61,7 @@ def test_conditions_are_in_base_units(nvml: SimpleNamespace) -> None:
     assert Nvml("0000:01:00.0").conditions() == {
         "sm_clock_hz": 1.98e9,
         "power_w": 412.345,
+        "energy_j": 7200.5,
         "temperature_c": 47.0,
         "throttle": "power cap",
         "others": 0,
@@ -85,6 +87,7 @@ def test_throttle_reasons_are_words(nvml: SimpleNamespace, bits: int, text: str)
 
 def test_a_reading_that_fails_is_left_out_not_zero(nvml: SimpleNamespace) -> None:
     nvml.nvmlDeviceGetPowerUsage = refuse
+    nvml.nvmlDeviceGetTotalEnergyConsumption = refuse
     nvml.nvmlDeviceGetCurrentClocksThrottleReasons = refuse
     nvml.nvmlSystemGetDriverVersion = refuse
     own = Nvml("0")
