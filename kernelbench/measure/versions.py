@@ -6,7 +6,7 @@ that uses the GPU knows HEAD's kernels alone: it gets the plan and the binary of
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -98,10 +98,19 @@ def with_base(head: CasePlan, base: CasePlan) -> CasePlan:
     return replace(head, planned=tuple(planned))
 
 
+def without_refused(plan: CasePlan) -> CasePlan:
+    """The case of `with_base` without the pairs of which neither version takes the case."""
+    return _chosen(plan, lambda one, other: not {one.status, other.status} <= {"unsupported", "skipped"})
+
+
 def without_equal(plan: CasePlan) -> CasePlan:
     """The built case of `with_base` without the pairs that run the same machine code in the same way."""
+    return _chosen(plan, lambda one, other: not same_code(one, other))
+
+
+def _chosen(plan: CasePlan, holds: Callable[[Planned, Planned], bool]) -> CasePlan:
     pairs = zip(plan.planned[::2], plan.planned[1::2], strict=True)
-    return replace(plan, planned=tuple(one for pair in pairs if not same_code(*pair) for one in pair))
+    return replace(plan, planned=tuple(one for pair in pairs if holds(*pair) for one in pair))
 
 
 def with_noise(plan: CasePlan) -> CasePlan:

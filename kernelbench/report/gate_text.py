@@ -27,6 +27,8 @@ def sentences(found: Gated) -> list[str]:
 
 
 def _answer(found: Gated) -> str:
+    if not found.pairs:
+        return f"{found.suite}: no verdict. Neither version has a kernel that takes a case of it."
     if found.changes is None:
         return f"{found.suite}: no regression. BASE and HEAD run the same machine code, so nothing was measured."
     broken = sum(row.is_broken for row in found.changes.rows)

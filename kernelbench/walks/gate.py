@@ -17,7 +17,15 @@ from kernelbench.core.stopwatch import Stopwatch
 from kernelbench.measure.bench import Bench, run_cases
 from kernelbench.measure.binaries import build_for, machine_code_of, measured_limits, plans_for
 from kernelbench.measure.opening import opened
-from kernelbench.measure.versions import BASE, Versions, load_versions, with_base, with_noise, without_equal
+from kernelbench.measure.versions import (
+    BASE,
+    Versions,
+    load_versions,
+    with_base,
+    with_noise,
+    without_equal,
+    without_refused,
+)
 from kernelbench.planning.twins import twins_text
 from kernelbench.runs.environment import start_environment
 from kernelbench.runs.folders import folder_to_itself
@@ -66,8 +74,10 @@ class _Session:
         from kernelbench.compare.changes import Changes
         from kernelbench.compare.gate import Gated, counted, judged
 
-        counting, total = self.bench.counting, len(suite.cases) * len(suite.implementations)
-        plans, builds = self._built(suite)
+        counting, both = self.bench.counting, self._planned(suite)
+        built, builds = build_for(both, self.bench, self.compiler, self.progress)
+        plans = [plan for plan in map(without_equal, built) if plan.planned]
+        total = sum(len(plan.planned) // 2 for plan in both)
         equal = total - sum(len(plan.planned) // 2 for plan in plans)
         notes = list(_notes(suite, self.versions))
         if not plans:
@@ -86,15 +96,14 @@ class _Session:
         )
         return Gated(suite.name, self.bench.name, counting, total, equal, changes, list(counted(run, names)), notes)
 
-    def _built(self, suite: Suite) -> tuple[list[CasePlan], Mapping[str, Any]]:
-        """The cases with both versions of each kernel whose machine code differs, and a summary of the build."""
+    def _planned(self, suite: Suite) -> list[CasePlan]:
+        """The cases with both versions of each kernel, where either of them takes the case."""
         pairs = self.versions.pairs(suite.operation)
         earlier = replace(suite, implementations=tuple(pairs[name] for name in suite.implementations))
         head = plans_for(self.bench, suite, self.versions.head)
         base = plans_for(self.bench, earlier, self.versions.base)
-        both = [with_base(*sides) for sides in zip(head, base, strict=True)]
-        plans, builds = build_for(both, self.bench, self.compiler, self.progress)
-        return [plan for plan in map(without_equal, plans) if plan.planned], builds
+        both = [without_refused(with_base(*sides)) for sides in zip(head, base, strict=True)]
+        return [plan for plan in both if plan.planned]
 
     def _measured(self, suite: Suite, plans: Sequence[CasePlan], builds: Mapping[str, Any], folder: Path) -> Run:
         """The run on disk, with a twin of each of BASE's versions where times are taken."""

@@ -149,6 +149,19 @@ def test_what_cannot_be_compared_is_named(versions: Versions, command: Command) 
         assert f"softmax: {said}" in told
 
 
+def test_a_case_that_neither_version_takes_is_no_pair(versions: Versions, command: Command, project: Project) -> None:
+    base, head = versions(factor=1.03, most=8)
+    write_version(base, "// fine", most=8)
+    out, _ = ended(3, command("gate", base, head, "--cache", "cold", "--out", "kept"))
+    assert "Of 1 timed row, 1 SLOWER" in " ".join(out.split())
+    assert {row.words["columns"] for row in read_run(Path("kept") / "softmax").rows} == {"8"}
+    write_version(head, "// fine", most=8)
+    assert "nothing was measured" in ended(0, command("gate", base, head))[0]
+    for folder in (base, head):
+        write_version(folder, "// fine", most=4)
+    assert "no verdict. Neither version has a kernel that takes" in ended(0, command("gate", base, head))[0]
+
+
 def test_two_files_are_a_pair(versions: Versions, command: Command, project: Project) -> None:
     base, head = versions(factor=1.03)
     text = '// grid: rows\n// block: 32\n// {}\nextern "C" __global__ void k(const float* x, float* y) {{}}\n'
