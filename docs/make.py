@@ -8,6 +8,7 @@
 Needs kernelbench installed (pip install -e .), but no GPU.
 
 README.md        the blocks between `<!-- made by docs/make.py: NAME -->` and `<!-- end -->`, and docs/speedup.svg
+docs/tutorial.md what the terminal shows of the recorded run
 docs/cli.md      the whole page, from `--help` of every command
 docs/claims.md   the whole page, see claims_page.py; docs/claims/ has a page and charts of each claim
 docs/python.md   the whole page, and the same as a notebook, see python_page.py
@@ -23,13 +24,10 @@ docs/simulator.md             its agreement with hardware, and its speed
 from __future__ import annotations
 
 import argparse
-import io
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import accuracy_blocks
 import claims_page
@@ -38,134 +36,18 @@ import inputs_blocks
 import measured_blocks
 import peers_blocks
 import python_page
+import readme_blocks
 
 from kernelbench.cli.commands import cli
 from kernelbench.compare.recorded import standings
 from kernelbench.core import columns, places
-from kernelbench.core.units import rate_text, share_text, time_column, time_text
 from kernelbench.explain import RULES
 from kernelbench.explain.counted import METRICS
 
-if TYPE_CHECKING:
-    from kernelbench.compare import ComparedRow
-    from kernelbench.walks.compare import Answer
-
 ROOT = Path(__file__).resolve().parent.parent
-RECORDED = ROOT / "results" / "h200" / "softmax"  # the run that README.md shows
-CHART = "docs/speedup.svg"
-BASELINE, RIVAL = "ft", "oneflow"
-SHOWN = (BASELINE, RIVAL, "torch", "copy")  # in the terminal's table
 WIDTH = 100
 
 _BLOCK = re.compile(r"(<!-- made by docs/make\.py: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
-
-
-# ---- README.md -----------------------------------------------------------------------------------
-
-
-def readme_blocks(run: Path) -> Mapping[str, str]:
-    """Text of every block of README.md by name; each is empty while there is no such run."""
-    if not run.is_dir():
-        return dict.fromkeys(("chart", "times", "claims", "terminal"), "")
-    answer = _answer(run)
-    return {
-        "chart": f"![Bars: how many times as fast as FasterTransformer each softmax is on an H200]({CHART})",
-        "times": times_block(answer),
-        "claims": claims_block(answer),
-        "terminal": terminal_block(answer),
-    }
-
-
-@cache
-def _answer(run: Path) -> Answer:
-    from kernelbench.runs.results import read_run
-    from kernelbench.walks.compare import answer
-
-    return answer(read_run(run), BASELINE)
-
-
-def readme_chart(run: Path) -> Mapping[Path, str]:
-    """README.md's chart by its path; nothing while there is no such run."""
-    from kernelbench.report import style
-    from kernelbench.report.bars import speedup_figure
-
-    if not run.is_dir():
-        return {}
-    return {ROOT / CHART: style.svg(speedup_figure(_answer(run).run, _answer(run).comparison, "cold"))}
-
-
-def times_block(answer: Answer) -> str:
-    """A row a case: both sides' times, their ratio, the published one, and how near a copy comes."""
-    rows = [
-        row
-        for row in answer.comparison
-        if row.cache == "cold" and row.implementation == RIVAL and row.speedup is not None
-    ]
-    shapes = {row.case: row.shape for row in answer.run.rows}
-    time = time_column(seconds for row in rows for seconds in (row.baseline_s, row.median_s))
-    published_on = next((row.published_device for row in rows if row.published_device), "elsewhere")
-    lines = [
-        f"| shape | FasterTransformer | OneFlow | speed-up | published, {published_on} | OneFlow, share of ceiling |",
-        "|---|--:|--:|--:|--:|--:|",
-        *(_times_line(row, shapes[row.case], time) for row in rows),
-    ]
-    return "\n".join([*lines, "", _conditions(answer, rows)])
-
-
-def _times_line(row: ComparedRow, shape: tuple[int, ...], time: Callable[[float | None], str]) -> str:
-    from kernelbench.report import view
-
-    cells = (
-        f"({', '.join(map(str, shape))})",
-        time(row.baseline_s),
-        time(row.median_s),
-        f"**{view.ratio_text(row.speedup)}**",
-        view.ratio_text(row.published_speedup),
-        share_text(row.share_of_ceiling),
-    )
-    return f"| {' | '.join(cells)} |"
-
-
-def _conditions(answer: Answer, rows: Sequence[ComparedRow]) -> str:
-    """On what, and how, the times of the table were taken."""
-    state, limits = answer.run.environment, answer.run.environment["limits"]
-    driver = f", driver {state['device']['driver']}" if "driver" in state["device"] else ""
-    floors = {"graph": limits["graph_floor_s"], "events": limits["floor_s"]}
-    counts = {method: sum(row.method == method for row in rows) for method in floors}
-    methods = " and ".join(
-        f"{count} rows by {method} (an empty kernel: {time_text(floors[method])})"
-        for method, count in counts.items()
-        if count
-    )
-    return (
-        f"Medians on an {answer.run.device}{driver}, CUDA {state['versions']['nvcc']}, {state['started'][:10]}. "
-        f"float32, the L2 cleared before every sample; {methods}. Ceiling: the best of several copies, "
-        f"{rate_text(limits['dram_bytes_per_s'])}."
-    )
-
-
-def claims_block(answer: Answer) -> str:
-    lines = ["| published claim | on this H200 | |", "|---|---|---|"]
-    for one in answer.verdicts:
-        page = f"[{one.title}](docs/claims/{one.id}.md)"
-        lines.append(f"| {page} | **{one.verdict}** | {one.sentence} |")
-    return "\n".join(lines)
-
-
-def terminal_block(answer: Answer) -> str:
-    """What `kernelbench compare` prints of the run, for a few implementations."""
-    from rich.console import Console
-
-    from kernelbench.report.console import claims_table, comparison_table, limits_line
-
-    out = io.StringIO()
-    console = Console(file=out, width=WIDTH, color_system=None, force_terminal=False, highlight=False)
-    console.print(limits_line(answer.run))
-    shown = [row for row in answer.comparison if row.implementation in SHOWN and row.cache in ("cold", "")]
-    console.print(comparison_table(shown, answer.run))
-    console.print(claims_table(answer.verdicts))
-    lines = [line.rstrip() for line in out.getvalue().strip().splitlines()]
-    return "\n".join(["```text", *lines, "```"])
 
 
 def with_blocks(page: str, blocks: Mapping[str, str]) -> str:
@@ -275,12 +157,14 @@ def columns_block() -> str:
 # ---- All of it -----------------------------------------------------------------------------------
 
 
-def pages(run: Path = RECORDED, results: Path = places.RECORDED) -> Mapping[Path, str]:
+def pages(run: Path = readme_blocks.RECORDED, results: Path = places.RECORDED) -> Mapping[Path, str]:
     """Every page that this makes, wholly or in part, as it should read."""
     judged = standings(results)
     summary = f"{claims_page.summary(judged)} [Every one of them, and why](docs/claims.md)."
 
-    readme, reading = ROOT / "README.md", ROOT / "docs" / "reading-a-report.md"
+    readme, tutorial = ROOT / "README.md", ROOT / "docs" / "tutorial.md"
+    front = {**readme_blocks.readme_blocks(run), "summary": summary}
+    reading = ROOT / "docs" / "reading-a-report.md"
     measuring, explaining = ROOT / "docs" / "measuring.md", ROOT / "docs" / "explaining.md"
     simulator, inputs = ROOT / "docs" / "simulator.md", ROOT / "docs" / "inputs.md"
     kernels, own = ROOT / "docs" / "kernels.md", {**accuracy_blocks.accuracy_blocks(), **peers_blocks.peers_blocks()}
@@ -295,8 +179,9 @@ def pages(run: Path = RECORDED, results: Path = places.RECORDED) -> Mapping[Path
     reliability, faults = ROOT / "docs" / "reliability.md", {"faults": measured_blocks.faults_block()}
     simulation = {"hardware": measured_blocks.hardware_block(), "speed": measured_blocks.speed_block()}
     return {
-        readme: with_blocks(readme.read_text(encoding="utf-8"), {**readme_blocks(run), "summary": summary}),
-        **readme_chart(run),
+        readme: with_blocks(readme.read_text(encoding="utf-8"), front),
+        **readme_blocks.readme_chart(run),
+        tutorial: with_blocks(tutorial.read_text(encoding="utf-8"), {"terminal": readme_blocks.terminal_block()}),
         ROOT / "docs" / "cli.md": cli_page(),
         ROOT / "docs" / "claims.md": claims_page.claims_page(judged),
         **claims_page.claim_pages(judged, ROOT / "docs" / "claims"),
@@ -323,7 +208,7 @@ def out_of_date(made: Mapping[Path, str]) -> list[Path]:
 def main() -> int:
     parser = argparse.ArgumentParser(description="Make the parts of the documents that show output.")
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if something is out of date")
-    parser.add_argument("--run", type=Path, default=RECORDED, help="the run that README.md shows")
+    parser.add_argument("--run", type=Path, default=readme_blocks.RECORDED, help="the run that README.md shows")
     parser.add_argument("--results", type=Path, default=places.RECORDED, help="the recorded runs that claims are on")
     options = parser.parse_args()
     made = pages(options.run, options.results)

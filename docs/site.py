@@ -1,7 +1,7 @@
-"""Builds the documentation site in build/site/, strictly: a dead link or an unlisted page ends it with exit code 1.
+"""Builds the documentation site in build/site/; a dead link or a page outside of the navigation is an error.
 
     pip install -e '.[docs]'
-    python docs/site.py                 two minutes on two cores: the report of every recorded run is drawn anew
+    python docs/site.py                 some minutes: the report of every recorded run is drawn anew
     python docs/site.py --no-reports    seconds, while writing pages
 
 What mkdocs.yml does not say is added here: recorded reports, the page of each claim, CONTRIBUTING.md and CHANGELOG.md.
@@ -30,12 +30,12 @@ ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 STAGE = ROOT / "build" / "docs"
 CONFIG = ROOT / "build" / "mkdocs.yml"
-# Pages of the site by the file that they are made from; all other links to files outside of docs/ lead to the repository.
+# The other files outside of docs/ are on no page of the site: links to them lead to the repository.
 OF_THE_ROOT = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
 REPORTS_HEAD = """\
 # Recorded reports
 
-The page of each recorded run, as `kernelbench report` draws it. Runs on an H200 have times, runs on the simulator have
+The page of each recorded run, as `kernelbench report` draws it. Runs on an H200 have times; runs on the simulator have
 counts.
 
 | run | device | date | cases |
@@ -51,12 +51,18 @@ def main() -> int:
     config = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
     shutil.rmtree(STAGE, ignore_errors=True)
     stage_pages(STAGE, config["repo_url"])
-    nav = [{"Claims, one by one": sorted(f"claims/{path.name}" for path in (STAGE / "claims").glob("*.md"))}]
+    claims = sorted((STAGE / "claims").glob("*.md"))
+    added: list[dict[str, Any]] = [{"Claims, one by one": [{path.stem: f"claims/{path.name}"} for path in claims]}]
     if not options.no_reports:
         stage_reports(STAGE)
-        nav.append({"Recorded reports": "reports.md"})
-    CONFIG.write_text(yaml.safe_dump(with_reference(config, nav), sort_keys=False), encoding="utf-8")
-    return subprocess.run([sys.executable, "-m", "zensical", "build", "--strict", "-f", str(CONFIG)], check=False).returncode
+        added.append({"Recorded reports": "reports.md"})
+    config = with_reference(config, added)
+    if astray := pages_of(STAGE) ^ listed(config["nav"]):
+        print(f"a page without navigation, or the reverse: {', '.join(sorted(astray))}", file=sys.stderr)
+        return 1
+    CONFIG.write_text(yaml.safe_dump(config, sort_keys=False), encoding="utf-8")
+    command = [sys.executable, "-m", "zensical", "build", "--strict", "-f", str(CONFIG)]
+    return subprocess.run(command, check=False).returncode
 
 
 def with_reference(config: dict[str, Any], pages: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -68,8 +74,21 @@ def with_reference(config: dict[str, Any], pages: Sequence[dict[str, Any]]) -> d
     return {**config, "nav": nav}
 
 
+def listed(nav: Sequence[dict[str, Any]]) -> set[str]:
+    """Every page that a navigation names, at any depth."""
+    found: set[str] = set()
+    for entry in nav:
+        for part in entry.values():
+            found |= {part} if isinstance(part, str) else listed(part)
+    return found
+
+
+def pages_of(stage: Path) -> set[str]:
+    return {path.relative_to(stage).as_posix() for path in stage.rglob("*.md")}
+
+
 def stage_pages(stage: Path, repository: str) -> None:
-    """Copy all pages and pictures; links then lead to pages of the site or, with this address, to the repository."""
+    """Copy pages and pictures. Links then lead to other pages or, below this address, to files of the repository."""
     sources = [path for path in DOCS.rglob("*") if path.suffix in (".md", ".svg", ".ipynb")]
     for source in [*sources, *(ROOT / name for name in OF_THE_ROOT if name != "README.md")]:
         target = stage / site_name(source)
@@ -80,19 +99,20 @@ def stage_pages(stage: Path, repository: str) -> None:
 
 def site_name(source: Path) -> str:
     """The path on the site of a file of docs/ or of a page of the root."""
-    inside = DOCS in source.parents
-    name = source.relative_to(DOCS if inside else ROOT).as_posix()
+    name = source.relative_to(DOCS if DOCS in source.parents else ROOT).as_posix()
     return OF_THE_ROOT.get(name, name)
 
 
 def relinked(text: str, source: Path, repository: str) -> str:
-    here = (STAGE / site_name(source)).parent
+    """The text of this page with links as the site has them."""
+    here = Path(site_name(source)).parent
 
     def target(match: re.Match[str]) -> str:
         path = Path(os.path.normpath(source.parent / match[1]))
-        if path.is_file() and (DOCS in path.parents or path.relative_to(ROOT).as_posix() in OF_THE_ROOT):
-            return os.path.relpath(STAGE / site_name(path), here) + match[2]
-        return f"{repository}{path.relative_to(ROOT).as_posix()}{match[2]}"
+        name = path.relative_to(ROOT).as_posix()
+        if DOCS in path.parents or name in OF_THE_ROOT:
+            return os.path.relpath(site_name(path), here) + match[2]
+        return f"{repository}{name}{match[2]}"
 
     return _LINK.sub(target, text)
 
@@ -111,7 +131,7 @@ def stage_report(stage: Path, folder: Path) -> str:
     page = stage / "reports" / name / "report.html"
     page.parent.mkdir(parents=True)
     command = [sys.executable, "-m", "kernelbench", "report", str(folder), "--out", str(page)]
-    subprocess.run(command, check=True, capture_output=True)
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     shutil.rmtree(page.parent / "charts")  # the page holds them
     run = read_run(folder)
     cases = len({row.case for row in run.rows})

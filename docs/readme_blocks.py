@@ -1,0 +1,109 @@
+"""What README.md and the tutorial show of the recorded run: chart, table of times, and the terminal's answer."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kernelbench.core.units import rate_text, share_text, time_column, time_text
+
+if TYPE_CHECKING:
+    from kernelbench.compare import ComparedRow
+    from kernelbench.walks.compare import Answer
+
+ROOT = Path(__file__).resolve().parent.parent
+RECORDED = ROOT / "results" / "h200" / "softmax"
+CHART = "docs/speedup.svg"
+BASELINE, RIVAL = "ft", "oneflow"
+SHOWN = ("compare", "results/h200/softmax", "--baseline", BASELINE, "--only", f"{RIVAL},copy")  # in the tutorial
+WIDTH = "80"  # what a page of the site has room for
+
+
+def readme_blocks(run: Path) -> Mapping[str, str]:
+    """Text of every block of README.md by name; each is empty while there is no such run."""
+    if not run.is_dir():
+        return dict.fromkeys(("chart", "times"), "")
+    chart = f"![Bars: how many times as fast as FasterTransformer each softmax is on an H200]({CHART})"
+    return {"chart": chart, "times": times_block(_answer(run))}
+
+
+@cache
+def _answer(run: Path) -> Answer:
+    from kernelbench.runs.results import read_run
+    from kernelbench.walks.compare import answer
+
+    return answer(read_run(run), BASELINE)
+
+
+def readme_chart(run: Path) -> Mapping[Path, str]:
+    """README.md's chart by its path; nothing while there is no such run."""
+    from kernelbench.report import style
+    from kernelbench.report.bars import speedup_figure
+
+    if not run.is_dir():
+        return {}
+    return {ROOT / CHART: style.svg(speedup_figure(_answer(run).run, _answer(run).comparison, "cold"))}
+
+
+def times_block(answer: Answer) -> str:
+    """A row a case: both sides' times, their ratio, the published one, and how near a copy comes."""
+    rows = [
+        row
+        for row in answer.comparison
+        if row.cache == "cold" and row.implementation == RIVAL and row.speedup is not None
+    ]
+    shapes = {row.case: row.shape for row in answer.run.rows}
+    time = time_column(seconds for row in rows for seconds in (row.baseline_s, row.median_s))
+    published_on = next((row.published_device for row in rows if row.published_device), "elsewhere")
+    lines = [
+        f"| shape | FasterTransformer | OneFlow | speed-up | published, {published_on} | OneFlow, share of ceiling |",
+        "|---|--:|--:|--:|--:|--:|",
+        *(_times_line(row, shapes[row.case], time) for row in rows),
+    ]
+    return "\n".join([*lines, "", _conditions(answer, rows)])
+
+
+def _times_line(row: ComparedRow, shape: tuple[int, ...], time: Callable[[float | None], str]) -> str:
+    from kernelbench.report import view
+
+    cells = (
+        f"({', '.join(map(str, shape))})",
+        time(row.baseline_s),
+        time(row.median_s),
+        f"**{view.ratio_text(row.speedup)}**",
+        view.ratio_text(row.published_speedup),
+        share_text(row.share_of_ceiling),
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def _conditions(answer: Answer, rows: Sequence[ComparedRow]) -> str:
+    """On what, and how, the times of the table were taken."""
+    state, limits = answer.run.environment, answer.run.environment["limits"]
+    driver = f", driver {state['device']['driver']}" if "driver" in state["device"] else ""
+    floors = {"graph": limits["graph_floor_s"], "events": limits["floor_s"]}
+    counts = {method: sum(row.method == method for row in rows) for method in floors}
+    methods = " and ".join(
+        f"{count} rows by {method} (an empty kernel: {time_text(floors[method])})"
+        for method, count in counts.items()
+        if count
+    )
+    return (
+        f"Medians on an {answer.run.device}{driver}, CUDA {state['versions']['nvcc']}, {state['started'][:10]}. "
+        f"float32, the L2 cleared before every sample; {methods}. Ceiling: the best of several copies, "
+        f"{rate_text(limits['dram_bytes_per_s'])}."
+    )
+
+
+def terminal_block() -> str:
+    """What the tutorial's `kernelbench compare` prints, down to the verdicts on claims."""
+    command = [sys.executable, "-m", "kernelbench", *SHOWN]
+    environment = {**os.environ, "COLUMNS": WIDTH}
+    printed = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True).stdout
+    lines = [line.rstrip() for line in printed.partition("\nPublished claims\n")[0].strip().splitlines()]
+    return "\n".join(["```text", *lines, "```"])
