@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +20,6 @@ RECORDED = ROOT / "results" / "h200" / "softmax"
 CHART = "docs/speedup.svg"
 BASELINE, RIVAL = "ft", "oneflow"
 SHOWN = ("compare", "results/h200/softmax", "--baseline", BASELINE, "--only", f"{RIVAL},copy")  # in the tutorial
-WIDTH = "80"  # what a page of the site has room for
 
 
 def readme_blocks(run: Path) -> Mapping[str, str]:
@@ -103,7 +101,6 @@ def _conditions(answer: Answer, rows: Sequence[ComparedRow]) -> str:
 def terminal_block() -> str:
     """What the tutorial's `kernelbench compare` prints, down to the verdicts on claims."""
     command = [sys.executable, "-m", "kernelbench", *SHOWN]
-    environment = {**os.environ, "COLUMNS": WIDTH}
-    printed = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True).stdout
+    printed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     lines = [line.rstrip() for line in printed.partition("\nPublished claims\n")[0].strip().splitlines()]
     return "\n".join(["```text", *lines, "```"])

@@ -1,8 +1,8 @@
 """Builds the documentation site in build/site/; a dead link or a page outside of the navigation is an error.
 
     pip install -e '.[docs]'
-    python docs/site.py                 some minutes: the report of every recorded run is drawn anew
-    python docs/site.py --no-reports    seconds, while writing pages
+    python docs/build_site.py                 some minutes: the report of every recorded run is drawn anew
+    python docs/build_site.py --no-reports    seconds, while writing pages
 
 What mkdocs.yml does not say is added here: recorded reports, the page of each claim, CONTRIBUTING.md and CHANGELOG.md.
 """
