@@ -79,7 +79,7 @@ suite; left out, it is your newest run, else the recorded one that kernelbench s
 | 2 | wrong suite, option or file; no device or compiler where one is needed; output that cannot be written |
 | 3 | `compare --fail-on`, `gate`: a regression |
 | 129, 130, 143 | stopped by SIGHUP, with Ctrl-C, or by SIGTERM; finished cases are kept |
-| 141 | nobody reads the output any more, as with `\\| head -1` |
+| 141 | nobody reads the output any more, as behind `head -1` |
 
 Output never stops a measurement: `run`, `check`, `build` and `tune` go on to their end, and rows are written, before
 lost output decides the exit code. It then stands in for 1 and 3, which nobody could have read about. A standard output
@@ -95,13 +95,22 @@ command that takes longer than a second says on standard error where it is: on a
 
 ## Shell completion
 
-Tab completes commands, options and suites, once one line is in your shell's configuration:
+Tab completes commands, options and suites, once one line is in your shell's configuration. For bash 4.4 or newer that is
+`~/.bashrc`:
 
-| shell | file | line |
-|---|---|---|
-| bash 4.4 or newer | `~/.bashrc` | `eval "$(_KERNELBENCH_COMPLETE=bash_source kernelbench)"` |
-| zsh | `~/.zshrc`, below `compinit` | `eval "$(_KERNELBENCH_COMPLETE=zsh_source kernelbench)"` |
-| fish | `~/.config/fish/config.fish` | `_KERNELBENCH_COMPLETE=fish_source kernelbench \\| source` |
+```bash
+eval "$(_KERNELBENCH_COMPLETE=bash_source kernelbench)"
+```
+
+For zsh it is `~/.zshrc`, below `compinit`, and for fish `~/.config/fish/config.fish`:
+
+```zsh
+eval "$(_KERNELBENCH_COMPLETE=zsh_source kernelbench)"
+```
+
+```fish
+_KERNELBENCH_COMPLETE=fish_source kernelbench | source
+```
 """
 
 

@@ -279,7 +279,7 @@ def test_the_example_kernel_compiles_and_fits_its_plan(tmp_path: Path) -> None:
     compiler = find_compiler()
     folder = tmp_path / "softmax"
     folder.mkdir()
-    (folder / "warp.cu").write_text(fences(page, "cuda")[0])
+    (folder / "warp.cu").write_text(next(text for text in fences(page, "cuda") if "softmax_warp_f32" in text))
     (folder / "warp.py").write_text(next(text for text in fences(page, "python") if "IMPLEMENTATIONS" in text))
 
     from kernelbench.devices.known import known_gpu
