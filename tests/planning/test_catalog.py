@@ -164,7 +164,7 @@ def test_a_package_of_implementations_is_no_shared_one(folder, family):
 
 
 def test_a_checkout_beside_an_installed_kernelbench_gives_what_is_new_in_it(tmp_path):
-    """The README's `new softmax/my_kernel` and `--kernels kernels`, in a checkout whose wheel is installed."""
+    """What pages show, `new softmax/my_kernel` and `--kernels kernels`, in a checkout whose wheel is installed."""
     kernels = shutil.copytree(places.KERNELS, tmp_path / "kernels", ignore=shutil.ignore_patterns("__pycache__"))
     copy = (kernels / "softmax" / "naive.py").read_text().replace('"naive"', '"my_kernel"')
     (kernels / "softmax" / "my_kernel.py").write_text(copy)
