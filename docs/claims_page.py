@@ -20,7 +20,7 @@ WORDS: Mapping[str, str] = {
     "direction only": "hold in direction only",
     "holds in part": "hold in part",
     "does not hold": "do not hold",
-    "not decided": "not decided",
+    "not decided": "are not decided",
 }
 CASES_SHOWN = 40  # lines of a page's table; claims.csv of the run has all of them
 

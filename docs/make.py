@@ -95,8 +95,8 @@ command that takes longer than a second says on standard error where it is: on a
 
 ## Shell completion
 
-Tab completes commands, options and suites, once one line is in your shell's configuration. For bash 4.4 or newer that is
-`~/.bashrc`:
+Tab completes commands, options and suites, once one line is in your shell's configuration. For bash 4.4 or newer that
+is `~/.bashrc`:
 
 ```bash
 eval "$(_KERNELBENCH_COMPLETE=bash_source kernelbench)"

@@ -29,6 +29,7 @@ LEFT_OUT = {
     ".ci/run": "runs tests",
     "ruff check": "a step of .ci/run",
     "python -m hatchling": "tests/test_packaging.py builds both",
+    "http.server": "serves until it is stopped",
     "python docs/": "tests/test_docs.py compares every made page, .ci/run builds the site",
     "tests/reliability/fuzz.py": "takes long; tests/reliability runs a few of each kind",
     "kernelbench tune": "needs a GPU: candidates are timed",
