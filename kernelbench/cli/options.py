@@ -185,7 +185,6 @@ FORM = click.option(
     show_default=True,
     help="Output format.",
 )
-RUN = click.argument("run_name", type=TEXT, required=False, metavar="[RUN]")
 CACHE, SHOWN_CACHE = (
     click.option("--cache", "caches", callback=cache_states, metavar="STATE,..", help=text)
     for text in (

@@ -1,4 +1,4 @@
-"""The command `report`: a run as one HTML page."""
+"""The command `report`: a run as one HTML page, or what changed between two runs."""
 
 from __future__ import annotations
 
@@ -6,25 +6,47 @@ from pathlib import Path
 
 import click
 
-from kernelbench.cli.options import OUT_FILE, RUN, TEXT
+from kernelbench.cli.options import OUT_FILE, TEXT
 from kernelbench.cli.terminal import say, tell
+from kernelbench.core.errors import InputError
 
 
 @click.command()
-@RUN
+@click.argument("runs", type=TEXT, nargs=-1, metavar="[RUN] [RUN]")
 @click.option("--baseline", type=TEXT, metavar="NAME", help="What speed-ups are relative to.  [default: the suite's]")
-@click.option("--out", type=OUT_FILE, help="The HTML file.  [default: report.html in your run's folder]")
-def report(run_name: str | None, baseline: str | None, out: Path | None) -> None:
-    """Write a run as one HTML page, with charts as PNG and SVG files beside it. No GPU needed.
+@click.option(
+    "--out",
+    type=OUT_FILE,
+    help="The HTML file.  [default: report.html, of two runs changes.html, in your run's folder]",
+)
+def report(runs: tuple[str, ...], baseline: str | None, out: Path | None) -> None:
+    """Write a run, or what changed between two runs, as one HTML page. No GPU needed.
 
-    comparison.csv, claims.csv and claims.json go beside it too. The page of a recorded run goes into a folder
-    below your results/runs: recorded runs stay as they are.
+    RUN is a folder, or the name of a run or of a suite; left out, it is your newest run, else the recorded run
+    that kernelbench ships. Charts as PNG and SVG files, comparison.csv, claims.csv and claims.json go beside the
+    page of a run. The page of a recorded run goes into a folder below your results/runs: recorded runs stay as
+    they are.
+
+    The page of two runs shows what `compare RUN RUN` finds: rows that changed, claims whose verdict changed, and
+    what else differs.
 
     \b
     Examples:
       kernelbench report
       kernelbench report softmax --out softmax.html
+      kernelbench report results/h200/softmax results/runs/today
     """
+    if len(runs) > 2:
+        raise InputError(f"report {' '.join(runs)}: expected one run or two, got {len(runs)}")
+    if len(runs) == 2:
+        if baseline is not None:
+            raise InputError(f"--baseline {baseline}: of two runs the first is the baseline; leave the option out")
+        _two(runs[0], runs[1], out)
+    else:
+        _one(runs[0] if runs else None, baseline, out)
+
+
+def _one(run_name: str | None, baseline: str | None, out: Path | None) -> None:
     from kernelbench.cli.progress import ConsoleProgress
     from kernelbench.report.summary import headline
     from kernelbench.walks.compare import answer_of
@@ -34,4 +56,15 @@ def report(run_name: str | None, baseline: str | None, out: Path | None) -> None
     tell(*headline(answer.run, answer.comparison, answer.verdicts), f"Report of {which}")
     with ConsoleProgress().stage("Charts and page", 1):
         page = walk(answer, out)
+    say(f"written to {page}")
+
+
+def _two(first: str, second: str, out: Path | None) -> None:
+    from kernelbench.cli.progress import ConsoleProgress
+    from kernelbench.report.change_page import sentences
+    from kernelbench.walks.report import report_changes
+
+    with ConsoleProgress().stage("Comparison and page", 1):
+        changes, page = report_changes(first, second, out)
+    tell(*sentences(changes))
     say(f"written to {page}")

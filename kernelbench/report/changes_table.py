@@ -35,7 +35,7 @@ def changes_table(changes: Changes, *, every: bool = True) -> RenderableType:
     if any(row.more_samples for row in judged):
         parts.append(Text("UNSURE +N: about N more samples of the row in each run would decide.", "dim"))
     if without:
-        parts.append(list_table(("not compared", "cases", "why"), _groups(without, labels), "Not compared"))
+        parts.append(list_table(("not compared", "cases", "why"), groups(without, labels), "Not compared"))
     remarks = _remarks(judged, labels)
     if remarks:
         parts.append(list_table(("remark", "rows"), remarks, "Remarks"))
@@ -87,7 +87,7 @@ def percent(ratio: float) -> str:
     return text if any(digit in "123456789" for digit in text) else "0.00"
 
 
-def _groups(rows: Sequence[Change], labels: Mapping[str, str]) -> list[tuple[str, str, str]]:
+def groups(rows: Sequence[Change], labels: Mapping[str, str]) -> list[tuple[str, str, str]]:
     """Implementation, cases and reason; rows with the same statuses form one group."""
     found: dict[tuple[str, str, str], list[Change]] = {}
     for row in rows:

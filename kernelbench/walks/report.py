@@ -1,4 +1,7 @@
-"""report: a run with its comparison -> counts -> explanations -> charts -> page. Needs no GPU."""
+"""report: a run with its comparison -> counts -> explanations -> charts -> page; or what changed between two runs.
+
+Needs no GPU.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,11 @@ from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 
+from kernelbench.compare.changes import Changes
 from kernelbench.compare.counted_runs import counts_of
-from kernelbench.runs.folders import output_folder
-from kernelbench.walks.compare import Answer
+from kernelbench.runs.folders import find_run, output_folder
+from kernelbench.runs.results import read_run
+from kernelbench.walks.compare import Answer, answer
 
 # Tables and pages need these, and they take a second to import.
 NEEDED = (
@@ -36,6 +41,19 @@ def report(found: Answer, out: Path | None) -> Path:
     cases, source = explanations(found.run, found.ledger)
     explained = Explained(cases, source) if cases else None
     return write_report(found.run, found.comparison, found.verdicts, page, published, charts, explained)
+
+
+def report_changes(first: str, second: str, out: Path | None) -> tuple[Changes, Path]:
+    """Write the page of what changed: changes.html in the second run's output folder, or `out`."""
+    from kernelbench.compare.claim_changes import claim_changes
+    from kernelbench.compare.runs import compare_runs
+    from kernelbench.report.change_page import write_change_page
+
+    one, other = (read_run(find_run(name)[0]) for name in (first, second))
+    changes = compare_runs(one, other)
+    claims = claim_changes(answer(one).verdicts, answer(other).verdicts)
+    page = out or output_folder(other.folder) / "changes.html"
+    return changes, write_change_page(changes, claims, other.suite, (first, second), page)
 
 
 def prepare() -> None:

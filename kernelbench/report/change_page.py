@@ -1,0 +1,163 @@
+"""The HTML page of what changed between two runs: self-contained, offline, without scripts.
+
+Runs may come from anywhere, so all their text is escaped, and the page forbids itself to load or to run anything.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kernelbench.compare.changes import Change, Changes, Judged
+from kernelbench.compare.claim_changes import ClaimChange
+from kernelbench.core.errors import ResultsError
+from kernelbench.core.writing import write_whole
+from kernelbench.report import style
+from kernelbench.report.change_page_chart import CHANGED, COUNTED, charts, largest_first
+from kernelbench.report.changes_table import columns_of, groups, labels_of, percent
+from kernelbench.report.drawing import Chart
+
+_HERE = Path(__file__).parent
+_SPARE = ("95 % interval", "band %")  # columns that narrow windows leave out
+
+
+@dataclass(frozen=True)
+class Names:
+    """Texts for the rows of a comparison: what all of them share is left out."""
+
+    labels: dict[str, str]
+    caches: bool  # whether rows differ in their cache state
+    methods: bool
+
+    @staticmethod
+    def of(changes: Changes) -> Names:
+        judged = changes.judged
+        caches, methods = {row.cache for row in judged}, {row.method for row in judged}
+        return Names(labels_of(changes), len(caches) > 1, len(methods) > 1)
+
+    def where(self, row: Change) -> str:
+        """`seq=16, cold, by graph`."""
+        parts = [self.labels[row.case], row.cache if self.caches else ""]
+        return ", ".join(part for part in (*parts, f"by {row.method}" if self.methods and row.method else "") if part)
+
+    def whole(self, row: Change) -> str:
+        return f"{row.implementation}, {self.where(row)}"
+
+
+def write_change_page(
+    changes: Changes, claims: Sequence[ClaimChange], suite: str, runs: tuple[str, str], out: Path
+) -> Path:
+    """Write the page to `out`. `claims`: those with another verdict; `runs`: the names of the runs, to type again."""
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(out, render(changes, claims, suite, runs))
+    except OSError as error:
+        raise ResultsError(
+            f"{out}: cannot write the report ({error.strerror}); choose another place with --out"
+        ) from error
+    return out
+
+
+def render(changes: Changes, claims: Sequence[ClaimChange], suite: str, runs: tuple[str, str]) -> str:
+    """The page as text."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
+
+    templates = Environment(
+        loader=FileSystemLoader(_HERE),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    templates.filters["drawing"] = _drawing
+    names = Names.of(changes)
+    changed = [row for verdict in CHANGED for row in largest_first(changes.of(verdict))]
+    broken = [row for row in changes.rows if row.is_broken]
+    lone = [row for row in changes.without if bool(row.first_status) != bool(row.second_status)]
+    rest = [row for row in changes.without if row not in broken and row not in lone]
+    return templates.get_template("change_page.html.j2").render(
+        css=Markup((_HERE / "page.css").read_text(encoding="utf-8")),
+        suite=suite,
+        sentences=sentences(changes),
+        runs=(changes.first, changes.second),
+        by_share=changes.by_share,
+        charts=charts(changes, names.whole),
+        broken=groups(broken, names.labels),
+        changed=_table(changed, names, changes.by_share),
+        undecided=_table(changes.of("UNSURE"), names, changes.by_share),
+        claims=claims,
+        differences=changes.differences,
+        lone=groups(lone, names.labels),
+        rest=groups(rest, names.labels),
+        rest_rows=len(rest),
+        noise=changes.noise,
+        command=f"kernelbench compare {shlex.join(runs)} --all",
+    )
+
+
+def sentences(changes: Changes) -> list[str]:
+    """The answer: how many rows changed and which one most, then how many did not."""
+    name, total = Names.of(changes), len(changes.judged)
+    found = [_sentence(changes, verdict, name, total) for verdict in CHANGED if changes.of(verdict)]
+    if not found:
+        found = [f"No row changed by more than its noise; {_rows(total)} compared."]
+    broken = sum(row.is_broken for row in changes.rows)
+    if broken:
+        verb = "is" if broken == 1 else "are"
+        found.insert(0, f"{_rows(broken)} worked in the first run and {verb} wrong or failed in the second.")
+    undecided, same = len(changes.of("UNSURE")), len(changes.of("SAME"))
+    return [*found, f"{undecided} {'is' if undecided == 1 else 'are'} undecided, {same} the same."]
+
+
+def _sentence(changes: Changes, verdict: Any, name: Names, total: int) -> str:
+    """`9 of 218 rows are slower; ft_v2, seq=512, cold most, with 290 % more time.`"""
+    rows = largest_first(changes.of(verdict))
+    largest = f"{percent(rows[0].ratio).lstrip('+-')} %"
+    if changes.by_share:
+        word = "farther from the ceiling" if verdict == "SLOWER" else "closer to the ceiling"
+        by = f"by {largest}"
+    else:
+        word, by = COUNTED[verdict], f"with {largest} {'more' if verdict == 'SLOWER' else 'less'} time"
+    verb = "is" if len(rows) == 1 else "are"
+    most = f"{name.whole(rows[0])}" if len(rows) == 1 else f"the largest is {name.whole(rows[0])}"
+    return f"{len(rows)} of {_rows(total)} {verb} {word}: {most}, {by}."
+
+
+def _rows(count: int) -> str:
+    return f"{count} row{'' if count == 1 else 's'}"
+
+
+def _table(rows: Sequence[Judged], names: Names, by_share: bool) -> dict[str, Any]:
+    """Headers with whether narrow windows show them, and the lines: name, place, verdict, cells, remark."""
+    columns = {header: cell for header, cell in columns_of(rows, by_share).items() if header != "by"}
+    return {
+        "headers": [(header, header in _SPARE) for header in columns],
+        "lines": [
+            {
+                "name": row.implementation,
+                "where": names.where(row),
+                "verdict": row.verdict,
+                "cells": [cell(row) for cell in columns.values()],
+                "remark": _remark(row),
+            }
+            for row in rows
+        ],
+    }
+
+
+def _remark(row: Judged) -> str:
+    """What to know of a row: other code, more samples that would decide, and what disturbed it."""
+    code = "" if row.code in ("", "same") else row.code
+    more = f"about {row.more_samples} more samples in each run would decide" if row.more_samples else ""
+    return "; ".join(part for part in (code, more, row.reason) if part)
+
+
+def _drawing(chart: Chart) -> Any:
+    """Text inside comes from matplotlib, which escapes it."""
+    from markupsafe import Markup
+
+    return Markup(style.inline_svg(chart.svg, chart.name, f"{chart.title}. {chart.caption}"))

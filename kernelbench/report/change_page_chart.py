@@ -1,0 +1,168 @@
+"""The chart of a page of two runs: how each changed row moved, beside the noise that it had to exceed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from math import asinh, log, log1p, sinh
+from textwrap import fill
+from typing import TYPE_CHECKING
+
+from kernelbench.compare.changes import VERDICTS, Changes, Judged, Verdict
+from kernelbench.report import style
+from kernelbench.report.changes_table import percent
+from kernelbench.report.drawing import Chart
+from kernelbench.report.style import FAINT, INK, MUTED, PAPER, SERIES, SOFT, WIDTH
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+MOST_NAMED = 12  # rows; with more, the chart leaves the first screen
+NARROW = 3.9  # inches, of the drawing for small windows
+LANE = 0.26  # inches
+LINEAR = 0.02  # ln: up to this change the axis is linear, farther out logarithmic, so that bands and outliers both show
+MARGIN = 0.15  # of the axis, for the numbers beside its outermost dots
+APART = 0.09  # of the axis, between two ticks
+CHANGED: tuple[Verdict, ...] = ("SLOWER", "FASTER")
+COUNTED: Mapping[Verdict, str] = {"SLOWER": "slower", "FASTER": "faster", "UNSURE": "undecided", "SAME": "the same"}
+_COLOURS: Mapping[Verdict, str] = {"SLOWER": SERIES[1], "FASTER": SERIES[0], "UNSURE": SOFT, "SAME": MUTED}
+_MARKERS: Mapping[Verdict, str] = {"SLOWER": ">", "FASTER": "<", "UNSURE": "o", "SAME": "o"}
+_TICKS = (-99, -90, -50, -20, -10, -5, -2, -1, 0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 10_000, 100_000)
+
+
+@dataclass(frozen=True)
+class Lane:
+    """A line of the chart: one named row, or several that are counted."""
+
+    label: str
+    rows: Sequence[Judged]
+
+    @property
+    def named(self) -> bool:
+        return len(self.rows) == 1 and self.rows[0].verdict in CHANGED
+
+    @property
+    def verdict(self) -> Verdict:
+        return self.rows[0].verdict
+
+
+def largest_first(rows: Sequence[Judged]) -> list[Judged]:
+    return sorted(rows, key=lambda row: -abs(log(row.ratio)))
+
+
+def lanes(changes: Changes, name: Callable[[Judged], str]) -> list[Lane]:
+    """The rows that changed most, those that are slower first, each by its name; all others by verdict."""
+    shown = set(largest_first([row for verdict in CHANGED for row in changes.of(verdict)])[:MOST_NAMED])
+    found = []
+    for verdict in VERDICTS:
+        rows = largest_first(changes.of(verdict))
+        named = [row for row in rows if row in shown]
+        found += [Lane(name(row), [row]) for row in named]
+        if rest := [row for row in rows if row not in shown]:
+            found.append(Lane(f"{len(rest)} {'more ' if named else ''}{COUNTED[verdict]}", rest))
+    return found
+
+
+def charts(changes: Changes, name: Callable[[Judged], str]) -> list[Chart]:
+    """The same chart for wide and for narrow windows."""
+    shown = lanes(changes, name)
+    over = "Time in the second run over that in the first"
+    if changes.by_share:
+        over = "Share of the ceiling in the first run over that in the second"
+    caption = (
+        f"{over}, with its 95 % interval. Grey: the noise band of the row; where rows are counted, the widest of "
+        f"their bands. The axis is linear up to about {100 * LINEAR:.0f} % and logarithmic beyond."
+    )
+    style.load_matplotlib()
+    return [
+        Chart(size, "What changed", caption, partial(figure, shown, changes.by_share, wide=size == "wide"))
+        for size in ("wide", "narrow")
+    ]
+
+
+def figure(shown: Sequence[Lane], by_share: bool, *, wide: bool) -> Figure:
+    from matplotlib.figure import Figure
+
+    lane = LANE if wide else 1.7 * LANE
+    with style.settings():
+        drawn = Figure(figsize=(WIDTH if wide else NARROW, lane * len(shown) + 0.75), layout="constrained")
+        axis = drawn.subplots()
+        low, high = _limits([row for one in shown for row in one.rows])
+        axis.set_xscale("asinh", linear_width=LINEAR)
+        axis.set_xlim(LINEAR * sinh(low), LINEAR * sinh(high))
+        axis.set_ylim(len(shown) - 0.4, -0.6 if wide else -0.9)
+        for place, one in enumerate(shown):
+            _draw(axis, place, one)
+        _label(axis, shown, wide)
+        _ticks(axis, low, high, wide)
+        axis.axvline(0, color=INK, linewidth=0.9, zorder=1.5)
+        meaning = "farther from the ceiling →" if by_share else "slower →"
+        axis.set_xlabel(f"change of {'share' if by_share else 'time'} in per cent, {meaning}")
+        style.settle(drawn)
+    return drawn
+
+
+def _limits(rows: Sequence[Judged]) -> tuple[float, float]:
+    """Of the axis, as `_place` has them."""
+    low = min(_place(min(row.ratio_low, 1 / (1 + row.band))) for row in rows)
+    high = max(_place(max(row.ratio_high, 1 + row.band)) for row in rows)
+    margin = MARGIN * (high - low)
+    return low - margin, high + margin
+
+
+def _place(ratio: float) -> float:
+    """Where the axis has it, but for a factor."""
+    return asinh(log(ratio) / LINEAR)
+
+
+def _draw(axis: Axes, place: int, lane: Lane) -> None:
+    """Band, interval and dot of each row; the number beside the dot of a named one."""
+    colour, band = _COLOURS[lane.verdict], log1p(max(row.band for row in lane.rows))
+    axis.barh(place, 2 * band, left=-band, height=0.62, color=FAINT, zorder=1)
+    if lane.named:
+        (row,) = lane.rows
+        slower, ends = row.ratio > 1, (log(row.ratio_low), log(row.ratio_high))
+        axis.hlines(place, *ends, color=colour, linewidth=2.2, zorder=2)
+        axis.annotate(
+            percent(row.ratio), (ends[slower], place), xytext=(7 if slower else -7, 0), textcoords="offset points",
+            va="center", ha="left" if slower else "right", fontsize=8.5, color=INK,
+        )  # fmt: skip
+    axis.plot(
+        [log(row.ratio) for row in lane.rows], [place] * len(lane.rows), linestyle="", zorder=3, color=colour,
+        marker=_MARKERS[lane.verdict], markersize=5 if lane.named else 3, alpha=1 if lane.named else 0.6,
+        markeredgewidth=0,
+    )  # fmt: skip
+
+
+def _label(axis: Axes, shown: Sequence[Lane], wide: bool) -> None:
+    """Names beside the lanes, or above them where there is no room."""
+    axis.tick_params(axis="y", length=0)
+    axis.grid(axis="y", visible=False)
+    if wide:
+        axis.set_yticks(range(len(shown)), [fill(one.label, 60) for one in shown], fontsize=8.5, color=INK)
+        return
+    axis.set_yticks([])
+    for place, one in enumerate(shown):
+        axis.text(
+            0.0, place - 0.38, fill(one.label, 56), transform=axis.get_yaxis_transform(), fontsize=7.5, color=INK,
+            va="bottom", linespacing=0.95, bbox={"facecolor": PAPER, "edgecolor": "none", "pad": 0.4},
+        )  # fmt: skip
+
+
+def _ticks(axis: Axes, low: float, high: float, wide: bool) -> None:
+    """Round changes in per cent, as many as fit; 0 is always one."""
+    from matplotlib.ticker import NullLocator
+
+    apart = (APART if wide else 2 * APART) * (high - low)
+    chosen = [0]
+    for tick in sorted(_TICKS, key=lambda change: abs(_tick(change))):
+        if 0.9 * low <= _tick(tick) <= 0.9 * high and all(abs(_tick(tick) - _tick(other)) >= apart for other in chosen):
+            chosen.append(tick)
+    axis.set_xticks([log1p(tick / 100) for tick in chosen], [f"{tick:+d}" if tick else "0" for tick in chosen])
+    axis.xaxis.set_minor_locator(NullLocator())
+
+
+def _tick(change: int) -> float:
+    return _place(1 + change / 100)
