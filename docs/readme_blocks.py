@@ -13,7 +13,7 @@ from kernelbench.core.units import rate_text, share_text, time_column, time_text
 
 if TYPE_CHECKING:
     from kernelbench.compare import ComparedRow
-    from kernelbench.walks.compare import Answer
+    from kernelbench.compare.answer import Answer
 
 ROOT = Path(__file__).resolve().parent.parent
 RECORDED = ROOT / "results" / "h200" / "softmax"
@@ -33,7 +33,7 @@ def readme_blocks(run: Path) -> Mapping[str, str]:
 @cache
 def _answer(run: Path) -> Answer:
     from kernelbench.runs.results import read_run
-    from kernelbench.walks.compare import answer
+    from kernelbench.compare.answer import answer
 
     return answer(read_run(run), BASELINE)
 

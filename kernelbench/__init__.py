@@ -8,6 +8,7 @@ are asked for, so that the command line starts fast.
 from __future__ import annotations
 
 from importlib import import_module
+from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -28,8 +29,17 @@ _HOMES = {
     ),
     "core.errors": ("MissingLibrary", "Unsupported"),
     "core.libraries": ("import_library",),
-    "walks.python": ("LoadedRun", "load", "run"),
+    "report.frames": ("LoadedRun", "load"),
 }  # fmt: skip
+
+
+def run(suite: str | PathLike[str], **options: Any) -> Any:
+    """Measure a suite on the GPU here, or count on the simulator: `kernelbench run SUITE` without its page.
+
+    Options are those of the command, such as device="simulated", only="ft,oneflow", filter=["seq>=128"], quick=True,
+    out="folder". Progress goes to the logger `kernelbench`. Returns the `LoadedRun`.
+    """
+    return import_module("kernelbench.walks.run").run_loaded(fspath(suite), options)
 
 
 def __getattr__(name: str) -> Any:
@@ -42,4 +52,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted((*(name for names in _HOMES.values() for name in names), "dtypes", "__version__"))
+    return sorted((*(name for names in _HOMES.values() for name in names), "dtypes", "run", "__version__"))

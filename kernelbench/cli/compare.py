@@ -15,8 +15,8 @@ from kernelbench.core.errors import InputError
 
 if TYPE_CHECKING:
     from kernelbench.compare import ComparedRow
+    from kernelbench.compare.answer import Answer
     from kernelbench.compare.changes import Changes
-    from kernelbench.walks.compare import Answer
 
 REGRESSION = 3  # exit code
 

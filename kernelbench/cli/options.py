@@ -213,17 +213,10 @@ MEASURING = _together(TIMEOUT, IN_PROCESS, NO_WAIT, SEED, NVCC)  # how the devic
 
 def request_of(suites: tuple[str, ...], options: dict[str, Any]) -> Request:
     """What walks are asked for; options that were left out have the defaults of `Request`."""
-    from kernelbench.planning.own_file import CuFile
-    from kernelbench.walks.request import Request
+    from kernelbench.walks import request
 
     given = {name: value for name, value in options.items() if value is not None}
-    launch = {name: given.pop(name) for name in ("entry", "grid", "block", "shared", "args") if name in given}
-    files = given.pop("cu", ())
-    if launch and not files:
-        raise InputError(f"--{next(iter(launch))}: belongs to --cu FILE, which is missing")
-    if files:
-        given["kernels"] = (*given.get("kernels", ()), *(CuFile(path, **launch) for path in files))
-    return Request(suites=suites, arguments=tuple(sys.argv[1:]), **given)
+    return request.request_of(suites, tuple(sys.argv[1:]), given)
 
 
 # ---- Where --out may lead ------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from kernelbench.cli.terminal import console, say, tell, warn
 from kernelbench.core.errors import InputError, ResultsError
 
 if TYPE_CHECKING:
-    from kernelbench.walks.compare import Answer
+    from kernelbench.compare.answer import Answer
 
 
 @click.command()

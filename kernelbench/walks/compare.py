@@ -2,51 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kernelbench.compare.counted_runs import counts_of
-from kernelbench.compare.step_sums import UNFUSED, step_of
-from kernelbench.core import places
-from kernelbench.core.errors import ResultsError
-from kernelbench.core.records import Claim
+from kernelbench.compare.answer import Answer, answer
+from kernelbench.compare.step_sums import step_of
 from kernelbench.runs.folders import find_run, recorded_run
-from kernelbench.runs.results import Run, read_run, without_twins
+from kernelbench.runs.results import read_run
 
 if TYPE_CHECKING:
-    from kernelbench.compare import ClaimVerdict, Comparison
     from kernelbench.compare.changes import Changes
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What a run says: its table, the comparison within it, and the verdict of each claim."""
-
-    run: Run
-    comparison: Comparison
-    verdicts: Sequence[ClaimVerdict]
-    ledger: Mapping[str, Claim]
-
-
-def answer(run: Run, baseline: str | None = None) -> Answer:
-    """Compare within a run and judge the claims of its suite, both without the twins of a self-test.
-
-    `baseline` None: the baseline of the suite, or the first implementation where --only left that out; for a step the
-    unfused side.
-    """
-    from kernelbench.compare import compare_within, judge, read_ledger
-
-    run = without_twins(run)
-    names = [row.implementation for row in run.rows]
-    if not names:
-        raise ResultsError(f"{run.folder}: holds no rows yet; the run was stopped in its first case")
-    ledger = read_ledger(places.LEDGER)
-    own = str(run.environment.get("baseline"))
-    chosen = baseline or (UNFUSED if step_of(run) else own if own in names else names[0])
-    counted, _ = counts_of(run)
-    return Answer(run, compare_within(run, chosen, ledger), judge(run, ledger, counted=counted), ledger)
 
 
 def answer_of(run_name: str | None, baseline: str | None) -> tuple[Answer, str]:

@@ -10,11 +10,11 @@ from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 
+from kernelbench.compare.answer import Answer, answer
 from kernelbench.compare.changes import Changes
 from kernelbench.compare.counted_runs import counts_of
 from kernelbench.runs.folders import find_run, output_folder
 from kernelbench.runs.results import read_run
-from kernelbench.walks.compare import Answer, answer
 
 # Tables and pages need these, and they take a second to import.
 NEEDED = (

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from typing import Any
 
 from kernelbench.core import places
 from kernelbench.core.errors import InputError, ProblemsError
 from kernelbench.core.records import Suite
 from kernelbench.measure.opening import DeviceRequest
 from kernelbench.planning.catalog import Catalog
+from kernelbench.planning.own_file import CuFile
 
 DEFAULT_SEED = 20260401
+# Options of the command line that a `Request` has by another name, and those of several values.
+_FIELDS = {"filter": "filters", "set": "sets", "dtype": "dtypes", "cache": "caches", "timeout": "patience_s"}
+_JOINED, _REPEATED = ("only", "cache", "dtype"), ("filter", "set", "kernels", "cu")
+_LAUNCH = ("entry", "grid", "block", "shared", "args")  # of --cu
+_PLACES = ("kernels", "cu", "out", "nvcc")
 
 
 @dataclass(frozen=True)
@@ -42,6 +50,58 @@ class Request(DeviceRequest):
         """Whether the run covers less than whole suites, or measures twins or energy too."""
         chosen = self.only or self.filters or self.sets or self.dtypes or self.caches
         return bool(chosen or self.quick or self.self_test or self.energy)
+
+
+def request_of(suites: Sequence[str], arguments: Sequence[str], given: Mapping[str, Any]) -> Request:
+    """A request from options by the names of its fields, and those of --cu; options left out have its defaults."""
+    launch = {name: given[name] for name in _LAUNCH if name in given}
+    files = given.get("cu", ())
+    if launch and not files:
+        raise InputError(f"--{next(iter(launch))}: belongs to --cu FILE, which is missing")
+    own = {name: value for name, value in given.items() if name not in (*_LAUNCH, "cu", "kernels")}
+    kernels = (*given.get("kernels", ()), *(CuFile(path, **launch) for path in files))
+    return Request(suites=suites, arguments=arguments, kernels=kernels, **own)
+
+
+def request_of_keywords(suite: str, options: Mapping[str, Any]) -> Request:
+    """A request from keywords named as the options of `kernelbench run`; TypeError for one that it does not have."""
+    known = {one.name for one in fields(Request)} - {"suites", "arguments"} | {*_LAUNCH, "cu"}
+    given: dict[str, Any] = {}
+    for name, value in options.items():
+        field = _FIELDS.get(name, name)
+        if field not in known:
+            raise TypeError(f"run() has no option {name!r}; `kernelbench run --help` lists them")
+        given[field] = _value(name, value)
+    return request_of((suite,), _arguments(suite, options), given)
+
+
+def _value(name: str, value: Any) -> Any:
+    """Texts for one or several values as a tuple; places as paths."""
+    if name in _JOINED:
+        return tuple(part.strip() for text in _several(value) for part in text.split(","))
+    if name in _REPEATED:
+        return tuple(map(Path if name in _PLACES else str, _several(value)))
+    return Path(value) if name in _PLACES else value
+
+
+def _several(value: Any) -> Sequence[Any]:
+    return (value,) if isinstance(value, str | os.PathLike) else tuple(value)
+
+
+def _arguments(suite: str, options: Mapping[str, Any]) -> tuple[str, ...]:
+    """The command line that does the same, which environment.json keeps."""
+    words = ["run", suite, "--no-report"]
+    for name, value in options.items():
+        option = f"--{name.replace('_', '-')}"
+        if name in _REPEATED:
+            words += [word for one in _value(name, value) for word in (option, str(one))]
+        elif name in _JOINED:
+            words += [option, ",".join(_value(name, value))]
+        elif isinstance(value, bool):
+            words += [option] if value else [f"--no-{name}"] if name == "wait" else []
+        else:
+            words += [option, str(value)]
+    return tuple(words)
 
 
 def read_suites(request: Request, catalog: Catalog) -> list[Suite]:

@@ -6,12 +6,14 @@ Walks print nothing: what goes on goes to the `Progress` they are given, and res
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from kernelbench.compare.answer import Answer, answer
+from kernelbench.core import places
 from kernelbench.core.errors import InputError
-from kernelbench.core.progress import Progress
+from kernelbench.core.progress import LoggedProgress, Progress
 from kernelbench.core.records import Limits, Suite
 from kernelbench.core.stopwatch import BUILDING, LIMITS, REPORTING, STARTING, Stopwatch
 from kernelbench.measure.bench import Bench, run_cases
@@ -19,14 +21,14 @@ from kernelbench.measure.binaries import build_for, machine_code_of, measured_li
 from kernelbench.measure.opening import opened
 from kernelbench.planning.catalog import Catalog, load_catalog
 from kernelbench.planning.twins import twins_text, with_twins
+from kernelbench.report.frames import LoadedRun
 from kernelbench.runs.environment import start_environment
 from kernelbench.runs.folders import expected_text, folder_to_itself, new_folder
 from kernelbench.runs.recording import Recording
 from kernelbench.runs.results import Run
-from kernelbench.walks.compare import Answer, answer
 from kernelbench.walks.counters import add_counters
 from kernelbench.walks.report import prepare
-from kernelbench.walks.request import Request, read_suites
+from kernelbench.walks.request import Request, read_suites, request_of_keywords
 
 if TYPE_CHECKING:
     from kernelbench.build import Compiler
@@ -61,6 +63,13 @@ def run(request: Request, progress: Progress) -> Iterator[Answer]:
             stopwatch.lap()  # reporting is not the next suite's time
     if not bench.counting:
         progress.say(stopwatch.line())
+
+
+def run_loaded(suite: str, options: Mapping[str, Any]) -> LoadedRun:
+    """One suite with the keywords of `kernelbench.run`."""
+    places.share_cache()
+    (found,) = run(request_of_keywords(suite, options), LoggedProgress())
+    return LoadedRun(found.run)
 
 
 def run_suite(

@@ -10,12 +10,13 @@ from collections.abc import Callable
 import pytest
 
 from kernelbench.cli import compare, explain, progress, run, terminal
+from kernelbench.compare.answer import Answer, answer
 from kernelbench.core import places
 from kernelbench.report import explanation, fitting
 from kernelbench.report.explanation import explanations
 from kernelbench.runs.folders import shipped_runs
 from kernelbench.runs.results import read_run
-from kernelbench.walks.compare import Answer, answer, changes_between, counted_lines
+from kernelbench.walks.compare import changes_between, counted_lines
 from kernelbench.walks.explain import Explained
 from tests.conftest import Command
 

@@ -39,6 +39,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from kernelbench import compare
 from kernelbench.cli.terminal import console
 from kernelbench.compare import computed_flags, counted_runs, judge, read_ledger
+from kernelbench.compare.answer import answer
 from kernelbench.compare.counted_runs import counted_of_run
 from kernelbench.compare.runs import compare_runs
 from kernelbench.compare.self_test import self_test
@@ -53,7 +54,6 @@ from kernelbench.report.html_page import render
 from kernelbench.report.sources import Published
 from kernelbench.runs.results import ENVIRONMENT_FILE, RESULTS_FILE, SAMPLES_FILE, Run, read_run
 from kernelbench.suite import read_suite, select_cases, select_implementations
-from kernelbench.walks.compare import answer
 from kernelbench.walks.report import report
 
 SLOWEST_S = 2.0  # of the processor, however busy the machine is

@@ -14,6 +14,7 @@ import pytest
 
 from kernelbench.build import BuildRequest, Compiler
 from kernelbench.compare import read_ledger, write_comparison
+from kernelbench.compare.answer import answer
 from kernelbench.core import places
 from kernelbench.core.argument_checks import define_problem
 from kernelbench.core.errors import InputError, KernelbenchError, ResultsError
@@ -22,7 +23,6 @@ from kernelbench.planning.catalog import load_catalog
 from kernelbench.runs import files
 from kernelbench.runs.results import ENVIRONMENT_FILE, RESULTS_FILE, SAMPLES_FILE, read_run
 from kernelbench.suite import read_suite
-from kernelbench.walks.compare import answer
 from kernelbench.walks.report import report
 from tests.catalog import catalog
 from tests.conftest import Command

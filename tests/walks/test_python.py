@@ -106,6 +106,16 @@ def test_a_suite_is_run_as_the_command_does(project: Project, caplog: pytest.Log
     assert command.startswith(f"kernelbench run {suite} --no-report {options}")
 
 
+def test_other_sizes_are_run_without_a_suite_file(project: Project) -> None:
+    run = kernelbench.run(project.suite("good"), set="columns=24,40", dtype="float32", quick=True)
+    assert set(run.rows["columns"]) == {24, 40}
+    assert "--set columns=24,40 --dtype float32 --quick" in run.run.environment["command"]
+    with pytest.raises(InputError, match="--grid: belongs to --cu FILE, which is missing"):
+        kernelbench.run(project.suite("good"), grid="rows")
+    with pytest.raises(InputError, match="missing.cu"):
+        kernelbench.run(project.suite("good"), cu=project.root / "missing.cu", grid="rows", block="32")
+
+
 def test_without_a_gpu_it_counts(project: Project, simulator: FakeSimulator) -> None:
     run = kernelbench.run(project.suite("good, other"), wait=False)
     assert run.run.simulated

@@ -11,6 +11,7 @@ import pytest
 from kernelbench import devices
 from kernelbench.cli.progress import ConsoleProgress
 from kernelbench.compare import noise
+from kernelbench.compare.answer import answer
 from kernelbench.compare.pairing import side_of
 from kernelbench.core.errors import InputError, ResultsError
 from kernelbench.core.records import Case
@@ -21,7 +22,6 @@ from kernelbench.planning.case_plans import CasePlan, Planned
 from kernelbench.planning.catalog import load_catalog
 from kernelbench.planning.twins import implementation
 from kernelbench.runs.results import Run, read_run, without_twins
-from kernelbench.walks.compare import answer
 from kernelbench.walks.request import Request
 from kernelbench.walks.run import run as run_walk
 from tests.conftest import CALLS, Command, Project

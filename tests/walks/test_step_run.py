@@ -11,12 +11,12 @@ from kernelbench import devices
 from kernelbench.cli.progress import ConsoleProgress
 from kernelbench.cli.run import show
 from kernelbench.compare import step_sums
+from kernelbench.compare.answer import Answer
 from kernelbench.compare.counted_runs import counts_of
 from kernelbench.core import places
 from kernelbench.core.errors import ResultsError
 from kernelbench.core.records import Arrays
 from kernelbench.runs.results import read_run
-from kernelbench.walks.compare import Answer
 from kernelbench.walks.request import Request
 from kernelbench.walks.run import run as run_walk
 from tests.conftest import CALLS, Command, Project, softmax

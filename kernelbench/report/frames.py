@@ -1,33 +1,28 @@
-"""Runs from Python: `kernelbench.load` reads one, `kernelbench.run` makes one; both give its tables as DataFrames."""
+"""A run as DataFrames, for Python and notebooks."""
 
 from __future__ import annotations
 
-import logging
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kernelbench.core import columns, places
+from kernelbench.compare.answer import Answer
+from kernelbench.compare.answer import answer as answer_of
+from kernelbench.compare.comparison import claim_row
+from kernelbench.core import columns
 from kernelbench.core.operations import key_words
 from kernelbench.core.units import count_text, time_text
+from kernelbench.report import view
 from kernelbench.runs.folders import find_run
 from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run, read_run
-from kernelbench.walks.compare import Answer
-from kernelbench.walks.compare import answer as answer_of
 
 if TYPE_CHECKING:
     import pandas
-
-# Options of the command line that a `Request` has by another name, and those of several values.
-_FIELDS = {"filter": "filters", "cache": "caches", "timeout": "patience_s"}
-_JOINED, _REPEATED = ("only", "cache"), ("filter", "kernels")
-_LOG = logging.getLogger("kernelbench")
 
 
 @dataclass(frozen=True, repr=False)
@@ -92,16 +87,12 @@ class LoadedRun:
         """A row per published claim of the suite, with the columns of claims.csv."""
         import pandas
 
-        from kernelbench.compare.comparison import claim_row
-
         rows, names = map(claim_row, self._answer.verdicts), columns.names(columns.CLAIMS)
         return pandas.DataFrame([{name: row.get(name, "") for name in names} for row in rows], columns=names)
 
     def summary(self) -> pandas.DataFrame:
         """Median times, or the simulator's warp instructions, as text: a row per implementation, a column per case."""
         import pandas
-
-        from kernelbench.report import view
 
         counted = [row for row in self.run.rows if row.counters]
         found = counted if self.run.simulated else view.shown_rows(self.run, cache="cold")
@@ -142,66 +133,3 @@ def _cell(row: Row, name: str) -> Any:
 def load(run: str | os.PathLike[str] | None = None) -> LoadedRun:
     """A run by its folder, its name, or the name of its suite; left out, your newest run, else the recorded one."""
     return LoadedRun(read_run(find_run(None if run is None else os.fspath(run))[0]))
-
-
-def run(suite: str | os.PathLike[str], **options: Any) -> LoadedRun:
-    """Measure a suite on the GPU here, or count on the simulator: `kernelbench run SUITE` without its page.
-
-    Options are those of the command, such as device="simulated", only="ft,oneflow", filter=["seq>=128"], quick=True,
-    out="folder". Progress goes to the logger `kernelbench`.
-    """
-    from kernelbench.walks.request import Request
-    from kernelbench.walks.run import run as walk
-
-    places.share_cache()
-    known = {one.name for one in fields(Request)}
-    given: dict[str, Any] = {}
-    for name, value in options.items():
-        field = _FIELDS.get(name, name)
-        if field not in known or field in ("suites", "arguments"):
-            raise TypeError(f"run() has no option {name!r}; `kernelbench run --help` lists them")
-        given[field] = _value(name, value)
-    request = Request(suites=(os.fspath(suite),), arguments=_arguments(os.fspath(suite), options), **given)
-    (answer,) = walk(request, LoggedProgress())
-    return LoadedRun(answer.run)
-
-
-def _value(name: str, value: Any) -> Any:
-    """Texts for one or several values as a tuple; places as paths."""
-    if name in _JOINED:
-        return tuple(part.strip() for text in _several(value) for part in text.split(","))
-    if name in _REPEATED:
-        return tuple(map(Path if name == "kernels" else str, _several(value)))
-    return Path(value) if name in ("out", "nvcc") else value
-
-
-def _several(value: Any) -> Sequence[Any]:
-    return (value,) if isinstance(value, str | os.PathLike) else tuple(value)
-
-
-def _arguments(suite: str, options: dict[str, Any]) -> tuple[str, ...]:
-    """The command line that does the same, which environment.json keeps."""
-    words = ["run", suite, "--no-report"]
-    for name, value in options.items():
-        option = f"--{name.replace('_', '-')}"
-        if name in _REPEATED:
-            words += [word for one in _value(name, value) for word in (option, str(one))]
-        elif name in _JOINED:
-            words += [option, ",".join(_value(name, value))]
-        elif isinstance(value, bool):
-            words += [option] if value else [f"--no-{name}"] if name == "wait" else []
-        else:
-            words += [option, str(value)]
-    return tuple(words)
-
-
-class LoggedProgress:
-    """Progress as messages of the logger `kernelbench`: quiet unless the caller configures it."""
-
-    @contextmanager
-    def stage(self, title: str, total: float) -> Iterator[Callable[[float, str], None]]:
-        _LOG.info(title)
-        yield lambda amount, what: None
-
-    def say(self, text: str) -> None:
-        _LOG.info(text)
