@@ -177,7 +177,7 @@ def judged() -> list[Standing]:
 @pytest.fixture
 def judged_once(judged: list[Standing], monkeypatch: pytest.MonkeyPatch) -> None:
     """`list claims` lists those."""
-    monkeypatch.setattr(recorded, "standings", lambda: judged)
+    monkeypatch.setattr(recorded, "standings", lambda progress: judged)
 
 
 @pytest.fixture

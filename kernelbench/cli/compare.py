@@ -84,6 +84,7 @@ def compare(
       kernelbench compare --baseline published
       kernelbench compare before after --fail-on 2% --format markdown
     """
+    from kernelbench.cli.progress import ConsoleProgress
     from kernelbench.compare import write_comparison
     from kernelbench.walks.compare import answer_of, changes_between, counted_lines
 
@@ -95,12 +96,12 @@ def compare(
         if out is not None:
             advice = "is for one run; of two, write what is printed to a file: --format csv > FILE"
             raise InputError(f"--out {out}: {advice}")
-        changes = changes_between(runs[0], runs[1], caches, only)
+        changes = changes_between(runs[0], runs[1], caches, only, ConsoleProgress(lasting=False))
         _show_two(changes, form, fail_on, every=every)
         return REGRESSION if fail_on is not None and changes.regressions(fail_on) else 0
     if fail_on is not None:
         raise InputError(f"--fail-on: is for two runs, as in kernelbench compare RUN RUN; got {len(runs)}")
-    answer, which = answer_of(runs[0] if runs else None, baseline)
+    answer, which = answer_of(runs[0] if runs else None, baseline, ConsoleProgress(lasting=False))
     if form != "table":
         from kernelbench.report.comparison_text import as_text
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -70,12 +71,13 @@ def explain(
     if report:
         _show_report(explain_file(report), form)
         return
-    found = walk(request_of(suites, options), gpu, ConsoleProgress(), lines=lines, measured=measured)
-    _show(streams.while_read(found), form)
+    progress = ConsoleProgress()
+    found = walk(request_of(suites, options), gpu, progress, lines=lines, measured=measured)
+    _show(streams.while_read(found), form, progress.printing)
 
 
-def _show(found: Iterable[Explained], form: str) -> None:
-    """Print each case as soon as it is counted, or all cases for a program."""
+def _show(found: Iterable[Explained], form: str, printing: Callable[[], AbstractContextManager[None]]) -> None:
+    """Print each case as soon as it is counted, within `printing`; or all cases for a program."""
     from kernelbench.report import explanation, formats, hardware
 
     if form == "json":
@@ -91,12 +93,13 @@ def _show(found: Iterable[Explained], form: str) -> None:
     shown: dict[str, list[CaseExplanation]] = {}
     for one in found:
         shown.setdefault(one.suite.name, []).append(one.explanation)
-        for part in explanation.case_parts(one.explanation, f"{one.suite.name}: {one.explanation.case}"):
-            out.print(part)
-        for part in hardware.case_parts(one.launches, one.unavailable):
-            out.print(part)
-        for line in hardware.hand_offs(one.suite.name, one.launches):
-            say(line)  # whole, to be copied
+        with printing():
+            for part in explanation.case_parts(one.explanation, f"{one.suite.name}: {one.explanation.case}"):
+                out.print(part)
+            for part in hardware.case_parts(one.launches, one.unavailable):
+                out.print(part)
+            for line in hardware.hand_offs(one.suite.name, one.launches):
+                say(line)  # whole, to be copied
     for suite, cases in shown.items():
         if len(cases) > 1 and any(one.evidence for one in cases):
             out.print(explanation.claims_table(cases, f"{suite}: published explanations over all cases"))

@@ -17,6 +17,7 @@ from kernelbench.core.units import duration_text
 
 if TYPE_CHECKING:
     from kernelbench.core.records import DeviceProperties
+    from kernelbench.runs.results import Run
 
 
 SOME = 3  # of each kind that `list` alone names
@@ -82,21 +83,29 @@ def devices() -> Listing:
 
 
 def all_runs() -> Listing:
+    from kernelbench.cli.progress import ConsoleProgress
     from kernelbench.runs import folders
     from kernelbench.runs.results import read_run
 
     rows = []
-    for folder in (*folders.user_runs(), *folders.shipped_runs()):
-        name = _run_name(folder)
-        try:
-            run = read_run(folder)
-        except KernelbenchError as error:
-            rows.append((name, "", "", "", f"cannot be read: {error}"))
-            continue
-        started = str(run.environment.get("started", ""))[:16].replace("T", " ")
-        state = "" if run.environment.get("finished") else "not finished; --resume goes on"
-        rows.append((name, run.device, started, str(len({row.case for row in run.rows})), state))
+    found = (*folders.user_runs(), *folders.shipped_runs())
+    with ConsoleProgress(lasting=False).stage("Reading runs", len(found)) as advance:
+        for folder in found:
+            name = _run_name(folder)
+            advance(0, name)
+            try:
+                rows.append((name, *_run_cells(read_run(folder))))
+            except KernelbenchError as error:
+                rows.append((name, "", "", "", f"cannot be read: {error}"))
+            advance(1, name)
     return Listing("Runs", ("run", "device", "started", "cases", "state"), rows, "kernelbench compare RUN reads one")
+
+
+def _run_cells(run: Run) -> tuple[str, ...]:
+    """Device, start, cases and state."""
+    started = str(run.environment.get("started", ""))[:16].replace("T", " ")
+    state = "" if run.environment.get("finished") else "not finished; --resume goes on"
+    return run.device, started, str(len({row.case for row in run.rows})), state
 
 
 def _run_name(folder: Path) -> str:
@@ -105,11 +114,12 @@ def _run_name(folder: Path) -> str:
 
 def claims() -> Listing:
     """Every entry of the ledger with its verdict on the runs that kernelbench ships, and what decided it."""
+    from kernelbench.cli.progress import ConsoleProgress
     from kernelbench.compare.recorded import standings
     from kernelbench.compare.verdicts import NOT_DECIDED
 
     rows = []
-    for one in standings():
+    for one in standings(progress=ConsoleProgress(lasting=False)):
         verdict = f"{one.verdict}, by {one.decided_by}" if one.verdict not in ("", NOT_DECIDED) else one.verdict
         rows.append((one.claim.id, one.claim.title, ", ".join(one.claim.suites), verdict))
     note = (

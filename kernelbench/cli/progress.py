@@ -15,10 +15,28 @@ from kernelbench.core.units import clock_text, duration_text
 
 TERMINAL_S, ELSEWHERE_S = 0.5, 30.0  # between two lines
 LEAST_S = 2.0  # before this no time left is told
+TOLD_S = 1.0  # a stage that was shorter leaves no line behind
+_ERASE = "\r\x1b[2K"
 
 
 class ConsoleProgress:
-    """Shows each stage while it runs, also where a single kernel takes minutes, and at its end how long it took."""
+    """Shows each stage while it runs, also where a single kernel takes minutes, and at its end how long it took.
+
+    `lasting` False: nothing of it stays, as commands that only read want.
+    """
+
+    def __init__(self, *, lasting: bool = True) -> None:
+        self._lasting = lasting
+        self._line = threading.Lock()  # held by what writes to the terminal
+
+    @contextmanager
+    def printing(self) -> Iterator[None]:
+        """For results that are printed while a stage goes on: its line is erased before them."""
+        with self._line:
+            if sys.stderr.isatty():
+                sys.stderr.write(_ERASE)
+                sys.stderr.flush()
+            yield
 
     @contextmanager
     def stage(self, title: str, total: float) -> Iterator[Callable[[float, str], None]]:
@@ -36,51 +54,56 @@ class ConsoleProgress:
         def line(width: int) -> str:
             return progress_line(doing, done, total, time.monotonic() - started, width)
 
-        with _shown_by_a_thread(line):
+        with self._shown_by_a_thread(line):
             yield advance
-        warn(f"{title}: {duration_text(time.monotonic() - started)}")
+        seconds = time.monotonic() - started
+        if self._lasting and seconds >= TOLD_S:
+            warn(f"{title}: {duration_text(seconds)}")
 
     def say(self, text: str) -> None:
         warn(text)
+
+    @contextmanager
+    def _shown_by_a_thread(self, line: Callable[[int], str]) -> Iterator[None]:
+        """A thread of its own, for the kernels of the simulator return only at their end."""
+        on_terminal = sys.stderr.isatty()
+        over = threading.Event()
+
+        def show() -> None:
+            with suppress(OSError, ValueError):  # nobody reads any more
+                while not over.wait(TERMINAL_S if on_terminal else ELSEWHERE_S):
+                    text = line(window_width(sys.stderr))
+                    with self._line:
+                        if on_terminal:
+                            sys.stderr.write(f"{_ERASE}{text}")
+                            sys.stderr.flush()
+                        else:
+                            warn(text)
+
+        thread = threading.Thread(target=show, name="progress", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join()
+            if on_terminal:
+                with suppress(OSError):
+                    sys.stderr.write(_ERASE)
+                    sys.stderr.flush()
 
 
 def progress_line(what: str, done: float, total: float, elapsed_s: float, width: int) -> str:
     """`[42/132] seq=128 oneflow  32 %  1:10 left`; in narrow windows `what` is shortened."""
     share = min(1.0, done / total)
     end = f"  {100 * share:.0f} %  "
-    end += f"{clock_text(elapsed_s * (1 - share) / share)} left" if share and elapsed_s >= LEAST_S else "starting"
+    if elapsed_s < LEAST_S:
+        end += "starting"
+    else:
+        end += f"{clock_text(elapsed_s * (1 - share) / share)} left" if share else f"{clock_text(elapsed_s)} so far"
     if total <= 1:  # one step, of which nothing but the time is known
         end = f"  {clock_text(elapsed_s)}"
     count = f"[{min(int(done) + 1, int(total))}/{int(total)}] " if total > 1 else ""
     room = width - 1 - len(count) - len(end)
     what = printable(what)
     return count + (what if len(what) <= room else what[: max(0, room - 2)] + "..") + end
-
-
-@contextmanager
-def _shown_by_a_thread(line: Callable[[int], str]) -> Iterator[None]:
-    """A thread of its own, for the kernels of the simulator return only at their end."""
-    on_terminal = sys.stderr.isatty()
-    over = threading.Event()
-
-    def show() -> None:
-        with suppress(OSError, ValueError):  # nobody reads any more
-            while not over.wait(TERMINAL_S if on_terminal else ELSEWHERE_S):
-                text = line(window_width(sys.stderr))
-                if on_terminal:
-                    sys.stderr.write(f"\r\x1b[2K{text}")
-                    sys.stderr.flush()
-                else:
-                    warn(text)
-
-    thread = threading.Thread(target=show, name="progress", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        over.set()
-        thread.join()
-        if on_terminal:
-            with suppress(OSError):
-                sys.stderr.write("\r\x1b[2K")
-                sys.stderr.flush()

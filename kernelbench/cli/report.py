@@ -52,10 +52,9 @@ def _one(run_name: str | None, baseline: str | None, out: Path | None) -> None:
     from kernelbench.walks.compare import answer_of
     from kernelbench.walks.report import report as walk
 
-    answer, which = answer_of(run_name, baseline)
+    answer, which = answer_of(run_name, baseline, ConsoleProgress(lasting=False))
     tell(*headline(answer.run, answer.comparison, answer.verdicts), f"Report of {which}")
-    with ConsoleProgress().stage("Charts and page", 1):
-        page = walk(answer, out)
+    page = walk(answer, out, ConsoleProgress())
     say(f"written to {page}")
 
 
@@ -64,7 +63,6 @@ def _two(first: str, second: str, out: Path | None) -> None:
     from kernelbench.report.change_page import sentences
     from kernelbench.walks.report import report_changes
 
-    with ConsoleProgress().stage("Comparison and page", 1):
-        changes, page = report_changes(first, second, out)
+    changes, page = report_changes(first, second, out, ConsoleProgress())
     tell(*sentences(changes))
     say(f"written to {page}")

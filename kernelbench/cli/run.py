@@ -65,8 +65,7 @@ def run(suites: tuple[str, ...], no_report: bool, **options: Any) -> int:
         page, problem = None, None
         try:
             if not no_report:
-                with progress.stage("Charts and page", 1):
-                    page = report(answer, answer.run.folder / "report.html")
+                page = report(answer, answer.run.folder / "report.html", progress)
         except ResultsError as error:  # only the page is lost: times are shown, and the next suite runs
             problem = error
         show(answer, page)
@@ -80,9 +79,11 @@ def run(suites: tuple[str, ...], no_report: bool, **options: Any) -> int:
 
 def show(answer: Answer, page: Path | None) -> None:
     """Print times, reasons and claims, then a summary; for a self-test, what it found."""
+    from kernelbench.compare.verdicts import NOT_DECIDED
     from kernelbench.report import hardware, peers, self_test, summary, view
     from kernelbench.report.console import claims_table, limits_line, results_table
     from kernelbench.runs.hardware_counters import read_counters
+    from kernelbench.walks.compare import counted_lines
 
     out = console()
     if test := self_test.found(answer.run):
@@ -91,15 +92,19 @@ def show(answer: Answer, page: Path | None) -> None:
         out.print(results_table(answer.run))
         if beside := peers.table(answer.run):
             out.print(beside)
-    if answer.verdicts and not test:
-        out.print(claims_table(answer.verdicts))
+    judged = [one for one in answer.verdicts if not answer.run.simulated or one.verdict != NOT_DECIDED]
+    if judged and not test:
+        out.print(claims_table(judged))
     if launches := read_counters(answer.run.folder):
         if differing := hardware.differences_table(launches, view.case_labels(view.cases(answer.run))):
             out.print(differing)
         tell(*hardware.lines(launches, answer.run.environment.get("counters", {})))
-    tell(limits_line(answer.run))
+    if not answer.run.simulated or answer.run.stopped:
+        tell(limits_line(answer.run))
     builds = answer.run.environment.get("builds", {})
     say(f"{builds.get('compiled', 0)} of {builds.get('binaries', 0)} binaries compiled in {builds.get('seconds', 0)} s")
+    if answer.run.simulated:
+        tell(*counted_lines(answer, "the counts are above"))
     if not test:
         tell(*summary.run_lines(answer.run, answer.comparison, answer.verdicts))
     say(f"rows: {answer.run.folder / 'results.csv'}")

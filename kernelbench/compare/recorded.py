@@ -12,6 +12,7 @@ from kernelbench.compare.counted_runs import counts_of
 from kernelbench.compare.ledger import read_ledger
 from kernelbench.compare.verdicts import NOT_DECIDED, ClaimVerdict, Outcome, Part, overall
 from kernelbench.core import places
+from kernelbench.core.progress import QUIET, Progress
 from kernelbench.core.records import Claim
 from kernelbench.runs.folders import RECORDED_GPU, RECORDED_SIMULATOR, is_run
 from kernelbench.runs.results import read_run
@@ -53,17 +54,21 @@ class Standing:
         return " ".join(dict.fromkeys(one.why for one in self.runs if one.why))
 
 
-def standings(results: Path = places.RECORDED) -> list[Standing]:
+def standings(results: Path = places.RECORDED, progress: Progress = QUIET) -> list[Standing]:
     """Every entry of the ledger, those with a claim first, judged on the runs in `results`/h200.
 
     Claims that need no times are judged on `results`/simulated where no GPU has run them.
     """
     ledger = read_ledger(places.LEDGER)
     found: dict[str, list[Judged]] = {}
-    for suite in dict.fromkeys(suite for claim in ledger.values() for suite in claim.suites):
-        own = [claim.id for claim in ledger.values() if suite in claim.suites]
-        for id_, one in _judged(results, suite, own, ledger).items():
-            found.setdefault(id_, []).append(one)
+    suites = dict.fromkeys(suite for claim in ledger.values() for suite in claim.suites)
+    with progress.stage("Judging claims", len(suites)) as advance:
+        for suite in suites:
+            advance(0, suite)
+            own = [claim.id for claim in ledger.values() if suite in claim.suites]
+            for id_, one in _judged(results, suite, own, ledger).items():
+                found.setdefault(id_, []).append(one)
+            advance(1, suite)
     entries = sorted(ledger.values(), key=lambda one: not one.suites)
     return [_standing(claim, found.get(claim.id, [])) for claim in entries]
 

@@ -31,3 +31,6 @@ class LoggedProgress:
 
     def say(self, text: str) -> None:
         self.log.info(text)
+
+
+QUIET = LoggedProgress()

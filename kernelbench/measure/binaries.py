@@ -113,10 +113,10 @@ def measured_limits(bench: Bench, compiler: Compiler, progress: Progress) -> Lim
     from kernelbench.build import BuildRequest, build
 
     request = BuildRequest(LIMITS_SOURCE, (), bench.properties.architecture)
-    binary = build({request}, compiler, places.cache())[request]
-    if isinstance(binary, BuildError):
-        raise binary
     with progress.stage(f"Floor and ceiling of {bench.name}", 1) as advance:
+        binary = build({request}, compiler, places.cache())[request]
+        if isinstance(binary, BuildError):
+            raise binary
         limits = bench.limits(binary)
         advance(1, "")
     return limits

@@ -8,7 +8,7 @@ from math import prod
 from kernelbench.core.contracts import CountingDevice
 from kernelbench.core.counters import LaunchCounters, total
 from kernelbench.core.errors import EVERYBODYS, reason_of
-from kernelbench.core.progress import Progress
+from kernelbench.core.progress import Advance
 from kernelbench.core.records import (
     BROADCAST,
     Arrays,
@@ -24,31 +24,31 @@ from kernelbench.measure.bench import Bench, InProcessBench
 
 
 def count_case(
-    bench: Bench, operation: Operation, plan: CasePlan, seed: int, progress: Progress
+    bench: Bench, operation: Operation, plan: CasePlan, seed: int, advance: Advance
 ) -> tuple[dict[str, Counted], dict[str, str]]:
-    """By name: counters of the implementations that ran, and reasons why the others did not. `bench`: the simulator."""
+    """By name: counters of the implementations that ran, and reasons why the others did not. `bench`: the simulator;
+    `advance`: by 1 for each implementation, with its name."""
     device = bench.device if isinstance(bench, InProcessBench) else None
     assert isinstance(device, CountingDevice)
     specs = operation.filled(plan.case)
     counted: dict[str, Counted] = {}
     missing: dict[str, str] = {}
-    with progress.stage(f"Counting {plan.case.key}", len(plan.planned)) as advance:
-        arrays = device.allocate(specs)
-        try:
-            device.fill(arrays, specs, seed)
-            for planned in plan.planned:
-                name = planned.implementation.name
-                advance(0, name)
-                launches = _launches(device, plan.case, planned, specs, arrays)
-                if isinstance(launches, str):
-                    missing[name] = launches
-                else:
-                    least_bytes = operation.bytes_moved(plan.case)
-                    counted[name] = _counted(plan.case, planned, launches, specs, least_bytes, device.properties)
-                advance(1, name)
-        finally:
-            del arrays
-            device.release()
+    arrays = device.allocate(specs)
+    try:
+        device.fill(arrays, specs, seed)
+        for planned in plan.planned:
+            name = planned.implementation.name
+            advance(0, name)
+            launches = _launches(device, plan.case, planned, specs, arrays)
+            if isinstance(launches, str):
+                missing[name] = launches
+            else:
+                least_bytes = operation.bytes_moved(plan.case)
+                counted[name] = _counted(plan.case, planned, launches, specs, least_bytes, device.properties)
+            advance(1, name)
+    finally:
+        del arrays
+        device.release()
     return counted, missing
 
 

@@ -42,6 +42,7 @@ class Chart:
 
 def draw_all(charts: Sequence[Chart]) -> None:
     """Draw every chart. If a copy of this process sends nothing, its chart is drawn here when it is used."""
+    charts = [chart for chart in charts if "drawn" not in chart.__dict__]
     if len(charts) < 2 or (os.cpu_count() or 1) < FEWEST_CORES or not _can_copy():
         return
     context = multiprocessing.get_context("fork")

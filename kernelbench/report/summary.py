@@ -60,10 +60,12 @@ def _mean(ratios: Sequence[float]) -> float:
 
 
 def run_lines(run: Run, comparison: Comparison, verdicts: Sequence[ClaimVerdict]) -> list[str]:
-    """The end of `run`: the answer, the verdict of each claim, and what went wrong."""
+    """The end of `run`: the answer, the verdict of each claim, and what went wrong. On the simulator, which has no
+    times, only verdicts that need none."""
     lines = headline(run, comparison, verdicts)
-    lines += [f"  {one.id}: {one.verdict}" for one in verdicts[:CLAIMS]]
-    lines += [f"  and {len(verdicts) - CLAIMS} more claims"] if len(verdicts) > CLAIMS else []
+    named = [one for one in verdicts if not run.simulated or one.verdict != NOT_DECIDED]
+    lines += [f"  {one.id}: {one.verdict}" for one in named[:CLAIMS]]
+    lines += [f"  and {len(named) - CLAIMS} more claims"] if len(named) > CLAIMS else []
     counts = Counter(row.status for row in run.rows if row.role != "specimen")
     if broken := counts["wrong"] + counts["failed"]:
         lines.append(f"{broken} of {counts.total()} rows are wrong or failed; the reasons are above.")
@@ -71,19 +73,27 @@ def run_lines(run: Run, comparison: Comparison, verdicts: Sequence[ClaimVerdict]
 
 
 def counted_lines(
-    run: Run, recorded: Sequence[str], command: str, verdicts: Sequence[ClaimVerdict], cases: Sequence[CaseExplanation]
+    run: Run,
+    counts: str,
+    recorded: Sequence[str],
+    command: str,
+    verdicts: Sequence[ClaimVerdict],
+    cases: Sequence[CaseExplanation],
 ) -> list[str]:
-    """Four lines on a run of the simulator: `recorded` says what a run on a GPU answered, `command` shows that run."""
+    """Four lines on a run of the simulator: `counts` says where its counts are shown, `recorded` what a run on a GPU
+    answered, `command` shows that run."""
     found = evidence.across(one for case in cases for one in case.evidence)
     seen = [one for one in found if one.seen]
     confirmed = sum(one.decision == "confirmed" for one in seen)
     decided = [f"{one.id} {one.verdict}" for one in verdicts if one.verdict != NOT_DECIDED]
-    counts = f"Counted here: {confirmed} of {len(seen)} published explanations confirmed on every case"
+    here = f"Counted here: {confirmed} of {len(seen)} published explanations confirmed on every case"
+    if not seen:
+        here = "Counted here: nothing that a published explanation is about"
     lines = [
-        f"No times: {run.device} counts what kernels do; --all prints the counts.",
+        f"No times: {run.device} counts what kernels do; {counts}.",
         f"Recorded on a GPU: {' '.join(recorded)}",
         f"To see it: {command}",
-        counts + (f"; {', '.join(decided)}." if decided else "."),
+        here + (f"; {', '.join(decided)}." if decided else "."),
     ]
     if not recorded:
         lines[1:3] = [f"No recorded run answers suite '{run.suite}'."]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernelbench.compare.answer import Answer, answer
 from kernelbench.compare.step_sums import step_of
+from kernelbench.core import places
+from kernelbench.core.progress import QUIET, Progress
 from kernelbench.runs.folders import find_run, recorded_run
 from kernelbench.runs.results import read_run
 
@@ -15,14 +16,21 @@ if TYPE_CHECKING:
     from kernelbench.compare.changes import Changes
 
 
-def answer_of(run_name: str | None, baseline: str | None) -> tuple[Answer, str]:
+def answer_of(run_name: str | None, baseline: str | None, progress: Progress = QUIET) -> tuple[Answer, str]:
     """The answer of a run on disk, and a line that says which run that is."""
-    folder, which = find_run(run_name)
-    return answer(read_run(folder), baseline), which
+    with progress.stage("Comparing", 2) as advance:
+        folder, which = find_run(run_name)
+        advance(0, f"reading {which}")
+        run = read_run(folder)
+        advance(1, "comparing, judging claims")
+        return answer(run, baseline), which
 
 
-def counted_lines(found: Answer) -> list[str]:
-    """What a run of the simulator can say: what the recorded run on a GPU answers, and what counts confirm here."""
+def counted_lines(found: Answer, counts: str = "--all prints the counts") -> list[str]:
+    """What a run of the simulator can say: what the recorded run on a GPU answers, and what counts confirm here.
+
+    `counts`: where its counts are shown.
+    """
     from kernelbench.report import summary
     from kernelbench.report.explanation import explanations
 
@@ -34,15 +42,27 @@ def counted_lines(found: Answer) -> list[str]:
         baseline = ""  # the recorded run has its own
     recorded = answer(there, baseline or None) if there else None
     said = summary.headline(recorded.run, recorded.comparison, recorded.verdicts) if recorded else []
-    shown = folder.relative_to(Path.cwd()) if folder and folder.is_relative_to(Path.cwd()) else folder
+    shown = folder and folder.relative_to(places.ROOT)  # which `compare` takes in every folder
     command = f"kernelbench compare {shown}" + (f" --baseline {baseline}" if baseline else "")
     cases, _ = explanations(run, found.ledger)
-    return summary.counted_lines(run, said, command, found.verdicts, cases)
+    return summary.counted_lines(run, counts, said, command, found.verdicts, cases)
 
 
-def changes_between(first: str, second: str, caches: Sequence[str] = (), only: Sequence[str] = ()) -> Changes:
+def changes_between(
+    first: str,
+    second: str,
+    caches: Sequence[str] = (),
+    only: Sequence[str] = (),
+    progress: Progress = QUIET,
+) -> Changes:
     """The second run against the first; each a folder or the name of a run or suite."""
     from kernelbench.compare.runs import compare_runs
 
     folders = [find_run(name)[0] for name in (first, second)]
-    return compare_runs(read_run(folders[0]), read_run(folders[1]), caches, only)
+    with progress.stage("Comparing", 3) as advance:
+        advance(0, f"reading {first}")
+        one = read_run(folders[0])
+        advance(1, f"reading {second}")
+        other = read_run(folders[1])
+        advance(1, "comparing rows")
+        return compare_runs(one, other, caches, only)

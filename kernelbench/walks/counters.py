@@ -13,7 +13,7 @@ from typing import Any
 from kernelbench import devices
 from kernelbench.core.errors import NoCompiler, NoCounters, NoDevice
 from kernelbench.core.hardware_counters import CountedLaunch, ProfiledLaunch
-from kernelbench.core.progress import Progress
+from kernelbench.core.progress import Advance, Progress
 from kernelbench.devices.known import KNOWN, key_of
 from kernelbench.explain.counted import Counted
 from kernelbench.explain.measured import side_by_side
@@ -58,9 +58,10 @@ def add_counters(
     found = Profiled(unavailable=NO_GPU) if bench.counting else profiled(chosen, request, progress, run.folder)
     simulator = bench if bench.counting else _simulator(bench, catalog)
     launches: list[CountedLaunch] = []
-    for plan in chosen:
-        counted = _counted(simulator, catalog, plan, request, progress)
-        launches += beside(plan.case.key, found, counted)
+    with progress.stage("Counting on the simulator", sum(len(plan.planned) for plan in chosen)) as advance:
+        for plan in chosen:
+            counted = _counted(simulator, catalog, plan, request, advance)
+            launches += beside(plan.case.key, found, counted)
     return tuple(launches), found.environment()
 
 
@@ -113,12 +114,12 @@ def _simulator(bench: Bench, catalog: Catalog) -> Bench:
 
 
 def _counted(
-    simulator: Bench, catalog: Catalog, plan: CasePlan, request: Request, progress: Progress
+    simulator: Bench, catalog: Catalog, plan: CasePlan, request: Request, advance: Advance
 ) -> dict[str, Counted | str]:
     """The simulator's counts by implementation, or why it has none."""
     names = [one.implementation.name for one in plan.planned]
     try:
-        counted, missing = count_case(simulator, catalog.operations[plan.case.operation], plan, request.seed, progress)
+        counted, missing = count_case(simulator, catalog.operations[plan.case.operation], plan, request.seed, advance)
     except NoCompiler as error:
         return dict.fromkeys(names, str(error))
     return {name: counted[name] if name in counted else missing[name] for name in names}

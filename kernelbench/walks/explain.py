@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from kernelbench.core import places
 from kernelbench.core.errors import NoCounters
 from kernelbench.core.hardware_counters import CountedLaunch
-from kernelbench.core.progress import Progress
+from kernelbench.core.progress import Advance, Progress
 from kernelbench.core.records import Suite
 from kernelbench.core.texts import one_line
 from kernelbench.devices.gpu_lock import gpu_to_itself
@@ -20,6 +20,7 @@ from kernelbench.measure.binaries import build_for, plans_for
 from kernelbench.measure.counting import count_case
 from kernelbench.measure.opening import opened
 from kernelbench.planning.catalog import load_catalog
+from kernelbench.report import view
 from kernelbench.walks.counters import Profiled, beside, gpu_here, profiled
 from kernelbench.walks.request import Request, read_suites
 
@@ -70,15 +71,24 @@ def explain(
             if measured and not unavailable:
                 with gpu_to_itself(here, progress, wait=request.wait):
                     hardware = profiled(plans, request, progress)
-            for plan in plans:
-                operation = catalog.operations[plan.case.operation]
-                counted, missing = count_case(bench, operation, plan, request.seed, progress)
-                claims = claims_about(ledger, operation.name, suite.name)
-                found = explain_case(plan.case.key, counted, properties, claims, missing)
-                sources = [listing for one in counted.values() for listing in listings(one)] if lines else ()
-                both: dict[str, Counted | str] = {**missing, **counted}
-                launches = beside(plan.case.key, hardware, both) if measured else []
-                yield Explained(suite, replace(found, listings=sources), tuple(launches), hardware.unavailable)
+            labels = view.case_labels({plan.case.key: plan.case.words for plan in plans})
+            with progress.stage(f"Counting {suite.name}", sum(len(plan.planned) for plan in plans)) as advance:
+                for plan in plans:
+                    operation = catalog.operations[plan.case.operation]
+                    counted, missing = count_case(
+                        bench, operation, plan, request.seed, _about(labels[plan.case.key], advance)
+                    )
+                    claims = claims_about(ledger, operation.name, suite.name)
+                    found = explain_case(plan.case.key, counted, properties, claims, missing)
+                    sources = [listing for one in counted.values() for listing in listings(one)] if lines else ()
+                    both: dict[str, Counted | str] = {**missing, **counted}
+                    launches = beside(plan.case.key, hardware, both) if measured else []
+                    yield Explained(suite, replace(found, listings=sources), tuple(launches), hardware.unavailable)
+
+
+def _about(case: str, advance: Advance) -> Advance:
+    """`advance` that says the case before what is being done."""
+    return lambda amount, what: advance(amount, f"{case} {what}")
 
 
 def explain_file(path: Path) -> ReportExplanation:

@@ -13,6 +13,7 @@ from pathlib import Path
 from kernelbench.compare.answer import Answer, answer
 from kernelbench.compare.changes import Changes
 from kernelbench.compare.counted_runs import counts_of
+from kernelbench.core.progress import QUIET, Progress
 from kernelbench.runs.folders import find_run, output_folder
 from kernelbench.runs.results import read_run
 
@@ -23,10 +24,11 @@ NEEDED = (
 )  # fmt: skip
 
 
-def report(found: Answer, out: Path | None) -> Path:
+def report(found: Answer, out: Path | None, progress: Progress = QUIET) -> Path:
     """Write the comparison, the claims, charts/ and report.html into the run's output folder, or beside `out`."""
     from kernelbench.compare import FLAGS, explain_verdicts, write_comparison
     from kernelbench.report.charts import all_charts, write_charts
+    from kernelbench.report.drawing import draw_all
     from kernelbench.report.explanation import Explained, explanations
     from kernelbench.report.html_page import write_report
     from kernelbench.report.sources import Published
@@ -37,23 +39,37 @@ def report(found: Answer, out: Path | None) -> Path:
     page = out or output_folder(found.run.folder) / "report.html"
     write_comparison(found.comparison, found.verdicts, page.parent)
     charts = all_charts(found.run, found.comparison, published, counted, found.verdicts)
-    write_charts(charts, page.parent / "charts")
-    cases, source = explanations(found.run, found.ledger)
-    explained = Explained(cases, source) if cases else None
-    return write_report(found.run, found.comparison, found.verdicts, page, published, charts, explained)
+    with progress.stage("Charts and page", len(charts) + 1) as advance:
+        advance(0, "charts")
+        draw_all(charts)
+        for chart in charts:
+            advance(0, chart.title)
+            assert chart.drawn  # here, where no copy of the process drew it
+            advance(1, "page")
+        write_charts(charts, page.parent / "charts")
+        cases, source = explanations(found.run, found.ledger)
+        explained = Explained(cases, source) if cases else None
+        return write_report(found.run, found.comparison, found.verdicts, page, published, charts, explained)
 
 
-def report_changes(first: str, second: str, out: Path | None) -> tuple[Changes, Path]:
+def report_changes(first: str, second: str, out: Path | None, progress: Progress = QUIET) -> tuple[Changes, Path]:
     """Write the page of what changed: changes.html in the second run's output folder, or `out`."""
     from kernelbench.compare.claim_changes import claim_changes
     from kernelbench.compare.runs import compare_runs
     from kernelbench.report.change_page import write_change_page
 
-    one, other = (read_run(find_run(name)[0]) for name in (first, second))
-    changes = compare_runs(one, other)
-    claims = claim_changes(answer(one).verdicts, answer(other).verdicts)
-    page = out or output_folder(other.folder) / "changes.html"
-    return changes, write_change_page(changes, claims, other.suite, (first, second), page)
+    folders = [find_run(name)[0] for name in (first, second)]
+    with progress.stage("Comparison and page", 4) as advance:
+        advance(0, "comparing rows")
+        one, other = map(read_run, folders)
+        changes = compare_runs(one, other)
+        verdicts = []
+        for name, run in ((first, one), (second, other)):
+            advance(1, f"judging claims on {name}")
+            verdicts.append(answer(run).verdicts)
+        advance(1, "page")
+        page = out or output_folder(other.folder) / "changes.html"
+        return changes, write_change_page(changes, claim_changes(*verdicts), other.suite, (first, second), page)
 
 
 def prepare() -> None:

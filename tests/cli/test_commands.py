@@ -107,7 +107,7 @@ def test_a_wrong_option_is_one_message_and_exit_code_2(arguments: str, said: str
         ("run softmax --seed x", "'x' is not a valid integer range."),
         ("run softmax --seed -1", "-1 is not in the range 0<=x<=2147483646."),
         ("list suits", "'suits' is not one of 'suites', 'kernels', 'devices', 'runs', 'claims'."),
-        ("report a b", "Got unexpected extra argument (b)"),
+        ("doctor extra", "Got unexpected extra argument (extra)"),
         ("report --out .", "File '.' is a directory."),
     ],
 )

@@ -167,7 +167,7 @@ def test_a_value_that_names_nothing_is_refused(
     [
         (("plan", ""), "suites '': is empty; name something or leave it out"),
         (("compare", ""), "runs '': is empty; name something or leave it out"),
-        (("report", ""), "run_name '': is empty; name something or leave it out"),
+        (("report", ""), "runs '': is empty; name something or leave it out"),
         (("plan", "softmax", "--filter", ""), "filter '' cannot be read; expected such as 'seq=512'"),
     ],
 )

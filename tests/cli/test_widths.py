@@ -6,6 +6,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import nullcontext
 
 import pytest
 
@@ -86,7 +87,7 @@ def test_explain_of_recorded_runs(folder, at: At) -> None:
     cases, _ = explanations(found.run, found.ledger)
     shown = [Explained(suite, case) for case in cases for suite in [type("Suite", (), {"name": found.run.suite})()]]
     assert all(list(explanation.case_parts(case, "title")) for case in cases)
-    check_widths(at, lambda: explain._show(shown, "table"))
+    check_widths(at, lambda: explain._show(shown, "table", nullcontext))
 
 
 def test_two_runs(at: At) -> None:
@@ -144,7 +145,7 @@ def test_tables_lose_no_letter_but_those_of_spare_columns(width: int, at: At) ->
     [
         ("seq=128 oneflow", 41, 132, 80, "[42/132] seq=128 oneflow  31 %  1:13 left"),
         ("seq=128 oneflow", 41, 132, 36, "[42/132] seq=128..  31 %  1:13 left"),
-        ("seq=128 oneflow", 0, 132, 80, "[1/132] seq=128 oneflow  0 %  starting"),
+        ("seq=128 oneflow", 0, 132, 80, "[1/132] seq=128 oneflow  0 %  0:33 so far"),
         ("Charts and page", 0, 1, 80, "Charts and page  0:33"),
     ],
 )

@@ -112,7 +112,7 @@ def test_other_sizes_are_run_without_a_suite_file(project: Project) -> None:
     assert "--set columns=24,40 --dtype float32 --quick" in run.run.environment["command"]
     with pytest.raises(InputError, match="--grid: belongs to --cu FILE, which is missing"):
         kernelbench.run(project.suite("good"), grid="rows")
-    with pytest.raises(InputError, match="missing.cu"):
+    with pytest.raises(InputError, match=r"missing\.cu"):
         kernelbench.run(project.suite("good"), cu=project.root / "missing.cu", grid="rows", block="32")
 
 
