@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kernelbench.compare.changes import VERDICTS, Change, Changes, Judged
@@ -51,6 +52,9 @@ def _table(rows: Sequence[Judged], labels: Mapping[str, str], cache: str, by_sha
     what = "by share of each GPU's ceiling; + is farther from it" if by_share else "+ is slower"
     cells = columns_of(rows, by_share)
     first = ("case, implementation", {"max_width": FIRST_WIDTH})
+    if len({(row.case, row.implementation) for row in rows}) < len(rows):  # timed by two methods
+        del cells["by"]  # a column that narrow windows drop
+        rows = [replace(row, implementation=f"{row.implementation}, {row.method}") for row in rows]
     numbers = [(header, {**NUMBER, **SPARE.get(header, {})}) for header in cells]
     return block_table(
         f"Second run against the first, {cache}; {what}",

@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.console import RenderableType
 
-HEADERS = ("part", "case", "calls", "unfused", "one call", "fused", "one call", "a step, unfused", "fused")
+HEADERS = ("part", "case", "calls", "unfused", "one call", "fused", "one call", "per step, unfused", "fused")
 NUMBERS = (2, 4, 6, 7, 8)  # columns of HEADERS that are aligned right
 NO_SUM = "no sum"
 
 
 def title(summed: StepSum) -> str:
     if summed.unit == "B":
-        return "Bytes a step, all global accesses as the simulator counts them"
-    return "Time a step, every call with the L2 cleared"
+        return "Bytes per step, all global accesses as the simulator counts them"
+    return "Time per step, every call with the L2 cleared"
 
 
 def text(summed: StepSum, amount: Amount | None) -> str:
@@ -87,7 +87,7 @@ def table(summed: StepSum) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
-    headers = ("calls", "unfused\none call", "fused\none call", "unfused\na step", "fused\na step")
+    headers = ("calls", "unfused\none call", "fused\none call", "unfused\nper step", "fused\nper step")
     shown = new_table(title(summed), [("part", {"max_width": 38}), *columns(RIGHT, *headers)])
     for name, case, calls, unfused, unfused_call, fused, fused_call, *sums in lines(summed):
         shown.add((name, "bold"), calls, unfused, fused)

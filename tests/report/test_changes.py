@@ -41,8 +41,8 @@ def changes() -> Changes:
     return Changes("before: H200", "after: H200", False, ["seed: 1, then 2"], ["Noise floor: 0.5 %."], rows)
 
 
-def printed(changes: Changes) -> list[str]:
-    out = Console(file=io.StringIO(), width=100, highlight=False)
+def printed(changes: Changes, width: int = 100) -> list[str]:
+    out = Console(file=io.StringIO(), width=width, highlight=False)
     out.print(changes_table(changes))
     return [line.rstrip() for line in out.file.getvalue().splitlines()]
 
@@ -124,6 +124,13 @@ n=64 dtype=float32,ft,cold,events,5e-05,5.1e-05,0.9,0.882352941,1.02,1.018,1.023
 n=128 dtype=float32,a_b|c,cold,events,5e-05,5.035e-05,0.9,0.893743793,1.007,1.005,1.01,0.008,UNSURE,240,33,40,same,ok,\
 ok,second run: throttled (power cap)
 n=128 dtype=float32,breaks,,,,,,,,,,,,,,,,ok,wrong,second run: wrong (<b>3 of 4</b>)"""
+
+
+@pytest.mark.parametrize("width", [60, 100])
+def test_rows_of_two_methods_are_told_apart_at_any_width(width: int) -> None:
+    rows = [timed(64, "ft", 1.02, "SLOWER", method=method) for method in ("events", "graph")]
+    lines = printed(Changes("before", "after", False, [], [], rows), width)
+    assert [line.strip().split("  ")[0] for line in lines if line.endswith("SLOWER")] == ["ft, events", "ft, graph"]
 
 
 def test_the_table_is_this_one(changes: Changes) -> None:

@@ -61,7 +61,7 @@ def test_the_chart_has_a_bar_for_each_whole_sum_alone(missing):
 
 def test_of_the_simulator_bytes_are_shown():
     counted = summed(unit="B")
-    assert step.title(counted).startswith("Bytes a step")
+    assert step.title(counted).startswith("Bytes per step")
     assert step.remarks(counted)[0] == "Unfused over fused: 2.50x."
 
 
