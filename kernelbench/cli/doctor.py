@@ -82,7 +82,8 @@ def _catalog() -> str:
 
     catalog = load_catalog()
     count = sum(map(len, catalog.implementations.values()))
-    return f"{count} kernels of {len(catalog.operations)} operation(s) in {places.KERNELS}"
+    operations = len(catalog.operations)
+    return f"{count} kernels of {operations} operation{'' if operations == 1 else 's'} in {places.KERNELS}"
 
 
 def _compiler(nvcc: Path | None) -> str:

@@ -12,7 +12,9 @@ from kernelbench.compare.between import differences, libraries_alike, title
 from kernelbench.compare.changes import Change, Changes, Judged
 from kernelbench.compare.deciding import more_samples, open_text, verdict_of
 from kernelbench.compare.pairing import Pair, Side, all_keys, matched, side_of
+from kernelbench.core import places
 from kernelbench.core.errors import InputError
+from kernelbench.runs.folders import recorded_run
 from kernelbench.runs.results import Run
 
 CONTROLS = ("peer", "yardstick")  # roles whose code is not what a comparison of two runs is about
@@ -63,8 +65,10 @@ def _chosen(rows: Sequence[Change], caches: Sequence[str], only: Sequence[str]) 
 
 def _check_times(run: Run) -> None:
     if run.simulated:
+        recorded = recorded_run(run.suite)
+        such = f", such as the recorded one in {recorded.relative_to(places.ROOT)}" if recorded else ""
         raise InputError(
-            f"{run.folder}: a run of the simulator, which has no times; expected two runs of a GPU. "
+            f"{run.folder}: a run of the simulator, which has no times; expected two runs of a GPU{such}. "
             f"`kernelbench compare {run.folder}` compares the counts within it"
         )
     if all(row.median_s is None for row in run.rows):

@@ -60,10 +60,10 @@ def _mean(ratios: Sequence[float]) -> float:
 
 
 def run_lines(run: Run, comparison: Comparison, verdicts: Sequence[ClaimVerdict]) -> list[str]:
-    """The end of `run`: the answer, the verdict of each claim, and what went wrong. On the simulator, which has no
-    times, only verdicts that need none."""
+    """The end of `run`: the answer, the verdict of each claim, and what went wrong. What `counted_lines` says of a run
+    of the simulator is left out."""
     lines = headline(run, comparison, verdicts)
-    named = [one for one in verdicts if not run.simulated or one.verdict != NOT_DECIDED]
+    named = () if run.simulated else verdicts
     lines += [f"  {one.id}: {one.verdict}" for one in named[:CLAIMS]]
     lines += [f"  and {len(named) - CLAIMS} more claims"] if len(named) > CLAIMS else []
     counts = Counter(row.status for row in run.rows if row.role != "specimen")
@@ -96,5 +96,5 @@ def counted_lines(
         here + (f"; {', '.join(decided)}." if decided else "."),
     ]
     if not recorded:
-        lines[1:3] = [f"No recorded run answers suite '{run.suite}'."]
+        lines[1:3] = [f"No recorded run on a GPU has these cases of suite '{run.suite}'."]
     return lines

@@ -199,8 +199,9 @@ def _newest(mine: list[Path], shipped: list[Path]) -> tuple[Path, str]:
     if mine:
         return mine[0], f"your newest run, {mine[0].name}"
     if shipped:
-        gpu = _recorded_on(shipped[0]).upper()
-        return shipped[0], f"the recorded run of {shipped[0].name} on an {gpu} that kernelbench ships"
+        gpu = _recorded_on(shipped[0])
+        where = "the simulator" if gpu == RECORDED_SIMULATOR else f"an {gpu.upper()}"
+        return shipped[0], f"the recorded run of {shipped[0].name} on {where} that kernelbench ships"
     raise ResultsError("there is no run yet; `kernelbench run suites/softmax.yaml` makes one")
 
 

@@ -59,7 +59,9 @@ def run(request: Request, progress: Progress) -> Iterator[Answer]:
         for suite in suites:
             done = run_suite(suite, request, catalog, bench, compiler, limits, progress, stopwatch)
             with stopwatch.on(REPORTING):
-                yield answer(done)
+                with progress.stage("Comparing", 1):
+                    found = answer(done)
+                yield found
             stopwatch.lap()  # reporting is not the next suite's time
     if not bench.counting:
         progress.say(stopwatch.line())

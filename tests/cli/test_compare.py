@@ -92,4 +92,10 @@ def test_mistakes_are_one_message_and_exit_2(
 def test_a_run_of_the_simulator_is_refused(command: Command) -> None:
     simulated = str(places.RECORDED / "simulated" / "softmax")
     _, err = ended(2, command("compare", simulated, simulated))
-    assert "a run of the simulator, which has no times; expected two runs of a GPU" in err
+    assert "a run of the simulator, which has no times; expected two runs of a GPU, such as the recorded one in " in err
+
+
+def test_a_recorded_run_of_the_simulator_is_called_so(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir("/")
+    out = printed(command("compare", "results/simulated/copy", "--all"))
+    assert out.startswith("Comparing within the recorded run of copy on the simulator that kernelbench ships")

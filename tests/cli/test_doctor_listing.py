@@ -34,7 +34,7 @@ def test_all_is_fine_where_nothing_is_missing(project: Project, monkeypatch: pyt
     assert found["compiler"].text == f"nvcc 13.0.88 at {project.compiler.path}"
     assert found["CuPy"].text == "cupy-cuda13x 14.2.0"
     assert found["GPU"].text == "NVIDIA H200, sm_90, 132 SMs, driver ?"
-    assert found["kernels and suites"].text.startswith("6 kernels of 1 operation(s) in ")
+    assert found["kernels and suites"].text.startswith("6 kernels of 1 operation in ")
 
 
 def test_what_is_missing_is_told_with_the_way_to_get_it(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import re
 import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import nullcontext
+from dataclasses import replace
 
 import pytest
 
 from kernelbench.cli import compare, explain, progress, run, terminal
 from kernelbench.compare.answer import Answer, answer
+from kernelbench.compare.runs import compare_runs
 from kernelbench.core import places
 from kernelbench.report import explanation, fitting
 from kernelbench.report.explanation import explanations
@@ -20,6 +23,7 @@ from kernelbench.runs.results import read_run
 from kernelbench.walks.compare import changes_between, counted_lines
 from kernelbench.walks.explain import Explained
 from tests.conftest import Command
+from tests.two_runs import slowed
 
 WIDTHS = (60, 80, terminal.WIDTH, 160)  # a pipe has that of terminal.WIDTH
 WIDE = 2000
@@ -99,6 +103,15 @@ def test_two_runs(at: At) -> None:
     assert first.startswith("0 SLOWER, 0 FASTER, 0 UNSURE, 218 SAME")
 
 
+def test_what_changed_between_two_runs(at: At) -> None:
+    run = read_run(places.RECORDED / "h200" / "softmax")
+    changes = compare_runs(run, slowed(run, 1.1, lambda row: row.implementation == "oneflow"))
+    check_widths(at, lambda: compare._show_two(changes, "table", 0.02, every=False))
+    text = at(60, lambda: compare._show_two(changes, "table", None, every=False))
+    assert text.startswith("11 SLOWER, 0 FASTER, 0 UNSURE, 207 SAME")
+    assert sum(line.endswith("SLOWER") for line in map(str.rstrip, text.splitlines())) == 11
+
+
 @pytest.mark.parametrize("arguments", ["list", "list kernels", "plan softmax --filter seq=16"])
 def test_what_there_is(arguments: str, at: At, command: Command) -> None:
     for width in WIDTHS:
@@ -122,7 +135,19 @@ def test_a_run_of_the_simulator_answers_in_four_lines(command: Command) -> None:
     assert code == 0
     assert [line.split(":")[0] for line in said] == ["No times", "Recorded on a GPU", "To see it", "Counted here"]
     assert "oneflow is 2.53x to 4.98x as fast as ft on 6 cases" in " ".join(out.split())
-    assert said[2].endswith("h200/softmax --baseline ft")
+    assert said[2].endswith("kernelbench compare results/h200/softmax --baseline ft")
+
+
+def test_a_run_of_the_simulator_ends_with_what_it_can_say(at: At) -> None:
+    found = answer(read_run(places.RECORDED / "simulated" / "softmax"))
+    lines = at(terminal.WIDTH, lambda: run.show(found, None)).splitlines()
+    (start,) = (number for number, line in enumerate(lines) if line.startswith("No times: "))
+    assert lines[start].endswith("the counts are above.")
+    assert len(lines) - start <= 12
+    assert not any("the simulator has no times" in line for line in lines), "of claims about times"
+    others = tuple(replace(row, case=f"{row.case} other") for row in found.run.rows)
+    lines = counted_lines(replace(found, run=replace(found.run, rows=others)))
+    assert "No recorded run on a GPU has these cases of suite 'softmax'." in lines
 
 
 # ---- Tables --------------------------------------------------------------------------------------
@@ -151,6 +176,51 @@ def test_tables_lose_no_letter_but_those_of_spare_columns(width: int, at: At) ->
 )
 def test_progress(what: str, done: float, total: float, width: int, line: str) -> None:
     assert progress.progress_line(what, done, total, 33.0, width) == line
+
+
+class Window(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_what_is_printed_meanwhile_stands_on_a_line_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "TERMINAL_S", 0.01)
+    monkeypatch.setattr("sys.stderr", window := Window())
+    shown = progress.ConsoleProgress()
+    with shown.stage("Counting", 2):
+        deadline = time.monotonic() + 10
+        while "[1/2] Counting" not in window.getvalue():
+            assert time.monotonic() < deadline
+        with shown.printing():
+            before = window.getvalue()
+            assert before.endswith("\r\x1b[2K")
+            time.sleep(0.05)
+            assert window.getvalue() == before
+
+
+@pytest.mark.parametrize(
+    ("lasting", "seconds", "left"), [(True, 2, "Comparing: 2 s\n"), (True, 0.5, ""), (False, 2, "")]
+)
+def test_only_a_long_stage_of_a_walk_leaves_a_line(
+    lasting: bool, seconds: float, left: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with progress.ConsoleProgress(lasting=lasting).stage("Comparing", 1):
+        later = time.monotonic() + seconds
+        monkeypatch.setattr(progress.time, "monotonic", lambda: later)
+    assert capsys.readouterr().err == left
+
+
+def test_walks_that_only_read_tell_their_progress(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "ELSEWHERE_S", 0.01)
+    softmax = str(places.RECORDED / "h200" / "softmax")
+    for arguments, said in (
+        (("compare", softmax), "[2/2] comparing, judging claims  50 %"),
+        (("compare", softmax, softmax), "[3/3] comparing rows  67 %"),
+        (("list", "runs"), "[1/"),
+    ):
+        code, _, err = command(*arguments)
+        assert code == 0
+        assert said in err
 
 
 def test_a_pipe_gets_a_line_of_progress_now_and_then(

@@ -43,3 +43,10 @@ def test_few_cores_and_a_gpus_process_draw_alone(two, monkeypatch):
     monkeypatch.setitem(sys.modules, "cupy", drawing)
     drawing.draw_all(two)
     assert all("drawn" not in chart.__dict__ for chart in two)
+
+
+def test_what_is_drawn_is_not_drawn_again(two, monkeypatch):
+    drawing.draw_all(two)
+    first = [chart.drawn for chart in two]
+    drawing.draw_all(two)
+    assert all(chart.drawn is one for chart, one in zip(two, first, strict=True))
