@@ -16,7 +16,7 @@ from kernelbench.compare.claim_changes import ClaimChange
 from kernelbench.core.errors import ResultsError
 from kernelbench.core.writing import write_whole
 from kernelbench.report import style
-from kernelbench.report.change_page_chart import CHANGED, COUNTED, charts, largest_first
+from kernelbench.report.change_page_chart import BY_SHARE, CHANGED, COUNTED, charts, largest_first
 from kernelbench.report.changes_table import columns_of, groups, labels_of, percent
 from kernelbench.report.drawing import Chart
 
@@ -103,14 +103,14 @@ def sentences(changes: Changes) -> list[str]:
     """The answer: how many rows changed and which one most, then how many did not."""
     name, total = Names.of(changes), len(changes.judged)
     found = [_sentence(changes, verdict, name, total) for verdict in CHANGED if changes.of(verdict)]
-    if not found:
-        found = [f"No row changed by more than its noise; {_rows(total)} compared."]
+    undecided, same = (f"{len(changes.of(verdict))} {COUNTED[verdict]}" for verdict in ("UNSURE", "SAME"))
+    rest = f"{same}, {undecided}."
+    found = [*found, rest] if found else [f"No row changed by more than its noise: {rest}"]
     broken = sum(row.is_broken for row in changes.rows)
     if broken:
         verb = "is" if broken == 1 else "are"
         found.insert(0, f"{_rows(broken)} worked in the first run and {verb} wrong or failed in the second.")
-    undecided, same = len(changes.of("UNSURE")), len(changes.of("SAME"))
-    return [*found, f"{undecided} {'is' if undecided == 1 else 'are'} undecided, {same} the same."]
+    return found
 
 
 def _sentence(changes: Changes, verdict: Any, name: Names, total: int) -> str:
@@ -118,8 +118,7 @@ def _sentence(changes: Changes, verdict: Any, name: Names, total: int) -> str:
     rows = largest_first(changes.of(verdict))
     largest = f"{percent(rows[0].ratio).lstrip('+-')} %"
     if changes.by_share:
-        word = "farther from the ceiling" if verdict == "SLOWER" else "closer to the ceiling"
-        by = f"by {largest}"
+        word, by = BY_SHARE[verdict], f"by {largest}"
     else:
         word, by = COUNTED[verdict], f"with {largest} {'more' if verdict == 'SLOWER' else 'less'} time"
     verb = "is" if len(rows) == 1 else "are"

@@ -27,6 +27,7 @@ MARGIN = 0.15  # of the axis, for the numbers beside its outermost dots
 APART = 0.09  # of the axis, between two ticks
 CHANGED: tuple[Verdict, ...] = ("SLOWER", "FASTER")
 COUNTED: Mapping[Verdict, str] = {"SLOWER": "slower", "FASTER": "faster", "UNSURE": "undecided", "SAME": "the same"}
+BY_SHARE: Mapping[Verdict, str] = {**COUNTED, "SLOWER": "farther from the ceiling", "FASTER": "closer to the ceiling"}
 _COLOURS: Mapping[Verdict, str] = {"SLOWER": SERIES[1], "FASTER": SERIES[0], "UNSURE": SOFT, "SAME": MUTED}
 _MARKERS: Mapping[Verdict, str] = {"SLOWER": ">", "FASTER": "<", "UNSURE": "o", "SAME": "o"}
 _TICKS = (-99, -90, -50, -20, -10, -5, -2, -1, 0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 10_000, 100_000)
@@ -54,6 +55,7 @@ def largest_first(rows: Sequence[Judged]) -> list[Judged]:
 
 def lanes(changes: Changes, name: Callable[[Judged], str]) -> list[Lane]:
     """The rows that changed most, those that are slower first, each by its name; all others by verdict."""
+    words = BY_SHARE if changes.by_share else COUNTED
     shown = set(largest_first([row for verdict in CHANGED for row in changes.of(verdict)])[:MOST_NAMED])
     found = []
     for verdict in VERDICTS:
@@ -61,7 +63,7 @@ def lanes(changes: Changes, name: Callable[[Judged], str]) -> list[Lane]:
         named = [row for row in rows if row in shown]
         found += [Lane(name(row), [row]) for row in named]
         if rest := [row for row in rows if row not in shown]:
-            found.append(Lane(f"{len(rest)} {'more ' if named else ''}{COUNTED[verdict]}", rest))
+            found.append(Lane(f"{len(rest)} {'more ' if named else ''}{words[verdict]}", rest))
     return found
 
 

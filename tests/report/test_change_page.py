@@ -59,11 +59,10 @@ def test_the_answer_comes_first() -> None:
         "1 row worked in the first run and is wrong or failed in the second.",
         "2 of 5 rows are slower: the largest is ft, n=128, with 50.0 % more time.",
         "1 of 5 rows is faster: oneflow, n=64, with 5.00 % less time.",
-        "1 is undecided, 1 the same.",
+        "1 the same, 1 undecided.",
     ]
-    assert (
-        sentences(changes(timed(64, "ft", 1.0, "SAME")))[0] == "No row changed by more than its noise; 1 row compared."
-    )
+    same = changes(timed(64, "ft", 1.0, "SAME"))
+    assert sentences(same) == ["No row changed by more than its noise: 1 the same, 0 undecided."]
     (share, _) = sentences(changes(timed(64, "ft", 1.25, "SLOWER"), by_share=True))
     assert share.startswith("1 of 1 row is farther from the ceiling: ft")
     assert share.endswith("by 25.0 %.")
@@ -111,6 +110,8 @@ def test_the_chart_names_what_changed_most_and_counts_the_rest() -> None:
     assert [lane.label for lane in found] == [f"n={n}" for n in range(20, 8, -1)] + ["8 more slower", "3 the same"]
     assert sum(len(lane.rows) for lane in found) == len(rows)
     assert sum(lane.named for lane in found) == MOST_NAMED
+    by_share = lanes(changes(*rows, by_share=True), lambda row: row.case.split()[0])
+    assert by_share[-2].label == "8 more farther from the ceiling"
     for chart in charts(changes(*rows), lambda row: f"ft, {row.case}"):
         texts = re.findall(r"<text[^>]*>([^<]+)</text>", chart.svg)
         assert {"+20.0", "ft, n=20 dtype=float32", "8 more slower", "0"} <= set(texts), texts
