@@ -18,12 +18,9 @@ if TYPE_CHECKING:
 
 def answer_of(run_name: str | None, baseline: str | None, progress: Progress = QUIET) -> tuple[Answer, str]:
     """The answer of a run on disk, and a line that says which run that is."""
-    with progress.stage("Comparing", 2) as advance:
-        folder, which = find_run(run_name)
-        advance(0, f"reading {which}")
-        run = read_run(folder)
-        advance(1, "comparing, judging claims")
-        return answer(run, baseline), which
+    folder, which = find_run(run_name)
+    with progress.stage(f"Comparing within {folder.name}", 1):
+        return answer(read_run(folder), baseline), which
 
 
 def counted_lines(found: Answer, counts: str = "--all prints the counts") -> list[str]:

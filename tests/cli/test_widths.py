@@ -214,13 +214,13 @@ def test_walks_that_only_read_tell_their_progress(command: Command, monkeypatch:
     monkeypatch.setattr(progress, "ELSEWHERE_S", 0.01)
     softmax = str(places.RECORDED / "h200" / "softmax")
     for arguments, said in (
-        (("compare", softmax), "[2/2] comparing, judging claims  50 %"),
-        (("compare", softmax, softmax), "[3/3] comparing rows  67 %"),
-        (("list", "runs"), "[1/"),
+        (("compare", softmax), r"Comparing within softmax  0:0\d"),
+        (("compare", softmax, softmax), r"\[3/3\] comparing rows  67 %"),
+        (("list", "runs"), r"\[\d+/\d+\] h200/\w+  \d+ %"),
     ):
         code, _, err = command(*arguments)
         assert code == 0
-        assert said in err
+        assert re.search(said, err), (arguments, err)
 
 
 def test_a_pipe_gets_a_line_of_progress_now_and_then(
