@@ -49,7 +49,7 @@ class Names:
 
 def write_change_page(
     changes: Changes, claims: Sequence[ClaimChange], suite: str, runs: tuple[str, str], out: Path
-) -> Path:
+) -> None:
     """Write the page to `out`. `claims`: those with another verdict; `runs`: the names of the runs, to type again."""
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
@@ -58,7 +58,6 @@ def write_change_page(
         raise ResultsError(
             f"{out}: cannot write the report ({error.strerror}); choose another place with --out"
         ) from error
-    return out
 
 
 def render(changes: Changes, claims: Sequence[ClaimChange], suite: str, runs: tuple[str, str]) -> str:

@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 def answer_of(run_name: str | None, baseline: str | None, progress: Progress = QUIET) -> tuple[Answer, str]:
     """The answer of a run on disk, and a line that says which run that is."""
     folder, which = find_run(run_name)
-    with progress.stage(f"Comparing within {folder.name}", 1):
-        return answer(read_run(folder), baseline), which
+    with progress.stage(f"Comparing within {folder.name}", 1) as advance:
+        found = answer(read_run(folder), baseline)
+        advance(1, "")
+    return found, which
 
 
 def counted_lines(found: Answer, counts: str = "--all prints the counts") -> list[str]:
@@ -64,4 +66,6 @@ def changes_between(
         advance(1, f"reading {second}")
         other = read_run(folders[1])
         advance(1, "comparing rows")
-        return compare_runs(one, other, caches, only)
+        changes = compare_runs(one, other, caches, only)
+        advance(1, "")
+    return changes

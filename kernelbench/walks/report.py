@@ -49,7 +49,9 @@ def report(found: Answer, out: Path | None, progress: Progress = QUIET) -> Path:
         write_charts(charts, page.parent / "charts")
         cases, source = explanations(found.run, found.ledger)
         explained = Explained(cases, source) if cases else None
-        return write_report(found.run, found.comparison, found.verdicts, page, published, charts, explained)
+        write_report(found.run, found.comparison, found.verdicts, page, published, charts, explained)
+        advance(1, "")
+    return page
 
 
 def report_changes(first: str, second: str, out: Path | None, progress: Progress = QUIET) -> tuple[Changes, Path]:
@@ -69,7 +71,9 @@ def report_changes(first: str, second: str, out: Path | None, progress: Progress
             verdicts.append(answer(run).verdicts)
         advance(1, "page")
         page = out or output_folder(other.folder) / "changes.html"
-        return changes, write_change_page(changes, claim_changes(*verdicts), other.suite, (first, second), page)
+        write_change_page(changes, claim_changes(*verdicts), other.suite, (first, second), page)
+        advance(1, "")
+    return changes, page
 
 
 def prepare() -> None:

@@ -59,8 +59,9 @@ def run(request: Request, progress: Progress) -> Iterator[Answer]:
         for suite in suites:
             done = run_suite(suite, request, catalog, bench, compiler, limits, progress, stopwatch)
             with stopwatch.on(REPORTING):
-                with progress.stage("Comparing", 1):
+                with progress.stage("Comparing", 1) as advance:
                     found = answer(done)
+                    advance(1, "")
                 yield found
             stopwatch.lap()  # reporting is not the next suite's time
     if not bench.counting:

@@ -14,6 +14,8 @@ from kernelbench.core.errors import DeviceError, DeviceLost, MissingLibrary, Res
 from kernelbench.core.records import Arrays
 from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run, read_run
+from kernelbench.walks.compare import changes_between
+from kernelbench.walks.report import report, report_changes
 from kernelbench.walks.request import Request
 from kernelbench.walks.run import run as run_walk
 from tests.conftest import LIMITS, Command, Project, softmax
@@ -150,8 +152,13 @@ def test_progress_reaches_the_end_of_every_stage(project: Project) -> None:
             done[title] = (0.0, total)
             yield advance
 
-    list(run_walk(Request((str(project.suite("good, compiled")),), quick=True), Counting()))
-    assert set(done) == {"Building kernels", "Measuring small on Fake GPU"}
+    (answer,) = run_walk(Request((str(project.suite("good, compiled")),), quick=True), Counting())
+    report(answer, None, Counting())
+    changes_between(str(answer.run.folder), str(answer.run.folder), progress=Counting())
+    report_changes(str(answer.run.folder), str(answer.run.folder), None, Counting())
+    assert set(done) == {
+        "Building kernels", "Measuring small on Fake GPU", "Comparing", "Charts and page", "Comparison and page",
+    }  # fmt: skip
     for reached, total in done.values():
         assert reached == pytest.approx(total)
 
