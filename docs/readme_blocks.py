@@ -32,8 +32,8 @@ def readme_blocks(run: Path) -> Mapping[str, str]:
 
 @cache
 def _answer(run: Path) -> Answer:
-    from kernelbench.runs.results import read_run
     from kernelbench.compare.answer import answer
+    from kernelbench.runs.results import read_run
 
     return answer(read_run(run), BASELINE)
 
