@@ -22,6 +22,7 @@ from kernelbench.cli.new import new
 from kernelbench.cli.plan import plan
 from kernelbench.cli.report import report
 from kernelbench.cli.run import run
+from kernelbench.cli.simulate import simulate
 from kernelbench.cli.tune import tune
 from kernelbench.core import places, streams
 
@@ -54,7 +55,7 @@ def cli() -> None:
     """
 
 
-for command in (run, compare, gate, history, report, explain, check, plan, build, list_, new, tune, doctor):
+for command in (run, compare, gate, history, report, explain, check, plan, build, simulate, list_, new, tune, doctor):
     cli.add_command(command)
 
 

@@ -36,6 +36,7 @@ class Kernels:
     """The kernels of one module. Variables of the module keep their values from one run to the next."""
 
     def __init__(self, ptx: str) -> None:
+        self.text = ptx
         self.module, self._programs = _module(ptx)
         self.machine = Machine()
 

@@ -1,0 +1,86 @@
+"""The command `simulate`: one launch of one kernel from any file on the simulator."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from kernelbench.cli.options import NVCC, OUT_FOLDER, SEED, TEXT
+from kernelbench.cli.terminal import console, say, tell
+from kernelbench.core.errors import InputError
+
+if TYPE_CHECKING:
+    from kernelbench.simt import Simulation
+
+
+def _axes(ctx: click.Context, parameter: click.Parameter, value: str) -> tuple[int, ...]:
+    try:
+        found = tuple(int(part) for part in value.split(","))
+    except ValueError:
+        found = ()
+    if not 1 <= len(found) <= 3:
+        raise InputError(f"{parameter.opts[0]} '{value}': expected one to three numbers, as in 32 or 32,8")
+    return found
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="FILE.cu|FILE.ptx")
+@click.option("--entry", type=TEXT, metavar="NAME", help="The kernel.  [default: the only one]")
+@click.option("--grid", required=True, callback=_axes, metavar="BLOCKS", help="Blocks: 64, or 8,8.")
+@click.option("--block", required=True, callback=_axes, metavar="THREADS", help="Threads of a block: 256, or 32,8.")
+@click.option("--shared", "shared_bytes", type=click.IntRange(min=0), default=0, metavar="BYTES",
+              help="Dynamic shared memory.")  # fmt: skip
+@click.option(
+    "--array",
+    "--scalar",
+    "arguments",
+    multiple=True,
+    type=TEXT,
+    metavar="NAME=...",
+    help="An argument, in the kernel's order. Array: x=float32[32,64]:random (or zeros, ones, arange, FILE.npy). "
+    "Scalar: n=1024 or n=float16:1.5.",
+)
+@click.option("--strict", is_flag=True, help="Also detect races on shared memory and uninitialised reads.")
+@click.option("--save", type=OUT_FOLDER, metavar="DIR", help="Write every array after the launch to DIR/NAME.npy.")
+@click.option("--arch", "architecture", type=TEXT, default="sm_90", show_default=True, help="Compile for it.")
+@SEED
+@NVCC
+def simulate(file: Path, save: Path | None, seed: int | None, nvcc: Path | None, **options: object) -> int:
+    """Run one launch of any kernel on the CPU: its outputs, its counters, its faults. No GPU needed.
+
+    \b
+    Examples:
+      kernelbench simulate saxpy.cu --entry saxpy --grid 4 --block 256 \\
+          --scalar n=1000 --scalar a=2.0 --array x=float32[1000]:random --array y=float32[1000]:zeros
+      kernelbench simulate saxpy.ptx --grid 4 --block 256 ... --strict --save out
+    """
+    from kernelbench.walks import simulate as walk
+
+    entry = str(options.pop("entry") or "")
+    asked = walk.Launch(file, entry, seed=walk.SEED if seed is None else seed, nvcc=nvcc, **options)  # type: ignore[arg-type]
+    found = walk.simulate(asked)
+    _show(found)
+    if save is not None:
+        walk.save(found.outputs, save)
+        say(f"{_number(len(found.outputs), 'array')} written to {save}")
+    return 0 if found.ended and not found.faults else 1
+
+
+def _show(found: Simulation) -> None:
+    """Print whether it ended, its faults and notes, and the counters that are not 0."""
+    from kernelbench.report.fitting import Table
+    from kernelbench.report.tables import NUMBER, WORD
+
+    say(f"{found.kernel} {'ended' if found.ended else 'did not end'}; {_number(len(found.faults), 'fault')}.")
+    tell(*map(str, found.faults), *map(str, found.notes))
+    table = Table("", [("counter", WORD), ("count", NUMBER)])
+    for name, count in vars(found.counters).items():
+        if count:
+            table.add(name.replace("_", " "), f"{count:,}")
+    console().print(table)
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"

@@ -1,0 +1,119 @@
+"""`simulate`: one launch of one kernel of a PTX text, NumPy arrays in, NumPy arrays out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kernelbench.core.counters import Counters
+from kernelbench.core.errors import PtxError
+from kernelbench.simt import native
+from kernelbench.simt.counters import launch_counters
+from kernelbench.simt.faults import Fault
+from kernelbench.simt.inline import flatten
+from kernelbench.simt.ir import Module
+from kernelbench.simt.lower import lower
+from kernelbench.simt.machine import Machine
+from kernelbench.simt.parse import parse
+
+Value = npt.NDArray[Any] | np.generic | int | float | bytes
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """What one launch did.
+
+    `outputs`: every array after the launch, by name, with the shape and type that it was passed with.
+    `counters`: of the whole grid; `lines`: the same by (file, line) of the source. `faults`: mistakes of the kernel;
+    `notes`: races that programs rely on. `ended`: False if a block does not end.
+    """
+
+    kernel: str
+    outputs: Mapping[str, npt.NDArray[Any]]
+    counters: Counters
+    lines: Mapping[tuple[str, int], Counters]
+    faults: tuple[Fault, ...]
+    notes: tuple[Fault, ...]
+    ended: bool
+
+
+def simulate(
+    ptx: str,
+    kernel: str,
+    grid: int | Sequence[int],
+    block: int | Sequence[int],
+    arrays: Mapping[str, Value],
+    shared_bytes: int = 0,
+    *,
+    strict: bool = False,
+    cooperative: bool = False,
+    threads: int | None = None,
+) -> Simulation:
+    """Run `kernel` of `ptx` on the CPU with the launch that a GPU would get.
+
+    `kernel`: as in the PTX, or a C++ name that only one kernel has. `grid`, `block`: blocks and threads, one number or
+    up to three. `arrays`: the kernel's arguments in their order, by names of your choice. A NumPy array becomes an
+    array in device memory, which the kernel gets the address of; it is copied, and never changed itself. An array that
+    is passed twice is one array on the device. Scalars (NumPy's, Python's, or bytes for a structure) must have the size
+    of their parameter. `shared_bytes`: dynamic shared memory. `strict`: also detect races on shared memory and reads of
+    uninitialised memory. `cooperative`: all blocks run concurrently. `threads`: of the CPU; None: all.
+
+    Raises PtxError for PTX that cannot be read or run, DeviceError for a launch that a GPU would refuse, NoCompiler or
+    BuildError if the simulator's runtime cannot be built. Mistakes of the kernel are no exceptions but `faults`.
+    """
+    module = parse(ptx)
+    name = kernel_named(module, kernel)
+    program = lower(flatten(module, name), module, native.has_operation)
+    machine = Machine()
+    passed = {key: value for key, value in arrays.items() if isinstance(value, np.ndarray)}
+    places = {}
+    for key, array in passed.items():
+        if id(array) not in places:
+            place = places[id(array)] = machine.memory.allocate(key, array.nbytes, "input")
+            place.view(array.dtype, array.shape)[...] = array
+    report = machine.launch(
+        program,
+        _axes(grid),
+        _axes(block),
+        [places[id(value)] if isinstance(value, np.ndarray) else value for value in arrays.values()],
+        shared_bytes,
+        cooperative=cooperative,
+        strict=strict,
+        threads=threads,
+    )
+    found = launch_counters(report)
+    outputs = {key: places[id(array)].view(array.dtype, array.shape).copy() for key, array in passed.items()}
+    return Simulation(
+        kernel=name,
+        outputs=MappingProxyType(outputs),
+        counters=found.counters,
+        lines=MappingProxyType(dict(found.lines)),
+        faults=report.faults,
+        notes=report.notes,
+        ended=report.ended,
+    )
+
+
+def kernel_named(module: Module, name: str = "") -> str:
+    """The kernel's name in the PTX. `name`: that name, or a C++ name that one kernel has; '': the only kernel.
+
+    PtxError, which lists the kernels, if there is none or more than one."""
+    kernels = [one.name for one in module.functions.values() if one.entry and one.defined]
+    if name in kernels:
+        return name
+    mangled = f"{len(name)}{name}"  # as in _Z5saxpyifPf
+    found = [one for one in kernels if one.startswith("_Z") and mangled in one] if name else kernels
+    if len(found) == 1:
+        return found[0]
+    which = f"{len(found)} kernels are called {name!r}" if found and name else f"{len(found)} kernels"
+    problem = f"kernel {name!r} is not in the PTX" if not found else which
+    raise PtxError(f"{problem}; it has {', '.join(kernels) or 'no kernel'}")
+
+
+def _axes(given: int | Sequence[int]) -> tuple[int, ...]:
+    return (given,) if isinstance(given, int) else tuple(given)
