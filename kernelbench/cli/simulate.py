@@ -26,7 +26,7 @@ def _axes(ctx: click.Context, parameter: click.Parameter, value: str) -> tuple[i
 
 
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="FILE.cu|FILE.ptx")
+@click.argument("file", type=click.Path(path_type=Path), metavar="FILE.cu|FILE.ptx")
 @click.option("--entry", type=TEXT, metavar="NAME", help="The kernel.  [default: the only one]")
 @click.option("--grid", required=True, callback=_axes, metavar="BLOCKS", help="Blocks: 64, or 8,8.")
 @click.option("--block", required=True, callback=_axes, metavar="THREADS", help="Threads of a block: 256, or 32,8.")
@@ -52,9 +52,8 @@ def simulate(file: Path, save: Path | None, seed: int | None, nvcc: Path | None,
 
     \b
     Examples:
-      kernelbench simulate saxpy.cu --entry saxpy --grid 4 --block 256 \\
-          --scalar n=1000 --scalar a=2.0 --array x=float32[1000]:random --array y=float32[1000]:zeros
-      kernelbench simulate saxpy.ptx --grid 4 --block 256 ... --strict --save out
+      kernelbench simulate sort.cu --grid 4 --block 256 --array keys=int32[1024]:random --strict
+      kernelbench simulate scale.ptx --grid 1 --block 32,8 --array x=float32[8,32]:ones --scalar a=2
     """
     from kernelbench.walks import simulate as walk
 

@@ -65,8 +65,9 @@ def save(outputs: Mapping[str, npt.NDArray[Any]], folder: Path) -> None:
 
 
 def _ptx(asked: Launch) -> str:
+    text = content(asked.file).decode(errors="replace")
     if asked.file.suffix == ".ptx":
-        return content(asked.file).decode(errors="replace")
+        return text
     from kernelbench.build import BuildRequest, build, find_compiler
 
     request = BuildRequest(asked.file, (), asked.architecture)
