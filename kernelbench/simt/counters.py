@@ -39,7 +39,8 @@ COPIES = {
 }
 # A bulk copy to global memory; its reads of shared memory do not count as loads.
 BULK_STORES = {name.replace("_load_", "_store_"): field for name, field in COPIES.items()}
-FAMILIES = {"ld": LOADS, "ldu": LOADS, "st": STORES, "atom": ATOMICS, "red": ATOMICS, "cp": COPIES}
+FAMILIES = {"ld": LOADS, "ldu": LOADS, "st": STORES, "atom": ATOMICS, "red": ATOMICS, "cp": COPIES,
+            "ldmatrix": LOADS, "stmatrix": STORES}  # fmt: skip
 
 
 def launch_counters(report: LaunchReport) -> LaunchCounters:
@@ -81,6 +82,8 @@ def instruction_counters(one: ir.Instruction, row: Any) -> Counters:
     family = {} if "const" in one.opcode else FAMILIES.get(name, {})
     if one.opcode[:4] == ("cp", "async", "bulk", "global"):
         family = BULK_STORES
+    if name == "wmma":
+        family = {"load": LOADS, "store": STORES}.get(one.opcode[1], {})
     values = {field: int(row[source]) for field, source in family.items()}
     values["warp_instructions"], values["thread_instructions"] = int(row["warps"]), int(row["threads"])
     if name in ("bar", "barrier") and "warp" not in one.opcode:

@@ -124,15 +124,17 @@ def _missing(bits: int) -> str:
 def _verb(kind: str, one: ir.Instruction) -> str:
     if one.opcode[0] in ("atom", "red"):
         return "atomic update"
-    return "write" if kind == "out_of_bounds_write" or one.opcode[0] == "st" else "read"
+    return "write" if kind == "out_of_bounds_write" or one.opcode[0] in ("st", "stmatrix") else "read"
 
 
 def access_bytes(one: ir.Instruction) -> int:
     """Bytes per lane of a memory instruction."""
     if one.opcode[0] == "mbarrier":
         return 8
-    if one.opcode[:3] == ("cp", "async", "bulk"):
+    if one.opcode[:3] == ("cp", "async", "bulk") or one.opcode[0] in ("ldmatrix", "stmatrix"):
         return BULK_UNIT
+    if one.opcode[0] == "wmma":
+        return max(4, ir.TYPE_BYTES.get(one.opcode[-1], 1))
     if one.opcode[:2] == ("cp", "async"):
         sizes = [operand.value for operand in one.operands[2:3] if isinstance(operand, ir.Immediate)]
         return sizes[0] if sizes else 1

@@ -18,7 +18,7 @@ from kernelbench.simt.faults import access_bytes
 from kernelbench.simt.interface import LANES
 from kernelbench.simt.lower.program import Program
 
-ACCESSES = {"ld", "ldu", "st", "atom", "red", "cp", "mbarrier"}
+ACCESSES = {"ld", "ldu", "st", "atom", "red", "cp", "mbarrier", "ldmatrix", "stmatrix"}
 OTHER_SPACES = {"local", "const", "param", "param::func", "param::entry"}
 LARGEST_GRANULE = 8  # bytes; an mbarrier has as many
 LARGEST_GRID = (2**31 - 1, 65535, 65535)
@@ -98,6 +98,8 @@ class Prepared:
 def _granule(sources: Sequence[ir.Instruction]) -> int:
     """Bytes of the smallest access that may be to shared memory."""
     accesses = [one for one in sources if one.opcode[0] in ACCESSES and not OTHER_SPACES & set(one.opcode)]
+    if any(one.opcode[:2] in (("wmma", "load"), ("wmma", "store")) for one in sources):
+        return 1  # elements of a fragment may not be adjacent
     return min([LARGEST_GRANULE, *map(access_bytes, accesses)])
 
 

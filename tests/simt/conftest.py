@@ -8,7 +8,7 @@ import pytest
 
 from kernelbench.build import FLAGS, find_compiler
 from kernelbench.simt.machine import Machine
-from tests.simt.harness import Kernels, Load
+from tests.simt.harness import Compile, Kernels, Load
 
 KERNELS = Path(__file__).parent / "kernels"
 
@@ -24,6 +24,19 @@ def rng() -> np.random.Generator:
 
 
 @pytest.fixture(scope="session")
+def compile_text(tmp_path_factory: pytest.TempPathFactory) -> Compile:
+    nvcc = find_compiler().path
+    folder = tmp_path_factory.mktemp("ptx")
+
+    def compile_one(text: str, architecture: str = "sm_90", stem: str = "k") -> Kernels:
+        source = folder / f"{stem}.{architecture}.cu"
+        source.write_text(text)
+        return Kernels(_ptx(nvcc, source, architecture, folder))
+
+    return compile_one
+
+
+@pytest.fixture(scope="session")
 def load(tmp_path_factory: pytest.TempPathFactory) -> Load:
     nvcc = find_compiler().path
     folder = tmp_path_factory.mktemp("ptx")
@@ -31,11 +44,15 @@ def load(tmp_path_factory: pytest.TempPathFactory) -> Load:
 
     def load_one(stem: str, architecture: str = "sm_90") -> Kernels:
         if (stem, architecture) not in texts:
-            ptx = folder / f"{stem}.{architecture}.ptx"
-            command = [nvcc, "-ptx", f"-arch={architecture}", *FLAGS, str(KERNELS / f"{stem}.cu"), "-o", str(ptx)]
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-            assert done.returncode == 0, done.stderr
-            texts[stem, architecture] = ptx.read_text()
+            texts[stem, architecture] = _ptx(nvcc, KERNELS / f"{stem}.cu", architecture, folder)
         return Kernels(texts[stem, architecture])
 
     return load_one
+
+
+def _ptx(nvcc: Path, source: Path, architecture: str, folder: Path) -> str:
+    ptx = folder / f"{source.stem}.{architecture}.ptx"
+    command = [nvcc, "-ptx", f"-arch={architecture}", *FLAGS, str(source), "-o", str(ptx)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return ptx.read_text()

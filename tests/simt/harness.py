@@ -25,6 +25,11 @@ class Outcome:
     counters: Counters
     faults: tuple[str, ...]
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The first word of each instruction's opcode."""
+        return tuple(one.opcode[0] for one in self.report.sources)
+
 
 @lru_cache(maxsize=8)
 def _module(ptx: str) -> tuple[Module, dict[str, Program]]:
@@ -93,3 +98,4 @@ class Kernels:
 
 
 Load = Callable[..., Kernels]  # load(stem, architecture="sm_90"): tests/simt/kernels/<stem>.cu, compiled
+Compile = Callable[..., Kernels]  # compile_text(source, architecture="sm_90"): CUDA text, compiled

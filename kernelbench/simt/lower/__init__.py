@@ -12,7 +12,7 @@ from kernelbench.core.errors import PtxError
 from kernelbench.simt import ir
 from kernelbench.simt.cfg import control_flow
 from kernelbench.simt.interface import LANES, Kind
-from kernelbench.simt.lower import arithmetic, asynchronous, compare, control, convert, logic, memory, warp
+from kernelbench.simt.lower import arithmetic, asynchronous, compare, control, convert, logic, matrix, memory, warp
 from kernelbench.simt.lower.context import WORKSPACE, Context
 from kernelbench.simt.lower.program import Lowered, Patch, Program, SpecialSlot
 
@@ -27,6 +27,7 @@ FAMILIES: tuple[Mapping[str, Lowering], ...] = (
     control.TABLE,
     convert.TABLE,
     logic.TABLE,
+    matrix.TABLE,
     memory.TABLE,
     warp.TABLE,
 )

@@ -138,6 +138,10 @@ class Context:
         value &= (1 << (8 * width)) - 1
         return self._constant_slot(value, width, [value] * LANES)
 
+    def table_of(self, slots: Sequence[int]) -> int:
+        """Slot that holds up to 32 numbers, one per lane: the operands of an instruction with more than `x` holds."""
+        return self._constant_slot(("table", *slots), 4, (*slots, *(NONE,) * (LANES - len(slots))))
+
     def symbol(self, operand: ir.Symbol, width: int) -> int:
         """Slot that holds a variable's address in its state space; addresses of module variables are patched in."""
         place = self.layout.place(operand.name)
