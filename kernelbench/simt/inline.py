@@ -2,16 +2,17 @@
 
 A formal parameter becomes the variable that the caller passes, so a call copies nothing. Registers, local variables
 and labels of each inlined body get new names (`%r1@2` in the second call). A call to a function without a body is
-refused by name, except a failed assertion, which becomes a trap.
+refused by name, except a failed assertion, which becomes a trap, and printf.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import NoReturn
 
 from kernelbench.core.errors import PtxError
+from kernelbench.simt.bodies import Body, Flat
 from kernelbench.simt.ir import (
     TYPE_BYTES,
     Address,
@@ -23,16 +24,13 @@ from kernelbench.simt.ir import (
     Instruction,
     Label,
     Module,
-    Not,
     Operand,
-    Pair,
     Parameter,
     Register,
-    Special,
     Symbol,
     Variable,
-    Vector,
 )
+from kernelbench.simt.pointers import function_address, reachable
 
 MOST_INSTRUCTIONS = 1 << 19  # of a kernel including its calls
 MOST_CALLS = 1 << 16
@@ -40,26 +38,13 @@ MOST_CALLS_DEEP = 64
 MOST_NAMES = 1 << 21  # registers, variables and labels in all inlined bodies
 
 _TRAPS = {"__assertfail", "__assert_fail", "__trap"}
+_PRINTF = "vprintf"
 _REFUSED = {
-    "vprintf": "printf",
     "malloc": "memory allocated on the device",
     "free": "memory allocated on the device",
     "cudaLaunchDeviceV2": "a launch from the device",
     "cudaGetParameterBufferV2": "a launch from the device",
 }
-
-
-@dataclass
-class _Flat:
-    """The inlined function under construction."""
-
-    registers: dict[str, Register] = field(default_factory=dict)
-    variables: dict[str, Variable] = field(default_factory=dict)
-    instructions: list[Instruction] = field(default_factory=list)
-    labels: dict[str, int] = field(default_factory=dict)
-    targets: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    calls: int = 0
-    names: int = 0
 
 
 def flatten(module: Module, entry: str) -> Function:
@@ -75,7 +60,7 @@ class _Inliner:
     def __init__(self, module: Module, kernel: Function) -> None:
         self._module = module
         self._kernel = kernel
-        self._flat = _Flat()
+        self._flat = Flat()
         own = {parameter.name for parameter in kernel.parameters}
         own.update(variable.name for variable in kernel.variables)
         self._hidden = sorted(own & module.variables.keys())
@@ -83,7 +68,7 @@ class _Inliner:
     def run(self) -> Function:
         kernel, flat = self._kernel, self._flat
         flat.variables = {variable.name: variable for variable in kernel.variables}
-        self._write(_Body(kernel, "", {}, flat), (kernel.name,))
+        self._write(Body(kernel, "", {}, flat), (kernel.name,))
         return replace(
             kernel,
             registers=flat.registers,
@@ -93,7 +78,7 @@ class _Inliner:
             targets=flat.targets,
         )
 
-    def _write(self, body: _Body, stack: tuple[str, ...]) -> None:
+    def _write(self, body: Body, stack: tuple[str, ...]) -> None:
         """Append `body`; `stack`: names of the calling functions, ending with its own."""
         flat, function = self._flat, body.function
         labels = _by_index(function.labels)
@@ -114,13 +99,20 @@ class _Inliner:
         if body.end:
             flat.labels[body.end] = len(flat.instructions)
 
-    def _call(self, caller: _Body, call: Instruction, stack: tuple[str, ...]) -> None:
-        results, callee, arguments = self._parts(call)
+    def _call(self, caller: Body, call: Instruction, stack: tuple[str, ...]) -> None:
+        results, target, arguments = self._parts(call)
+        if isinstance(target, Register):
+            self._call_through(caller, call, target, stack)
+            return
+        callee = target.name
         function = self._module.functions.get(callee)
         if function is None:
             self._refuse(call, f"{callee!r} is not a function of this module")
         if callee in _TRAPS and not function.defined:
             self._flat.instructions.append(replace(call, opcode=("trap",), operands=(), guard=caller.guard(call.guard)))
+            return
+        if callee == _PRINTF and not function.defined:
+            self._flat.instructions.append(self._printf(caller, call, results, arguments))
             return
         if not function.defined:
             self._refuse(call, f"{_REFUSED.get(callee, 'a function outside this module')} ({callee}) is not supported")
@@ -144,27 +136,66 @@ class _Inliner:
                 replace(call, opcode=("bra",), operands=(Label(f"after@{number}"),), guard=around)
             )
         self._flat.instructions += before
-        self._write(_Body(function, f"@{number}", symbols, self._flat, end), (*stack, callee))
+        self._write(Body(function, f"@{number}", symbols, self._flat, end), (*stack, callee))
         self._flat.instructions += after
         self._flat.labels[f"after@{number}"] = len(self._flat.instructions)
 
-    def _parts(self, call: Instruction) -> tuple[tuple[Operand, ...], str, tuple[Operand, ...]]:
+    def _call_through(self, caller: Body, call: Instruction, pointer: Register, stack: tuple[str, ...]) -> None:
+        """A call through a pointer: a guarded call of each function that it may be, and a trap for any other value."""
+        results, _, arguments = self._parts(call)
+        sizes = [[self._bytes(caller, one) for one in some] for some in (results, arguments)]
+        functions = list(reachable(self._module, *sizes))
+        if call.guard is not None or not functions:
+            self._refuse(call, "no function of the module can be meant by this pointer")
+        self._flat.calls += 1
+        is_other, is_this = (Register(f"%{name}@{self._flat.calls}", "pred") for name in ("other", "this"))
+        for one in (is_other, is_this):
+            renamed = caller.register(one)
+            self._flat.registers[renamed.name] = renamed
+
+        def emit(opcode: str, *operands: Operand, guard: Guard | None = None) -> None:
+            one = replace(call, opcode=tuple(opcode.split(".")), operands=operands, guard=guard)
+            self._flat.instructions.append(caller.renamed(one))
+
+        addresses = [Immediate(function_address(self._module, function.name) or 0) for function in functions]
+        emit("setp.ne.u64", is_other, pointer, addresses[0])
+        for address in addresses[1:]:
+            emit("setp.ne.and.u64", is_other, pointer, address, is_other)
+        emit("trap", guard=Guard(is_other, False))
+        for function, address in zip(functions, addresses, strict=True):
+            emit("setp.eq.u64", is_this, pointer, address)
+            operands = (Group(results), Symbol(function.name), Group(arguments))
+            self._call(caller, replace(call, operands=operands, guard=Guard(is_this, False)), stack)
+
+    def _bytes(self, caller: Body, actual: Operand) -> int:
+        variable = self._flat.variables.get(caller.symbol(actual.name)) if isinstance(actual, Symbol) else None
+        return variable.bytes if variable else -1
+
+    def _printf(
+        self, caller: Body, call: Instruction, results: tuple[Operand, ...], arguments: tuple[Operand, ...]
+    ) -> Instruction:
+        """printf [result], [format], [arguments]: the caller's variables."""
+        actual = (*(results or (Discard(),)), *arguments)
+        operands = tuple(Address(one) if isinstance(one, Symbol) else one for one in map(caller.operand, actual))
+        return replace(call, opcode=("printf",), operands=operands, guard=caller.guard(call.guard))
+
+    def _parts(self, call: Instruction) -> tuple[tuple[Operand, ...], Symbol | Register, tuple[Operand, ...]]:
         operands = list(call.operands)
         results: Operand = operands.pop(0) if operands and isinstance(operands[0], Group) else Group(())
         callee = operands.pop(0) if operands else None
-        if isinstance(callee, Register):
-            self._refuse(call, "a call through a function pointer is not supported")
         arguments: Operand = operands.pop(0) if operands and isinstance(operands[0], Group) else Group(())
         prototype_only = not operands or (len(operands) == 1 and isinstance(operands[0], Label))
-        if not (isinstance(callee, Symbol) and not callee.offset and prototype_only):
+        known = isinstance(callee, Register) or (isinstance(callee, Symbol) and not callee.offset)
+        if not (known and prototype_only):
             self._refuse(call, "expected results, a function and its arguments")
         assert isinstance(results, Group)
         assert isinstance(arguments, Group)
-        return results.items, callee.name, arguments.items
+        assert isinstance(callee, Symbol | Register)
+        return results.items, callee, arguments.items
 
     def _passed(
         self,
-        caller: _Body,
+        caller: Body,
         call: Instruction,
         function: Function,
         number: int,
@@ -191,7 +222,7 @@ class _Inliner:
                 after.append(replace(call, opcode=("ld", "param", formal.type), operands=operands, guard=None))
         return before, after, symbols
 
-    def _variable(self, caller: _Body, call: Instruction, formal: Parameter, actual: Operand, number: int) -> str:
+    def _variable(self, caller: Body, call: Instruction, formal: Parameter, actual: Operand, number: int) -> str:
         """The variable for `formal`: the caller's, or a new one for a register."""
         if isinstance(actual, Symbol) and not actual.offset:
             name = caller.symbol(actual.name)
@@ -209,81 +240,6 @@ class _Inliner:
     def _refuse(self, instruction: Instruction, reason: str) -> NoReturn:
         source = f"{instruction.source.file}:{instruction.source.line}: " if instruction.source else ""
         raise PtxError(f"kernel {self._kernel.name}: {source}ptx line {instruction.ptx_line}: {reason}")
-
-
-class _Body:
-    """A function inlined for one call: its names get `suffix`, its formals are replaced by `symbols`."""
-
-    def __init__(self, function: Function, suffix: str, symbols: Mapping[str, str], flat: _Flat, end: str = "") -> None:
-        self.function = function
-        self.end = end  # the label that `ret` goes to; empty in the kernel
-        self._suffix = suffix
-        self._symbols = dict(symbols)
-        self._flat = flat
-        self._operands: dict[Operand, Operand] = {}
-        for register in function.registers.values():
-            renamed = self.register(register)
-            flat.registers[renamed.name] = renamed
-        for variable in function.variables if suffix else ():
-            # Shared memory is the block's: one variable, however often the function is called.
-            shared = variable.space == "shared"
-            name = f"{variable.name}@{function.name}" if shared else self.name(variable.name)
-            self._symbols[variable.name] = name
-            flat.variables[name] = replace(variable, name=name)
-        for table, labels in function.targets.items():
-            flat.targets[self.name(table)] = tuple(self.name(label) for label in labels)
-
-    def name(self, name: str) -> str:
-        return name + self._suffix
-
-    def symbol(self, name: str) -> str:
-        return self._symbols.get(name, name)
-
-    def register(self, register: Register) -> Register:
-        return Register(register.name + self._suffix, register.type) if self._suffix else register
-
-    def guard(self, guard: Guard | None) -> Guard | None:
-        return guard and Guard(self.register(guard.register), guard.negated)
-
-    def renamed(self, instruction: Instruction) -> Instruction:
-        if not self._suffix:
-            return instruction
-        operands = tuple(self.operand(operand) for operand in instruction.operands)
-        return replace(instruction, operands=operands, guard=self.guard(instruction.guard))
-
-    def operand(self, operand: Operand) -> Operand:
-        if not self._suffix:
-            return operand
-        found = self._operands.get(operand)
-        if found is None:
-            found = self._operands[operand] = self._rename(operand)
-        return found
-
-    def _rename(self, operand: Operand) -> Operand:
-        match operand:
-            case Register():
-                return self.register(operand)
-            case Symbol():
-                return Symbol(self.symbol(operand.name), operand.offset)
-            case Label():
-                return Label(self.name(operand.name))
-            case Not():
-                return Not(self.register(operand.register))
-            case Pair():
-                return Pair(self._sink(operand.first), self._sink(operand.second))
-            case Address():
-                base = self.operand(operand.base) if operand.base is not None else None
-                assert base is None or isinstance(base, (Register, Symbol))
-                return Address(base, operand.offset)
-            case Vector():
-                return Vector(tuple(self.operand(item) for item in operand.items))
-            case Group():
-                return Group(tuple(self.operand(item) for item in operand.items))
-            case Immediate() | Special() | Discard():
-                return operand
-
-    def _sink(self, operand: Register | Discard) -> Register | Discard:
-        return self.register(operand) if isinstance(operand, Register) else operand
 
 
 def _by_index(labels: Mapping[str, int]) -> dict[int, list[str]]:

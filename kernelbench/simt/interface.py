@@ -183,8 +183,9 @@ class Allocation(ctypes.Structure):
 class Launch(ctypes.Structure):
     _fields_ = (
         *((name, ctypes.c_void_p) for name in ("code", "image", "zeroed", "specials", "parameters", "table", "blocks",
-          "allocations", "counters", "faults", "stop")),
-        *((name, u64) for name in ("block_count", "budget", "executed", "blocks_run", "unsound_blocks")),
+          "allocations", "counters", "faults", "stop", "printed")),
+        *((name, u64) for name in ("printed_capacity", "printed_bytes", "block_count", "budget", "executed",
+          "blocks_run", "unsound_blocks")),
         *((name, u32) for name in ("code_count", "register_bytes", "predicate_count", "zeroed_count", "special_count",
           "parameter_bytes", "table_count", "allocation_count", "source_count", "fault_capacity", "shared_bytes",
           "dynamic_shared_bytes", "local_bytes", "granule_shift")),

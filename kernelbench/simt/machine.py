@@ -24,6 +24,7 @@ __all__ = ["Allocation", "DeviceMemory", "LaunchReport", "Machine"]
 
 BUDGET = 1 << 28  # warp instructions that a block may execute: some seconds
 FAULTS = 256  # most records per launch
+PRINTED = 1 << 20  # most bytes that a launch prints, as on a GPU
 POLL_S = 0.2  # longest delay until a signal is handled
 GROUP_BYTES = 1 << 31  # limit for the memory of co-resident blocks
 
@@ -47,6 +48,7 @@ class LaunchReport:
     sectors_read: int
     sectors_written: int
     ended: bool
+    printed: str = ""  # by printf
 
 
 class Machine:
@@ -121,13 +123,13 @@ class Machine:
     def _prepare(self, program: Any) -> Prepared:
         if id(program) not in self._prepared:
             prepared = Prepared(program, self._runtime)
-            prepared.patch(self._addresses(program.variables))
+            prepared.patch(self._addresses(program.variables, program.functions))
             self._prepared[id(program)] = prepared
         return self._prepared[id(program)]
 
-    def _addresses(self, variables: Mapping[str, ir.Variable]) -> dict[str, int]:
+    def _addresses(self, variables: Mapping[str, ir.Variable], functions: Mapping[str, int]) -> dict[str, int]:
         fresh = [one for one in variables.values() if id(one) not in self._variables]
-        addresses = {name: self.variable(one).address for name, one in variables.items()}
+        addresses = {**functions, **{name: self.variable(one).address for name, one in variables.items()}}
         for one in fresh:
             initialised = max([len(one.image), *(place.offset + place.bytes for place in one.relocations)])
             contents = self.variable(one).view()[:initialised]
@@ -179,6 +181,7 @@ class Machine:
             sectors_read=read,
             sectors_written=written,
             ended=launch.status == Status.FINISHED,
+            printed=call.printed[: launch.printed_bytes].tobytes().decode(errors="replace"),
         )
 
 
@@ -196,6 +199,7 @@ class _Call:
         self.launch = launch = prepared.launch()
         self.counters = np.zeros(len(prepared.program.sources), interface.COUNTERS)
         self.faults = np.zeros(FAULTS, interface.FAULTS)
+        self.printed = np.zeros(PRINTED if prepared.prints else 0, np.uint8)
         self._stop = interface.u32(0)
         self._parameters = ctypes.create_string_buffer(parameters, len(parameters) + 16)
         self._blocks = blocks
@@ -206,6 +210,7 @@ class _Call:
         launch.blocks, launch.block_count = blocks.ctypes.data, blocks.size
         launch.allocations, launch.allocation_count = ctypes.addressof(self._allocations), len(memory.allocations)
         launch.counters, launch.faults = self.counters.ctypes.data, self.faults.ctypes.data
+        launch.printed, launch.printed_capacity = self.printed.ctypes.data, self.printed.size
         launch.fault_capacity, launch.stop = FAULTS, ctypes.addressof(self._stop)
         launch.grid, launch.block, launch.cluster = (
             (interface.u32 * 3)(*axes) for axes in (extent.grid, extent.block, extent.cluster)

@@ -30,7 +30,8 @@ class Simulation:
 
     `outputs`: every array after the launch, by name, with the shape and type that it was passed with.
     `counters`: of the whole grid; `lines`: the same by (file, line) of the source. `faults`: mistakes of the kernel;
-    `notes`: races that programs rely on. `ended`: False if a block does not end.
+    `notes`: races that programs rely on. `ended`: False if a block does not end. `printed`: the text of
+    printf, at most 1 MiB, in no order of warps.
     """
 
     kernel: str
@@ -40,6 +41,7 @@ class Simulation:
     faults: tuple[Fault, ...]
     notes: tuple[Fault, ...]
     ended: bool
+    printed: str
 
 
 def simulate(
@@ -96,6 +98,7 @@ def simulate(
         faults=report.faults,
         notes=report.notes,
         ended=report.ended,
+        printed=report.printed,
     )
 
 

@@ -320,7 +320,7 @@ def test_what_takes_no_time_and_has_no_effect(text: str) -> None:
         "cp.async.ca.shared.global [tile], [%rd1], 5;",
         "shl.f16x2 %r1, %r2, %r3;",
         "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%f1, %f2}, {%r1, %r2}, {%r3}, {%f1, %f2};",
-        "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, [tile];",
+        "ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8 {%r1, %r2}, [tile];",
         "wgmma.fence.sync.aligned;",
         "cp.async.bulk.tensor.1d.shared::cluster.global.tile [tile], [%rd1, {%r1}], [tile];",
         "cp.async.bulk.shared::cluster.global.multicast::cluster [tile], [%rd1], 16, [tile], %rs1;",

@@ -15,6 +15,7 @@ from kernelbench.simt.interface import LANES, Kind
 from kernelbench.simt.lower import arithmetic, asynchronous, compare, control, convert, logic, matrix, memory, warp
 from kernelbench.simt.lower.context import WORKSPACE, Context
 from kernelbench.simt.lower.program import Lowered, Patch, Program, SpecialSlot
+from kernelbench.simt.pointers import function_address
 
 __all__ = ["LANES", "Context", "Kind", "Lowered", "Patch", "Program", "SpecialSlot", "lower"]
 
@@ -90,6 +91,7 @@ def _program(context: Context) -> Program:
         max_threads=function.max_threads,
         required_threads=function.required_threads,
         cluster=function.cluster,
+        functions=_pointed_to(context),
     )
 
 
@@ -99,7 +101,7 @@ def _reached(context: Context) -> dict[str, ir.Variable]:
     pending = sorted(context.variables)
     while pending:
         name = pending.pop()
-        if name in reached:
+        if name in reached or name in context.module.functions:
             continue
         # Each kernel has its own workspace, because an unfinished launch leaves it in an undefined state.
         variable = replace(WORKSPACE) if name == WORKSPACE.name else context.module.variables.get(name)
@@ -108,3 +110,10 @@ def _reached(context: Context) -> dict[str, ir.Variable]:
         reached[name] = variable
         pending += [one.symbol for one in variable.relocations]
     return reached
+
+
+def _pointed_to(context: Context) -> dict[str, int]:
+    """Addresses of the functions that the contents of variables refer to."""
+    symbols = {one.symbol for variable in _reached(context).values() for one in variable.relocations}
+    found = {name: function_address(context.module, name) for name in symbols}
+    return {name: address for name, address in found.items() if address is not None}

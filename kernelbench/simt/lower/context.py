@@ -22,6 +22,7 @@ from kernelbench.simt.lower.orders import orders
 from kernelbench.simt.lower.program import Lowered, Patch, SpecialSlot
 from kernelbench.simt.lower.registers import allocate
 from kernelbench.simt.lower.registers import slot_bytes as slot_bytes  # noqa: PLC0414 - families take their words from here
+from kernelbench.simt.pointers import function_address
 from kernelbench.simt.usage import reads
 
 LANE_CONSTANTS: Mapping[str, Callable[[int], int]] = {  # special registers that depend only on the lane
@@ -146,7 +147,10 @@ class Context:
         """Slot that holds a variable's address in its state space; addresses of module variables are patched in."""
         place = self.layout.place(operand.name)
         if place is None:
-            self.refuse(f"{operand.name} has no address")
+            function = function_address(self.module, operand.name)
+            if function is None:
+                self.refuse(f"{operand.name} has no address")
+            return self.constant(function + operand.offset, width)
         if place.space not in ("global", "const"):
             return self.constant(place.offset + operand.offset, width)
         self.variables.add(operand.name)

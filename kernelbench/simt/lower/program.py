@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kernelbench.simt import ir
 from kernelbench.simt.interface import Kind
@@ -83,3 +83,4 @@ class Program:
     max_threads: tuple[int, ...]
     required_threads: tuple[int, ...]
     cluster: tuple[int, ...]
+    functions: Mapping[str, int] = field(default_factory=dict)  # addresses of those that variables point to

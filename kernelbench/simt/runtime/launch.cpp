@@ -163,7 +163,7 @@ using namespace simt;
 extern "C" void simt_launch(Launch* launch) {
     launch->status = FINISHED;
     launch->fault_count = 0;
-    launch->executed = launch->blocks_run = launch->unsound_blocks = 0;
+    launch->executed = launch->printed_bytes = launch->blocks_run = launch->unsound_blocks = 0;
     if (!is_valid(*launch)) {
         launch->status = INVALID;
         return;

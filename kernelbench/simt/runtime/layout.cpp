@@ -39,8 +39,8 @@ std::string layout() {
     STRUCTURE(FaultRecord, kind, source, warp, lane, block, address, count)
     STRUCTURE(Range, offset, bytes)
     STRUCTURE(SpecialSlot, special, offset)
-    STRUCTURE(Launch, code, image, zeroed, specials, parameters, table, blocks, allocations, counters, faults, stop,
-              block_count, budget, executed, blocks_run, unsound_blocks, code_count, register_bytes, predicate_count,
+    STRUCTURE(Launch, code, image, zeroed, specials, parameters, table, blocks, allocations, counters, faults, stop, printed, printed_capacity,
+              printed_bytes, block_count, budget, executed, blocks_run, unsound_blocks, code_count, register_bytes, predicate_count,
               zeroed_count, special_count, parameter_bytes, table_count, allocation_count, source_count,
               fault_capacity, shared_bytes, dynamic_shared_bytes, local_bytes, granule_shift, grid, block, cluster, group_blocks,
               ordered, sampled, strict, threads, fault_count, status)

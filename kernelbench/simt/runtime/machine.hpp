@@ -75,6 +75,8 @@ struct Launch {
     Counters* counters;   // one per instruction of `code`
     FaultRecord* faults;
     const u32* stop;      // not 0: end now
+    u8* printed;          // by printf
+    u64 printed_capacity, printed_bytes;  // the second is a result
     u64 block_count, budget;  // warp instructions that a block may execute
     u64 executed, blocks_run, unsound_blocks;  // results
     u32 code_count, register_bytes, predicate_count, zeroed_count, special_count, parameter_bytes, table_count;
