@@ -137,8 +137,6 @@ def test_a_failed_assertion_is_a_trap() -> None:
     ("name", "reason"),
     [
         ("recursive", r"calls\.cu:\d+: ptx line \d+: 'factorial' calls itself"),
-        ("prints", r"printf \(vprintf\) is not supported"),
-        ("indirect", "a call through a function pointer is not supported"),
         ("allocates", r"memory allocated on the device \(malloc\)"),
         ("scaled", "is not in the PTX; it has calls, guarded"),
         ("absent", "is not in the PTX"),

@@ -12,7 +12,18 @@ from kernelbench.core.errors import PtxError
 from kernelbench.simt import ir
 from kernelbench.simt.cfg import control_flow
 from kernelbench.simt.interface import LANES, Kind
-from kernelbench.simt.lower import arithmetic, asynchronous, compare, control, convert, logic, matrix, memory, warp
+from kernelbench.simt.lower import (
+    arithmetic,
+    asynchronous,
+    compare,
+    control,
+    convert,
+    logic,
+    matrix,
+    memory,
+    video,
+    warp,
+)
 from kernelbench.simt.lower.context import WORKSPACE, Context
 from kernelbench.simt.lower.program import Lowered, Patch, Program, SpecialSlot
 from kernelbench.simt.pointers import function_address
@@ -30,6 +41,7 @@ FAMILIES: tuple[Mapping[str, Lowering], ...] = (
     logic.TABLE,
     matrix.TABLE,
     memory.TABLE,
+    video.TABLE,
     warp.TABLE,
 )
 LONGEST_KEY = 4  # most parts of an opcode in a key of a TABLE

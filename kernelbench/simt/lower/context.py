@@ -17,7 +17,7 @@ from kernelbench.core.errors import PtxError
 from kernelbench.simt import ir
 from kernelbench.simt.cfg import ControlFlow
 from kernelbench.simt.interface import LANES, NONE, SPECIALS, Kind
-from kernelbench.simt.lower.layout import Layout
+from kernelbench.simt.lower.layout import RESERVED, RESERVED_BYTES, Layout
 from kernelbench.simt.lower.orders import orders
 from kernelbench.simt.lower.program import Lowered, Patch, SpecialSlot
 from kernelbench.simt.lower.registers import allocate
@@ -40,6 +40,11 @@ LANE_CONSTANTS: Mapping[str, Callable[[int], int]] = {  # special registers that
 # Counter of arrived blocks of a cooperative launch; the driver passes its address in two halves.
 WORKSPACE = ir.Variable("%grid_workspace", "global", "b8", bytes=64, alignment=8)
 WORKSPACE_HALVES = {"%envreg1": 32, "%envreg2": 0}  # right shift of the address
+# Offsets in the reserved part; cooperative groups keep the barriers of their large tiles at the last one.
+RESERVED_OFFSETS = {
+    f"{RESERVED}_{name}": offset
+    for name, offset in {"begin": 0, "end": RESERVED_BYTES, "cap": RESERVED_BYTES, "0": 0, "1": RESERVED_BYTES // 2}.items()
+}
 
 
 class Context:
@@ -239,6 +244,8 @@ class Context:
         if name in LANE_CONSTANTS:
             values = [LANE_CONSTANTS[name](lane) for lane in range(LANES)]
             return self._constant_slot((name,), width, values)
+        if name in RESERVED_OFFSETS:
+            return self.constant(self.layout.reserved_offset + RESERVED_OFFSETS[name], width)
         if name in WORKSPACE_HALVES and width == 4:
             slot = self._constant_slot((name,), width, [0] * LANES)
             self.variables.add(WORKSPACE.name)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from kernelbench.simt import ir
 
+RESERVED = "%reserved_smem_offset"  # special registers with offsets in the system's part of shared memory
+RESERVED_BYTES = 1024
 DYNAMIC_ALIGNMENT = 16  # bytes; least alignment of dynamic shared memory, which follows the static variables
 
 
@@ -33,6 +35,9 @@ class Layout:
         shared = [one for one in (*own, *everywhere) if one.space == "shared"]
         self._places = dict(self.parameters)
         self.static_shared_bytes = self._stack("shared", (one for one in shared if not one.dynamic))
+        self.reserved_offset = align(self.static_shared_bytes, RESERVED_BYTES)
+        if _needs_reserved(function):  # here it follows the static variables; a GPU has it before them
+            self.static_shared_bytes = self.reserved_offset + RESERVED_BYTES
         dynamic = [one for one in shared if one.dynamic]
         alignment = max((one.alignment for one in dynamic), default=DYNAMIC_ALIGNMENT)
         self.dynamic_offset = align(self.static_shared_bytes, max(alignment, DYNAMIC_ALIGNMENT))
@@ -54,6 +59,11 @@ class Layout:
 
 def align(offset: int, alignment: int) -> int:
     return -(-offset // alignment) * alignment
+
+
+def _needs_reserved(function: ir.Function) -> bool:
+    operands = (operand for one in function.instructions for operand in one.operands)
+    return any(isinstance(one, ir.Special) and one.name.startswith(RESERVED) for one in operands)
 
 
 def _symbols(function: ir.Function) -> set[str]:

@@ -88,11 +88,12 @@ def store(context: Context, one: ir.Instruction) -> None:
 def atomic(context: Context, one: ir.Instruction) -> None:
     """atom; red is the same without a result."""
     element, space, count = _access(context, one, ATOMICS)
-    if count != 1:
-        context.refuse("not supported: a vector in an atomic operation")
     name = next((part for part in one.opcode[1:] if part in ATOMICS), None)
     if name is None:
         context.refuse("not supported: this atomic operation")
+    if count != 1:
+        _vector_atomic(context, one, name, element, space, count)
+        return
     result, returns = NONE, one.opcode[0] == "atom"
     found = operands_without_policy(context, 2 + returns + (name == "cas"))
     if returns and not isinstance(found[0], ir.Discard):
@@ -114,6 +115,32 @@ def atomic(context: Context, one: ir.Instruction) -> None:
     )
     if space in ("global", "generic"):
         context.ordered = True
+
+
+def _vector_atomic(context: Context, one: ir.Instruction, name: str, element: str, space: str, count: int) -> None:
+    """`atom_<space>_vector_<op>_<type>`: f elements, x their values, d the slot of a table of results or NONE."""
+    returns = one.opcode[0] == "atom"
+    found = operands_without_policy(context, 2 + returns)
+    width = slot_bytes(element)
+    target = NONE
+    if returns and not isinstance(found[0], ir.Discard):
+        _check_count(context, len(context.items(found[0])), count)
+        target = context.table_of([_wanted(context, item, width) for item in context.items(found[0])])
+    address, values = found[returns:]
+    items = context.items(values)
+    _check_count(context, len(items), count)
+    slot, displacement, address_bytes, space = _address(context, address, space)
+    context.emit(
+        f"atom_{space}_vector_{name}_{element}",
+        d=target,
+        a=slot,
+        b=address_bytes,
+        immediate=displacement,
+        f=count,
+        x=[context.source_of(item, width) for item in items],
+        target=context.order,
+    )
+    context.ordered = True
 
 
 def _counts_lanes(context: Context, one: ir.Instruction, name: str, value: ir.Operand) -> bool:

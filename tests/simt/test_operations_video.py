@@ -1,0 +1,151 @@
+"""Video instructions against exact integers of Python, by the semantics of the PTX ISA."""
+
+from collections.abc import Callable
+from itertools import product
+
+import numpy as np
+import pytest
+
+from kernelbench.core.errors import PtxError
+from tests.simt.operations import apply, integers
+
+TYPES = ("u32", "s32")
+OPERATIONS: dict[str, Callable[[int, int], int]] = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "avrg": lambda a, b: (a + b + 1) >> 1 if a + b >= 0 else (a + b) >> 1,
+    "absdiff": lambda a, b: abs(a - b),
+    "min": min,
+    "max": max,
+}
+COMPARED: dict[str, Callable[[int, int], bool]] = {
+    "eq": lambda a, b: a == b,
+    "ne": lambda a, b: a != b,
+    "lt": lambda a, b: a < b,
+    "le": lambda a, b: a <= b,
+    "gt": lambda a, b: a > b,
+    "ge": lambda a, b: a >= b,
+}
+SECONDS: dict[str, Callable[[int, int], int]] = {"add": lambda t, c: t + c, "min": min, "max": max}
+A, B, C = (integers("u32", seed=number) for number in range(3))
+
+
+def as_type(value: int, kind: str, bits: int = 32) -> int:
+    value %= 1 << bits
+    return value - (1 << bits) if kind == "s32" and value >> (bits - 1) else value
+
+
+def clamped(value: int, kind: str, bits: int = 32) -> int:
+    low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if kind == "s32" else (0, (1 << bits) - 1)
+    return min(max(value, low), high)
+
+
+def check(text: str, oracle: Callable[[int, int, int], int]) -> None:
+    found = apply(text, "u32", *(("u32", values) for values in (A, B, C)))
+    rows = zip(A.tolist(), B.tolist(), C.tolist(), strict=True)
+    np.testing.assert_array_equal(found, np.array([oracle(*row) % (1 << 32) for row in rows], np.uint32))
+
+
+@pytest.mark.parametrize("name", [name for name in OPERATIONS if name != "avrg"])
+def test_scalar(name: str) -> None:
+    for (d, a, b), sat in product(product(TYPES, repeat=3), ("", ".sat")):
+
+        def first(x: int, y: int, d: str = d, a: str = a, b: str = b, sat: str = sat) -> int:
+            found = OPERATIONS[name](as_type(x, a), as_type(y, b))
+            return clamped(found, d) if sat else found
+
+        check(f"v{name}.{d}.{a}.{b}{sat} %d, %a, %b;", lambda x, y, z: first(x, y))
+        second = "add" if sat else "min" if d == "u32" else "max"
+        check(
+            f"v{name}.{d}.{a}.{b}{sat}.{second} %d, %a, %b, %c;",
+            lambda x, y, z: SECONDS[second](first(x, y), as_type(z, d)),  # noqa: B023
+        )
+
+
+@pytest.mark.parametrize("count", [2, 4])
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_parts(name: str, count: int) -> None:
+    bits = 32 // count
+
+    def parts(x: int, y: int, a: str, b: str) -> list[int]:
+        shifts = range(0, 32, bits)
+        return [OPERATIONS[name](as_type(x >> at, a, bits), as_type(y >> at, b, bits)) for at in shifts]
+
+    def joined(values: list[int]) -> int:
+        return sum(value % (1 << bits) << (bits * k) for k, value in enumerate(values))
+
+    for d, a, b in product(TYPES, repeat=3):
+        head = f"v{name}{count}.{d}.{a}.{b}"
+        check(f"{head} %d, %a, %b, %c;", lambda x, y, z: joined(parts(x, y, a, b)))  # noqa: B023
+        check(
+            f"{head}.sat %d, %a, %b, %c;",
+            lambda x, y, z: joined([clamped(t, d, bits) for t in parts(x, y, a, b)]),  # noqa: B023
+        )
+        check(f"{head}.add %d, %a, %b, %c;", lambda x, y, z: z + sum(parts(x, y, a, b)))  # noqa: B023
+
+
+@pytest.mark.parametrize("word", COMPARED)
+def test_comparisons(word: str) -> None:
+    for a, b in product(TYPES, repeat=2):
+
+        def one(x: int, y: int, a: str = a, b: str = b) -> int:
+            return int(COMPARED[word](as_type(x, a), as_type(y, b)))
+
+        check(f"vset.{a}.{b}.{word} %d, %a, %b;", lambda x, y, z: one(x, y))
+        check(f"vset.{a}.{b}.{word}.add %d, %a, %b, %c;", lambda x, y, z: one(x, y) + z)
+
+        def each(x: int, y: int, a: str = a, b: str = b) -> list[bool]:
+            return [COMPARED[word](as_type(x >> at, a, 8), as_type(y >> at, b, 8)) for at in range(0, 32, 8)]
+
+        check(
+            f"vset4.{a}.{b}.{word} %d, %a, %b, %c;",
+            lambda x, y, z: sum(held << (8 * k) for k, held in enumerate(each(x, y))),
+        )
+
+
+@pytest.mark.parametrize("mode", ["clamp", "wrap"])
+def test_shifts(mode: str) -> None:
+    for d, a in product(TYPES, repeat=2):
+
+        def amount(y: int) -> int:
+            return min(y, 32) if mode == "clamp" else y & 31
+
+        check(f"vshl.{d}.{a}.u32.{mode} %d, %a, %b;", lambda x, y, z: as_type(x, a) << amount(y))  # noqa: B023
+        check(
+            f"vshr.{d}.{a}.u32.sat.{mode}.add %d, %a, %b, %c;",
+            lambda x, y, z: clamped(as_type(x, a) >> amount(y), d) + z,  # noqa: B023
+        )
+
+
+def test_products() -> None:
+    for d, a, b in product(TYPES, repeat=3):
+        final = "s32" if "s32" in (a, b) else "u32"
+        for words, more, shift in (
+            ("", 0, 0),
+            (".po", 1, 0),
+            (".sat", 0, 0),
+            (".shr7", 0, 7),
+            (".po.sat.shr15", 1, 15),
+        ):
+
+            def oracle(x: int, y: int, z: int, words: str = words, more: int = more, shift: int = shift) -> int:
+                found = (as_type(x, a) * as_type(y, b) + as_type(z, final) + more) >> shift  # noqa: B023
+                return clamped(found, final) if "sat" in words else found  # noqa: B023
+
+            check(f"vmad.{d}.{a}.{b}{words} %d, %a, %b, %c;", oracle)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "vadd.u32.u32 %d, %a, %b;",
+        "vadd4.u32.u32.u32.min %d, %a, %b, %c;",
+        "vadd2.u32.u32.u32.sat.add %d, %a, %b, %c;",
+        "vshl.u32.u32.u32 %d, %a, %b;",
+        "vset.u32.u32.ltu %d, %a, %b;",
+        "vadd.u32.u32.u32.shr7 %d, %a, %b;",
+    ],
+)
+def test_other_forms_are_refused_by_name(text: str) -> None:
+    with pytest.raises(PtxError, match=text.split(maxsplit=1)[0]):
+        apply(text, "u32", *(("u32", values) for values in (A, B, C)))
