@@ -19,6 +19,7 @@ docs/reading-a-report.md      its tables of columns
 docs/kernels.md               our own kernels beside libraries, and how far they are from float64
 docs/inputs.md                distributions, what operations have of them, and what they give for infinities and NaN
 docs/simulator.md             its agreement with hardware, and its speed
+docs/simulate.md              the instructions that the simulator runs
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ from kernelbench.compare.recorded import standings
 from kernelbench.core import columns, places
 from kernelbench.explain import RULES
 from kernelbench.explain.counted import METRICS
+from kernelbench.simt.coverage import coverage
 
 ROOT = Path(__file__).resolve().parent.parent
 WIDTH = 100
@@ -125,6 +127,18 @@ def cli_page() -> str:
     return "\n".join(parts)
 
 
+# ---- docs/simulate.md ----------------------------------------------------------------------------
+
+
+def instructions_block() -> str:
+    """Instructions of PTX that the simulator runs, and those that it refuses, by chapter."""
+    lines = ["| instructions | run | refused |", "|---|---|---|"]
+    for chapter in coverage():
+        runs, refused = (" ".join(f"`{name}`" for name in names) for names in (chapter.runs, chapter.refused))
+        lines.append(f"| {chapter.title} | {runs} | {refused} |")
+    return "\n".join(lines)
+
+
 # ---- docs/explaining.md --------------------------------------------------------------------------
 
 
@@ -186,6 +200,7 @@ def pages(run: Path = readme_blocks.RECORDED, results: Path = places.RECORDED) -
     }
     security, cheats = ROOT / "docs" / "security.md", {"cheats": measured_blocks.cheats_block()}
     reliability, faults = ROOT / "docs" / "reliability.md", {"faults": measured_blocks.faults_block()}
+    library = ROOT / "docs" / "simulate.md"
     simulation = {"hardware": measured_blocks.hardware_block(), "speed": measured_blocks.speed_block()}
     return {
         readme: with_blocks(readme.read_text(encoding="utf-8"), front),
@@ -200,6 +215,7 @@ def pages(run: Path = readme_blocks.RECORDED, results: Path = places.RECORDED) -
         reliability: with_blocks(reliability.read_text(encoding="utf-8"), faults),
         security: with_blocks(security.read_text(encoding="utf-8"), cheats),
         simulator: with_blocks(simulator.read_text(encoding="utf-8"), simulation),
+        library: with_blocks(library.read_text(encoding="utf-8"), {"instructions": instructions_block()}),
         kernels: with_blocks(kernels.read_text(encoding="utf-8"), own),
         inputs: with_blocks(inputs.read_text(encoding="utf-8"), inputs_blocks.inputs_blocks()),
         reading: with_blocks(reading.read_text(encoding="utf-8"), {"columns": columns_block()}),

@@ -188,7 +188,7 @@ class Launch(ctypes.Structure):
           "blocks_run", "unsound_blocks")),
         *((name, u32) for name in ("code_count", "register_bytes", "predicate_count", "zeroed_count", "special_count",
           "parameter_bytes", "table_count", "allocation_count", "source_count", "fault_capacity", "shared_bytes",
-          "dynamic_shared_bytes", "local_bytes", "granule_shift")),
+          "dynamic_shared_bytes", "local_bytes", "granule_shift", "reserved_offset", "reserved_bytes")),
         ("grid", u32 * 3),
         ("block", u32 * 3),
         ("cluster", u32 * 3),

@@ -93,6 +93,8 @@ class Prepared:
             local_bytes=-(-program.local_bytes // 16) * 16,
             ordered=program.ordered,
             granule_shift=self._granule_shift,
+            reserved_offset=program.reserved[0],
+            reserved_bytes=program.reserved[1],
         )
 
 

@@ -301,7 +301,7 @@ def test_what_takes_no_time_and_has_no_effect(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "red.global.add.v2.f64 [%rd1], {%fd1, %fd2};",
+        "red.global.add.v2.f64 [%rd1], {%rd1, %rd2};",
         "red.shared.add.v2.f32 [tile], {%f1, %f2};",
         "ld.global.u64 %r1, [%rd1];",
         "ld.global.v2.u32 {%r1}, [%rd1];",

@@ -44,7 +44,7 @@ FAMILIES: tuple[Mapping[str, Lowering], ...] = (
     video.TABLE,
     warp.TABLE,
 )
-LONGEST_KEY = 4  # most parts of an opcode in a key of a TABLE
+LONGEST_KEY = 5  # most parts of an opcode in a key of a TABLE
 
 
 def lower(function: ir.Function, module: ir.Module, has_operation: Callable[[str], bool]) -> Program:
@@ -103,6 +103,7 @@ def _program(context: Context) -> Program:
         max_threads=function.max_threads,
         required_threads=function.required_threads,
         cluster=function.cluster,
+        reserved=layout.reserved,
         functions=_pointed_to(context),
     )
 

@@ -233,6 +233,7 @@ TABLE = {
     "cp.async.wait_all": nothing,
     "cp.async.mbarrier.arrive": copies_arrive,
     "cp.async.bulk": copy_bulk,
+    "cp.async.bulk.prefetch.L2": nothing,
     "cp.async.bulk.commit_group": nothing,
     "cp.async.bulk.wait_group": nothing,
     "st.async": store_async,

@@ -42,8 +42,11 @@ WORKSPACE = ir.Variable("%grid_workspace", "global", "b8", bytes=64, alignment=8
 WORKSPACE_HALVES = {"%envreg1": 32, "%envreg2": 0}  # right shift of the address
 # Offsets in the reserved part; cooperative groups keep the barriers of their large tiles at the last one.
 RESERVED_OFFSETS = {
-    f"{RESERVED}_{name}": offset
-    for name, offset in {"begin": 0, "end": RESERVED_BYTES, "cap": RESERVED_BYTES, "0": 0, "1": RESERVED_BYTES // 2}.items()
+    f"{RESERVED}_begin": 0,
+    f"{RESERVED}_0": 0,
+    f"{RESERVED}_1": RESERVED_BYTES // 2,
+    f"{RESERVED}_end": RESERVED_BYTES,
+    f"{RESERVED}_cap": RESERVED_BYTES,
 }
 
 
@@ -245,7 +248,7 @@ class Context:
             values = [LANE_CONSTANTS[name](lane) for lane in range(LANES)]
             return self._constant_slot((name,), width, values)
         if name in RESERVED_OFFSETS:
-            return self.constant(self.layout.reserved_offset + RESERVED_OFFSETS[name], width)
+            return self.constant(self.layout.reserved[0] + RESERVED_OFFSETS[name], width)
         if name in WORKSPACE_HALVES and width == 4:
             slot = self._constant_slot((name,), width, [0] * LANES)
             self.variables.add(WORKSPACE.name)

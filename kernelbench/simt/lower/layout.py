@@ -35,9 +35,10 @@ class Layout:
         shared = [one for one in (*own, *everywhere) if one.space == "shared"]
         self._places = dict(self.parameters)
         self.static_shared_bytes = self._stack("shared", (one for one in shared if not one.dynamic))
-        self.reserved_offset = align(self.static_shared_bytes, RESERVED_BYTES)
-        if _needs_reserved(function):  # here it follows the static variables; a GPU has it before them
-            self.static_shared_bytes = self.reserved_offset + RESERVED_BYTES
+        # The system's part: here it follows the static variables, a GPU has it before them.
+        self.reserved = (align(self.static_shared_bytes, RESERVED_BYTES), RESERVED_BYTES * _needs_reserved(function))
+        if self.reserved[1]:
+            self.static_shared_bytes = sum(self.reserved)
         dynamic = [one for one in shared if one.dynamic]
         alignment = max((one.alignment for one in dynamic), default=DYNAMIC_ALIGNMENT)
         self.dynamic_offset = align(self.static_shared_bytes, max(alignment, DYNAMIC_ALIGNMENT))

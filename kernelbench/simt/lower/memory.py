@@ -119,6 +119,9 @@ def atomic(context: Context, one: ir.Instruction) -> None:
 
 def _vector_atomic(context: Context, one: ir.Instruction, name: str, element: str, space: str, count: int) -> None:
     """`atom_<space>_vector_<op>_<type>`: f elements, x their values, d the slot of a table of results or NONE."""
+    halves = element in ("f16", "bf16", "f16x2", "bf16x2") and name in ("add", "min", "max")
+    if space not in ("global", "generic") or not (halves or (name, element) == ("add", "f32")):
+        context.refuse("not supported: a vector in this atomic operation")
     returns = one.opcode[0] == "atom"
     found = operands_without_policy(context, 2 + returns)
     width = slot_bytes(element)

@@ -83,4 +83,5 @@ class Program:
     max_threads: tuple[int, ...]
     required_threads: tuple[int, ...]
     cluster: tuple[int, ...]
+    reserved: tuple[int, int] = (0, 0)  # offset and bytes of the system's part of shared memory
     functions: Mapping[str, int] = field(default_factory=dict)  # addresses of those that variables point to

@@ -151,6 +151,7 @@ void start_block(Worker& worker, Block& block, u64 index, u32 place) {
     std::memset(block.shared, POISON, launch.shared_bytes);
     if (launch.strict) {
         block.shadow->start_block();
+        block.shadow->define(launch.reserved_offset, launch.reserved_bytes);
     }
     for (WarpState& state : block.warps) {
         start_warp(launch, state, ctaid);

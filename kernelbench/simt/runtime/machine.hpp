@@ -83,6 +83,7 @@ struct Launch {
     u32 allocation_count, source_count, fault_capacity;
     u32 shared_bytes, dynamic_shared_bytes, local_bytes;
     u32 granule_shift;  // log2 of the bytes of the smallest access to shared memory
+    u32 reserved_offset, reserved_bytes;  // the system's part of shared memory, which counts as initialised
     u32 grid[3], block[3], cluster[3];
     u32 group_blocks;  // that run together, whole clusters of them
     u32 ordered, sampled, strict, threads;  // sampled: Sample

@@ -33,6 +33,9 @@ public:
     // accesses before it counts from here on.
     void fence(u32 warp);
 
+    // Bytes that count as initialised from the start of the block on.
+    void define(u32 begin, u32 bytes);
+
     // An mbarrier at `offset`: arrivals release, completed waits acquire. `away`: the mbarrier is another block's,
     // whose answers are assumed to follow on all that was told.
     void release(u32 warp, u64 offset, bool away);

@@ -55,6 +55,10 @@ void SharedShadow::start_block() {
     std::fill(now_.begin(), now_.end(), latest_);
 }
 
+void SharedShadow::define(u32 begin, u32 bytes) {
+    std::fill_n(write_.begin() + (begin >> shift_), bytes >> shift_, (base_ + 1) << WARP_BITS);
+}
+
 void SharedShadow::tick(u32 warp) {
     now_[warp] = std::min(now_[warp] + 1, LAST);
     latest_ = std::max(latest_, now_[warp]);
