@@ -9,5 +9,6 @@ parse -> inline -> cfg -> lower -> native -> machine -> counters, faults. Nothin
 """
 
 from kernelbench.simt.simulation import Simulation, kernel_named, simulate
+from kernelbench.simt.textures import Texture
 
-__all__ = ["Simulation", "kernel_named", "simulate"]
+__all__ = ["Simulation", "Texture", "kernel_named", "simulate"]

@@ -18,10 +18,11 @@ from kernelbench.simt.faults import Fault
 from kernelbench.simt.inline import flatten
 from kernelbench.simt.ir import Module
 from kernelbench.simt.lower import lower
-from kernelbench.simt.machine import Machine
+from kernelbench.simt.machine import Allocation, DeviceMemory, Machine
 from kernelbench.simt.parse import parse
+from kernelbench.simt.textures import Texture, as_bytes
 
-Value = npt.NDArray[Any] | np.generic | int | float | bytes
+Value = npt.NDArray[Any] | Texture | np.generic | int | float | bytes
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ def simulate(
     `kernel`: as in the PTX, or a C++ name that only one kernel has. `grid`, `block`: blocks and threads, one number or
     up to three. `arrays`: the kernel's arguments in their order, by names of your choice. A NumPy array becomes an
     array in device memory, which the kernel gets the address of; it is copied, and never changed itself. An array that
-    is passed twice is one array on the device. Scalars (NumPy's, Python's, or bytes for a structure) must have the size
+    is passed twice is one array on the device. A Texture becomes a texture or surface object. Scalars (NumPy's, Python's, or bytes for a structure) must have the size
     of their parameter. `shared_bytes`: dynamic shared memory. `strict`: also detect races on shared memory and reads of
     uninitialised memory. `cooperative`: all blocks run concurrently. `threads`: of the CPU; None: all.
 
@@ -72,17 +73,14 @@ def simulate(
     name = kernel_named(module, kernel)
     program = lower(flatten(module, name), module, native.has_operation)
     machine = Machine()
-    passed = {key: value for key, value in arrays.items() if isinstance(value, np.ndarray)}
-    places = {}
-    for key, array in passed.items():
-        if id(array) not in places:
-            place = places[id(array)] = machine.memory.allocate(key, array.nbytes, "input")
-            place.view(array.dtype, array.shape)[...] = array
+    given = {key: value.array if isinstance(value, Texture) else value for key, value in arrays.items()}
+    passed = {key: value for key, value in given.items() if isinstance(value, np.ndarray)}
+    places = _placed(machine.memory, passed)
     report = machine.launch(
         program,
         _axes(grid),
         _axes(block),
-        [places[id(value)] if isinstance(value, np.ndarray) else value for value in arrays.values()],
+        [_argument(machine.memory, places, key, value) for key, value in arrays.items()],
         shared_bytes,
         cooperative=cooperative,
         strict=strict,
@@ -100,6 +98,26 @@ def simulate(
         ended=report.ended,
         printed=report.printed,
     )
+
+
+def _placed(memory: DeviceMemory, arrays: Mapping[str, npt.NDArray[Any]]) -> dict[int, Allocation]:
+    """Each array in device memory, by its id."""
+    places: dict[int, Allocation] = {}
+    for name, array in arrays.items():
+        if id(array) not in places:
+            place = places[id(array)] = memory.allocate(name, array.nbytes, "input")
+            place.view(array.dtype, array.shape)[...] = array
+    return places
+
+
+def _argument(memory: DeviceMemory, places: Mapping[int, Allocation], name: str, value: Value) -> Any:
+    if isinstance(value, Texture):
+        descriptor = as_bytes(value.descriptor(places[id(value.array)].address))
+        handle = memory.allocate(f"texture object {name}", descriptor.size, "input")
+        handle.view()[...] = descriptor
+        handle.read_only = True
+        return handle
+    return places[id(value)] if isinstance(value, np.ndarray) else value
 
 
 def kernel_named(module: Module, name: str = "") -> str:

@@ -21,6 +21,7 @@ from kernelbench.simt.lower import (
     logic,
     matrix,
     memory,
+    texture,
     video,
     warp,
 )
@@ -41,6 +42,7 @@ FAMILIES: tuple[Mapping[str, Lowering], ...] = (
     logic.TABLE,
     matrix.TABLE,
     memory.TABLE,
+    texture.TABLE,
     video.TABLE,
     warp.TABLE,
 )

@@ -1,0 +1,243 @@
+// Textures and surfaces of one and two dimensions. Their handle is the address of a Descriptor, which Python writes.
+//
+// tex: a handle, b and c coordinates, x results; f 1 if coordinates are integers; immediate: type of the results.
+// suld and sust: a handle, b byte in a row, c row, x registers, f bytes of an element, immediate: a Boundary.
+// Fetches count as instructions alone.
+#include <cmath>
+#include <cstring>
+
+#include "access.hpp"
+#include "floats.hpp"
+
+using namespace simt;
+
+namespace {
+
+constexpr u64 MAGIC = 0x6572757478657431ull;
+constexpr f32 WEIGHTS = 256;  // a weight of linear filtering has 8 bits behind the point
+
+enum class Texel : u32 { f32, f16, u8, s8, u16, s16, u32, s32 };
+enum class Result4 : u32 { f32, s32, u32 };
+enum class AddressMode : u32 { clamp, border, wrap, mirror };
+enum class Boundary : u32 { trap, clamp, zero };
+
+// textures.py writes it: 64 bytes.
+struct Descriptor {
+    u64 magic, data;
+    u32 width, height, channels, linear, normalized;
+    Texel texel;
+    AddressMode mode;
+    u32 dimensions;
+    u64 unused[2];
+
+    u32 texel_bytes() const {
+        return texel == Texel::u8 || texel == Texel::s8 ? 1
+               : texel == Texel::f16 || texel == Texel::u16 || texel == Texel::s16 ? 2 : 4;
+    }
+    u64 row_bytes() const { return u64(width) * channels * texel_bytes(); }
+};
+
+bool is_within(const Launch& launch, u64 address, u64 bytes, bool from_begin) {
+    for (u32 k = 0; k < launch.allocation_count; ++k) {
+        const Allocation& one = launch.allocations[k];
+        if (address >= one.begin && address < one.end) {
+            return bytes <= one.end - address && (!from_begin || address == one.begin);
+        }
+    }
+    return false;
+}
+
+// Calls body(lane, descriptor) for each lane with a handle; others get a fault.
+template <class Body>
+void each_handle(Warp& warp, const Instruction& instruction, u32 lanes, Body body) {
+    const Launch& launch = *warp.state->worker->launch;
+    const u64* handles = lanes_of<u64>(warp.registers, instruction.a);
+    const u32 dimensions = instruction.c == NONE ? 1 : 2;
+    u64 known = 0;
+    Descriptor descriptor{};
+    each_lane(lanes, [&](int lane) {
+        const u64 handle = handles[lane];
+        if (handle != known || !known) {
+            known = 0;
+            if (is_within(launch, handle, sizeof(Descriptor), true)) {
+                std::memcpy(&descriptor, reinterpret_cast<const void*>(handle), sizeof(Descriptor));
+                const bool good = descriptor.magic == MAGIC && descriptor.dimensions == dimensions &&
+                                  is_within(launch, descriptor.data, descriptor.row_bytes() * descriptor.height, false);
+                known = good ? handle : 0;
+            }
+        }
+        if (known) {
+            body(u32(lane), descriptor);
+        } else {
+            fault(warp, instruction, FaultKind::invalid_operand, u32(lane), handle);
+        }
+    });
+}
+
+// ---- Textures ---------------------------------------------------------------------------------------
+
+// The index of a texel, or -1 for the border.
+s64 texel_index(const Descriptor& texture, s64 index, u32 size) {
+    const s64 count = size;
+    const s64 period = texture.mode == AddressMode::mirror ? 2 * count : count;
+    switch (texture.normalized || texture.mode == AddressMode::border ? texture.mode : AddressMode::clamp) {
+        case AddressMode::border:
+            return index < 0 || index >= count ? -1 : index;
+        case AddressMode::wrap:
+            return (index % period + period) % period;
+        case AddressMode::mirror: {
+            const s64 place = (index % period + period) % period;
+            return place < count ? place : period - 1 - place;
+        }
+        default:
+            return within<s64>(index, 0, count - 1);
+    }
+}
+
+template <class T>
+T texel_at(const u8* from) {
+    T value;
+    std::memcpy(&value, from, sizeof(T));
+    return value;
+}
+
+// One channel as the bits of a result; integers become fractions of their largest value if the result is a float.
+u32 channel_bits(const Descriptor& texture, const u8* from, Result4 result) {
+    const auto integer = [&](s64 value, f32 largest) {
+        return result == Result4::f32 ? bits_as<u32>(most(f32(value) / largest, -1.0f)) : u32(value);
+    };
+    switch (texture.texel) {
+        case Texel::f16:
+            return bits_as<u32>(f32(texel_at<f16>(from)));
+        case Texel::u8:
+            return integer(texel_at<u8>(from), 255);
+        case Texel::s8:
+            return integer(texel_at<s8>(from), 127);
+        case Texel::u16:
+            return integer(texel_at<u16>(from), 65535);
+        case Texel::s16:
+            return integer(texel_at<s16>(from), 32767);
+        default:
+            return texel_at<u32>(from);
+    }
+}
+
+u32 fetch(const Descriptor& texture, s64 x, s64 y, u32 channel, Result4 result) {
+    const s64 column = texel_index(texture, x, texture.width), row = texel_index(texture, y, texture.height);
+    if (column < 0 || row < 0 || channel >= texture.channels) {
+        return 0;
+    }
+    const u64 offset = u64(row) * texture.row_bytes() +
+                       (u64(column) * texture.channels + channel) * texture.texel_bytes();
+    return channel_bits(texture, reinterpret_cast<const u8*>(texture.data) + offset, result);
+}
+
+// Coordinates beyond any texture stand for its edge, so that they fit an integer; NaN is 0.
+s64 floor_of(f32 value) {
+    return value != value ? 0 : s64(std::floor(within(value, -0x1p40f, 0x1p40f)));
+}
+
+u32 filtered(const Descriptor& texture, f32 x, f32 y, u32 channel) {
+    const auto weight = [](f32 place, s64 whole) { return std::floor((place - f32(whole)) * WEIGHTS + 0.5f) / WEIGHTS; };
+    const f32 left = x - 0.5f, above = texture.dimensions == 2 ? y - 0.5f : 0;
+    const s64 column = floor_of(left), row = floor_of(above);
+    const f32 to_right = weight(left, column), down = texture.dimensions == 2 ? weight(above, row) : 0;
+    const auto at = [&](s64 i, s64 j) { return bits_as<f32>(fetch(texture, i, j, channel, Result4::f32)); };
+    const f32 upper = (1 - to_right) * at(column, row) + to_right * at(column + 1, row);
+    if (texture.dimensions == 1) {
+        return bits_as<u32>(upper);
+    }
+    const f32 lower = (1 - to_right) * at(column, row + 1) + to_right * at(column + 1, row + 1);
+    return bits_as<u32>((1 - down) * upper + down * lower);
+}
+
+// ---- Surfaces ---------------------------------------------------------------------------------------
+
+// The host address of an access, or null: outside, where a store does nothing and a load gives 0.
+u8* surface_at(Warp& warp, const Instruction& instruction, u32 lane, const Descriptor& surface) {
+    const auto boundary = Boundary(instruction.immediate);
+    s64 x = lanes_of<s32>(warp.registers, instruction.b)[lane];
+    s64 y = instruction.c == NONE ? 0 : lanes_of<s32>(warp.registers, instruction.c)[lane];
+    const s64 bytes = instruction.f, last = s64(surface.row_bytes()) - bytes, last_row = s64(surface.height) - 1;
+    const bool crooked = x % bytes != 0 || last < 0;
+    if (boundary == Boundary::clamp && !crooked) {
+        x = within<s64>(x, 0, last);
+        y = within<s64>(y, 0, last_row);
+    }
+    if (crooked || x < 0 || x > last || y < 0 || y > last_row) {
+        if (crooked || boundary != Boundary::zero) {
+            const bool is_row = !crooked && x >= 0 && x <= last;
+            fault(warp, instruction, FaultKind::invalid_operand, lane, u64(is_row ? y : x));
+        }
+        return nullptr;
+    }
+    return reinterpret_cast<u8*>(surface.data) + u64(y) * surface.row_bytes() + u64(x);
+}
+
+u32 elements_of(const Instruction& instruction) {
+    u32 count = 0;
+    while (count < 4 && instruction.x[count] != NONE) {
+        ++count;
+    }
+    return count;
+}
+
+// Bytes of the register of an element: those of 8 bits take 16.
+u32 register_bytes(u32 element_bytes) {
+    return most(element_bytes, 2u);
+}
+
+}  // namespace
+
+OPERATION(tex) {
+    const auto result = Result4(instruction.immediate);
+    const bool is_whole = instruction.f == 1;
+    for (u32 channel = 0; channel < 4; ++channel) {
+        if (instruction.x[channel] == NONE) {
+            continue;
+        }
+        u32 values[LANES] = {};
+        each_handle(warp, instruction, lanes, [&](u32 lane, Descriptor texture) {
+            const u32 first = lanes_of<u32>(warp.registers, instruction.b)[lane];
+            const u32 second = instruction.c == NONE ? 0 : lanes_of<u32>(warp.registers, instruction.c)[lane];
+            if (is_whole) {  // of linear memory: 0 outside
+                texture.mode = AddressMode::border;
+                values[lane] = fetch(texture, s32(first), s32(second), channel, result);
+                return;
+            }
+            const f32 scale_x = texture.normalized ? f32(texture.width) : 1;
+            const f32 scale_y = texture.normalized ? f32(texture.height) : 1;
+            const f32 x = bits_as<f32>(first) * scale_x, y = bits_as<f32>(second) * scale_y;
+            values[lane] = texture.linear && result == Result4::f32
+                               ? filtered(texture, x, y, channel)
+                               : fetch(texture, floor_of(x), floor_of(y), channel, result);
+        });
+        u32* to = lanes_of<u32>(warp.registers, instruction.x[channel]);
+        blend(to, values, to, lanes);
+    }
+}
+
+OPERATION(suld) {
+    const u32 count = elements_of(instruction), bytes = instruction.f / count, width = register_bytes(bytes);
+    each_handle(warp, instruction, lanes, [&](u32 lane, const Descriptor& surface) {
+        const u8* from = surface_at(warp, instruction, lane, surface);
+        for (u32 k = 0; k < count; ++k) {
+            u8* to = warp.registers + instruction.x[k] + lane * width;
+            std::memset(to, 0, width);
+            if (from) {
+                std::memcpy(to, from + k * bytes, bytes);
+            }
+        }
+    });
+}
+
+OPERATION(sust) {
+    const u32 count = elements_of(instruction), bytes = instruction.f / count, width = register_bytes(bytes);
+    each_handle(warp, instruction, lanes, [&](u32 lane, const Descriptor& surface) {
+        u8* to = surface_at(warp, instruction, lane, surface);
+        for (u32 k = 0; to && k < count; ++k) {
+            std::memcpy(to + k * bytes, warp.registers + instruction.x[k] + lane * width, bytes);
+        }
+    });
+    ++warp.state->worker->changes;
+}

@@ -1,0 +1,61 @@
+"""Texture and surface objects: an array and how it is read."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kernelbench.core.errors import DeviceError
+
+# In the order of the runtime's enumerations; texture.cpp has the same Descriptor.
+TEXELS = ("float32", "float16", "uint8", "int8", "uint16", "int16", "uint32", "int32")
+MODES = ("clamp", "border", "wrap", "mirror")
+FILTERS = ("point", "linear")
+_MAGIC = 0x6572757478657431
+_DESCRIPTOR = struct.Struct("<QQ8I16x")
+
+
+@dataclass(frozen=True, eq=False)
+class Texture:
+    """A texture or surface object over `array`: [width], [height, width], or with an axis of 2 or 4 channels behind.
+
+    `filter`: "point" or "linear"; `address`: "clamp", "border", "wrap" or "mirror", the last two only if `normalized`:
+    coordinates from 0 to 1. Integers become fractions of their largest value where a kernel reads them as floats.
+    Raises DeviceError for anything else.
+    """
+
+    array: npt.NDArray[Any]
+    channels: int = 1
+    filter: str = "point"
+    address: str = "clamp"
+    normalized: bool = False
+
+    def __post_init__(self) -> None:
+        dimensions = self.array.ndim - (self.channels > 1)
+        fits = self.channels == 1 or (self.channels in (2, 4) and self.array.shape[-1] == self.channels)
+        if dimensions not in (1, 2) or not fits or not self.array.size:
+            raise DeviceError(
+                f"a texture of shape {self.array.shape} with {self.channels} channels: 1D or 2D, 1, 2 or 4"
+            )
+        if self.array.dtype.name not in TEXELS:
+            raise DeviceError(f"a texture of {self.array.dtype}: expected one of {', '.join(TEXELS)}")
+        if self.filter not in FILTERS or self.address not in MODES:
+            raise DeviceError(f"a texture with {self.filter}, {self.address}: expected {FILTERS} and {MODES}")
+        if self.address in ("wrap", "mirror") and not self.normalized:
+            raise DeviceError(f"a texture with {self.address}: needs normalized coordinates")
+
+    def descriptor(self, data: int) -> bytes:
+        """What its handle points to; `data`: address of the array on the device."""
+        sizes = self.array.shape[: self.array.ndim - (self.channels > 1)]
+        height, width = (1, *sizes)[-2:]
+        kind = TEXELS.index(self.array.dtype.name)
+        flags = (FILTERS.index(self.filter), int(self.normalized), kind, MODES.index(self.address), len(sizes))
+        return _DESCRIPTOR.pack(_MAGIC, data, width, height, self.channels, *flags)
+
+
+def as_bytes(descriptor: bytes) -> npt.NDArray[np.uint8]:
+    return np.frombuffer(descriptor, np.uint8)
