@@ -62,9 +62,10 @@ def simulate(
     `kernel`: as in the PTX, or a C++ name that only one kernel has. `grid`, `block`: blocks and threads, one number or
     up to three. `arrays`: the kernel's arguments in their order, by names of your choice. A NumPy array becomes an
     array in device memory, which the kernel gets the address of; it is copied, and never changed itself. An array that
-    is passed twice is one array on the device. A Texture becomes a texture or surface object. Scalars (NumPy's, Python's, or bytes for a structure) must have the size
-    of their parameter. `shared_bytes`: dynamic shared memory. `strict`: also detect races on shared memory and reads of
-    uninitialised memory. `cooperative`: all blocks run concurrently. `threads`: of the CPU; None: all.
+    is passed twice is one array on the device. A Texture becomes a texture or surface object. Scalars (NumPy's,
+    Python's, or bytes for a structure) must have the size of their parameter. `shared_bytes`: dynamic shared memory.
+    `strict`: also detect races on shared memory and reads of uninitialised memory. `cooperative`: all blocks run
+    concurrently. `threads`: of the CPU; None: all.
 
     Raises PtxError for PTX that cannot be read or run, DeviceError for a launch that a GPU would refuse, NoCompiler or
     BuildError if the simulator's runtime cannot be built. Mistakes of the kernel are no exceptions but `faults`.

@@ -38,9 +38,8 @@ class Texture:
         dimensions = self.array.ndim - (self.channels > 1)
         fits = self.channels == 1 or (self.channels in (2, 4) and self.array.shape[-1] == self.channels)
         if dimensions not in (1, 2) or not fits or not self.array.size:
-            raise DeviceError(
-                f"a texture of shape {self.array.shape} with {self.channels} channels: 1D or 2D, 1, 2 or 4"
-            )
+            shape = f"a texture of shape {self.array.shape} with {self.channels} channels"
+            raise DeviceError(f"{shape}: expected 1D or 2D, and 1, 2 or 4 channels")
         if self.array.dtype.name not in TEXELS:
             raise DeviceError(f"a texture of {self.array.dtype}: expected one of {', '.join(TEXELS)}")
         if self.filter not in FILTERS or self.address not in MODES:
