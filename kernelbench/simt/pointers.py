@@ -13,8 +13,8 @@ STEP = 16
 
 
 def function_address(module: Module, name: str) -> int | None:
-    """The address of a device function; None if the module has none of this name."""
-    if name not in module.functions:
+    """The address of a device function; None if the module has none of this name. Kernels have no address here."""
+    if name not in module.functions or module.functions[name].entry:
         return None
     return FUNCTION_WINDOW + STEP * (1 + list(module.functions).index(name))
 

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from kernelbench.core.records import Binary
-from kernelbench.simt import simulate
+from kernelbench.simt import Texture, simulate
 from tests.gpu.conftest import Compiled
 from tests.simt.matrices import FORMS, Form, codes, matrices, run_arrays, source, values
 
@@ -142,3 +142,38 @@ def test_calls_through_pointers(compiled: Compiled) -> None:
     which = np.array([0, 1, 1, 0] * 12, np.int32)
     for entry in ("from_a_table", "methods"):
         same_bits(binary, entry, 48, [which, np.zeros(48, np.float32)])
+
+
+@pytest.mark.parametrize("filter", ["point", "linear"])
+@pytest.mark.parametrize(
+    ("address", "normalized"), [("clamp", False), ("border", False), ("wrap", True), ("mirror", True)]
+)
+def test_textures(compiled: Compiled, filter: str, address: str, normalized: bool) -> None:
+    """Point fetches in every bit; linear ones within a step of a weight, which has 8 bits behind the point."""
+    import cupy
+    from cupy.cuda import runtime, texture
+
+    binary = compiled((KERNELS / "textures.cu").read_text())
+    image = np.random.default_rng(5).integers(-64, 64, (4, 8)).astype(np.float32)
+    normalized = address in ("wrap", "mirror")
+    texels = (np.random.default_rng(6).integers(-128, 256, (64, 2)) + 0.5) / 16  # never at an edge of a texel
+    at = (texels / ((8, 4) if normalized else 1)).astype(np.float32)
+    kind = texture.ChannelFormatDescriptor(32, 0, 0, 0, runtime.cudaChannelFormatKindFloat)
+    held = texture.CUDAarray(kind, image.shape[1], image.shape[0])
+    held.copy_from(image)
+    mode = getattr(runtime, f"cudaAddressMode{address.capitalize()}")
+    form = texture.TextureDescriptor(
+        (mode, mode),
+        getattr(runtime, f"cudaFilterMode{filter.capitalize()}"),
+        runtime.cudaReadModeElementType,
+        normalizedCoords=int(normalized),
+    )
+    handle = texture.TextureObject(texture.ResourceDescriptor(runtime.cudaResourceTypeArray, cuArr=held), form)
+    found = cupy.zeros(64, cupy.float32)
+    cupy.RawModule(path=str(binary.path)).get_function("sample_2d")((1,), (64,), (handle, cupy.asarray(at), found))
+    ours = Texture(image, filter=filter, address=address, normalized=normalized)
+    run = simulate(
+        binary.ptx_path.read_text(), "sample_2d", 1, 64, {"t": ours, "at": at, "y": np.zeros(64, np.float32)}
+    )
+    error = np.abs(cupy.asnumpy(found) - run.outputs["y"])
+    assert error.max() <= (0 if filter == "point" else 2 * np.ptp(image) / 256)
