@@ -39,6 +39,13 @@ def test_faults_come_with_their_lines_and_exit_code_1(command: Command) -> None:
 
 
 @pytest.mark.nvcc
+def test_what_the_kernel_prints_is_shown(command: Command) -> None:
+    source = SCAN.replace("scan.cu", "pointers.cu")
+    out = printed(command("simulate", source, "--entry", "says", "--grid", "1", "--block", "2", "--scalar", "n=1"))
+    assert out.startswith("says ended; 0 faults.\nthread 0 of 2:  +0.00|x   |0x10000000000|   ab|100%|7\n")
+
+
+@pytest.mark.nvcc
 def test_which_kernel(command: Command) -> None:
     _, err = ended(1, command("simulate", SCAN, *LAUNCH, *ARGUMENTS))
     assert "2 kernels; it has" in err

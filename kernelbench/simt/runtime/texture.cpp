@@ -37,6 +37,8 @@ struct Descriptor {
     u64 row_bytes() const { return u64(width) * channels * texel_bytes(); }
 };
 
+static_assert(sizeof(Descriptor) == 64);
+
 bool is_within(const Launch& launch, u64 address, u64 bytes, bool from_begin) {
     for (u32 k = 0; k < launch.allocation_count; ++k) {
         const Allocation& one = launch.allocations[k];
