@@ -41,7 +41,7 @@ def _answer(run: Path) -> Answer:
 def readme_chart(run: Path) -> Mapping[Path, str]:
     """README.md's chart by its path; nothing while there is no such run."""
     from kernelbench.report import style
-    from kernelbench.report.bars import speedup_figure
+    from kernelbench.report.speedups import speedup_figure
 
     if not run.is_dir():
         return {}

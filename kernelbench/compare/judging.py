@@ -228,8 +228,8 @@ def concluded(
         published = _published_text(claim, counted)
         sentence += published or (f"; {size.by}: {size.required}" if size else "")
     sentence += _where(counted, sized, direction, size)
-    if small := [case.label for case in cases if case.below_floor]:
-        sentence += f"; too short to count: {verdicts.listed(small)}"
+    if small := [case for case in cases if case.below_floor]:
+        sentence += f"; {len(small)} too short to count"
     return ClaimVerdict(claim.id, claim.title, outcome, sentence + ".", tuple(cases), direction, size)
 
 

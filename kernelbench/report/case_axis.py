@@ -7,8 +7,9 @@ size, an offset or a number of warps. A stretch has its values as ticks and, onc
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
+from math import log2
 from typing import TYPE_CHECKING
 
 from kernelbench.report import style, view
@@ -22,8 +23,11 @@ LONG = 2.5  # mean number of cases per stretch that gives stretches captions
 # Points: width of a character in a tick's label per point of font size, and the narrowest panel.
 CHARACTER = 0.66
 PANEL = 520
+CAPTION = 7.5  # size of the text below a stretch
 LINE = 8.5  # height of a line of small text
 SLANTED = 0.64  # room between two turned labels, as a share of the distance between their ticks
+SPREAD = 8.0  # from this ratio of the largest number to the least on, distances are logarithmic
+POINTS = 3  # fewest numbers of a stretch whose distances say something
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,15 @@ class Stretch:
 
 
 @dataclass(frozen=True)
+class Curve:
+    """Cases that differ in one parameter alone, by its value."""
+
+    title: str
+    points: Mapping[float, str]  # case keys, in rising order of the value
+    shared: Words = field(default_factory=dict)  # all words of its cases but the parameter's
+
+
+@dataclass(frozen=True)
 class Layout:
     """The cases of a panel, side by side."""
 
@@ -61,24 +74,100 @@ class Layout:
 
     def line_of(self, case: str) -> int | None:
         """The index of the stretch whose line goes through this case; None if its cases are mere names."""
+        if not self.captioned:
+            return None
         return next(
             (index for index, one in enumerate(self.stretches) if case in one.cases and one.numbers is not None), None
         )
 
 
-def laid_out(cases: Mapping[str, Words]) -> Layout:
-    """Place the cases in the given order, with gaps between stretches that have captions."""
+def laid_out(cases: Mapping[str, Words], to_scale: bool = False) -> Layout:
+    """Place the cases in the given order, with gaps between stretches that have captions.
+
+    With `to_scale`, numbers lie at their true distances, in rising order: logarithmic ones where they span SPREAD.
+    """
     words = view.case_words(cases)
-    found = stretches(words)
+    found = _joined(stretches(words), words, cases) if to_scale else stretches(words)
     captioned = len(cases) >= LONG * len(found)
+    captioned |= to_scale and any(one.numbers is not None and len(one.cases) >= POINTS for one in found)
     x: dict[str, float] = {}
-    at = 0.0
-    for one in found:
-        for case in one.cases:
-            x[case] = at
-            at += 1.0
-        at += GAP if captioned else 0.0
+    start = 0.0
+    for one, distances in zip(found, _distances(found, to_scale and captioned), strict=True):
+        x |= {case: start + distance for case, distance in zip(one.cases, distances, strict=True)}
+        start += distances[-1] + 1.0 + (GAP if captioned else 0.0)
     return Layout(found, words, x, captioned)
+
+
+@dataclass(frozen=True)
+class _Group:
+    """What the cases of one line share: the word that varies, all others, and the sides of the shape that stay."""
+
+    along: str
+    rest: frozenset[tuple[str, str]]
+    sides: tuple[str, ...]
+
+    @classmethod
+    def of(cls, words: Words, along: str, shape: str) -> _Group:
+        sides = (side for side in shape.split("x") if side != words[along])
+        return cls(along, frozenset(view.without(words, along)), tuple(sides))
+
+
+def _joined(found: Sequence[Stretch], words: Mapping[str, Words], cases: Mapping[str, Words]) -> list[Stretch]:
+    """Stretches along the same numbers as one, wherever in the order their cases are. `cases`: all words of each."""
+
+    def group(case: str, along: str) -> _Group:
+        return _Group.of(words[case], along, cases[case].get("shape", ""))
+
+    known = {group(one.cases[0], one.along) for one in found if one.numbers is not None}
+    points: dict[_Group, dict[float, str]] = {}
+    joined: dict[_Group | int, Stretch] = {}
+    for number, one in enumerate(found):
+        first = words[one.cases[0]]
+        names = [one.along] if one.along else [name for name, value in first.items() if value.isdigit()]
+        same = next((key for name in names if (key := group(one.cases[0], name)) in known), None)
+        if same is None:
+            joined[number] = one
+            continue
+        along, of_group = same.along, points.setdefault(same, {})
+        of_group |= {float(words[case][along]): case for case in one.cases}
+        ordered = [of_group[value] for value in sorted(of_group)]
+        shared = {name: value for name, value in first.items() if name != along}
+        joined[same] = Stretch(ordered, along, [words[case][along] for case in ordered], shared)
+    return list(joined.values())
+
+
+def _distances(found: Sequence[Stretch], to_scale: bool) -> list[list[float]]:
+    """Of each case from the first of its stretch; one scale for all stretches along the same word."""
+    known: dict[str, list[Sequence[float]]] = {}
+    for one in found:
+        if to_scale and one.numbers is not None:
+            known.setdefault(one.along, []).append(one.numbers)
+    scales = {along: _Scale.of(numbers) for along, numbers in known.items()}
+    return [
+        [float(place) for place in range(len(one.cases))]
+        if one.numbers is None or one.along not in scales
+        else scales[one.along](one.numbers)
+        for one in found
+    ]
+
+
+@dataclass(frozen=True)
+class _Scale:
+    """From numbers to distances, 1 between two neighbours in the mean."""
+
+    logarithmic: bool
+    factor: float
+
+    @classmethod
+    def of(cls, stretches: Sequence[Sequence[float]]) -> _Scale:
+        least, most = min(map(min, stretches)), max(map(max, stretches))
+        scale = cls(least > 0 and most >= SPREAD * least, 1.0)
+        steps = sum(len(numbers) - 1 for numbers in stretches)
+        return cls(scale.logarithmic, steps / sum(scale(numbers)[-1] for numbers in stretches))
+
+    def __call__(self, numbers: Sequence[float]) -> list[float]:
+        first = numbers[0]
+        return [self.factor * (log2(number / first) if self.logarithmic else number - first) for number in numbers]
 
 
 def stretches(words: Mapping[str, Words]) -> list[Stretch]:
@@ -120,22 +209,42 @@ def ticks(axis: Axes, layout: Layout, room: float | None = None) -> None:
         labels = [word_texts(words, number_text) for words in layout.words.values()]
         _name_ticks(axis, list(layout.x.values()), labels, room)
         return
-    texts = [number_text(value) for one in layout.stretches for value in one.values or [""]]
+    texts = {
+        case: number_text(value)
+        for one in layout.stretches
+        for case, value in zip(one.cases, one.values or [""], strict=True)
+    }
     size = 8 if room <= 24 else 6.5
-    longest = max(map(len, texts)) * CHARACTER * size
-    turned = longest > 0.92 * PANEL / room
-    axis.set_xticks(list(layout.x.values()), texts, fontsize=size, rotation=90 if turned else 0)
+    kept = _kept({layout.x[case]: text for case, text in texts.items()}, LINE * room / PANEL)
+    longest = max(map(len, kept.values())) * CHARACTER * size
+    gap = min((right - left for left, right in pairwise(kept)), default=room)
+    turned = longest > 0.92 * gap * PANEL / room
+    places = list(layout.x.values())
+    axis.set_xticks(places, [kept.get(place, "") for place in places], fontsize=size, rotation=90 if turned else 0)
+    alone = [word for one in layout.stretches if not one.along for word in word_texts(one.shared, number_text)]
+    crowded = max(map(len, alone), default=0) * CHARACTER * CAPTION > 0.85 * (1 + GAP) * PANEL / room
     for one in layout.stretches:
-        _caption(axis, layout, one, 4 if not one.along else 9 + (longest if turned else size))
+        down = 9 + (longest if turned else size) if one.along else 4
+        _caption(axis, layout, one, down, slanted=crowded and not one.along)
 
 
-def _caption(axis: Axes, layout: Layout, one: Stretch, down: float) -> None:
+def _kept(texts: Mapping[float, str], least: float) -> dict[float, str]:
+    """The texts by place, without those that would lie on one before: nearer than `least`."""
+    kept: dict[float, str] = {}
+    for place, text in texts.items():
+        if not kept or place - max(kept) >= least:
+            kept[place] = text
+    return kept
+
+
+def _caption(axis: Axes, layout: Layout, one: Stretch, down: float, slanted: bool) -> None:
     """Write what varies, and below it what the cases share; for a case by itself, its label."""
     places = [layout.x[case] for case in one.cases]
-    lines = [one.along, *word_texts(one.shared, number_text)] if one.along else word_texts(one.shared)
     axis.annotate(
-        "\n".join(lines), ((places[0] + places[-1]) / 2, 0), xycoords=("data", "axes fraction"), xytext=(0, -down),
-        textcoords="offset points", ha="center", va="top", fontsize=7.5, color=style.SOFT, annotation_clip=False,
+        "\n".join([*filter(None, [one.along]), *word_texts(one.shared, number_text)]),
+        ((places[0] + places[-1]) / 2, 0), xycoords=("data", "axes fraction"), xytext=(0, -down),
+        textcoords="offset points", va="top", ha="right" if slanted else "center", rotation=40 if slanted else 0,
+        fontsize=CAPTION, color=style.SOFT, annotation_clip=False,
     )  # fmt: skip
 
 

@@ -15,13 +15,27 @@ from kernelbench.core.errors import ResultsError, RunWarning
 from kernelbench.core.records import Claim
 from kernelbench.core.writing import write_whole
 from kernelbench.explain.counted import Counted
-from kernelbench.report import claim_chart, copies, counts, ladders, peers, settings, shares, step, style, sweeps, view
-from kernelbench.report.bars import speedup_figure
+from kernelbench.report import (
+    claim_chart,
+    copies,
+    counts,
+    ladders,
+    palette,
+    peer_chart,
+    peers,
+    settings,
+    shares,
+    step,
+    style,
+    sweeps,
+    view,
+)
 from kernelbench.report.claim_chart import CLAIM_CHART, claim_figure
 from kernelbench.report.drawing import Chart, draw_all
 from kernelbench.report.heat import ceiling_figure
 from kernelbench.report.lines import time_figure
 from kernelbench.report.sources import Published
+from kernelbench.report.speedups import speedup_figure
 from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run
 
@@ -54,7 +68,7 @@ def all_charts(
     own = [claim for claim in published.claims if claim.id in wanted]
     rows = view.shown_rows(run, comparison)
     made = _curve_charts(run, comparison, own, counted or {}, _caches(rows))
-    made += _ladder_charts(run, comparison, published) + _share_charts(run, comparison)
+    made += _peer_charts(run, comparison) + _ladder_charts(run, comparison, published) + _share_charts(run, comparison)
     on_curves = {case for sweep in sweeps.sweeps(view.cases(run), own) for case in sweep.cases}
     on_curves |= shares.followed(run)
     families = settings.families(run, own)
@@ -65,7 +79,10 @@ def all_charts(
     for cache in _caches(rows):
         if not {row.case for row in rows if row.cache == cache} <= on_curves:  # else every case is on a curve
             title = f"Time by size, {cache}"
-            caption = "Median time, on a logarithmic axis. Dashed: the copy, a yardstick. Dotted: an empty kernel."
+            caption = (
+                "Median time; both axes are true to scale. Hollow: timed by graph, else by events. Dashed: the copy, a "
+                "yardstick. Dotted: an empty kernel by each method."
+            )
             made.append(Chart(f"time-{cache}", title, caption, partial(time_figure, run, comparison, cache)))
     for cache in _caches([row for row in comparison if row.speedup is not None]):
         of_cache = [row for row in comparison if row.cache == cache]
@@ -73,7 +90,10 @@ def all_charts(
         if not (on_other_charts or {row.implementation for row in of_cache} <= in_families | yardsticks):
             made.append(_speedup_chart(run, comparison, cache))
     if any(row.share_of_ceiling is not None for row in rows):
-        caption = "Least traffic over time, in per cent of the ceiling, that of the best large copy in this run; cold."
+        caption = (
+            "Least traffic over time, in per cent of the ceiling, that of the best large copy in this run; cold. "
+            "n/a: no time by the method that the others of its case are timed by."
+        )
         made.append(Chart("ceiling", "Share of the ceiling", caption, partial(ceiling_figure, run, comparison)))
     made += counts.charts(run) + _claim_charts(verdicts, published)
     return list({chart.name: chart for chart in made}.values())
@@ -89,6 +109,13 @@ def _too_many(run: Run) -> str:
     return next(
         (f"it has {count} {what}, charts show at most {most}" for what, count, most in counts if count > most), ""
     )
+
+
+def _peer_charts(run: Run, comparison: Comparison) -> list[Chart]:
+    """Who is ahead, for a run of our kernels and their peers."""
+    found = peers.pairs(run)
+    drawn = partial(peer_chart.peer_figure, found, palette.looks(run, comparison))
+    return [Chart(peer_chart.PEER_CHART, peer_chart.TITLE, peer_chart.CAPTION, drawn)] if found else []
 
 
 def _share_charts(run: Run, comparison: Comparison) -> list[Chart]:
@@ -145,7 +172,7 @@ def _curve_charts(
 
 
 def _ladder_charts(run: Run, comparison: Comparison, published: Published) -> list[Chart]:
-    made = []
+    made, looks = [], palette.looks(run, comparison)
     for number, ladder in enumerate(ladders.ladders(run, published.claims)):
         shown, cases = ladders.panels(run, comparison, ladder)
         measured = sum(not panel.published for panel in shown)
@@ -159,7 +186,7 @@ def _ladder_charts(run: Run, comparison: Comparison, published: Published) -> li
             )
             title = f"Step by step, {ladder.order[0]} to {ladder.order[-1]}"
             name = "ladder" if not number else f"ladder-{number + 1}"
-            made.append(Chart(name, title, caption, partial(ladders.ladder_figure, ladder, shown)))
+            made.append(Chart(name, title, caption, partial(ladders.ladder_figure, ladder, shown, looks)))
     return made
 
 
@@ -175,9 +202,9 @@ def _settings_chart(run: Run, comparison: Comparison, families: Sequence[setting
 
 def _speedup_chart(run: Run, comparison: Comparison, cache: str) -> Chart:
     title = f"Speed-up over {baselines(comparison)}, {cache}"
-    caption = "Bars: measured here, with the 95 % interval."
+    caption = "Measured here, with the 95 % interval."
     if any(row.cache == cache and row.published_speedup is not None for row in comparison):
-        caption += " Hatched: published, on the GPU that the figures are from."
+        caption += " Joined by dotted lines: published, on the GPU that the figures are from."
     return Chart(f"speedup-{cache}", title, caption, partial(speedup_figure, run, comparison, cache))
 
 

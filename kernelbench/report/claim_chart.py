@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import ceil
 from typing import TYPE_CHECKING
 
 from kernelbench.compare.verdicts import CaseVerdict, ClaimVerdict
 from kernelbench.report import style
-from kernelbench.report.style import FAINT, INK, MUTED, PAPER, SERIES, SOFT, WIDTH
+from kernelbench.report.style import BAD, FAINT, GOOD, INK, MUTED, PAPER, SOFT, WIDTH
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,36 +29,43 @@ QUANTITIES = {
     "under_ceiling": "bandwidth over that of the best copy",
     "step": "times as fast",
 }
-ROW, HEAD = 0.21, 1.05  # inches per case, and for axis and legend
+ROW, HEAD = 0.21, 0.65  # inches per case, and for the axis
+ROWS = 12  # more cases come in two columns
 WIDE = 8  # largest over least number from which on the axis is logarithmic
-MET = {True: ("met", SERIES[2], "o"), False: ("not met", SERIES[1], "X"), None: ("open", MUTED, "D")}
+MET = {True: ("met", GOOD, "o"), False: ("not met", BAD, "X"), None: ("open", MUTED, "D")}
 
 
 def claim_figure(kind: str, verdict: ClaimVerdict) -> Figure:
-    """A line per case that has a number, in the order of the run. `kind` is one of QUANTITIES."""
+    """A line per case that has a number, in the order of the run; two columns if there are many. `kind` is one of
+    QUANTITIES."""
     from matplotlib.figure import Figure
 
     cases = [case for case in verdict.cases if case.measured is not None]
     with style.settings():
-        figure = Figure(figsize=(WIDTH, ROW * max(len(cases), 2) + HEAD), layout="constrained")
-        axis = figure.subplots()
-        _required(axis, cases)
-        _measured(axis, verdict, cases)
-        _scale(axis, cases)
-        if kind != "under_ceiling":
-            axis.axvline(1, color=INK, linewidth=0.8, zorder=1)
-        axis.set_yticks(range(len(cases)), [case.label for case in cases])
-        axis.set_ylim(len(cases) - 0.4, -0.6)
-        axis.grid(axis="y", visible=False)
-        axis.set_xlabel(QUANTITIES[kind])
-        figure.legend(loc="outside upper left", ncols=5, frameon=False, handletextpad=0.4)
+        beside = 1 if len(cases) <= ROWS else 2
+        rows = ceil(len(cases) / beside)
+        figure = Figure(figsize=(WIDTH, ROW * max(rows, 2) + HEAD), layout="constrained")
+        axes = figure.subplots(1, beside, squeeze=False)[0]
+        for number, axis in enumerate(axes):
+            part = cases[number * rows : (number + 1) * rows]
+            _scale(axis, cases)
+            _required(axis, part, _ends(cases))
+            _measured(axis, verdict, part)
+            if kind != "under_ceiling":
+                axis.axvline(1, color=INK, linewidth=0.8, zorder=1)
+            axis.set_yticks(range(len(part)), [case.label for case in part], fontsize=8.5 if beside > 1 else 9.5)
+            axis.set_ylim(rows - 0.4, -0.6)
+            axis.grid(axis="y", visible=False)
+        figure.supxlabel(QUANTITIES[kind], fontsize=9.5, color=SOFT)
+        signs = {str(sign.get_label()): sign for axis in axes for sign in axis.get_legend_handles_labels()[0]}
+        figure.legend(handles=list(signs.values()), loc="outside right upper", frameon=False, handletextpad=0.4)
         style.settle(figure)
     return figure
 
 
-def _required(axis: Axes, cases: Sequence[CaseVerdict]) -> None:
+def _required(axis: Axes, cases: Sequence[CaseVerdict], ends: tuple[float, float]) -> None:
     """A grey bar from the least to the largest number that the size allows, cut off at the axis's ends."""
-    left, right = _ends(cases)
+    left, right = ends
     named = False
     for place, case in enumerate(cases):
         if case.required is None:

@@ -45,7 +45,7 @@ def _per_32_elements(one: Counted) -> float | None:
 
 
 SHOWN = (
-    Shown("traffic", "Global traffic over the least",
+    Shown("traffic", "Sectors touched over the least",
           "Sectors of 32 bytes that loads, stores and atomics touch, over the least traffic: each input read once, "
           "each output written once. Caches answer part of what is above 1.",
           _traffic, view.ratio, 1.0, 4.0),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from kernelbench.compare.comparison import Comparison
 from kernelbench.report import style, view
 from kernelbench.report.case_axis import laid_out, stretches, ticks
-from kernelbench.report.style import INK, SERIES, WIDTH
+from kernelbench.report.style import FAINT, HEAT, INK, PAPER, SOFT, WIDTH
 from kernelbench.report.view import Words
 from kernelbench.runs.results import Run
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 CASES = 24  # numbers of more cases side by side cannot be read
+MISSING = "n/a"
 
 
 @dataclass(frozen=True)
@@ -97,17 +98,25 @@ def _near(place: int, ends: Sequence[int]) -> int:
 
 
 def _heat_panel(axis: Axes, panel: Panel, names: Sequence[str], bold: Collection[str]) -> None:
-    """Cells of one colour, the stronger the larger the share: opacity works on white and on black."""
+    """Cells of one colour, the stronger the larger the share: opacity works on white and on black. Hatched cells have
+    no number."""
     from matplotlib.patches import Rectangle
 
     layout = laid_out(panel.cases)
-    for cell in panel.cells:
-        x, y = layout.x[cell.case], names.index(cell.name)
-        strength = 0.04 + 0.56 * cell.strength
-        axis.add_patch(
-            Rectangle((x - 0.47, y - 0.44), 0.94, 0.88, facecolor=SERIES[0], alpha=strength, linewidth=0, clip_on=False)
-        )
-        axis.text(x, y, cell.text, ha="center", va="center", fontsize=8 if len(panel.cases) <= 16 else 6.5)
+    known = {(cell.name, cell.case): cell for cell in panel.cells}
+    for y, name in enumerate(names):
+        for case, x in layout.x.items():
+            cell = known.get((name, case))
+            patch = Rectangle((x - 0.47, y - 0.44), 0.94, 0.88, linewidth=0, clip_on=False)
+            if cell:
+                patch.set(facecolor=HEAT, alpha=0.04 + 0.56 * cell.strength)
+            else:
+                patch.set(facecolor=PAPER, edgecolor=FAINT, hatch="////")
+            axis.add_patch(patch)
+            axis.text(
+                x, y, cell.text if cell else MISSING, ha="center", va="center", color=INK if cell else SOFT,
+                fontsize=8 if len(panel.cases) <= 16 else 6.5,
+            )  # fmt: skip
     axis.set_xlim(-0.5, layout.right + 0.5)
     axis.set_ylim(len(names) - 0.5, -0.5)
     ticks(axis, layout)

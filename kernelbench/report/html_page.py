@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from kernelbench.compare.comparison import Comparison, baselines
 from kernelbench.compare.step_sums import sum_of
-from kernelbench.compare.verdicts import ClaimVerdict
+from kernelbench.compare.verdicts import NOT_DECIDED, ClaimVerdict
 from kernelbench.core.errors import ResultsError
 from kernelbench.core.units import bytes_text, rate_text, share_text, time_text
 from kernelbench.core.writing import write_whole
@@ -23,13 +24,17 @@ from kernelbench.report import counts, explanation, page_sections, peers, self_t
 from kernelbench.report.claim_chart import CLAIM_CHART
 from kernelbench.report.claim_story import story
 from kernelbench.report.explanation import Explained
+from kernelbench.report.peer_chart import PEER_CHART
 from kernelbench.report.sources import Published
+from kernelbench.report.speedups import SPEEDUP_CHART
 from kernelbench.runs.results import Run
 
 if TYPE_CHECKING:
     from kernelbench.report.drawing import Chart
 
 MAX_BYTES = 3_000_000
+RUN_FILES = ("results.csv", "samples.csv.gz", "environment.json")
+PAGE_FILES = ("comparison.csv", "claims.csv")
 _HERE = Path(__file__).parent
 
 
@@ -47,9 +52,10 @@ def write_report(
     `comparison` may be empty (with its columns); so may `verdicts`. `published` may be the whole ledger,
     `drawn` are the charts of charts.all_charts, `explained` what the simulator counted.
     """
-    text = render(run, comparison, verdicts, published or Published(), drawn, explained)
+    given = run, comparison, verdicts, published or Published(), drawn, explained, data_files(run, out)
+    text = render(*given)
     if len(text.encode()) >= MAX_BYTES:
-        text = render(run, comparison, verdicts, published or Published(), drawn, explained, with_strips=False)
+        text = render(*given, with_strips=False)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         write_whole(out, text)
@@ -67,13 +73,15 @@ def render(
     published: Published,
     drawn: Sequence[Chart] = (),
     explained: Explained | None = None,
+    data: Sequence[tuple[str, str]] = (),
     with_strips: bool = True,
 ) -> str:
-    """The page as text."""
+    """The page as text; `data` are names and addresses of the run's files."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
     labels = view.case_labels(view.cases(run))
+    charts = {chart.name: chart for chart in drawn}
     script = (_HERE / "page.js").read_text(encoding="utf-8")
     templates = Environment(
         loader=FileSystemLoader(_HERE),
@@ -88,13 +96,15 @@ def render(
         script=Markup(script),
         script_hash=_content_hash(f"\n{script}\n"),
         version=view.text(run.environment.get("kernelbench")),
-        head=page_sections.header(run, verdicts),
+        head=page_sections.header(run, comparison, verdicts),
+        data=data,
         baseline=baselines(comparison),
-        claims=_claims(verdicts, published, run, labels, drawn),
+        claims=_claims(verdicts, published, run, labels, charts),
         self_test=self_test.section(run),
         step=step.section(sum_of(run)),
         peers=peers.section(run),
-        charts=[chart for chart in drawn if not chart.name.startswith(CLAIM_CHART)],
+        peer_chart=charts.get(PEER_CHART),
+        charts=_other_charts(drawn, with_answer=not verdicts),
         explained=explanation.section(explained, run) if explained else None,
         rows=[] if run.simulated else page_sections.measurements(run, comparison, labels, with_strips),
         counts=counts.page_table(run) if run.simulated else {},
@@ -116,12 +126,11 @@ def _claims(
     published: Published,
     run: Run,
     labels: Mapping[str, str],
-    drawn: Sequence[Chart],
+    charts: Mapping[str, Chart],
 ) -> list[dict[str, Any]]:
-    """Each claim's story, with its chart where there is one."""
+    """Each claim's story, with its chart where there is one; claims with a chart first, those not decided last."""
     entries = {claim.id: claim for claim in published.claims}
-    charts = {chart.name: chart for chart in drawn}
-    return [
+    found = [
         {
             "story": story(entries[one.id], one, published.whys.get(one.id, ""), run.suite, labels),
             "chart": charts.get(f"{CLAIM_CHART}{one.id}"),
@@ -129,6 +138,20 @@ def _claims(
         for one in verdicts
         if one.id in entries
     ]
+    return sorted(found, key=lambda one: (one["story"].verdict.verdict == NOT_DECIDED, one["chart"] is None))
+
+
+def _other_charts(drawn: Sequence[Chart], with_answer: bool) -> list[Chart]:
+    """The charts that belong to no other section; if they hold the answer, the speed-ups come first."""
+    others = [chart for chart in drawn if chart.name != PEER_CHART and not chart.name.startswith(CLAIM_CHART)]
+    return sorted(others, key=lambda chart: chart.name != SPEEDUP_CHART) if with_answer else others
+
+
+def data_files(run: Run, page: Path) -> list[tuple[str, str]]:
+    """Names of the run's files, and of those beside the page, with their addresses as seen from the page."""
+    places = [run.folder / name for name in RUN_FILES] + [page.parent / name for name in PAGE_FILES]
+    start = page.parent.resolve()
+    return [(path.name, quote(os.path.relpath(path.resolve(), start))) for path in places if path.is_file()]
 
 
 def _drawing(chart: Chart) -> Any:

@@ -14,7 +14,8 @@ from kernelbench.core.records import Claim
 from kernelbench.core.units import time_text
 from kernelbench.explain.evidence import has_parameters
 from kernelbench.report import style, view
-from kernelbench.report.style import FAINT, INK, MUTED, PAPER, SERIES, SOFT, WIDTH
+from kernelbench.report.palette import Look
+from kernelbench.report.style import BAD, FAINT, INK, MUTED, PAPER, SOFT, WIDTH
 from kernelbench.report.view import number_text
 from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run
@@ -110,7 +111,7 @@ def _published(ladder: Ladder, run: Run) -> list[Panel]:
     return [Panel(title, times, published=True) for title, times in found.items() if len(times) >= STEPS]
 
 
-def ladder_figure(ladder: Ladder, shown: Sequence[Panel]) -> Figure:
+def ladder_figure(ladder: Ladder, shown: Sequence[Panel], looks: Mapping[str, Look]) -> Figure:
     """A panel per case: bars of time in the published order, with the factor of each step."""
     from matplotlib.figure import Figure
 
@@ -123,12 +124,12 @@ def ladder_figure(ladder: Ladder, shown: Sequence[Panel]) -> Figure:
             if number >= len(shown):
                 axis.set_visible(False)
                 continue
-            _panel(axis, shown[number], ladder.order, named=number % across == 0)
+            _panel(axis, shown[number], ladder.order, looks, named=number % across == 0)
         style.settle(figure)
     return figure
 
 
-def _panel(axis: Axes, panel: Panel, order: Sequence[str], named: bool) -> None:
+def _panel(axis: Axes, panel: Panel, order: Sequence[str], looks: Mapping[str, Look], named: bool) -> None:
     before: float | None = None
     longest = max(panel.times.values())
     for place, name in enumerate(order):
@@ -138,7 +139,7 @@ def _panel(axis: Axes, panel: Panel, order: Sequence[str], named: bool) -> None:
         if panel.published:
             axis.barh(place, time, 0.66, facecolor=PAPER, edgecolor=MUTED, hatch="////")
         else:
-            axis.barh(place, time, 0.66, color=SERIES[0])
+            axis.barh(place, time, 0.66, color=looks[name].colour)
         axis.annotate(
             time_text(time), (time, place), xytext=(3, 0), textcoords="offset points", va="center", fontsize=7,
             color=SOFT,
@@ -147,7 +148,7 @@ def _panel(axis: Axes, panel: Panel, order: Sequence[str], named: bool) -> None:
             factor = before / time
             axis.annotate(
                 view.ratio_text(factor), (1, place), xycoords=("axes fraction", "data"), ha="right", va="center",
-                fontsize=7.5, fontweight="bold", color=SERIES[1] if factor < LEVEL else INK,
+                fontsize=7.5, fontweight="bold", color=BAD if factor < LEVEL else INK,
             )  # fmt: skip
         before = time
     axis.set_xlim(0, 1.62 * longest)

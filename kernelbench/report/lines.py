@@ -1,19 +1,19 @@
-"""The chart of times by size: a line per implementation, named at its end."""
+"""Charts over cases: numbers at their true distances and joined by lines, mere names as columns of dots."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import log2
 from statistics import median
 from typing import TYPE_CHECKING
 
 from kernelbench.compare.comparison import Comparison
-from kernelbench.report import copies, style, view
-from kernelbench.report.case_axis import laid_out, ticks
-from kernelbench.report.style import FAINT, INK, MARKERS, MUTED, PAPER, SOFT, WIDTH
-from kernelbench.report.view import Words, number_text
+from kernelbench.core.methods import METHODS
+from kernelbench.report import copies, palette, style, view
+from kernelbench.report.case_axis import Layout, laid_out, ticks
+from kernelbench.report.palette import Look
+from kernelbench.report.style import FAINT, PAPER, SOFT, WIDTH
 from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run
 
@@ -22,163 +22,204 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-# Shares of a panel's width: of a character in a tick's label, and the distance below which two ticks are one.
-LABEL_WIDTH = 0.0135
-SAME_PLACE = 0.012
 NEAR_END = 0.85  # share of the panel's width from which on a line's end is joined to its name
+LINE, SIGN = 11.5, 16  # points: height of a name beside a panel, and the way from the panel to its marker
+APART = 0.6  # width of a column of dots that are side by side
+FLOORS = {"events": "floor_s", "graph": "graph_floor_s"}  # limits of a run: times of an empty kernel, by method
+IN_SIGHT = 8  # a floor below the least time over this is not drawn
 
 
 @dataclass(frozen=True)
-class Places:
-    """Where the cases of a panel lie on its horizontal axis."""
+class Mark:
+    """The number of one implementation on a case."""
 
-    x: Mapping[str, float]  # by case
-    line: Mapping[str, int | None]  # stretch by case: lines go on within one only; None without a line
+    case: str
+    name: str
+    value: float
+    hollow: bool = False
+
+
+@dataclass(frozen=True)
+class Place:
+    """A point of a line."""
+
+    x: float
+    mark: Mark
+    line: int | None  # of the stretch; None without a line
 
 
 def time_figure(run: Run, comparison: Comparison, cache: str) -> Figure:
-    """Median times: a panel per dtype, a line per implementation, named at its end."""
-    from matplotlib.figure import Figure
-    from matplotlib.layout_engine import ConstrainedLayoutEngine
-
+    """Median times: a panel per dtype; hollow by graph, and an empty kernel's time by each method."""
     rows: dict[str, list[Row]] = {}  # by dtype
     for row in copies.with_best_copy(run, view.shown_rows(run, comparison, cache)):
         rows.setdefault(row.dtype, []).append(row)
     names = {row.implementation for of_dtype in rows.values() for row in of_dtype}
-    colours = style.colours(view.highlights(run, comparison))
-    height = max(3.4, 0.165 * len(names) + 1.0)
-    beside = max(0.21, 0.0098 * max(map(len, names)))  # of the width, for the names
+    height = max(3.0, 0.165 * len(names) + 1.0)
+    looks = palette.looks(run, comparison)
     with style.settings():
-        figure = Figure(figsize=(WIDTH, height * len(rows)), layout=ConstrainedLayoutEngine(rect=(0, 0, 1 - beside, 1)))
-        panels = figure.subplots(len(rows), 1, squeeze=False)[:, 0]
+        figure, panels = named_panels(len(rows), height, names)
+        drawn = []
         for axis, (dtype, of_dtype) in zip(panels, rows.items(), strict=True):
-            placed = _places(axis, {row.case: row.words for row in of_dtype})
-            _panel(axis, of_dtype, placed, colours)
-            _floor_line(axis, run, of_dtype)
+            layout = laid_out({row.case: row.words for row in of_dtype}, to_scale=True)
+            drawn.append(draw(axis, [_time_mark(row) for row in of_dtype], layout, looks))
+            _floor_lines(axis, run, of_dtype)
             axis.set_title(f"{dtype}, {cache}")
             style.plain_time_axis(axis)
-        # The names go into the free fifth on the right, once the panels have their places.
-        style.settle(figure)
-        for axis, of_dtype in zip(panels, rows.values(), strict=True):
-            _name_lines(axis, of_dtype)
+        style.settle(figure)  # the names go into the free fifth on the right, once the panels have their places
+        for axis, places in zip(panels, drawn, strict=True):
+            names_beside(axis, names_of(places, looks))
     return figure
 
 
-def _panel(axis: Axes, rows: Sequence[Row], places: Places, colours: Mapping[str, str]) -> None:
-    nowhere = float("nan")
-    joined = any(line is not None for line in places.line.values())
-    for index, name in enumerate(dict.fromkeys(row.implementation for row in rows)):
-        of_name = [row for row in rows if row.implementation == name]
-        yardstick = any(row.role == "yardstick" for row in of_name)
-        points: list[tuple[float, float]] = []
-        last: int | None = None
-        for x, case, seconds in sorted((places.x[row.case], row.case, view.seconds(row)) for row in of_name):
-            line = places.line[case]
-            if points and (line is None or line != last):
-                points.append((nowhere, nowhere))
-            points.append((x, seconds))
-            last = line
+def _time_mark(row: Row) -> Mark:
+    return Mark(row.case, row.implementation, view.seconds(row), hollow=row.method == "graph")
+
+
+def named_panels(count: int, height: float, names: Sequence[str] | set[str]) -> tuple[Figure, Sequence[Axes]]:
+    """A figure of panels, each `height` inches, with room on the right for the names of lines."""
+    from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    longest = max((len(line) for name in names for line in name.split("\n")), default=0)
+    beside = max(0.21, 0.04 + 0.0088 * longest)  # of the width
+    figure = Figure(figsize=(WIDTH, height * count), layout=ConstrainedLayoutEngine(rect=(0, 0, 1 - beside, 1)))
+    return figure, list(figure.subplots(count, 1, squeeze=False)[:, 0])
+
+
+def draw(axis: Axes, marks: Sequence[Mark], layout: Layout, looks: Mapping[str, Look]) -> list[Place]:
+    """Draw a line per name, and the cases below; where the marks stand, from left to right."""
+    names = list(dict.fromkeys(mark.name for mark in marks))
+    places = []
+    for mark in marks:
+        line = layout.line_of(mark.case)
+        aside = APART * ((names.index(mark.name) + 0.5) / len(names) - 0.5)  # dots of a column stand side by side
+        places.append(Place(layout.x[mark.case] + (aside if line is None else 0.0), mark, line))
+    places.sort(key=lambda place: place.x)
+    for name in names:
+        _draw_name(axis, name, [place for place in places if place.mark.name == name], looks[name])
+    axis.set_xlim(-0.5, layout.right + 0.5)
+    ticks(axis, layout)
+    return places
+
+
+def _draw_name(axis: Axes, name: str, places: Sequence[Place], look: Look) -> None:
+    """A line, broken where a stretch ends, and its markers; a yardstick is dashed, or a stroke in each column."""
+    above = 4 if look.yardstick else 3 if look.highlighted else 2
+    joined: list[tuple[float, float]] = []
+    for left, right in pairwise(places):
+        if left.line is not None and left.line == right.line:
+            joined += [(left.x, left.mark.value), (right.x, right.mark.value), (float("nan"), float("nan"))]
+    if joined:
+        width, style_of_line = (1.8 if look.highlighted else 0.9), "--" if look.yardstick else "-"
         axis.plot(
-            *zip(*points, strict=True),
-            color=INK if yardstick else colours.get(name, MUTED),
-            linewidth=1.8 if name in colours else 0.9,
-            linestyle="--" if yardstick else "-",
-            marker=("" if joined else "_") if yardstick else MARKERS[index % len(MARKERS)],
-            markersize=14 if yardstick else 4.5 if name in colours else 3.2,
-            markeredgecolor=INK if yardstick else PAPER,
-            markeredgewidth=1.2 if yardstick else 0.4,
-            zorder=4 if yardstick else 3 if name in colours else 2,
+            *zip(*joined, strict=True),
+            color=look.colour,
+            linewidth=width,
+            linestyle=style_of_line,
+            zorder=above,
             label=name,
         )
+    shown = [place for place in places if place.line is None] if look.yardstick else places
+    for hollow in (False, True):
+        points = [(place.x, place.mark.value) for place in shown if place.mark.hollow == hollow]
+        if points:
+            axis.plot(
+                *zip(*points, strict=True), linestyle="", color=look.colour, zorder=above + 0.5, label=name,
+                marker=look.sign,
+                markersize=14 if look.yardstick else 4.8 if look.highlighted else 3.6,
+                markerfacecolor=PAPER if hollow else look.colour,
+                markeredgecolor=look.colour if hollow or look.yardstick else PAPER,
+                markeredgewidth=1.2 if look.yardstick else 0.9 if hollow else 0.4,
+            )  # fmt: skip
 
 
-def _places(axis: Axes, cases: Mapping[str, Words]) -> Places:
-    """At their sizes, where they differ in that alone; else side by side in the suite's order."""
-    layout = laid_out(cases)
-    only = layout.stretches[0]
-    if len(layout.stretches) == 1 and only.numbers is not None and only.numbers[0] > 0:
-        axis.set_xscale("log", base=2)
-        _size_ticks(axis, only.numbers, [number_text(value) for value in only.values])
-        axis.set_xlabel(only.along)
-        return Places(dict(zip(only.cases, only.numbers, strict=True)), dict.fromkeys(cases, 0))
-    ticks(axis, layout)
-    return Places(layout.x, {case: layout.line_of(case) for case in cases})
-
-
-def _size_ticks(axis: Axes, sizes: Sequence[float], texts: Sequence[str]) -> None:
-    """A tick per size on a logarithmic axis; labels are turned where they would run into each other, and
-    one is left out where two would lie on top of each other."""
-    span = log2(sizes[-1] / sizes[0]) or 1.0
-    shown: list[float] = []
-    for size in sizes:
-        if not shown or log2(size / shown[-1]) / span > SAME_PLACE:
-            shown.append(size)
-    gaps = [log2(right / left) / span for left, right in pairwise(shown)]
-    turned = bool(gaps) and min(gaps) < LABEL_WIDTH * max(map(len, texts))
-    labels = [text if size in shown else "" for size, text in zip(sizes, texts, strict=True)]
-    axis.set_xticks(sizes, labels, minor=False)
-    axis.set_xticks([], minor=True)
-    if turned:
-        axis.tick_params(axis="x", rotation=60)
-
-
-def _floor_line(axis: Axes, run: Run, rows: Sequence[Row]) -> None:
-    """The time of an empty kernel, where it is within sight of the times shown."""
+def _floor_lines(axis: Axes, run: Run, rows: Sequence[Row]) -> None:
+    """The time of an empty kernel by each method, where one is within sight of the times shown."""
     limits = run.environment.get("limits") or {}
-    graph = all(row.method == "graph" for row in rows)
-    floor = limits.get("graph_floor_s" if graph else "floor_s")
-    if floor and floor > min(view.seconds(row) for row in rows) / 8:
-        axis.axhline(floor, color=SOFT, linestyle=":", linewidth=1.2, zorder=1, label="_floor")
+    floors = {method: limits[key] for method in METHODS if limits.get(key := FLOORS[method])}
+    least = min(view.seconds(row) for row in rows)
+    if not any(floor > least / IN_SIGHT for floor in floors.values()):
+        return
+    for method, floor in floors.items():
+        axis.axhline(floor, color=SOFT, linestyle=":", linewidth=1.2, zorder=1, label="_")
         axis.annotate(
-            "empty kernel", (0.995, floor), xycoords=("axes fraction", "data"), xytext=(0, 3),
+            f"empty kernel, by {method}", (0.995, floor), xycoords=("axes fraction", "data"), xytext=(0, 3),
             textcoords="offset points", ha="right", fontsize=8, color=SOFT,
         )  # fmt: skip
 
 
-def _name_lines(axis: Axes, rows: Sequence[Row]) -> None:
-    """Names to the right of the panel, each near where its line leads, moved apart where they would overlap."""
-    import numpy as np
+@dataclass(frozen=True)
+class Name:
+    """A text beside a panel: it belongs to a point, and would best stand at the height of `wanted`. `x` is NaN for one
+    that no line leads to."""
 
-    lines = [line for line in axis.lines if not str(line.get_label()).startswith("_")]
+    text: str
+    x: float
+    y: float
+    wanted: float
+    colour: str
+    marker: str
+    bold: bool = False
+
+
+def names_of(drawn: Sequence[Place], looks: Mapping[str, Look]) -> list[Name]:
+    """A name per line, near where the line leads."""
+    ends = {place.mark.name: place for place in drawn}
+    wanted = _expected_ends(drawn)
+    return [
+        Name(
+            name, end.x if end.line is not None else float("nan"), end.mark.value, wanted[name], look.text_colour,
+            look.sign, look.highlighted,
+        )
+        for name, end in ends.items()
+        for look in [looks[name]]
+    ]  # fmt: skip
+
+
+def names_beside(axis: Axes, names: Sequence[Name]) -> None:
+    """Write names to the right of the panel, moved apart where they would overlap; those of points near its right end
+    are joined to them."""
     box, dpi = axis.get_window_extent(), axis.figure.dpi
-    ends = _expected_ends(rows)
-    heights = [axis.transData.transform((1, ends[str(line.get_label())]))[1] for line in lines]
-    places = spread(heights, 11.5 * dpi / 72, box.y0, box.y1)
-    for line, place in zip(lines, places, strict=True):
-        colour, points = line.get_color(), np.asarray(line.get_xydata())
-        highlighted = colour not in (INK, MUTED)
-        reaches = axis.transData.transform(points[-1])[0] > box.x0 + NEAR_END * (box.x1 - box.x0)
+    heights = [axis.transData.transform((1, name.wanted))[1] for name in names]
+    step = LINE * max((name.text.count("\n") + 1 for name in names), default=1)
+    for name, height in zip(names, spread(heights, step * dpi / 72, box.y0, box.y1), strict=True):
+        reaches = axis.transData.transform((name.x, name.y))[0] > box.x0 + NEAR_END * (box.x1 - box.x0)
+        up, right = (height - box.y0) / (box.y1 - box.y0), (box.x1 - box.x0) / dpi * 72
+        axis.plot(
+            1 + SIGN / right, up, name.marker, color=name.colour, transform=axis.transAxes, clip_on=False,
+            markersize=4.5, label="_",
+        )  # fmt: skip
         axis.annotate(
-            str(line.get_label()),
-            xy=(points[-1, 0], points[-1, 1]),
-            xytext=((box.x1 - box.x0 + 16 * dpi / 72) / dpi * 72, (place - box.y0) / dpi * 72),
+            name.text,
+            xy=(name.x, name.y),
+            xytext=(right + SIGN + 6, (height - box.y0) / dpi * 72),
             textcoords="axes points",
             va="center",
             fontsize=8.5,
-            fontweight="bold" if highlighted else "normal",
-            color=SOFT if colour == MUTED else colour,
+            fontweight="bold" if name.bold else "normal",
+            color=name.colour,
             annotation_clip=False,
             # From a line that ends early, the arrow would cross all others.
             arrowprops={
-                "arrowstyle": "-", "linewidth": 0.7 if highlighted else 0.5, "relpos": (0, 0.5),
-                "color": colour if highlighted else FAINT, "shrinkA": 0, "shrinkB": 4,
+                "arrowstyle": "-", "linewidth": 0.7 if name.bold else 0.5, "relpos": (0, 0.5),
+                "color": name.colour if name.bold else FAINT, "shrinkA": 10, "shrinkB": 4,
             } if reaches else None,
         )  # fmt: skip
 
 
-def _expected_ends(rows: Sequence[Row]) -> dict[str, float]:
-    """Seconds at which each line ends in the last case; for one that stops earlier, where it would by its
-    usual distance from the others."""
-    by_case: dict[str, list[float]] = {}
-    for row in rows:
-        by_case.setdefault(row.case, []).append(view.seconds(row))
-    typical = {case: median(times) for case, times in by_case.items()}
+def _expected_ends(drawn: Sequence[Place]) -> dict[str, float]:
+    """The value at which each line ends in the last case; for one that stops earlier, where it would by its usual
+    distance from the others."""
+    by_case: dict[str, dict[str, float]] = {}
+    for place in drawn:
+        by_case.setdefault(place.mark.case, {})[place.mark.name] = place.mark.value
+    typical = {case: median(values.values()) for case, values in by_case.items()}
     relative: dict[str, list[float]] = {}
-    for row in rows:
-        relative.setdefault(row.implementation, []).append(view.seconds(row) / typical[row.case])
-    last = list(typical)[-1]
-    usual = {name: median(ratios) * typical[last] for name, ratios in relative.items()}
-    return usual | {row.implementation: view.seconds(row) for row in rows if row.case == last}
+    for case, values in by_case.items():
+        for name, value in values.items():
+            relative.setdefault(name, []).append(value / typical[case])
+    last = list(by_case)[-1]
+    return {name: median(ratios) * typical[last] for name, ratios in relative.items()} | by_case[last]
 
 
 def spread(wanted: Sequence[float], step: float, low: float, high: float) -> list[float]:

@@ -1,5 +1,5 @@
 "use strict";
-// Sorting and filtering. Without this script the page shows the same tables, whole and in the suite's order.
+// Sorting, filtering, and links that open what they lead to. Without this script the page shows the same tables, whole and in the suite's order.
 const cell = (row, column) => row.cells[column].dataset.v ?? row.cells[column].textContent.trim();
 
 function compare(a, b) {
@@ -55,4 +55,9 @@ for (const form of document.querySelectorAll("form.filters")) {
   apply();
 }
 
-addEventListener("beforeprint", () => document.querySelectorAll("details").forEach(part => { part.open = true; }));
+for (const link of document.querySelectorAll('a[href^="#"]')) {
+  link.addEventListener("click", () => {
+    const part = document.querySelector(`${link.hash} > details`);
+    if (part) part.open = true;
+  });
+}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,12 +10,14 @@ from typing import Any
 from kernelbench.compare.comparison import ComparedRow, Comparison, baselines
 from kernelbench.compare.verdicts import NOT_DECIDED, ClaimVerdict
 from kernelbench.core.units import bytes_text, duration_text, rate_text, time_text
-from kernelbench.report import strips, view
+from kernelbench.report import peers, strips, summary, view
 from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run
 
+_HASH = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{4,}\b")
 
-def header(run: Run, verdicts: Sequence[ClaimVerdict]) -> dict[str, Any]:
+
+def header(run: Run, comparison: Comparison, verdicts: Sequence[ClaimVerdict]) -> dict[str, Any]:
     """Title, the answer in a sentence, and what the run was."""
     environment, cases = run.environment, view.cases(run)
     counts = Counter(view.shown_status(row.status, row.role) for row in run.rows)
@@ -26,8 +29,7 @@ def header(run: Run, verdicts: Sequence[ClaimVerdict]) -> dict[str, Any]:
         "device": run.device,
         "simulated": run.simulated,
         "date": view.text(environment.get("started"))[:10],
-        "answer": _answer(run, verdicts),
-        "detail": next((one.sentence for one in verdicts if one.verdict != NOT_DECIDED), ""),
+        "answer": _answer(run, comparison, verdicts),
         "cases": len(cases),
         "implementations": len(view.implementations(run)),
         "measured": counts["ok"],
@@ -43,10 +45,12 @@ def header(run: Run, verdicts: Sequence[ClaimVerdict]) -> dict[str, Any]:
     }
 
 
-def _answer(run: Run, verdicts: Sequence[ClaimVerdict]) -> str:
+def _answer(run: Run, comparison: Comparison, verdicts: Sequence[ClaimVerdict]) -> str:
     """On the simulator only some claims can be judged; the others are not worth a sentence each."""
     if not run.simulated:
-        return view.answer(verdicts, run.device)
+        found = [] if verdicts else peers.pairs(run)
+        said = [peers.ahead(found)] if found else [] if verdicts else summary.headline(run, comparison, ())
+        return " ".join(said) or view.answer(verdicts, run.device)
     judged = [one for one in verdicts if one.verdict != NOT_DECIDED]
     rest = len(verdicts) - len(judged)
     about_times = f" {rest} of {len(verdicts)} published claims are about times, which need a GPU." if rest else ""
@@ -125,7 +129,7 @@ def launches(run: Run) -> list[Row]:
 
 def environment(run: Run) -> list[tuple[str, str]]:
     """The run's environment as lines of name and value; what has a section of its own is left out."""
-    left_out = {"implementations", "limits", "title", "claims", "command", "contents", "step", "self_test"}
+    left_out = {"implementations", "limits", "title", "claims", "command", "contents", "step", "self_test", "code"}
     return list(_flat({key: value for key, value in run.environment.items() if key not in left_out}))
 
 
@@ -151,8 +155,18 @@ def _with_unit(name: str, value: Any) -> tuple[str, str]:
         return name.removesuffix(" hz"), f"{number / 1e6:.0f} MHz"
     if number is not None and name == "wall s":
         return "duration", duration_text(number)
-    separator = "." if name.endswith("compute capability") else " "
-    return name, separator.join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+    if isinstance(value, list | tuple):
+        return name, ("." if name.endswith("compute capability") else " ").join(map(_short, value))
+    if number is not None and (name.endswith(" s") or name.startswith("seconds: ")):
+        return name.removesuffix(" s"), time_text(number)
+    return name, _short(value)
+
+
+def _short(value: Any) -> str:
+    """Numbers with four digits, the first twelve of a hash; environment.json has all of them."""
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return _HASH.sub(r"\1…", str(value))
 
 
 def commands(run: Run, comparison: Comparison) -> list[tuple[str, str]]:

@@ -17,7 +17,7 @@ from kernelbench.core.methods import shared_method
 from kernelbench.core.records import WRITTEN_HERE
 from kernelbench.core.units import share_text, time_column
 from kernelbench.report import copies, sources, view
-from kernelbench.report.sweeps import Curve
+from kernelbench.report.case_axis import Curve
 from kernelbench.report.tables import RIGHT, TEXT, new_table
 from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run
@@ -153,13 +153,39 @@ def falls(found: Sequence[Pair], drawn: Iterable[Curve]) -> list[tuple[float, st
     return steps
 
 
+def ratios(found: Sequence[Pair]) -> dict[str, list[float]]:
+    """Per peer its time over ours on the cases that both have, the nearest peer first."""
+    of_peers: dict[str, list[float]] = {}
+    for pair in found:
+        for side in pair.peers:
+            of_peers.setdefault(side.name, []).append(side.ratio)
+    return {name: of_peers[name] for name in sorted(of_peers, key=lambda name: mean(of_peers[name]))}
+
+
+def ahead(found: Sequence[Pair]) -> str:
+    """Who is ahead, in a sentence: geometric means over the cases that two sides have in common."""
+    every = ratios(found)
+    faster = {name: of_name for name, of_name in every.items() if mean(of_name) < 1}
+    nearest, of_nearest = next(iter(every.items()))
+    count = f"{len(every) - len(faster)} of {len(every)} peers" if faster else f"all {len(every)} peers"
+    told = f"takes {view.ratio_text(mean(of_nearest))} our time over {cases_text(len(of_nearest))} in common"
+    return (
+        f"Ours is ahead of {count}: the {'fastest' if faster else 'nearest'}, {nearest}, {told} (geometric mean). "
+        f"Case by case, a peer is faster on {sum(pair.ahead < 1 for pair in found)} of {len(found)}."
+    )
+
+
+def cases_text(number: int) -> str:
+    return "1 case" if number == 1 else f"{number} cases"
+
+
 def sentences(run: Run, found: Sequence[Pair], labels: Mapping[str, str]) -> list[str]:
     """The answer first."""
     least = min(found, key=lambda pair: pair.ahead)
     behind = sum(pair.ahead < 1 for pair in found)
-    mean = view.ratio_text(_mean([pair.ahead for pair in found]))
+    in_mean = view.ratio_text(mean([pair.ahead for pair in found]))
     lines = [
-        f"On {len(found)} cases the best peer takes {mean} of our time in the mean, and "
+        f"On {len(found)} cases the best peer takes {in_mean} of our time in the mean, and "
         f"{view.ratio_text(least.ahead)} in the least ({labels[least.case]}: {least.best.name}); "
         f"a peer is faster in {behind} of them."
     ]
@@ -201,23 +227,22 @@ def case_lines(found: Sequence[Pair], labels: Mapping[str, str]) -> list[tuple[s
 
 def peer_lines(run: Run, found: Sequence[Pair]) -> list[tuple[str, ...]]:
     """A line per peer, the nearest first, under PEER_HEADERS."""
-    ratios: dict[str, list[float]] = {}
     errors: dict[str, list[Side]] = {}
     for pair in found:
         for side in (pair.ours, *pair.peers):
             errors.setdefault(side.name, []).append(side)
-            if side is not pair.ours:
-                ratios.setdefault(side.name, []).append(side.ratio)
-    own = [name for name in errors if name not in ratios]
+    of_peers = ratios(found)
+    own = [name for name in errors if name not in of_peers]
     lines: list[tuple[str, ...]] = [
         (name, str(len(errors[name])), "", "", "", _error(*errors[name]), "") for name in own
     ]
-    for name in sorted(ratios, key=lambda name: _mean(ratios[name])):
+    for name, of_name in of_peers.items():
         best = sum(pair.best.name == name for pair in found)
-        mean, least = view.ratio_text(_mean(ratios[name])), view.ratio_text(min(ratios[name]))
+        least = view.ratio_text(min(of_name))
         lines.append(
-            (name, str(len(ratios[name])), str(best), mean, least, _error(*errors[name]), sources.version(run, name))
-        )
+            (name, str(len(of_name)), str(best), view.ratio_text(mean(of_name)), least, _error(*errors[name]),
+             sources.version(run, name))
+        )  # fmt: skip
     return lines
 
 
@@ -227,6 +252,7 @@ def section(run: Run) -> dict[str, Any] | None:
     if not found:
         return None
     return {
+        "ahead": ahead(found),
         "sentences": sentences(run, found, labels),
         "tables": ((PEER_HEADERS, peer_lines(run, found)), (CASE_HEADERS, case_lines(found, labels))),
         "words": WORDS,
@@ -255,7 +281,8 @@ def table(run: Run) -> RenderableType | None:
     return Group(*parts, Text(MEANING, "dim"))
 
 
-def _mean(ratios: Sequence[float]) -> float:
+def mean(ratios: Sequence[float]) -> float:
+    """The geometric mean."""
     return exp(sum(map(log, ratios)) / len(ratios))
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from kernelbench.compare.comparison import Comparison
 from kernelbench.core.records import Claim
 from kernelbench.report import style, view
-from kernelbench.report.style import INK, MARKERS, MUTED, PAPER, SERIES, SOFT, WIDTH
+from kernelbench.report.style import HEAT, INK, MARKERS, PAPER, SOFT, WIDTH
 from kernelbench.runs.results import Run
 
 if TYPE_CHECKING:
@@ -87,21 +87,22 @@ def settings_figure(run: Run, comparison: Comparison, shown: Sequence[Family], c
             text: line for axis in grid.flat for line, text in zip(*axis.get_legend_handles_labels(), strict=True)
         }
         figure.legend(
-            handles=list(handles.values()), labels=list(handles), loc="outside upper left",
-            ncols=min(5, max(1, len(handles))), frameon=False, fontsize=8,
+            handles=list(handles.values()), labels=list(handles), loc="outside right upper", frameon=False, fontsize=8,
         )  # fmt: skip
         style.settle(figure)
     return figure
 
 
 def _looks(cases: Mapping[str, view.Words]) -> dict[str, dict[str, Any]]:
-    """Cases that differ in their dtype alone look alike: each dtype has panels of its own."""
+    """Cases that differ in their dtype alone look alike: each dtype has panels of its own. One hue for all, the fainter
+    the later: colours are the names of implementations."""
     sizes = {case: view.without(words, "dtype") for case, words in cases.items()}
     labels = view.case_labels({size: dict(size) for size in sizes.values()}, view.number_text)
     distinct = list(labels)
     return {
         case: {
-            "color": SERIES[distinct.index(size)] if len(distinct) <= len(SERIES) else MUTED,
+            "color": HEAT,
+            "alpha": 1 - 0.7 * distinct.index(size) / len(distinct),
             "marker": MARKERS[distinct.index(size) % len(MARKERS)],
             "label": labels[size],
         }

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import log2
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kernelbench.compare.comparison import Comparison
-from kernelbench.report import copies, peers, style, sweeps, view
-from kernelbench.report.style import FAINT, INK, MARKERS, MUTED, PAPER, WIDTH
-from kernelbench.report.sweeps import Curve
+from kernelbench.report import copies, palette, peers, style, sweeps, view
+from kernelbench.report.case_axis import Curve
+from kernelbench.report.lines import Name, named_panels, names_beside
+from kernelbench.report.palette import Look
+from kernelbench.report.style import FAINT, PAPER
 from kernelbench.runs.results import Run
 
 if TYPE_CHECKING:
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 TOP = 1.15  # highest share that a panel shows
+Shares = Mapping[str, Mapping[str, float]]  # by case, then implementation
 
 
 def followed(run: Run) -> set[str]:
@@ -27,22 +30,19 @@ def followed(run: Run) -> set[str]:
 
 def share_figure(run: Run, comparison: Comparison, along: str, drawn: Sequence[Curve]) -> Figure:
     """A panel per curve: time of the best copy over that of each implementation, by the size."""
-    from matplotlib.figure import Figure
-
     shares = _shares(run, comparison)
-    present = view.implementations(run)
-    names = [name for name in present if any(name in of_case for of_case in shares.values())]
-    looks = _looks(run, comparison, names)
+    looks = palette.looks(run, comparison)
+    names = {name for of_case in shares.values() for name in of_case}
     with style.settings():
-        figure = Figure(figsize=(WIDTH, 2.6 * len(drawn) + 0.6), layout="constrained")
-        panels = list(figure.subplots(len(drawn), 1, squeeze=False)[:, 0])
+        figure, panels = named_panels(len(drawn), 2.7, names)
         for axis, curve in zip(panels, drawn, strict=True):
             _panel(axis, curve, shares, looks)
             sweeps.along_axis(axis, along, _ticks(curve), 1, last=axis is panels[-1])
             axis.set_title(curve.title, fontsize=9)
             axis.set_ylabel("share of the copy")
-        sweeps.legend(figure, looks, panels)
         style.settle(figure)
+        for axis, curve in zip(panels, drawn, strict=True):
+            names_beside(axis, _names(curve, shares, looks))
     return figure
 
 
@@ -57,22 +57,21 @@ def _shares(run: Run, comparison: Comparison) -> dict[str, dict[str, float]]:
     return found
 
 
-def _looks(run: Run, comparison: Comparison, names: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """How each line is drawn: ours in ink, above all others."""
-    own = peers.ours(run)
-    colours = style.colours([name for name in view.highlights(run, comparison) if name in names and name not in own])
-    return {
-        name: {
-            "color": INK if name in own else colours.get(name, MUTED),
-            "linewidth": 1.8 if name in own else 1.1,
-            "linestyle": ("-", "--", ":")[own.index(name) % 3] if name in own else "-",
-            "marker": MARKERS[index % len(MARKERS)],
-            "markeredgecolor": PAPER,
-            "zorder": 4 if name in own else 3,
-            "label": name,
-        }
-        for index, name in enumerate(names)
-    }
+def _points(curve: Curve, shares: Shares) -> dict[str, dict[float, float]]:
+    """By implementation: its shares, by the size."""
+    found: dict[str, dict[float, float]] = {}
+    for x, case in curve.points.items():
+        for name, share in shares.get(case, {}).items():
+            found.setdefault(name, {})[x] = share
+    return found
+
+
+def _names(curve: Curve, shares: Shares, looks: Mapping[str, Look]) -> list[Name]:
+    ends = {name: list(points.items())[-1] for name, points in _points(curve, shares).items()}
+    return [
+        Name(name, x, y, y, looks[name].text_colour, looks[name].sign, looks[name].highlighted)
+        for name, (x, y) in ends.items()
+    ]
 
 
 def _ticks(curve: Curve) -> Curve:
@@ -82,16 +81,16 @@ def _ticks(curve: Curve) -> Curve:
     return Curve(curve.title, shown) if len(curve.points) > peers.MANY else curve
 
 
-def _panel(
-    axis: Axes, curve: Curve, shares: Mapping[str, Mapping[str, float]], looks: Mapping[str, Mapping[str, Any]]
-) -> None:
+def _panel(axis: Axes, curve: Curve, shares: Shares, looks: Mapping[str, Look]) -> None:
     axis.axhline(1.0, color=FAINT, linewidth=1.2, zorder=1)
     many = len(curve.points) > peers.MANY
     highest = 1.0
-    for name, look in looks.items():
-        points = {x: shares[case][name] for x, case in curve.points.items() if name in shares.get(case, {})}
-        if points:
-            edge, size = (0.0, 2.6) if many else (0.4, 4.5)
-            axis.plot(list(points), list(points.values()), **look, markeredgewidth=edge, markersize=size)
-            highest = max(highest, *points.values())
+    for name, points in _points(curve, shares).items():
+        look = looks[name]
+        axis.plot(
+            list(points), list(points.values()), color=look.colour, marker=look.marker, label=name,
+            markeredgecolor=PAPER, linewidth=1.8 if look.highlighted else 0.9, zorder=3 if look.highlighted else 2,
+            markeredgewidth=0.0 if many else 0.4, markersize=2.6 if many else 4.5,
+        )  # fmt: skip
+        highest = max(highest, *points.values())
     axis.set_ylim(0, min(TOP, 1.05 * highest))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import log2
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +12,9 @@ from kernelbench.compare.comparison import Comparison
 from kernelbench.core.records import Claim
 from kernelbench.explain.counted import METRICS, Counted
 from kernelbench.explain.evidence import has_parameters, statements
-from kernelbench.report import copies, style, view
-from kernelbench.report.case_axis import CHARACTER, PANEL
-from kernelbench.report.style import INK, MARKERS, MUTED, PAPER, SOFT, WIDTH
+from kernelbench.report import copies, palette, style, view
+from kernelbench.report.case_axis import CHARACTER, PANEL, SPREAD, Curve
+from kernelbench.report.style import PAPER, SOFT, WIDTH
 from kernelbench.report.view import Words, number_text
 from kernelbench.runs.results import Run
 
@@ -27,16 +27,6 @@ POINTS = 3  # fewest on a curve
 ACROSS = 3  # panels side by side
 NEAR = 4.0  # panels whose largest bandwidths are within this factor share an axis
 TICK = 7.5  # points: size of the text below a tick
-SPREAD = 8.0  # from this ratio of the last point to the first on, the axis is logarithmic
-
-
-@dataclass(frozen=True)
-class Curve:
-    """Cases that differ in one parameter alone, by its value."""
-
-    title: str
-    points: Mapping[float, str]  # case keys, in rising order of the value
-    shared: Words = field(default_factory=dict)  # all words of its cases but the parameter's
 
 
 @dataclass(frozen=True)
@@ -135,7 +125,7 @@ def sweep_figure(
             if kind == "rate":
                 axes[0].set_ylabel("bandwidth, TB/s")
                 _level(axes[: len(block)])
-        legend(figure, looks, [axis for axes in grid for axis in axes])
+        _legend(figure, looks, [axis for axes in grid for axis in axes])
         style.settle(figure)
     return figure
 
@@ -170,20 +160,20 @@ def _yardsticks(run: Run) -> list[str]:
 
 def _looks(run: Run, comparison: Comparison, names: Sequence[str]) -> dict[str, dict[str, Any]]:
     """How the line of each implementation is drawn."""
-    colours = style.colours([name for name in view.highlights(run, comparison) if name in names] or names)
-    yardsticks = (*_yardsticks(run), copies.BEST)
+    looks = palette.looks(run, comparison)
     return {
         name: {
-            "color": INK if name in yardsticks else colours.get(name, MUTED),
-            "linewidth": 1.0 if name in yardsticks else 1.8 if name in colours else 0.9,
-            "linestyle": "--" if name in yardsticks else "-",
-            "marker": "" if name in yardsticks else MARKERS[index % len(MARKERS)],
+            "color": look.colour,
+            "linewidth": 1.0 if look.yardstick else 1.8 if look.highlighted else 0.9,
+            "linestyle": "--" if look.yardstick else "-",
+            "marker": "" if look.yardstick else look.marker,
             "markersize": 4.5,
             "markeredgecolor": PAPER,
             "markeredgewidth": 0.4,
             "label": name,
         }
-        for index, name in enumerate(names)
+        for name in names
+        for look in [looks[name]]
     }
 
 
@@ -279,13 +269,11 @@ def _level(axes: Sequence[Axes]) -> None:
             axis.set_ylim(0, max(tops))
 
 
-def legend(figure: Figure, looks: Mapping[str, Any], axes: Sequence[Axes]) -> None:
+def _legend(figure: Figure, looks: Mapping[str, Any], axes: Sequence[Axes]) -> None:
+    """The names, beside the panels."""
     handles: dict[str, Any] = {}
     for axis in axes:
         found, labels = axis.get_legend_handles_labels()
         handles |= {label: handle for handle, label in zip(found, labels, strict=True) if label not in handles}
     order = [name for name in looks if name in handles] + [name for name in handles if name not in looks]
-    figure.legend(
-        handles=[handles[name] for name in order], loc="outside upper left", ncols=min(6, len(order)),
-        frameon=False, fontsize=8.5,
-    )  # fmt: skip
+    figure.legend(handles=[handles[name] for name in order], loc="outside right upper", frameon=False, fontsize=8.5)

@@ -114,14 +114,18 @@ def page(text):
     return Page(text)
 
 
-def test_page_loads_nothing(page, text):
+def test_page_loads_nothing(page, text, written, synthetic_run):
+    files = {(synthetic_run.folder / name).resolve() for name in html_page.RUN_FILES}
+    linked = set()
     for tag, attributes in page.elements:
         for name in LOADING & set(attributes):
             value = attributes[name] or ""
             if tag == "a":
-                assert value.startswith(("#", "https://", "http://")), value
+                if not value.startswith(("#", "https://", "http://")):
+                    linked.add((written.parent / value).resolve())
             else:
                 assert value.startswith(("#", "data:,")), (tag, value)
+    assert linked == {path for path in files if path.exists()}, "the run's own files, by relative addresses"
     tags = {tag for tag, _ in page.elements}
     assert not tags & {"iframe", "object", "embed", "img", "audio", "video", "base"}
     assert "@import" not in text
@@ -198,7 +202,7 @@ def test_claims_published_figures_environment_and_commands(page, text):
         "https://example.org/page",
         "13.0.88",
         "40.0 MB",
-        "0123456789abcdef",
+        "0123456789ab…",
     ):
         assert expected in text
     assert "kernelbench compare --baseline ft" in text

@@ -184,7 +184,7 @@ def test_the_page_has_the_section_for_such_a_run_alone(make, example):
     assert 'id="peers"' in text
     assert "3e-08~" in text
     assert 'id="peers"' not in html_page.render(example.run, example.comparison, (), Published())
-    assert page_sections.header(make(), ())["measured"] == 18
+    assert page_sections.header(make(), (), ())["measured"] == 18
 
 
 # ---- curves --------------------------------------------------------------------------------------

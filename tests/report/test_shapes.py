@@ -10,7 +10,7 @@ from kernelbench.compare import ComparedRow
 from kernelbench.core.counters import Counters
 from kernelbench.core.records import Claim
 from kernelbench.explain.counted import Counted
-from kernelbench.report import charts, heat, ladders, settings, sweeps, view
+from kernelbench.report import charts, heat, ladders, palette, settings, sweeps, view
 from kernelbench.report.sources import Published
 from kernelbench.runs.results import Run
 from tests.report.conftest import Example, cases_of
@@ -120,7 +120,7 @@ def test_a_ladder_has_the_factor_of_each_step_and_the_published_one(example):
     shown, cases = ladders.panels(example.run, NONE, ladder)
     assert [panel.published for panel in shown] == [True] + 6 * [False]
     assert cases == 6
-    axis = ladders.ladder_figure(ladder, shown).axes[0]
+    axis = ladders.ladder_figure(ladder, shown, palette.looks(example.run, NONE)).axes[0]
     texts = [text.get_text() for text in axis.texts]
     assert texts == ["8.000 µs", "4.000 µs", "2.00x", "5.000 µs", "0.80x", "1.000 µs", "5.00x"]
     assert axis.get_title(loc="left") == "published, on a GPU"

@@ -110,7 +110,7 @@ def test_the_command_shows_counts_charts_and_a_page(
     simulator.price["other"] = 250
     out, err = ended(0, command("run", project.suite("good, other")))
     assert "No GPU here: simulated (H200 properties) executes the kernels" in err
-    assert "Global traffic over the least" in out
+    assert "Sectors touched over the least" in out
     assert "Median time" not in out
     (folder,) = project.runs
     page = (folder / "report.html").read_text()

@@ -1,0 +1,115 @@
+"""The chart of speed-ups: what was measured here, and in the same colour what was published."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from textwrap import fill
+from typing import TYPE_CHECKING
+
+from kernelbench.compare.comparison import ComparedRow, Comparison, baselines
+from kernelbench.report import palette, style, view
+from kernelbench.report.case_axis import laid_out
+from kernelbench.report.lines import Mark, Name, Place, draw, named_panels, names_beside, names_of
+from kernelbench.report.style import INK, SOFT
+from kernelbench.runs.results import Run
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+SPEEDUP_CHART = "speedup-cold"  # the name of the chart that answers for a run without claims
+PUBLISHED = "_x+1"  # markers, one per GPU that published figures are from
+NUMBERED = 12  # most published figures that a panel has room to write beside their markers
+NAME = 28  # characters per line of a name
+STEPS = ((4.0, (1.0, 1.25, 1.5, 1.75)), (16.0, (1.0, 1.5)), (300.0, (1.0,)))  # of doublings, up to that wide an axis
+
+
+def speedup_figure(run: Run, comparison: Comparison, cache: str) -> Figure:
+    """A panel per dtype: how many times as fast as the baseline each highlighted implementation is."""
+    looks = palette.looks(run, comparison)
+    dtypes = {row.case: row.dtype for row in run.rows}
+    panels: dict[str, list[ComparedRow]] = {}
+    for row in comparison:
+        highlighted = looks[row.implementation].highlighted and row.implementation != row.baseline
+        if row.cache == cache and row.speedup is not None and highlighted:
+            panels.setdefault(dtypes[row.case], []).append(row)
+    rows = [row for of_dtype in panels.values() for row in of_dtype]
+    devices = list(dict.fromkeys(_published_on(row) for row in rows if row.published_speedup))
+    names = {row.implementation for row in rows} | set(devices)
+    words = view.cases(run)
+    with style.settings():
+        figure, axes = named_panels(max(len(panels), 1), 2.9 if len(panels) < 3 else 2.4, names)
+        drawn = []
+        for axis, (dtype, of_dtype) in zip(axes, panels.items(), strict=False):
+            layout = laid_out({row.case: words[row.case] for row in of_dtype}, to_scale=True)
+            marks = [Mark(row.case, row.implementation, row.speedup or 0.0) for row in of_dtype]
+            drawn.append(draw(axis, marks, layout, looks))
+            _published(axis, of_dtype, drawn[-1], devices, {name: look.colour for name, look in looks.items()})
+            axis.axhline(1, color=INK, linewidth=1.0, zorder=1)
+            axis.set_title(f"{dtype}, {cache}")
+            ratio_axis(axis)
+        figure.supylabel(f"speed-up over {baselines(comparison)}", fontsize=9.5, color=SOFT)
+        style.settle(figure)
+        for axis, of_dtype, places in zip(axes, panels.values(), drawn, strict=False):
+            names_beside(axis, [*names_of(places, looks), *_published_names(of_dtype, places, devices)])
+    return figure
+
+
+def _published_on(row: ComparedRow) -> str:
+    """`published, A100`: the name of a marker."""
+    return fill(f"published, {row.published_device or 'GPU not stated'}", NAME)
+
+
+def _published(
+    axis: Axes, rows: Sequence[ComparedRow], places: Sequence[Place], devices: Sequence[str], colours: dict[str, str]
+) -> None:
+    """The intervals of what was measured, and published figures joined to them."""
+    at = {(place.mark.case, place.mark.name): place.x for place in places}
+    cited = [row for row in rows if row.published_speedup]
+    for row in rows:
+        x, colour = at[row.case, row.implementation], colours[row.implementation]
+        if row.speedup_low is not None and row.speedup_high is not None:
+            axis.vlines(x, row.speedup_low, row.speedup_high, color=colour, linewidth=1.0)
+        if not row.published_speedup or not row.speedup:
+            continue
+        axis.vlines(x, row.published_speedup, row.speedup, color=colour, linewidth=0.8, linestyle=":")
+        axis.plot(
+            x, row.published_speedup, _marker(_published_on(row), devices), color=colour, markersize=9,
+            markeredgewidth=1.8, zorder=4,
+        )  # fmt: skip
+        if len(cited) <= NUMBERED:
+            for value, above in ((row.speedup, row.speedup > row.published_speedup),
+                                 (row.published_speedup, row.speedup <= row.published_speedup)):  # fmt: skip
+                axis.annotate(
+                    view.ratio(value), (x, value), xytext=(0, 5 if above else -5), textcoords="offset points",
+                    ha="center", va="bottom" if above else "top", fontsize=7.5, color=colour, zorder=5,
+                )  # fmt: skip
+
+
+def _published_names(rows: Sequence[ComparedRow], places: Sequence[Place], devices: Sequence[str]) -> list[Name]:
+    """What each kind of marker is, beside the last of its kind."""
+    at = {(place.mark.case, place.mark.name): place.x for place in places}
+    last = {_published_on(row): row for row in sorted(rows, key=lambda row: at[row.case, row.implementation])
+            if row.published_speedup}  # fmt: skip
+    return [
+        Name(device, float("nan"), float("nan"), row.published_speedup or 1.0, SOFT, _marker(device, devices))
+        for device, row in last.items()
+    ]
+
+
+def _marker(device: str, devices: Sequence[str]) -> str:
+    return PUBLISHED[devices.index(device) % len(PUBLISHED)]
+
+
+def ratio_axis(axis: Axes, which: str = "y") -> None:
+    """Equal distances are equal factors."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    (axis.set_yscale if which == "y" else axis.set_xscale)("log", base=2)
+    axis.margins(*((None, 0.14) if which == "y" else (0.14, None)))
+    low, high = axis.get_ylim() if which == "y" else axis.get_xlim()
+    target = axis.yaxis if which == "y" else axis.xaxis
+    subs = next((subs for widest, subs in STEPS if high / low <= widest), None)
+    target.set_major_locator(LogLocator(2, subs) if subs else LogLocator(10, (1.0, 3.0)))
+    target.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    target.set_minor_formatter(NullFormatter())
