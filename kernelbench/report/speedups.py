@@ -21,6 +21,8 @@ SPEEDUP_CHART = "speedup-cold"  # the name of the chart that answers for a run w
 PUBLISHED = "_x+1"  # markers, one per GPU that published figures are from
 NUMBERED = 12  # most published figures that a panel has room to write beside their markers
 NAME = 28  # characters per line of a name
+HEIGHTS = (2.9, 2.4, 1.6)  # inches per panel of one, two and more: all of them fit on one screen
+NARROW = 2.0  # an axis that spans less has round numbers for ticks
 STEPS = ((4.0, (1.0, 1.25, 1.5, 1.75)), (16.0, (1.0, 1.5)), (300.0, (1.0,)))  # of doublings, up to that wide an axis
 
 
@@ -38,7 +40,7 @@ def speedup_figure(run: Run, comparison: Comparison, cache: str) -> Figure:
     names = {row.implementation for row in rows} | set(devices)
     words = view.cases(run)
     with style.settings():
-        figure, axes = named_panels(max(len(panels), 1), 2.9 if len(panels) < 3 else 2.4, names)
+        figure, axes = named_panels(max(len(panels), 1), HEIGHTS[min(len(panels), len(HEIGHTS)) - 1], names)
         drawn = []
         for axis, (dtype, of_dtype) in zip(axes, panels.items(), strict=False):
             layout = laid_out({row.case: words[row.case] for row in of_dtype}, to_scale=True)
@@ -103,13 +105,16 @@ def _marker(device: str, devices: Sequence[str]) -> str:
 
 def ratio_axis(axis: Axes, which: str = "y") -> None:
     """Equal distances are equal factors."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
     (axis.set_yscale if which == "y" else axis.set_xscale)("log", base=2)
     axis.margins(*((None, 0.14) if which == "y" else (0.14, None)))
     low, high = axis.get_ylim() if which == "y" else axis.get_xlim()
     target = axis.yaxis if which == "y" else axis.xaxis
     subs = next((subs for widest, subs in STEPS if high / low <= widest), None)
-    target.set_major_locator(LogLocator(2, subs) if subs else LogLocator(10, (1.0, 3.0)))
+    if high / low < NARROW:
+        target.set_major_locator(MaxNLocator(4))
+    else:
+        target.set_major_locator(LogLocator(2, subs) if subs else LogLocator(10, (1.0, 3.0)))
     target.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     target.set_minor_formatter(NullFormatter())

@@ -96,7 +96,7 @@ def test_a_case_near_the_floor_does_not_count_and_is_named(build):
     answer = judged(build, claim_of(**FASTER))
     assert answer.verdict == "holds"
     assert [case.counts for case in answer.cases] == [False, True]
-    assert answer.sentence == "new: 2.00 times as fast as old on 1 of 2 cases; too short to count: n=8."
+    assert answer.sentence == "new: 2.00 times as fast as old on 1 of 2 cases; 1 too short to count."
 
 
 def test_a_slow_side_near_nothing_but_a_fast_side_near_the_floor_does_not_count(build):

@@ -50,3 +50,27 @@ def test_large_powers_of_two_are_written_as_such():
     assert view.number_text("16777216") == "2²⁴"
     assert [view.number_text(text) for text in ("4096", "65537", "32x64", "")] == ["4096", "65537", "32x64", ""]
     assert view.word_texts({"n": "67108864", "dtype": "float16"}, view.number_text) == ["n=2²⁶", "float16"]
+
+
+def test_numbers_lie_at_their_true_distances():
+    keys = [f"n={n} shape={n} axis=-1 dtype=float32" for n in (2**10, 2**20, 2**26, 2**28, 1)]
+    layout = case_axis.laid_out(cases_of(keys), to_scale=True)
+    first, *others = (layout.x[key] for key in (keys[4], *keys[:4]))
+    assert [round(7 * (x - first), 6) for x in others] == [10, 20, 26, 28], "28 doublings over four distances"
+    assert {layout.line_of(key) for key in keys} == {0}, "the one that begins anew lies on the same line"
+    assert case_axis.laid_out(cases_of(keys)).x[keys[1]] == 1.0, "a table has columns"
+    even = case_axis.laid_out(cases_of([f"n={n} shape={n} axis=-1 dtype=float32" for n in (0, 1, 3)]), to_scale=True)
+    assert [round(x, 3) for x in even.x.values()] == [0, 0.667, 2], "numbers that do not span a factor of 8"
+
+
+def test_the_same_size_of_other_shapes_is_another_line():
+    keys = [f"bias={bias} shape={rows}x{bias} axis=-1 dtype=float32" for rows, bias in ((8, 768), (8, 3072), (8, 9000))]
+    tall = [f"bias={bias} shape=9999x{bias} axis=-1 dtype=float32" for bias in (32, 1000, 4096)]
+    layout = case_axis.laid_out(cases_of([*keys, *tall]), to_scale=True)
+    assert [layout.line_of(key) for key in (*keys, *tall)] == [0, 0, 0, 1, 1, 1]
+
+
+def test_few_sizes_and_names_have_no_line():
+    keys = ["shape=3x5 axis=-1 dtype=float32", "shape=7x2 axis=-1 dtype=float32"]
+    layout = case_axis.laid_out(cases_of(keys), to_scale=True)
+    assert [layout.line_of(key) for key in keys] == [None, None]

@@ -269,3 +269,19 @@ def test_a_long_sweep_has_curves_in_place_of_bars(make):
     assert "time-cold" not in names
     few = {chart.name for chart in charts.all_charts(make(sizes=range(1, 8)), ())}
     assert {"share-columns", "time-cold"} <= few
+
+
+def test_the_page_opens_with_who_is_ahead(make):
+    assert peers.ahead(peers.pairs(make())) == (
+        "Ours is ahead of all 2 peers: the nearest, cudnn, takes 1.50x our time over 3 cases in common "
+        "(geometric mean). Case by case, a peer is faster on 0 of 3."
+    )
+    behind = slowed(slowed(make(sizes=(1, 2)), "1", 3, "ours", "ours_too"), "2", 1, "ours")
+    few = without(behind, lambda row: row.implementation == "torch" and row.case.startswith("columns=2 "))
+    assert peers.ahead(peers.pairs(few)) == (
+        "Ours is ahead of 1 of 2 peers: the fastest, torch, takes 0.67x our time over 1 case in common "
+        "(geometric mean). Case by case, a peer is faster on 1 of 2."
+    )
+    text = html_page.render(make(), (), (), Published(), charts.all_charts(make(), ()))
+    assert text.index("Ours is ahead of all 2 peers") < text.index('id="chart-peers"') < text.index('id="charts"')
+    assert "3 cases" in next(one for one in charts.all_charts(make(), ()) if one.name == "peers").svg

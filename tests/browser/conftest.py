@@ -1,0 +1,57 @@
+"""Pages of recorded runs, opened in headless Chromium: Debian's, driven by Playwright."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+RUNS = Path(__file__).resolve().parents[2] / "results" / "h200"
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
+Open = Callable[..., Any]  # open(run, width=1280, height=900, scheme="light"): a page of Playwright
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """A running Chromium; without one, or without its driver, the tests are skipped."""
+    sync_api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed: the extra [browser]")
+    program = next(filter(None, map(shutil.which, CHROMIUM)), None)
+    if program is None:
+        pytest.skip(f"none of {', '.join(CHROMIUM)} is installed")
+    with sync_api.sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
+        yield running
+        running.close()
+
+
+@pytest.fixture(scope="session")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """written(run): the page of a recorded run."""
+    from kernelbench.runs.results import read_run
+    from kernelbench.walks.compare import answer
+    from kernelbench.walks.report import report
+
+    @cache
+    def page(run: str) -> Path:
+        return report(answer(read_run(RUNS / run), None), tmp_path_factory.mktemp("pages") / "report.html")
+
+    return page
+
+
+@pytest.fixture
+def opened(browser: Any, written: Callable[[str], Path]) -> Iterator[Open]:
+    pages = []
+
+    def open_page(run: str, width: int = 1280, height: int = 900, scheme: str = "light") -> Any:
+        page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
+        pages.append(page)
+        page.goto(written(run).as_uri())
+        return page
+
+    yield open_page
+    for page in pages:
+        page.close()

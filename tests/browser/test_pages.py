@@ -1,0 +1,91 @@
+"""The page as a browser shows it: the answer on the first screen, nothing too wide, readable for everyone, on paper."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.browser.conftest import Open
+
+pytestmark = pytest.mark.exhaustive
+RUNS = ("softmax", "peers/peers_softmax", "relu", "log_softmax")
+SCREEN = 900  # pixels high, at a width of 1280
+PHONE = 390
+UNFOLD = "document.querySelectorAll('details').forEach(part => { part.open = true; })"
+REST = "tbody tr:nth-child(n + 4), #explanation details ~ details"  # of the tables and of the explanations
+KEPT = {"claims", "peers", "charts", "times"}  # sections that are printed
+
+
+@pytest.mark.parametrize("run", [*RUNS, "bias_add", "multiply_shapes"])
+def test_the_answer_and_its_chart_are_on_the_first_screen(opened: Open, run: str) -> None:
+    page = opened(run)
+    answer, chart = page.locator(".answer"), page.locator("main svg[role=img]").first
+    assert answer.inner_text()
+    for part in (answer, chart):
+        box = part.bounding_box()
+        assert box["y"] >= 0
+        assert box["y"] + box["height"] <= SCREEN, f"{run}: {box}"
+
+
+def test_softmax_has_at_most_twelve_screens(opened: Open) -> None:
+    assert opened("softmax").evaluate("document.documentElement.scrollHeight") <= 12 * SCREEN
+
+
+@pytest.mark.parametrize("run", RUNS)
+@pytest.mark.parametrize("width", [PHONE, 1280])
+def test_the_page_never_scrolls_sideways(opened: Open, run: str, width: int) -> None:
+    """Not even with everything unfolded: what is wider scrolls within its own frame."""
+    page = opened(run, width)
+    page.evaluate(UNFOLD)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize(
+    ("run", "width", "scheme"),
+    [
+        *(("softmax", width, scheme) for width in (PHONE, 1280) for scheme in ("light", "dark")),
+        ("peers/peers_softmax", PHONE, "dark"),
+        ("relu", 1280, "light"),
+        ("log_softmax", PHONE, "light"),
+    ],
+)
+def test_axe_finds_nothing(opened: Open, run: str, width: int, scheme: str) -> None:
+    """With everything unfolded; of each table the first rows alone, since all are made alike and axe takes its time."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed: [browser]")
+    page = opened(run, width, scheme=scheme)
+    page.evaluate(UNFOLD)
+    page.evaluate("parts => document.querySelectorAll(parts).forEach(part => part.remove())", REST)
+    found = axe.Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
+
+
+def test_long_numbers_and_hashes_are_out_of_sight(opened: Open) -> None:
+    page = opened("softmax")
+    assert not page.locator("#environment dl").is_visible()
+    page.locator("nav a[href='#environment']").click()
+    assert page.locator("#environment dl").is_visible(), "a link opens what it leads to"
+    shown = page.locator("#environment").inner_text()
+    assert "580.159.04" in shown
+    words = shown.replace("-", " ").split()
+    assert not [word for word in words if sum(letter.isdigit() for letter in word) > 12]
+
+
+def test_the_links_lead_to_the_files_of_the_run(opened: Open) -> None:
+    page = opened("softmax")
+    links = page.locator("footer a")
+    assert links.all_inner_texts() == [
+        "results.csv", "samples.csv.gz", "environment.json", "comparison.csv", "claims.csv",
+    ]  # fmt: skip
+    assert "/results/h200/softmax/results.csv" in links.first.evaluate("link => link.href")
+
+
+@pytest.mark.parametrize("run", ["softmax", "peers/peers_softmax"])
+def test_claims_charts_and_times_alone_are_printed(opened: Open, run: str) -> None:
+    page = opened(run)
+    page.emulate_media(media="print")
+    sections = page.locator("main > section")
+    shown = {sections.nth(number).get_attribute("id") for number in range(sections.count())
+             if sections.nth(number).is_visible()}  # fmt: skip
+    assert shown <= KEPT
+    assert {"charts", "times"} <= shown
+    assert not page.locator("nav").is_visible()
+    assert page.locator("#table-times").evaluate("table => table.parentElement.scrollHeight - table.offsetHeight") < 5
