@@ -276,11 +276,15 @@ def test_the_page_opens_with_who_is_ahead(make):
         "Ours is ahead of all 2 peers: the nearest, cudnn, takes 1.50x our time over 3 cases in common "
         "(geometric mean). Case by case, a peer is faster on 0 of 3."
     )
-    behind = slowed(slowed(make(sizes=(1, 2)), "1", 3, "ours", "ours_too"), "2", 1, "ours")
+    behind = slowed(make(sizes=(1, 2)), "1", 2.2, "ours", "ours_too")
     few = without(behind, lambda row: row.implementation == "torch" and row.case.startswith("columns=2 "))
     assert peers.ahead(peers.pairs(few)) == (
-        "Ours is ahead of 1 of 2 peers: the fastest, torch, takes 0.67x our time over 1 case in common "
+        "Ours is ahead of 1 of 2 peers: the fastest, torch, takes 0.91x our time over 1 case in common "
         "(geometric mean). Case by case, a peer is faster on 1 of 2."
+    )
+    last = slowed(make(sizes=(1,)), "1", 9, "ours", "ours_too")
+    assert peers.ahead(peers.pairs(last)).startswith(
+        "Ours is ahead of none of 2 peers: the fastest, cudnn, takes 0.17x"
     )
     text = html_page.render(make(), (), (), Published(), charts.all_charts(make(), ()))
     assert text.index("Ours is ahead of all 2 peers") < text.index('id="chart-peers"') < text.index('id="charts"')
