@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-NEAR_END = 0.85  # share of the panel's width from which on a line's end is joined to its name
+NEAR_END = 0.74  # share of the panel's width from which on a line's end is joined to its name
 LINE, SIGN = 11.5, 16  # points: height of a name beside a panel, and the way from the panel to its marker
 APART = 0.6  # width of a column of dots that are side by side
 FLOORS = {"events": "floor_s", "graph": "graph_floor_s"}  # limits of a run: times of an empty kernel, by method

@@ -166,11 +166,11 @@ def ahead(found: Sequence[Pair]) -> str:
     """Who is ahead, in a sentence: geometric means over the cases that two sides have in common."""
     every = ratios(found)
     faster = {name: of_name for name, of_name in every.items() if mean(of_name) < 1}
-    nearest, of_nearest = next(iter(every.items()))
+    name, of_name = next(iter(every.items()))
     slower = {0: "none of", len(every): "all"}.get(len(every) - len(faster), f"{len(every) - len(faster)} of")
-    told = f"takes {view.ratio_text(mean(of_nearest))} our time over {cases_text(len(of_nearest))} in common"
     return (
-        f"Ours is ahead of {slower} {len(every)} peers: the {'fastest' if faster else 'nearest'}, {nearest}, {told} (geometric mean). "
+        f"Ours is ahead of {slower} {len(every)} peers: the {'fastest' if faster else 'nearest'}, {name}, takes "
+        f"{view.ratio_text(mean(of_name))} our time over {cases_text(len(of_name))} in common (geometric mean). "
         f"Case by case, a peer is faster on {sum(pair.ahead < 1 for pair in found)} of {len(found)}."
     )
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from matplotlib.colors import to_hex
 
 from kernelbench.report import heat, lines, palette, shares, speedups, style, view
 from kernelbench.report.case_axis import Curve
 from kernelbench.runs.results import Run
-from tests.report.conftest import FLOOR, Example, cases_of
+from tests.report.conftest import FLOOR, SIZES, Example, cases_of
 
 SHAPES = ("3x5", "7x2")
 
@@ -82,6 +83,15 @@ def test_rows_timed_by_graph_are_hollow(example: Example) -> None:
     assert style.PAPER not in {
         to_hex(line.get_markerfacecolor()) for line in axis.lines if line.get_label() == "oneflow"
     }
+
+
+def test_sizes_lie_at_their_true_distances(example: Example) -> None:
+    run, comparison = example.run, example.comparison
+    for figure in (lines.time_figure(run, (), "cold"), speedups.speedup_figure(run, comparison, "cold")):
+        (axis,) = figure.axes
+        (line,) = (one for one in axis.lines if one.get_label() == "oneflow" and one.get_linestyle() == "None")
+        gaps = np.diff(line.get_xdata())
+        assert gaps == pytest.approx(np.diff(np.log2(SIZES))[: len(gaps)] * gaps[0])
 
 
 def test_shapes_without_an_order_are_dots_beside_one_another(example: Example) -> None:
