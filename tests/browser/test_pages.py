@@ -15,7 +15,7 @@ REST = "tbody tr:nth-child(n + 4), #explanation details ~ details"  # of the tab
 KEPT = {"claims", "peers", "charts", "times"}  # sections that are printed
 
 
-@pytest.mark.parametrize("run", [*RUNS, "bias_add", "multiply_shapes"])
+@pytest.mark.parametrize("run", RUNS)
 def test_the_answer_and_its_chart_are_on_the_first_screen(opened: Open, run: str) -> None:
     page = opened(run)
     answer, chart = page.locator(".answer"), page.locator("main svg[role=img]").first

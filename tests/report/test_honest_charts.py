@@ -48,6 +48,7 @@ def test_a_name_has_one_colour_on_every_chart(example: Example) -> None:
     looks = palette.looks(run, comparison)
     hues = [look.colour for look in looks.values() if look.highlighted]
     assert len(hues) == len(set(hues)) == 6
+    assert {look.colour for look in looks.values() if not look.highlighted} == {style.MUTED, style.INK}
     for figure in figures:
         found = colours_in(figure)
         assert "oneflow" in found

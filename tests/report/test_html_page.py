@@ -269,3 +269,28 @@ def test_unwritable_place_is_named(example, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(ResultsError, match="choose another place with --out"):
         html_page.write_report(example.run, example.comparison, (), tmp_path / "file" / "report.html")
+
+
+def test_a_run_without_claims_opens_with_its_speedups(example):
+    drawn = charts.all_charts(example.run, example.comparison)
+    text = html_page.render(example.run, example.comparison, (), html_page.Published(), drawn)
+    answer = re.search(r'<p class="answer">([^<]*)</p>', text)
+    assert answer
+    assert "as fast as ft on" in answer[1]
+    first = re.search(r'<figure id="chart-([^"]*)"', text)
+    assert first
+    assert first[1] == "speedup-cold"
+
+
+def test_claims_with_a_chart_come_first_and_those_not_decided_last(example):
+    entries = [replace(CLAIM, id=one.id, title=one.title) for one in example.verdicts]
+    drawn = [
+        one
+        for one in charts.all_charts(example.run, (), html_page.Published(entries), verdicts=example.verdicts)
+        if one.name == "claim-block-size-occupancy"
+    ]
+    backwards = (example.verdicts[2], example.verdicts[0], example.verdicts[1])
+    found = html_page._claims(
+        backwards, html_page.Published(entries), example.run, {}, {one.name: one for one in drawn}
+    )
+    assert [one["story"].id for one in found] == ["block-size-occupancy", "softmax-ft-oneflow", "smem-layout"]
