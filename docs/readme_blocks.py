@@ -26,7 +26,7 @@ def readme_blocks(run: Path) -> Mapping[str, str]:
     """Text of every block of README.md by name; each is empty while there is no such run."""
     if not run.is_dir():
         return dict.fromkeys(("chart", "times"), "")
-    chart = f"![Bars: how many times as fast as FasterTransformer each softmax is on an H200]({CHART})"
+    chart = f"![How many times as fast as FasterTransformer each softmax is on an H200]({CHART})"
     return {"chart": chart, "times": times_block(_answer(run))}
 
 

@@ -74,14 +74,14 @@ def test_the_page_of_a_recorded_run_stands_alone(site: ModuleType, tmp_path: Pat
 
 @pytest.mark.exhaustive
 def test_the_site_builds_and_a_dead_link_is_an_error(tmp_path: Path) -> None:
-    if importlib.util.find_spec("zensical") is None:
-        pytest.skip("zensical is not installed; the extra docs brings it")
+    if importlib.util.find_spec("material") is None:
+        pytest.skip("mkdocs-material is not installed; the extra docs brings it")
     shutil.copytree(ROOT / "docs", tmp_path / "docs")
     for name in ("mkdocs.yml", "README.md", "CONTRIBUTING.md", "CHANGELOG.md"):
         shutil.copy(ROOT / name, tmp_path)
     command = [sys.executable, str(tmp_path / "docs" / "build_site.py"), "--no-reports"]
     assert subprocess.run(command, check=False).returncode == 0
-    assert (tmp_path / "build" / "site" / "search.json").is_file()
+    assert (tmp_path / "build" / "site" / "search" / "search_index.json").is_file()
     page = (tmp_path / "build" / "site" / "claims" / "div-mod.html").read_text()
     fetched = re.findall(r'(?:src|rel="stylesheet" href)="([^"]+)"', page)
     assert fetched
