@@ -44,10 +44,10 @@ def claims_page(standings: Sequence[Standing]) -> str:
 
 
 def summary(standings: Sequence[Standing]) -> str:
-    """`Of 47 published claims 25 hold, ..`: a number per verdict."""
+    """`Of 47 published claims 25 hold, ..`: a number per verdict that came out."""
     claimed = [one for one in standings if one.claim.suites]
     counts = Counter(one.verdict for one in claimed)
-    said = [f"**{counts[outcome]} {WORDS[outcome]}**" for outcome in VERDICTS]
+    said = [f"**{counts[outcome]} {WORDS[outcome]}**" for outcome in VERDICTS if counts[outcome]]
     others = len(standings) - len(claimed)
     return (
         f"Of {len(claimed)} published claims {', '.join(said[:-1])}, and {said[-1]}; "

@@ -90,7 +90,7 @@ that was closed on purpose (`>&-`) changes no exit code, and neither does whatev
 `--format csv`, `json` or `markdown` prints the rows of a table and nothing else; what else is told goes to standard
 error. Times are in seconds, sizes in bytes, and a case is named by its key, as in `results.csv`.
 
-**How long it takes.** On an H200 `run softmax` took 23 s and the longest suite 4 minutes; `list suites` states the time
+**How long it takes.** On an H200 `run softmax` took 32 s and the longest suite 4 minutes; `list suites` states the time
 of each. On the simulator `check softmax --strict` takes 15 minutes on two cores, and `report` 7 s anywhere. Every
 command that takes longer than a second says on standard error where it is: on a terminal one line, as
 `[42/132] seq=128 oneflow  32 %  1:10 left`; elsewhere such a line every 30 seconds.
