@@ -24,6 +24,7 @@ from kernelbench.cli.report import report
 from kernelbench.cli.run import run
 from kernelbench.cli.simulate import simulate
 from kernelbench.cli.tune import tune
+from kernelbench.cli.worker import worker
 from kernelbench.core import places, streams
 
 COMPLETION = "_KERNELBENCH_COMPLETE"  # a shell asks through this variable
@@ -55,7 +56,8 @@ def cli() -> None:
     """
 
 
-for command in (run, compare, gate, history, report, explain, check, plan, build, simulate, list_, new, tune, doctor):
+COMMANDS = [run, compare, gate, history, report, explain, check, plan, build, simulate, list_, new, tune, worker, doctor]
+for command in COMMANDS:
     cli.add_command(command)
 
 

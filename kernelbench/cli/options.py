@@ -177,6 +177,9 @@ GPU = click.option(
     metavar="NAME",
     help="Plan for this GPU: v100, t4, a100, l4, h100, h200.  [default: the GPU here, else h200]",
 )
+TLS = click.option(
+    "--tls", type=_Place(path_type=Path), metavar="FILE", help="The key of a cluster, as `worker --make-tls` made it."
+)
 FORM = click.option(
     "--format",
     "form",

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kernelbench.cli.options import CACHE, CHOICE, DEVICE, FULL, MEASURING, OUT_FOLDER, SUITES, request_of
+from kernelbench.cli.options import CACHE, CHOICE, DEVICE, FULL, MEASURING, OUT_FOLDER, SUITES, TEXT, TLS, request_of
 from kernelbench.cli.terminal import console, say, tell, warn
 from kernelbench.core.errors import InputError, ResultsError
 
 if TYPE_CHECKING:
     from kernelbench.compare.answer import Answer
+    from kernelbench.walks.fleet import Workers
+    from kernelbench.walks.request import Request
 
 
 @click.command()
@@ -33,11 +35,26 @@ if TYPE_CHECKING:
 )
 @click.option("--energy", is_flag=True, help="Also measure the energy per call, 4 s per row back to back.")
 @click.option("--resume", is_flag=True, help="Go on with the newest run of the suite (or that in --out).")
-@click.option("--out", type=OUT_FOLDER, help="Folder of the run; one suite only.")
+@click.option("--part", type=TEXT, metavar="K/N", help="Only one part of the cases: 1/4 is the first of four.")
+@click.option("--gpus", type=TEXT, metavar="GPU,..", help="Measure on several GPUs at once: all, 0,1 or simulated:a100,..")
+@click.option("--cluster", type=TEXT, metavar="ADDRESS", help="Measure on the GPUs of a Dask cluster: tls://HOST:8786.")
+@TLS
+@click.option("--share", is_flag=True, help="Of --gpus, --cluster: divide the cases among GPUs of one kind.")
+@click.option("--out", type=OUT_FOLDER, help="Folder of the run, one suite only; with several GPUs, of the fleet.")
 @click.option("--no-report", is_flag=True, help="Do not write charts and the HTML page.")
 @FULL
 @MEASURING
-def run(suites: tuple[str, ...], no_report: bool, **options: Any) -> int:
+@click.pass_context
+def run(
+    context: click.Context,
+    suites: tuple[str, ...],
+    no_report: bool,
+    gpus: str | None,
+    cluster: str | None,
+    tls: Path | None,
+    share: bool,
+    **options: Any,
+) -> int:
     """Build, verify and measure suites on this GPU; without one, count on the simulator what kernels do.
 
     \b
@@ -51,12 +68,19 @@ def run(suites: tuple[str, ...], no_report: bool, **options: Any) -> int:
       kernelbench run softmax --resume
       kernelbench run softmax --self-test --filter 'seq<=512'
       kernelbench run softmax --counters --quick
+      kernelbench run softmax reduce --gpus all
+      kernelbench run softmax --gpus simulated:a100,simulated:h200 --filter seq=16
     """
     from kernelbench.cli.progress import ConsoleProgress
+    from kernelbench.walks.fleet import Workers
     from kernelbench.walks.report import report
     from kernelbench.walks.run import run as walk
 
     request = request_of(suites, options)
+    if gpus or cluster:
+        return _on_many(context, request, Workers(gpus or "", cluster or "", tls, share), no_report=no_report)
+    if share or tls:
+        raise InputError(f"--{'share' if share else 'tls'}: belongs to --gpus or --cluster, which is missing")
     if request.out and len(suites) > 1:
         raise InputError(f"--out {request.out}: one folder holds one suite, but {len(suites)} were named")
     code = 0
@@ -75,6 +99,17 @@ def run(suites: tuple[str, ...], no_report: bool, **options: Any) -> int:
         elif answer.run.has_failures:
             code = code or 1
     return code
+
+
+def _on_many(context: click.Context, request: Request, workers: Workers, *, no_report: bool) -> int:
+    from kernelbench.cli.run_fleet import run_fleet, worker_options
+
+    if workers.gpus and workers.cluster:
+        raise InputError("--gpus and --cluster: name the GPUs of this host or those of a cluster, not both")
+    if request.device != "auto":
+        raise InputError(f"--device {request.device}: names one device; --gpus and --cluster name all")
+    options = worker_options(context, cluster=bool(workers.cluster))
+    return run_fleet(request, options, workers, with_page=not no_report)
 
 
 def show(answer: Answer, page: Path | None) -> None:

@@ -7,6 +7,14 @@ mappings of names, so this room knows no kernels.
 from kernelbench.suite.change import read_changes
 from kernelbench.suite.find import find_suite
 from kernelbench.suite.reader import read_suite
-from kernelbench.suite.select import select_cases, select_implementations, with_inputs
+from kernelbench.suite.select import select_cases, select_implementations, select_part, with_inputs
 
-__all__ = ["find_suite", "read_changes", "read_suite", "select_cases", "select_implementations", "with_inputs"]
+__all__ = [
+    "find_suite",
+    "read_changes",
+    "read_suite",
+    "select_cases",
+    "select_implementations",
+    "select_part",
+    "with_inputs",
+]

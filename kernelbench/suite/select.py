@@ -6,6 +6,7 @@ import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any
 
 from kernelbench.core.distributions import DISTRIBUTIONS
@@ -53,6 +54,24 @@ def select_cases(suite: Suite, filters: Sequence[str]) -> Suite:
         there = "; ".join(f"{name} is {_listed(suite, name)}" for name in dict.fromkeys(term.name for term in terms))
         raise InputError(f"no case of suite '{suite.name}' has {wanted}; {there}")
     return replace(suite, cases=cases)
+
+
+def select_part(suite: Suite, part: str) -> Suite:
+    """The suite with one part of its cases: '2/4' is the second of four. Each case is in exactly one part.
+
+    Cases are dealt by size to and fro (1 2 3 4, 4 3 2 1, ..), so that parts take about equally long. Raises InputError
+    for a part that cannot be read, and for one without a case.
+    """
+    match = re.fullmatch(r"([1-9][0-9]{0,5})/([1-9][0-9]{0,5})", part)
+    number, parts = (int(match[1]), int(match[2])) if match else (0, 0)
+    if not 1 <= number <= parts:
+        raise InputError(f"--part {part}: expected such as 1/4, the first of four parts")
+    if number > len(suite.cases):
+        raise InputError(f"--part {part}: suite '{suite.name}' has {len(suite.cases)} cases, so this part has none")
+    turns = [*range(1, parts + 1), *range(parts, 0, -1)]
+    by_size = sorted(suite.cases, key=lambda case: -prod(case.shape))
+    own = {case.key for place, case in enumerate(by_size) if turns[place % len(turns)] == number}
+    return replace(suite, cases=tuple(case for case in suite.cases if case.key in own))
 
 
 def select_implementations(suite: Suite, names: Sequence[str]) -> Suite:

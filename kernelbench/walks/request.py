@@ -32,6 +32,7 @@ class Request(DeviceRequest):
     filters: Sequence[str] = ()
     sets: Sequence[str] = ()  # other sizes than the suites', `seq=77,100`
     dtypes: Sequence[str] = ()  # other types than the suites'
+    part: str = ""  # of the cases that are left: `2/4`, the second of four parts
     caches: Sequence[str] = ()
     quick: bool = False
     energy: bool = False  # per call, measured behind the times
@@ -48,7 +49,7 @@ class Request(DeviceRequest):
     @property
     def partial(self) -> bool:
         """Whether the run covers less than whole suites, or measures twins or energy too."""
-        chosen = self.only or self.filters or self.sets or self.dtypes or self.caches
+        chosen = self.only or self.filters or self.sets or self.dtypes or self.part or self.caches
         return bool(chosen or self.quick or self.self_test or self.energy)
 
 
@@ -107,7 +108,7 @@ def _arguments(suite: str, options: Mapping[str, Any]) -> tuple[str, ...]:
 def read_suites(request: Request, catalog: Catalog) -> list[Suite]:
     """The suites asked for, with --set, --dtype, --only and --filter applied, and the user's own kernels and specimens
     added."""
-    from kernelbench.suite import find_suite, select_cases, select_implementations
+    from kernelbench.suite import find_suite, select_cases, select_implementations, select_part
 
     suites = []
     for name in request.suites:
@@ -124,7 +125,8 @@ def read_suites(request: Request, catalog: Catalog) -> list[Suite]:
             suite = replace(suite, implementations=tuple(dict.fromkeys((*suite.implementations, *added))))
         only = (*request.only, *catalog.files) if request.only else ()  # --cu asks for its kernels
         suite = select_implementations(suite, only) if only else suite
-        suites.append(select_cases(suite, request.filters) if request.filters else suite)
+        suite = select_cases(suite, request.filters) if request.filters else suite
+        suites.append(select_part(suite, request.part) if request.part else suite)
     return suites
 
 

@@ -1,0 +1,159 @@
+"""`run` on many GPUs: which options workers get, progress of every GPU, and what is printed at the end."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kernelbench.cli.progress import ELSEWHERE_S, ConsoleProgress
+from kernelbench.cli.terminal import console, say, warn
+from kernelbench.core.errors import InputError
+from kernelbench.core.units import clock_text
+
+if TYPE_CHECKING:
+    from kernelbench.fleet.jobs import Job
+    from kernelbench.walks.fleet import Workers
+    from kernelbench.walks.request import Request
+
+_OWN = ("suites", "device", "gpus", "share", "cluster", "tls", "out", "resume", "no_report")  # not for workers
+_HOST = ("kernels", "cu", "entry", "grid", "block", "shared", "args", "nvcc", "in_process", "wait")
+_LEAST_S = 2.0  # before this no time left is told
+
+
+def worker_options(context: click.Context, *, cluster: bool) -> list[str]:
+    """The options of this command line as `kernelbench run` of a worker takes them.
+
+    InputError for those that name files of this host, where workers are of others.
+    """
+    words: list[str] = []
+    for option in context.command.params:
+        name = str(option.name)
+        source = context.get_parameter_source(name)
+        if name in _OWN or source is not click.core.ParameterSource.COMMANDLINE:
+            continue
+        if cluster and name in _HOST:
+            raise InputError(f"{option.opts[0]}: is of this host alone; workers of a cluster run what they have")
+        words += _words(option, context.params[name])
+    return words
+
+
+def _words(option: click.Parameter, value: Any) -> Iterator[str]:
+    if isinstance(value, bool):
+        yield (option.opts if value else option.secondary_opts)[0]
+    elif option.multiple:
+        yield from (word for one in value for word in (option.opts[0], str(one)))
+    else:
+        yield from (option.opts[0], ",".join(value) if isinstance(value, tuple) else str(value))
+
+
+def run_fleet(request: Request, options: Sequence[str], workers: Workers, *, with_page: bool) -> int:
+    """Measure, write the page, and say what came of it; the exit code."""
+    from kernelbench.walks.fleet import run_fleet as walk
+
+    show = _Shown()
+    with show.shown():
+        fleet, ended = walk(request, options, workers, show, show.start)
+    if with_page:
+        report(fleet.folder)
+    say(f"fleet: {fleet.folder}")
+    return max((_code(one.done.code) if one.done else 1 for one in ended), default=0)
+
+
+def _code(code: int) -> int:
+    return code if code in (0, 1) else 1
+
+
+def report(folder: Any) -> None:
+    """Write the page of a fleet and print its first sentences."""
+    from kernelbench.walks.fleet_report import report_fleet
+
+    with ConsoleProgress().stage("Fleet page", 1):
+        page, sentences = report_fleet(folder, None)
+    for sentence in sentences:
+        say(sentence)
+    say(f"page: {page}")
+
+
+@dataclass
+class _OfGpu:
+    """How far a GPU is: cases of all its jobs, and of each suite how many are finished."""
+
+    cases: int = 0
+    finished: dict[str, int] = field(default_factory=dict)
+    first_s: float = 0.0  # when the first word of it came, and what was finished then
+    before: int = 0
+    doing: str = ""
+
+    def line(self, label: str) -> str:
+        """`a100: 3 of 6 cases, softmax, 0:40 left`."""
+        done = sum(self.finished.values())
+        if done >= self.cases:
+            return f"{label}: {done} of {self.cases} cases, finished"
+        since, new = time.monotonic() - self.first_s, done - self.before
+        left = clock_text(since * (self.cases - done) / new) + " left" if new > 0 and since > _LEAST_S else "starting"
+        return f"{label}: {done} of {self.cases} cases, {self.doing}, {left}"
+
+
+class _Shown:
+    """A line per GPU on stderr: up to date on a terminal, every 30 s elsewhere."""
+
+    def __init__(self) -> None:
+        self._gpus: dict[str, _OfGpu] = {}
+        self._lock = threading.Lock()
+        self._console = console(stderr=True)
+
+    def stage(self, title: str, total: float) -> Any:
+        return ConsoleProgress().stage(title, total)
+
+    def say(self, text: str) -> None:
+        if sys.stderr.isatty():
+            self._console.print(text)
+        else:
+            warn(text)
+
+    def start(self, jobs: Sequence[Job]) -> Any:
+        with self._lock:
+            for job in jobs:
+                gpu = self._gpus.setdefault(job.label, _OfGpu(doing=job.name))
+                gpu.cases += job.cases
+        return self._advance
+
+    def _advance(self, label: str, suite: str, cases: int) -> None:
+        with self._lock:
+            gpu = self._gpus[label]
+            gpu.finished[suite], gpu.doing = cases, suite
+            if not gpu.first_s:
+                gpu.first_s, gpu.before = time.monotonic(), cases
+
+    def _text(self) -> str:
+        with self._lock:
+            return "\n".join(gpu.line(label) for label, gpu in self._gpus.items())
+
+    @contextmanager
+    def shown(self) -> Iterator[None]:
+        if sys.stderr.isatty():
+            from rich.live import Live
+
+            with Live(get_renderable=self._text, console=self._console, transient=True):
+                yield
+            return
+        over = threading.Event()
+        thread = threading.Thread(target=self._repeat, args=(over,), daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join()
+
+    def _repeat(self, over: threading.Event) -> None:
+        while not over.wait(ELSEWHERE_S):
+            if text := self._text():
+                warn(text)

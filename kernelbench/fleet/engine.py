@@ -1,0 +1,236 @@
+"""Jobs to workers and back, on Dask: a cluster of this host, or one that runs already."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from kernelbench.core.errors import InputError, MissingLibrary
+from kernelbench.core.libraries import pip_install
+from kernelbench.fleet import jobs, private
+from kernelbench.fleet.gpus import Gpu, gpu_of, told_apart
+from kernelbench.fleet.jobs import LOCAL_VARIABLE, Done, Job
+
+if TYPE_CHECKING:
+    from distributed import Client, Future, Security
+
+ABSENT_S = 30.0  # after which a GPU whose worker is gone counts as lost; a nanny starts another one in 3 s
+_STOP_S = 30.0  # for the runs of a fleet to end after Ctrl-C
+_POLL_S = 0.2
+_CONNECT_S = 15.0
+_LOOPBACK = "127.0.0.1"
+LOST_WORKER = "its worker was lost"
+LOST_SCHEDULER = "the scheduler was lost"
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A job that is over: with what its worker returned, or why there is nothing."""
+
+    job: Job
+    done: Done | None
+    lost: str = ""
+
+
+@dataclass(frozen=True)
+class Member:
+    """A GPU that workers offer, and the code that they would run."""
+
+    gpu: Gpu
+    code: Mapping[str, str]
+
+
+Advance = Callable[[str, str, int], None]  # label of a GPU, suite, finished cases
+
+
+def require_dask() -> None:
+    """MissingLibrary, with the command that installs it; its log lines, also of its processes, are left out."""
+    os.environ.setdefault("DASK_LOGGING__DISTRIBUTED", "critical")
+    try:
+        import dask
+        import distributed  # noqa: F401
+    except ImportError as error:
+        raise MissingLibrary(f"Dask is not installed; try: {pip_install('fleet')}") from error
+    dask.config.set({
+        "distributed.scheduler.allowed-failures": 0,  # else what was in flight is measured again, on the same GPU
+        "distributed.scheduler.http.routes": [],
+        "distributed.worker.http.routes": [],
+        "distributed.comm.timeouts.connect": f"{_CONNECT_S:.0f}s",
+    })  # fmt: skip
+
+
+def nanny_options(gpu: Gpu, folder: Path, host: str) -> dict[str, Any]:
+    """How a nanny keeps the worker of one GPU, which does one job at a time.
+
+    `folder`: for what Dask writes. `host`: the address at which both listen; without one Dask takes every interface.
+    """
+    return {
+        "host": host,
+        "dashboard_address": f"{_LOOPBACK}:0",
+        "nthreads": 1,
+        "resources": {gpu.resource: 1},
+        "env": gpu.worker_environment,
+        "memory_limit": None,
+        "local_directory": str(folder),
+        "dashboard": False,
+    }
+
+
+@contextmanager
+def of_this_host(gpus: Sequence[Gpu]) -> Iterator[Client]:
+    """A scheduler in this process, and a worker process for each GPU. Only this process has the key to them."""
+    require_dask()
+    from distributed import Client, Nanny, Scheduler, SpecCluster
+
+    with TemporaryDirectory(prefix="kernelbench-fleet-") as folder:
+        options = [nanny_options(gpu, Path(folder), _LOOPBACK) for gpu in gpus]
+        for one in options:
+            one["env"][LOCAL_VARIABLE] = "1"
+        security = private.temporary()
+        listening = {"host": _LOOPBACK, "protocol": "tls://", "security": security}
+        cluster = SpecCluster(
+            workers={
+                gpu.label: {"cls": Nanny, "options": {**one, **listening}}
+                for gpu, one in zip(gpus, options, strict=True)
+            },
+            scheduler={
+                "cls": Scheduler, "options": {**listening, "dashboard": False, "dashboard_address": f"{_LOOPBACK}:0"},
+            },
+            security=security,
+            silence_logs=logging.CRITICAL,
+        )  # fmt: skip
+        with closing(cluster), closing(Client(cluster, set_as_default=False)) as client:
+            yield client
+
+
+async def offer(gpus: Sequence[Gpu], address: str, security: Security, say: Callable[[str], None]) -> None:
+    """Keep a worker for each GPU at the scheduler until that ends. OSError where no scheduler answers."""
+    from distributed import Nanny
+    from distributed.comm import get_address_host, get_local_address_for
+
+    with TemporaryDirectory(prefix="kernelbench-worker-") as folder:
+        host = get_address_host(get_local_address_for(address))  # that of the way to the scheduler
+        nannies = [
+            Nanny(address, security=security, death_timeout=_CONNECT_S, **nanny_options(gpu, Path(folder), host))
+            for gpu in gpus
+        ]
+        try:
+            await asyncio.gather(*nannies)
+            say(f"{', '.join(gpu.label for gpu in gpus)} at {address}; Ctrl-C ends it")
+            await asyncio.gather(*(nanny.finished() for nanny in nannies))
+        finally:
+            await asyncio.gather(*(nanny.close() for nanny in nannies), return_exceptions=True)
+
+
+@contextmanager
+def of_a_cluster(address: str, tls: Path | None) -> Iterator[Client]:
+    """A cluster of hosts. InputError where its scheduler does not answer."""
+    security = private.security_of(address, tls)
+    require_dask()
+    from distributed import Client
+
+    try:
+        client = Client(address, security=security, timeout=_CONNECT_S, set_as_default=False)
+    except (OSError, TimeoutError) as error:
+        raise InputError(f"--cluster {address}: no scheduler answers ({error})") from error
+    with closing(client):
+        yield client
+
+
+def members_of(client: Client) -> tuple[Member, ...]:
+    """What the workers of a cluster offer; InputError without a GPU, or where two offer the same."""
+    found = [one for one in client.run(jobs.describe).values() if one["gpu"]]
+    if not found:
+        raise InputError("no worker of the cluster has a GPU yet; start `kernelbench worker ADDRESS` on each host")
+    codes = {one["gpu"]["resource"]: {name: str(one[name]) for name in one if name != "gpu"} for one in found}
+    return tuple(Member(gpu, codes[gpu.resource]) for gpu in told_apart(gpu_of(one["gpu"]) for one in found))
+
+
+def run_jobs(client: Client, found: Sequence[Job], advance: Advance, ended: Callable[[Ended], None]) -> None:
+    """Call `ended` with each job as it ends, in any order. One that is lost is not tried again: --resume does that.
+
+    On KeyboardInterrupt the runs of all workers are stopped; what they have finished comes back before it goes on.
+    """
+    if not found:
+        return
+    fleet = found[0].fleet
+    client.subscribe_topic(fleet, lambda event: advance(event[1]["label"], event[1]["suite"], event[1]["cases"]))
+    waiting = {
+        client.submit(jobs.measure, asdict(job), resources={job.resource: 1}, pure=False, retries=0): job
+        for job in found
+    }
+    seen = {job.resource: time.monotonic() for job in found}
+    try:
+        while waiting:
+            _collect(waiting, ended)
+            _look_for_workers(client, seen)
+            _give_up(client, waiting, seen, ended)
+            time.sleep(_POLL_S)
+    except KeyboardInterrupt:
+        _stop(client, waiting, fleet, ended)
+        raise
+
+
+def _collect(waiting: dict[Future, Job], ended: Callable[[Ended], None]) -> None:
+    for future in [one for one in waiting if one.done()]:
+        ended(_ended(future, waiting[future]))
+        del waiting[future]
+
+
+def _ended(future: Future, job: Job) -> Ended:
+    from distributed import KilledWorker
+
+    if future.status == "finished":
+        with suppress(OSError, TimeoutError):
+            values = future.result(timeout=_CONNECT_S)
+            return Ended(job, Done(values["code"], tuple(values["said"]), values["files"]))
+        return Ended(job, None, LOST_WORKER)  # between its last word and our question
+    if future.status != "error":
+        return Ended(job, None, LOST_SCHEDULER)
+    error = future.exception(timeout=_CONNECT_S)
+    return Ended(job, None, LOST_WORKER if isinstance(error, KilledWorker) else str(error))
+
+
+def _look_for_workers(client: Client, seen: dict[str, float]) -> None:
+    """Note which GPUs have a worker now."""
+    if client.status != "running":
+        return
+    for worker in client.scheduler_info(n_workers=-1)["workers"].values():
+        seen.update(dict.fromkeys(seen.keys() & worker["resources"].keys(), time.monotonic()))
+
+
+def _give_up(
+    client: Client, waiting: dict[Future, Job], seen: Mapping[str, float], ended: Callable[[Ended], None]
+) -> None:
+    """End jobs that nobody will do: those of a GPU without a worker, and all of a client without a scheduler."""
+    now = time.monotonic()
+    for future, job in list(waiting.items()):
+        if client.status == "closed" or now - seen[job.resource] > ABSENT_S:
+            ended(Ended(job, None, LOST_SCHEDULER if client.status != "running" else LOST_WORKER))
+            del waiting[future]
+            with suppress(Exception):  # there may be nobody to tell
+                future.cancel()
+
+
+def _stop(client: Client, waiting: dict[Future, Job], fleet: str, ended: Callable[[Ended], None]) -> None:
+    """Stop running jobs, and end them with what they have finished; those that had not begun are given up."""
+    running = {key for keys in client.processing().values() for key in keys}
+    for future, job in list(waiting.items()):
+        if not future.done() and future.key not in running:
+            ended(Ended(job, None, "it had not begun"))
+            del waiting[future]
+            future.cancel()
+    with suppress(OSError, TimeoutError):
+        client.run(jobs.stop, fleet)
+    end_s = time.monotonic() + _STOP_S
+    while waiting and time.monotonic() < end_s:
+        _collect(waiting, ended)
+        time.sleep(_POLL_S)
