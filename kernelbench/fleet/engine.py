@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from kernelbench.core.errors import InputError, MissingLibrary
 from kernelbench.core.libraries import pip_install
@@ -114,10 +115,10 @@ def of_this_host(gpus: Sequence[Gpu]) -> Iterator[Client]:
 async def offer(gpus: Sequence[Gpu], address: str, security: Security, say: Callable[[str], None]) -> None:
     """Keep a worker for each GPU at the scheduler until that ends. OSError where no scheduler answers."""
     from distributed import Nanny
-    from distributed.comm import get_address_host, get_local_address_for
+    from distributed.comm import get_local_address_for
 
     with TemporaryDirectory(prefix="kernelbench-worker-") as folder:
-        host = get_address_host(get_local_address_for(address))  # that of the way to the scheduler
+        host = urlsplit(get_local_address_for(address)).hostname or _LOOPBACK  # of the interface that leads there
         nannies = [
             Nanny(address, security=security, death_timeout=_CONNECT_S, **nanny_options(gpu, Path(folder), host))
             for gpu in gpus

@@ -86,7 +86,10 @@ def run_fleet(
             notes = [*fleet.notes, *_code_notes(members, progress)]
             write_fleet(replace(fleet, notes=tuple(notes)))
             found = _jobs(fleet, suites, paths, local=not workers.cluster)
-            ended = _run(client, found, fleet, notes, gpus, progress, start)
+            left = [job for job in found if not _is_finished(fleet, job)]
+            if len(left) < len(found):
+                progress.say(f"{len(found) - len(left)} of {len(found)} runs are finished")
+            ended = _run(client, left, fleet, notes, gpus, progress, start)
             if workers.shared:
                 _join(fleet, suites, progress)
             whole = all(one.done and one.done.code in (0, 1) for one in ended)
@@ -126,6 +129,15 @@ def _jobs(fleet: Fleet, suites: Sequence[Suite], paths: Mapping[str, Path], *, l
             )  # fmt: skip
         turn += parts
     return found
+
+
+def _is_finished(fleet: Fleet, job: Job) -> bool:
+    """Whether an earlier session has brought the whole run of this job."""
+    folder = fleet.place(job.label, job.name)
+    if not is_run(folder):
+        return False
+    run = read_run(folder)
+    return not run.stopped and len({row.case for row in run.rows}) == job.cases
 
 
 def _run(
