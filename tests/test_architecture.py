@@ -24,7 +24,9 @@ FLOORS = (
 )
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 MAIN, FACE = "kernelbench.__main__", "kernelbench"  # the entry point, above all; and the words that kernels import
-HEAVY = {"pandas", "matplotlib", "scipy", "cupy", "cupyx", "rich", "jinja2", "torch", "kernel_tuner", "dask", "distributed"}
+HEAVY = {
+    "pandas", "matplotlib", "scipy", "cupy", "cupyx", "rich", "jinja2", "torch", "kernel_tuner", "dask", "distributed",
+}  # fmt: skip
 KERNELS_MAY_IMPORT = {FACE, "numpy", "__future__", "collections.abc", "dataclasses", "functools", "math", "typing"}
 # Folders of kernels/ without an operation, and whose modules import from them besides their own: every folder's of
 # `common`, of a family its operations'.

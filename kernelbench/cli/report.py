@@ -20,7 +20,7 @@ from kernelbench.core.errors import InputError
     help="The HTML file.  [default: report.html, of two runs changes.html, in your run's folder]",
 )
 def report(runs: tuple[str, ...], baseline: str | None, out: Path | None) -> None:
-    """Write a run, or what changed between two runs, as one HTML page. No GPU needed.
+    """Write a run, what changed between two, or a fleet of several GPUs as one HTML page. No GPU needed.
 
     RUN is a folder, or the name of a run or of a suite; left out, it is your newest run, else the recorded run
     that kernelbench ships. Charts as PNG and SVG files, comparison.csv, claims.csv and claims.json go beside the
@@ -47,11 +47,18 @@ def report(runs: tuple[str, ...], baseline: str | None, out: Path | None) -> Non
 
 
 def _one(run_name: str | None, baseline: str | None, out: Path | None) -> None:
+    from kernelbench.cli import run_fleet
     from kernelbench.cli.progress import ConsoleProgress
+    from kernelbench.fleet.folder import find_fleet
     from kernelbench.report.summary import headline
     from kernelbench.walks.compare import answer_of
     from kernelbench.walks.report import report as walk
 
+    if fleet := find_fleet(run_name):
+        if baseline:
+            raise InputError(f"--baseline {baseline}: {fleet} is a fleet, whose suites have their own")
+        run_fleet.report(fleet, out)
+        return
     answer, which = answer_of(run_name, baseline, ConsoleProgress(lasting=False))
     tell(*headline(answer.run, answer.comparison, answer.verdicts), f"Report of {which}")
     page = walk(answer, out, ConsoleProgress())

@@ -36,7 +36,9 @@ if TYPE_CHECKING:
 @click.option("--energy", is_flag=True, help="Also measure the energy per call, 4 s per row back to back.")
 @click.option("--resume", is_flag=True, help="Go on with the newest run of the suite (or that in --out).")
 @click.option("--part", type=TEXT, metavar="K/N", help="Only one part of the cases: 1/4 is the first of four.")
-@click.option("--gpus", type=TEXT, metavar="GPU,..", help="Measure on several GPUs at once: all, 0,1 or simulated:a100,..")
+@click.option(
+    "--gpus", type=TEXT, metavar="GPU,..", help="Measure on several GPUs at once: all, 0,1 or simulated:a100,.."
+)
 @click.option("--cluster", type=TEXT, metavar="ADDRESS", help="Measure on the GPUs of a Dask cluster: tls://HOST:8786.")
 @TLS
 @click.option("--share", is_flag=True, help="Of --gpus, --cluster: divide the cases among GPUs of one kind.")
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
 @click.pass_context
 def run(
     context: click.Context,
+    /,
     suites: tuple[str, ...],
     no_report: bool,
     gpus: str | None,

@@ -8,12 +8,13 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from kernelbench.cli.progress import ELSEWHERE_S, ConsoleProgress
-from kernelbench.cli.terminal import console, say, warn
+from kernelbench.cli.terminal import console, say, tell, warn
 from kernelbench.core.errors import InputError
 from kernelbench.core.units import clock_text
 
@@ -60,7 +61,7 @@ def run_fleet(request: Request, options: Sequence[str], workers: Workers, *, wit
     show = _Shown()
     with show.shown():
         fleet, ended = walk(request, options, workers, show, show.start)
-    if with_page:
+    if with_page and any(True for _ in fleet.runs()):
         report(fleet.folder)
     say(f"fleet: {fleet.folder}")
     return max((_code(one.done.code) if one.done else 1 for one in ended), default=0)
@@ -70,14 +71,13 @@ def _code(code: int) -> int:
     return code if code in (0, 1) else 1
 
 
-def report(folder: Any) -> None:
+def report(folder: Path, out: Path | None = None) -> None:
     """Write the page of a fleet and print its first sentences."""
     from kernelbench.walks.fleet_report import report_fleet
 
     with ConsoleProgress().stage("Fleet page", 1):
-        page, sentences = report_fleet(folder, None)
-    for sentence in sentences:
-        say(sentence)
+        page, sentences = report_fleet(folder, out)
+    tell(*sentences)
     say(f"page: {page}")
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import runpy
 import signal
 import sys
 
@@ -22,9 +23,7 @@ def main() -> None:
     if os.getppid() != parent:  # it ended before it was asked for
         sys.exit(128 + signal.SIGTERM)
 
-    from kernelbench.__main__ import main as command_line
-
-    command_line()
+    runpy.run_module("kernelbench", run_name="__main__")
 
 
 if __name__ == "__main__":

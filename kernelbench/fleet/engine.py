@@ -60,6 +60,7 @@ def require_dask() -> None:
         import distributed  # noqa: F401
     except ImportError as error:
         raise MissingLibrary(f"Dask is not installed; try: {pip_install('fleet')}") from error
+    logging.getLogger("distributed.client").setLevel(logging.CRITICAL + 1)
     dask.config.set({
         "distributed.scheduler.allowed-failures": 0,  # else what was in flight is measured again, on the same GPU
         "distributed.scheduler.http.routes": [],
@@ -147,8 +148,16 @@ def of_a_cluster(address: str, tls: Path | None) -> Iterator[Client]:
 
 
 def members_of(client: Client) -> tuple[Member, ...]:
-    """What the workers of a cluster offer; InputError without a GPU, or where two offer the same."""
-    found = [one for one in client.run(jobs.describe).values() if one["gpu"]]
+    """What the workers of a cluster offer; InputError without a GPU, or where two offer the same.
+
+    A worker that ends while it is asked, and comes back, is asked again.
+    """
+    end_s = time.monotonic() + ABSENT_S
+    answers = client.run(jobs.describe, on_error="return")
+    while any(isinstance(one, Exception) for one in answers.values()) and time.monotonic() < end_s:
+        time.sleep(_POLL_S)
+        answers = client.run(jobs.describe, on_error="return")
+    found = [one for one in answers.values() if isinstance(one, dict) and one["gpu"]]
     if not found:
         raise InputError("no worker of the cluster has a GPU yet; start `kernelbench worker ADDRESS` on each host")
     codes = {one["gpu"]["resource"]: {name: str(one[name]) for name in one if name != "gpu"} for one in found}
@@ -230,7 +239,7 @@ def _stop(client: Client, waiting: dict[Future, Job], fleet: str, ended: Callabl
             del waiting[future]
             future.cancel()
     with suppress(OSError, TimeoutError):
-        client.run(jobs.stop, fleet)
+        client.run(jobs.stop, fleet, on_error="ignore")
     end_s = time.monotonic() + _STOP_S
     while waiting and time.monotonic() < end_s:
         _collect(waiting, ended)

@@ -105,16 +105,16 @@ def _suites(found: Any) -> dict[str, str]:
 
 
 def resumed(folder: Path, wanted: Fleet) -> Fleet:
-    """The fleet in `folder` that `wanted` goes on with. InputError where the two would not belong together."""
+    """The fleet in `folder` that `wanted` goes on with. GPUs that are new measure too, unless cases are shared: then
+    each case has its GPU already. InputError where the two would not belong together."""
     earlier = read_fleet(folder)
     for what in ("suites", "options", "shared"):
         then, now = getattr(earlier, what), getattr(wanted, what)
         if then != now:
             raise InputError(f"{folder}: --resume: its {what} were {_words(then)}, now they are {_words(now)}")
     known = {gpu.resource for gpu in earlier.gpus}
-    if new := [gpu.label for gpu in wanted.gpus if gpu.resource not in known]:
-        raise InputError(f"{folder}: --resume: it did not have {', '.join(new)}; start a new fleet for other GPUs")
-    return replace(earlier, finished=None)
+    new = () if earlier.shared else tuple(gpu for gpu in wanted.gpus if gpu.resource not in known)
+    return replace(earlier, gpus=(*earlier.gpus, *new), finished=None)
 
 
 def _words(value: Any) -> str:

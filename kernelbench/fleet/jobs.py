@@ -38,7 +38,7 @@ _OPTIONS = {
 }  # fmt: skip
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,120}")
 _POLL_S, _TOLD_EVERY_S, _LOCK_S = 0.1, 0.5, 120.0
-_AGAIN = (" measured again: ", " cases are finished")  # of the lines in which --resume says what it does
+_RESUMED = re.compile(r"\d+ of \d+ cases are finished|\d+ cases? (is|are) measured again: .*")  # says --resume
 _running: dict[str, set[subprocess.Popen[bytes]]] = {}  # by fleet
 _starting = threading.Lock()
 
@@ -208,5 +208,5 @@ def _files(folder: Path) -> dict[str, bytes]:
 def _said(log: Path, code: int) -> list[str]:
     lines = printable(log.read_text(encoding="utf-8", errors="replace")).splitlines()
     if code in (0, 1):
-        return [line for line in lines if any(words in line for words in _AGAIN) and ": 0 of " not in line]
+        return [found[0] for line in lines if (found := _RESUMED.search(line)) and not found[0].startswith("0 of ")]
     return [line for line in lines if line.strip()][-5:]

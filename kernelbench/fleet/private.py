@@ -66,7 +66,9 @@ def _parts(address: str) -> tuple[str, str]:
     except ValueError:
         host, port = None, None
     if parts.scheme not in ("tcp", "tls") or not host or not port:
-        raise InputError(f"{address}: expected the address of a Dask scheduler, tls://HOST:PORT or tcp://127.0.0.1:PORT")
+        raise InputError(
+            f"{address}: expected the address of a Dask scheduler, tls://HOST:PORT or tcp://127.0.0.1:PORT"
+        )
     return parts.scheme, host
 
 

@@ -15,7 +15,7 @@ from kernelbench.core.records import Suite
 from kernelbench.core.writing import write_whole
 from kernelbench.fleet import engine, jobs
 from kernelbench.fleet.engine import Ended, Member
-from kernelbench.fleet.folder import Fleet, newest_fleet, read_fleet, resumed, write_fleet
+from kernelbench.fleet.folder import Fleet, newest_fleet, resumed, write_fleet
 from kernelbench.fleet.gpus import Gpu, named_gpus
 from kernelbench.fleet.jobs import RUN_FILES, Job
 from kernelbench.planning.catalog import load_catalog
@@ -24,7 +24,6 @@ from kernelbench.runs.folders import folder_to_itself, is_run, new_folder
 from kernelbench.runs.joining import join
 from kernelbench.runs.results import read_run
 from kernelbench.suite import find_suite, select_part
-from kernelbench.walks.compare import answer
 from kernelbench.walks.request import Request, read_suites
 
 if TYPE_CHECKING:
@@ -103,7 +102,12 @@ def _placed(wanted: Fleet, request: Request, suites: Sequence[Suite], progress: 
     folder = request.out or (newest_fleet(list(wanted.suites)) if request.resume else None)
     if request.resume and folder and (folder / "fleet.json").is_file():
         progress.say(f"Going on with {folder}")
-        return resumed(folder, wanted)
+        fleet = resumed(folder, wanted)
+        known = {gpu.resource for gpu in fleet.gpus}
+        for gpu in wanted.gpus:
+            if gpu.resource not in known:
+                progress.say(f"{gpu.label} is left out: this fleet shared its cases among other GPUs")
+        return fleet
     if request.out and (request.out / "fleet.json").exists():
         raise InputError(f"--out {request.out}: already holds a fleet; add --resume to go on with it")
     count = len(wanted.gpus)

@@ -1,11 +1,12 @@
-"""Kills a worker, a nanny, the scheduler or the client of a fleet of eight simulated GPUs at random moments.
+"""Kills workers, nannies, clients and the scheduler of a fleet of eight simulated GPUs at random moments.
 
-    python -m tests.fleet.kills [--times 20] [--seed 1] [worker nanny scheduler client]
+    python -m tests.fleet.kills [--times 20] [--seed 1]
 
-Each trial starts a fleet, kills one process, waits for the client to end, starts again what died, and goes on with
---resume. A line per kind: rows lost (missing after --resume, or finished before the kill and not kept), rows twice (in
-a file, or measured again by --resume), hangs (a client that took more than HANG_S). The exit code is 1 unless all are
-0. It needs nvcc, and takes about 25 s per trial on two cores.
+A campaign is one fleet: a worker is killed, then a nanny, then the client; what died is started again, and --resume
+goes on; then the scheduler is killed, all is started again, and --resume goes on until everything is measured. Counted
+over all campaigns: rows lost (missing at the end, or on disk before a kill and not kept), rows twice (in a file, or
+measured again by --resume), hangs (a client that took more than HANG_S). The exit code is 1 unless all are 0. It needs
+nvcc, and takes about a minute per campaign on two idle cores.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import psutil
@@ -31,17 +32,19 @@ from kernelbench.core import places
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 GPUS = ("a100", "a100-80", "a100-sxm", "a100-sxm-80", "a30", "h100", "h100-pcie", "h200")
-KINDS = ("worker", "nanny", "scheduler", "client")
+PER_HOST = 2
+HOSTS = tuple(GPUS[first : first + PER_HOST] for first in range(0, len(GPUS), PER_HOST))
+KINDS = ("worker", "nanny", "client", "scheduler")
 OPTIONS = ("--only", "naive,ft", "--filter", "seq<=64")
 EXPECTED = 6  # rows of a GPU: three cases, two implementations
-HANG_S = 150.0
+HANG_S = 240.0
 _FINISHED = re.compile(r"(\d+) of (\d+) cases are finished")
 
 
 @dataclass
 class Outcome:
-    kills: int = 0
-    unfinished: int = 0  # trials in which the kill left something to resume
+    kills: Counter[str] = field(default_factory=Counter)  # by kind, of processes that were alive
+    in_flight: Counter[str] = field(default_factory=Counter)  # of these, kills after which rows were missing
     lost: int = 0
     twice: int = 0
     hangs: int = 0
@@ -52,13 +55,13 @@ class Outcome:
 
 
 class Lab:
-    """A scheduler, and a service with one GPU each in place of eight hosts."""
+    """A scheduler, and a service with two GPUs each in place of four hosts."""
 
     def __init__(self, folder: Path, port: int) -> None:
         self.folder, self.port = folder, port
         self.address = f"tcp://127.0.0.1:{port}"
         self.scheduler: subprocess.Popen[bytes] | None = None
-        self.services: dict[str, subprocess.Popen[bytes]] = {}
+        self.services: dict[tuple[str, ...], subprocess.Popen[bytes]] = {}
 
     def mend(self) -> None:
         """Start what is not running, and wait until it is complete."""
@@ -70,10 +73,11 @@ class Lab:
                 "--port", str(self.port), "--dashboard-address", "127.0.0.1:0", "--no-dashboard",
             )  # fmt: skip
             time.sleep(2)
-        for gpu in GPUS:
-            if gpu not in self.services or self.services[gpu].poll() is not None:
-                self.services[gpu] = self._start(
-                    gpu, sys.executable, "-m", "kernelbench", "worker", self.address, "--gpus", f"simulated:{gpu}"
+        for gpus in HOSTS:
+            if gpus not in self.services or self.services[gpus].poll() is not None:
+                names = ",".join(f"simulated:{gpu}" for gpu in gpus)
+                self.services[gpus] = self._start(
+                    gpus[0], sys.executable, "-m", "kernelbench", "worker", self.address, "--gpus", names
                 )
         self._wait_for_workers()
 
@@ -99,10 +103,23 @@ class Lab:
         command = [sys.executable, "-m", "kernelbench", "run", "softmax", "--cluster", self.address]
         return self._start(f"client-{out.name}", *command, *OPTIONS, "--no-report", "--out", str(out), *more)
 
-    def worker_process(self, gpu: str) -> psutil.Process:
-        """The Dask worker that the nanny of a service has started."""
-        found = psutil.Process(self.services[gpu].pid).children()
-        return next(one for one in found if any("spawn_main" in word for word in one.cmdline()))
+    def worker_processes(self, gpus: tuple[str, ...]) -> list[psutil.Process]:
+        """The Dask workers that the nannies of a service have started."""
+        found = psutil.Process(self.services[gpus].pid).children()
+        return [one for one in found if any("spawn_main" in word for word in one.cmdline())]
+
+    def kill(self, kind: str, client: subprocess.Popen[bytes], chance: random.Random) -> bool:
+        """Kill one process of a kind, if it lives."""
+        host = chance.choice(HOSTS)
+        try:
+            if kind == "worker":
+                chance.choice(self.worker_processes(host)).kill()
+            else:
+                one = {"nanny": self.services[host], "client": client, "scheduler": self.scheduler}[kind]
+                psutil.Process(one.pid).kill()
+        except (IndexError, psutil.NoSuchProcess):
+            return False
+        return True
 
     def end(self) -> None:
         for process in (*self.services.values(), *filter(None, [self.scheduler])):
@@ -135,46 +152,44 @@ def ended(client: subprocess.Popen[bytes]) -> bool:
     return True
 
 
-def trial(lab: Lab, kind: str, number: int, chance: random.Random, outcome: Outcome) -> None:
-    out = lab.folder / f"{lab.folder.name.lower().replace('_', '-')}-{kind}-{number}"
+def campaign(lab: Lab, number: int, seconds: float, chance: random.Random, outcome: Outcome) -> float:
+    """One fleet with a kill of each kind; `seconds`: about how long a session takes. Returns that of the last one."""
+    out = lab.folder / f"{lab.folder.name.lower().replace('_', '-')}-{number}"
     spool = places.runs() / "fleets" / out.name
-    client = lab.client(out)
-    time.sleep(chance.uniform(0.5, 12.0))
-    gpu = chance.choice(GPUS)
-    before = {one: rows(spool / one / "softmax") for one in GPUS}
-    if client.poll() is None:
-        outcome.kills += 1
-    try:
-        target = {
-            "worker": lambda: lab.worker_process(gpu), "nanny": lambda: lab.services[gpu],
-            "scheduler": lambda: lab.scheduler, "client": lambda: client,
-        }[kind]()  # fmt: skip
-        target.send_signal(signal.SIGKILL)
-    except (StopIteration, psutil.NoSuchProcess):
-        pass
+    client, kept = lab.client(out), {gpu: set[tuple[str, str]]() for gpu in GPUS}
+    for kinds in (("worker", "nanny", "client"), ("scheduler",)):
+        for kind in kinds:
+            time.sleep(chance.uniform(0, seconds / len(kinds)))
+            before = {one: rows(spool / one / "softmax") for one in GPUS}
+            for one, own in before.items():
+                kept[one].update(own)
+            missing = any(len(own) < EXPECTED for own in before.values())
+            if client.poll() is None and lab.kill(kind, client, chance):
+                outcome.kills[kind] += 1
+                outcome.in_flight[kind] += missing
+        outcome.hangs += not ended(client)
+        lab.mend()
+        began = time.monotonic()
+        client = lab.client(out, *(["--resume"] if (out / "fleet.json").is_file() else []))
     outcome.hangs += not ended(client)
-    lab.mend()
-    outcome.unfinished += any(len(rows(out / one / "softmax")) < EXPECTED for one in GPUS)
-    resumed = lab.client(out, *(["--resume"] if (out / "fleet.json").is_file() else []))
-    outcome.hangs += not ended(resumed)
-    _count(lab, out, spool, before, outcome)
+    _count(out, spool, kept, outcome)
     shutil.rmtree(spool, ignore_errors=True)
+    return time.monotonic() - began
 
 
-def _count(
-    lab: Lab, out: Path, spool: Path, before: dict[str, list[tuple[str, str]]], outcome: Outcome
-) -> None:
+def _count(out: Path, spool: Path, kept: dict[str, set[tuple[str, str]]], outcome: Outcome) -> None:
     for gpu in GPUS:
         found = rows(out / gpu / "softmax")
-        lost = max(0, EXPECTED - len(set(found))) + len(set(before[gpu]) - set(found))
-        twice = len(found) - len(set(found)) + _again(spool / gpu / "softmax.log", before[gpu])
+        lost = max(0, EXPECTED - len(set(found))) + len(kept[gpu] - set(found))
+        twice = len(found) - len(set(found)) + _again(spool / gpu / "softmax.log", kept[gpu])
         if lost or twice:
-            print(f"  {out.name} {gpu}: lost {lost}, twice {twice}", flush=True)
+            said = (out.parent / f"client-{out.name}.log").read_text().splitlines()[-3:]
+            print(f"  {out.name} {gpu}: lost {lost}, twice {twice}: {' | '.join(said)}", flush=True)
         outcome.lost += lost
         outcome.twice += twice
 
 
-def _again(log: Path, before: list[tuple[str, str]]) -> int:
+def _again(log: Path, before: set[tuple[str, str]]) -> int:
     """Cases that were on disk before the kill, and that the last session did not find finished."""
     said = log.read_text() if log.is_file() else ""
     if " measured again" in said:
@@ -185,29 +200,31 @@ def _again(log: Path, before: list[tuple[str, str]]) -> int:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("kinds", nargs="*", default=KINDS)
-    parser.add_argument("--times", type=int, default=20)
+    parser.add_argument("--times", type=int, default=20, help="kills of each kind")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--port", type=int, default=8797)
     arguments = parser.parse_args()
-    chance = random.Random(arguments.seed)
-    outcomes = {kind: Outcome() for kind in arguments.kinds}
+    chance, outcome, number = random.Random(arguments.seed), Outcome(), 0
     with tempfile.TemporaryDirectory(prefix="kills-") as folder:
         lab = Lab(Path(folder), arguments.port)
         try:
             lab.mend()
-            for number in range(arguments.times):
-                for kind in arguments.kinds:
-                    trial(lab, kind, number, chance, outcomes[kind])
-                    print(number, kind, outcomes[kind], flush=True)
+            began = time.monotonic()
+            assert ended(lab.client(lab.folder / "whole"))
+            seconds = time.monotonic() - began
+            shutil.rmtree(places.runs() / "fleets" / "whole")
+            while any(outcome.kills[kind] < arguments.times for kind in KINDS):
+                last = campaign(lab, number, seconds, chance, outcome)
+                number += 1
+                print(f"campaign {number}: {outcome}, the last session took {last:.0f} s", flush=True)
         finally:
             lab.end()
-    for kind, one in outcomes.items():
-        print(
-            f"{kind:10} {one.kills} kills, {one.unfinished} resumed: {one.lost} rows lost, {one.twice} rows twice, "
-            f"{one.hangs} hangs"
-        )
-    return int(any(one.bad for one in outcomes.values()))
+    kills = ", ".join(
+        f"{outcome.kills[kind]} of a {kind} ({outcome.in_flight[kind]} with rows missing)" for kind in KINDS
+    )
+    print(f"{number} campaigns, kills: {kills}")
+    print(f"rows lost {outcome.lost}, rows twice {outcome.twice}, hangs {outcome.hangs}")
+    return int(outcome.bad)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,138 @@
+"""The page of a fleet, one offline HTML file, and the same as CSV and JSON beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from kernelbench.core.errors import ResultsError
+from kernelbench.core.operations import key_words
+from kernelbench.core.writing import write_whole
+from kernelbench.report import formats, view
+from kernelbench.report.claim_story import SYMBOLS
+from kernelbench.report.fleet_page_times import mean_texts
+from kernelbench.report.fleet_page_view import ClaimLine, FleetView
+
+PAGE = "report.html"
+_HERE = Path(__file__).parent
+
+
+def write_fleet_page(shown: FleetView, title: str, facts: Mapping[str, str], notes: Sequence[str], out: Path) -> Path:
+    """Write the page to `out`, and beside it claims.csv, means.csv, spread.csv, counts.csv and report.json.
+
+    `facts`: name and value of what identifies the fleet; `notes`: what was said while it measured. ResultsError where
+    a file cannot be written.
+    """
+    texts = {
+        out: _page(shown, title, facts, notes),
+        **{out.parent / f"{name}.csv": f"{formats.as_csv(rows)}\n" for name, rows in tables(shown).items() if rows},
+        out.parent
+        / "report.json": f"{formats.as_json({**tables(shown), 'versions': shown.versions, 'notes': notes})}\n",
+    }
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        for path, text in texts.items():
+            write_whole(path, text)
+    except OSError as error:
+        raise ResultsError(
+            f"{out}: cannot write the report ({error.strerror}); choose another place with --out"
+        ) from error
+    return out
+
+
+def tables(shown: FleetView) -> dict[str, list[dict[str, Any]]]:
+    """Rows of every table by name; an empty cell is what was not measured or is not decided."""
+    return {
+        "claims": [
+            {
+                "suite": line.suite,
+                "claim": line.claim.id,
+                "published_device": _published(line),
+                "gpu": label,
+                "verdict": one.verdict if one else "",
+                "sentence": one.sentence if one else "",
+            }
+            for line in shown.claims
+            for label, one in line.verdicts.items()
+        ],
+        "means": [
+            {
+                "suite": line.suite,
+                "implementation": line.implementation,
+                "gpu": label,
+                "common_rows": line.rows,
+                "share_of_ceiling": line.shares[label],
+                "baseline": line.baseline,
+                "speedup": line.speedups.get(label),
+            }
+            for line in shown.means
+            for label in line.shares
+        ],
+        "spread": [
+            {
+                "suite": one.suite, "kind": one.kind, "gpu": one.label, "against": one.against,
+                "time_ratio": one.mean, **{verdict.lower(): count for verdict, count in one.verdicts.items()},
+                "outliers": [f"{row.implementation} on {row.case}: {row.ratio:.4g}" for row in one.outliers],
+                "reason": one.reason,
+            }
+            for one in sorted(shown.spreads, key=lambda one: not one.verdicts)  # the first row names the columns
+        ],
+        "counts": [
+            {
+                "suite": line.suite,
+                "case": line.case,
+                "implementation": line.implementation,
+                "count": line.name,
+                "gpu": label,
+                "value": value,
+                "text": line.texts[label],
+            }
+            for line in (*shown.counts, *shown.bounds)
+            for label, value in line.values.items()
+        ],
+    }  # fmt: skip
+
+
+def _published(line: ClaimLine) -> str:
+    return view.text((line.claim.document.get("device") or {}).get("name")) or "not stated"
+
+
+def _page(shown: FleetView, title: str, facts: Mapping[str, str], notes: Sequence[str]) -> str:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
+
+    templates = Environment(
+        loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    cases: dict[str, dict[str, Mapping[str, str]]] = {}
+    for line in (*shown.counts, *shown.bounds):
+        cases.setdefault(line.suite, {})[line.case] = key_words(line.case)
+    return templates.get_template("fleet.html.j2").render(
+        css=Markup((_HERE / "page.css").read_text(encoding="utf-8")),
+        title=title,
+        facts=facts,
+        notes=notes,
+        shown=shown,
+        labels=shown.labels,
+        cases={suite: view.case_labels(own) for suite, own in cases.items()},
+        claims=[_claim(line) for line in shown.claims],
+        means=[(line, mean_texts(line, shown.labels)) for line in shown.means],
+        spreads=[{**asdict(one), "ratio": view.ratio_text(one.mean)} for one in shown.spreads],
+        differing=shown.differing,
+    )
+
+
+def _claim(line: ClaimLine) -> dict[str, Any]:
+    """A row of the first table: the published side, then a chip per GPU."""
+    chips = [
+        {"label": label, "symbol": SYMBOLS[one.verdict], "text": one.verdict, "tone": one.verdict.replace(" ", "-"),
+         "sentence": one.sentence}
+        if one else {"label": label, "symbol": "", "text": "not run", "tone": "not-decided", "sentence": ""}
+        for label, one in line.verdicts.items()
+    ]  # fmt: skip
+    return {
+        "suite": line.suite, "id": line.claim.id, "title": line.claim.title, "published": _published(line),
+        "chips": chips, "flip": line.flip,
+    }  # fmt: skip

@@ -1,0 +1,189 @@
+"""What the runs of several GPUs say together: verdicts side by side, times, counts and bounds, versions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kernelbench.compare.counted_runs import counted_of_run
+from kernelbench.compare.verdicts import NOT_DECIDED, ClaimVerdict
+from kernelbench.core.records import Claim
+from kernelbench.core.units import time_text
+from kernelbench.devices.known import gpu_of_run
+from kernelbench.explain.bounds import bound
+from kernelbench.explain.counted import METRICS, Counted
+from kernelbench.report import view
+from kernelbench.report.fleet_page_times import MeanLine, Member, Spread, means, several, spread_sentences, spreads
+
+_VERSIONS = (
+    ("kernelbench", ("kernelbench",)), ("commit", ("git_commit",)), ("GPU", ("device", "name")),
+    ("UUID", ("device", "uuid")), ("driver", ("device", "driver")), ("compiler flags", ("flags",)),
+    ("seed", ("seed",)), ("system", ("host", "release")),
+)  # fmt: skip
+_EACH_OTHER = ("GPU", "UUID", "system")  # may differ without a remark
+
+
+@dataclass(frozen=True)
+class ClaimLine:
+    """A claim of one suite: where it was published, and its verdict by GPU (None: the GPU has no run of the suite)."""
+
+    suite: str
+    claim: Claim
+    verdicts: Mapping[str, ClaimVerdict | None]
+    flip: str  # a sentence where decided verdicts differ, else ''
+
+
+@dataclass(frozen=True)
+class CountLine:
+    """A count or a bound of the simulator that differs between GPUs: values and texts by label."""
+
+    suite: str
+    case: str
+    implementation: str
+    name: str
+    values: Mapping[str, float | None]
+    texts: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class FleetView:
+    """All that the page, the CSV files and the JSON show."""
+
+    labels: Sequence[str]
+    suites: Sequence[str]
+    claims: Sequence[ClaimLine]
+    means: Sequence[MeanLine]
+    spreads: Sequence[Spread]
+    counts: Sequence[CountLine]
+    bounds: Sequence[CountLine]
+    versions: Mapping[str, Mapping[str, str]]  # by what, then GPU
+    simulated: bool
+
+    @property
+    def differing(self) -> list[str]:
+        """Versions that should agree and do not."""
+        return [name for name, own in self.versions.items() if name not in _EACH_OTHER and len(set(own.values())) > 1]
+
+    @property
+    def sentences(self) -> list[str]:
+        """The answer: how many claims have one verdict everywhere, then each flip, then what differs."""
+        flips = [line.flip for line in self.claims if line.flip]
+        decided = [line for line in self.claims if any(_decided(one) for one in line.verdicts.values())]
+        gpus = f"{len(self.labels)} GPU{'s' if len(self.labels) > 1 else ''}"
+        claims = f"{len(decided)} of {len(self.claims)} published claims decided on {gpus}"
+        found = [f"{claims}; {several(len(flips), 'verdict differs', 'verdicts differ')} between GPUs."]
+        return [*found, *flips, *spread_sentences(self.spreads), *_version_sentences(self)]
+
+
+def fleet_view(members: Sequence[Member], ledger: Mapping[str, Claim]) -> FleetView:
+    """The view of all runs of a fleet; `members` in the order in which GPUs are shown."""
+    suites = list(dict.fromkeys(one.run.suite for one in members))
+    labels = list(dict.fromkeys(one.label for one in members))
+    by_suite = {suite: {one.label: one for one in members if one.run.suite == suite} for suite in suites}
+    timed = {suite: of for suite, of in by_suite.items() if not any(one.run.simulated for one in of.values())}
+    counted = {suite: of for suite, of in by_suite.items() if suite not in timed}
+    return FleetView(
+        labels,
+        suites,
+        [line for suite, of in by_suite.items() for line in _claims(suite, labels, of, ledger)],
+        [line for suite, of in timed.items() for line in means(suite, of)],
+        [line for suite, of in timed.items() for line in spreads(suite, of)],
+        [line for suite, of in counted.items() for line in _count_lines(suite, of)],
+        [line for suite, of in counted.items() for line in _bound_lines(suite, of)],
+        _versions(labels, members),
+        simulated=bool(counted),
+    )
+
+
+# ---- Claims --------------------------------------------------------------------------------------
+
+
+def _claims(
+    suite: str, labels: Sequence[str], of: Mapping[str, Member], ledger: Mapping[str, Claim]
+) -> Iterator[ClaimLine]:
+    found = {label: {one.id: one for one in member.verdicts} for label, member in of.items()}
+    for id_ in dict.fromkeys(id_ for own in found.values() for id_ in own):
+        if id_ in ledger:
+            own = {label: found.get(label, {}).get(id_) for label in labels}
+            yield ClaimLine(suite, ledger[id_], own, _flip(suite, id_, own))
+
+
+def _decided(one: ClaimVerdict | None) -> bool:
+    return one is not None and one.verdict != NOT_DECIDED
+
+
+def _flip(suite: str, id_: str, verdicts: Mapping[str, ClaimVerdict | None]) -> str:
+    """`softmax, softmax-fusion: holds on a100, h200; does not hold on t4.`; '' where all that is decided agrees."""
+    by_verdict: dict[str, list[str]] = {}
+    for label, one in verdicts.items():
+        if one is not None and _decided(one):
+            by_verdict.setdefault(view.VERBS[one.verdict][0], []).append(label)
+    if len(by_verdict) < 2:
+        return ""
+    return f"{suite}, {id_}: " + "; ".join(f"{verb} on {', '.join(own)}" for verb, own in by_verdict.items()) + "."
+
+
+# ---- Counts --------------------------------------------------------------------------------------
+
+
+def _places(of: Mapping[str, Member]) -> dict[tuple[str, str], dict[str, Counted]]:
+    """What each GPU counted, by case and implementation."""
+    found: dict[tuple[str, str], dict[str, Counted]] = {}
+    for label, member in of.items():
+        for case, own in counted_of_run(member.run).items():
+            for name, one in own.items():
+                found.setdefault((case, name), {})[label] = one
+    return found
+
+
+def _count_lines(suite: str, of: Mapping[str, Member]) -> Iterator[CountLine]:
+    """Counts of one case and implementation that differ; those that agree on all GPUs are left out."""
+    for (case, name), counted in _places(of).items():
+        for metric in METRICS.values():
+            values = {label: metric.value(one) for label, one in counted.items()}
+            if len(values) > 1 and len(set(values.values())) > 1:
+                texts = {label: "" if value is None else metric.text(value) for label, value in values.items()}
+                yield CountLine(suite, case, name, metric.header.replace("\n", " "), values, texts)
+
+
+def _bound_lines(suite: str, of: Mapping[str, Member]) -> Iterator[CountLine]:
+    """Per case and implementation, what no run can be faster than on each GPU, and which resource says so."""
+    gpus = {label: gpu_of_run(member.run.device) for label, member in of.items()}
+    for (case, name), counted in _places(of).items():
+        found = {label: bound(one, gpus[label]) for label, one in counted.items()}
+        values = {label: one.seconds if one else None for label, one in found.items()}
+        texts = {label: f"{time_text(one.seconds)}, {one.resource}" if one else "" for label, one in found.items()}
+        yield CountLine(suite, case, name, "bound", values, texts)
+
+
+# ---- Versions ------------------------------------------------------------------------------------
+
+
+def _versions(labels: Sequence[str], members: Sequence[Member]) -> dict[str, dict[str, str]]:
+    """By name, then GPU; the versions of all runs of a GPU, where those differ."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for member in members:
+        environment = member.run.environment
+        own = {name: _at(environment, path) for name, path in _VERSIONS} | environment.get("versions", {})
+        for name, value in own.items():
+            found.setdefault(name, {}).setdefault(member.label, []).append(view.text(value))
+    return {
+        name: {label: ", ".join(dict.fromkeys(own.get(label, [""]))) for label in labels}
+        for name, own in found.items()
+        if any(any(values) for values in own.values())
+    }
+
+
+def _at(values: Any, path: Sequence[str]) -> Any:
+    for name in path:
+        values = values.get(name) if isinstance(values, Mapping) else None
+    return " ".join(map(str, values)) if isinstance(values, list) else values
+
+
+def _version_sentences(shown: FleetView) -> Iterator[str]:
+    for name in shown.differing:
+        by_value: dict[str, list[str]] = {}
+        for label, value in shown.versions[name].items():
+            by_value.setdefault(value or "none", []).append(label)
+        yield f"{name} differs: " + "; ".join(f"{value} on {', '.join(own)}" for value, own in by_value.items()) + "."
