@@ -23,10 +23,11 @@ from kernelbench.fleet.jobs import LOCAL_VARIABLE, Done, Job
 if TYPE_CHECKING:
     from distributed import Client, Future, Security
 
-ABSENT_S = 30.0  # after which a GPU whose worker is gone counts as lost; a nanny starts another one in 3 s
+ABSENT_S = 60.0  # after which a GPU whose worker is gone counts as lost; a nanny starts another one in 3 s
 _STOP_S = 30.0  # for the runs of a fleet to end after Ctrl-C
 _POLL_S = 0.2
 _CONNECT_S = 15.0
+_START_S = 120.0  # for a worker process, on a host that is busy
 _LOOPBACK = "127.0.0.1"
 LOST_WORKER = "its worker was lost"
 LOST_SCHEDULER = "the scheduler was lost"
@@ -116,12 +117,13 @@ def of_this_host(gpus: Sequence[Gpu]) -> Iterator[Client]:
 async def offer(gpus: Sequence[Gpu], address: str, security: Security, say: Callable[[str], None]) -> None:
     """Keep a worker for each GPU at the scheduler until that ends. OSError where no scheduler answers."""
     from distributed import Nanny
-    from distributed.comm import get_local_address_for
+    from distributed.comm import connect, get_local_address_for
 
+    await (await connect(address, timeout=_CONNECT_S, **security.get_connection_args("worker"))).close()
     with TemporaryDirectory(prefix="kernelbench-worker-") as folder:
         host = urlsplit(get_local_address_for(address)).hostname or _LOOPBACK  # of the interface that leads there
         nannies = [
-            Nanny(address, security=security, death_timeout=_CONNECT_S, **nanny_options(gpu, Path(folder), host))
+            Nanny(address, security=security, death_timeout=_START_S, **nanny_options(gpu, Path(folder), host))
             for gpu in gpus
         ]
         try:

@@ -1,0 +1,97 @@
+"""Whole fleets of simulated GPUs with real Dask processes: every GPU, shared cases, kills, Ctrl-C."""
+
+import json
+import signal
+from pathlib import Path
+
+import psutil
+import pytest
+
+from kernelbench.compare import compare_within
+from kernelbench.runs.results import read_run
+from tests.fleet.conftest import Fleets, measuring
+from tests.processes import until
+
+pytestmark = pytest.mark.nvcc
+SMALL = ("--only", "naive,ft", "--filter", "seq<=32")
+LONGER = ("--only", "naive,ft", "--filter", "seq<=128")
+TWO = "simulated:h200,simulated:h200"
+
+
+def cases(folder: Path) -> int:
+    return len({row.case for row in read_run(folder).rows}) if (folder / "results.csv").exists() else 0
+
+
+def test_each_gpu_counts_every_row_and_one_page_shows_all(fleets: Fleets) -> None:
+    gpus = "simulated:a100,simulated:t4,simulated:h200"
+    code, out, messages = fleets.run("run", "softmax", "--gpus", gpus, *SMALL, "--out", "f")
+    assert code == 0, messages
+    folder = fleets.folder / "f"
+    for label in ("a100", "t4", "h200"):
+        run = read_run(folder / label / "softmax")
+        assert [row.implementation for row in run.rows] == ["naive", "ft"] * 2
+        assert run.device == f"simulated ({label.upper()} properties)"
+        assert not run.stopped
+    page = (folder / "report.html").read_text()
+    assert "What no run can be faster than" in page
+    assert "default-src 'none'" in page
+    report = json.loads((folder / "report.json").read_text())
+    assert {row["gpu"] for row in report["counts"] if row["count"] == "bound"} == {"a100", "t4", "h200"}
+    assert "0 of 4 published claims decided on 3 GPUs" in out
+    assert json.loads((folder / "fleet.json").read_text())["finished"]
+    assert fleets.left() == []
+
+    code, _, messages = fleets.run("run", "softmax", "--gpus", gpus, *SMALL, "--out", "f")
+    assert (code, "add --resume" in messages) == (2, True)
+    code, _, messages = fleets.run("run", "softmax", "--gpus", gpus, *SMALL, "--out", "f", "--resume")
+    assert (code, "3 of 3 runs are finished" in messages) == (0, True)
+    code, _, messages = fleets.run("run", "softmax", "--gpus", gpus, "--only", "ft", "--out", "f", "--resume")
+    assert (code, "its options were --only naive,ft" in messages) == (2, True)
+
+
+def test_a_killed_worker_loses_its_rows_in_flight_alone(fleets: Fleets) -> None:
+    share = ("run", "softmax", "--share", "--gpus", TWO, *LONGER, "--out", "f", "--no-report")
+    client = fleets.start(*share)
+    part = fleets.folder / "f" / "parts" / "h200-2" / "softmax"
+    until(lambda: cases(part) == 1)
+    (own,) = [one for one in measuring(fleets) if str(part) in one.cmdline()]
+    psutil.Process(own.ppid()).kill()
+    _, messages = client.communicate(timeout=200)
+    assert client.returncode == 1
+    assert "h200-2: softmax was not finished: its worker was lost; --resume goes on" in messages
+    until(lambda: not fleets.left(), 60)
+    kept = (part / "results.csv").read_text()
+    joined = read_run(fleets.folder / "f" / "softmax")
+    assert len({row.case for row in joined.rows}) == 3, "two of the other GPU, one of the lost worker"
+
+    code, _, messages = fleets.run(*share, "--resume")
+    assert code == 0, messages
+    assert "1 of 2 runs are finished" in messages
+    assert "h200-2: softmax: 1 of 2 cases are finished" in messages
+    assert "measured again" not in messages
+    assert (part / "results.csv").read_text().startswith(kept)
+    joined = read_run(fleets.folder / "f" / "softmax")
+    assert [row.words["seq"] for row in joined.rows] == ["16", "16", "32", "32", "64", "64", "128", "128"]
+    shares = joined.environment["shared"]
+    assert sorted(case for one in shares.values() for case in one["cases"]) == sorted({row.case for row in joined.rows})
+    assert all(len(one["cases"]) == 2 for one in shares.values())
+    assert compare_within(joined, "ft", {})
+
+
+def test_ctrl_c_keeps_what_is_finished(fleets: Fleets) -> None:
+    words = ("run", "softmax", "--gpus", "simulated:h200", *LONGER, "--out", "f", "--no-report")
+    client = fleets.start(*words)
+    folder = fleets.folder / "f" / "h200" / "softmax"
+    until(lambda: cases(folder) == 1)
+    client.send_signal(signal.SIGINT)
+    _, messages = client.communicate(timeout=100)
+    assert client.returncode == 130, messages
+    assert "Finished cases are kept; the same command with --resume goes on." in messages
+    assert "Traceback" not in messages
+    until(lambda: not fleets.left(), 60)
+    finished = cases(folder)
+    assert 1 <= finished < 4
+    code, _, messages = fleets.run(*words, "--resume")
+    assert code == 0, messages
+    assert f"h200: softmax: {finished} of 4 cases are finished" in messages
+    assert cases(folder) == 4
