@@ -62,14 +62,14 @@ def security_of(address: str, tls: Path | None) -> Security:
 def _parts(address: str) -> tuple[str, str]:
     try:
         parts = urlsplit(address)
-        host, port = parts.hostname, parts.port
+        kind, host, port = parts.scheme, parts.hostname, parts.port
     except ValueError:
-        host, port = None, None
-    if parts.scheme not in ("tcp", "tls") or not host or not port:
+        kind, host, port = "", None, None
+    if kind not in ("tcp", "tls") or not host or not port:
         raise InputError(
             f"{address}: expected the address of a Dask scheduler, tls://HOST:PORT or tcp://127.0.0.1:PORT"
         )
-    return parts.scheme, host
+    return kind, host
 
 
 def _is_loopback(host: str) -> bool:

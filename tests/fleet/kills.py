@@ -157,9 +157,9 @@ def campaign(lab: Lab, number: int, seconds: float, chance: random.Random, outco
     out = lab.folder / f"{lab.folder.name.lower().replace('_', '-')}-{number}"
     spool = places.runs() / "fleets" / out.name
     client, kept = lab.client(out), {gpu: set[tuple[str, str]]() for gpu in GPUS}
-    for kinds in (("worker", "nanny", "client"), ("scheduler",)):
+    for kinds, longest in ((("worker", "nanny", "client"), seconds), (("scheduler",), seconds / 2)):  # less is left
         for kind in kinds:
-            time.sleep(chance.uniform(0, seconds / len(kinds)))
+            time.sleep(chance.uniform(0, longest / len(kinds)))
             before = {one: rows(spool / one / "softmax") for one in GPUS}
             for one, own in before.items():
                 kept[one].update(own)

@@ -1,0 +1,130 @@
+"""What the runs of several GPUs say together, on recorded runs."""
+
+import csv
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kernelbench.compare import read_ledger
+from kernelbench.core import places
+from kernelbench.report.fleet_page import write_fleet_page
+from kernelbench.report.fleet_page_times import Member, means
+from kernelbench.report.fleet_page_view import FleetView, fleet_view
+from kernelbench.runs.records import Row
+from kernelbench.runs.results import Run, read_run
+from kernelbench.walks.compare import answer
+from tests.two_runs import slowed, with_samples
+
+LEDGER = read_ledger(places.LEDGER)
+
+
+@pytest.fixture(scope="module")
+def recorded() -> Run:
+    return read_run(places.RECORDED / "h200" / "softmax")
+
+
+def member(label: str, run: Run) -> Member:
+    found = answer(run)
+    return Member(label, found.run, found.comparison, found.verdicts)
+
+
+def on(run: Run, name: str) -> Run:
+    device = {**run.environment["device"], "name": name}
+    return with_samples(replace(run, environment={**run.environment, "device": device}), run.samples)
+
+
+def view(*members: Member) -> FleetView:
+    return fleet_view(members, LEDGER)
+
+
+def test_equal_gpus_agree_on_all(recorded: Run) -> None:
+    shown = view(member("h200-0", recorded), member("h200-1", recorded))
+    assert shown.sentences == ["4 of 4 published claims decided on 2 GPUs; 0 verdicts differ between GPUs."]
+    (spread,) = shown.spreads
+    assert spread.mean == 1
+    assert (spread.verdicts["SLOWER"], spread.verdicts["FASTER"], list(spread.outliers)) == (0, 0, [])
+    assert shown.differing == []
+    assert {line.rows for line in shown.means if line.implementation in ("ft", "oneflow")} == {6}
+
+
+def test_a_flipped_verdict_and_an_outlier_are_named(recorded: Run, tmp_path: Path) -> None:
+    """OneFlow is made slower than FasterTransformer on one GPU of three."""
+    odd = slowed(recorded, 8.0, lambda row: row.implementation == "oneflow")
+    shown = view(member("h200-0", recorded), member("h200-1", odd), member("h200-2", recorded))
+    flips = [line.flip for line in shown.claims if line.flip]
+    assert "softmax, softmax-ft-oneflow: holds in part on h200-0, h200-2; does not hold on h200-1." in flips
+    assert flips == [sentence for sentence in shown.sentences if sentence in flips]
+    (one,) = [spread for spread in shown.spreads if spread.label == "h200-1"]
+    assert one.against != "h200-1"
+    assert {row.implementation for row in one.outliers} == {"oneflow"}
+    assert all(7 < row.ratio < 9 for row in one.outliers)
+    assert any("h200-1 differs from" in sentence and "oneflow on " in sentence for sentence in shown.sentences)
+    page = write_fleet_page(shown, "title", {}, ["<b>note</b>"], tmp_path / "report.html").read_text()
+    assert page.index("Published on") < page.index("<th>h200-0")
+    assert "does not hold on h200-1" in page
+    assert "&lt;b&gt;note" in page
+    assert "<script" not in page
+    assert "http" not in page.replace("http-equiv", "")
+
+
+def test_means_are_over_rows_that_every_gpu_has(recorded: Run) -> None:
+    def but(run: Run, gone: Callable[[Row], bool]) -> Run:
+        return with_samples(replace(run, rows=tuple(row for row in run.rows if not gone(row))), run.samples)
+
+    less = but(recorded, lambda row: row.words["seq"] in ("16", "32") or row.implementation == "torch")
+    of = {"h200": member("h200", recorded), "a100": member("a100", on(less, "NVIDIA A100"))}
+    found = {line.implementation: line for line in means("softmax", of)}
+    assert "torch" not in found
+    assert found["oneflow"].rows == 4
+    assert found["oneflow"].shares["h200"] == pytest.approx(found["oneflow"].shares["a100"])
+    everything = {line.implementation: line for line in means("softmax", {"h200": of["h200"]})}
+    assert everything["oneflow"].rows == 6
+    assert everything["oneflow"].shares["h200"] != pytest.approx(found["oneflow"].shares["h200"])
+    shown = view(*of.values())
+    assert shown.spreads == [], "never between kinds"
+
+
+def test_times_of_different_kinds_are_nowhere(recorded: Run, tmp_path: Path) -> None:
+    shown = view(member("h200", recorded), member("a100", on(slowed(recorded, 2.0, lambda row: True), "NVIDIA A100")))
+    write_fleet_page(shown, "title", {}, [], tmp_path / "report.html")
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert not any(name.endswith("_s") for table in report.values() for row in table for name in row if row)
+    assert not (tmp_path / "spread.csv").exists()
+    rows = list(csv.DictReader((tmp_path / "means.csv").open()))
+    assert {row["gpu"] for row in rows} == {"h200", "a100"}
+    assert all(0 < float(row["share_of_ceiling"]) < 1.1 for row in rows)
+
+
+def test_versions_that_differ_are_said(recorded: Run) -> None:
+    versions = {**recorded.environment["versions"], "nvcc": "12.4"}
+    other = with_samples(
+        replace(recorded, environment={**recorded.environment, "versions": versions, "git_commit": "abc"}),
+        recorded.samples,
+    )
+    shown = view(member("h200-0", recorded), member("h200-1", other))
+    assert shown.differing == ["commit", "nvcc"]
+    assert "nvcc differs: 13.0.88 on h200-0; 12.4 on h200-1." in shown.sentences
+
+
+def test_counts_and_bounds_of_simulated_gpus(tmp_path: Path) -> None:
+    one = read_run(places.RECORDED / "simulated" / "softmax")
+    rows = [
+        replace(row, counters=replace(row.counters, warp_instructions=2 * row.counters.warp_instructions))
+        if row.implementation == "ft" and row.counters
+        else row
+        for row in one.rows
+    ]
+    other = replace(on(one, "simulated (A100 properties)"), rows=tuple(rows))
+    shown = view(member("h200", one), member("a100", other))
+    assert {line.implementation for line in shown.counts} == {"ft"}
+    assert {line.name for line in shown.counts} >= {"warp instr."}
+    bounds = [line for line in shown.bounds if line.implementation == "oneflow"]
+    assert all(line.values["a100"] > line.values["h200"] for line in bounds)
+    assert shown.means == shown.spreads == []
+    assert "4 published claims decided on 2 GPUs" in shown.sentences[0]
+    page = write_fleet_page(shown, "<title>", {"x": "<y>"}, [], tmp_path / "report.html").read_text()
+    assert "Counts that differ by architecture" in page
+    assert "&lt;title&gt;" in page
