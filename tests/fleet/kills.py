@@ -2,11 +2,11 @@
 
     python -m tests.fleet.kills [--times 20] [--seed 1]
 
-A campaign is one fleet: a worker is killed, then a nanny, then the client; what died is started again, and --resume
-goes on; then the scheduler is killed, all is started again, and --resume goes on until everything is measured. Counted
-over all campaigns: rows lost (missing at the end, or on disk before a kill and not kept), rows twice (in a file, or
-measured again by --resume), hangs (a client that took more than HANG_S). The exit code is 1 unless all are 0. It needs
-nvcc, and takes about a minute per campaign on two idle cores.
+A campaign is one fleet. A process of each kind is killed, in any order; what died is started again, and --resume goes
+on; once more a process of each kind is killed; then --resume goes on until everything is measured. Counted over all
+campaigns: rows lost (missing at the end, or on disk before a kill and not kept), rows twice (in a file, or measured
+again by --resume), hangs (a client that took more than HANG_S). The exit code is 1 unless all are 0. It needs nvcc, and
+takes about a minute per campaign on two idle cores.
 """
 
 from __future__ import annotations
@@ -116,7 +116,9 @@ class Lab:
                 chance.choice(self.worker_processes(host)).kill()
             else:
                 one = {"nanny": self.services[host], "client": client, "scheduler": self.scheduler}[kind]
-                psutil.Process(one.pid).kill()
+                if one.poll() is not None:
+                    return False
+                one.kill()
         except (IndexError, psutil.NoSuchProcess):
             return False
         return True
@@ -153,20 +155,18 @@ def ended(client: subprocess.Popen[bytes]) -> bool:
 
 
 def campaign(lab: Lab, number: int, seconds: float, chance: random.Random, outcome: Outcome) -> float:
-    """One fleet with a kill of each kind; `seconds`: about how long a session takes. Returns that of the last one."""
+    """One fleet with two kills of each kind; `seconds`: about how long a session takes. Returns that of the last."""
     out = lab.folder / f"{lab.folder.name.lower().replace('_', '-')}-{number}"
     spool = places.runs() / "fleets" / out.name
     client, kept = lab.client(out), {gpu: set[tuple[str, str]]() for gpu in GPUS}
-    for kinds, longest in ((("worker", "nanny", "client"), seconds), (("scheduler",), seconds / 2)):  # less is left
-        for kind in kinds:
-            time.sleep(chance.uniform(0, longest / len(kinds)))
-            before = {one: rows(spool / one / "softmax") for one in GPUS}
-            for one, own in before.items():
-                kept[one].update(own)
-            missing = any(len(own) < EXPECTED for own in before.values())
-            if client.poll() is None and lab.kill(kind, client, chance):
+    for longest in (seconds, seconds / 2):  # less is left for the second session
+        for kind in chance.sample(KINDS, len(KINDS)):
+            time.sleep(chance.uniform(0, longest / len(KINDS)))
+            for one in GPUS:
+                kept[one].update(rows(spool / one / "softmax"))
+            if lab.kill(kind, client, chance):
                 outcome.kills[kind] += 1
-                outcome.in_flight[kind] += missing
+                outcome.in_flight[kind] += any(len(own) < EXPECTED for own in kept.values())
         outcome.hangs += not ended(client)
         lab.mend()
         began = time.monotonic()
