@@ -67,7 +67,7 @@ class Lab:
         """Start what is not running, and wait until it is complete."""
         if self.scheduler is None or self.scheduler.poll() is not None:
             for service in self.services.values():  # they end with their scheduler
-                service.wait(timeout=60)
+                service.wait(timeout=HANG_S)
             self.scheduler = self._start(
                 "scheduler", sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "tcp://127.0.0.1",
                 "--port", str(self.port), "--dashboard-address", "127.0.0.1:0", "--no-dashboard",
@@ -119,6 +119,7 @@ class Lab:
                 if one.poll() is not None:
                     return False
                 one.kill()
+                one.wait()
         except (IndexError, psutil.NoSuchProcess):
             return False
         return True

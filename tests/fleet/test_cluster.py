@@ -1,0 +1,100 @@
+"""A cluster of hosts, started by the commands of docs/many-gpus.md; here the hosts are processes."""
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kernelbench.core import places
+from kernelbench.fleet.gpus import GPU_VARIABLE, named_gpus
+from kernelbench.runs.results import read_run
+from tests.fleet.conftest import Fleets
+from tests.processes import ROOT, until
+
+pytestmark = [pytest.mark.nvcc, pytest.mark.exhaustive]
+SMALL = ("--only", "naive", "--filter", "seq<=32", "--no-report")
+
+
+@pytest.fixture
+def cluster(fleets: Fleets) -> Iterator[tuple[str, str]]:
+    """Address and key of a scheduler with two workers: one of `kernelbench worker`, one of `dask worker`."""
+    key = str(fleets.folder / "fleet.pem")
+    assert fleets.run("worker", "--make-tls", key)[0] == 0
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"tls://127.0.0.1:{free.getsockname()[1]}"
+    tls = [word for option in ("--tls-ca-file", "--tls-cert", "--tls-key") for word in (option, key)]
+    plain = named_gpus("simulated:a100")[0]
+    started = [
+        _dask("scheduler", "--protocol", "tls", "--host", "127.0.0.1", "--port", address.rpartition(":")[2], *tls),
+        _dask(
+            "worker", address, "--nthreads", "1", "--resources", f"{plain.resource}=1", "--no-dashboard", *tls,
+            **{GPU_VARIABLE: plain.worker_environment[GPU_VARIABLE]},
+        ),
+        fleets.start("worker", address, "--tls", key, "--gpus", "simulated:h200"),
+    ]  # fmt: skip
+    yield address, key
+    for process in started:
+        process.terminate()
+    for process in started:
+        process.communicate(timeout=60)
+
+
+def _dask(name: str, *words: str, **variables: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", f"distributed.cli.dask_{name}", *words],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=os.environ | variables,
+    )  # fmt: skip
+
+
+def test_a_cluster_measures_and_refuses(
+    fleets: Fleets, cluster: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address, key = cluster
+    run = ("run", "softmax", "--cluster", address, "--tls", key, *SMALL, "--out", "f")
+    attempts: list[str] = []
+
+    def both_joined() -> bool:
+        shutil.rmtree(fleets.folder / "f", ignore_errors=True)
+        code, _, messages = fleets.run(*run)
+        attempts.append(messages)
+        return code == 0 and len(json.loads((fleets.folder / "f" / "fleet.json").read_text())["gpus"]) == 2
+
+    try:
+        until(both_joined, 200)
+        for label in ("a100", "h200"):
+            found = read_run(fleets.folder / "f" / label / "softmax")
+            assert [row.status for row in found.rows] == ["ok", "ok"]
+        code, _, messages = fleets.run(*run[:-2], "--kernels", "x", "--out", "g")
+        assert (code, "--kernels: is of this host alone" in messages) == (2, True)
+
+        mine = fleets.folder / "softmax.yaml"  # of the same name, with other contents
+        mine.write_text((places.SUITES / "softmax.yaml").read_text() + "# changed\n")
+        code, _, messages = fleets.run("run", str(mine), *run[2:-2], "--out", "g")
+        assert code == 1
+        assert "has another softmax.yaml than the client; bring both to one version" in messages
+
+        other = fleets.folder / "checkout"  # whose code differs in a comment
+        for name in ("kernelbench", "kernels", "suites", "results/published", "tests/specimens"):
+            shutil.copytree(ROOT / name, other / name)
+        changed = other / "kernels" / "softmax" / "operation.py"
+        changed.write_text(changed.read_text() + "\n# changed\n")
+        monkeypatch.setenv("PYTHONPATH", str(other))
+        done = subprocess.run(
+            [sys.executable, "-m", "kernelbench", *run[:-2], "--out", "h"],
+            capture_output=True, text=True, cwd=fleets.folder, timeout=200, check=False,
+        )  # fmt: skip
+        assert "a100 has another code than this host: " in done.stderr
+        assert any(
+            "another code" in note for note in json.loads((fleets.folder / "h" / "fleet.json").read_text())["notes"]
+        )
+    finally:
+        for name in ("f", "g", "h"):
+            shutil.rmtree(places.runs() / "fleets" / name, ignore_errors=True)
+            shutil.rmtree(Path(fleets.folder / name), ignore_errors=True)
