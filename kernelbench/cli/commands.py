@@ -56,8 +56,9 @@ def cli() -> None:
     """
 
 
-COMMANDS = [run, compare, gate, history, report, explain, check, plan, build, simulate, list_, new, tune, worker, doctor]
-for command in COMMANDS:
+MEASURING = (run, compare, gate, history, report)
+LOOKING = (explain, check, plan, build, simulate)
+for command in (*MEASURING, *LOOKING, list_, new, tune, worker, doctor):
     cli.add_command(command)
 
 

@@ -111,6 +111,8 @@ def _on_many(context: click.Context, request: Request, workers: Workers, *, no_r
         raise InputError("--gpus and --cluster: name the GPUs of this host or those of a cluster, not both")
     if request.device != "auto":
         raise InputError(f"--device {request.device}: names one device; --gpus and --cluster name all")
+    if workers.shared and request.part:
+        raise InputError(f"--part {request.part}: --share makes the parts itself")
     options = worker_options(context, cluster=bool(workers.cluster))
     return run_fleet(request, options, workers, with_page=not no_report)
 

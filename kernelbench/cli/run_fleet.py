@@ -56,6 +56,7 @@ def _words(option: click.Parameter, value: Any) -> Iterator[str]:
 
 def run_fleet(request: Request, options: Sequence[str], workers: Workers, *, with_page: bool) -> int:
     """Measure, write the page, and say what came of it; the exit code."""
+    from kernelbench.runs.results import read_run
     from kernelbench.walks.fleet import run_fleet as walk
 
     show = _Shown()
@@ -64,11 +65,8 @@ def run_fleet(request: Request, options: Sequence[str], workers: Workers, *, wit
     if with_page and any(True for _ in fleet.runs()):
         report(fleet.folder)
     say(f"fleet: {fleet.folder}")
-    return max((_code(one.done.code) if one.done else 1 for one in ended), default=0)
-
-
-def _code(code: int) -> int:
-    return code if code in (0, 1) else 1
+    lost = any(one.done is None or one.done.code not in (0, 1) for one in ended)
+    return int(lost or any(read_run(path).has_failures for _, _, path in fleet.runs()))
 
 
 def report(folder: Path, out: Path | None = None) -> None:

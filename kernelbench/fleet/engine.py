@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from kernelbench.core.errors import InputError, MissingLibrary
+from kernelbench.core.errors import InputError, MissingLibrary, reason_of
 from kernelbench.core.libraries import pip_install
 from kernelbench.fleet import jobs, private
 from kernelbench.fleet.gpus import Gpu, gpu_of, told_apart
@@ -208,7 +208,7 @@ def _ended(future: Future, job: Job) -> Ended:
     if future.status != "error":
         return Ended(job, None, LOST_SCHEDULER)
     error = future.exception(timeout=_CONNECT_S)
-    return Ended(job, None, LOST_WORKER if isinstance(error, KilledWorker) else str(error))
+    return Ended(job, None, LOST_WORKER if isinstance(error, KilledWorker) else reason_of(error))
 
 
 def _look_for_workers(client: Client, seen: dict[str, float]) -> None:

@@ -15,7 +15,7 @@ from kernelbench.core.records import Suite
 from kernelbench.core.writing import write_whole
 from kernelbench.fleet import engine, jobs
 from kernelbench.fleet.engine import Ended, Member
-from kernelbench.fleet.folder import Fleet, newest_fleet, resumed, write_fleet
+from kernelbench.fleet.folder import Fleet, is_fleet, newest_fleet, resumed, write_fleet
 from kernelbench.fleet.gpus import Gpu, named_gpus
 from kernelbench.fleet.jobs import RUN_FILES, Job
 from kernelbench.planning.catalog import load_catalog
@@ -100,7 +100,7 @@ def run_fleet(
 def _placed(wanted: Fleet, request: Request, suites: Sequence[Suite], progress: Progress) -> Fleet:
     """The fleet with its folder: a new one, or with --resume the newest of these suites, or that of --out."""
     folder = request.out or (newest_fleet(list(wanted.suites)) if request.resume else None)
-    if request.resume and folder and (folder / "fleet.json").is_file():
+    if request.resume and folder and is_fleet(folder):
         progress.say(f"Going on with {folder}")
         fleet = resumed(folder, wanted)
         known = {gpu.resource for gpu in fleet.gpus}
@@ -108,30 +108,36 @@ def _placed(wanted: Fleet, request: Request, suites: Sequence[Suite], progress: 
             if gpu.resource not in known:
                 progress.say(f"{gpu.label} is left out: this fleet shared its cases among other GPUs")
         return fleet
-    if request.out and (request.out / "fleet.json").exists():
-        raise InputError(f"--out {request.out}: already holds a fleet; add --resume to go on with it")
+    if folder and is_fleet(folder):
+        raise InputError(f"--out {folder}: already holds a fleet; add --resume to go on with it")
+    if folder and is_run(folder):
+        raise InputError(f"--out {folder}: holds a run of one device; choose another folder for several GPUs")
     count = len(wanted.gpus)
     title = f"{count} gpu{'s' if count > 1 else ''}"
     return replace(wanted, folder=folder or new_folder(suites[0], title, progress, resume=False))
 
 
 def _jobs(fleet: Fleet, suites: Sequence[Suite], paths: Mapping[str, Path], *, local: bool) -> list[Job]:
-    """A job per suite and GPU; of a shared suite with fewer cases than GPUs, one per case, of others each time."""
+    """A job per suite and GPU. Of a shared suite with fewer cases than GPUs a job per case, on other GPUs each time."""
     found, turn, gpus = [], 0, fleet.gpus
     for suite in suites:
-        parts = min(len(gpus), len(suite.cases)) if fleet.shared else 0
-        for number in range(parts or len(gpus)):
+        count = min(len(gpus), len(suite.cases)) if fleet.shared else len(gpus)
+        for number in range(count):
             gpu = gpus[(turn + number) % len(gpus)]
-            own = select_part(suite, f"{number + 1}/{parts}") if parts else suite
-            options = (*fleet.options, *(("--part", f"{number + 1}/{parts}") if parts else ()))
-            name, folder = (str(paths[suite.name].absolute()), fleet.place(gpu.label, suite.name).absolute())
-            found.append(
-                Job(
-                    fleet.folder.name, gpu.label, gpu.resource, name if local else suite.name,
-                    fleet.suites[suite.name], options, str(folder) if local else "", len(own.cases),
-                )
-            )  # fmt: skip
-        turn += parts
+            part = f"{number + 1}/{count}"
+            own = select_part(suite, part) if fleet.shared else suite
+            job = Job(
+                fleet=fleet.folder.name,
+                label=gpu.label,
+                resource=gpu.resource,
+                suite=str(paths[suite.name].absolute()) if local else suite.name,
+                digest=fleet.suites[suite.name],
+                options=(*fleet.options, "--part", part) if fleet.shared else fleet.options,
+                folder=str(fleet.place(gpu.label, suite.name).absolute()) if local else "",
+                cases=len(own.cases),
+            )
+            found.append(job)
+        turn += count
     return found
 
 

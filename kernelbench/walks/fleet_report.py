@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from kernelbench.compare.answer import answer
 from kernelbench.core import places
 from kernelbench.core.errors import ResultsError
 from kernelbench.fleet.folder import read_fleet
 from kernelbench.runs.results import read_run
-from kernelbench.walks.compare import answer
 
 
 def report_fleet(folder: Path, out: Path | None) -> tuple[Path, list[str]]:

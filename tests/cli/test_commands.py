@@ -40,7 +40,7 @@ def one_message(done: subprocess.CompletedProcess[str]) -> str:
 def test_the_commands_are_those_of_the_walk_in_its_order(command: Command) -> None:
     out = printed(command("--help"))
     listed = re.findall(r"^  (\w+)  ", out[out.index("Commands:") :], re.MULTILINE)
-    commands = "run compare gate history report explain check plan build simulate list new tune doctor"
+    commands = "run compare gate history report explain check plan build simulate list new tune worker doctor"
     assert " ".join(listed) == commands
     assert listed == COMMANDS
     assert "kernelbench run suites/softmax.yaml" in out

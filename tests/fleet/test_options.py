@@ -1,0 +1,61 @@
+"""Options of `run` on many GPUs: what workers are told, and what is refused before anything starts."""
+
+from pathlib import Path
+
+import click
+import pytest
+
+from kernelbench.cli.run import run
+from kernelbench.cli.run_fleet import worker_options
+from kernelbench.core.errors import InputError
+from tests.conftest import Command
+
+pytest.importorskip("distributed", reason="the extra fleet is not installed")
+
+
+def options(*words: str, cluster: bool = False) -> list[str]:
+    with click.Context(run) as context:
+        run.parse_args(context, ["softmax", "--gpus", "all", *words])
+        return worker_options(context, cluster=cluster)
+
+
+def test_workers_are_told_what_the_client_was_told() -> None:
+    words = ["--only", "ft,naive", "--filter", "seq=16", "--filter", "dtype=float32", "--quick", "--seed", "7"]
+    assert sorted(options(*words)) == sorted(words)
+    assert options("--cache", "cold,warm", "--no-wait") == ["--cache", "cold,warm", "--no-wait"]
+    assert options("--share", "--resume", "--no-report", "--out", "x") == [], "these are the client's"
+    assert options() == []
+
+
+@pytest.mark.parametrize("words", [("--kernels", "x"), ("--cu", "x.cu"), ("--nvcc", "x"), ("--in-process",)])
+def test_what_is_of_this_host_stays_here(words: tuple[str, ...]) -> None:
+    assert options(*words) == list(words)
+    with pytest.raises(InputError, match=f"{words[0]}: is of this host alone"):
+        options(*words, cluster=True)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--share",), "--share: belongs to --gpus or --cluster"),
+        (("--tls", "x"), "--tls: belongs to --gpus or --cluster"),
+        (("--gpus", "all", "--cluster", "tcp://127.0.0.1:1"), "not both"),
+        (("--gpus", "all", "--device", "cuda"), "--device cuda: names one device"),
+        (("--gpus", "simulated,simulated", "--share", "--part", "1/2"), "--share makes the parts itself"),
+        (("--gpus", "simulated:a100,simulated:h200", "--share"), "the GPUs are of different kinds"),
+        (("--gpus", "simulated:a101"), "unknown GPU"),
+        (("--gpus", "simulated:a100", "--filter", "seq=3"), "no case of suite 'softmax' has seq=3"),
+        (("--cluster", "tcp://10.9.8.7:1"), "leads beyond this host"),
+    ],
+)
+def test_mistakes_start_nothing(words: tuple[str, ...], said: str, command: Command, tmp_path: Path) -> None:
+    code, _, messages = command("run", "softmax", *words, "--out", str(tmp_path / "f"))
+    assert code == 2
+    assert said in messages
+    assert not (tmp_path / "f").exists()
+
+
+def test_a_run_of_one_device_is_not_written_over(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "results.csv").write_text("")
+    code, _, messages = command("run", "softmax", "--gpus", "simulated:a100", "--out", str(tmp_path))
+    assert (code, "holds a run of one device" in messages) == (2, True)
