@@ -74,7 +74,7 @@ def tables(shown: FleetView) -> dict[str, list[dict[str, Any]]]:
             {
                 "suite": one.suite, "kind": one.kind, "gpu": one.label, "against": one.against,
                 "time_ratio": one.mean, **{verdict.lower(): count for verdict, count in one.verdicts.items()},
-                "outliers": [f"{row.implementation} on {row.case}: {row.ratio:.4g}" for row in one.outliers],
+                "outliers": one.named,
                 "reason": one.reason,
             }
             for one in sorted(shown.spreads, key=lambda one: not one.verdicts)  # the first row names the columns

@@ -14,14 +14,14 @@ from statistics import median
 from kernelbench.compare.changes import Judged
 from kernelbench.compare.comparison import Comparison
 from kernelbench.compare.runs import compare_runs
-from kernelbench.compare.verdicts import ClaimVerdict, listed
+from kernelbench.compare.verdicts import ClaimVerdict
 from kernelbench.core.errors import InputError
 from kernelbench.core.units import share_text
 from kernelbench.report import view
 from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run
 
-_OUTLIERS = 6  # rows that a sentence names
+_OUTLIERS = 6  # rows that are named
 Place = tuple[str, str, str, str]  # case, implementation, cache, method
 
 
@@ -49,7 +49,7 @@ class MeanLine:
 
 @dataclass(frozen=True)
 class Spread:
-    """A GPU against another one of its kind on one suite; `verdicts` counts rows, `outliers` names the farthest."""
+    """A GPU against another one of its kind on one suite; `verdicts` counts rows, `outliers` are the farthest."""
 
     suite: str
     kind: str
@@ -58,6 +58,7 @@ class Spread:
     mean: float | None  # time over that of the other, geometric mean over common rows
     verdicts: Mapping[str, int]
     outliers: Sequence[Judged]
+    named: Sequence[str]  # the outliers, in the words of the suite
     reason: str = ""  # why they cannot be compared
 
 
@@ -130,23 +131,26 @@ def _spread(suite: str, kind: str, one: Member, middle: Member) -> Spread:
     try:
         changes = compare_runs(middle.run, one.run)
     except InputError as error:
-        return Spread(suite, kind, one.label, middle.label, None, {}, (), str(error))
+        return Spread(suite, kind, one.label, middle.label, None, {}, (), (), str(error))
     judged = changes.judged
     far = sorted((row for row in judged if row.verdict in ("SLOWER", "FASTER")), key=lambda row: -abs(log(row.ratio)))
     verdicts = {verdict: len(changes.of(verdict)) for verdict in ("SLOWER", "FASTER", "SAME", "UNSURE")}
-    return Spread(
-        suite, kind, one.label, middle.label, _geometric_mean(row.ratio for row in judged), verdicts, far[:_OUTLIERS]
-    )
+    labels = view.case_labels(view.cases(one.run))
+    named = [
+        f"{row.implementation} on {labels[row.case]}, {row.cache} by {row.method} ({view.ratio_text(row.ratio)})"
+        for row in far[:_OUTLIERS]
+    ]
+    mean = _geometric_mean(row.ratio for row in judged)
+    return Spread(suite, kind, one.label, middle.label, mean, verdicts, far[:_OUTLIERS], named)
 
 
 def spread_sentences(found: Iterable[Spread]) -> Iterator[str]:
     for one in found:
         if one.outliers:
-            named = [f"{row.implementation} on {row.case} ({view.ratio_text(row.ratio)})" for row in one.outliers]
             count = one.verdicts["SLOWER"] + one.verdicts["FASTER"]
             yield (
                 f"{one.suite}: {one.label} differs from {one.against}, another {one.kind}, on "
-                f"{several(count, 'row', 'rows')}: {listed(named)}."
+                f"{several(count, 'row', 'rows')}, most on {one.named[0]}."
             )
 
 

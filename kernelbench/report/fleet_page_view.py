@@ -68,10 +68,10 @@ class FleetView:
     @property
     def sentences(self) -> list[str]:
         """The answer: how many claims have one verdict everywhere, then each flip, then what differs."""
-        flips = [line.flip for line in self.claims if line.flip]
+        flips = [f"{line.suite}, {line.claim.id}: {line.flip}" for line in self.claims if line.flip]
         decided = [line for line in self.claims if any(_decided(one) for one in line.verdicts.values())]
         gpus = f"{len(self.labels)} GPU{'s' if len(self.labels) > 1 else ''}"
-        claims = f"{len(decided)} of {len(self.claims)} published claims decided on {gpus}"
+        claims = f"{len(decided)} of {len(self.claims)} published claims are decided on {gpus}"
         found = [f"{claims}; {several(len(flips), 'verdict differs', 'verdicts differ')} between GPUs."]
         return [*found, *flips, *spread_sentences(self.spreads), *_version_sentences(self)]
 
@@ -106,22 +106,22 @@ def _claims(
     for id_ in dict.fromkeys(id_ for own in found.values() for id_ in own):
         if id_ in ledger:
             own = {label: found.get(label, {}).get(id_) for label in labels}
-            yield ClaimLine(suite, ledger[id_], own, _flip(suite, id_, own))
+            yield ClaimLine(suite, ledger[id_], own, _flip(own))
 
 
 def _decided(one: ClaimVerdict | None) -> bool:
     return one is not None and one.verdict != NOT_DECIDED
 
 
-def _flip(suite: str, id_: str, verdicts: Mapping[str, ClaimVerdict | None]) -> str:
-    """`softmax, softmax-fusion: holds on a100, h200; does not hold on t4.`; '' where all that is decided agrees."""
+def _flip(verdicts: Mapping[str, ClaimVerdict | None]) -> str:
+    """`holds on a100, h200; does not hold on t4.`; '' where all that is decided agrees."""
     by_verdict: dict[str, list[str]] = {}
     for label, one in verdicts.items():
         if one is not None and _decided(one):
             by_verdict.setdefault(view.VERBS[one.verdict][0], []).append(label)
     if len(by_verdict) < 2:
         return ""
-    return f"{suite}, {id_}: " + "; ".join(f"{verb} on {', '.join(own)}" for verb, own in by_verdict.items()) + "."
+    return "; ".join(f"{verb} on {', '.join(own)}" for verb, own in by_verdict.items()) + "."
 
 
 # ---- Counts --------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 from kernelbench.compare.answer import answer
@@ -26,8 +27,9 @@ def report_fleet(folder: Path, out: Path | None) -> tuple[Path, list[str]]:
     members = [Member(label, one.run, one.comparison, one.verdicts) for label, one in answers]
     shown = fleet_view(members, read_ledger(places.LEDGER))
     title = f"{', '.join(shown.suites)} on {', '.join(shown.labels)}"
+    kinds = Counter(gpu.kind for gpu in fleet.gpus)
     facts = {
-        "GPUs": ", ".join(f"{gpu.label}: {gpu.kind}" for gpu in fleet.gpus),
+        "GPUs": ", ".join(f"{count} x {kind}" for kind, count in kinds.items()),
         "Hosts": ", ".join(dict.fromkeys(gpu.host for gpu in fleet.gpus)),
         "Cases": "divided among the GPUs" if fleet.shared else "all on each GPU",
         "Started": fleet.started[:16].replace("T", " ") + " UTC",

@@ -42,7 +42,7 @@ def view(*members: Member) -> FleetView:
 
 def test_equal_gpus_agree_on_all(recorded: Run) -> None:
     shown = view(member("h200-0", recorded), member("h200-1", recorded))
-    assert shown.sentences == ["4 of 4 published claims decided on 2 GPUs; 0 verdicts differ between GPUs."]
+    assert shown.sentences == ["4 of 4 published claims are decided on 2 GPUs; 0 verdicts differ between GPUs."]
     (spread,) = shown.spreads
     assert spread.mean == 1
     assert (spread.verdicts["SLOWER"], spread.verdicts["FASTER"], list(spread.outliers)) == (0, 0, [])
@@ -54,16 +54,18 @@ def test_a_flipped_verdict_and_an_outlier_are_named(recorded: Run, tmp_path: Pat
     """OneFlow is made slower than FasterTransformer on one GPU of three."""
     odd = slowed(recorded, 8.0, lambda row: row.implementation == "oneflow")
     shown = view(member("h200-0", recorded), member("h200-1", odd), member("h200-2", recorded))
-    flips = [line.flip for line in shown.claims if line.flip]
-    assert "softmax, softmax-ft-oneflow: holds in part on h200-0, h200-2; does not hold on h200-1." in flips
-    assert flips == [sentence for sentence in shown.sentences if sentence in flips]
+    flips = {line.claim.id: line.flip for line in shown.claims if line.flip}
+    assert flips["softmax-ft-oneflow"] == "holds in part on h200-0, h200-2; does not hold on h200-1."
+    assert [f"softmax, {claim}: {flip}" for claim, flip in flips.items()] == shown.sentences[1 : 1 + len(flips)]
     (one,) = [spread for spread in shown.spreads if spread.label == "h200-1"]
     assert one.against != "h200-1"
     assert {row.implementation for row in one.outliers} == {"oneflow"}
     assert all(7 < row.ratio < 9 for row in one.outliers)
-    assert any("h200-1 differs from" in sentence and "oneflow on " in sentence for sentence in shown.sentences)
+    assert any(
+        "h200-1 differs from" in sentence and "most on oneflow on seq=" in sentence for sentence in shown.sentences
+    )
     page = write_fleet_page(shown, "title", {}, ["<b>note</b>"], tmp_path / "report.html").read_text()
-    assert page.index("Published on") < page.index("<th>h200-0")
+    assert page.index("<th>Published") < page.index("<th>h200-0")
     assert "does not hold on h200-1" in page
     assert "&lt;b&gt;note" in page
     assert "<script" not in page
@@ -124,7 +126,7 @@ def test_counts_and_bounds_of_simulated_gpus(tmp_path: Path) -> None:
     bounds = [line for line in shown.bounds if line.implementation == "oneflow"]
     assert all(line.values["a100"] > line.values["h200"] for line in bounds)
     assert shown.means == shown.spreads == []
-    assert "4 published claims decided on 2 GPUs" in shown.sentences[0]
+    assert "4 published claims are decided on 2 GPUs" in shown.sentences[0]
     page = write_fleet_page(shown, "<title>", {"x": "<y>"}, [], tmp_path / "report.html").read_text()
     assert "Counts that differ by architecture" in page
     assert "&lt;title&gt;" in page
