@@ -21,13 +21,14 @@ from kernelbench.fleet.gpus import Gpu, gpu_of, told_apart
 from kernelbench.fleet.jobs import LOCAL_VARIABLE, Done, Job
 
 if TYPE_CHECKING:
-    from distributed import Client, Future, Security
+    from distributed import Client, Future, Nanny, Security
 
 ABSENT_S = 60.0  # after which a GPU whose worker is gone counts as lost; a nanny starts another one in 3 s
 _STOP_S = 30.0  # for the runs of a fleet to end after Ctrl-C
 _POLL_S = 0.2
 _CONNECT_S = 15.0
 _START_S = 120.0  # for a worker process, on a host that is busy
+_CLOSE_S = 10.0  # for nannies to end their workers, which end with this process in any case
 _LOOPBACK = "127.0.0.1"
 LOST_WORKER = "its worker was lost"
 LOST_SCHEDULER = "the scheduler was lost"
@@ -117,9 +118,9 @@ def of_this_host(gpus: Sequence[Gpu]) -> Iterator[Client]:
 async def offer(gpus: Sequence[Gpu], address: str, security: Security, say: Callable[[str], None]) -> None:
     """Keep a worker for each GPU at the scheduler until that ends. OSError where no scheduler answers."""
     from distributed import Nanny
-    from distributed.comm import connect, get_local_address_for
+    from distributed.comm import get_local_address_for
 
-    await (await connect(address, timeout=_CONNECT_S, **security.get_connection_args("worker"))).close()
+    await _probe(address, security)
     with TemporaryDirectory(prefix="kernelbench-worker-") as folder:
         host = urlsplit(get_local_address_for(address)).hostname or _LOOPBACK  # of the interface that leads there
         nannies = [
@@ -129,9 +130,32 @@ async def offer(gpus: Sequence[Gpu], address: str, security: Security, say: Call
         try:
             await asyncio.gather(*nannies)
             say(f"{', '.join(gpu.label for gpu in gpus)} at {address}; Ctrl-C ends it")
-            await asyncio.gather(*(nanny.finished() for nanny in nannies))
+            await _until_gone(nannies, address, security)
         finally:
-            await asyncio.gather(*(nanny.close() for nanny in nannies), return_exceptions=True)
+            await asyncio.wait([asyncio.create_task(nanny.close()) for nanny in nannies], timeout=_CLOSE_S)
+
+
+async def _probe(address: str, security: Security) -> None:
+    """OSError where no scheduler answers."""
+    from distributed.comm import connect
+
+    await (await connect(address, timeout=_CONNECT_S, **security.get_connection_args("worker"))).close()
+
+
+async def _until_gone(nannies: Sequence[Nanny], address: str, security: Security) -> None:
+    """Wait until every nanny has ended, as each does when its worker loses the scheduler; or until those that are left
+    have no worker, because it was to be started again just when the scheduler ended."""
+    from distributed import Status
+
+    ending = [asyncio.create_task(nanny.finished()) for nanny in nannies]
+    while (await asyncio.wait(ending, timeout=_CONNECT_S))[1]:
+        left = [one for one in nannies if one.status not in (Status.closed, Status.closing)]
+        if any(one.process and one.process.status == Status.running for one in left):
+            continue
+        try:
+            await _probe(address, security)
+        except OSError:
+            return
 
 
 @contextmanager
