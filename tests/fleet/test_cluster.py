@@ -6,9 +6,11 @@ import shutil
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from kernelbench.core import places
@@ -42,8 +44,9 @@ def cluster(fleets: Fleets) -> Iterator[tuple[str, str]]:
     yield address, key
     for process in started:
         process.terminate()
-    for process in started:
-        process.communicate(timeout=60)
+    said = [process.communicate(timeout=60) for process in started]
+    assert started[2].returncode == 143
+    assert "Traceback" not in said[2][1]
 
 
 def _dask(name: str, *words: str, **variables: str) -> subprocess.Popen[str]:
@@ -98,3 +101,23 @@ def test_a_cluster_measures_and_refuses(
         for name in ("f", "g", "h"):
             shutil.rmtree(places.runs() / "fleets" / name, ignore_errors=True)
             shutil.rmtree(Path(fleets.folder / name), ignore_errors=True)
+
+
+def test_a_service_ends_with_its_scheduler_while_a_worker_starts_again(fleets: Fleets) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    words = ("--host", "tcp://127.0.0.1", "--port", port, "--dashboard-address", "127.0.0.1:0", "--no-dashboard")
+    scheduler = _dask("scheduler", *words)
+    time.sleep(5)
+    service = fleets.start("worker", f"tcp://127.0.0.1:{port}", "--gpus", "simulated:a100")
+    assert service.stderr is not None
+    assert "Ctrl-C ends it" in service.stderr.readline()
+    (worker,) = [one for one in psutil.Process(service.pid).children() if "spawn_main" in " ".join(one.cmdline())]
+    worker.kill()
+    scheduler.kill()
+    scheduler.communicate()
+    _, messages = service.communicate(timeout=100)
+    assert service.returncode == 1
+    assert "the scheduler has ended" in messages
+    assert "Traceback" not in messages
