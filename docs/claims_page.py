@@ -50,7 +50,7 @@ def summary(standings: Sequence[Standing]) -> str:
     said = [f"**{counts[outcome]} {WORDS[outcome]}**" for outcome in VERDICTS if counts[outcome]]
     others = len(standings) - len(claimed)
     return (
-        f"Of {len(claimed)} published claims {', '.join(said[:-1])}, and {said[-1]}; "
+        f"Of {len(claimed)} published claims {', '.join(said[:-1])}{', and ' if said[1:] else ''}{said[-1]}; "
         f"{others} further entries of the ledger are figures without a claim."
     )
 
