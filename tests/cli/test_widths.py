@@ -5,11 +5,11 @@ from __future__ import annotations
 import io
 import re
 import time
-from pathlib import Path
 from collections import Counter
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
