@@ -61,7 +61,7 @@ def main() -> int:
         print(f"a page without navigation, or the reverse: {', '.join(sorted(astray))}", file=sys.stderr)
         return 1
     CONFIG.write_text(yaml.safe_dump(config, sort_keys=False), encoding="utf-8")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "-f", str(CONFIG)]
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "-f", str(CONFIG)]
     return subprocess.run(command, check=False).returncode
 
 

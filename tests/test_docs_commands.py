@@ -28,12 +28,20 @@ LEFT_OUT = {
     "pytest": "runs tests",
     ".ci/run": "runs tests",
     "ruff check": "a step of .ci/run",
+    "mypy": "a step of .ci/run",
+    "kernelbench explain --ncu-rep": "needs a report of Nsight Compute; tests/walks/test_explain.py reads one",
+    "kernelbench simulate scan.cu": "tests/cli/test_simulate.py runs it where the file lies",
     "python -m hatchling": "tests/test_packaging.py builds both",
     "http.server": "serves until it is stopped",
     "python docs/": "tests/test_docs.py compares every made page, .ci/run builds the site",
     "tests/reliability/fuzz.py": "takes long; tests/reliability runs a few of each kind",
     "kernelbench tune": "needs a GPU: candidates are timed",
     "--self-test": "needs a GPU: counts have no noise",
+}
+# Pages whose commands need more than one folder of one host, and the tests that run them.
+ELSEWHERE = {
+    "many-gpus": "tests/fleet: simulated GPUs, and a cluster by the commands of the page, over TLS",
+    "ci-gate": "tests/walks/test_ci_files.py and test_gate.py: two checkouts",
 }
 # What is run on less, since all of it takes minutes on the simulator: a command, and the options that it gets.
 SHORTER = {
@@ -60,7 +68,7 @@ WITHOUT_GPU = {
 
 def pages() -> list[Path]:
     found = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
-    return sorted(path for path in found if "\n```bash\n" in path.read_text())
+    return sorted(path for path in found if "\n```bash\n" in path.read_text() and path.stem not in ELSEWHERE)
 
 
 def commands(block: str) -> list[str]:
