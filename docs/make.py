@@ -158,7 +158,7 @@ def rules_block() -> str:
 
 CSV_FILES = (
     ("results.csv", "A row for each case, implementation, cache and method.", columns.RESULTS),
-    ("samples.csv.gz", "A row for each sample.", columns.SAMPLES),
+    ("samples.csv.gz", "A row per measurement: its times, round by round.", columns.SAMPLES),
     ("counters.csv", "A row for each launch, where a run was made with `--counters`.", columns.HARDWARE_COUNTERS),
     ("comparison.csv", "A row for each case, cache and implementation, against the baseline.", columns.COMPARISON),
     ("claims.csv", "A row for each published claim of the suite.", columns.CLAIMS),

@@ -1,6 +1,5 @@
 """Runs for comparing two of them: recorded ones changed in memory or as copies, and synthetic ones with known drift."""
 
-import gzip
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -12,6 +11,7 @@ import pandas
 from kernelbench.core import columns
 from kernelbench.runs.records import Row
 from kernelbench.runs.results import RESULTS_FILE, SAMPLES_FILE, Run
+from kernelbench.runs.samples import NAMES, pack_samples, samples_file
 
 TIMES = ("median_s", "low_s", "high_s")
 STEP_S = 32e-9
@@ -53,7 +53,8 @@ def write_copy(run: Run, folder: Path) -> Path:
     for name in TIMES:
         table[name] = [getattr(row, name) for row in run.rows]
     table.to_csv(folder / RESULTS_FILE, index=False)
-    (folder / SAMPLES_FILE).write_bytes(gzip.compress(run.samples.to_csv(index=False).encode()))
+    samples = ((*one[:5], repr(one[5])) for one in run.samples.itertuples(index=False))
+    (folder / SAMPLES_FILE).write_bytes(samples_file(pack_samples(samples)))
     return folder
 
 
@@ -98,5 +99,5 @@ def synthetic(seconds: Sequence[float], seed: int, world: World, factor: float =
         "limits": {"floor_s": 2.8e-6 + launch, "dram_bytes_per_s": 4e12 * np.exp(-drift)},
     }
     run = Run(Path(f"synthetic-{seed}"), environment, tuple(rows))
-    table = pandas.DataFrame(samples, columns=["case", "implementation", "cache", "method", "round", "seconds"])
+    table = pandas.DataFrame(samples, columns=list(NAMES))
     return with_samples(run, table)

@@ -119,14 +119,14 @@ INFINITE = frozenset(
     {"max_absolute_error", "max_relative_error", "max_error_ulp", "relative_tolerance", "absolute_tolerance"}
 )
 
-# samples.csv.gz: one row per sample.
+# samples.csv.gz: one row per measurement; of more than 1000 samples several rows.
 SAMPLES = (
     Column("case", "", "key of the case"),
     Column("implementation", "", "name of the implementation"),
     Column("cache", "", "cold or warm"),
     Column("method", "", "events or graph"),
-    Column("round", "", "round of the case; its samples were taken together, in random order"),
-    Column("seconds", "s", "time of one sample"),
+    Column("rounds", "", "rounds of the case, as 0-3 5; samples of a round were taken together, in random order"),
+    Column("seconds", "s", "the times of the samples, one per round, separated by spaces"),
 )
 
 # counters.csv: one row per launch, of the pass that `run --counters` makes after the timing.

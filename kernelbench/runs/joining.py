@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from kernelbench.core import columns
 from kernelbench.core.errors import ResultsError
 from kernelbench.core.texts import from_cell
 from kernelbench.runs import files
 from kernelbench.runs.results import RESULTS_FILE, SAMPLES_FILE, Run, Store, read_run
 from kernelbench.runs.row_checks import read_cells
+from kernelbench.runs.samples import read_samples
 
 _MERGED = ("implementations", "calls", "code")  # by name; every part has those of its own cases
 _OWN = ("uuid", "pci_bus_id", "name")  # of `device`
@@ -31,7 +29,7 @@ def join(parts: Mapping[str, Path], folder: Path, cases: Sequence[str]) -> Run:
     rows = [row for path in parts.values() for row in _rows(path / RESULTS_FILE)]
     place = {case: number for number, case in enumerate(cases)}
     rows.sort(key=lambda row: place.get(row["case"], len(place)))  # stable: implementations keep their order
-    samples = [line for path in parts.values() for line in _samples(path / SAMPLES_FILE)]
+    samples = [sample for path in parts.values() for sample in read_samples(path / SAMPLES_FILE)[0]]
     for name in (RESULTS_FILE, SAMPLES_FILE):  # of an earlier join: parts have everything
         (folder / name).unlink(missing_ok=True)
     store = Store(folder)
@@ -92,11 +90,3 @@ def _rows(path: Path) -> list[dict[str, str]]:
     """Rows by column; the reader has checked them."""
     (header, *lines), _ = read_cells(path, files.read_text(path, files.MAX_RESULTS_BYTES))
     return [dict(zip(header, map(from_cell, line), strict=True)) for line in lines]
-
-
-def _samples(path: Path) -> list[list[str]]:
-    if not path.is_file():
-        return []
-    data, _ = files.read_unpacked(path)
-    width = len(columns.names(columns.SAMPLES))
-    return [line for line in list(csv.reader(io.StringIO(data.decode())))[1:] if len(line) == width]

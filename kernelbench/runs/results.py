@@ -2,7 +2,7 @@
 
 The folder of a run has
   results.csv        columns.RESULTS; one row per case, implementation, cache and method
-  samples.csv.gz     columns.SAMPLES; one gzip member per case and implementation
+  samples.csv.gz     a line per measurement; one gzip member per case and implementation
   counters.csv       columns.HARDWARE_COUNTERS; one row per launch, with --counters; see hardware_counters.py
   environment.json   place, time and versions; limits of the GPU; the suite; the implementations
 and the files that report adds: comparison.csv, claims.csv, claims.json, charts/, report.html. Each file is
@@ -12,7 +12,6 @@ replaced in one step, so that a process killed at any time leaves the old file o
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 import os
 import warnings
@@ -27,6 +26,7 @@ from kernelbench.core.errors import ResultsError, RunWarning
 from kernelbench.runs import files
 from kernelbench.runs.records import Row
 from kernelbench.runs.row_checks import read_cells, read_rows, written
+from kernelbench.runs.samples import Sample, pack_samples, read_samples, sample_table, samples_file
 
 if TYPE_CHECKING:
     import pandas
@@ -69,33 +69,8 @@ class Run:
 
     @cached_property
     def samples(self) -> pandas.DataFrame:
-        """Raw samples; an empty table if the run has no samples file. For a case that is there twice the later samples
-        count, and of a file that was cut off the complete ones."""
-        import numpy
-        import pandas
-
-        path = self.folder / SAMPLES_FILE
-        names = columns.names(columns.SAMPLES)
-        data, whole = files.read_unpacked(path) if os.path.lexists(path) else (b"", True)
-        if not whole:
-            _warn(f"{path}: its end is cut off; the last samples in it are left out")
-        if not data:
-            return pandas.DataFrame(columns=names)
-        try:
-            table = pandas.read_csv(
-                io.BytesIO(data), usecols=names, dtype=dict.fromkeys(names[:4], str), keep_default_na=False
-            )
-            seconds = pandas.to_numeric(table["seconds"])
-            table = table.assign(seconds=seconds.where(seconds > 0).astype(float))
-            # Earlier versions kept differences of two graphs that are not above 0.
-            table = table[~((table["method"] == "graph") & (seconds <= 0))]
-        except (ValueError, OverflowError) as error:
-            raise ResultsError(f"{path}: cannot be read ({error}); delete it to go on without raw samples") from error
-        if not numpy.isfinite(table["seconds"]).all():
-            raise ResultsError(f"{path}: a time is not above 0; delete it to go on without raw samples")
-        if not whole and len(table):  # some rounds of the last implementation may be missing
-            table = table[(table[names[:4]] != table[names[:4]].iloc[-1]).any(axis=1)]
-        return table.drop_duplicates([*names[:4], "round"], keep="last")
+        """Raw samples, a row each; an empty table if the run has none. See sample_table."""
+        return sample_table(self.folder / SAMPLES_FILE)
 
 
 def read_run(folder: Path) -> Run:
@@ -146,8 +121,8 @@ def without_twins(run: Run) -> Run:
     if not twins:
         return run
     left = replace(run, rows=tuple(row for row in run.rows if row.implementation not in twins))
-    samples = run.samples
-    left.__dict__["samples"] = samples[~samples["implementation"].isin(list(twins))]  # the cache of the property
+    timed = run.samples
+    left.__dict__["samples"] = timed[~timed["implementation"].isin(list(twins))]  # the cache of the property
     return left
 
 
@@ -171,7 +146,7 @@ class Store:
 
     def _read(self) -> bool:
         """Read what a continued run already has; returns whether its results.csv is complete."""
-        results, samples = self.folder / RESULTS_FILE, self.folder / SAMPLES_FILE
+        results = self.folder / RESULTS_FILE
         whole = False
         if os.path.lexists(results):
             (self._names, *rows), whole = _cells(results)
@@ -179,19 +154,12 @@ class Store:
                 case, name = (row[self._names.index(column)] for column in ("case", "implementation"))
                 own = self._rows.setdefault(case, {})
                 own[name] = own.get(name, "") + _csv_text([row])
-        if os.path.lexists(samples):
-            data, _ = files.read_unpacked(samples)
-            try:
-                self._samples = _members(list(csv.reader(io.StringIO(data.decode())))[1:])
-            except (UnicodeDecodeError, csv.Error, IndexError) as error:
-                raise ResultsError(
-                    f"{samples}: cannot be read ({error}); delete it to go on without raw samples"
-                ) from error
+        self._samples = pack_samples(read_samples(self.folder / SAMPLES_FILE)[0])
         return whole
 
-    def append(self, rows: Sequence[Mapping[str, Any]], samples: Iterable[Sequence[Any]]) -> None:
-        """Add complete rows of results.csv (by column name) and their samples; they replace those of the same cases and
-        implementations."""
+    def append(self, rows: Sequence[Mapping[str, Any]], timed: Iterable[Sample]) -> None:
+        """Add complete rows of results.csv (by column name) and the samples of those that were timed; they replace
+        those of the same cases and implementations."""
         lines: dict[tuple[str, str], str] = {}
         for row in rows:
             key = written(row["case"]), written(row["implementation"])
@@ -199,7 +167,7 @@ class Store:
         self._require_room(lines)
         earlier = [self._rows.get(case, {}).pop(name, None) for case, name in lines]
         had_samples = [self._samples.pop(key, None) for key in lines]
-        new_samples = self._that_fit(_members(samples))
+        new_samples = self._that_fit(pack_samples(timed))
         try:
             if any(earlier):
                 self._write_rows()  # so that no row is ever on disk with samples that are not its own
@@ -234,8 +202,7 @@ class Store:
         writing.write_whole(self.folder / RESULTS_FILE, "".join([_csv_text([self._names]), *lines]))
 
     def _write_samples(self) -> None:
-        header = _packed([columns.names(columns.SAMPLES)])
-        writing.write_whole(self.folder / SAMPLES_FILE, b"".join([header, *self._samples.values()]))
+        writing.write_whole(self.folder / SAMPLES_FILE, samples_file(self._samples))
 
     def _cannot_write(self, error: OSError) -> ResultsError:
         if not self.folder.is_dir():
@@ -253,18 +220,6 @@ class Store:
             writing.write_whole(path, files.environment_text(environment))
         except OSError as error:
             raise self._cannot_write(error) from error
-
-
-def _members(samples: Iterable[Sequence[Any]]) -> dict[tuple[str, str], bytes]:
-    """Lines of samples, compressed by case and implementation, their first two cells."""
-    lines: dict[tuple[str, str], list[Sequence[Any]]] = {}
-    for sample in samples:
-        lines.setdefault((sample[0], sample[1]), []).append(sample)
-    return {key: _packed(own) for key, own in lines.items()}
-
-
-def _packed(lines: Iterable[Sequence[Any]]) -> bytes:
-    return gzip.compress(_csv_text(lines).encode(), mtime=0)
 
 
 def _unpacked_bytes(member: bytes) -> int:

@@ -1,4 +1,4 @@
-"""Results as rows of results.csv and lines of samples.csv.gz."""
+"""Results as rows of results.csv and samples."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from kernelbench.core.operations import shape_text
 from kernelbench.core.records import LaunchPlan, Limits, Measurement, Operation, Result
 from kernelbench.core.texts import kept
 from kernelbench.runs.row_checks import row_problem
+from kernelbench.runs.samples import Sample
 
 _MOST_TEXT = 4_000  # characters of a reason: ten lines of a compiler, in each row of a suite
 FLOOR_LIMITED = 3.0  # times an empty kernel, below which a time depends as much on the launch as on the kernel
@@ -33,8 +34,8 @@ def rows_of(suite: str, operation: Operation, result: Result, limits: Limits | N
     return [_failed_row(suite, result, problem)] if problem else rows
 
 
-def samples_of(result: Result, rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str, str, str, int, str]]:
-    """Lines of samples.csv.gz for the `rows` with times. Times are kept to picoseconds, far below the step of any
+def samples_of(result: Result, rows: Sequence[Mapping[str, Any]]) -> Iterator[Sample]:
+    """The samples of the `rows` with times. Times are kept to picoseconds, far below the step of any
     clock."""
     timed = {(row.get("cache"), row.get("method")) for row in rows}
     for measured in _with_times_only(result).measurements:

@@ -16,6 +16,7 @@ from kernelbench.compare import ClaimVerdict, judge, read_ledger
 from kernelbench.core import dtypes, places
 from kernelbench.core.records import Case, Claim
 from kernelbench.runs.results import Run, Store, read_run
+from kernelbench.runs.samples import Sample
 
 SAMPLES = 25
 
@@ -32,7 +33,7 @@ class RunBuilder:
     resolution_s: float = 1e-9
     floor_s: float = 0.0  # of an empty kernel
     rows: list[dict[str, Any]] = field(default_factory=list)
-    samples: list[list[Any]] = field(default_factory=list)
+    samples: list[Sample] = field(default_factory=list)
 
     def case(self, *shape: int, axis: int = -1, dtype: str = "float32", axes: Mapping[str, int] | None = None) -> Case:
         return Case("softmax", shape, axis, dtype, tuple((axes or {}).items()))
@@ -60,7 +61,9 @@ class RunBuilder:
         )
         if raw:
             order = np.random.default_rng(crc32(f"{case.key} {name} {cache} {method}".encode())).permutation(SAMPLES)
-            self.samples += [[case.key, name, cache, method, i, taken[place]] for i, place in enumerate(order)]
+            self.samples += [
+                (case.key, name, cache, method, i, repr(float(taken[place]))) for i, place in enumerate(order)
+            ]
 
     def count(self, case: Case, name: str, **counters: int) -> None:
         """A row of the simulator, which has no times."""

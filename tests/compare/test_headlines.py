@@ -25,8 +25,8 @@ def medians(suite: str) -> dict[tuple[str, str, str], float]:
     """Cold median by case, implementation and method."""
     with gzip.open(ROOT / "results" / "h200" / suite / "samples.csv.gz", "rt") as file:
         table = pandas.read_csv(file)
-    groups = table[table.cache == "cold"].groupby(["case", "implementation", "method"])
-    return {key: median(group["seconds"]) for key, group in groups}
+    groups = table[table.cache == "cold"].groupby(["case", "implementation", "method"])["seconds"]
+    return {key: median(map(float, " ".join(lines).split())) for key, lines in groups}
 
 
 def ratio(suite: str, case: str, above: str, below: str) -> float:

@@ -11,6 +11,7 @@ from kernelbench.core.errors import InputError, ResultsError
 from kernelbench.core.records import Case, Suite
 from kernelbench.runs.joining import join
 from kernelbench.runs.results import ENVIRONMENT_FILE, Store, read_run
+from kernelbench.runs.samples import read_samples
 from kernelbench.suite import select_part
 from kernelbench.walks.compare import answer
 
@@ -47,7 +48,7 @@ def test_a_part_without_a_case_is_refused() -> None:
 
 def parts_of(folder: Path) -> dict[str, Path]:
     """The recorded run, cut into two parts as two GPUs would have measured it."""
-    from kernelbench.runs.joining import _rows, _samples
+    from kernelbench.runs.joining import _rows
 
     run, found = read_run(WHOLE), {}
     cases = list(dict.fromkeys(row.case for row in run.rows))
@@ -56,7 +57,7 @@ def parts_of(folder: Path) -> dict[str, Path]:
         device = {**run.environment["device"], "uuid": uuid}
         store.write_environment({**run.environment, "device": device, "wall_s": 10.0 if uuid == "GPU-a" else 20.0})
         rows = [row for row in _rows(WHOLE / "results.csv") if row["case"] in own]
-        store.append(rows, [line for line in _samples(WHOLE / "samples.csv.gz") if line[0] in own])
+        store.append(rows, [line for line in read_samples(WHOLE / "samples.csv.gz")[0] if line[0] in own])
         found[label] = folder / label
     return found
 

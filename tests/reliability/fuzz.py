@@ -43,7 +43,7 @@ from kernelbench.compare.answer import answer
 from kernelbench.compare.counted_runs import counted_of_run
 from kernelbench.compare.runs import compare_runs
 from kernelbench.compare.self_test import self_test
-from kernelbench.core import columns, places
+from kernelbench.core import places
 from kernelbench.core.errors import InputError, KernelbenchError
 from kernelbench.planning.catalog import load_catalog
 from kernelbench.report import changes_text
@@ -53,6 +53,7 @@ from kernelbench.report.console import claims_table, comparison_table, limits_li
 from kernelbench.report.html_page import render
 from kernelbench.report.sources import Published
 from kernelbench.runs.results import ENVIRONMENT_FILE, RESULTS_FILE, SAMPLES_FILE, Run, read_run
+from kernelbench.runs.samples import pack_samples, samples_file
 from kernelbench.suite import read_suite, select_cases, select_implementations
 from kernelbench.walks.report import report
 
@@ -315,8 +316,8 @@ def make_run(folder: Path, device: str = "h200") -> Path:
         csv.writer(file, lineterminator="\n").writerows([header, *kept])
     if not run.simulated:
         samples = run.samples[run.samples["case"].isin(keys) & run.samples["implementation"].isin(names)]
-        samples = samples[samples["round"] < 5][columns.names(columns.SAMPLES)]
-        (folder / SAMPLES_FILE).write_bytes(gzip.compress(samples.to_csv(index=False).encode(), mtime=0))
+        kept_samples = [(*one[:5], repr(one[5])) for one in samples[samples["round"] < 5].itertuples(index=False)]
+        (folder / SAMPLES_FILE).write_bytes(samples_file(pack_samples(kept_samples)))
     environment = dict(run.environment)
     environment["implementations"] = {one: environment["implementations"][one] for one in names[:3]}
     environment["code"] = dict(list(environment.get("code", {}).items())[:2])

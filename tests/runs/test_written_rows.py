@@ -220,8 +220,8 @@ def test_rows_that_no_longer_fit_are_refused_before_anything_is_written(
 def test_samples_that_no_longer_fit_are_left_out_with_a_warning(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(results, "_MOST_SAMPLE_BYTES", 150)
-    with pytest.warns(RunWarning, match="is full, 150 bytes unpacked"):
+    monkeypatch.setattr(results, "_MOST_SAMPLE_BYTES", 100)
+    with pytest.warns(RunWarning, match="is full, 100 bytes unpacked"):
         store.append([{**ROW, "case": "seq=32"}], [("seq=32", *one[1:]) for one in SAMPLES])
     run = read_run(tmp_path)
     assert (len(run.rows), set(run.samples["case"])) == (2, {"seq=16"})

@@ -1,0 +1,120 @@
+"""samples.csv.gz: a line per measurement with all its times, since a line per time takes three times the room.
+
+In memory a sample is (case, implementation, cache, method, round, seconds), with the seconds as they are written.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import os
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kernelbench.core import columns
+from kernelbench.core.errors import ResultsError, RunWarning
+from kernelbench.runs import files
+
+if TYPE_CHECKING:
+    import pandas
+
+Sample = tuple[str, str, str, str, int, str]
+NAMES = ("case", "implementation", "cache", "method", "round", "seconds")
+_MEASUREMENT = list(NAMES[:4])
+_MOST_TIMES = 1000  # per line: readers of CSV limit a cell to 131,072 characters
+
+
+def pack_samples(samples: Iterable[Sample]) -> dict[tuple[str, str], bytes]:
+    """The lines of samples.csv.gz, compressed, by case and implementation."""
+    found: dict[tuple[str, str], list[Sequence[str]]] = {}
+    for measurement, group in groupby(samples, key=lambda sample: sample[:4]):
+        own = list(group)
+        for first in range(0, len(own), _MOST_TIMES):
+            part = own[first : first + _MOST_TIMES]
+            rounds, seconds = _ranges([sample[4] for sample in part]), " ".join(sample[5] for sample in part)
+            found.setdefault(measurement[:2], []).append((*measurement, rounds, seconds))
+    return {key: _compressed(lines) for key, lines in found.items()}
+
+
+def samples_file(members: Mapping[tuple[str, str], bytes]) -> bytes:
+    """The contents of samples.csv.gz."""
+    return b"".join([_compressed([columns.names(columns.SAMPLES)]), *members.values()])
+
+
+def read_samples(path: Path) -> tuple[list[Sample], bool]:
+    """All samples of a file, and whether it is complete; none if there is no file. ResultsError if it is damaged."""
+    if not os.path.lexists(path):
+        return [], True
+    data, whole = files.read_unpacked(path)
+    try:
+        header, *lines = list(csv.reader(io.StringIO(data.decode()))) or [[]]
+        one_each = len(header) > 4 and header[4] == "round"  # as versions before 0.2 wrote them
+        return [sample for line in lines for sample in (_single(line) if one_each else _several(line))], whole
+    except (ValueError, csv.Error) as error:
+        raise ResultsError(f"{path}: cannot be read ({error}); delete it to go on without raw samples") from error
+
+
+def sample_table(path: Path) -> pandas.DataFrame:
+    """A row per sample; for a case that is there twice the later samples, and of a file that was cut off the complete
+    measurements."""
+    import numpy
+    import pandas
+
+    samples, whole = read_samples(path)
+    if not whole:
+        warnings.warn(f"{path}: its end is cut off; the last samples in it are left out", RunWarning, stacklevel=2)
+    if not samples:
+        return pandas.DataFrame(columns=list(NAMES))
+    found = pandas.DataFrame(samples, columns=list(NAMES))
+    try:
+        seconds = pandas.to_numeric(found["seconds"])
+    except (ValueError, OverflowError) as error:
+        raise ResultsError(f"{path}: cannot be read ({error}); delete it to go on without raw samples") from error
+    found = found.assign(seconds=seconds.where(seconds > 0).astype(float))
+    # Earlier versions kept differences of two graphs that are not above 0.
+    found = found[~((found["method"] == "graph") & (seconds <= 0))]
+    if not numpy.isfinite(found["seconds"]).all():
+        raise ResultsError(f"{path}: a time is not above 0; delete it to go on without raw samples")
+    if not whole and len(found):  # some rounds of the last measurement may be missing
+        found = found[(found[_MEASUREMENT] != found[_MEASUREMENT].iloc[-1]).any(axis=1)]
+    return found.drop_duplicates([*_MEASUREMENT, "round"], keep="last")
+
+
+def _single(line: Sequence[str]) -> Iterator[Sample]:
+    case, implementation, cache, method, number, seconds = line
+    yield case, implementation, cache, method, int(number), seconds
+
+
+def _several(line: Sequence[str]) -> Iterator[Sample]:
+    case, implementation, cache, method, ranges, times = line
+    seconds, spans = times.split(), [_span(text) for text in ranges.split()]
+    if sum(map(len, spans)) != len(seconds):
+        raise ValueError(f"{len(seconds)} times of {method} for the rounds {ranges[:40]}")
+    for number, text in zip((number for span in spans for number in span), seconds, strict=True):
+        yield case, implementation, cache, method, number, text
+
+
+def _span(text: str) -> range:
+    first, _, last = text.partition("-")
+    return range(int(first), int(last or first) + 1)
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    """`0-3 5` for 0, 1, 2, 3, 5."""
+    spans: list[list[int]] = []
+    for number in numbers:
+        if spans and number == spans[-1][1] + 1:
+            spans[-1][1] = number
+        else:
+            spans.append([number, number])
+    return " ".join(str(first) if first == last else f"{first}-{last}" for first, last in spans)
+
+
+def _compressed(lines: Iterable[Sequence[str]]) -> bytes:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(lines)
+    return gzip.compress(text.getvalue().encode(), mtime=0)
