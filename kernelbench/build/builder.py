@@ -7,9 +7,10 @@ import re
 import shlex
 import subprocess
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from queue import SimpleQueue
 from threading import Lock
 
 from kernelbench.build.cache import CUBIN, LIBRARY, PTX, Cache, Entry, request_key
@@ -68,11 +69,12 @@ def build(
         left = [request for request in wanted if request not in results]
         with ThreadPoolExecutor(workers, thread_name_prefix="nvcc") as pool:
             try:
-                futures = {
-                    pool.submit(_build_one, request, compiler, cache, compilers, files): request for request in left
-                }
-                for future in as_completed(futures):
-                    request, result = futures[future], future.result()
+                # A queue, since an exception within as_completed can leave the lock of a future held for good.
+                done: SimpleQueue[Future[tuple[BuildRequest, Binary | BuildError]]] = SimpleQueue()
+                for one in left:
+                    pool.submit(_build_into, done, one, compiler, cache, compilers, files)
+                for _ in left:
+                    request, result = done.get().result()
                     if isinstance(result, _Killed) and workers > 1:
                         continue
                     results[request] = result
@@ -87,6 +89,22 @@ def build(
 
 class _Killed(BuildError):
     """The compiler, or a program that it started, was killed, most likely by the system for lack of memory."""
+
+
+def _build_into(
+    done: SimpleQueue[Future[tuple[BuildRequest, Binary | BuildError]]],
+    request: BuildRequest,
+    compiler: Compiler,
+    cache: Cache,
+    compilers: _Compilers,
+    files: Files,
+) -> None:
+    future: Future[tuple[BuildRequest, Binary | BuildError]] = Future()
+    try:
+        future.set_result((request, _build_one(request, compiler, cache, compilers, files)))
+    except BaseException as error:  # raised in the caller's thread
+        future.set_exception(error)
+    done.put(future)
 
 
 def _build_one(
