@@ -44,13 +44,15 @@ def claims_page(standings: Sequence[Standing]) -> str:
 
 
 def summary(standings: Sequence[Standing]) -> str:
-    """`Of 47 published claims 25 hold, ..`: a number per verdict that came out."""
+    """`25 of 47 published claims hold; ..`: a number per verdict that came out."""
     claimed = [one for one in standings if one.claim.suites]
     counts = Counter(one.verdict for one in claimed)
-    said = [f"**{counts[outcome]} {WORDS[outcome]}**" for outcome in VERDICTS if counts[outcome]]
+    first, *said = (outcome for outcome in VERDICTS if counts[outcome])
+    more = [f"**{counts[outcome]}** {WORDS[outcome]}" for outcome in said]
+    rest = "; " + ", ".join(more[:-1]) + (" and " if more[1:] else "") + more[-1] if more else ""
     others = len(standings) - len(claimed)
     return (
-        f"Of {len(claimed)} published claims {', '.join(said[:-1])}{', and ' if said[1:] else ''}{said[-1]}; "
+        f"**{counts[first]} of {len(claimed)} published claims {WORDS[first]}**{rest}. "
         f"{others} further entries of the ledger are figures without a claim."
     )
 

@@ -122,7 +122,7 @@ def hardware_block() -> str:
     equal = sum(row["different"] == "0" for row in exact)
     others = max(int(row["largest_ulps"]) for row in outputs if row not in exact)
     lines.append(
-        f"Of {len(exact)} outputs that must be bit-equal {equal} are. The other {len(outputs) - len(exact)}, with "
+        f"{equal} of {len(exact)} outputs that must be bit-equal are. The other {len(outputs) - len(exact)}, with "
         f"exponentials and the like, differ by {others} units in the last place at most."
     )
     return "\n".join(lines)

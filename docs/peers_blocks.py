@@ -54,8 +54,8 @@ def short_block(folder: Path) -> str:
                 lines.append(f"| `{rows[pair.case].operation}` | {' | '.join(cells)} |")
     if not total:
         return ""
-    said = f"On {len(lines) - 2} of {total} recorded cases, ours reach less than {SHORT_SHARE} of the copy, or the best"
-    return "\n".join([f"{said} peer takes less than {BEHIND} of our time:", "", *lines])
+    said = f"Ours reach less than {SHORT_SHARE} of the copy, or the best peer takes less than {BEHIND} of our time, on"
+    return "\n".join([f"{said} {len(lines) - 2} of {total} recorded cases:", "", *lines])
 
 
 def peers_block(folder: Path) -> str:

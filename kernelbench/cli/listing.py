@@ -192,7 +192,7 @@ def overview(own: Sequence[Path] = ()) -> Listing:
     "--check",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Of claims: tell every mistake of this ledger entry, with its line, instead.",
+    help="With claims: tell every mistake of this ledger entry, with its line, instead.",
 )
 def list_(what: str | None, kernels: tuple[Path, ...], form: str, check: Path | None) -> None:
     """Suites, kernels, devices, runs or claims; how many there are of each if none is named.

@@ -129,15 +129,15 @@ CU = click.option(
     metavar="FILE",
     help="A .cu of your own, measured beside the suite's kernels; repeat it for several.",
 )
-ENTRY = click.option("--entry", type=TEXT, metavar="NAME", help="Of --cu: its kernel, or its function that launches.")
-GRID = click.option("--grid", type=TEXT, metavar="BLOCKS", help="Of --cu: rows, 'ceil(n / 256)', '8, rows'.")
-BLOCK = click.option("--block", type=TEXT, metavar="THREADS", help="Of --cu: 256, '32, 8', 'min(columns, 1024)'.")
-SHARED = click.option("--shared", type=TEXT, metavar="BYTES", help="Of --cu: dynamic shared memory, '4 * columns'.")
+ENTRY = click.option("--entry", type=TEXT, metavar="NAME", help="With --cu: its kernel, or its function that launches.")
+GRID = click.option("--grid", type=TEXT, metavar="BLOCKS", help="With --cu: rows, 'ceil(n / 256)', '8, rows'.")
+BLOCK = click.option("--block", type=TEXT, metavar="THREADS", help="With --cu: 256, '32, 8', 'min(columns, 1024)'.")
+SHARED = click.option("--shared", type=TEXT, metavar="BYTES", help="With --cu: dynamic shared memory, '4 * columns'.")
 ARGS = click.option(
     "--args",
     type=TEXT,
     metavar="NAME,..",
-    help="Of --cu: its arguments, 'x, y, rows, columns'.  [default: arrays in order, scalars by name]",
+    help="With --cu: its arguments, 'x, y, rows, columns'.  [default: arrays in order, scalars by name]",
 )
 NVCC = click.option("--nvcc", type=_Place(path_type=Path), help="The CUDA compiler to use.")
 DEVICE = click.option(

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 )
 @click.option("--cluster", type=TEXT, metavar="ADDRESS", help="Measure on the GPUs of a Dask cluster: tls://HOST:8786.")
 @TLS
-@click.option("--share", is_flag=True, help="Of --gpus, --cluster: divide the cases among GPUs of one kind.")
+@click.option("--share", is_flag=True, help="With --gpus or --cluster: divide the cases among GPUs of one kind.")
 @click.option("--out", type=OUT_FOLDER, help="Folder of the run, one suite only; with several GPUs, of the fleet.")
 @click.option("--no-report", is_flag=True, help="Do not write charts and the HTML page.")
 @FULL

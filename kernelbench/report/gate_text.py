@@ -40,7 +40,7 @@ def _answer(found: Gated) -> str:
         return f"{found.suite}: {'; '.join(parts)}. {found.device} times nothing: it calls none faster or slower."
     counts = ", ".join(f"{len(found.changes.of(verdict))} {verdict}" for verdict in VERDICTS)
     answer = "REGRESSION" if found.regressions else "no regression"
-    told = f"Of {_number(len(found.changes.judged), 'timed row')}, {counts}" + (f"; {works}" if broken else "")
+    told = f"{_number(len(found.changes.judged), 'timed row')}: {counts}" + (f"; {works}" if broken else "")
     return f"{found.suite}: {answer} from BASE to HEAD on {found.device}. {told}."
 
 

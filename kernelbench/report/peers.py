@@ -185,13 +185,15 @@ def sentences(run: Run, found: Sequence[Pair], labels: Mapping[str, str]) -> lis
     behind = sum(pair.ahead < 1 for pair in found)
     in_mean = view.ratio_text(mean([pair.ahead for pair in found]))
     lines = [
-        f"On {len(found)} cases the best peer takes {in_mean} of our time in the mean, and "
-        f"{view.ratio_text(least.ahead)} in the least ({labels[least.case]}: {least.best.name}); "
-        f"a peer is faster in {behind} of them."
+        f"The best peer takes {in_mean} our time over {cases_text(len(found))} (geometric mean), and "
+        f"{view.ratio_text(least.ahead)} at the lowest ({labels[least.case]}: {least.best.name}); "
+        f"a peer is faster on {behind} of them."
     ]
     if copied := [pair for pair in found if pair.share is not None]:
         lowest = min(copied, key=lambda pair: pair.share or 0.0)
-        lines.append(f"Least share of the copy: {_share(lowest.share)} ({labels[lowest.case]}); {copies.note(run)}.")
+        lines.append(
+            f"Ours reaches at least {_share(lowest.share)} of the copy ({labels[lowest.case]}); {copies.note(run)}."
+        )
     if steps := falls(found, (curve for drawn in curves(run).values() for curve in drawn)):
         fall, case = max(steps)
         lines.append(f"From one size to the next it falls by at most {share_text(fall)} ({labels[case]}).")

@@ -29,7 +29,7 @@ def sentences(test: Mapping[str, Any]) -> list[str]:
     """The answer first."""
     rows, false = test["rows"], test.get("false_verdicts") or 0
     drift, signed = test.get("drift"), test.get("drift_signed")
-    told = f"Of {rows} rows, each against a twin of itself, {false} {'is' if false == 1 else 'are'} falsely told apart"
+    told = f"{false} of {rows} rows, each beside a twin of itself, {'is' if false == 1 else 'are'} falsely told apart"
     lines = [f"{told} ({_percent(false / rows)}); {test.get('same')} are SAME, {test.get('unsure')} UNSURE."]
     if drift is not None:
         tail = "" if signed is None else f"; with its sign {_percent(signed, signed=True)}"

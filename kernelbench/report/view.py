@@ -230,8 +230,9 @@ def answer(verdicts: Sequence[ClaimVerdict], device: str) -> str:
     if len(verdicts) == 1:
         return f"The published claim {VERBS[verdicts[0].verdict][0]} on {device}."
     counts = Counter(verdict.verdict for verdict in verdicts)
-    parts = [f"{counts[word]} {verbs[counts[word] != 1]}" for word, verbs in VERBS.items() if counts[word]]
-    return f"Of {len(verdicts)} published claims, {', '.join(parts)} on {device}."
+    (first, one), *others = ((counts[word], verbs[counts[word] != 1]) for word, verbs in VERBS.items() if counts[word])
+    rest = f"; {', '.join(f'{count} {verb}' for count, verb in others)}" if others else ""
+    return f"{first} of {len(verdicts)} published claims {one} on {device}{rest}."
 
 
 def asked_by(part: Part) -> str:

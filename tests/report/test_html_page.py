@@ -188,7 +188,7 @@ def test_reasons_launches_facts_and_origins(page):
 
 
 def test_claims_published_figures_environment_and_commands(page, text):
-    assert "Of 3 published claims, 1 holds, 1 holds in part, 1 is not decided on Fake GPU." in text
+    assert "1 of 3 published claims holds on Fake GPU; 1 holds in part, 1 is not decided." in text
     assert page.table("95 % interval")[0] == [
         *("seq=16", "2.10", "2.00 to 2.20", "2.74", "1.60 to 2.50", "yes", "2.1x measured, 2.74x published")
     ]

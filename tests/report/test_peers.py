@@ -120,8 +120,8 @@ def test_lines_give_errors_beside_times_and_mark_fast_arithmetic(make):
         ("torch", "3", "0", "2.00x", "2.00x", "4e-08", "version not recorded"),
     ]
     first, second = peers.sentences(run, found, labels)
-    assert first.startswith("On 3 cases the best peer takes 1.50x of our time in the mean, and 1.50x in the least")
-    assert second == "Least share of the copy: 0.90 (columns=1); one copy kernel."
+    assert first.startswith("The best peer takes 1.50x our time over 3 cases (geometric mean), and 1.50x at the lowest")
+    assert second == "Ours reaches at least 0.90 of the copy (columns=1); one copy kernel."
 
 
 def test_a_graded_library_has_its_error_in_ulp_beside_its_time(make):
@@ -166,7 +166,7 @@ def test_a_peer_has_its_version_where_the_run_states_it(make):
 def test_the_mean_is_geometric(make):
     run = slowed(make(sizes=(1, 2)), "1", 4, "ours")  # ours_too is faster there, at 3
     assert peers.sentences(run, peers.pairs(run), view.case_labels(view.cases(run)))[0].startswith(
-        "On 2 cases the best peer takes 1.22x of our time in the mean, and 1.00x in the least"
+        "The best peer takes 1.22x our time over 2 cases (geometric mean), and 1.00x at the lowest"
     )
 
 
@@ -206,7 +206,7 @@ def test_the_yardstick_is_the_best_of_several_copies(make):
     run = slowed(make(seconds=SEVERAL), "2", 2, "copy_1")
     found, labels = peers.pairs(run), view.case_labels(view.cases(run))
     assert [pair.share for pair in found] == pytest.approx([0.8, 0.9, 0.8]), "case by case"
-    said = "Least share of the copy: 0.80 (columns=1); the best of copy, copy_1, copy_streamed."
+    said = "Ours reaches at least 0.80 of the copy (columns=1); the best of copy, copy_1, copy_streamed."
     assert peers.sentences(run, found, labels)[1] == said
     assert {row.implementation for row in copies.best_copies(run.rows).values()} == {"copy", "copy_1"}
     faster = (dataclasses.replace(row, cache="warm", median_s=row.median_s / 9) for row in run.rows)

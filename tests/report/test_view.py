@@ -100,12 +100,12 @@ def test_inputs_never_read():
 
 def test_answer_counts_verdicts(example):
     assert view.answer(example.verdicts, "Fake GPU") == (
-        "Of 3 published claims, 1 holds, 1 holds in part, 1 is not decided on Fake GPU."
+        "1 of 3 published claims holds on Fake GPU; 1 holds in part, 1 is not decided."
     )
     first = example.verdicts[0]
     assert view.answer([first], "Fake GPU") == "The published claim holds on Fake GPU."
     twice = [replace(first, verdict="does not hold")] * 2
-    assert view.answer(twice, "Fake GPU") == "Of 2 published claims, 2 do not hold on Fake GPU."
+    assert view.answer(twice, "Fake GPU") == "2 of 2 published claims do not hold on Fake GPU."
     assert "No published claim" in view.answer([], "Fake GPU")
 
 

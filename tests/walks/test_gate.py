@@ -54,7 +54,7 @@ def test_a_slower_kernel_is_found_and_ends_with_3(versions: Versions, command: C
     base, head = versions(factor=1.03)
     out, _ = ended(3, command("gate", base, head, "--cache", "cold", "--markdown", "gate.md"))
     told = " ".join(out.split())
-    assert told.startswith("softmax: REGRESSION from BASE to HEAD on Fake GPU. Of 2 timed rows, 2 SLOWER, 0 FASTER")
+    assert told.startswith("softmax: REGRESSION from BASE to HEAD on Fake GPU. 2 timed rows: 2 SLOWER, 0 FASTER")
     assert "REGRESSION: mine, columns=8, cold, by events: +3." in told
     page = Path("gate.md").read_text()
     assert page.startswith("### softmax\n\n**softmax: REGRESSION from BASE to HEAD")
@@ -153,7 +153,7 @@ def test_a_case_that_neither_version_takes_is_no_pair(versions: Versions, comman
     base, head = versions(factor=1.03, most=8)
     write_version(base, "// fine", most=8)
     out, _ = ended(3, command("gate", base, head, "--cache", "cold", "--out", "kept"))
-    assert "Of 1 timed row, 1 SLOWER" in " ".join(out.split())
+    assert "1 timed row: 1 SLOWER" in " ".join(out.split())
     assert {row.words["columns"] for row in read_run(Path("kept") / "softmax").rows} == {"8"}
     write_version(head, "// fine", most=8)
     assert "nothing was measured" in ended(0, command("gate", base, head))[0]

@@ -83,7 +83,7 @@ def test_what_it_says_is_on_screen_and_on_the_page(
     folder = self_test(columns="[8, 64]").folder
     code, out, err = command("run", "suites/small.yaml", "--self-test", "--cache", "cold", "--out", "again")
     assert (code, "Median time" in out, "Published claims" in out) == (0, False, False), err
-    assert "rows, each against a twin of itself, 0 are falsely told apart (0.00 %)" in out
+    assert "rows, each beside a twin of itself, are falsely told apart (0.00 %)" in out
     assert "Drift from the first half of the rounds to the second: 0." in out
     assert "5 µs to 20 µs" in out
     page = (project.root / "again" / "report.html").read_text()
