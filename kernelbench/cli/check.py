@@ -92,6 +92,9 @@ def show(results: Sequence[Result]) -> None:
 
 
 def _verdicts(results: Iterable[Result]) -> str:
-    counts = Counter(one.status for one in results)
-    right, wrong = counts["ok"], counts["wrong"] + counts["failed"]
-    return f"{right} right, {wrong} wrong or failed, {counts.total() - right - wrong} unsupported or skipped"
+    """`11 of 12 right; 1 wrong`."""
+    from kernelbench.report.view import shown_status
+
+    counts = Counter(shown_status(one.status, one.implementation.role) for one in results)
+    others = [f"{count} {status}" for status, count in counts.items() if status != "ok"]
+    return f"{counts['ok']} of {counts.total()} right" + (f"; {', '.join(others)}" if others else "")

@@ -51,23 +51,23 @@ def test_a_kernel_that_is_wrong_on_masked_rows_only_is_found_and_its_row_named(p
     assert (wrong.implementation.name, wrong.case.inputs) == ("third", "masked")
     assert wrong.reason == "8 of 32 elements wrong, first y[1, 0]: got 0, expected nan"
     for name in DISTRIBUTIONS:
-        verdict = "1 right, 1 wrong" if name == "masked" else "2 right, 0 wrong"
-        assert f"{name}: {verdict} or failed, 0 unsupported or skipped" in out
-    assert "11 right, 1 wrong or failed, 0 unsupported or skipped" in out
+        verdict = "1 of 2 right; 1 wrong" if name == "masked" else "2 of 2 right"
+        assert f"{name}: {verdict}\n" in out
+    assert out.startswith("11 of 12 right; 1 wrong\n")
 
 
 def test_only_the_distributions_named(planted: Project, command: Any) -> None:
     out, _ = ended(0, command("check", planted.suite("good, third", "[8, 16]"), "--inputs", "normal,large"))
     assert out.count("right") == 3
-    assert "large: 4 right, 0 wrong or failed, 0 unsupported or skipped" in out
+    assert "large: 4 of 4 right\n" in out
     out, _ = ended(0, command("check", planted.suite("good, third", "[8]"), "--inputs", "normal"))
-    assert out.splitlines()[0] == "2 right, 0 wrong or failed, 0 unsupported or skipped"
+    assert out.splitlines()[0] == "2 of 2 right"
     assert out.count("right") == 1, "one distribution, one line"
 
 
 def test_nothing_verified_is_no_success(project: Project, command: Any) -> None:
     out, err = ended(1, command("check", project.suite("good, compiled", "[32]"), "--only", "compiled"))
-    assert out.startswith("0 right, 0 wrong or failed, 6 unsupported or skipped")
+    assert out.startswith("0 of 6 right; 6 unsupported\n")
     assert "Nothing was verified: every row is unsupported, skipped or failed" in err
 
 
@@ -106,8 +106,8 @@ def test_a_stated_deviation_is_refused_with_its_reason(planted: Project, command
     (planted.root / "kernels" / "softmax" / "stated.py").write_text(DEVIATES)
     suite = planted.suite("good, stated", "[8]")
     out, _ = ended(0, command("check", suite))
-    assert "masked: 1 right, 0 wrong or failed, 1 unsupported or skipped" in out
-    assert "normal: 2 right, 0 wrong or failed, 0 unsupported or skipped" in out
+    assert "masked: 1 of 2 right; 1 unsupported\n" in out
+    assert "normal: 2 of 2 right\n" in out
     (refused,) = [one for one in checked(suite) if one.status == "unsupported"]
     assert refused.case.key.endswith("inputs=masked")
     assert refused.reason == "masked inputs: a row of -inf gives 0, as published"
