@@ -13,7 +13,7 @@ from kernelbench.core.errors import InputError, ResultsError
 
 if TYPE_CHECKING:
     from kernelbench.compare.answer import Answer
-    from kernelbench.walks.fleet import Workers
+    from kernelbench.fleet.workers import Workers
     from kernelbench.walks.request import Request
 
 
@@ -75,7 +75,7 @@ def run(
       kernelbench run softmax --gpus simulated:a100,simulated:h200 --filter seq=16
     """
     from kernelbench.cli.progress import ConsoleProgress
-    from kernelbench.walks.fleet import Workers
+    from kernelbench.fleet.workers import Workers
     from kernelbench.walks.report import report
     from kernelbench.walks.run import run as walk
 
