@@ -58,14 +58,16 @@ def timed_cases(
     names: Sequence[str],
     one: Callable[[MeasuredCase], CaseVerdict | None],
     cases: Iterable[MeasuredCase] | None = None,
+    timed: Sequence[str] | None = None,
 ) -> list[CaseVerdict]:
-    """The verdict of `one` on each case; None of it: a side was not timed. A case near the floor does not count."""
+    """The verdict of `one` on each case; None of it: one of `names` is missing. A case does not count where one of
+    `timed`, without them of `names`, is near the floor."""
     found = []
     for case in cases_of(measured, claim) if cases is None else cases:
         verdict = one(case)
         if verdict is None:
             found.append(missing(measured, case, *names))
-        elif _below_floor(measured, case, names):
+        elif _below_floor(measured, case, names if timed is None else timed):
             found.append(replace(verdict, below_floor=True, text=f"{verdict.text}; {verdicts.BELOW_FLOOR}"))
         else:
             found.append(verdict)

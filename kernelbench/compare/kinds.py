@@ -30,10 +30,11 @@ explanation      direction: counters of the simulator confirm each statement
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from kernelbench.compare import step_sums, verdicts
 from kernelbench.compare.bandwidth import under_ceiling
+from kernelbench.compare.checked import explanation, launch, specimen
 from kernelbench.compare.code import longer_code, more_registers, same_code
 from kernelbench.compare.curves import curve
 from kernelbench.compare.judging import (
@@ -42,7 +43,6 @@ from kernelbench.compare.judging import (
     at_most,
     beyond_caches,
     case_verdict,
-    cases_of,
     concluded,
     direction,
     factor,
@@ -61,15 +61,25 @@ from kernelbench.compare.judging import (
 )
 from kernelbench.compare.ledger import Ledger
 from kernelbench.compare.measured import SAME, Measured, MeasuredCase, Ratio
-from kernelbench.compare.orders import launch, level, order
+from kernelbench.compare.orders import level, order
 from kernelbench.compare.verdicts import CaseVerdict, ClaimVerdict
 from kernelbench.core import units
 from kernelbench.core.records import Claim
-from kernelbench.explain import evidence
 
 
 def faster(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
-    name, than = parameters(claim, "faster", "slower")
+    return _beside(measured, claim, ("faster", "slower"), "faster", is_faster)
+
+
+def not_faster(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
+    return _beside(measured, claim, ("suspect", "than"), "not faster", lambda ratio: at_most(ratio, 1 + SAME))
+
+
+def _beside(
+    measured: Measured, claim: Claim, sides: tuple[str, str], said: str, holds: Callable[[Ratio], bool | None]
+) -> ClaimVerdict:
+    """How many times as fast the first side is as the second, and whether that `holds`. `sides`: of the claim."""
+    name, than = parameters(claim, *sides)
 
     def one(case: MeasuredCase) -> CaseVerdict | None:
         ratio = measured.speedup(case.key, CACHE, than, name)
@@ -78,37 +88,15 @@ def faster(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
         published = published_speedup(claim, case, than, name)
         text = f"{interval(ratio)} times as fast ({ratio.verdict})"
         band = factor(claim, published)
-        return case_verdict(case, ratio, text, direction=is_faster(ratio), band=band, published=published)
+        return case_verdict(case, ratio, text, direction=holds(ratio), band=band, published=published)
 
     cases = timed_cases(measured, claim, (name, than), one)
     left, right = label(claim, name), label(claim, than)
-    required = direction(claim, f"{left} is faster than {right}")
-    return concluded(
-        claim,
-        cases,
-        lambda on: f"{left}: {spread_of(cases)} times as fast as {right} on {on}",
-        required,
-        factor_size(claim),
-    )
 
+    def told(on: str) -> str:
+        return f"{left}: {spread_of(cases)} times as fast as {right} on {on}"
 
-def not_faster(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
-    name, than = parameters(claim, "suspect", "than")
-
-    def one(case: MeasuredCase) -> CaseVerdict | None:
-        ratio = measured.speedup(case.key, CACHE, than, name)
-        if ratio is None:
-            return None
-        published = published_speedup(claim, case, than, name)
-        text = f"{interval(ratio)} times as fast ({ratio.verdict})"
-        return case_verdict(case, ratio, text, direction=at_most(ratio, 1 + SAME), published=published)
-
-    cases = timed_cases(measured, claim, (name, than), one)
-    left, right = label(claim, name), label(claim, than)
-    required = direction(claim, f"{left} is not faster than {right}")
-    return concluded(
-        claim, cases, lambda on: f"{left}: {spread_of(cases)} times as fast as {right} on {on}", required, None
-    )
+    return concluded(claim, cases, told, direction(claim, f"{left} is {said} than {right}"), factor_size(claim))
 
 
 def near_best(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
@@ -206,39 +194,6 @@ def proportion(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict
     )
 
 
-def specimen(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
-    """Times play a part only where `slower_than` is given, and then on a GPU alone."""
-    specimens: Sequence[str] = claim.document["claim"]["specimens"]
-    (correct,) = parameters(claim, "correct")
-    fused = claim.document["claim"].get("slower_than")
-    cases, ratios = [], []
-    for case in cases_of(measured, claim):
-        states = {name: measured.status(case.key, name)[0] for name in (*specimens, correct)}
-        checked = {name: state for name, state in states.items() if state in ("ok", "wrong")}
-        ratio = measured.speedup(case.key, CACHE, correct, fused) if fused else None
-        if correct not in checked or len(checked) == 1 or (fused and ratio is None and not measured.run.simulated):
-            reason = measured.why_not(case.key, CACHE, *specimens, correct, *([fused] if fused else []))
-            cases.append(CaseVerdict(case.key, case.label, None, reason))
-            continue
-        as_said = all(state == ("ok" if name == correct else "wrong") for name, state in checked.items())
-        text = "; ".join(f"{name}: {state}" for name, state in checked.items())
-        if ratio:
-            ratios.append(ratio.value)
-            text += f"; {correct} takes {interval(ratio)} times the time of {fused}"
-            as_said = as_said and bool(is_faster(ratio))
-        caught = sum(checked.get(name) == "wrong" for name in specimens)
-        cases.append(CaseVerdict(case.key, case.label, float(caught), text, direction=as_said))
-    names, right = " and ".join(specimens), label(claim, correct)
-    slower = f", and slower than {label(claim, fused)}" if fused else ""
-
-    def told(on: str) -> str:
-        slow = f", and takes {verdicts.spread(ratios)} times the time of {label(claim, fused)}" if ratios else ""
-        caught = all(case.measured for case in cases if case.counts)
-        return f"Verification finds {names} {'wrong' if caught else 'right'} on {on}; {right} is right{slow}"
-
-    return concluded(claim, cases, told, direction(claim, f"{names} is wrong; {right} is right{slower}"), None)
-
-
 def step(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
     """Judged on the sums alone, never on a part of them."""
     summed = step_sums.sum_of(measured.run)
@@ -268,27 +223,6 @@ def step(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
         told += f"; by the bytes counted, {units.digits(by_bytes, 3)} times"
     required = direction(claim, "a step takes less time fused than unfused")
     return concluded(claim, [case], lambda on: told + tail, required, factor_size(claim))
-
-
-def explanation(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
-    if not measured.counted:
-        return unmeasured(claim, "it explains by counting, which times cannot decide, and nothing was counted")
-    cases, found = [], []
-    for case in cases_of(measured, claim):
-        counted = measured.counted.get(case.key, {})
-        said = [evidence.decide(statement, counted) for statement in evidence.statements(claim)]
-        holds = evidence.overall(said)
-        confirmed = sum(one.decision == "confirmed" for one in said)
-        text = "; ".join(f"{one.decision}: {one.statement.says} ({one.text})" for one in said)
-        share = None if holds is None else confirmed / len(said)
-        cases.append(CaseVerdict(case.key, case.label, share, text, direction=holds))
-        found += said
-    parts = "; ".join(
-        f"{one.decision}: {one.statement.says} ({one.numbers})" if one.seen else f"not counted: {one.statement.says}"
-        for one in evidence.across(found)
-    )
-    required = direction(claim, "counters confirm every statement")
-    return concluded(claim, cases, lambda on: f"Counted by the simulator on {on}: {parts}", required, None)
 
 
 KINDS: Mapping[str, Judge] = {

@@ -1,25 +1,21 @@
-"""Kinds of claims about several implementations at once, and about how one is launched."""
+"""Kinds of claims about the times of several implementations at once."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
 
 from kernelbench.compare import verdicts
 from kernelbench.compare.judging import (
     CACHE,
     at_most,
     case_verdict,
-    cases_of,
     concluded,
     direction,
     factor,
     factor_size,
     interval,
     label,
-    missing,
-    parameters,
     published_speedup,
     size,
     size_of,
@@ -98,47 +94,8 @@ def level(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
     )
 
 
-def launch(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
-    (name,) = parameters(claim, "of")
-    cases = []
-    for case in cases_of(measured, claim):
-        for stated in size_of(claim, "launches"):
-            if tuple(stated["shape"]) == case.shape and stated["axis"] % len(case.shape) == case.axis % len(case.shape):
-                found = _grid_and_block(measured, case.key, name)
-                if found is None:
-                    cases.append(missing(measured, case, name))
-                    continue
-                expected = _extents(stated["grid"]), _extents(stated["block"])
-                text = f"{name}: grid {found[0]}, block {found[1]}; published grid {expected[0]}, block {expected[1]}"
-                same = found == expected
-                cases.append(CaseVerdict(case.key, case.label, float(same), text, size=same, required=(1.0, 1.0)))
-    required = size(claim, "; ".join(map(_launch_text, size_of(claim, "launches"))))
-
-    def told(on: str) -> str:
-        return "; ".join(f"{case.label}: {case.text}" for case in cases if case.counts)
-
-    return concluded(claim, cases, told, None, required, with_published=False)
-
-
-def _launch_text(stated: Mapping[str, Any]) -> str:
-    grid, block = _extents(stated["grid"]), _extents(stated["block"])
-    return f"grid {grid} and block {block} for shape {tuple(stated['shape'])} along axis {stated['axis']}"
-
-
 def _published_times(claim: Claim, case: MeasuredCase, names: Sequence[str]) -> list[float]:
     """Times of all these implementations on that case; empty where one of them has none."""
     found = published_of({claim.id: claim}, case).get(claim.id, {})
     times = [found[name].seconds for name in names if name in found]
     return [time for time in times if time is not None] if len(times) == len(names) else []
-
-
-def _grid_and_block(measured: Measured, case: str, name: str) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-    """Of the first launch; None where the run has no row that was launched."""
-    row = measured.first_row(case, name)
-    return (_extents(row.launches[0].grid), _extents(row.launches[0].block)) if row and row.launches else None
-
-
-def _extents(values: Sequence[int]) -> tuple[int, ...]:
-    """(x, y), with z where it is not 1."""
-    x, y, z = (*values, 1, 1)[:3]
-    return (x, y) if z == 1 else (x, y, z)
