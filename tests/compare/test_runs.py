@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from kernelbench.compare.changes import CHANGES
 from kernelbench.compare.deciding import verdict_of
 from kernelbench.compare.noise import LEAST
 from kernelbench.compare.runs import compare_runs
@@ -239,7 +240,7 @@ def test_every_row_has_every_column(pair: tuple[RunBuilder, RunBuilder]) -> None
     first, second = pair
     second.refuse(second.case(4, 64, axes={"n": 64}), "other", "failed", "no memory")
     for row in compare_runs(first.write(), second.write()).rows:
-        assert list(asdict(row)) == columns.names(columns.CHANGES)
+        assert list(asdict(row)) == columns.names(CHANGES)
 
 
 # ---- What else differs ---------------------------------------------------------------------------
