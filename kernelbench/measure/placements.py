@@ -24,7 +24,7 @@ def filled_arrays(device: Device, operation: Operation, case: Case, seed: int) -
 
 
 def place(data: CaseData, seed: int, scratch: int) -> None:
-    """Give the case up to PLACEMENTS placements, with new contents. `scratch`: bytes that one needs beside its arrays."""
+    """Give the case up to PLACEMENTS placements, with new contents. `scratch`: bytes that each needs besides."""
     data.seed = seed
     data.inputs(data.placements[0]).fill(seed)
     own_scratch = scratch if scratch <= LARGE_SCRATCH_BYTES else 0

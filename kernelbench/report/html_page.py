@@ -18,7 +18,7 @@ from kernelbench.compare.comparison import Comparison, baselines
 from kernelbench.compare.step_sums import sum_of
 from kernelbench.compare.verdicts import NOT_DECIDED, ClaimVerdict
 from kernelbench.core.units import bytes_text, rate_text, share_text, time_text
-from kernelbench.report import counts, explanation, page_sections, peers, self_test, sources, step, strips, view
+from kernelbench.report import counts, explanation, page_sections, peer_texts, self_test, sources, step, strips, view
 from kernelbench.report.claim_chart import CLAIM_CHART
 from kernelbench.report.claim_story import story
 from kernelbench.report.explanation import Explained
@@ -81,7 +81,7 @@ def render(
         "claims": _claims(verdicts, published, run, labels, charts),
         "self_test": self_test.section(run),
         "step": step.section(sum_of(run)),
-        "peers": peers.section(run),
+        "peers": peer_texts.section(run),
         "peer_chart": charts.get(PEER_CHART),
         "charts": _other_charts(drawn, with_answer=not verdicts),
         "explained": explanation.section(explained, run) if explained else None,
