@@ -317,14 +317,6 @@ def test_runs_without_a_common_row_are_refused(tmp_path: Path) -> None:
         compare_runs(first.write(), second.write())
 
 
-def test_a_run_of_the_simulator_is_refused(build: RunBuilder) -> None:
-    build.simulated = True
-    build.count(build.case(4, 64), "good")
-    run = build.write()
-    with pytest.raises(InputError, match="a run of the simulator, which has no times"):
-        compare_runs(run, run)
-
-
 def test_an_unknown_implementation_is_refused(softmax: Run) -> None:
     with pytest.raises(InputError, match="--only oneflow,nix: neither run has 'nix'; they have naive"):
         compare_runs(softmax, softmax, only=("oneflow", "nix"))
