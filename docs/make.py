@@ -40,10 +40,13 @@ import python_page
 import readme_blocks
 
 from kernelbench.cli.commands import cli
+from kernelbench.compare.changes import CHANGES
+from kernelbench.compare.comparison import COMPARISON
 from kernelbench.compare.recorded import standings
 from kernelbench.core import columns, places
 from kernelbench.explain import RULES
 from kernelbench.explain.counted import METRICS
+from kernelbench.runs.records import RESULTS
 from kernelbench.simt.coverage import coverage
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -157,12 +160,12 @@ def rules_block() -> str:
 
 
 CSV_FILES = (
-    ("results.csv", "A row for each case, implementation, cache and method.", columns.RESULTS),
+    ("results.csv", "A row for each case, implementation, cache and method.", RESULTS),
     ("samples.csv.gz", "A row per measurement: its times, round by round.", columns.SAMPLES),
     ("counters.csv", "A row for each launch, where a run was made with `--counters`.", columns.HARDWARE_COUNTERS),
-    ("comparison.csv", "A row for each case, cache and implementation, against the baseline.", columns.COMPARISON),
+    ("comparison.csv", "A row for each case, cache and implementation, against the baseline.", COMPARISON),
     ("claims.csv", "A row for each published claim of the suite.", columns.CLAIMS),
-    ("compare RUN RUN --format csv", "A row for each row of either run.", columns.CHANGES),
+    ("compare RUN RUN --format csv", "A row for each row of either run.", CHANGES),
     ("history --format csv", "A row for each row and step of the runs; one for a row without a step.", columns.HISTORY),
 )
 

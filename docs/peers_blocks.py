@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import geometric_mean
 
 from kernelbench.core.units import time_column
-from kernelbench.report import peers, view
+from kernelbench.report import peer_texts, peers, view
 from kernelbench.runs.records import Row
 from kernelbench.runs.results import read_run
 
@@ -62,7 +62,7 @@ def peers_block(folder: Path) -> str:
     """What the report says first, and a line a case: ours, the copy, the best peer."""
     run = read_run(folder)
     found, labels = peers.pairs(run), view.case_labels(view.cases(run))
-    said = " ".join(peers.sentences(run, found, labels))
+    said = " ".join(peer_texts.sentences(run, found, labels))
     if run.stopped:
         said += f" The run was stopped: {len(found)} of the suite's cases are in it."
     if len(found) > MOST_CASES:

@@ -17,12 +17,15 @@ import pytest
 
 from kernelbench.build import BuildRequest, build, find_compiler
 from kernelbench.cli.commands import cli
+from kernelbench.compare.changes import CHANGES
+from kernelbench.compare.comparison import COMPARISON
 from kernelbench.compare.recorded import Standing
 from kernelbench.core import columns, places
 from kernelbench.core.launch_texts import input_loads
 from kernelbench.core.records import Binary, Case
 from kernelbench.planning.case_plans import plan_case
 from kernelbench.planning.catalog import load_catalog
+from kernelbench.runs.records import RESULTS
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
@@ -117,11 +120,11 @@ def test_every_block_of_the_readme_is_made(make: ModuleType, tmp_path: Path) -> 
 def test_every_column_is_listed_with_unit_and_meaning(make: ModuleType) -> None:
     page = (ROOT / "docs" / "reading-a-report.md").read_text(encoding="utf-8")
     listed = (
-        *columns.RESULTS,
+        *RESULTS,
         *columns.SAMPLES,
-        *columns.COMPARISON,
+        *COMPARISON,
         *columns.CLAIMS,
-        *columns.CHANGES,
+        *CHANGES,
         *columns.HISTORY,
     )
     assert len(listed) > 50

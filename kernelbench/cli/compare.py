@@ -118,7 +118,7 @@ def compare(
 
 def _show_one(answer: Answer, which: str, caches: Sequence[str], only: Sequence[str]) -> None:
     """Speed-ups of the chosen rows, the published ones beside them, and the claims."""
-    from kernelbench.report import peers, self_test, summary
+    from kernelbench.report import peer_texts, self_test, summary
     from kernelbench.report.console import claims_table, comparison_table, limits_line
 
     chosen = _chosen(answer, caches, only)
@@ -126,7 +126,7 @@ def _show_one(answer: Answer, which: str, caches: Sequence[str], only: Sequence[
     tell(*summary.headline(answer.run, answer.comparison, answer.verdicts))
     tell(f"Comparing within {which}", limits_line(answer.run), "")
     out.print(comparison_table(chosen, answer.run))
-    if beside := peers.table(answer.run):
+    if beside := peer_texts.table(answer.run):
         out.print(beside)
     if answer.verdicts:
         out.print(claims_table(answer.verdicts))

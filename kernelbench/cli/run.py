@@ -13,7 +13,7 @@ from kernelbench.core.errors import InputError, ResultsError
 
 if TYPE_CHECKING:
     from kernelbench.compare.answer import Answer
-    from kernelbench.walks.fleet import Workers
+    from kernelbench.fleet.workers import Workers
     from kernelbench.walks.request import Request
 
 
@@ -75,7 +75,7 @@ def run(
       kernelbench run softmax --gpus simulated:a100,simulated:h200 --filter seq=16
     """
     from kernelbench.cli.progress import ConsoleProgress
-    from kernelbench.walks.fleet import Workers
+    from kernelbench.fleet.workers import Workers
     from kernelbench.walks.report import report
     from kernelbench.walks.run import run as walk
 
@@ -120,7 +120,7 @@ def _on_many(context: click.Context, request: Request, workers: Workers, *, no_r
 def show(answer: Answer, page: Path | None) -> None:
     """Print times, reasons and claims, then a summary; for a self-test, what it found."""
     from kernelbench.compare.verdicts import NOT_DECIDED
-    from kernelbench.report import hardware, peers, self_test, summary, view
+    from kernelbench.report import hardware, peer_texts, self_test, summary, view
     from kernelbench.report.console import claims_table, limits_line, results_table
     from kernelbench.runs.hardware_counters import read_counters
     from kernelbench.walks.compare import counted_lines
@@ -130,7 +130,7 @@ def show(answer: Answer, page: Path | None) -> None:
         out.print(self_test.table(test))
     else:
         out.print(results_table(answer.run))
-        if beside := peers.table(answer.run):
+        if beside := peer_texts.table(answer.run):
             out.print(beside)
     judged = [one for one in answer.verdicts if not answer.run.simulated or one.verdict != NOT_DECIDED]
     if judged and not test:

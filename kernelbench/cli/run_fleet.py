@@ -20,7 +20,7 @@ from kernelbench.core.units import clock_text
 
 if TYPE_CHECKING:
     from kernelbench.fleet.jobs import Job
-    from kernelbench.walks.fleet import Workers
+    from kernelbench.fleet.workers import Workers
     from kernelbench.walks.request import Request
 
 _OWN = ("suites", "device", "gpus", "share", "cluster", "tls", "out", "resume", "no_report")  # not for workers

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
-from typing import Literal
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from kernelbench.core.columns import Count, Number, about, columns_of
 
 Verdict = Literal["FASTER", "SLOWER", "SAME", "UNSURE"]
 VERDICTS: tuple[Verdict, ...] = ("SLOWER", "FASTER", "UNSURE", "SAME")
@@ -14,37 +16,47 @@ BROKEN = ("wrong", "failed")  # statuses of a kernel that no longer works
 
 @dataclass(frozen=True)
 class Change:
-    """A row of either run. Fields are called as their columns, and `columns.CHANGES` says what each means.
+    """A row of either run, and of `compare RUN RUN --format csv`, whose columns are the fields.
 
     None is an empty cell: of all rows that are not `Judged`, those from `ratio` to `second_samples`.
     """
 
-    case: str
-    implementation: str
-    cache: str
-    method: str
-    _: KW_ONLY
-    first_s: float | None = None
-    second_s: float | None = None
-    first_share: float | None = None
-    second_share: float | None = None
-    ratio: float | None = None
-    ratio_low: float | None = None
-    ratio_high: float | None = None
-    band: float | None = None
-    verdict: Verdict | Literal[""] = ""
-    more_samples: int | None = None
-    first_samples: int | None = None
-    second_samples: int | None = None
-    code: str = ""
-    first_status: str = ""
-    second_status: str = ""
-    reason: str = ""
+    case: Annotated[str, about("key of the case")]
+    implementation: Annotated[str, about("implementation that is compared")]
+    cache: Annotated[str, about("cold or warm")]
+    method: Annotated[str, about("timing method of both sides")]
+    first_s: Annotated[Number, about("median time in the first run", "s")] = None
+    second_s: Annotated[Number, about("median time in the second run", "s")] = None
+    first_share: Annotated[Number, about("share of the first GPU's ceiling, in the first run")] = None
+    second_share: Annotated[Number, about("share of the second GPU's ceiling, in the second run")] = None
+    ratio: Annotated[
+        Number, about("second_s / first_s, for different GPUs first_share / second_share; above 1: slower")
+    ] = None
+    ratio_low: Annotated[Number, about("lower end of its 95 % interval")] = None
+    ratio_high: Annotated[Number, about("upper end of its 95 % interval")] = None
+    band: Annotated[Number, about("noise band: ratios from 1 / (1 + band) to 1 + band are the same")] = None
+    verdict: Annotated[
+        Verdict | Literal[""], about("whether the second run is FASTER, SLOWER, the SAME, or UNSURE")
+    ] = ""
+    more_samples: Annotated[Count, about("further samples per run that would decide an UNSURE verdict")] = None
+    first_samples: Annotated[Count, about("raw samples in the first run; 0 where it has none")] = None
+    second_samples: Annotated[Count, about("raw samples in the second run")] = None
+    code: Annotated[
+        str, about("same, other code, other binary (if code is not known) or other launches; empty for a library")
+    ] = ""
+    first_status: Annotated[
+        str, about("ok, wrong, failed, unsupported or skipped; empty where the first run has no such row")
+    ] = ""
+    second_status: Annotated[str, about("the same for the second run")] = ""
+    reason: Annotated[str, about("why there is no verdict, or a remark on it")] = ""
 
     @property
     def is_broken(self) -> bool:
         """Whether its kernel worked in the first run, and is wrong or failed in the second."""
         return self.first_status == "ok" and self.second_status in BROKEN
+
+
+CHANGES = columns_of(Change)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 
 from kernelbench.compare.counted_runs import counted_of_run
+from kernelbench.compare.judging import Asked
 from kernelbench.compare.kinds import KINDS, WITHOUT_TIMES
 from kernelbench.compare.ledger import Ledger
 from kernelbench.compare.ledger_schema import FIGURES_ONLY
@@ -32,7 +33,7 @@ def judge(
         ids = list(run.environment.get("claims") or [])
         ids = ids or [claim.id for claim in ledger.values() if run.suite in claim.suites]
     measured = Measured(run, counted_of_run(run) or counted)
-    return [_judge_one(measured, _entry(ledger, id_), ledger) for id_ in ids]
+    return [_judge_one(measured, _entry(ledger, id_)) for id_ in ids]
 
 
 def explain_verdicts(
@@ -43,13 +44,13 @@ def explain_verdicts(
 ) -> dict[str, str]:
     """Why each claim came out so, by id: what the ledger says of that verdict, then what counters say of it."""
     measured = Measured(run, counted_of_run(run) or counted)
-    return {one.id: _why(measured, ledger[one.id], one, ledger) for one in verdicts if one.id in ledger}
+    return {one.id: _why(measured, ledger[one.id], one) for one in verdicts if one.id in ledger}
 
 
-def _why(measured: Measured, claim: Claim, found: ClaimVerdict, ledger: Ledger) -> str:
+def _why(measured: Measured, claim: Claim, found: ClaimVerdict) -> str:
     parts = [why(measured, claim, found.verdict)] if found.verdict != NOT_DECIDED else []
     if claim.kind != "explanation" and claim.document.get("explanation"):
-        counts = KINDS["explanation"](measured, claim, ledger)
+        counts = KINDS["explanation"](Asked(measured, claim))
         if counts.verdict != NOT_DECIDED:
             parts.append(counts.sentence)
     return " ".join(part for part in parts if part)
@@ -63,10 +64,10 @@ def _entry(ledger: Ledger, id_: str) -> Claim:
     raise InputError(f"claim '{id_}' is not in the ledger; {hint}")
 
 
-def _judge_one(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
+def _judge_one(measured: Measured, claim: Claim) -> ClaimVerdict:
     if claim.kind == FIGURES_ONLY:
         sentence = "Published figures only; this entry claims nothing that could hold or not."
         return ClaimVerdict(claim.id, claim.title, NOT_DECIDED, sentence)
     if measured.run.simulated and claim.kind not in WITHOUT_TIMES:
         return ClaimVerdict(claim.id, claim.title, NOT_DECIDED, f"Not decided: {NO_TIMES}.")
-    return KINDS[claim.kind](measured, claim, ledger)
+    return KINDS[claim.kind](Asked(measured, claim))

@@ -9,71 +9,69 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from kernelbench.compare.between import Code, code_of_row
-from kernelbench.compare.judging import cases_of, concluded, direction, factor, factor_size, label, parameters
-from kernelbench.compare.ledger import Ledger
+from kernelbench.compare.judging import Asked
 from kernelbench.compare.measured import Measured, MeasuredCase
 from kernelbench.compare.verdicts import CaseVerdict, ClaimVerdict
-from kernelbench.core.records import Claim
 
 
-def same_code(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
+def same_code(asked: Asked) -> ClaimVerdict:
     """Launch by launch, the code of all of `names` has the same bytes."""
-    names: Sequence[str] = claim.document["claim"]["names"]
+    names: Sequence[str] = asked.stated["names"]
     cases = []
-    for case in cases_of(measured, claim):
-        codes = _codes(measured, case, names)
+    for case in asked.cases():
+        codes = _codes(asked, case, names)
         if len(codes) < len(names):
-            cases.append(_missing(measured, case, names))
+            cases.append(_missing(asked, case, names))
             continue
         different = len(set(codes.values()))
         text = "; ".join(f"{name} {_hashes(code)}" for name, code in codes.items())
         cases.append(CaseVerdict(case.key, case.label, different, text, direction=different == 1))
-    listed = ", ".join(label(claim, name) for name in names)
-    required = direction(claim, f"{listed} have the same machine code")
-    return concluded(claim, cases, _told(f"Machine code of {listed}", cases), required, None)
+    listed = ", ".join(asked.label(name) for name in names)
+    required = asked.direction(f"{listed} have the same machine code")
+    return asked.concluded(cases, _told(f"Machine code of {listed}", cases), required, None)
 
 
-def longer_code(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
+def longer_code(asked: Asked) -> ClaimVerdict:
     """The code of `longer` has more instructions than that of `shorter`."""
-    longer, shorter = parameters(claim, "longer", "shorter")
+    longer, shorter = asked.parameters("longer", "shorter")
     cases = []
-    for case in cases_of(measured, claim):
-        codes = _codes(measured, case, (longer, shorter))
+    for case in asked.cases():
+        codes = _codes(asked, case, (longer, shorter))
         if len(codes) < 2:
-            cases.append(_missing(measured, case, (longer, shorter)))
+            cases.append(_missing(asked, case, (longer, shorter)))
             continue
         more, less = (sum(instructions for _, instructions in codes[name]) for name in (longer, shorter))
         text = f"{longer} {more} instructions, {shorter} {less}"
-        band, ratio = factor(claim, None), more / less
+        band, ratio = asked.factor(None), more / less
         size = None if band is None else band[0] <= ratio <= band[1]
         cases.append(CaseVerdict(case.key, case.label, ratio, text, direction=more > less, size=size, required=band))
-    left, right = label(claim, longer), label(claim, shorter)
-    required = direction(claim, f"{left} has more instructions than {right}")
+    left, right = asked.label(longer), asked.label(shorter)
+    required = asked.direction(f"{left} has more instructions than {right}")
     told = _told(f"Machine code of {left} and {right}", cases)
-    return concluded(claim, cases, told, required, factor_size(claim, "times as many"))
+    return asked.concluded(cases, told, required, asked.factor_size("times as many"))
 
 
-def more_registers(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
+def more_registers(asked: Asked) -> ClaimVerdict:
     """Each of `order` needs more registers per thread than the one before it, as ptxas gives them."""
-    names: Sequence[str] = claim.document["claim"]["order"]
+    names: Sequence[str] = asked.stated["order"]
     cases = []
-    for case in cases_of(measured, claim):
-        rows = {name: measured.first_row(case.key, name) for name in names}
+    for case in asked.cases():
+        rows = {name: asked.measured.first_row(case.key, name) for name in names}
         registers = [row.registers for row in rows.values() if row and row.registers]
         if len(registers) < len(names):
-            cases.append(_missing(measured, case, names))
+            cases.append(_missing(asked, case, names))
             continue
         text = ", ".join(f"{name} {count} registers" for name, count in zip(names, registers, strict=True))
         rising = all(before < after for before, after in pairwise(registers))
         cases.append(CaseVerdict(case.key, case.label, registers[-1] / registers[0], text, direction=rising))
-    listed = ", ".join(label(claim, name) for name in names)
-    required = direction(claim, f"each needs more registers than the one before: {listed}")
-    return concluded(claim, cases, _told(f"Registers per thread of {listed}", cases), required, None)
+    listed = ", ".join(asked.label(name) for name in names)
+    required = asked.direction(f"each needs more registers than the one before: {listed}")
+    return asked.concluded(cases, _told(f"Registers per thread of {listed}", cases), required, None)
 
 
-def _codes(measured: Measured, case: MeasuredCase, names: Sequence[str]) -> dict[str, Code]:
+def _codes(asked: Asked, case: MeasuredCase, names: Sequence[str]) -> dict[str, Code]:
     """Of those that the run has the code of."""
-    found = {name: code_of(measured, case.key, name) for name in names}
+    found = {name: code_of(asked.measured, case.key, name) for name in names}
     return {name: code for name, code in found.items() if code}
 
 
@@ -87,8 +85,8 @@ def _hashes(code: Code) -> str:
     return " and ".join(f"{digest} ({instructions} instructions)" for digest, instructions in code)
 
 
-def _missing(measured: Measured, case: MeasuredCase, names: Sequence[str]) -> CaseVerdict:
-    states = {name: measured.status(case.key, name) for name in names}
+def _missing(asked: Asked, case: MeasuredCase, names: Sequence[str]) -> CaseVerdict:
+    states = {name: asked.measured.status(case.key, name) for name in names}
     absent = [name for name in names if not states[name][0]]
     refused = [f"{name}: {state} ({reason})" for name, (state, reason) in states.items() if state not in ("", "ok")]
     reason = f"{', '.join(absent)}: not in this run" if absent else "; ".join(refused)

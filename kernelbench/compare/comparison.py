@@ -7,11 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import isfinite
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from kernelbench.compare.changes import Verdict
 from kernelbench.compare.verdicts import ClaimVerdict
 from kernelbench.core import columns
+from kernelbench.core.columns import Count, Number, about
 from kernelbench.core.errors import ResultsError
 from kernelbench.core.texts import cell
 from kernelbench.core.writing import write_whole
@@ -19,44 +20,55 @@ from kernelbench.core.writing import write_whole
 COMPARISON_FILE, CLAIMS_TABLE, CLAIMS_FILE = "comparison.csv", "claims.csv", "claims.json"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ComparedRow:
     """One implementation on one case with one cache state, against the baseline.
 
-    Fields are the columns of comparison.csv, as `columns.COMPARISON` describes them. None or '': not measured, not
-    published or not counted; `reason` says why.
+    Fields are the columns of comparison.csv. None or '': not measured, not published or not counted; `reason` says why.
     """
 
-    suite: str
-    case: str
-    cache: str
-    implementation: str
-    baseline: str
-    method: str = ""
-    median_s: float | None = None
-    baseline_s: float | None = None
-    speedup: float | None = None
-    speedup_low: float | None = None
-    speedup_high: float | None = None
-    verdict: Verdict | Literal[""] = ""
-    more_samples: int | None = None
-    shared_rounds: int | None = None
-    share_of_ceiling: float | None = None
-    energy_j: float | None = None
-    bytes_per_j: float | None = None
-    published_speedup: float | None = None
-    published_device: str = ""
-    published_share: float | None = None
-    claim: str = ""
-    reason: str = ""
-    global_bytes: int | None = None
-    global_bytes_ratio: float | None = None
-    distinct_bytes: int | None = None
-    distinct_bytes_ratio: float | None = None
-    shared_wavefronts: int | None = None
-    shared_wavefronts_ratio: float | None = None
-    warp_instructions: int | None = None
-    warp_instructions_ratio: float | None = None
+    suite: Annotated[str, about("name of the suite")]
+    case: Annotated[str, about("key of the case")]
+    cache: Annotated[str, about("cold or warm")]
+    method: Annotated[str, about("timing method of both sides")] = ""
+    implementation: Annotated[str, about("implementation that is compared")]
+    baseline: Annotated[str, about("implementation that it is compared with")]
+    median_s: Annotated[Number, about("median time of the implementation", "s")] = None
+    baseline_s: Annotated[Number, about("median time of the baseline", "s")] = None
+    speedup: Annotated[Number, about("baseline_s / median_s")] = None
+    speedup_low: Annotated[Number, about("lower end of its 95 % interval")] = None
+    speedup_high: Annotated[Number, about("upper end of its 95 % interval")] = None
+    verdict: Annotated[Verdict | Literal[""], about("FASTER or SLOWER than the baseline, the SAME, or UNSURE")] = ""
+    more_samples: Annotated[
+        Count, about("further samples per side that would decide an UNSURE verdict; empty above 10000")
+    ] = None
+    shared_rounds: Annotated[Count, about("rounds by which the interval is paired; empty if too few")] = None
+    share_of_ceiling: Annotated[Number, about("bandwidth over the bandwidth of the best copy on this GPU")] = None
+    energy_j: Annotated[
+        Number, about("energy per call of the whole board, back to back; empty without run --energy", "J")
+    ] = None
+    bytes_per_j: Annotated[Number, about("bytes_moved / energy_j", "B/J")] = None
+    published_speedup: Annotated[
+        Number, about("published time of the baseline over published time of the implementation")
+    ] = None
+    published_device: Annotated[str, about("GPU of the published figure")] = ""
+    published_share: Annotated[Number, about("bandwidth of the published time over the peak of that GPU")] = None
+    claim: Annotated[str, about("id of the ledger entry with the published figure")] = ""
+    reason: Annotated[str, about("why cells are empty, or a remark on the verdict")] = ""
+    global_bytes: Annotated[
+        Count, about("simulator: global sectors loaded, stored and in atomics, times 32 bytes", "B")
+    ] = None
+    global_bytes_ratio: Annotated[Number, about("global_bytes over those of the baseline; below 1 is less traffic")] = (
+        None
+    )
+    distinct_bytes: Annotated[Count, about("simulator: read_once_bytes + written_once_bytes", "B")] = None
+    distinct_bytes_ratio: Annotated[Number, about("distinct_bytes over those of the baseline")] = None
+    shared_wavefronts: Annotated[
+        Count, about("simulator: passes over the banks of shared memory, over all accesses")
+    ] = None
+    shared_wavefronts_ratio: Annotated[Number, about("shared_wavefronts over those of the baseline")] = None
+    warp_instructions: Annotated[Count, about("simulator: PTX instructions executed, counted per warp")] = None
+    warp_instructions_ratio: Annotated[Number, about("warp_instructions over those of the baseline")] = None
 
     @property
     def is_baseline(self) -> bool:
@@ -65,6 +77,7 @@ class ComparedRow:
 
 
 Comparison = Sequence[ComparedRow]
+COMPARISON = columns.columns_of(ComparedRow)
 
 
 def baselines(rows: Iterable[ComparedRow]) -> str:
@@ -77,7 +90,7 @@ def write_comparison(comparison: Comparison, verdicts: Sequence[ClaimVerdict], f
     rows = [asdict(row) for row in comparison]
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        write_whole(folder / COMPARISON_FILE, _csv(rows, columns.COMPARISON))
+        write_whole(folder / COMPARISON_FILE, _csv(rows, COMPARISON))
         write_whole(folder / CLAIMS_TABLE, _csv([claim_row(one) for one in verdicts], columns.CLAIMS))
         write_whole(folder / CLAIMS_FILE, _claims_json(verdicts))
     except OSError as error:

@@ -5,52 +5,37 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from kernelbench.compare.judging import (
-    CACHE,
-    at_most,
-    cases_of,
-    concluded,
-    direction,
-    inside,
-    interval,
-    label,
-    missing,
-    size,
-    size_of,
-    spread_of,
-)
-from kernelbench.compare.ledger import Ledger
+from kernelbench.compare.judging import Asked, all_met, at_most, inside, interval, spread_of
 from kernelbench.compare.ledger_schema import TRENDS
-from kernelbench.compare.measured import SAME, Measured, MeasuredCase, Timed, speedup
+from kernelbench.compare.measured import SAME, MeasuredCase, Timed, speedup
 from kernelbench.compare.verdicts import CaseVerdict, ClaimVerdict
 from kernelbench.core import units
-from kernelbench.core.records import Claim
 
 Band = tuple[float, float]
 
 
-def curve(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
+def curve(asked: Asked) -> ClaimVerdict:
     """All points of a curve copy as much, so their bandwidths relate as their times do, the other way round."""
-    stated = claim.document["claim"]
+    stated = asked.stated
     name, along, base, trend = stated["of"], stated["along"], stated["base"], stated["trend"]
-    bands: Mapping[int, Band] = {point: (low, high) for point, (low, high) in size_of(claim, "bands").items()}
+    bands: Mapping[int, Band] = {point: (low, high) for point, (low, high) in asked.size_of("bands").items()}
     cases = []
-    for text, points in _curves(measured, claim, along):
-        timed = {point: found for point, case in points.items() if (found := _timed(measured, case, name))}
+    for text, points in _curves(asked, along):
+        timed = {point: found for point, case in points.items() if (found := asked.timed(case, name))}
         absent = [point for point in (base, *bands) if point not in timed]
         if absent:
-            cases.append(_missing(measured, points, text, name, along, absent))
+            cases.append(_missing(asked, points, text, name, along, absent))
         else:
             cases.append(_judged(points[base], text, timed, base, bands, trend, along))
     first = next(iter(bands))
-    required = size(claim, "; ".join(_band_text(along, point, band) for point, band in bands.items()))
-    falls = direction(claim, f"the bandwidth {trend} with {along}")
+    required = asked.size("; ".join(_band_text(along, point, band) for point, band in bands.items()))
+    falls = asked.direction(f"the bandwidth {trend} with {along}")
 
     def told(on: str) -> str:
-        subject = f"The bandwidth of {label(claim, name)} at {along} {first}"
+        subject = f"The bandwidth of {asked.label(name)} at {along} {first}"
         return f"{subject} is {spread_of(cases)} times that at {base} on {on}"
 
-    return concluded(claim, cases, told, falls, required)
+    return asked.concluded(cases, told, falls, required)
 
 
 def _judged(
@@ -70,22 +55,18 @@ def _judged(
         text,
         shares[first].value,
         f"{along} {said}",
-        direction=_all(_steps([timed[point] for point in shares], trend)) if TRENDS[trend] else None,
-        size=_all([inside(shares[point], band) for point, band in bands.items()]),
+        direction=all_met(_steps([timed[point] for point in shares], trend)) if TRENDS[trend] else None,
+        size=all_met([inside(shares[point], band) for point, band in bands.items()]),
         interval=(shares[first].low, shares[first].high),
         required=bands[first],
         below_floor=any(one.floor_limited for one in timed.values()),
     )
 
 
-def _all(met: Sequence[bool | None]) -> bool | None:
-    return False if False in met else None if None in met else True
-
-
-def _curves(measured: Measured, claim: Claim, along: str) -> list[tuple[str, dict[int, MeasuredCase]]]:
+def _curves(asked: Asked, along: str) -> list[tuple[str, dict[int, MeasuredCase]]]:
     """Each curve's name and its cases by the value of `along`, in which alone they differ."""
     found: dict[tuple[tuple[str, str], ...], dict[int, MeasuredCase]] = {}
-    for case in cases_of(measured, claim):
+    for case in asked.cases():
         if along in case.words:
             common = tuple((name, value) for name, value in case.words.items() if name != along)
             found.setdefault(common, {})[int(case.words[along])] = case
@@ -97,16 +78,12 @@ def _name(words: Sequence[tuple[str, str]]) -> str:
     return " ".join(f"{name}={value}" for name, value in words if name not in ("shape", "axis"))
 
 
-def _timed(measured: Measured, case: MeasuredCase, name: str) -> Timed | None:
-    return measured.best_method(case.key, name, CACHE)
-
-
 def _missing(
-    measured: Measured, points: Mapping[int, MeasuredCase], text: str, name: str, along: str, absent: Sequence[int]
+    asked: Asked, points: Mapping[int, MeasuredCase], text: str, name: str, along: str, absent: Sequence[int]
 ) -> CaseVerdict:
-    asked = [points[point] for point in absent if point in points]
-    if asked:
-        one = missing(measured, asked[0], name)
+    there = [points[point] for point in absent if point in points]
+    if there:
+        one = asked.missing(there[0], name)
         return CaseVerdict(one.case, text, None, one.text)
     values = ", ".join(map(str, absent))
     return CaseVerdict(next(iter(points.values())).key, text, None, f"no case with {along} {values}")

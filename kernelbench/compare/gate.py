@@ -22,6 +22,7 @@ from kernelbench.explain.counted import SECTOR_BYTES, moved_bytes
 from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run, without_twins
 
+BANDS = "Both versions were timed in the same rounds; the bands come from twins of BASE's kernels in these rounds."
 SHARE = 0.95  # of the rows, for what a gate is said to find
 COUNTS: Mapping[str, Callable[[Counters], int]] = {
     "bytes of global accesses": lambda counters: SECTOR_BYTES * counters.global_sectors,
@@ -67,6 +68,18 @@ class Gated:
 
 
 Names = Mapping[str, str]  # of BASE's versions in the run, by HEAD's
+
+
+def changes_of(run: Run, names: Names, versions: Mapping[str, str]) -> Changes:
+    """HEAD against BASE; `versions`: the places of both, as they were given."""
+    return Changes(
+        first=f"BASE, {versions['base']}",
+        second=f"HEAD, {versions['head']}",
+        by_share=False,
+        differences=(),
+        noise=() if run.simulated else (BANDS,),
+        rows=judged(run, names),
+    )
 
 
 def judged(run: Run, names: Names) -> list[Change]:

@@ -45,7 +45,7 @@ class Step:
     moment: int
     ratio: float  # level after over level before; above 1: slower
     band: float  # least change of a level, as 0.02, that this row could show there
-    code: str  # as columns.CHANGES has it: same, other code, ..
+    code: str  # as a Change has it: same, other code, ..
     runs: int  # of the new level
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kernelbench.compare import verdicts
-from kernelbench.compare.ledger import Ledger, figures, published_of
+from kernelbench.compare.ledger import figures, published_of
 from kernelbench.compare.ledger_values import FIGURES_OF_CASE
-from kernelbench.compare.measured import SAME, Measured, MeasuredCase, Ratio
+from kernelbench.compare.measured import SAME, Measured, MeasuredCase, Ratio, Timed
 from kernelbench.compare.verdicts import NOT_DECIDED, CaseVerdict, ClaimVerdict, Part
 from kernelbench.core import units
 from kernelbench.core.records import Claim
@@ -22,91 +22,165 @@ CACHE_MULTIPLE = 4  # a case that moves more times the size of the L2 is memory-
 # "twice as fast": what still rounds to 2.
 TOLERANCE = 1.25
 
-Judge = Callable[[Measured, Claim, Ledger], ClaimVerdict]
 Band = tuple[float, float]
 
 
-# ---- The cases -----------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Asked:
+    """What a claim asks of a run."""
+
+    measured: Measured
+    claim: Claim
+
+    @property
+    def stated(self) -> Mapping[str, Any]:
+        """The claim as its file has it."""
+        stated: Mapping[str, Any] = self.claim.document["claim"]
+        return stated
+
+    def timed(self, case: MeasuredCase, name: str) -> Timed | None:
+        """The cold times of an implementation, by its best method."""
+        return self.measured.best_method(case.key, name, CACHE)
+
+    def speedup(self, case: MeasuredCase, baseline: str, name: str) -> Ratio | None:
+        """Time of `baseline` over that of `name`, both cold; None where one has none."""
+        return self.measured.speedup(case.key, CACHE, baseline, name)
+
+    def parameters(self, *names: str) -> tuple[str, ...]:
+        return tuple(self.stated[name] for name in names)
+
+    def label(self, name: str) -> str:
+        return str(self.stated.get("labels", {}).get(name, name))
+
+    def cases(self) -> Iterator[MeasuredCase]:
+        """Cases that the claim is about: of its operation, dtypes and parameters, and not narrower than it says. An
+        explanation may be about several operations."""
+        limits = self.stated
+        for case in self.measured.cases:
+            if case.operation != self.claim.document["operation"] and self.claim.kind != "explanation":
+                continue
+            if case.dtype not in limits.get("dtypes", [case.dtype]) or case.columns < limits.get("from_columns", 0):
+                continue
+            if not evidence.has_published_inputs(evidence.inputs_of(case.words), self.claim):
+                continue
+            if evidence.has_parameters(case.words, limits.get("parameters", {})):
+                yield case
+
+    def timed_cases(
+        self,
+        names: Sequence[str],
+        one: Callable[[MeasuredCase], CaseVerdict | None],
+        cases: Iterable[MeasuredCase] | None = None,
+        timed: Sequence[str] | None = None,
+    ) -> list[CaseVerdict]:
+        """The verdict of `one` on each case; None of it: one of `names` is missing. A case does not count where one of
+        `timed`, without them of `names`, is near the floor."""
+        found, timed = [], names if timed is None else timed
+        for case in self.cases() if cases is None else cases:
+            verdict = one(case)
+            if verdict is None:
+                found.append(self.missing(case, *names))
+            elif any(
+                side.floor_limited for name in (names if timed is None else timed) if (side := self.timed(case, name))
+            ):
+                found.append(replace(verdict, below_floor=True, text=f"{verdict.text}; {verdicts.BELOW_FLOOR}"))
+            else:
+                found.append(verdict)
+        return found
+
+    def beyond_caches(self) -> tuple[list[MeasuredCase], str]:
+        """Cases that count as memory-bound, which move more than 4 times what the L2 holds; where none, why."""
+        l2_bytes = self.measured.run.environment.get("device", {}).get("l2_bytes")
+        if not l2_bytes:
+            return [], "environment.json of the run does not give the size of the L2"
+        large = [case for case in self.cases() if (case.bytes_moved or 0) > CACHE_MULTIPLE * l2_bytes]
+        limit = units.bytes_text(CACHE_MULTIPLE * l2_bytes)
+        return large, f"no case moves more than {limit}, {CACHE_MULTIPLE} times the L2, so caches decide"
+
+    def published_speedup(self, case: MeasuredCase, baseline: str, name: str) -> float | None:
+        found = published_of({self.claim.id: self.claim}, case).get(self.claim.id, {})
+        left, right = found.get(baseline), found.get(name)
+        return left.seconds / right.seconds if left and right and left.seconds and right.seconds else None
+
+    def missing(self, case: MeasuredCase, *names: str) -> CaseVerdict:
+        return CaseVerdict(case.key, case.label, None, self.measured.why_not(case.key, CACHE, *names))
+
+    def direction(self, required: str) -> Part | None:
+        """The direction that the claim asks for, in the words of its kind."""
+        return _part(self.stated.get("direction"), required)
+
+    def size(self, required: str) -> Part | None:
+        return _part(self.stated.get("size"), required)
+
+    def size_of(self, name: str) -> Any:
+        """The number of the claim's size: `within`, `bands`, .."""
+        return self.stated["size"][name]
+
+    def factor(self, published: float | None) -> Band | None:
+        """Where a ratio must lie, by the stated factor and its tolerance; None where none is stated for this case."""
+        asked = self.stated.get("size")
+        if asked is None:
+            return None
+        stated = published if asked["factor"] == FIGURES_OF_CASE else asked["factor"]
+        if stated is None:
+            return None
+        low, high = stated if isinstance(stated, list) else (stated, stated)
+        tolerance = asked.get("tolerance", TOLERANCE)
+        return low / tolerance, high * tolerance
+
+    def factor_size(self, unit: str = "times") -> Part | None:
+        """The size of a stated factor: "2 times (1.6 to 2.5)"."""
+        asked = self.stated.get("size")
+        if asked is None:
+            return None
+        tolerance, stated = asked.get("tolerance", TOLERANCE), asked["factor"]
+        if stated == FIGURES_OF_CASE:
+            within = f"within a factor of {units.digits(tolerance, 3)} either way"
+            return self.size(f"the published ratio of the case, {within}")
+        said = " to ".join(f"{number:g}" for number in stated) if isinstance(stated, list) else f"{stated:g}"
+        band = self.factor(None)
+        assert band is not None
+        return self.size(f"{said} {unit} ({' to '.join(units.digits(end, 3) for end in band)})")
+
+    def unmeasured(self, reason: str, cases: Sequence[CaseVerdict] = ()) -> ClaimVerdict:
+        return ClaimVerdict(self.claim.id, self.claim.title, NOT_DECIDED, f"Not decided: {reason}.", tuple(cases))
+
+    def concluded(
+        self,
+        cases: Sequence[CaseVerdict],
+        told: Callable[[str], str],
+        direction: Part | None,
+        size: Part | None,
+        *,
+        with_published: bool = True,
+    ) -> ClaimVerdict:
+        """The verdict from the cases that count. `told` makes the sentence, given on how many cases."""
+        counted = [case for case in cases if case.counts]
+        if not counted:
+            return self.unmeasured(verdicts.unmeasured_reasons(cases), cases)
+        sized = [case for case in counted if case.required]
+        direction = direction and replace(direction, answer=verdicts.answer([case.direction for case in counted]))
+        size = replace(size, answer=verdicts.answer([case.size for case in sized])) if size and sized else None
+        outcome = verdicts.overall(direction, size)
+        sentence = told(verdicts.counted(cases))
+        if with_published:
+            published = self._published_text(counted)
+            sentence += published or (f"; {size.by}: {size.required}" if size else "")
+        sentence += _where(counted, sized, direction, size)
+        if small := [case for case in cases if case.below_floor]:
+            sentence += f"; {len(small)} too short to count"
+        return ClaimVerdict(self.claim.id, self.claim.title, outcome, sentence + ".", tuple(cases), direction, size)
+
+    def _published_text(self, cases: Sequence[CaseVerdict]) -> str:
+        published = [case.published for case in cases if case.published is not None]
+        if not published:
+            return ""
+        at = f"at {len(published)} of them, {figures(self.claim)[0].device}"
+        caution = self.stated.get("caution", "")
+        return f" (published {verdicts.spread(published)} {at}{'; ' if caution else ''}{caution})"
 
 
-def parameters(claim: Claim, *names: str) -> tuple[str, ...]:
-    return tuple(claim.document["claim"][name] for name in names)
-
-
-def label(claim: Claim, name: str) -> str:
-    return str(claim.document["claim"].get("labels", {}).get(name, name))
-
-
-def cases_of(measured: Measured, claim: Claim) -> Iterator[MeasuredCase]:
-    """Cases that the claim is about: of its operation, dtypes and parameters, and not narrower than it says. An
-    explanation may be about several operations."""
-    limits: Mapping[str, Any] = claim.document["claim"]
-    for case in measured.cases:
-        if case.operation != claim.document["operation"] and claim.kind != "explanation":
-            continue
-        if case.dtype not in limits.get("dtypes", [case.dtype]) or case.columns < limits.get("from_columns", 0):
-            continue
-        if not evidence.has_published_inputs(evidence.inputs_of(case.words), claim):
-            continue
-        if evidence.has_parameters(case.words, limits.get("parameters", {})):
-            yield case
-
-
-def timed_cases(
-    measured: Measured,
-    claim: Claim,
-    names: Sequence[str],
-    one: Callable[[MeasuredCase], CaseVerdict | None],
-    cases: Iterable[MeasuredCase] | None = None,
-) -> list[CaseVerdict]:
-    """The verdict of `one` on each case; None of it: a side was not timed. A case near the floor does not count."""
-    found = []
-    for case in cases_of(measured, claim) if cases is None else cases:
-        verdict = one(case)
-        if verdict is None:
-            found.append(missing(measured, case, *names))
-        elif _below_floor(measured, case, names):
-            found.append(replace(verdict, below_floor=True, text=f"{verdict.text}; {verdicts.BELOW_FLOOR}"))
-        else:
-            found.append(verdict)
-    return found
-
-
-def _below_floor(measured: Measured, case: MeasuredCase, names: Sequence[str]) -> bool:
-    timed = [found for name in names if (found := measured.best_method(case.key, name, CACHE))]
-    return any(one.floor_limited for one in timed)
-
-
-def beyond_caches(measured: Measured, claim: Claim) -> tuple[list[MeasuredCase], str]:
-    """Cases that count as memory-bound, which move more than 4 times what the L2 holds; where none, why."""
-    l2_bytes = measured.run.environment.get("device", {}).get("l2_bytes")
-    if not l2_bytes:
-        return [], "environment.json of the run does not give the size of the L2"
-    large = [case for case in cases_of(measured, claim) if (case.bytes_moved or 0) > CACHE_MULTIPLE * l2_bytes]
-    limit = units.bytes_text(CACHE_MULTIPLE * l2_bytes)
-    return large, f"no case moves more than {limit}, {CACHE_MULTIPLE} times the L2, so caches decide"
-
-
-def published_speedup(claim: Claim, case: MeasuredCase, baseline: str, name: str) -> float | None:
-    found = published_of({claim.id: claim}, case).get(claim.id, {})
-    left, right = found.get(baseline), found.get(name)
-    return left.seconds / right.seconds if left and right and left.seconds and right.seconds else None
-
-
-def missing(measured: Measured, case: MeasuredCase, *names: str) -> CaseVerdict:
-    return CaseVerdict(case.key, case.label, None, measured.why_not(case.key, CACHE, *names))
-
-
-# ---- What is asked for ---------------------------------------------------------------------------
-
-
-def direction(claim: Claim, required: str) -> Part | None:
-    """The direction that the claim asks for, in the words of its kind."""
-    return _part(claim.document["claim"].get("direction"), required)
-
-
-def size(claim: Claim, required: str) -> Part | None:
-    return _part(claim.document["claim"].get("size"), required)
+Judge = Callable[[Asked], ClaimVerdict]
 
 
 def _part(asked: Mapping[str, Any] | None, required: str) -> Part | None:
@@ -115,41 +189,8 @@ def _part(asked: Mapping[str, Any] | None, required: str) -> Part | None:
     return Part(required, "stated", asked["stated"]) if "stated" in asked else Part(required, "set here", asked["set"])
 
 
-def size_of(claim: Claim, name: str) -> Any:
-    """The number of the claim's size: `within`, `bands`, .."""
-    return claim.document["claim"]["size"][name]
-
-
-def factor(claim: Claim, published: float | None) -> Band | None:
-    """Where a ratio must lie, for the stated factor and its tolerance; None where no factor is stated for this case."""
-    asked = claim.document["claim"].get("size")
-    if asked is None:
-        return None
-    stated = published if asked["factor"] == FIGURES_OF_CASE else asked["factor"]
-    if stated is None:
-        return None
-    low, high = stated if isinstance(stated, list) else (stated, stated)
-    tolerance = asked.get("tolerance", TOLERANCE)
-    return low / tolerance, high * tolerance
-
-
-def factor_size(claim: Claim, unit: str = "times") -> Part | None:
-    """The size of a stated factor: "2 times (1.6 to 2.5)"."""
-    asked = claim.document["claim"].get("size")
-    if asked is None:
-        return None
-    tolerance, stated = asked.get("tolerance", TOLERANCE), asked["factor"]
-    if stated == FIGURES_OF_CASE:
-        return size(
-            claim, f"the published ratio of the case, within a factor of {units.digits(tolerance, 3)} either way"
-        )
-    said = " to ".join(f"{number:g}" for number in stated) if isinstance(stated, list) else f"{stated:g}"
-    band = factor(claim, None)
-    assert band is not None
-    return size(claim, f"{said} {unit} ({' to '.join(units.digits(end, 3) for end in band)})")
-
-
-# ---- Whether a ratio meets it --------------------------------------------------------------------
+def all_met(met: Collection[bool | None]) -> bool | None:
+    return False if False in met else None if None in met else True
 
 
 def at_most(ratio: Ratio, limit: float) -> bool | None:
@@ -199,40 +240,6 @@ def case_verdict(
     )
 
 
-# ---- The verdict on the claim --------------------------------------------------------------------
-
-
-def unmeasured(claim: Claim, reason: str, cases: Sequence[CaseVerdict] = ()) -> ClaimVerdict:
-    return ClaimVerdict(claim.id, claim.title, NOT_DECIDED, f"Not decided: {reason}.", tuple(cases))
-
-
-def concluded(
-    claim: Claim,
-    cases: Sequence[CaseVerdict],
-    told: Callable[[str], str],
-    direction: Part | None,
-    size: Part | None,
-    *,
-    with_published: bool = True,
-) -> ClaimVerdict:
-    """The verdict from the cases that count. `told` makes the sentence, given on how many cases."""
-    counted = [case for case in cases if case.counts]
-    if not counted:
-        return unmeasured(claim, verdicts.unmeasured_reasons(cases), cases)
-    sized = [case for case in counted if case.required]
-    direction = direction and replace(direction, answer=verdicts.answer([case.direction for case in counted]))
-    size = replace(size, answer=verdicts.answer([case.size for case in sized])) if size and sized else None
-    outcome = verdicts.overall(direction, size)
-    sentence = told(verdicts.counted(cases))
-    if with_published:
-        published = _published_text(claim, counted)
-        sentence += published or (f"; {size.by}: {size.required}" if size else "")
-    sentence += _where(counted, sized, direction, size)
-    if small := [case for case in cases if case.below_floor]:
-        sentence += f"; {len(small)} too short to count"
-    return ClaimVerdict(claim.id, claim.title, outcome, sentence + ".", tuple(cases), direction, size)
-
-
 def _where(
     counted: Sequence[CaseVerdict], sized: Sequence[CaseVerdict], direction: Part | None, size: Part | None
 ) -> str:
@@ -250,12 +257,3 @@ def spread_of(cases: Iterable[CaseVerdict]) -> str:
     """The measured numbers of the cases that count, from least to most."""
     values = [case.measured for case in cases if case.counts and case.measured is not None]
     return verdicts.spread(values) if values else ""
-
-
-def _published_text(claim: Claim, cases: Sequence[CaseVerdict]) -> str:
-    published = [case.published for case in cases if case.published is not None]
-    if not published:
-        return ""
-    at = f"at {len(published)} of them, {figures(claim)[0].device}"
-    caution = claim.document["claim"].get("caution", "")
-    return f" (published {verdicts.spread(published)} {at}{'; ' if caution else ''}{caution})"

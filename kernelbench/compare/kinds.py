@@ -30,98 +30,70 @@ explanation      direction: counters of the simulator confirm each statement
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from kernelbench.compare import step_sums, verdicts
-from kernelbench.compare.bandwidth import under_ceiling
+from kernelbench.compare.checked import explanation, launch, specimen
 from kernelbench.compare.code import longer_code, more_registers, same_code
 from kernelbench.compare.curves import curve
 from kernelbench.compare.judging import (
     CACHE,
+    Asked,
     Judge,
     at_most,
-    beyond_caches,
     case_verdict,
-    cases_of,
-    concluded,
-    direction,
-    factor,
-    factor_size,
     inside,
     interval,
     is_faster,
-    label,
-    parameters,
-    published_speedup,
-    size,
-    size_of,
     spread_of,
-    timed_cases,
-    unmeasured,
 )
-from kernelbench.compare.ledger import Ledger
-from kernelbench.compare.measured import SAME, Measured, MeasuredCase, Ratio
-from kernelbench.compare.orders import launch, level, order
+from kernelbench.compare.measured import SAME, MeasuredCase, Ratio
+from kernelbench.compare.orders import level, order
 from kernelbench.compare.verdicts import CaseVerdict, ClaimVerdict
 from kernelbench.core import units
-from kernelbench.core.records import Claim
-from kernelbench.explain import evidence
 
 
-def faster(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
-    name, than = parameters(claim, "faster", "slower")
+def faster(asked: Asked) -> ClaimVerdict:
+    return _beside(asked, ("faster", "slower"), "faster", is_faster)
+
+
+def not_faster(asked: Asked) -> ClaimVerdict:
+    return _beside(asked, ("suspect", "than"), "not faster", lambda ratio: at_most(ratio, 1 + SAME))
+
+
+def _beside(asked: Asked, sides: tuple[str, str], said: str, holds: Callable[[Ratio], bool | None]) -> ClaimVerdict:
+    """How many times as fast the first side is as the second, and whether that `holds`. `sides`: of the claim."""
+    name, than = asked.parameters(*sides)
 
     def one(case: MeasuredCase) -> CaseVerdict | None:
-        ratio = measured.speedup(case.key, CACHE, than, name)
+        ratio = asked.speedup(case, than, name)
         if ratio is None:
             return None
-        published = published_speedup(claim, case, than, name)
+        published = asked.published_speedup(case, than, name)
         text = f"{interval(ratio)} times as fast ({ratio.verdict})"
-        band = factor(claim, published)
-        return case_verdict(case, ratio, text, direction=is_faster(ratio), band=band, published=published)
+        band = asked.factor(published)
+        return case_verdict(case, ratio, text, direction=holds(ratio), band=band, published=published)
 
-    cases = timed_cases(measured, claim, (name, than), one)
-    left, right = label(claim, name), label(claim, than)
-    required = direction(claim, f"{left} is faster than {right}")
-    return concluded(
-        claim,
-        cases,
-        lambda on: f"{left}: {spread_of(cases)} times as fast as {right} on {on}",
-        required,
-        factor_size(claim),
-    )
+    cases = asked.timed_cases((name, than), one)
+    left, right = asked.label(name), asked.label(than)
+
+    def told(on: str) -> str:
+        return f"{left}: {spread_of(cases)} times as fast as {right} on {on}"
+
+    return asked.concluded(cases, told, asked.direction(f"{left} is {said} than {right}"), asked.factor_size())
 
 
-def not_faster(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
-    name, than = parameters(claim, "suspect", "than")
+def near_best(asked: Asked) -> ClaimVerdict:
+    alternatives: Sequence[str] = asked.stated["alternatives"]
+    limit = 1 + asked.size_of("within")
 
     def one(case: MeasuredCase) -> CaseVerdict | None:
-        ratio = measured.speedup(case.key, CACHE, than, name)
-        if ratio is None:
-            return None
-        published = published_speedup(claim, case, than, name)
-        text = f"{interval(ratio)} times as fast ({ratio.verdict})"
-        return case_verdict(case, ratio, text, direction=at_most(ratio, 1 + SAME), published=published)
-
-    cases = timed_cases(measured, claim, (name, than), one)
-    left, right = label(claim, name), label(claim, than)
-    required = direction(claim, f"{left} is not faster than {right}")
-    return concluded(
-        claim, cases, lambda on: f"{left}: {spread_of(cases)} times as fast as {right} on {on}", required, None
-    )
-
-
-def near_best(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
-    alternatives: Sequence[str] = claim.document["claim"]["alternatives"]
-    limit = 1 + size_of(claim, "within")
-
-    def one(case: MeasuredCase) -> CaseVerdict | None:
-        name = _dispatched(claim, case)
+        name = _dispatched(asked, case)
         # How fast each alternative is against the dispatched one; the best of them is the largest.
-        ratios = {other: measured.speedup(case.key, CACHE, name, other) for other in alternatives if other != name}
+        ratios = {other: asked.speedup(case, name, other) for other in alternatives if other != name}
         timed = {other: ratio for other, ratio in ratios.items() if ratio is not None}
-        able = [other for other in alternatives if measured.times(case.key, other, CACHE)]
-        if len(able) == 1 and measured.times(case.key, name, CACHE):
+        able = [other for other in alternatives if asked.measured.times(case.key, other, CACHE)]
+        if len(able) == 1 and asked.measured.times(case.key, name, CACHE):
             text = f"{able[0]} is the only one that can run, so nothing is chosen"
             return CaseVerdict(case.key, case.label, None, text)
         if not timed:
@@ -130,12 +102,11 @@ def near_best(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
         text = f"{name} takes {interval(timed[best])} times the time of {best}, the best of {len(timed)}"
         return case_verdict(case, timed[best], text, band=(0.0, limit))
 
-    chosen = [*claim.document["claim"].get("up_to", {}).values(), *parameters(claim, "dispatched")]
-    cases = timed_cases(measured, claim, tuple(dict.fromkeys((*alternatives, *chosen))), one)
-    subject = label(claim, *parameters(claim, "dispatched"))
-    required = size(claim, f"at most {units.digits(limit, 3)} times the time of the best alternative")
-    return concluded(
-        claim,
+    chosen = [*asked.stated.get("up_to", {}).values(), *asked.parameters("dispatched")]
+    cases = asked.timed_cases(tuple(dict.fromkeys((*alternatives, *chosen))), one)
+    subject = asked.label(*asked.parameters("dispatched"))
+    required = asked.size(f"at most {units.digits(limit, 3)} times the time of the best alternative")
+    return asked.concluded(
         cases,
         lambda on: f"{subject} takes {spread_of(cases)} times the time of the best of its alternatives on {on}",
         None,
@@ -143,31 +114,30 @@ def near_best(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
     )
 
 
-def _dispatched(claim: Claim, case: MeasuredCase) -> str:
+def _dispatched(asked: Asked, case: MeasuredCase) -> str:
     """Who is chosen for the case: by `up_to` for its number of columns, beyond that `dispatched`."""
-    by_columns: Mapping[int, str] = claim.document["claim"].get("up_to", {})
-    (beyond,) = parameters(claim, "dispatched")
+    by_columns: Mapping[int, str] = asked.stated.get("up_to", {})
+    (beyond,) = asked.parameters("dispatched")
     return next((name for columns, name in by_columns.items() if case.columns <= columns), beyond)
 
 
-def bandwidth_share(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
-    thrice, once = parameters(claim, "reads_thrice", "reads_once")
-    share = size_of(claim, "share")
+def bandwidth_share(asked: Asked) -> ClaimVerdict:
+    thrice, once = asked.parameters("reads_thrice", "reads_once")
+    share = asked.size_of("share")
 
     def one(case: MeasuredCase) -> CaseVerdict | None:
         # The least traffic is the same on both sides, so bandwidths relate as the times do.
-        ratio = measured.speedup(case.key, CACHE, once, thrice)
+        ratio = asked.speedup(case, once, thrice)
         if ratio is None:
             return None
-        published = published_speedup(claim, case, once, thrice)
+        published = asked.published_speedup(case, once, thrice)
         text = f"{interval(ratio)} of the effective bandwidth"
         return case_verdict(case, ratio, text, band=(share, float("inf")), published=published)
 
-    cases = timed_cases(measured, claim, (thrice, once), one)
-    left, right = label(claim, thrice), label(claim, once)
-    required = size(claim, f"more than {units.digits(share, 2)} of the effective bandwidth of {right}")
-    return concluded(
-        claim,
+    cases = asked.timed_cases((thrice, once), one)
+    left, right = asked.label(thrice), asked.label(once)
+    required = asked.size(f"more than {units.digits(share, 2)} of the effective bandwidth of {right}")
+    return asked.concluded(
         cases,
         lambda on: f"{left} reaches {spread_of(cases)} of the effective bandwidth of {right} on {on}",
         None,
@@ -175,120 +145,104 @@ def bandwidth_share(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVe
     )
 
 
-def proportion(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
-    unfused, fused = parameters(claim, "unfused", "fused")
-    within = size_of(claim, "within")
-    large, reason = beyond_caches(measured, claim)
+def proportion(asked: Asked) -> ClaimVerdict:
+    unfused, fused = asked.parameters("unfused", "fused")
+    within = asked.size_of("within")
+    large, reason = asked.beyond_caches()
     if not large:
-        return unmeasured(claim, reason)
+        return asked.unmeasured(reason)
 
     def one(case: MeasuredCase) -> CaseVerdict | None:
-        ratio = measured.speedup(case.key, CACHE, unfused, fused)
+        ratio = asked.speedup(case, unfused, fused)
         if ratio is None:
             return None
-        stated, counted = _traffic_ratios(claim, case)
+        stated, counted = _traffic_ratios(asked, case)
         band = min(stated, counted) * (1 - within), max(stated, counted) * (1 + within)
         text = f"{interval(ratio)} times the time, for {units.digits(counted, 3)} times the traffic"
         return case_verdict(case, ratio, text, direction=is_faster(ratio), band=band, published=stated)
 
-    cases = timed_cases(measured, claim, (unfused, fused), one, large)
-    traffic = [_traffic_ratios(claim, case) for case in large]
+    cases = asked.timed_cases((unfused, fused), one, large)
+    traffic = [_traffic_ratios(asked, case) for case in large]
     stated, counted = (verdicts.spread(ratios) for ratios in zip(*traffic, strict=True))
-    left, right = label(claim, unfused), label(claim, fused)
-    required = size(claim, f"{stated} times as published, {counted} times as its launches count, within {within:.0%}")
+    left, right = asked.label(unfused), asked.label(fused)
+    required = asked.size(f"{stated} times as published, {counted} times as its launches count, within {within:.0%}")
 
     def told(on: str) -> str:
         traffic = f"for {counted} times the traffic as its launches count ({stated} as published)"
         return f"{left} takes {spread_of(cases)} times the time of {right} on {on} {traffic}"
 
-    return concluded(
-        claim, cases, told, direction(claim, f"{right} is faster than {left}"), required, with_published=False
+    return asked.concluded(
+        cases, told, asked.direction(f"{right} is faster than {left}"), required, with_published=False
     )
 
 
-def specimen(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
-    """Times play a part only where `slower_than` is given, and then on a GPU alone."""
-    specimens: Sequence[str] = claim.document["claim"]["specimens"]
-    (correct,) = parameters(claim, "correct")
-    fused = claim.document["claim"].get("slower_than")
-    cases, ratios = [], []
-    for case in cases_of(measured, claim):
-        states = {name: measured.status(case.key, name)[0] for name in (*specimens, correct)}
-        checked = {name: state for name, state in states.items() if state in ("ok", "wrong")}
-        ratio = measured.speedup(case.key, CACHE, correct, fused) if fused else None
-        if correct not in checked or len(checked) == 1 or (fused and ratio is None and not measured.run.simulated):
-            reason = measured.why_not(case.key, CACHE, *specimens, correct, *([fused] if fused else []))
-            cases.append(CaseVerdict(case.key, case.label, None, reason))
+def under_ceiling(asked: Asked) -> ClaimVerdict:
+    """On cases that no cache can hold, nobody is above the ceiling, and `yardstick` is within `within` of it."""
+    (yardstick,) = asked.parameters("yardstick")
+    least, most = 1 - asked.size_of("within"), 1 + SAME
+    large, reason = asked.beyond_caches()
+    if not large:
+        return asked.unmeasured(reason)
+    cases = []
+    for case in large:
+        shares = _shares(asked, case)
+        if yardstick not in shares:
+            cases.append(asked.missing(case, yardstick))
             continue
-        as_said = all(state == ("ok" if name == correct else "wrong") for name, state in checked.items())
-        text = "; ".join(f"{name}: {state}" for name, state in checked.items())
-        if ratio:
-            ratios.append(ratio.value)
-            text += f"; {correct} takes {interval(ratio)} times the time of {fused}"
-            as_said = as_said and bool(is_faster(ratio))
-        caught = sum(checked.get(name) == "wrong" for name in specimens)
-        cases.append(CaseVerdict(case.key, case.label, float(caught), text, direction=as_said))
-    names, right = " and ".join(specimens), label(claim, correct)
-    slower = f", and slower than {label(claim, fused)}" if fused else ""
+        best = max(shares, key=lambda name: shares[name])
+        text = f"{yardstick} {units.share_text(shares[yardstick])} of the ceiling; highest of {len(shares)}: {best} "
+        text += units.share_text(shares[best])
+        met = shares[best] <= most and shares[yardstick] >= least
+        cases.append(CaseVerdict(case.key, case.label, shares[yardstick], text, size=met, required=(least, most)))
+    band = f"{units.share_text(least)} to {units.share_text(most)}"
+    required = asked.size(f"{asked.label(yardstick)} at {band} of the ceiling, and nobody above")
 
     def told(on: str) -> str:
-        slow = f", and takes {verdicts.spread(ratios)} times the time of {label(claim, fused)}" if ratios else ""
-        caught = all(case.measured for case in cases if case.counts)
-        return f"Verification finds {names} {'wrong' if caught else 'right'} on {on}; {right} is right{slow}"
+        reached = verdicts.spread([case.measured for case in cases if case.measured is not None], units.share_text)
+        highest = max(max(_shares(asked, case).values(), default=0.0) for case in large)
+        return (
+            f"{asked.label(yardstick)} reaches {reached} of the best copy's bandwidth on {on}, and nobody more than "
+            f"{units.share_text(highest)}"
+        )
 
-    return concluded(claim, cases, told, direction(claim, f"{names} is wrong; {right} is right{slower}"), None)
+    return asked.concluded(cases, told, None, required)
 
 
-def step(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
+def _shares(asked: Asked, case: MeasuredCase) -> dict[str, float]:
+    """Share of the ceiling of each implementation that was timed with the L2 cleared."""
+    timed = {name: asked.timed(case, name) for name in asked.measured.implementations}
+    return {name: one.share_of_ceiling for name, one in timed.items() if one and one.share_of_ceiling is not None}
+
+
+def step(asked: Asked) -> ClaimVerdict:
     """Judged on the sums alone, never on a part of them."""
-    summed = step_sums.sum_of(measured.run)
+    summed = step_sums.sum_of(asked.measured.run)
     if summed is None:
-        return unmeasured(claim, "the run is not of a step")
+        return asked.unmeasured("the run is not of a step")
     missing = [text for side in step_sums.SIDES for text in summed.missing(side)]
     unfused, fused, ratio = summed.total(step_sums.UNFUSED), summed.total(step_sums.FUSED), summed.ratio
     if unfused is None or fused is None or ratio is None:
-        return unmeasured(claim, f"without all of its parts a step has no sum: {'; '.join(dict.fromkeys(missing))}")
+        return asked.unmeasured(f"without all of its parts a step has no sum: {'; '.join(dict.fromkeys(missing))}")
     compared = Ratio(ratio.value, ratio.low, ratio.high, "sum", unfused.value, fused.value)
     times = f"{units.time_text(unfused.value)} unfused and {units.time_text(fused.value)} fused"
     case = CaseVerdict(
-        measured.run.suite,
+        asked.measured.run.suite,
         "a step",
         ratio.value,
         f"{interval(compared)} times as fast ({times})",
         direction=is_faster(compared),
-        size=inside(compared, factor(claim, None)),
+        size=inside(compared, asked.factor(None)),
         interval=(ratio.low, ratio.high),
-        required=factor(claim, None),
+        required=asked.factor(None),
     )
     calls = sum(one.part.calls for one in summed.parts)
-    caution = claim.document["claim"].get("caution", "")
+    caution = asked.stated.get("caution", "")
     tail = f" ({caution})" if caution else ""
     told = f"The {calls} calls of {len(summed.parts)} parts of a step take {times}, {interval(compared)} times as fast"
-    if by_bytes := step_sums.traffic_ratio(measured.run, measured.counted):
+    if by_bytes := step_sums.traffic_ratio(asked.measured.run, asked.measured.counted):
         told += f"; by the bytes counted, {units.digits(by_bytes, 3)} times"
-    required = direction(claim, "a step takes less time fused than unfused")
-    return concluded(claim, [case], lambda on: told + tail, required, factor_size(claim))
-
-
-def explanation(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
-    if not measured.counted:
-        return unmeasured(claim, "it explains by counting, which times cannot decide, and nothing was counted")
-    cases, found = [], []
-    for case in cases_of(measured, claim):
-        counted = measured.counted.get(case.key, {})
-        said = [evidence.decide(statement, counted) for statement in evidence.statements(claim)]
-        holds = evidence.overall(said)
-        confirmed = sum(one.decision == "confirmed" for one in said)
-        text = "; ".join(f"{one.decision}: {one.statement.says} ({one.text})" for one in said)
-        share = None if holds is None else confirmed / len(said)
-        cases.append(CaseVerdict(case.key, case.label, share, text, direction=holds))
-        found += said
-    parts = "; ".join(
-        f"{one.decision}: {one.statement.says} ({one.numbers})" if one.seen else f"not counted: {one.statement.says}"
-        for one in evidence.across(found)
-    )
-    required = direction(claim, "counters confirm every statement")
-    return concluded(claim, cases, lambda on: f"Counted by the simulator on {on}: {parts}", required, None)
+    required = asked.direction("a step takes less time fused than unfused")
+    return asked.concluded([case], lambda on: told + tail, required, asked.factor_size())
 
 
 KINDS: Mapping[str, Judge] = {
@@ -314,12 +268,12 @@ KINDS: Mapping[str, Judge] = {
 WITHOUT_TIMES = ("specimen", "same_code", "longer_code", "more_registers", "launch", "explanation")
 
 
-def _traffic_ratios(claim: Claim, case: MeasuredCase) -> tuple[float, float]:
+def _traffic_ratios(asked: Asked, case: MeasuredCase) -> tuple[float, float]:
     """Traffic of unfused over fused, as published and as counted: [a, b] means a arrays and b values per row."""
     size, rows = case.elements, case.elements // case.columns
 
     def total(name: str) -> float:
-        arrays, per_row = claim.document["claim"][name]
+        arrays, per_row = asked.stated[name]
         return float(arrays * size + per_row * rows)
 
     fused = total("counted_fused")

@@ -1,45 +1,25 @@
-"""Kinds of claims about several implementations at once, and about how one is launched."""
+"""Kinds of claims about the times of several implementations at once."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
 
 from kernelbench.compare import verdicts
-from kernelbench.compare.judging import (
-    CACHE,
-    at_most,
-    case_verdict,
-    cases_of,
-    concluded,
-    direction,
-    factor,
-    factor_size,
-    interval,
-    label,
-    missing,
-    parameters,
-    published_speedup,
-    size,
-    size_of,
-    spread_of,
-    timed_cases,
-)
-from kernelbench.compare.ledger import Ledger, published_of
-from kernelbench.compare.measured import SAME, Measured, MeasuredCase
+from kernelbench.compare.judging import Asked, all_met, at_most, case_verdict, interval, spread_of
+from kernelbench.compare.ledger import published_of
+from kernelbench.compare.measured import SAME, MeasuredCase
 from kernelbench.compare.verdicts import CaseVerdict, ClaimVerdict
 from kernelbench.core import units
-from kernelbench.core.records import Claim
 
 
-def order(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
-    names: Sequence[str] = claim.document["claim"]["order"]
+def order(asked: Asked) -> ClaimVerdict:
+    names: Sequence[str] = asked.stated["order"]
 
     def one(case: MeasuredCase) -> CaseVerdict | None:
         # The time of each step over that of the one before, and of the first over that of the last.
-        steps = [measured.speedup(case.key, CACHE, later, earlier) for earlier, later in pairwise(names)]
-        whole = measured.speedup(case.key, CACHE, names[0], names[-1])
+        steps = [asked.speedup(case, later, earlier) for earlier, later in pairwise(names)]
+        whole = asked.speedup(case, names[0], names[-1])
         timed = [ratio for ratio in steps if ratio is not None]
         if whole is None or len(timed) < len(steps):
             return None
@@ -48,16 +28,17 @@ def order(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
             f"{later} takes {interval(ratio)} times the time of {earlier}"
             for (earlier, later), ratio in zip(pairwise(names), timed, strict=True)
         )
-        published = published_speedup(claim, case, names[0], names[-1])
-        holds = False if False in met else None if None in met else True
-        found = case_verdict(case, whole, text, direction=holds, band=factor(claim, published), published=published)
+        published = asked.published_speedup(case, names[0], names[-1])
+        found = case_verdict(
+            case, whole, text, direction=all_met(met), band=asked.factor(published), published=published
+        )
         worst[case.key] = max(ratio.value for ratio in timed)
         return found
 
     worst: dict[str, float] = {}
-    cases = timed_cases(measured, claim, names, one)
-    chain = ", ".join(label(claim, name) for name in names)
-    required = direction(claim, f"each takes no longer than the one before, within {SAME:.0%}: {chain}")
+    cases = asked.timed_cases(names, one)
+    chain = ", ".join(asked.label(name) for name in names)
+    required = asked.direction(f"each takes no longer than the one before, within {SAME:.0%}: {chain}")
 
     def told(on: str) -> str:
         steps = verdicts.spread([worst[case.case] for case in cases if case.counts])
@@ -66,31 +47,30 @@ def order(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
             f"{spread_of(cases)} times as fast as the first"
         )
 
-    return concluded(claim, cases, told, required, factor_size(claim))
+    return asked.concluded(cases, told, required, asked.factor_size())
 
 
-def level(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
-    names: Sequence[str] = claim.document["claim"]["names"]
-    limit = 1 + size_of(claim, "within")
+def level(asked: Asked) -> ClaimVerdict:
+    names: Sequence[str] = asked.stated["names"]
+    limit = 1 + asked.size_of("within")
 
     def one(case: MeasuredCase) -> CaseVerdict | None:
-        times = {name: timed for name in names if (timed := measured.best_method(case.key, name, CACHE))}
+        times = {name: timed for name in names if (timed := asked.timed(case, name))}
         if len(times) < len(names):
             return None
         slowest, fastest = (choose(times, key=lambda name: times[name].median_s) for choose in (max, min))
-        ratio = measured.speedup(case.key, CACHE, slowest, fastest)
+        ratio = asked.speedup(case, slowest, fastest)
         if ratio is None:
             return None
-        published = _published_times(claim, case, names)
+        published = _published_times(asked, case, names)
         spread = max(published) / min(published) if published else None
         text = f"{slowest} takes {interval(ratio)} times the time of {fastest}"
         return case_verdict(case, ratio, text, band=(0.0, limit), published=spread)
 
-    cases = timed_cases(measured, claim, names, one)
-    listed = ", ".join(label(claim, name) for name in names)
-    required = size(claim, f"at most {units.digits(limit, 3)} times from the fastest to the slowest")
-    return concluded(
-        claim,
+    cases = asked.timed_cases(names, one)
+    listed = ", ".join(asked.label(name) for name in names)
+    required = asked.size(f"at most {units.digits(limit, 3)} times from the fastest to the slowest")
+    return asked.concluded(
         cases,
         lambda on: f"The slowest of {listed} takes {spread_of(cases)} times the time of the fastest on {on}",
         None,
@@ -98,47 +78,8 @@ def level(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
     )
 
 
-def launch(measured: Measured, claim: Claim, ledger: Ledger) -> ClaimVerdict:
-    (name,) = parameters(claim, "of")
-    cases = []
-    for case in cases_of(measured, claim):
-        for stated in size_of(claim, "launches"):
-            if tuple(stated["shape"]) == case.shape and stated["axis"] % len(case.shape) == case.axis % len(case.shape):
-                found = _grid_and_block(measured, case.key, name)
-                if found is None:
-                    cases.append(missing(measured, case, name))
-                    continue
-                expected = _extents(stated["grid"]), _extents(stated["block"])
-                text = f"{name}: grid {found[0]}, block {found[1]}; published grid {expected[0]}, block {expected[1]}"
-                same = found == expected
-                cases.append(CaseVerdict(case.key, case.label, float(same), text, size=same, required=(1.0, 1.0)))
-    required = size(claim, "; ".join(map(_launch_text, size_of(claim, "launches"))))
-
-    def told(on: str) -> str:
-        return "; ".join(f"{case.label}: {case.text}" for case in cases if case.counts)
-
-    return concluded(claim, cases, told, None, required, with_published=False)
-
-
-def _launch_text(stated: Mapping[str, Any]) -> str:
-    grid, block = _extents(stated["grid"]), _extents(stated["block"])
-    return f"grid {grid} and block {block} for shape {tuple(stated['shape'])} along axis {stated['axis']}"
-
-
-def _published_times(claim: Claim, case: MeasuredCase, names: Sequence[str]) -> list[float]:
+def _published_times(asked: Asked, case: MeasuredCase, names: Sequence[str]) -> list[float]:
     """Times of all these implementations on that case; empty where one of them has none."""
-    found = published_of({claim.id: claim}, case).get(claim.id, {})
+    found = published_of({asked.claim.id: asked.claim}, case).get(asked.claim.id, {})
     times = [found[name].seconds for name in names if name in found]
     return [time for time in times if time is not None] if len(times) == len(names) else []
-
-
-def _grid_and_block(measured: Measured, case: str, name: str) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-    """Of the first launch; None where the run has no row that was launched."""
-    row = measured.first_row(case, name)
-    return (_extents(row.launches[0].grid), _extents(row.launches[0].block)) if row and row.launches else None
-
-
-def _extents(values: Sequence[int]) -> tuple[int, ...]:
-    """(x, y), with z where it is not 1."""
-    x, y, z = (*values, 1, 1)[:3]
-    return (x, y) if z == 1 else (x, y, z)

@@ -47,7 +47,7 @@ def compare_within(run: Run, baseline: str, ledger: Ledger) -> tuple[ComparedRow
         counted = measured.counted.get(case.key, {})
         for cache in measured.caches(case.key) or [""]:
             for name in names:
-                empty = ComparedRow(run.suite, case.key, cache, name, base)
+                empty = ComparedRow(suite=run.suite, case=case.key, cache=cache, implementation=name, baseline=base)
                 row = _with_counts(empty, counted.get(name), counted.get(base))
                 timed = measured.best_method(case.key, name, cache)
                 if timed:

@@ -1,12 +1,14 @@
-"""Every column of every CSV file that kernelbench writes: name, unit and meaning.
+"""Columns of the CSV files that kernelbench writes: name, unit and meaning.
 
-An empty cell means "not measured"; the row's `reason` says why. docs/reading-a-report.md is made from
-this list.
+An empty cell means "not measured"; the row's `reason` says why. Where a record holds a row, its fields are the columns,
+and say all that is to be known of them; the others are listed here. docs/reading-a-report.md is made from both.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, replace
+from typing import Any, get_type_hints
 
 from kernelbench.core.hardware_counters import HARDWARE_METRICS, SIMULATED
 
@@ -16,6 +18,30 @@ class Column:
     name: str
     unit: str  # "" for text and counts
     meaning: str
+    later: bool = False  # missing in files of early versions
+    infinite: bool = False  # whether a number may be infinite
+    negative: bool = False  # whether a number may be below 0
+    any_length: bool = False  # a text that early versions did not cut
+    choices: tuple[str, ...] = ()  # the only texts, if there are some
+
+
+Number = float | None  # a cell: None is an empty one
+Count = int | None
+
+
+def about(meaning: str, unit: str = "", name: str = "", **rules: Any) -> Column:
+    """The column of a record's field, as part of its type: `low_s: Annotated[float, about("lower end", "s")]`.
+
+    `name`: where it is not that of the field. `rules`: see Column.
+    """
+    return Column(name, unit, meaning, **rules)
+
+
+def columns_of(record: type) -> tuple[Column, ...]:
+    """The columns of a dataclass, in the order of its fields; those that are not `about` anything have none."""
+    hints = get_type_hints(record, include_extras=True)
+    found = [(one.name, column) for one in fields(record) for column in getattr(hints[one.name], "__metadata__", ())]
+    return tuple(replace(column, name=column.name or name) for name, column in found)
 
 
 # Counts of the simulator over all launches of a row; empty where a GPU measured. Each but `sampled` and the ways is a
@@ -57,68 +83,6 @@ COUNTERS = (
 )
 
 
-# results.csv: one row per case, implementation, cache and method. In a row without a measurement (status other than ok)
-# cache and method are empty.
-RESULTS = (
-    Column("suite", "", "name of the suite"),
-    Column("case", "", "key of the case, unique within the suite"),
-    Column("operation", "", "name of the operation"),
-    Column("shape", "", "extents, as 32x64x16x16"),
-    Column("axis", "", "axis of the operation, as in the suite"),
-    Column("dtype", "", "element type"),
-    Column("axes", "", "values of the suite's axes, as seq=16"),
-    Column("implementation", "", "name of the implementation"),
-    Column("role", "", "kernel, peer, yardstick or specimen"),
-    Column("arithmetic", "", "accurate or fast"),
-    Column("status", "", "ok, wrong, failed, unsupported or skipped"),
-    Column("reason", "", "why there is no time, or a remark on it"),
-    Column("cache", "", "cold: L2 cleared before every sample; warm: L2 with the kernel's own data"),
-    Column("method", "", "events: two events around the launch; graph: difference of two graphs"),
-    Column("samples", "", "number of samples"),
-    Column("median_s", "s", "median time"),
-    Column("low_s", "s", "lower end of the 95 % interval of the median"),
-    Column("high_s", "s", "upper end of the 95 % interval of the median"),
-    Column("min_s", "s", "shortest sample"),
-    Column("p5_s", "s", "5th percentile of the samples"),
-    Column("p95_s", "s", "95th percentile of the samples"),
-    Column("stopped", "", "why sampling ended: precise, sample limit or time limit"),
-    Column("bytes_moved", "B", "least traffic: each input read once, each output written once"),
-    Column("bandwidth_bytes_per_s", "B/s", "bytes_moved / median_s"),
-    Column("share_of_ceiling", "", "bandwidth over the bandwidth of the best copy on this GPU in this run"),
-    Column("floor_limited", "", "yes: median below 3 times the time of an empty kernel"),
-    Column(
-        "check",
-        "",
-        "passed, failed, graded (a library that is off by its own rounding), or empty where nothing was checked",
-    ),
-    Column("max_absolute_error", "", "largest |got - expected| over all elements"),
-    Column("max_relative_error", "", "largest |got - expected| / |expected| over all elements"),
-    Column("max_error_ulp", "", "largest |got - expected| over the spacing of the output's type at expected"),
-    Column("relative_tolerance", "", "allowed |got - expected| / |expected|"),
-    Column("absolute_tolerance", "", "allowed |got - expected| in addition"),
-    Column("seed", "", "seed of the random inputs that were timed"),
-    Column("launches", "", "each launch as entry<<<grid, block, shared bytes>>>, separated by ;"),
-    Column("registers", "", "registers per thread, the most of all launches"),
-    Column("static_shared_bytes", "B", "static shared memory per block, the most of all launches"),
-    Column("spill_bytes", "B", "spill stores plus loads per thread, the most of all launches"),
-    Column("input_loads", "", "global load instructions per input, as x=4; 0: the input is never read"),
-    Column("binary", "", "hash of the source, its headers, flags, architecture and compiler"),
-    Column("sm_clock_hz", "Hz", "SM clock during the row's samples"),
-    Column("power_w", "W", "power draw during the row's samples: of all implementations of the case, which take turns"),
-    Column("temperature_c", "C", "GPU temperature during the row's samples"),
-    Column("throttle", "", "NVML's reasons for a lowered clock during the row's samples"),
-    Column("energy_j", "J", "run --energy: energy per call of the whole board, while the kernel runs back to back"),
-    Column("disturbed", "", "samples that were kept although disturbed, as 12 of 40 samples beside another process"),
-    *COUNTERS,
-)
-LATER = frozenset(
-    {"disturbed", "energy_j", "max_error_ulp", *(column.name for column in COUNTERS)}
-)  # not in early versions
-# Columns of RESULTS that may be infinite: the error of an infinite output is infinite.
-INFINITE = frozenset(
-    {"max_absolute_error", "max_relative_error", "max_error_ulp", "relative_tolerance", "absolute_tolerance"}
-)
-
 # samples.csv.gz: one row per measurement; of more than 1000 samples several rows.
 SAMPLES = (
     Column("case", "", "key of the case"),
@@ -148,40 +112,6 @@ HARDWARE_COUNTERS = (
     Column("reason", "", "why cells are empty"),
 )
 
-# comparison.csv: one row per case, cache and implementation, against the baseline.
-COMPARISON = (
-    Column("suite", "", "name of the suite"),
-    Column("case", "", "key of the case"),
-    Column("cache", "", "cold or warm"),
-    Column("method", "", "timing method of both sides"),
-    Column("implementation", "", "implementation that is compared"),
-    Column("baseline", "", "implementation that it is compared with"),
-    Column("median_s", "s", "median time of the implementation"),
-    Column("baseline_s", "s", "median time of the baseline"),
-    Column("speedup", "", "baseline_s / median_s"),
-    Column("speedup_low", "", "lower end of its 95 % interval"),
-    Column("speedup_high", "", "upper end of its 95 % interval"),
-    Column("verdict", "", "FASTER or SLOWER than the baseline, the SAME, or UNSURE"),
-    Column("more_samples", "", "further samples per side that would decide an UNSURE verdict; empty above 10000"),
-    Column("shared_rounds", "", "rounds by which the interval is paired; empty if too few"),
-    Column("share_of_ceiling", "", "bandwidth over the bandwidth of the best copy on this GPU"),
-    Column("energy_j", "J", "energy per call of the whole board, back to back; empty without run --energy"),
-    Column("bytes_per_j", "B/J", "bytes_moved / energy_j"),
-    Column("published_speedup", "", "published time of the baseline over published time of the implementation"),
-    Column("published_device", "", "GPU of the published figure"),
-    Column("published_share", "", "bandwidth of the published time over the peak of that GPU"),
-    Column("claim", "", "id of the ledger entry with the published figure"),
-    Column("reason", "", "why cells are empty, or a remark on the verdict"),
-    Column("global_bytes", "B", "simulator: global sectors loaded, stored and in atomics, times 32 bytes"),
-    Column("global_bytes_ratio", "", "global_bytes over those of the baseline; below 1 is less traffic"),
-    Column("distinct_bytes", "B", "simulator: read_once_bytes + written_once_bytes"),
-    Column("distinct_bytes_ratio", "", "distinct_bytes over those of the baseline"),
-    Column("shared_wavefronts", "", "simulator: passes over the banks of shared memory, over all accesses"),
-    Column("shared_wavefronts_ratio", "", "shared_wavefronts over those of the baseline"),
-    Column("warp_instructions", "", "simulator: PTX instructions executed, counted per warp"),
-    Column("warp_instructions_ratio", "", "warp_instructions over those of the baseline"),
-)
-
 _PART = (
     ("", "yes, in part, no or open over the cases that count; empty where it is not asked for"),
     ("_required", "what is asked for, in words"),
@@ -197,30 +127,6 @@ CLAIMS = (
     *(Column(f"direction{end}", "", f"who is faster: {meaning}") for end, meaning in _PART),
     *(Column(f"size{end}", "", f"by how much: {meaning}") for end, meaning in _PART),
     Column("sentence", "", "the numbers, in a sentence"),
-)
-
-# compare RUN RUN --format csv: one row per row of either run.
-CHANGES = (
-    Column("case", "", "key of the case"),
-    Column("implementation", "", "implementation that is compared"),
-    Column("cache", "", "cold or warm"),
-    Column("method", "", "timing method of both sides"),
-    Column("first_s", "s", "median time in the first run"),
-    Column("second_s", "s", "median time in the second run"),
-    Column("first_share", "", "share of the first GPU's ceiling, in the first run"),
-    Column("second_share", "", "share of the second GPU's ceiling, in the second run"),
-    Column("ratio", "", "second_s / first_s, for different GPUs first_share / second_share; above 1: slower"),
-    Column("ratio_low", "", "lower end of its 95 % interval"),
-    Column("ratio_high", "", "upper end of its 95 % interval"),
-    Column("band", "", "noise band: ratios from 1 / (1 + band) to 1 + band are the same"),
-    Column("verdict", "", "whether the second run is FASTER, SLOWER, the SAME, or UNSURE"),
-    Column("more_samples", "", "further samples per run that would decide an UNSURE verdict"),
-    Column("first_samples", "", "raw samples in the first run; 0 where it has none"),
-    Column("second_samples", "", "raw samples in the second run"),
-    Column("code", "", "same, other code, other binary (if code is not known) or other launches; empty for a library"),
-    Column("first_status", "", "ok, wrong, failed, unsupported or skipped; empty where the first run has no such row"),
-    Column("second_status", "", "the same for the second run"),
-    Column("reason", "", "why there is no verdict, or a remark on it"),
 )
 
 # history --format csv: one row per row of the runs and step in it; of a row without a step one with empty cells.
@@ -245,5 +151,5 @@ HISTORY = (
 )
 
 
-def names(columns: tuple[Column, ...]) -> list[str]:
+def names(columns: Iterable[Column]) -> list[str]:
     return [column.name for column in columns]

@@ -103,3 +103,13 @@ class Nvml:
                 continue
             values[name] = value.decode() if isinstance(value, bytes) else value
         return values
+
+
+def open_nvml(pci_bus_id: str) -> Nvml | None:
+    """None where NVML does not know the GPU: conditions stay empty, and it can be measured all the same."""
+    import pynvml
+
+    try:
+        return Nvml(pci_bus_id)
+    except pynvml.NVMLError:
+        return None

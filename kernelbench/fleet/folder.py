@@ -14,9 +14,11 @@ from typing import Any
 
 from kernelbench.core import places, writing
 from kernelbench.core.errors import InputError, ResultsError
+from kernelbench.core.progress import Progress
+from kernelbench.core.records import Suite
 from kernelbench.fleet.gpus import Gpu, gpu_of
 from kernelbench.runs.files import is_suite_name, read_environment
-from kernelbench.runs.folders import is_run
+from kernelbench.runs.folders import is_run, new_folder
 
 FLEET_FILE = "fleet.json"
 
@@ -115,6 +117,28 @@ def resumed(folder: Path, wanted: Fleet) -> Fleet:
     known = {gpu.resource for gpu in earlier.gpus}
     new = () if earlier.shared else tuple(gpu for gpu in wanted.gpus if gpu.resource not in known)
     return replace(earlier, gpus=(*earlier.gpus, *new), finished=None)
+
+
+def placed(wanted: Fleet, out: Path | None, suite: Suite, progress: Progress, *, resume: bool) -> Fleet:
+    """The fleet with its folder: `out`, or a new one named like `suite`, or to `resume` the newest of these suites.
+
+    InputError where another run lies there."""
+    folder = out or (newest_fleet(list(wanted.suites)) if resume else None)
+    if resume and folder and is_fleet(folder):
+        progress.say(f"Going on with {folder}")
+        fleet = resumed(folder, wanted)
+        known = {gpu.resource for gpu in fleet.gpus}
+        for gpu in wanted.gpus:
+            if gpu.resource not in known:
+                progress.say(f"{gpu.label} is left out: this fleet shared its cases among other GPUs")
+        return fleet
+    if folder and is_fleet(folder):
+        raise InputError(f"--out {folder}: already holds a fleet; add --resume to go on with it")
+    if folder and is_run(folder):
+        raise InputError(f"--out {folder}: holds a run of one device; choose another folder for several GPUs")
+    count = len(wanted.gpus)
+    title = f"{count} gpu{'s' if count > 1 else ''}"
+    return replace(wanted, folder=folder or new_folder(suite, title, progress, resume=False))
 
 
 def _words(value: Any) -> str:

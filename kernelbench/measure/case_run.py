@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from kernelbench.core.contracts import (
-    LARGE_SCRATCH_BYTES,
     CountingDevice,
     Device,
     Executable,
@@ -22,18 +21,16 @@ from kernelbench.core.units import rate_text, time_text
 from kernelbench.measure.case_data import CaseData
 from kernelbench.measure.energy import add_energy
 from kernelbench.measure.limits import ABOVE_CEILING, ABOVE_L2, BELOW_FLOOR
-from kernelbench.measure.rounds import QUICK, WARM_UP_TO_L2, CaseMeasurement, Contender, Precision
+from kernelbench.measure.placements import filled_arrays, place
+from kernelbench.measure.rounds import WARM_UP_TO_L2, CaseMeasurement
 from kernelbench.measure.timing import CACHES, Cache
+from kernelbench.measure.tracks import QUICK, Contender, Precision
 from kernelbench.measure.verify import run_and_check
 from kernelbench.planning.case_plans import CasePlan, Planned
 
 NOT_TIMED = "not timed: simulated"  # the reason of a row that has counts instead of times
 
-# The addresses of its arrays change a kernel's time by 5 % and more. Rounds cycle through this many placements, so
-# that the median does not depend on one of them.
-PLACEMENTS = 32
 MOST_NOTES = 3  # of races, per row
-PLACEMENT_SHARE = 0.6  # of the free memory, for further placements; libraries need room for their own arrays
 
 
 @dataclass(frozen=True)
@@ -86,7 +83,9 @@ class CaseRun:
 
     def _measure(self, settings: Settings, progress: Callable[[float], None]) -> None:
         """Verify, then time. No reference to the case's memory outlives this call."""
-        data = CaseData(self.device, self.operation, self.plan.case, [self._arrays(settings.seed)], settings.seed)
+        with self.stopwatch.on(FILLING):
+            arrays = filled_arrays(self.device, self.operation, self.plan.case, settings.seed)
+        data = CaseData(self.device, self.operation, self.plan.case, [arrays], settings.seed)
         counting = isinstance(self.device, CountingDevice)
         alone = counting or not settings.precision  # nothing is timed afterwards
         contenders = self._verify_all(data, settings.seed, progress if alone else lambda share: None)
@@ -107,45 +106,14 @@ class CaseRun:
 
     # ---- Memory ----
 
-    def _arrays(self, seed: int) -> Arrays:
-        """A new set of the case's arrays with its inputs filled."""
-        specs = self.operation.filled(self.plan.case)
-        with self.stopwatch.on(FILLING):
-            arrays = self.device.allocate(specs)
-            self.device.fill(arrays, specs, seed)
-        return arrays
-
     def _place(self, data: CaseData, contenders: Sequence[Contender], seed: int) -> None:
         """Give all contenders arrays at several places in memory. Their new contents make every result that an
         implementation kept from its verification wrong."""
         with self.stopwatch.on(FILLING):
-            self._allocate_places(data, seed)
-        data.placements[:] = mixed(data.placements, [spec.name for spec in data.specs if spec.role == "output"])
+            scratch = (sum(size for _, size in one.plan.scratch) for one in self.plan.planned if one.plan)
+            place(data, seed, max(scratch, default=0))
         for contender in contenders:
             self._prepare(contender, data.placements[1:])
-
-    def _allocate_places(self, data: CaseData, seed: int) -> None:
-        data.seed = seed
-        data.inputs(data.placements[0]).fill(seed)
-        scratch = max((sum(size for _, size in one.plan.scratch) for one in self.plan.planned if one.plan), default=0)
-        own_scratch = scratch if scratch <= LARGE_SCRATCH_BYTES else 0
-        place_bytes = sum(spec.nbytes for spec in data.specs) + own_scratch
-        room = int(PLACEMENT_SHARE * self.device.free_bytes()) // place_bytes
-        for _ in range(min(PLACEMENTS - 1, room)):
-            try:
-                data.placements.append(self._copied(data))
-            except DeviceLost:
-                raise
-            except DeviceError:
-                break  # the free memory is fragmented: use fewer placements
-
-    def _copied(self, data: CaseData) -> Arrays:
-        """A new set of the case's arrays with the same inputs."""
-        arrays = self.device.allocate(data.specs)
-        for spec in data.specs:
-            if spec.role == "input":
-                arrays[spec.name][...] = data.placements[0][spec.name]
-        return arrays
 
     def _prepare(self, contender: Contender, placements: Sequence[Arrays]) -> None:
         """Prepare a contender at further placements; an error fails only its own row."""
@@ -294,14 +262,6 @@ class CaseRun:
             if planned.implementation.name not in self.results:
                 status: Status = planned.status if planned.status != "ok" else "failed"
                 self._keep(planned, status, planned.reason or reason)
-
-
-def mixed(sets: Sequence[Arrays], outputs: Sequence[str]) -> list[Arrays]:
-    """Up to PLACEMENTS placements from fewer sets of arrays: the inputs of each set with the outputs of each set,
-    beginning with those of the same set."""
-    count = len(sets)
-    pairs = [(first, (first + step) % count) for step in range(count) for first in range(count)]
-    return [{**sets[first], **{name: sets[other][name] for name in outputs}} for first, other in pairs[:PLACEMENTS]]
 
 
 def _status_of(error: Exception) -> Status:

@@ -15,7 +15,8 @@ from kernelbench.core.contracts import Device, Executable
 from kernelbench.core.errors import EVERYBODYS, DeviceLost, reason_of
 from kernelbench.core.units import bytes_text, share_text
 from kernelbench.measure.case_data import CaseData
-from kernelbench.measure.rounds import WARM_UP_TO_L2, Contender
+from kernelbench.measure.rounds import WARM_UP_TO_L2
+from kernelbench.measure.tracks import Contender
 
 WINDOW_S = 4.0  # the counter moves in steps of up to 0.1 s: 5 % of this, at both ends together
 BATCH_S = 0.1  # of calls between two waits

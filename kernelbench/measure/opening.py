@@ -1,4 +1,4 @@
-"""Opens the requested device: a GPU in a worker process, or the simulator."""
+"""What is asked of a device, and the device opened: a GPU in a worker process, or the simulator."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ from kernelbench.measure.bench import Bench, InProcessBench
 from kernelbench.planning.catalog import Catalog
 from kernelbench.planning.own_file import CuFile
 
+DEFAULT_SEED = 20260401
+
 
 @dataclass(frozen=True, kw_only=True)
 class DeviceRequest:
@@ -30,6 +32,17 @@ class DeviceRequest:
     in_process: bool = False  # on a GPU: no worker process, for debuggers and profilers
     wait: bool = True  # until another run releases the GPU
     patience_s: float = worker.PATIENCE_S  # time without a heartbeat after which the worker is ended
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeasureRequest(DeviceRequest):
+    """How to measure on it. The defaults are those of the command line, too."""
+
+    caches: Sequence[str] = ()  # none: those of the suite
+    quick: bool = False
+    energy: bool = False  # per call, measured behind the times
+    seed: int = DEFAULT_SEED
+    arguments: Sequence[str] = ()  # the command line, for environment.json
 
 
 @contextmanager

@@ -10,23 +10,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
 
 from kernelbench.core import statistics
-from kernelbench.core.contracts import Executable, Heartbeat, no_heartbeat
+from kernelbench.core.contracts import Heartbeat, no_heartbeat
 from kernelbench.core.errors import EVERYBODYS, DeviceLost, reason_of
-from kernelbench.core.records import Check, Implementation, Measurement, Stopped
+from kernelbench.core.records import Measurement
 from kernelbench.core.stopwatch import FILLING, MEASURING, PREPARING, VERIFYING, Stopwatch
 from kernelbench.measure.case_data import CaseData
 from kernelbench.measure.conditions import Watch, disturbance_text
 from kernelbench.measure.staging import CaseStaging
 from kernelbench.measure.timing import GRAPH_REPEATS, Cache, EventTimer, FlushGraph, GraphTimer
+from kernelbench.measure.tracks import GRAPH_BELOW_S, Contender, Precision, Track
 from kernelbench.measure.verify import check_after_run
 
-GRAPH_BELOW_S = 20e-6  # below this, events add 10 % or more to a kernel's time, so graphs are used as well
 GRAPH_UP_TO = 10  # implementations up to this many times slower than that are timed by graphs too, for comparison
 PILOT_SAMPLES = 3
 # Below this, a sample begins with an untimed run: five launches of CuPy took 25.4 us after 70 samples of other kernels,
@@ -34,74 +34,11 @@ PILOT_SAMPLES = 3
 REHEARSED_BELOW_S = 200e-6
 LONG_S = 1e-3  # one pilot sample is enough above this
 LOOK_EVERY = 4  # rounds between two checks of the medians' precision
-# When the time of a case is up, a row of at least GRAPH_BELOW_S whose interval is still this many times too wide goes
-# on without the others, for the same time again and up to this many times the samples.
-POOR_WIDTHS, MORE_SAMPLES = 2, 4
 # Above this many times the L2, nothing that a run leaves in the L2 is read by the next run before it is evicted.
 WARM_UP_TO_L2 = 4
 
 
-@dataclass(frozen=True)
-class Precision:
-    """When a track has enough samples. Widths are relative to the median."""
-
-    least_samples: int = 20
-    most_samples: int = 400
-    interval_width: float = statistics.PRECISION  # of the median's 95 % interval
-    seconds_per_case: float = 2.0  # unless least_samples take longer; imprecise rows get the same time again
-    every_place: bool = True  # at least one sample per placement
-
-    def over(self, places: int) -> Precision:
-        """For arrays at this many placements."""
-        return replace(self, least_samples=max(self.least_samples, places)) if self.every_place else self
-
-
 Done = TypeVar("Done")
-
-QUICK = Precision(least_samples=7, most_samples=50, interval_width=0.02, seconds_per_case=0.5, every_place=False)
-
-
-@dataclass
-class Contender:
-    """One implementation of a case, executable at each placement, with its results so far."""
-
-    implementation: Implementation
-    executables: list[Executable]
-    measurements: list[Measurement] = field(default_factory=list)
-    check: Check | None = None  # of the last round
-    failure: str = ""
-    notes: list[str] = field(default_factory=list)
-
-
-@dataclass
-class _Track:
-    contender: Contender
-    timer: EventTimer | GraphTimer
-    samples: list[float] = field(default_factory=list)
-    rounds: list[int] = field(default_factory=list)
-    readings: list[int] = field(default_factory=list)  # number of the reading of conditions before each sample
-    stopped: Stopped | None = None
-
-    def kept(self, watch: Watch, least: int) -> list[int]:
-        """Indices of the samples that count: the undisturbed ones, or all if those are too few."""
-        good = [number for number, found in enumerate(watch.disturbances(self.readings)) if not found]
-        return good if len(good) >= least else list(range(len(self.samples)))
-
-    def why_stop(self, samples: Sequence[float], precision: Precision, flush_s: float, late_s: float) -> Stopped | None:
-        """Why sampling stops, or None. `samples`: the undisturbed ones; `flush_s`: the part of a graph's time that is
-        not the kernel's; `late_s`: time since the time of the case was up."""
-        poor = len(samples) < precision.least_samples
-        if not poor:
-            median, low, high = statistics.median_interval(samples)
-            graph = self.timer.method == "graph"
-            own = median - flush_s if graph else median
-            if high - low <= max(precision.interval_width * own, 1.01 * self.timer.clock.resolution_s):
-                return "precise"
-            poor = high - low > POOR_WIDTHS * precision.interval_width * own
-            poor = poor and own >= (GRAPH_REPEATS if graph else 1) * GRAPH_BELOW_S
-        if len(samples) >= precision.most_samples * (MORE_SAMPLES if poor else 1):
-            return "sample limit"
-        return "time limit" if late_s >= (precision.seconds_per_case if poor else 0.0) else None
 
 
 class CaseMeasurement:
@@ -145,9 +82,9 @@ class CaseMeasurement:
 
     # ---- Which tracks ----
 
-    def _tracks(self, contenders: Sequence[Contender]) -> list[_Track]:
+    def _tracks(self, contenders: Sequence[Contender]) -> list[Track]:
         """Event timers for all, with a short pilot that also warms up; graph timers for short kernels."""
-        tracks: list[_Track] = []
+        tracks: list[Track] = []
         pilots: dict[str, float] = {}
         caches = self._caches(contenders)
         for contender in contenders:
@@ -159,7 +96,7 @@ class CaseMeasurement:
                 pilots[contender.implementation.name] = pilot
                 for one in timers:
                     one.rehearsed = pilot < REHEARSED_BELOW_S
-                tracks += [_Track(contender, timer) for timer in timers]
+                tracks += [Track(contender, timer) for timer in timers]
         if "cold" not in caches or not pilots or min(pilots.values()) >= GRAPH_BELOW_S:
             return tracks
         self.flush_graph = FlushGraph(self.device.clock)
@@ -169,7 +106,7 @@ class CaseMeasurement:
                 try:
                     with self.stopwatch.on(PREPARING):
                         timer = GraphTimer(self.device.clock, contender.executables, staging=self.staging)
-                    tracks.append(_Track(contender, timer))
+                    tracks.append(Track(contender, timer))
                 except (DeviceLost, *EVERYBODYS):
                     raise
                 except Exception as error:
@@ -195,7 +132,7 @@ class CaseMeasurement:
 
     # ---- Rounds ----
 
-    def _rounds(self, tracks: list[_Track]) -> int:
+    def _rounds(self, tracks: list[Track]) -> int:
         """Sample until every track is precise, at its sample limit or out of time; returns the number of rounds."""
         self.watch.look(now=True)
         number, started = 0, time.monotonic()
@@ -222,7 +159,7 @@ class CaseMeasurement:
             self.progress(0.5 + 0.5 * sum(track.stopped is not None for track in tracks) / max(1, len(tracks)))
         return number
 
-    def _round(self, tracks: Sequence[_Track], number: int) -> None:
+    def _round(self, tracks: Sequence[Track], number: int) -> None:
         for position in self.random.permutation(len(tracks)):
             track = tracks[position]
             if not track.contender.failure:
@@ -230,7 +167,7 @@ class CaseMeasurement:
         if any(track.timer.method == "graph" for track in tracks):
             self.flushes.append(self.flush_graph.sample())
 
-    def _take(self, track: _Track, number: int) -> None:
+    def _take(self, track: Track, number: int) -> None:
         before = self.watch.last
         seconds = self._attempt(track.contender, lambda: track.timer.sample(number))
         self.watch.look()
@@ -239,7 +176,7 @@ class CaseMeasurement:
             track.rounds.append(number)
             track.readings.append(before)
 
-    def _verified_round(self, tracks: Sequence[_Track], number: int, seed: int | None = None) -> None:
+    def _verified_round(self, tracks: Sequence[Track], number: int, seed: int | None = None) -> None:
         """A round whose samples are verified, on new inputs if a `seed` is given."""
         alive = [tracks[at] for at in self.random.permutation(len(tracks)) if not tracks[at].contender.failure]
         alive.sort(key=lambda track: track.timer.place(number))  # tracks at one placement share a reference
@@ -255,7 +192,7 @@ class CaseMeasurement:
                 self._verify(track, number)
         self.staging.verified = False
 
-    def _verify(self, track: _Track, number: int) -> None:
+    def _verify(self, track: Track, number: int) -> None:
         contender, arrays = track.contender, self.data.placements[track.timer.place(number)]
         with self.stopwatch.on(MEASURING):
             if self._attempt(contender, lambda: track.timer.sample(number)) is None:
@@ -294,7 +231,7 @@ class CaseMeasurement:
         """Median time of the graph that only flushes, over the rounds so far."""
         return float(np.median(self.flushes)) if self.flushes else 0.0
 
-    def _measurement(self, track: _Track, flush_s: float) -> Measurement:
+    def _measurement(self, track: Track, flush_s: float) -> Measurement:
         kept = track.kept(self.watch, self.precision.least_samples)
         samples, readings = [track.samples[at] for at in kept], [track.readings[at] for at in kept]
         if track.timer.method == "graph":

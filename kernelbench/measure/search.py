@@ -32,7 +32,7 @@ from kernelbench.runs.environment import now
 
 if TYPE_CHECKING:
     from kernelbench.build import Compiler
-    from kernelbench.measure.rounds import Precision
+    from kernelbench.measure.tracks import Precision
 
 BATCH = 16  # candidates measured together with the rule
 FINAL_S = 2.0  # approximate time of the last measurement
@@ -213,7 +213,7 @@ class _Within:
 
 
 def _precision(seconds: float, **limits: Any) -> Precision:
-    from kernelbench.measure.rounds import Precision
+    from kernelbench.measure.tracks import Precision
 
     return Precision(seconds_per_case=seconds, **limits)
 

@@ -6,16 +6,18 @@ that uses the GPU knows HEAD's kernels alone: it gets the plan and the binary of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kernelbench.core import places
 from kernelbench.core.errors import InputError
-from kernelbench.core.records import CasePlan, Planned
+from kernelbench.core.records import CasePlan, Planned, Suite
+from kernelbench.measure.bench import Bench
+from kernelbench.measure.binaries import plans_for
 from kernelbench.planning.catalog import Catalog, load_catalog
 from kernelbench.planning.own_file import CuFile
-from kernelbench.planning.twins import AGAIN
+from kernelbench.planning.twins import with_twins
 
 BASE = ".base"  # suffix to the name of HEAD's version; names of kernels have no dot
 NOT_INSTALLED = "a checkout of kernelbench itself; install HEAD with `pip install -e HEAD` and run its kernelbench"
@@ -71,6 +73,45 @@ def load_versions(base: Path, head: Path) -> Versions:
     return Versions(load_catalog([first]), load_catalog(specimens=True), ())
 
 
+def suites_of(versions: Versions, base: Path, head: Path) -> list[str]:
+    """The suites that have the name of an operation with kernels in both versions."""
+    operations = versions.operations
+    if not operations:
+        raise InputError(f"{base} and {head}: no kernel in common; expected <operation>/<name>.cu and .py in both")
+    if versions.head.files:
+        raise InputError(f"{head}: which operation is it? Name a suite: kernelbench gate {base} {head} softmax")
+    found = [name for name in operations if (places.SUITES / f"{name}.yaml").is_file()]
+    if len(found) < len(operations):
+        missing = ", ".join(name for name in operations if name not in found)
+        raise InputError(f"{head}: no suite has the name of {missing}; name suites behind the two versions")
+    return found
+
+
+def narrowed(suite: Suite, versions: Versions) -> Suite:
+    """The suite with only the kernels that both versions have."""
+    if suite.step is not None:
+        raise InputError(f"'{suite.name}' is a step, which takes one kernel per part; name another suite")
+    pairs = versions.pairs(suite.operation)
+    names = tuple(name for name in suite.implementations if name in pairs)
+    if not names:
+        raise InputError(f"suite '{suite.name}' has no kernel of {suite.operation} that both versions have")
+    return replace(suite, implementations=names)
+
+
+def notes_of(suite: Suite, versions: Versions) -> Iterator[str]:
+    """What a gate cannot compare."""
+    if versions.head.files:
+        return
+    base, head = versions.names(suite.operation)
+    for text, names in (
+        ("only in BASE", [name for name in base if name not in head]),
+        ("only in HEAD", [name for name in head if name not in base]),
+        ("a library call, which has no machine code to compare", versions.calls(suite.operation)),
+    ):
+        if names:
+            yield f"{suite.operation}: {', '.join(names)}: {text}"
+
+
 def _kernels(path: Path) -> Path | CuFile:
     if path.suffix == ".cu":
         return CuFile(path)
@@ -87,6 +128,15 @@ def _names(catalog: Catalog, operation: str, *, own: bool) -> Sequence[str]:
     if own:
         return catalog.own.get(operation, ())
     return [one.name for one in catalog.implementations.get(operation, {}).values() if one.role == "kernel"]
+
+
+def plans_of_both(bench: Bench, suite: Suite, versions: Versions) -> list[CasePlan]:
+    """The cases with both versions of each kernel, where either of them takes the case."""
+    pairs = versions.pairs(suite.operation)
+    earlier = replace(suite, implementations=tuple(pairs[name] for name in suite.implementations))
+    head, base = plans_for(bench, suite, versions.head), plans_for(bench, earlier, versions.base)
+    both = [without_refused(with_base(*sides)) for sides in zip(head, base, strict=True)]
+    return [plan for plan in both if plan.planned]
 
 
 def with_base(head: CasePlan, base: CasePlan) -> CasePlan:
@@ -115,13 +165,7 @@ def _chosen(plan: CasePlan, holds: Callable[[Planned, Planned], bool]) -> CasePl
 
 def with_noise(plan: CasePlan) -> CasePlan:
     """The case with a twin behind each of BASE's versions."""
-    planned = []
-    for one in plan.planned:
-        planned.append(one)
-        if one.implementation.name.endswith(BASE):
-            twin = replace(one.implementation, name=one.implementation.name + AGAIN)
-            planned.append(replace(one, implementation=twin))
-    return replace(plan, planned=tuple(planned))
+    return with_twins(plan, lambda one: one.name.endswith(BASE))
 
 
 def same_code(one: Planned, other: Planned) -> bool:

@@ -6,7 +6,7 @@ from which noise is computed; comparisons, charts and claims leave them out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from kernelbench.core.records import Implementation
@@ -15,12 +15,16 @@ from kernelbench.planning.case_plans import CasePlan
 AGAIN = ".again"  # suffix to the name of the original; names of kernels have no dot
 
 
-def with_twins(plan: CasePlan) -> CasePlan:
-    """The case with a twin after each implementation. Specimens get none, because they are never timed."""
+def _is_timed(implementation: Implementation) -> bool:
+    return implementation.role != "specimen"
+
+
+def with_twins(plan: CasePlan, originals: Callable[[Implementation], bool] = _is_timed) -> CasePlan:
+    """The case with a twin after each original."""
     planned = []
     for one in plan.planned:
         planned.append(one)
-        if one.implementation.role != "specimen":
+        if originals(one.implementation):
             twin = replace(one.implementation, name=one.implementation.name + AGAIN)
             planned.append(replace(one, implementation=twin))
     return replace(plan, planned=tuple(planned))

@@ -13,14 +13,10 @@ from typing import Any
 
 from kernelbench.compare.changes import Change, Changes, Judged
 from kernelbench.compare.claim_changes import ClaimChange
-from kernelbench.core.errors import ResultsError
-from kernelbench.core.writing import write_whole
-from kernelbench.report import style
 from kernelbench.report.change_page_chart import BY_SHARE, CHANGED, COUNTED, charts, largest_first
 from kernelbench.report.changes_table import columns_of, groups, labels_of, percent
-from kernelbench.report.drawing import Chart
+from kernelbench.report.pages import rendered, write_page
 
-_HERE = Path(__file__).parent
 _SPARE = ("95 % interval", "band %")  # columns that narrow windows leave out
 
 
@@ -51,51 +47,34 @@ def write_change_page(
     changes: Changes, claims: Sequence[ClaimChange], suite: str, runs: tuple[str, str], out: Path
 ) -> None:
     """Write the page to `out`. `claims`: those with another verdict; `runs`: the names of the runs, to type again."""
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(out, render(changes, claims, suite, runs))
-    except OSError as error:
-        raise ResultsError(
-            f"{out}: cannot write the report ({error.strerror}); choose another place with --out"
-        ) from error
+    write_page(out, render(changes, claims, suite, runs))
 
 
 def render(changes: Changes, claims: Sequence[ClaimChange], suite: str, runs: tuple[str, str]) -> str:
     """The page as text."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-    from markupsafe import Markup
-
-    templates = Environment(
-        loader=FileSystemLoader(_HERE),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    templates.filters["drawing"] = _drawing
     names = Names.of(changes)
     changed = [row for verdict in CHANGED for row in largest_first(changes.of(verdict))]
     broken = [row for row in changes.rows if row.is_broken]
     lone = [row for row in changes.without if bool(row.first_status) != bool(row.second_status)]
     rest = [row for row in changes.without if row not in broken and row not in lone]
-    return templates.get_template("change_page.html.j2").render(
-        css=Markup((_HERE / "page.css").read_text(encoding="utf-8")),
-        suite=suite,
-        sentences=sentences(changes),
-        runs=(changes.first, changes.second),
-        by_share=changes.by_share,
-        charts=charts(changes, names.whole),
-        broken=groups(broken, names.labels),
-        changed=_table(changed, names, changes.by_share),
-        undecided=_table(changes.of("UNSURE"), names, changes.by_share),
-        claims=claims,
-        differences=changes.differences,
-        lone=groups(lone, names.labels),
-        rest=groups(rest, names.labels),
-        rest_rows=len(rest),
-        noise=changes.noise,
-        command=f"kernelbench compare {shlex.join(runs)} --all",
-    )
+    values = {
+        "suite": suite,
+        "sentences": sentences(changes),
+        "runs": (changes.first, changes.second),
+        "by_share": changes.by_share,
+        "charts": charts(changes, names.whole),
+        "broken": groups(broken, names.labels),
+        "changed": _table(changed, names, changes.by_share),
+        "undecided": _table(changes.of("UNSURE"), names, changes.by_share),
+        "claims": claims,
+        "differences": changes.differences,
+        "lone": groups(lone, names.labels),
+        "rest": groups(rest, names.labels),
+        "rest_rows": len(rest),
+        "noise": changes.noise,
+        "command": f"kernelbench compare {shlex.join(runs)} --all",
+    }
+    return rendered("change_page.html.j2", values)
 
 
 def sentences(changes: Changes) -> list[str]:
@@ -152,10 +131,3 @@ def _remark(row: Judged) -> str:
     code = "" if row.code in ("", "same") else row.code
     more = f"about {row.more_samples} more samples in each run would decide" if row.more_samples else ""
     return "; ".join(part for part in (code, more, row.reason) if part)
-
-
-def _drawing(chart: Chart) -> Any:
-    """Text inside comes from matplotlib, which escapes it."""
-    from markupsafe import Markup
-
-    return Markup(style.inline_svg(chart.svg, chart.name, f"{chart.title}. {chart.caption}"))

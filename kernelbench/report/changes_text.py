@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 
-from kernelbench.compare.changes import VERDICTS, Changes, Judged
+from kernelbench.compare.changes import CHANGES, VERDICTS, Changes, Judged
 from kernelbench.core import columns
 from kernelbench.report import formats, view
 from kernelbench.report.changes_table import columns_of, counts_text, labels_of, regression_lines
@@ -14,8 +14,8 @@ _KEY = ("case", "implementation", "cache", "method")
 
 
 def as_csv(changes: Changes) -> str:
-    """A header and a line per row, with the columns of columns.CHANGES."""
-    names = columns.names(columns.CHANGES)
+    """A header and a line per row, with the columns CHANGES."""
+    names = columns.names(CHANGES)
     return formats.as_csv([{name: getattr(row, name) for name in names} for row in changes.rows], names)
 
 

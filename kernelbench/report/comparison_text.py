@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from kernelbench.compare import ClaimVerdict, ComparedRow
-from kernelbench.compare.comparison import baselines
+from kernelbench.compare.comparison import COMPARISON, baselines
 from kernelbench.core import columns
 from kernelbench.core.units import share_text, time_text
 from kernelbench.report import formats, view
@@ -19,7 +19,7 @@ def as_text(run: Run, rows: Sequence[ComparedRow], verdicts: Sequence[ClaimVerdi
     tables for people."""
     if form == "markdown":
         return _markdown(run, rows, verdicts)
-    names = columns.names(columns.COMPARISON)
+    names = columns.names(COMPARISON)
     records = [{name: getattr(row, name) for name in names} for row in rows]
     if form == "csv":
         return formats.as_csv(records, names)

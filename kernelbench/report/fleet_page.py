@@ -7,16 +7,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from kernelbench.core.errors import ResultsError
 from kernelbench.core.operations import key_words
-from kernelbench.core.writing import write_whole
 from kernelbench.report import formats, view
 from kernelbench.report.claim_story import SYMBOLS
 from kernelbench.report.fleet_page_times import mean_texts
 from kernelbench.report.fleet_page_view import ClaimLine, FleetView
+from kernelbench.report.pages import rendered, write_page
 
 PAGE = "report.html"
-_HERE = Path(__file__).parent
 
 
 def write_fleet_page(shown: FleetView, title: str, facts: Mapping[str, str], notes: Sequence[str], out: Path) -> Path:
@@ -25,21 +23,10 @@ def write_fleet_page(shown: FleetView, title: str, facts: Mapping[str, str], not
     `facts`: name and value of what identifies the fleet; `notes`: what was said while it measured. ResultsError where
     a file cannot be written.
     """
-    texts = {
-        out: _page(shown, title, facts, notes),
-        **{out.parent / f"{name}.csv": f"{formats.as_csv(rows)}\n" for name, rows in tables(shown).items() if rows},
-        out.parent
-        / "report.json": f"{formats.as_json({**tables(shown), 'versions': shown.versions, 'notes': notes})}\n",
-    }
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        for path, text in texts.items():
-            write_whole(path, text)
-    except OSError as error:
-        raise ResultsError(
-            f"{out}: cannot write the report ({error.strerror}); choose another place with --out"
-        ) from error
-    return out
+    rows = tables(shown)
+    beside = {f"{name}.csv": f"{formats.as_csv(own)}\n" for name, own in rows.items() if own}
+    beside["report.json"] = f"{formats.as_json({**rows, 'versions': shown.versions, 'notes': notes})}\n"
+    return write_page(out, _page(shown, title, facts, notes), beside)
 
 
 def tables(shown: FleetView) -> dict[str, list[dict[str, Any]]]:
@@ -100,28 +87,22 @@ def _published(line: ClaimLine) -> str:
 
 
 def _page(shown: FleetView, title: str, facts: Mapping[str, str], notes: Sequence[str]) -> str:
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-    from markupsafe import Markup
-
-    templates = Environment(
-        loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
     cases: dict[str, dict[str, Mapping[str, str]]] = {}
     for line in (*shown.counts, *shown.bounds):
         cases.setdefault(line.suite, {})[line.case] = key_words(line.case)
-    return templates.get_template("fleet.html.j2").render(
-        css=Markup((_HERE / "page.css").read_text(encoding="utf-8")),
-        title=title,
-        facts=facts,
-        notes=notes,
-        shown=shown,
-        labels=shown.labels,
-        cases={suite: view.case_labels(own) for suite, own in cases.items()},
-        claims=[_claim(line) for line in shown.claims],
-        means=[(line, mean_texts(line, shown.labels)) for line in shown.means],
-        spreads=[{**asdict(one), "ratio": view.ratio_text(one.mean)} for one in shown.spreads],
-        differing=shown.differing,
-    )
+    values = {
+        "title": title,
+        "facts": facts,
+        "notes": notes,
+        "shown": shown,
+        "labels": shown.labels,
+        "cases": {suite: view.case_labels(own) for suite, own in cases.items()},
+        "claims": [_claim(line) for line in shown.claims],
+        "means": [(line, mean_texts(line, shown.labels)) for line in shown.means],
+        "spreads": [{**asdict(one), "ratio": view.ratio_text(one.mean)} for one in shown.spreads],
+        "differing": shown.differing,
+    }
+    return rendered("fleet.html.j2", values)
 
 
 def _claim(line: ClaimLine) -> dict[str, Any]:

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from kernelbench.compare.answer import Answer
 from kernelbench.compare.answer import answer as answer_of
-from kernelbench.compare.comparison import claim_row
+from kernelbench.compare.comparison import COMPARISON, claim_row
 from kernelbench.core import columns
 from kernelbench.core.operations import key_words
 from kernelbench.core.units import count_text, time_text
 from kernelbench.report import view
 from kernelbench.runs.folders import find_run
-from kernelbench.runs.records import Row
+from kernelbench.runs.records import RESULTS, Row
 from kernelbench.runs.results import Run, read_run
 
 if TYPE_CHECKING:
@@ -46,8 +46,8 @@ class LoadedRun:
     @cached_property
     def rows(self) -> pandas.DataFrame:
         """A row per case, implementation, cache and method, as in results.csv, with the suite's axes."""
-        records = ({name: _cell(row, name) for name in columns.names(columns.RESULTS)} for row in self.run.rows)
-        return self._table(records, columns.names(columns.RESULTS))
+        records = ({name: _cell(row, name) for name in columns.names(RESULTS)} for row in self.run.rows)
+        return self._table(records, columns.names(RESULTS))
 
     @property
     def samples(self) -> pandas.DataFrame:
@@ -64,7 +64,7 @@ class LoadedRun:
 
     def comparison(self, baseline: str | None = None) -> pandas.DataFrame:
         """Speed-ups over the baseline, by default the suite's, as in comparison.csv, with the suite's axes."""
-        return self._table(map(asdict, self.answer(baseline).comparison), columns.names(columns.COMPARISON))
+        return self._table(map(asdict, self.answer(baseline).comparison), columns.names(COMPARISON))
 
     def _table(self, records: Iterable[Mapping[str, Any]], names: Sequence[str]) -> pandas.DataFrame:
         """The columns `names`, and one per axis of the suite. Whole numbers stay whole beside empty cells."""

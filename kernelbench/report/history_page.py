@@ -11,53 +11,33 @@ from typing import TYPE_CHECKING, Any
 
 from kernelbench import __version__
 from kernelbench.compare.history import History, Trend
-from kernelbench.core.errors import ResultsError
 from kernelbench.core.units import time_text
-from kernelbench.core.writing import write_whole
 from kernelbench.report import history_text, style
 from kernelbench.report.changes_table import percent
+from kernelbench.report.pages import drawing, rendered, write_page
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_CHARTS = 60  # per suite and GPU; further rows stand in the table
 SIZE = (3.6, 1.7)  # inches
-_HERE = Path(__file__).parent
 
 
 def write_history(found: Sequence[History], left_out: Sequence[str], out: Path) -> Path:
     """Write the page to `out`."""
-    text = render(found, left_out)
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(out, text)
-    except OSError as error:
-        raise ResultsError(
-            f"{out}: cannot write the page ({error.strerror}); choose another place with --out"
-        ) from error
-    return out
+    return write_page(out, render(found, left_out))
 
 
 def render(found: Sequence[History], left_out: Sequence[str]) -> str:
     """The page as text."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-    from markupsafe import Markup
-
-    templates = Environment(
-        loader=FileSystemLoader(_HERE),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return templates.get_template("history.html.j2").render(
-        css=Markup((_HERE / "page.css").read_text(encoding="utf-8")),
-        version=__version__,
-        sections=[_section(one, number) for number, one in enumerate(found)],
-        headers=history_text.HEADERS,
-        run_headers=history_text.RUNS,
-        left_out=left_out,
-    )
+    values = {
+        "version": __version__,
+        "sections": [_section(one, number) for number, one in enumerate(found)],
+        "headers": history_text.HEADERS,
+        "run_headers": history_text.RUNS,
+        "left_out": left_out,
+    }
+    return rendered("history.html.j2", values)
 
 
 def _section(found: History, number: int) -> Mapping[str, Any]:
@@ -79,13 +59,11 @@ def _section(found: History, number: int) -> Mapping[str, Any]:
 
 def _chart(trend: Trend, label: str, runs: int, prefix: str) -> Mapping[str, Any]:
     """The drawing, and what it shows in words."""
-    from markupsafe import Markup
-
     title = f"{trend.implementation} {label}"
     steps = ", ".join(f"{percent(step.ratio)} % at run {step.moment + 1}" for step in trend.steps)
     caption = f"{trend.cache}, by {trend.method}: {steps}"
-    drawing = style.inline_svg(style.svg(_figure(trend, runs)), prefix, f"{title}, {caption}")
-    return {"title": title, "caption": caption, "drawing": Markup(drawing)}
+    drawn = drawing(style.svg(_figure(trend, runs)), prefix, f"{title}, {caption}")
+    return {"title": title, "caption": caption, "drawing": drawn}
 
 
 def _figure(trend: Trend, runs: int) -> Figure:

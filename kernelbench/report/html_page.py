@@ -17,13 +17,12 @@ from urllib.parse import quote, urlsplit
 from kernelbench.compare.comparison import Comparison, baselines
 from kernelbench.compare.step_sums import sum_of
 from kernelbench.compare.verdicts import NOT_DECIDED, ClaimVerdict
-from kernelbench.core.errors import ResultsError
 from kernelbench.core.units import bytes_text, rate_text, share_text, time_text
-from kernelbench.core.writing import write_whole
-from kernelbench.report import counts, explanation, page_sections, peers, self_test, sources, step, strips, style, view
+from kernelbench.report import counts, explanation, page_sections, peer_texts, self_test, sources, step, strips, view
 from kernelbench.report.claim_chart import CLAIM_CHART
 from kernelbench.report.claim_story import story
 from kernelbench.report.explanation import Explained
+from kernelbench.report.pages import own_file, rendered, write_page
 from kernelbench.report.peer_chart import PEER_CHART
 from kernelbench.report.sources import Published
 from kernelbench.report.speedups import SPEEDUP_CHART
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
 MAX_BYTES = 3_000_000
 RUN_FILES = ("results.csv", "samples.csv.gz", "environment.json")
 PAGE_FILES = ("comparison.csv", "claims.csv")
-_HERE = Path(__file__).parent
 
 
 def write_report(
@@ -56,14 +54,7 @@ def write_report(
     text = render(*given)
     if len(text.encode()) >= MAX_BYTES:
         text = render(*given, with_strips=False)
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(out, text)
-    except OSError as error:
-        raise ResultsError(
-            f"{out}: cannot write the report ({error.strerror}); choose another place with --out"
-        ) from error
-    return out
+    return write_page(out, text)
 
 
 def render(
@@ -77,48 +68,37 @@ def render(
     with_strips: bool = True,
 ) -> str:
     """The page as text; `data` are names and addresses of the run's files."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-    from markupsafe import Markup
-
     labels = view.case_labels(view.cases(run))
     charts = {chart.name: chart for chart in drawn}
-    script = (_HERE / "page.js").read_text(encoding="utf-8")
-    templates = Environment(
-        loader=FileSystemLoader(_HERE),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    templates.filters.update(_FILTERS, label=lambda case: labels.get(case, case))
-    return templates.get_template("template.html.j2").render(
-        css=Markup((_HERE / "page.css").read_text(encoding="utf-8")),
-        script=Markup(script),
-        script_hash=_content_hash(f"\n{script}\n"),
-        version=view.text(run.environment.get("kernelbench")),
-        head=page_sections.header(run, comparison, verdicts),
-        data=data,
-        baseline=baselines(comparison),
-        claims=_claims(verdicts, published, run, labels, charts),
-        self_test=self_test.section(run),
-        step=step.section(sum_of(run)),
-        peers=peers.section(run),
-        peer_chart=charts.get(PEER_CHART),
-        charts=_other_charts(drawn, with_answer=not verdicts),
-        explained=explanation.section(explained, run) if explained else None,
-        rows=[] if run.simulated else page_sections.measurements(run, comparison, labels, with_strips),
-        counts=counts.page_table(run) if run.simulated else {},
-        counts_note=counts.note(run) if run.simulated else "",
-        with_strips=with_strips,
-        reach=f"{100 * strips.REACH:.0f} %",
-        problems=page_sections.problems(run),
-        launches=page_sections.launches(run),
-        cases=[(label, key) for key, label in labels.items()],
-        implementations=sources.implementations(run),
-        published=sources.published(published, run, verdicts, comparison),
-        environment=page_sections.environment(run),
-        commands=page_sections.commands(run, comparison),
-    )
+    script = own_file("page.js")
+    values = {
+        "script": script,
+        "script_hash": _content_hash(f"\n{script}\n"),
+        "version": view.text(run.environment.get("kernelbench")),
+        "head": page_sections.header(run, comparison, verdicts),
+        "data": data,
+        "baseline": baselines(comparison),
+        "claims": _claims(verdicts, published, run, labels, charts),
+        "self_test": self_test.section(run),
+        "step": step.section(sum_of(run)),
+        "peers": peer_texts.section(run),
+        "peer_chart": charts.get(PEER_CHART),
+        "charts": _other_charts(drawn, with_answer=not verdicts),
+        "explained": explanation.section(explained, run) if explained else None,
+        "rows": [] if run.simulated else page_sections.measurements(run, comparison, labels, with_strips),
+        "counts": counts.page_table(run) if run.simulated else {},
+        "counts_note": counts.note(run) if run.simulated else "",
+        "with_strips": with_strips,
+        "reach": f"{100 * strips.REACH:.0f} %",
+        "problems": page_sections.problems(run),
+        "launches": page_sections.launches(run),
+        "cases": [(label, key) for key, label in labels.items()],
+        "implementations": sources.implementations(run),
+        "published": sources.published(published, run, verdicts, comparison),
+        "environment": page_sections.environment(run),
+        "commands": page_sections.commands(run, comparison),
+    }
+    return rendered("template.html.j2", values, {**_FILTERS, "label": lambda case: labels.get(case, case)})
 
 
 def _claims(
@@ -154,13 +134,6 @@ def data_files(run: Run, page: Path) -> list[tuple[str, str]]:
     return [(path.name, quote(os.path.relpath(path.resolve(), start))) for path in places if path.is_file()]
 
 
-def _drawing(chart: Chart) -> Any:
-    """Text inside comes from matplotlib, which escapes it."""
-    from markupsafe import Markup
-
-    return Markup(style.inline_svg(chart.svg, chart.name, f"{chart.title}. {chart.caption}"))
-
-
 def safe_link(url: str) -> str:
     """The address if it is a web page's, else '': `javascript:` and the like never become links."""
     try:
@@ -172,7 +145,6 @@ def safe_link(url: str) -> str:
 
 _FILTERS: Mapping[str, Callable[[Any], Any]] = {
     "link": safe_link,
-    "drawing": _drawing,
     "text": view.text,
     "ratio": lambda value: "" if value is None else view.ratio(value),
     "error": lambda value: "" if value is None else f"{value:.1e}",

@@ -10,7 +10,7 @@ from typing import Any
 from kernelbench.compare.comparison import ComparedRow, Comparison, baselines
 from kernelbench.compare.verdicts import NOT_DECIDED, ClaimVerdict
 from kernelbench.core.units import bytes_text, duration_text, rate_text, time_text
-from kernelbench.report import peers, strips, summary, view
+from kernelbench.report import peer_texts, peers, strips, summary, view
 from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run
 
@@ -49,7 +49,7 @@ def _answer(run: Run, comparison: Comparison, verdicts: Sequence[ClaimVerdict]) 
     """On the simulator only some claims can be judged; the others are not worth a sentence each."""
     if not run.simulated:
         found = [] if verdicts else peers.pairs(run)
-        said = [peers.ahead(found)] if found else [] if verdicts else summary.headline(run, comparison, ())
+        said = [peer_texts.ahead(found)] if found else [] if verdicts else summary.headline(run, comparison, ())
         return " ".join(said) or view.answer(verdicts, run.device)
     judged = [one for one in verdicts if one.verdict != NOT_DECIDED]
     rest = len(verdicts) - len(judged)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from kernelbench.report import peers, style, view
+from kernelbench.report import peer_texts, peers, style, view
 from kernelbench.report.palette import Look
 from kernelbench.report.peers import Pair
 from kernelbench.report.speedups import ratio_axis
@@ -33,7 +33,7 @@ def peer_figure(found: Sequence[Pair], looks: Mapping[str, Look]) -> Figure:
             axis.plot(of_name, [place] * len(of_name), look.marker, color=look.colour, alpha=0.45, markersize=3.2)
             axis.plot(mean, place, look.marker, color=look.colour, markersize=8, markeredgecolor=PAPER, zorder=3)
             axis.annotate(
-                f"{view.ratio_text(mean)} on {peers.cases_text(len(of_name))}", (1, place), color=INK, va="center",
+                f"{view.ratio_text(mean)} on {peer_texts.cases_text(len(of_name))}", (1, place), color=INK, va="center",
                 xycoords=("axes fraction", "data"), xytext=(8, 0), textcoords="offset points", annotation_clip=False,
                 fontsize=8.5,
             )  # fmt: skip

@@ -12,7 +12,7 @@ from kernelbench.compare.step_sums import sum_of
 from kernelbench.compare.verdicts import NOT_DECIDED, ClaimVerdict
 from kernelbench.explain import evidence
 from kernelbench.explain.records import CaseExplanation
-from kernelbench.report import peers, step, view
+from kernelbench.report import peer_texts, peers, step, view
 from kernelbench.runs.results import Run
 
 CLAIMS = 4  # of a run that its summary names
@@ -23,7 +23,7 @@ def headline(run: Run, comparison: Comparison, verdicts: Sequence[ClaimVerdict])
     """How many claims hold, and how much faster the best implementation is."""
     lines = [view.answer(verdicts, run.device)] if verdicts and not run.simulated else []
     if found := peers.pairs(run):
-        return lines + peers.sentences(run, found, view.case_labels(view.cases(run)))
+        return lines + peer_texts.sentences(run, found, view.case_labels(view.cases(run)))
     if summed := sum_of(run):
         return lines + step.remarks(summed)[:1]
     return lines + _speeds(run, comparison)

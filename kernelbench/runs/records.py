@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from math import isfinite
-from typing import Any
+from typing import Annotated, Any, get_args, get_type_hints
 
+from kernelbench.core import columns, dtypes
+from kernelbench.core.columns import Count, Number, about
 from kernelbench.core.counters import Counters
 from kernelbench.core.launch_texts import read_launch
 from kernelbench.core.operations import key_words, read_shape
-from kernelbench.core.records import Launch
+from kernelbench.core.records import Launch, Status
 
 # Counters with a column of their own; results.csv has thread_instructions as lanes_per_instruction.
 COUNTER_COLUMNS = tuple(one.name for one in fields(Counters) if one.name != "thread_instructions")
@@ -22,54 +24,91 @@ _MOST_DIGITS = 18  # of a count of loads; a file may have longer numbers
 class Row:
     """An implementation on a case: measured, with one cache state and one method, or counted, or the reason why not.
 
-    Fields have the names of their columns, which `core.columns` explains. None is an empty cell.
+    A column of results.csv is a field of this class, or a counter of the simulator; a cell is empty where it is None.
+    A field that is called as one of a `Measurement` or a `Check` is written from there; `rows` knows the others.
     """
 
-    suite: str
-    case: str  # its key
-    operation: str
-    shape: tuple[int, ...]
-    axis: int
-    dtype: str
-    axes: str
-    implementation: str
-    role: str
-    arithmetic: str
-    status: str
-    reason: str = ""
-    cache: str = ""
-    method: str = ""
-    samples: int | None = None
-    median_s: float | None = None
-    low_s: float | None = None
-    high_s: float | None = None
-    min_s: float | None = None
-    p5_s: float | None = None
-    p95_s: float | None = None
-    stopped: str = ""
-    bytes_moved: int | None = None
-    bandwidth_bytes_per_s: float | None = None
-    share_of_ceiling: float | None = None
-    floor_limited: str = ""
-    check: str = ""
-    max_absolute_error: float | None = None
-    max_relative_error: float | None = None
-    max_error_ulp: float | None = None
-    relative_tolerance: float | None = None
-    absolute_tolerance: float | None = None
-    seed: int | None = None
-    launch_texts: tuple[str, ...] = ()  # each launch as written, or the call of host code
-    registers: int | None = None
-    static_shared_bytes: int | None = None
-    spill_bytes: int | None = None
-    input_loads: Mapping[str, int] = field(default_factory=dict)  # by input
-    binary: str = ""
-    sm_clock_hz: float | None = None
-    power_w: float | None = None
-    temperature_c: float | None = None
-    energy_j: float | None = None
-    throttle: str = ""
-    disturbed: str = ""
+    suite: Annotated[str, about("name of the suite")]
+    case: Annotated[str, about("key of the case, unique within the suite")]
+    operation: Annotated[str, about("name of the operation")]
+    shape: Annotated[tuple[int, ...], about("extents, as 32x64x16x16")]
+    axis: Annotated[int, about("axis of the operation, as in the suite", negative=True)]
+    dtype: Annotated[str, about("element type", choices=dtypes.NAMES)]
+    axes: Annotated[str, about("values of the suite's axes, as seq=16")]
+    implementation: Annotated[str, about("name of the implementation")]
+    role: Annotated[
+        str, about("kernel, peer, yardstick or specimen", choices=("", "kernel", "peer", "yardstick", "specimen"))
+    ]
+    arithmetic: Annotated[str, about("accurate or fast", choices=("", "accurate", "fast"))]
+    status: Annotated[str, about("ok, wrong, failed, unsupported or skipped", choices=get_args(Status))]
+    reason: Annotated[str, about("why there is no time, or a remark on it", any_length=True)] = ""
+    cache: Annotated[
+        str,
+        about(
+            "cold: L2 cleared before every sample; warm: L2 with the kernel's own data", choices=("", "cold", "warm")
+        ),
+    ] = ""
+    method: Annotated[
+        str,
+        about("events: two events around the launch; graph: difference of two graphs", choices=("", "events", "graph")),
+    ] = ""
+    samples: Annotated[Count, about("number of samples")] = None
+    median_s: Annotated[Number, about("median time", "s")] = None
+    low_s: Annotated[Number, about("lower end of the 95 % interval of the median", "s")] = None
+    high_s: Annotated[Number, about("upper end of the 95 % interval of the median", "s")] = None
+    min_s: Annotated[Number, about("shortest sample", "s", negative=True)] = None
+    p5_s: Annotated[Number, about("5th percentile of the samples", "s", negative=True)] = None
+    p95_s: Annotated[Number, about("95th percentile of the samples", "s")] = None
+    stopped: Annotated[str, about("why sampling ended: precise, sample limit or time limit")] = ""
+    bytes_moved: Annotated[Count, about("least traffic: each input read once, each output written once", "B")] = None
+    bandwidth_bytes_per_s: Annotated[Number, about("bytes_moved / median_s", "B/s")] = None
+    share_of_ceiling: Annotated[
+        Number, about("bandwidth over the bandwidth of the best copy on this GPU in this run")
+    ] = None
+    floor_limited: Annotated[str, about("yes: median below 3 times the time of an empty kernel")] = ""
+    check: Annotated[
+        str,
+        about(
+            "passed, failed, graded (a library that is off by its own rounding), or empty where nothing was checked",
+            choices=("", "passed", "graded", "failed"),
+        ),
+    ] = ""
+    max_absolute_error: Annotated[Number, about("largest |got - expected| over all elements", infinite=True)] = None
+    max_relative_error: Annotated[
+        Number, about("largest |got - expected| / |expected| over all elements", infinite=True)
+    ] = None
+    max_error_ulp: Annotated[
+        Number,
+        about("largest |got - expected| over the spacing of the output's type at expected", infinite=True, later=True),
+    ] = None
+    relative_tolerance: Annotated[Number, about("allowed |got - expected| / |expected|", infinite=True)] = None
+    absolute_tolerance: Annotated[Number, about("allowed |got - expected| in addition", infinite=True)] = None
+    seed: Annotated[Count, about("seed of the random inputs that were timed")] = None
+    launch_texts: Annotated[
+        tuple[str, ...],
+        about("each launch as entry<<<grid, block, shared bytes>>>, separated by ;", name="launches", any_length=True),
+    ] = ()
+    registers: Annotated[Count, about("registers per thread, the most of all launches")] = None
+    static_shared_bytes: Annotated[Count, about("static shared memory per block, the most of all launches", "B")] = None
+    spill_bytes: Annotated[Count, about("spill stores plus loads per thread, the most of all launches", "B")] = None
+    input_loads: Annotated[
+        Mapping[str, int],
+        about("global load instructions per input, as x=4; 0: the input is never read", any_length=True),
+    ] = field(default_factory=dict)
+    binary: Annotated[str, about("hash of the source, its headers, flags, architecture and compiler")] = ""
+    sm_clock_hz: Annotated[Number, about("SM clock during the row's samples", "Hz")] = None
+    power_w: Annotated[
+        Number, about("power draw during the row's samples: of all implementations of the case, which take turns", "W")
+    ] = None
+    temperature_c: Annotated[Number, about("GPU temperature during the row's samples", "C", negative=True)] = None
+    throttle: Annotated[str, about("NVML's reasons for a lowered clock during the row's samples")] = ""
+    energy_j: Annotated[
+        Number,
+        about("run --energy: energy per call of the whole board, while the kernel runs back to back", "J", later=True),
+    ] = None
+    disturbed: Annotated[
+        str, about("samples that were kept although disturbed, as 12 of 40 samples beside another process", later=True)
+    ] = ""
     sampled: str = ""  # "64 of 262144 blocks"
     least_conflict_ways: int | None = None  # None without bank conflicts
     most_conflict_ways: int | None = None
@@ -112,11 +151,15 @@ def row_of(values: Mapping[str, Any]) -> Row:
     )
 
 
+# results.csv: one row per case, implementation, cache and method. In a row without a measurement (status other than ok)
+# cache and method are empty.
+RESULTS = (*columns.columns_of(Row), *(replace(one, later=True) for one in columns.COUNTERS))
+
 # The types of the fields say how cells are read: texts, whole numbers, and values taken as they are.
-_TYPES = {one.name: one.type for one in fields(Row)}
-TEXTS = (*(name for name, kind in _TYPES.items() if kind == "str"), "shape", "launches", "input_loads")
-WHOLE = tuple(name for name, kind in _TYPES.items() if kind in ("int", "int | None"))
-_PLAIN = tuple(name for name, kind in _TYPES.items() if kind in ("str", "float | None"))
+_TYPES = get_type_hints(Row)
+TEXTS = (*(name for name, kind in _TYPES.items() if kind is str), "shape", "launches", "input_loads")
+WHOLE = tuple(name for name, kind in _TYPES.items() if kind in (int, Count))
+_PLAIN = tuple(name for name, kind in _TYPES.items() if kind in (str, Number))
 
 
 def _loads(text: str) -> dict[str, int]:

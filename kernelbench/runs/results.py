@@ -1,7 +1,7 @@
 """Runs on disk: rows are written as soon as they exist, and read back as records.
 
 The folder of a run has
-  results.csv        columns.RESULTS; one row per case, implementation, cache and method
+  results.csv        records.RESULTS; one row per case, implementation, cache and method
   samples.csv.gz     a line per measurement; one gzip member per case and implementation
   counters.csv       columns.HARDWARE_COUNTERS; one row per launch, with --counters; see hardware_counters.py
   environment.json   place, time and versions; limits of the GPU; the suite; the implementations
@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from kernelbench.core import columns, writing
 from kernelbench.core.errors import ResultsError, RunWarning
 from kernelbench.runs import files
-from kernelbench.runs.records import Row
+from kernelbench.runs.records import RESULTS, Row
 from kernelbench.runs.row_checks import read_cells, read_rows, written
 from kernelbench.runs.samples import Sample, pack_samples, read_samples, sample_table, samples_file
 
@@ -90,7 +90,7 @@ def read_run(folder: Path) -> Run:
 def _cells(results: Path) -> tuple[list[list[str]], bool]:
     """The cells of results.csv, at least its header, and whether its last row is complete."""
     cells, whole = read_cells(results, files.read_text(results, files.MAX_RESULTS_BYTES))
-    return cells or [list(columns.names(columns.RESULTS))], whole
+    return cells or [list(columns.names(RESULTS))], whole
 
 
 def _environment(path: Path, rows: Sequence[Row]) -> Mapping[str, Any]:
@@ -131,7 +131,7 @@ class Store:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._names = columns.names(columns.RESULTS)
+        self._names = columns.names(RESULTS)
         self._rows: dict[str, dict[str, str]] = {}  # lines of results.csv by case and implementation
         self._samples: dict[tuple[str, str], bytes] = {}  # members of samples.csv.gz by (case, implementation)
         try:

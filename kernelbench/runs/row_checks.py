@@ -8,33 +8,22 @@ import re
 from collections.abc import Iterator, Mapping
 from math import isfinite, isinf, nan
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
-from kernelbench.core import columns, dtypes
 from kernelbench.core.errors import ResultsError
 from kernelbench.core.operations import read_shape
-from kernelbench.core.records import Status
 from kernelbench.core.texts import MAX_TEXT, cell, from_cell, kept, one_line
 from kernelbench.runs.files import MAX_RESULTS_BYTES
-from kernelbench.runs.records import TEXTS, Row, row_of
+from kernelbench.runs.records import RESULTS, TEXTS, Row, row_of
 
-_CUT = ("reason", "launches", "input_loads")  # texts that earlier versions wrote at any length
+_COLUMNS = {one.name: one for one in RESULTS}
+_ANY_LENGTH = {one.name for one in RESULTS if one.any_length}
 # Characters that a CSV reader takes for the end of a line or refuses, and that earlier versions wrote without escapes.
 _RAW = re.compile("\r(?!\n)|\0")
 _MAX_EXTENT = 2**63 - 1
 _MAX_RANK = 8
 _WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
 _SHAPE = re.compile(rf"\d{{1,19}}(x\d{{1,19}}){{0,{_MAX_RANK - 1}}}")
-_CHOICES: Mapping[str, tuple[str, ...]] = {
-    "dtype": dtypes.NAMES,
-    "status": get_args(Status),
-    "role": ("", "kernel", "peer", "yardstick", "specimen"),
-    "arithmetic": ("", "accurate", "fast"),
-    "cache": ("", "cold", "warm"),
-    "method": ("", "events", "graph"),
-    "check": ("", "passed", "graded", "failed"),
-}
-_BELOW_ZERO = ("axis", "temperature_c", "min_s", "p5_s")  # earlier versions kept differences of two graphs
 
 
 def read_cells(path: Path, text: str) -> tuple[list[list[str]], bool]:
@@ -65,12 +54,12 @@ def read_rows(path: Path, cells: list[list[str]]) -> tuple[Row, ...]:
     for number, line in enumerate(cells[1:], start=2):
         if len(line) != len(header):
             raise refused(path, number, f"cannot be read: {len(line)} cells, but there are {len(header)} columns")
-        longest = max(len(one) for name, one in zip(header, line, strict=True) if name not in _CUT)
+        longest = max(len(one) for name, one in zip(header, line, strict=True) if name not in _ANY_LENGTH)
         if longest > MAX_TEXT:
             raise refused(path, number, f"a cell of {longest} characters; the limit is {MAX_TEXT}")
     rows: list[dict[str, Any]] = [{} for _ in cells[1:]]
-    for column in columns.names(columns.RESULTS):
-        if column not in header and column not in columns.LATER:
+    for column, about in _COLUMNS.items():
+        if column not in header and not about.later:
             raise ResultsError(f"{path}: column '{column}' is missing; this file was not written by this version")
         place = header.index(column) if column in header else None
         for number, (row, line) in enumerate(zip(rows, cells[1:], strict=True), start=2):
@@ -99,7 +88,7 @@ def _value(column: str, text: str) -> Any:
         number = float(text) if text.isascii() and "_" not in text else nan
     except ValueError:
         number = nan
-    if isfinite(number) or (isinf(number) and column in columns.INFINITE):
+    if isfinite(number) or (isinf(number) and _COLUMNS[column].infinite):
         return number
     raise ValueError(f"'{column}' must be a number or empty, got '{text:.80}'")
 
@@ -114,9 +103,8 @@ def written(value: Any) -> str:
 
 def row_problem(row: Mapping[str, Any]) -> str:
     """Why the reader would refuse this row once it is written; '' if it would not. `row`: values by column name."""
-    names = columns.names(columns.RESULTS)
     try:
-        return next(_problems({name: _value(name, kept(from_cell(written(row.get(name))))) for name in names}), "")
+        return next(_problems({name: _value(name, kept(from_cell(written(row.get(name))))) for name in _COLUMNS}), "")
     except ValueError as error:
         return str(error)
 
@@ -125,12 +113,12 @@ def _problems(row: Mapping[str, Any]) -> Iterator[str]:
     for name in ("implementation", "operation"):
         if not _WORD.fullmatch(row[name]):
             yield f"'{name}' must be a name, got {row[name]!r:.80}"
-    for name, choices in _CHOICES.items():
-        if row[name] not in choices:
-            yield f"'{name}' must be one of {', '.join(filter(None, choices))}, got {row[name]!r:.80}"
+    for name, about in _COLUMNS.items():
+        if about.choices and row[name] not in about.choices:
+            yield f"'{name}' must be one of {', '.join(filter(None, about.choices))}, got {row[name]!r:.80}"
     yield from _shape_problems(row)
     for name, value in row.items():
-        if isinstance(value, float) and value < 0 and name not in _BELOW_ZERO:
+        if isinstance(value, float) and value < 0 and not _COLUMNS[name].negative:
             yield f"'{name}' must not be below 0, got {value:g}"
     if row["status"] == "ok" and row["method"]:
         times = [row[name] for name in ("median_s", "low_s", "high_s")]

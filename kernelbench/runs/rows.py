@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -12,11 +12,13 @@ from kernelbench.core import columns
 from kernelbench.core.counters import LaunchCounters, conflict_ways, total
 from kernelbench.core.launch_texts import input_loads, launches_text
 from kernelbench.core.operations import shape_text
-from kernelbench.core.records import LaunchPlan, Limits, Measurement, Operation, Result
+from kernelbench.core.records import Check, LaunchPlan, Limits, Measurement, Operation, Result
 from kernelbench.core.texts import kept
+from kernelbench.runs.records import Row
 from kernelbench.runs.row_checks import row_problem
 from kernelbench.runs.samples import Sample
 
+_FIELDS = {one.name for one in fields(Row)}
 _MOST_TEXT = 4_000  # characters of a reason: ten lines of a compiler, in each row of a suite
 FLOOR_LIMITED = 3.0  # times an empty kernel, below which a time depends as much on the launch as on the kernel
 
@@ -114,13 +116,15 @@ def _check_cells(result: Result) -> dict[str, Any]:
         return {}
     return {
         "check": "graded" if result.check.grade else "passed" if result.check.passed else "failed",
-        "max_absolute_error": result.check.max_absolute_error,
-        "max_relative_error": result.check.max_relative_error,
-        "max_error_ulp": result.check.max_error_ulp,
+        **_own_cells(result.check),
         "relative_tolerance": result.check.tolerance.relative,
         "absolute_tolerance": result.check.tolerance.absolute,
-        "seed": result.check.seed,
     }
+
+
+def _own_cells(record: Measurement | Check) -> dict[str, Any]:
+    """The columns that are called as fields of a record, with its values."""
+    return {name: value for name, value in vars(record).items() if name in _FIELDS}
 
 
 def _build_cells(operation: Operation, result: Result) -> dict[str, Any]:
@@ -163,23 +167,12 @@ def _time_cells(operation: Operation, result: Result, measured: Measurement, lim
     ceiling = limits.ceiling_bytes_per_s(operation.read_share(result.case))
     floor = limits.graph_floor_s if measured.method == "graph" else limits.floor_s
     return {
-        "cache": measured.cache,
-        "method": measured.method,
+        **_own_cells(measured),
         "samples": len(measured.samples_s),
-        "median_s": measured.median_s,
-        "low_s": measured.low_s,
-        "high_s": measured.high_s,
         "min_s": min(measured.samples_s),
         "p5_s": float(low),
         "p95_s": float(high),
-        "stopped": measured.stopped,
         "bandwidth_bytes_per_s": bandwidth,
         "share_of_ceiling": bandwidth / ceiling if measured.cache == "cold" else None,
         "floor_limited": "yes" if measured.median_s < FLOOR_LIMITED * floor else "",
-        "sm_clock_hz": measured.sm_clock_hz,
-        "power_w": measured.power_w,
-        "energy_j": measured.energy_j,
-        "temperature_c": measured.temperature_c,
-        "throttle": measured.throttle,
-        "disturbed": measured.disturbed,
     }

@@ -5,24 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from kernelbench.simt.ir import (
-    Address,
-    Discard,
-    Function,
-    Group,
-    Guard,
-    Immediate,
-    Instruction,
-    Label,
-    Not,
-    Operand,
-    Pair,
-    Register,
-    Special,
-    Symbol,
-    Variable,
-    Vector,
-)
+from kernelbench.simt import ir
+from kernelbench.simt.ir import Function, Guard, Instruction, Operand, Register, Variable
 
 
 @dataclass
@@ -90,24 +74,24 @@ class Body:
         match operand:
             case Register():
                 return self.register(operand)
-            case Symbol():
-                return Symbol(self.symbol(operand.name), operand.offset)
-            case Label():
-                return Label(self.name(operand.name))
-            case Not():
-                return Not(self.register(operand.register))
-            case Pair():
-                return Pair(self._sink(operand.first), self._sink(operand.second))
-            case Address():
+            case ir.Symbol():
+                return ir.Symbol(self.symbol(operand.name), operand.offset)
+            case ir.Label():
+                return ir.Label(self.name(operand.name))
+            case ir.Not():
+                return ir.Not(self.register(operand.register))
+            case ir.Pair():
+                return ir.Pair(self._sink(operand.first), self._sink(operand.second))
+            case ir.Address():
                 base = self.operand(operand.base) if operand.base is not None else None
-                assert base is None or isinstance(base, (Register, Symbol))
-                return Address(base, operand.offset)
-            case Vector():
-                return Vector(tuple(self.operand(item) for item in operand.items))
-            case Group():
-                return Group(tuple(self.operand(item) for item in operand.items))
-            case Immediate() | Special() | Discard():
+                assert base is None or isinstance(base, (Register, ir.Symbol))
+                return ir.Address(base, operand.offset)
+            case ir.Vector():
+                return ir.Vector(tuple(self.operand(item) for item in operand.items))
+            case ir.Group():
+                return ir.Group(tuple(self.operand(item) for item in operand.items))
+            case ir.Immediate() | ir.Special() | ir.Discard():
                 return operand
 
-    def _sink(self, operand: Register | Discard) -> Register | Discard:
+    def _sink(self, operand: Register | ir.Discard) -> Register | ir.Discard:
         return self.register(operand) if isinstance(operand, Register) else operand

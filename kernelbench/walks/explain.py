@@ -19,9 +19,9 @@ from kernelbench.explain.records import CaseExplanation
 from kernelbench.measure.binaries import build_for, plans_for
 from kernelbench.measure.counting import count_case
 from kernelbench.measure.opening import opened
+from kernelbench.measure.profiling.passes import Profiled, beside, gpu_here, profiled
 from kernelbench.planning.catalog import load_catalog
 from kernelbench.report import view
-from kernelbench.walks.counters import Profiled, beside, gpu_here, profiled
 from kernelbench.walks.request import Request, read_suites
 
 if TYPE_CHECKING:

@@ -11,11 +11,10 @@ from typing import Any
 from kernelbench.core import places
 from kernelbench.core.errors import InputError, ProblemsError
 from kernelbench.core.records import Suite
-from kernelbench.measure.opening import DeviceRequest
+from kernelbench.measure.opening import MeasureRequest
 from kernelbench.planning.catalog import Catalog
 from kernelbench.planning.own_file import CuFile
 
-DEFAULT_SEED = 20260401
 # Options of the command line that a `Request` has by another name, and those of several values.
 _FIELDS = {"filter": "filters", "set": "sets", "dtype": "dtypes", "cache": "caches", "timeout": "patience_s"}
 _JOINED, _REPEATED = ("only", "cache", "dtype"), ("filter", "set", "kernels", "cu")
@@ -24,7 +23,7 @@ _PLACES = ("kernels", "cu", "out", "nvcc")
 
 
 @dataclass(frozen=True)
-class Request(DeviceRequest):
+class Request(MeasureRequest):
     """Suites and options; the defaults are those of the command line."""
 
     suites: Sequence[str]
@@ -33,18 +32,13 @@ class Request(DeviceRequest):
     sets: Sequence[str] = ()  # other sizes than the suites', `seq=77,100`
     dtypes: Sequence[str] = ()  # other types than the suites'
     part: str = ""  # of the cases that are left: `2/4`, the second of four parts
-    caches: Sequence[str] = ()
-    quick: bool = False
-    energy: bool = False  # per call, measured behind the times
     self_test: bool = False  # each implementation beside a twin of itself
     counters: bool = False  # a pass for hardware counters after the timing
     resume: bool = False
     out: Path | None = None
     nvcc: Path | None = None
-    seed: int = DEFAULT_SEED
     specimens: bool = False
     inputs: Sequence[str] = ()  # distributions that `check` uses; none: all of the operation
-    arguments: Sequence[str] = ()  # the command line, for environment.json
 
     @property
     def partial(self) -> bool:

@@ -5,7 +5,6 @@ Walks print nothing: what goes on goes to the `Progress` they are given, and res
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
@@ -16,15 +15,14 @@ from kernelbench.core.errors import InputError
 from kernelbench.core.progress import LoggedProgress, Progress
 from kernelbench.core.records import Limits, Suite
 from kernelbench.core.stopwatch import BUILDING, LIMITS, REPORTING, STARTING, Stopwatch
-from kernelbench.measure.bench import Bench, run_cases
+from kernelbench.measure.bench import Bench
 from kernelbench.measure.binaries import build_for, machine_code_of, measured_limits, plans_for
 from kernelbench.measure.opening import opened
+from kernelbench.measure.suite_run import SuiteRun
 from kernelbench.planning.catalog import Catalog, load_catalog
 from kernelbench.planning.twins import twins_text, with_twins
 from kernelbench.report.frames import LoadedRun
-from kernelbench.runs.environment import start_environment
-from kernelbench.runs.folders import expected_text, folder_to_itself, new_folder
-from kernelbench.runs.recording import Recording
+from kernelbench.runs.folders import expected_text, new_folder
 from kernelbench.runs.results import Run
 from kernelbench.walks.counters import add_counters
 from kernelbench.walks.report import prepare
@@ -87,30 +85,19 @@ def run_suite(
 ) -> Run:
     """Plan, build and measure one suite; every finished case is on disk before the next begins."""
     from kernelbench.compare.self_test import self_test
-    from kernelbench.measure.case_run import settings_for
 
-    started = time.monotonic()
+    measuring = SuiteRun(suite, suite.name, request, catalog, bench, limits, progress, stopwatch)
     plans = plans_for(bench, suite, catalog)  # before the folder: a mistake in --cu leaves none
+    plans = tuple(with_twins(plan) for plan in plans) if request.self_test else plans
+    twins = twins_text(plans) if request.self_test else None
     folder = request.out or new_folder(suite, bench.name, progress, resume=request.resume)
-    with folder_to_itself(folder):
-        plans = tuple(with_twins(plan) for plan in plans) if request.self_test else plans
-        twins = twins_text(plans) if request.self_test else None
-        environment = start_environment(
-            suite, plans, twins, bench.environment(), limits, catalog.own, request.seed, request.arguments
-        )
-        record = Recording(folder, environment, catalog.operations, limits, resume=request.resume)
+    with measuring.into(folder, plans, twins, resume=request.resume) as record:
         with stopwatch.on(BUILDING):
             plans, builds = build_for(plans, bench, compiler, progress)
         record.built(builds, machine_code_of(plans), compiler.versions)
-        caches = request.caches or suite.caches
-        settings = settings_for(request.seed, caches, limits, quick=request.quick, energy=request.energy)
-        every = plans
-        plans = record.unfinished(plans, settings.caches, progress)
-        title = f"{'Counting' if bench.counting else 'Measuring'} {suite.name} on {bench.name}"
-        run_cases(bench, plans, settings, title, progress, record.append, stopwatch)
-        record.finish(time.monotonic() - started, stopwatch.lap())
+        measuring.measure(record, plans)
         if request.counters:  # after the timing: its launches are replayed, and never timed
-            record.add_counters(*add_counters(every, record.read(), catalog, bench, request, progress))
+            record.add_counters(*add_counters(plans, record.read(), catalog, bench, request, progress))
         if request.self_test:
             record.add_self_test(self_test(record.read()))
         return record.read()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod
 
 from kernelbench import FLOATS, Case, DeviceProperties, Launch, LaunchPlan, Scalar, Tunable, Unsupported, dtypes
@@ -176,6 +177,29 @@ def streamed_plan(
         defines=(("BLOCK", block), ("PACKS", packs), ("HINT", hint), *defines),
         reasons=(f"one block per tile of {tile} elements; {packs} packs per thread in flight",),
     )
+
+
+def streamed(
+    entry: str, arguments: tuple[str, ...], further: Callable[[Case], tuple[Scalar, ...]] = lambda case: ()
+) -> Callable[..., LaunchPlan]:
+    """The plan of a kernel that calls `map_streamed` and nothing else, with the arguments of `streamed_tunable`.
+
+    `entry` lacks the data type; `further`: what follows the number of elements.
+    """
+
+    def plan(
+        case: Case,
+        device: DeviceProperties,
+        block: int = STREAMED_BLOCK,
+        packs: int = STREAMED_PACKS,
+        hint: int = STREAMED_HINT,
+    ) -> LaunchPlan:
+        given: tuple[str | Scalar, ...] = (*arguments, *further(case))
+        return streamed_plan(
+            f"{entry}_{dtypes.suffix(case.dtype)}", given, case, device, block=block, packs=packs, hint=hint
+        )
+
+    return plan
 
 
 # ---- Indices and axes ----------------------------------------------------------------------------

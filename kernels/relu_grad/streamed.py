@@ -2,25 +2,8 @@
 
 from typing import Any
 
-from kernelbench import Arrays, Case, DeviceProperties, Implementation, LaunchPlan, Origin, dtypes
-from ..common.launch_helpers import (
-    STREAMED_BLOCK,
-    STREAMED_HINT,
-    STREAMED_PACKS,
-    streamed_plan,
-    streamed_tunable,
-)
-
-
-def plan(
-    case: Case,
-    device: DeviceProperties,
-    block: int = STREAMED_BLOCK,
-    packs: int = STREAMED_PACKS,
-    hint: int = STREAMED_HINT,
-) -> LaunchPlan:
-    entry = f"relu_grad_streamed_{dtypes.suffix(case.dtype)}"
-    return streamed_plan(entry, ("dy", "mask", "dx"), case, device, block=block, packs=packs, hint=hint)
+from kernelbench import Arrays, Case, Implementation, Origin
+from ..common.launch_helpers import streamed, streamed_tunable
 
 
 def reference(xp: Any, case: Case, inputs: Arrays) -> Arrays:
@@ -35,7 +18,7 @@ IMPLEMENTATIONS = (
         "streamed",
         "reads a mask of one bit per element, one block per tile of packs of 16 bytes",
         Origin("written here"),
-        plan=plan,
+        plan=streamed("relu_grad_streamed", ("dy", "mask", "dx")),
         tunable=streamed_tunable("relu_grad"),
         reference=reference,
     ),

@@ -11,6 +11,7 @@ from kernelbench.core.problems import Problems
 from kernelbench.core.records import Claim
 from kernelbench.explain import evidence
 from kernelbench.explain.counted import Counted
+from kernelbench.runs.records import RESULTS
 
 REQUESTS = 1000
 
@@ -197,7 +198,7 @@ def test_without_counters_an_explanation_is_not_measured(two_cases, ledger):
 def test_a_simulated_run_decides_by_its_own_counters(build, ledger, published_case):
     """Counters come back from results.csv; lanes a warp instruction stand for thread instructions."""
     case = published_case(16)
-    known = set(columns.names(columns.RESULTS))
+    known = set(columns.names(RESULTS))
     for name, one in trees().items():
         build.refuse(case, name, "ok", "not timed")
         cells = {key: value for key, value in vars(one.counters).items() if key in known}

@@ -358,6 +358,17 @@ def test_the_correct_one_may_have_to_be_slower_than_another(build, fused, outcom
     assert answer.direction.required == "bad is wrong; good is right, and slower than fused"
 
 
+def test_where_times_play_a_part_a_case_near_the_floor_does_not_count(build):
+    build.floor_s = 20e-6
+    for n, good, fused in ((8, 100, 59), (800, 200, 100)):
+        build.refuse(build.case(1, n, axes={"n": n}), "bad", "wrong", "")
+        timed(build, {"good": good, "fused": fused}, case=build.case(1, n, axes={"n": n}))
+    answer = judged(build, claim_of(**SPECIMEN, slower_than="fused"))
+    assert [case.counts for case in answer.cases] == [False, True]
+    assert "takes 2.00 times the time of fused; 1 too short to count." in answer.sentence
+    assert judged(build, claim_of(**SPECIMEN)).cases[0].counts
+
+
 LAUNCHES = [{"shape": [2, 3, 4], "axis": 1, "grid": [2, 1], "block": [1, 4]}]
 
 

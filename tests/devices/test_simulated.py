@@ -29,7 +29,7 @@ from kernelbench.devices import sampled_plan
 from kernelbench.devices.known import known_gpu
 from kernelbench.devices.simulated import SimulatedDevice
 from kernelbench.measure.case_run import CaseRun, Settings
-from kernelbench.measure.rounds import Precision
+from kernelbench.measure.tracks import Precision
 from kernelbench.planning.case_plans import CasePlan, Planned
 from tests.build.binaries import only_built
 

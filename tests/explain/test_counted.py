@@ -7,6 +7,7 @@ from kernelbench.core import columns
 from kernelbench.core.counters import Counters
 from kernelbench.devices.known import known_gpu
 from kernelbench.explain.counted import METRICS, Counted, LaunchShape
+from kernelbench.runs.records import RESULTS
 from kernelbench.runs.results import Store, read_run
 
 H200 = known_gpu("h200")
@@ -101,7 +102,7 @@ def row(name, **more):
 
 
 def test_counters_come_back_from_results(tmp_path):
-    known = set(columns.names(columns.RESULTS))
+    known = set(columns.names(RESULTS))
     cells = {key: value for key, value in vars(COUNTERS).items() if key in known}
     cells |= {"lanes_per_instruction": COUNTERS.lanes_per_instruction, "sampled": "64 of 4096 blocks"}
     cells |= {"least_conflict_ways": 2, "most_conflict_ways": 8}

@@ -19,9 +19,10 @@ from kernelbench.core import places
 from kernelbench.core.records import Binary, Case
 from kernelbench.devices import open_device
 from kernelbench.measure.case_data import CaseData
-from kernelbench.measure.case_run import PLACEMENTS
-from kernelbench.measure.rounds import CaseMeasurement, Contender, Precision
+from kernelbench.measure.placements import PLACEMENTS
+from kernelbench.measure.rounds import CaseMeasurement
 from kernelbench.measure.timing import EventTimer
+from kernelbench.measure.tracks import Contender, Precision
 from kernelbench.planning.case_plans import plan_case
 from kernelbench.planning.catalog import load_catalog
 

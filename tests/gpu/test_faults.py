@@ -8,7 +8,7 @@ import pytest
 
 from kernelbench.core.records import Arrays, Case, Implementation, Origin, Result
 from kernelbench.measure.case_run import Settings
-from kernelbench.measure.rounds import Precision
+from kernelbench.measure.tracks import Precision
 from tests.gpu.conftest import RunCase, planned_calls
 
 pytestmark = pytest.mark.gpu

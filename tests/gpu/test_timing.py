@@ -13,8 +13,8 @@ from kernelbench.core.records import Case
 from kernelbench.measure.binaries import LIMITS_SOURCE
 from kernelbench.measure.case_run import Settings
 from kernelbench.measure.limits import measure_limits
-from kernelbench.measure.rounds import Precision
 from kernelbench.measure.timing import FIRST_HOLD_S, GRAPH_REPEATS, LONGEST_HOLD_S, EventTimer, FlushGraph, GraphTimer
+from kernelbench.measure.tracks import Precision
 from tests.build.binaries import only_built
 from tests.gpu.conftest import Plans, RunCase
 

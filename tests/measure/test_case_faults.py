@@ -8,7 +8,7 @@ import pytest
 from kernelbench.core.errors import DeviceError, InputError, KernelbenchError, NoCompiler, PtxError, Unsupported
 from kernelbench.core.records import Case, Limits
 from kernelbench.measure.case_run import CaseRun, Settings
-from kernelbench.measure.rounds import QUICK
+from kernelbench.measure.tracks import QUICK
 from kernelbench.planning.case_plans import CasePlan, Planned
 from tests.catalog import catalog
 from tests.fake_gpu import FakeDevice, implementation, raising, softmax

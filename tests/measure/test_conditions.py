@@ -9,7 +9,7 @@ from kernelbench.core.records import Arrays, Measurement
 from kernelbench.measure import conditions
 from kernelbench.measure.case_run import Settings
 from kernelbench.measure.conditions import ANOTHER, Watch, disturbance_text
-from kernelbench.measure.rounds import Precision
+from kernelbench.measure.tracks import Precision
 from tests.fake_gpu import EVENT_S, FakeDevice, softmax
 from tests.measure.test_rounds import cold, run
 

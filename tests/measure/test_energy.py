@@ -13,7 +13,7 @@ from kernelbench.core.records import Arrays, Case, Measurement
 from kernelbench.measure import case_run, energy
 from kernelbench.measure.case_data import CaseData
 from kernelbench.measure.energy import BUSY, WINDOW_S, add_energy
-from kernelbench.measure.rounds import Contender
+from kernelbench.measure.tracks import Contender
 from kernelbench.planning.catalog import load_catalog
 from kernelbench.runs.results import read_run
 from tests.conftest import Command, Project

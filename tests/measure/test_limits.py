@@ -10,8 +10,8 @@ from kernelbench.core.records import Binary, Case, Limits, Measurement, Result
 from kernelbench.core.units import time_text
 from kernelbench.measure.case_run import CaseRun, Settings
 from kernelbench.measure.limits import PACKS, _graph_floor, measure_limits
-from kernelbench.measure.rounds import Contender
 from kernelbench.measure.timing import FlushGraph, GraphTimer
+from kernelbench.measure.tracks import Contender
 from kernelbench.planning.case_plans import CasePlan, Planned
 from tests.catalog import catalog
 from tests.fake_gpu import EVENT_S, FakeClock, FakeDevice, implementation

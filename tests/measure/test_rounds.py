@@ -10,8 +10,9 @@ import pytest
 from kernelbench.core.errors import DeviceError, DeviceLost
 from kernelbench.core.records import Arrays, Case, Result
 from kernelbench.measure import rounds
-from kernelbench.measure.case_run import PLACEMENTS, CaseRun, Settings
-from kernelbench.measure.rounds import MORE_SAMPLES, QUICK, Precision
+from kernelbench.measure.case_run import CaseRun, Settings
+from kernelbench.measure.placements import PLACEMENTS
+from kernelbench.measure.tracks import MORE_SAMPLES, QUICK, Precision
 from kernelbench.planning.case_plans import CasePlan, Planned
 from tests.catalog import catalog
 from tests.fake_gpu import EVENT_S, FakeDevice, implementation, raising, softmax

@@ -15,7 +15,7 @@ from kernelbench.core.records import Arrays, Binary, Case, Check, EntryFacts, La
 from kernelbench.measure import verify
 from kernelbench.measure.case_data import CaseData
 from kernelbench.measure.case_run import CaseRun, Settings
-from kernelbench.measure.rounds import Precision
+from kernelbench.measure.tracks import Precision
 from kernelbench.measure.verify import run_and_check
 from kernelbench.planning.case_plans import CasePlan, Planned
 from tests.catalog import catalog

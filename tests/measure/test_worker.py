@@ -15,8 +15,9 @@ import pytest
 from kernelbench.core.errors import DeviceError, NoDevice
 from kernelbench.core.records import Case, Result
 from kernelbench.core.stopwatch import STARTING
-from kernelbench.measure.case_run import PLACEMENTS, Settings
-from kernelbench.measure.rounds import Precision
+from kernelbench.measure.case_run import Settings
+from kernelbench.measure.placements import PLACEMENTS
+from kernelbench.measure.tracks import Precision
 from kernelbench.measure.worker import WorkerBench
 from kernelbench.planning.case_plans import CasePlan, Planned
 from kernelbench.planning.catalog import Catalog, load_catalog

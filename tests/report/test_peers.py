@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 from rich.console import Console
 
-from kernelbench.report import charts, copies, html_page, lines, page_sections, peers, shares, sources, view
+from kernelbench.report import charts, copies, html_page, lines, page_sections, peer_texts, peers, shares, sources, view
 from kernelbench.report.sources import Published
 from kernelbench.runs.records import Row
 from kernelbench.runs.results import Run
@@ -96,8 +96,8 @@ def test_two_sides_are_held_against_each_other_by_the_best_method_that_both_have
 def test_a_run_whose_baseline_is_no_peer_has_no_such_table(make, synthetic_run):
     assert peers.ours(make()) == ["ours", "ours_too"], "not what is somebody's"
     assert peers.pairs(make(baseline="theirs")) == []
-    assert peers.table(make(baseline="theirs")) is None
-    assert peers.section(synthetic_run) is None
+    assert peer_texts.table(make(baseline="theirs")) is None
+    assert peer_texts.section(synthetic_run) is None
 
 
 def test_a_case_without_ours_or_a_peer_is_left_out(make):
@@ -111,15 +111,15 @@ def test_a_case_without_ours_or_a_peer_is_left_out(make):
 def test_lines_give_errors_beside_times_and_mark_fast_arithmetic(make):
     run = make()
     found, labels = peers.pairs(run), view.case_labels(view.cases(run))
-    assert peers.case_lines(found, labels)[0] == (
+    assert peer_texts.case_lines(found, labels)[0] == (
         "columns=1", "ours", "20.00 µs", "2e-08", "cudnn", "30.00 µs", "3e-08~", "1.50x", "0.90",
     )  # fmt: skip
-    assert peers.peer_lines(run, found) == [
+    assert peer_texts.peer_lines(run, found) == [
         ("ours", "3", "", "", "", "2e-08", ""),
         ("cudnn", "3", "3", "1.50x", "1.50x", "3e-08~", "version not recorded"),
         ("torch", "3", "0", "2.00x", "2.00x", "4e-08", "version not recorded"),
     ]
-    first, second = peers.sentences(run, found, labels)
+    first, second = peer_texts.sentences(run, found, labels)
     assert first.startswith("The best peer takes 1.50x our time over 3 cases (geometric mean), and 1.50x at the lowest")
     assert second == "Ours reaches at least 0.90 of the copy (columns=1); one copy kernel."
 
@@ -137,12 +137,12 @@ def test_a_graded_library_has_its_error_in_ulp_beside_its_time(make):
     )
     run = dataclasses.replace(run, rows=tuple(rows))
     found, labels = peers.pairs(run), view.case_labels(view.cases(run))
-    assert [line[6] for line in peers.case_lines(found, labels)] == ["3e-08~ 1.1 ulp", "3e-08~", "3e-08~"]
-    assert peers.peer_lines(run, found)[1][5] == "3e-08~ 1.1 ulp"
+    assert [line[6] for line in peer_texts.case_lines(found, labels)] == ["3e-08~ 1.1 ulp", "3e-08~", "3e-08~"]
+    assert peer_texts.peer_lines(run, found)[1][5] == "3e-08~ 1.1 ulp"
     said = "cudnn is off by its own rounding on 1 of 3 cases: by up to 1.1 ulp, ours by up to 0.5 ulp there."
-    assert peers.sentences(run, found, labels)[-1] == said
+    assert peer_texts.sentences(run, found, labels)[-1] == said
     out = io.StringIO()
-    Console(file=out, width=100).print(peers.table(run))
+    Console(file=out, width=100).print(peer_texts.table(run))
     assert "1.1 ulp" in out.getvalue()
     assert said in html_page.render(run, (), (), Published())
 
@@ -151,7 +151,7 @@ def test_a_peer_has_its_version_where_the_run_states_it(make):
     run = make()
     versions = {"torch": "2.11.0", "nvidia-cudnn-cu13": "9.21.0.82"}
     stated = dataclasses.replace(run, environment={**run.environment, "versions": versions})
-    assert [line[6] for line in peers.peer_lines(stated, peers.pairs(stated))] == [
+    assert [line[6] for line in peer_texts.peer_lines(stated, peers.pairs(stated))] == [
         "", "nvidia-cudnn-cu13 9.21.0.82", "torch 2.11.0",
     ]  # fmt: skip
     shown = {one["name"]: one["version"] for one in sources.implementations(stated)}
@@ -165,14 +165,14 @@ def test_a_peer_has_its_version_where_the_run_states_it(make):
 
 def test_the_mean_is_geometric(make):
     run = slowed(make(sizes=(1, 2)), "1", 4, "ours")  # ours_too is faster there, at 3
-    assert peers.sentences(run, peers.pairs(run), view.case_labels(view.cases(run)))[0].startswith(
+    assert peer_texts.sentences(run, peers.pairs(run), view.case_labels(view.cases(run)))[0].startswith(
         "The best peer takes 1.22x our time over 2 cases (geometric mean), and 1.00x at the lowest"
     )
 
 
 def test_the_terminal_says_whose_times_these_are(make):
     out = io.StringIO()
-    Console(file=out, width=100).print(peers.table(make()))
+    Console(file=out, width=100).print(peer_texts.table(make()))
     text = out.getvalue()
     assert "Ours beside the best peer, cold: ours" in text
     assert "Each peer beside ours, cold" in text
@@ -207,7 +207,7 @@ def test_the_yardstick_is_the_best_of_several_copies(make):
     found, labels = peers.pairs(run), view.case_labels(view.cases(run))
     assert [pair.share for pair in found] == pytest.approx([0.8, 0.9, 0.8]), "case by case"
     said = "Ours reaches at least 0.80 of the copy (columns=1); the best of copy, copy_1, copy_streamed."
-    assert peers.sentences(run, found, labels)[1] == said
+    assert peer_texts.sentences(run, found, labels)[1] == said
     assert {row.implementation for row in copies.best_copies(run.rows).values()} == {"copy", "copy_1"}
     faster = (dataclasses.replace(row, cache="warm", median_s=row.median_s / 9) for row in run.rows)
     graphs = (dataclasses.replace(row, method="graph", median_s=row.median_s / 9) for row in run.rows)
@@ -258,9 +258,12 @@ def test_a_curve_is_the_copys_time_over_that_of_each(make):
 def test_the_largest_fall_between_neighbours_of_a_sweep_is_named(make):
     run = slowed(make(sizes=range(1, 41)), "17", 1.25, "ours", "ours_too")
     found, labels = peers.pairs(run), view.case_labels(view.cases(run))
-    assert peers.sentences(run, found, labels)[-1] == "From one size to the next it falls by at most 20 % (columns=17)."
+    assert (
+        peer_texts.sentences(run, found, labels)[-1]
+        == "From one size to the next it falls by at most 20 % (columns=17)."
+    )
     few = make(sizes=(1, 2, 4, 8, 16))
-    assert len(peers.sentences(few, peers.pairs(few), labels)) == 2, "sizes far from one another are no neighbours"
+    assert len(peer_texts.sentences(few, peers.pairs(few), labels)) == 2, "sizes far from one another are no neighbours"
 
 
 def test_a_long_sweep_has_curves_in_place_of_bars(make):
@@ -272,18 +275,18 @@ def test_a_long_sweep_has_curves_in_place_of_bars(make):
 
 
 def test_the_page_opens_with_who_is_ahead(make):
-    assert peers.ahead(peers.pairs(make())) == (
+    assert peer_texts.ahead(peers.pairs(make())) == (
         "Ours is ahead of all 2 peers: the nearest, cudnn, takes 1.50x our time over 3 cases in common "
         "(geometric mean). Case by case, a peer is faster on 0 of 3."
     )
     behind = slowed(make(sizes=(1, 2)), "1", 2.2, "ours", "ours_too")
     few = without(behind, lambda row: row.implementation == "torch" and row.case.startswith("columns=2 "))
-    assert peers.ahead(peers.pairs(few)) == (
+    assert peer_texts.ahead(peers.pairs(few)) == (
         "Ours is ahead of 1 of 2 peers: the fastest, torch, takes 0.91x our time over 1 case in common "
         "(geometric mean). Case by case, a peer is faster on 1 of 2."
     )
     last = slowed(make(sizes=(1,)), "1", 9, "ours", "ours_too")
-    assert peers.ahead(peers.pairs(last)).startswith(
+    assert peer_texts.ahead(peers.pairs(last)).startswith(
         "Ours is ahead of none of 2 peers: the fastest, cudnn, takes 0.17x"
     )
     text = html_page.render(make(), (), (), Published(), charts.all_charts(make(), ()))

@@ -19,6 +19,7 @@ import pytest
 from kernelbench.core import columns, writing
 from kernelbench.core.errors import ResultsError, RunWarning
 from kernelbench.runs import records
+from kernelbench.runs.records import RESULTS
 from kernelbench.runs.results import ENVIRONMENT_FILE, RESULTS_FILE, SAMPLES_FILE, Run, Store, read_run
 from kernelbench.runs.samples import NAMES
 from tests.fake_gpu import raising
@@ -57,7 +58,7 @@ def members(rest: bytes) -> Iterator[str]:
 
 def test_a_new_run_has_its_header_and_no_rows(tmp_path: Path) -> None:
     Store(tmp_path / "deep" / "run")
-    header = ",".join(columns.names(columns.RESULTS))  # as plain as any reader takes it
+    header = ",".join(columns.names(RESULTS))  # as plain as any reader takes it
     assert (tmp_path / "deep" / "run" / RESULTS_FILE).read_bytes() == f"{header}\n".encode()
 
 
@@ -198,8 +199,8 @@ def test_a_run_of_no_rows_and_no_samples_can_be_read(tmp_path: Path) -> None:
 
 
 def test_columns_that_are_read_as_texts_are_those_without_numbers() -> None:
-    assert set(records.TEXTS) <= set(columns.names(columns.RESULTS))
-    units = {column.name for column in columns.RESULTS if column.unit}
+    assert set(records.TEXTS) <= set(columns.names(RESULTS))
+    units = {column.name for column in RESULTS if column.unit}
     assert not units & set(records.TEXTS)
 
 

@@ -25,6 +25,7 @@ from kernelbench.core.records import (
     Tolerance,
 )
 from kernelbench.planning.catalog import load_catalog
+from kernelbench.runs.records import RESULTS
 from kernelbench.runs.rows import rows_of, samples_of
 
 OPERATION = load_catalog().operations["softmax"]
@@ -75,7 +76,7 @@ def one_row(**changes: Any) -> dict[str, Any]:
 
 def test_every_cell_has_a_column_and_every_column_is_filled_somewhere() -> None:
     timed, counted = one_row(), one_row(measurements=(), counters=COUNTED)
-    assert set(timed) | set(counted) == set(columns.names(columns.RESULTS))
+    assert set(timed) | set(counted) == set(columns.names(RESULTS))
     assert set(counted) - set(timed) == set(columns.names(columns.COUNTERS))
 
 

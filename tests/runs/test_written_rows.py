@@ -22,6 +22,7 @@ from kernelbench.core.records import Check, Implementation, Launch, LaunchPlan, 
 from kernelbench.core.texts import MAX_TEXT, cell, from_cell, is_unprintable, kept
 from kernelbench.runs import files, records, results
 from kernelbench.runs.environment import implementations_text
+from kernelbench.runs.records import RESULTS
 from kernelbench.runs.results import ENVIRONMENT_FILE, RESULTS_FILE, SAMPLES_FILE, Store, read_run
 from kernelbench.runs.row_checks import read_cells, written
 from kernelbench.runs.rows import rows_of, samples_of
@@ -44,7 +45,7 @@ FREE = [
 ]  # fmt: skip
 WHOLE = [*records.WHOLE[1:], *records.COUNTER_COLUMNS]  # axis aside
 NUMBERS = [
-    name for name in columns.names(columns.RESULTS)
+    name for name in columns.names(RESULTS)
     if name not in (*records.TEXTS, *WHOLE, "axis", "lanes_per_instruction")
 ]  # fmt: skip
 often = settings(
@@ -109,7 +110,7 @@ def test_a_long_text_comes_back_shortened(word: str) -> None:
     assert len(kept(word)) <= MAX_TEXT
 
 
-@pytest.mark.parametrize("name", sorted(columns.INFINITE))
+@pytest.mark.parametrize("name", [one.name for one in RESULTS if one.infinite])
 def test_an_error_of_infinity_is_a_value(name: str) -> None:
     (row,) = read_back([{**ROW, name: math.inf}]).rows
     assert getattr(row, name) == math.inf
@@ -280,7 +281,7 @@ def test_who_a_users_kernel_says_it_is_can_be_read(tmp_path: Path) -> None:
 def earlier_line(row: Mapping[str, Any]) -> str:
     """A line of results.csv as it was written when nothing was cleaned, lone surrogates aside, which it could not."""
     text = io.StringIO()
-    cells = [str(row.get(name, "")) for name in columns.names(columns.RESULTS)]
+    cells = [str(row.get(name, "")) for name in columns.names(RESULTS)]
     first = ("=", "+", "-", "@", "\t", "\r")
     cells = [f"'{one}" if one.startswith(first) and one not in ("-1", "-inf") else one for one in cells]
     csv.writer(text, lineterminator="\n").writerows([cells])

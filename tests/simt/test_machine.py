@@ -315,27 +315,6 @@ def test_an_interrupt_within_the_start_of_a_launch_leaves_nothing_running(
         assert not threads[0].is_alive()
 
 
-def test_blocks_of_a_cooperative_launch_wait_for_each_other(machine: Machine, out: Allocation) -> None:
-    """Each block counts itself in, then spins until all have."""
-    out.view()[:] = 0
-    build = Builder()
-    found, missing, again = build.register(), build.register(), build.predicate()
-    counter = build.constant(out.address, np.uint64)
-    first = build.only(LANE == 0)
-    build.atomic("global", "add", "u32", counter, build.constant(1), guard=first)
-    loop = build.label()
-    build.load("global", counter, [found])
-    build.emit("sub_u32", d=missing, a=build.constant(6), b=found)
-    build.emit("testp_notanumber_f32", d=again, a=nan_if_positive(build, missing))
-    build.branch(loop, loop + 8, guard=again)
-    program = build.build(ordered=True)
-    report = machine.launch(program, (6,), (32,), [], cooperative=True)
-    assert not report.faults
-    assert results(out, 1)[0] == 6
-    alone = machine.launch(program, (12,), (32,), [], budget=10_000)
-    assert not alone.faults  # the counter is past 6 already
-
-
 @pytest.mark.parametrize(
     ("grid", "block", "shared", "message"),
     [

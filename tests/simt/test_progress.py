@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from kernelbench.build import BuildRequest, build, find_compiler
-from kernelbench.core import places
-from kernelbench.core.records import Binary, Launch, Scalar
+from kernelbench.build import BuildRequest
+from kernelbench.core.records import Launch, Scalar
 from kernelbench.simt.machine import LaunchReport
+from tests.build.binaries import only_built
 from tests.simt.hardware.simulate import Simulation
 from tests.simt.hardware.trials import Trial, zeros
 
@@ -24,10 +24,7 @@ Values = NDArray[np.int32]
 
 @pytest.fixture(scope="module")
 def ptx() -> str:
-    request = BuildRequest(SOURCE, (), "sm_90")
-    binary = build([request], find_compiler(), places.cache())[request]
-    assert isinstance(binary, Binary), binary
-    return binary.ptx_path.read_text()
+    return only_built(BuildRequest(SOURCE, (), "sm_90")).ptx_path.read_text()
 
 
 def launched(ptx: str, entry: str, threads: int, *, strict: bool) -> tuple[Values, Values, LaunchReport]:

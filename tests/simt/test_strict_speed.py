@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kernelbench.build import BuildRequest, build, find_compiler
-from kernelbench.core import places
-from kernelbench.core.records import Binary, Launch, Scalar
+from kernelbench.build import BuildRequest
+from kernelbench.core.records import Launch, Scalar
+from tests.build.binaries import only_built
 from tests.simt.hardware.simulate import Simulation
 from tests.simt.hardware.trials import Trial, empty, floats
 
@@ -20,12 +20,10 @@ SLOWER = 8  # times, at most; by what it costs in CPU time, which other processe
 
 
 def test_strict_checks_cost_a_few_times_the_run() -> None:
-    binary = build([BuildRequest(SOURCE, (), "sm_90")], find_compiler(), places.cache())
-    (found,) = binary.values()
-    assert isinstance(found, Binary), found
+    ptx = only_built(BuildRequest(SOURCE, (), "sm_90")).ptx_path.read_text()
     launch = Launch("matmul", (N // 32, N // 32, 1), (32, 32, 1), ("a", "b", "c", Scalar("int32", N)))
     arrays = {"a": floats(N, N), "b": floats(N, N), "c": empty(N, N)}
-    simulation = Simulation(Trial("matmul", SOURCE, (launch,), arrays, ("c",)), found.ptx_path.read_text())
+    simulation = Simulation(Trial("matmul", SOURCE, (launch,), arrays, ("c",)), ptx)
 
     def seconds(*, strict: bool, threads: int) -> float:
         taken = []

@@ -11,11 +11,12 @@ from kernelbench.cli.progress import ConsoleProgress
 from kernelbench.core.errors import NoCounters, NoDevice
 from kernelbench.core.hardware_counters import ProfiledLaunch
 from kernelbench.measure.bench import InProcessBench
+from kernelbench.measure.profiling import passes
 from kernelbench.measure.profiling.profiler import Profile
 from kernelbench.planning.catalog import load_catalog
 from kernelbench.runs.hardware_counters import read_counters
 from kernelbench.runs.results import Run
-from kernelbench.walks import counters as walk
+from kernelbench.walks import counters
 from kernelbench.walks.request import Request
 from kernelbench.walks.run import run as run_walk
 from tests.conftest import Command, Project
@@ -42,9 +43,9 @@ def gpu(project: Project, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
             raise NoCounters(seen["unavailable"])
         return "ncu"
 
-    monkeypatch.setattr(walk, "profile", profile)
-    monkeypatch.setattr(walk, "profiler", profiler)
-    monkeypatch.setattr(walk, "_simulator", lambda bench, catalog: InProcessBench(simulator, load_catalog()))
+    monkeypatch.setattr(passes, "profile", profile)
+    monkeypatch.setattr(passes, "profiler", profiler)
+    monkeypatch.setattr(counters, "simulator_for", lambda bench, catalog: InProcessBench(simulator, load_catalog()))
     return seen
 
 
@@ -94,7 +95,7 @@ def test_on_the_simulator_no_profiler_is_asked(
     monkeypatch.setattr(devices, "open_device", lambda name: device)
     run = measured(project, counters=True, device="simulated")
     assert gpu["jobs"] == []
-    assert run.environment["counters"] == {"unavailable": walk.NO_GPU}
+    assert run.environment["counters"] == {"unavailable": passes.NO_GPU}
 
 
 def test_the_screen_says_how_far_both_agree(project: Project, gpu: dict[str, Any], command: Command) -> None:
@@ -116,14 +117,14 @@ def test_the_screen_says_how_far_both_agree(project: Project, gpu: dict[str, Any
 def test_the_gpu_here_must_be_the_one_that_plans_are_for(monkeypatch: pytest.MonkeyPatch) -> None:
     device = FakeSimulator({})
     monkeypatch.setattr(devices, "open_device", lambda name: device)
-    key, about = walk.gpu_here(None)
+    key, about = passes.gpu_here(None)
     assert (key, about["name"]) == ("h200", device.name)
-    assert walk.gpu_here("H200")[0] == "h200"
+    assert passes.gpu_here("H200")[0] == "h200"
     with pytest.raises(NoCounters, match="the GPU here, NVIDIA H200, is not the one that plans are for, a100"):
-        walk.gpu_here("a100")
+        passes.gpu_here("a100")
     device.properties = replace(device.properties, name="NVIDIA GeForce RTX 4060")
     with pytest.raises(NoCounters, match="RTX 4060, is not the one"):
-        walk.gpu_here(None)
+        passes.gpu_here(None)
 
 
 def test_without_a_gpu_the_reason_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,4 +133,4 @@ def test_without_a_gpu_the_reason_is_said(monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr(devices, "open_device", absent)
     with pytest.raises(NoCounters, match="no GPU here"):
-        walk.gpu_here(None)
+        passes.gpu_here(None)

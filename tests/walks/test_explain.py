@@ -16,10 +16,10 @@ from kernelbench.core.counters import Counters, LaunchCounters
 from kernelbench.core.errors import DeviceError, NoCounters
 from kernelbench.core.hardware_counters import ProfiledLaunch
 from kernelbench.measure.profiling import reports
+from kernelbench.measure.profiling.passes import Profiled
 from kernelbench.report.explanation import explanations
 from kernelbench.runs.results import read_run, without_twins
 from kernelbench.walks import explain as walk
-from kernelbench.walks.counters import Profiled
 from kernelbench.walks.explain import Explained
 from kernelbench.walks.explain import explain as explain_walk
 from kernelbench.walks.report import report

@@ -12,8 +12,10 @@ from pathlib import Path
 import pytest
 
 import kernelbench
+from kernelbench.compare.comparison import COMPARISON
 from kernelbench.core import columns, places
 from kernelbench.core.errors import InputError, ResultsError
+from kernelbench.runs.records import RESULTS
 from tests.conftest import Project
 from tests.fake_simulator import FakeSimulator
 
@@ -38,7 +40,7 @@ def test_rows_are_those_of_the_file_with_values_and_axes(softmax: kernelbench.Lo
     with (SOFTMAX / "results.csv").open(newline="") as file:
         written = list(csv.DictReader(file))
     rows = softmax.rows
-    assert list(rows.columns) == [*columns.names(columns.RESULTS), "seq"]
+    assert list(rows.columns) == [*columns.names(RESULTS), "seq"]
     assert len(rows) == len(written) > 200
     for name in ("case", "implementation", "status", "method"):
         assert list(rows[name]) == [row[name] for row in written]
@@ -52,7 +54,7 @@ def test_rows_are_those_of_the_file_with_values_and_axes(softmax: kernelbench.Lo
 def test_tables_and_records_say_the_same(softmax: kernelbench.LoadedRun) -> None:
     table, answer = softmax.comparison("torch"), softmax.answer("torch")
     assert set(table["baseline"]) == {"torch"}
-    assert list(table.columns) == [*columns.names(columns.COMPARISON), "seq"]
+    assert list(table.columns) == [*columns.names(COMPARISON), "seq"]
     assert [row.implementation for row in answer.comparison] == list(table["implementation"])
     assert set(softmax.comparison()["baseline"]) == {"ft"}, "the suite's"
     assert list(softmax.claims.columns) == columns.names(columns.CLAIMS)

@@ -16,7 +16,7 @@ from kernelbench.compare.pairing import side_of
 from kernelbench.core.errors import InputError, ResultsError
 from kernelbench.core.records import Case
 from kernelbench.measure.case_run import Settings
-from kernelbench.measure.rounds import Precision
+from kernelbench.measure.tracks import Precision
 from kernelbench.measure.worker import WorkerBench
 from kernelbench.planning.case_plans import CasePlan, Planned
 from kernelbench.planning.catalog import load_catalog

@@ -15,7 +15,6 @@ from cupy.cuda import driver, runtime
 from kernelbench.core import dtypes
 from kernelbench.core.contracts import LARGE_SCRATCH_BYTES, Executable
 from kernelbench.core.differences import Differences
-from kernelbench.core.errors import DeviceError, DeviceLost, KernelbenchError
 from kernelbench.core.records import (
     Arrays,
     ArraySpec,
@@ -30,10 +29,10 @@ from kernelbench.core.records import (
 from kernelbench.devices.context import STREAMS, Chain, choose_context
 from kernelbench.devices.cuda import array_kernels
 from kernelbench.devices.cuda.clock import CudaClock
-from kernelbench.devices.cuda.failures import cuda_errors
+from kernelbench.devices.cuda.failures import cuda_errors, library_call
 from kernelbench.devices.cuda.host import host_call
 from kernelbench.devices.cuda.properties import existing, properties_of
-from kernelbench.devices.nvml import Nvml
+from kernelbench.devices.nvml import open_nvml
 
 RED_ZONE_BYTES = 4096  # on each side of every array; keeps arrays aligned like those of cudaMalloc
 RED_ZONE_BYTE = 0xA5
@@ -51,7 +50,7 @@ class CudaDevice:
     """One GPU; see contracts.Device."""
 
     def __init__(self, number: int) -> None:
-        self._nvml = _nvml(runtime.deviceGetPCIBusId(existing(number)))
+        self._nvml = open_nvml(runtime.deviceGetPCIBusId(existing(number)))
         self._contexts = choose_context(number)
         self._device = cupy.cuda.Device(number)
         self._device.use()
@@ -171,13 +170,13 @@ class CudaDevice:
         if implementation.prepare is not None:
             prepare = implementation.prepare
             with self._own_memory(arrays):
-                call = _library_call(lambda: prepare(case, arrays, stream.ptr), f"preparing {implementation.name}")()
+                call = library_call(lambda: prepare(case, arrays, stream.ptr), f"preparing {implementation.name}")()
 
             def run() -> Any:
                 with self._own_memory(arrays):
                     return call()
 
-            return _library_call(run, f"launching {implementation.name}")
+            return library_call(run, f"launching {implementation.name}")
         assert plan is not None
         assert binary is not None
         plan.check_alignment({name: array.data.ptr for name, array in arrays.items()})
@@ -277,22 +276,6 @@ def _piece_of(spec: ArraySpec, position: int, start: int, size: int, seed: int) 
     return array_kernels.random_values(spec, start, size, (seed, position, start // FILL_ELEMENTS))
 
 
-def _library_call(call: Callable[[], Any], doing: str) -> Callable[[], Any]:
-    """`call`, with errors of a library turned into DeviceError, which costs only the rows of that peer."""
-
-    def guarded() -> Any:
-        try:
-            with cuda_errors(doing):
-                return call()
-        except KernelbenchError:
-            raise
-        except Exception as error:  # a library's own errors have no common base
-            lost = any(word in str(error) for word in ("illegal memory access", "unspecified launch failure"))
-            raise (DeviceLost if lost else DeviceError)(f"{type(error).__name__} while {doing}: {error}") from error
-
-    return guarded
-
-
 def _cheapest_stream() -> tuple[Any, float]:
     """The one of several new non-blocking streams with the cheapest launches, and their seconds."""
     streams = [cupy.cuda.Stream(non_blocking=True) for _ in range(STREAMS)]
@@ -300,15 +283,6 @@ def _cheapest_stream() -> tuple[Any, float]:
     costs = [chain.cost(ctypes.c_void_p(stream.ptr)) for stream in streams]
     best = min(range(STREAMS), key=costs.__getitem__)
     return streams[best], costs[best]
-
-
-def _nvml(pci_bus_id: str) -> Nvml | None:
-    import pynvml
-
-    try:
-        return Nvml(pci_bus_id)
-    except pynvml.NVMLError:
-        return None  # conditions stay empty; the GPU can be measured all the same
 
 
 def _version_text(version: int) -> str:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from cupy.cuda.memory import OutOfMemoryError
 from cupy_backends.cuda.api.driver import CUDADriverError
 from cupy_backends.cuda.api.runtime import CUDARuntimeError
 
-from kernelbench.core.errors import DeviceError, DeviceLost
+from kernelbench.core.errors import DeviceError, DeviceLost, KernelbenchError
 
 # After these the context answers every further call with the same error (CUDA runtime API, "Error handling").
 _STICKY = ("IllegalAddress", "LaunchFail", "LAUNCH_FAILED", "ILLEGAL", "Misaligned", "MISALIGNED", "IllegalInstruction",
@@ -28,3 +29,19 @@ def cuda_errors(doing: str) -> Iterator[None]:
         text = str(error)
         lost = any(word in text for word in _STICKY)
         raise (DeviceLost if lost else DeviceError)(f"{text} while {doing}") from error
+
+
+def library_call(call: Callable[[], Any], doing: str) -> Callable[[], Any]:
+    """`call`, with errors of a library turned into DeviceError, which costs only the rows of that peer."""
+
+    def guarded() -> Any:
+        try:
+            with cuda_errors(doing):
+                return call()
+        except KernelbenchError:
+            raise
+        except Exception as error:  # a library's own errors have no common base
+            lost = any(word in str(error) for word in ("illegal memory access", "unspecified launch failure"))
+            raise (DeviceLost if lost else DeviceError)(f"{type(error).__name__} while {doing}: {error}") from error
+
+    return guarded

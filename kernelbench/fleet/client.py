@@ -1,0 +1,123 @@
+"""A fleet on the client's side: the jobs that suites make, what comes back of each, and parts joined into runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kernelbench.core.progress import Progress
+from kernelbench.core.records import Suite
+from kernelbench.core.writing import write_whole
+from kernelbench.fleet import engine
+from kernelbench.fleet.engine import Ended
+from kernelbench.fleet.folder import Fleet, write_fleet
+from kernelbench.fleet.jobs import RUN_FILES, Job
+from kernelbench.runs.folders import is_run
+from kernelbench.runs.joining import join
+from kernelbench.runs.results import read_run
+from kernelbench.suite import select_part
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+Start = Callable[[Sequence[Job]], engine.Advance]  # shows the jobs, and how far each GPU is
+
+
+def jobs_of(fleet: Fleet, suites: Sequence[Suite], paths: Mapping[str, Path], *, local: bool) -> list[Job]:
+    """A job per suite and GPU. Of a shared suite with fewer cases than GPUs a job per case, on other GPUs each time."""
+    found, turn, gpus = [], 0, fleet.gpus
+    for suite in suites:
+        count = min(len(gpus), len(suite.cases)) if fleet.shared else len(gpus)
+        for number in range(count):
+            gpu = gpus[(turn + number) % len(gpus)]
+            part = f"{number + 1}/{count}"
+            own = select_part(suite, part) if fleet.shared else suite
+            job = Job(
+                fleet=fleet.folder.name,
+                label=gpu.label,
+                resource=gpu.resource,
+                suite=str(paths[suite.name].absolute()) if local else suite.name,
+                digest=fleet.suites[suite.name],
+                options=(*fleet.options, "--part", part) if fleet.shared else fleet.options,
+                folder=str(fleet.place(gpu.label, suite.name).absolute()) if local else "",
+                cases=len(own.cases),
+            )
+            found.append(job)
+        turn += count
+    return found
+
+
+def is_finished(fleet: Fleet, job: Job) -> bool:
+    """Whether an earlier session has brought the whole run of this job."""
+    folder = fleet.place(job.label, job.name)
+    if not is_run(folder):
+        return False
+    run = read_run(folder)
+    return not run.stopped and len({row.case for row in run.rows}) == job.cases
+
+
+def run_all(
+    client: Client,
+    found: Sequence[Job],
+    fleet: Fleet,
+    notes: list[str],
+    there: frozenset[str],
+    progress: Progress,
+    start: Start,
+) -> tuple[Ended, ...]:
+    """Every job as it ended; `there`: the GPUs that have a worker, by resource.
+
+    What is worth a remark is said, and added to `notes`, also when this is interrupted.
+    """
+    results: list[Ended] = []
+    advance = start(found)
+
+    def say(text: str) -> None:
+        notes.append(text)
+        progress.say(text)
+
+    def ended(one: Ended) -> None:
+        job, done = one.job, one.done
+        results.append(one)
+        if done is None:
+            say(f"{job.label}: {job.name} was not finished: {one.lost}; --resume goes on")
+            return
+        _write(fleet.place(job.label, job.name), done.files)
+        for line in done.said:
+            say(f"{job.label}: {job.name}: {line}")
+        if done.code not in (0, 1):
+            say(f"{job.label}: {job.name} ended with code {done.code}; --resume goes on")
+        else:
+            advance(job.label, job.name, job.cases)
+
+    for job in found:
+        if job.resource not in there:
+            ended(Ended(job, None, "no worker has this GPU now"))
+    try:
+        engine.run_jobs(client, [job for job in found if job.resource in there], advance, ended)
+    finally:
+        write_fleet(replace(fleet, notes=tuple(notes)))
+    return tuple(results)
+
+
+def _write(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write the files of a run that another host sent; no other names than a run's."""
+    if files:
+        folder.mkdir(parents=True, exist_ok=True)
+    for name in RUN_FILES:
+        if name in files:
+            write_whole(folder / name, files[name])
+
+
+def join_parts(fleet: Fleet, suites: Sequence[Suite], progress: Progress) -> None:
+    """Join what the GPUs have of each suite; what is missing is said."""
+    for suite in suites:
+        parts = {
+            gpu.label: path for gpu in fleet.gpus if is_run(path := fleet.place(gpu.label, suite.name))
+        }  # of a suite with few cases not every GPU has a part
+        if parts:
+            run = join(parts, fleet.folder / suite.name, [case.key for case in suite.cases])
+            if missing := len({case.key for case in suite.cases} - {row.case for row in run.rows}):
+                progress.say(f"{suite.name}: {missing} of {len(suite.cases)} cases are missing; --resume goes on")
