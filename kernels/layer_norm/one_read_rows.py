@@ -1,0 +1,47 @@
+"""Launch plan of one_read_rows.cu: rows of the last axis, by the techniques that softmax chooses for rows as long."""
+
+from dataclasses import replace
+
+from kernelbench import Case, DeviceProperties, Implementation, LaunchPlan, Origin, Scalar, dtypes
+from ..softmax_family.row_choices import Choice, StagedLanes, choose, in_warp
+from ..softmax_family.row_plans import MAX_COLUMNS, Arguments, plan_of
+from ..softmax_family.row_tuning import Step, tunable
+from .operation import EPS
+
+GIVEN = Arguments(("x", "gamma", "beta", "y"), (Scalar("float32", EPS),))
+
+
+def chosen(rows: int, columns: int, itemsize: int, device: DeviceProperties) -> Choice:
+    """The technique of log-softmax, which keeps elements as well, but lanes of a warp where that has lanes of 4-byte loads:
+    their shared memory is there for cheaper masks, and these elements are masked when they are summed."""
+    found = choose(rows, columns, itemsize, False, device)
+    lanes = in_warp(columns, itemsize) if isinstance(found, StagedLanes) else None
+    return replace(lanes, hint=found.hint) if lanes else found
+
+
+def plan(
+    case: Case,
+    device: DeviceProperties,
+    threads: int = 0,
+    blocks: int = 0,
+    rows: int | None = None,
+    block: int | None = None,
+    hint: int | None = None,
+) -> LaunchPlan:
+    """Threads, blocks and the others: see Step."""
+    number, columns = case.rows_columns(max_columns=MAX_COLUMNS)
+    found = chosen(number, columns, dtypes.itemsize(case.dtype), device)
+    step = Step(threads, blocks, rows, block, hint)
+    taken = step.taken(found, case, device, keeps_exponentials=False)
+    return plan_of("layer_norm_one_read_rows", taken, case, device, GIVEN)
+
+
+IMPLEMENTATIONS = (
+    Implementation(
+        "one_read_rows",
+        "rows held by a thread, lanes, warps, a block or a cluster, read once",
+        Origin("written here"),
+        plan=plan,
+        tunable=tunable("layer_norm"),
+    ),
+)
