@@ -82,6 +82,13 @@ __device__ __forceinline__ Moments warp_all_join(const Moments* parts, int count
 
 // ---- Packs ----
 
+// The pack, of which the compiler has nothing unpacked that it could keep; see stay_packed.
+template <typename T>
+__device__ __forceinline__ const uint4& again(uint4& pack) {
+  if constexpr (sizeof(T) == 2) stay_packed(pack);
+  return pack;
+}
+
 // Calls use(value) for the elements of a pack that lie in the row; unless Masked, all or none do.
 template <bool Masked, typename T, typename Use>
 __device__ __forceinline__ void each_in_row(const uint4& pack, int column, int columns, Use use) {
@@ -110,6 +117,22 @@ __device__ __forceinline__ uint4 between(const uint4& first, const uint4& second
     for (int i = 0; i < 4; ++i) words[i] = __funnelshift_r(words[i], words[i + 1], (bytes & 2) * 8);
   }
   return make_uint4(words[0], words[1], words[2], words[3]);
+}
+
+// The word that begins with the even `column` of gamma or beta, whose last may be half a word. It is loaded anew at each use:
+// kept for a thread's next row, all would need registers at once. All lanes read the same: one access of the L1 cache.
+template <int Columns, typename T>
+__device__ __forceinline__ unsigned word_at(const T* weights, int column) {
+  const auto from = __cvta_generic_to_global(weights + column);
+  unsigned word;
+  if (sizeof(T) == 4 || column + 1 < Columns) {
+    asm volatile("ld.global.nc.u32 %0, [%1];" : "=r"(word) : "l"(from));
+  } else {
+    unsigned short last;
+    asm volatile("ld.global.nc.u16 %0, [%1];" : "=h"(last) : "l"(from));
+    word = last;
+  }
+  return word;
 }
 
 // A pack of gamma or beta from any column on; outside [0, columns) its elements are 0. Unless Masked it lies within, at a

@@ -3,20 +3,29 @@
 from dataclasses import replace
 
 from kernelbench import Case, DeviceProperties, Implementation, LaunchPlan, Origin, Scalar, dtypes
-from ..softmax_family.row_choices import Choice, StagedLanes, choose, in_warp
+from ..softmax_family.row_choices import Choice, Held, Staged, StagedLanes, choose, in_warp, resident_blocks
 from ..softmax_family.row_plans import MAX_COLUMNS, Arguments, plan_of
 from ..softmax_family.row_tuning import Step, tunable
 from .operation import EPS
 
 GIVEN = Arguments(("x", "gamma", "beta", "y"), (Scalar("float32", EPS),))
 
+# Registers per thread beside those of softmax: for the packs of gamma and beta in which a masked pack's weights lie; for the
+# addresses of gamma and beta where a thread has whole rows, whose weights take others: those of half a row of each.
+MASKED_REGISTERS, STAGED_REGISTERS = 16, 8
+
 
 def chosen(rows: int, columns: int, itemsize: int, device: DeviceProperties) -> Choice:
     """The technique of log-softmax, which keeps elements as well, but lanes of a warp where that has lanes of 4-byte loads:
     their shared memory is there for cheaper masks, and these elements are masked when they are summed."""
     found = choose(rows, columns, itemsize, False, device)
-    lanes = in_warp(columns, itemsize) if isinstance(found, StagedLanes) else None
-    return replace(lanes, hint=found.hint) if lanes else found
+    if isinstance(found, StagedLanes):
+        found = replace(in_warp(columns, itemsize) or found, hint=found.hint)
+    if not isinstance(found, Staged) and not (isinstance(found, Held) and found.masked):
+        return found
+    more = STAGED_REGISTERS + columns * itemsize // 4 if isinstance(found, Staged) else MASKED_REGISTERS
+    registers = device.registers_per_multiprocessor // (found.resident * found.block) + more
+    return replace(found, resident=resident_blocks(registers, found.block))
 
 
 def plan(

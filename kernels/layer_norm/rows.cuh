@@ -65,12 +65,14 @@ __device__ __forceinline__ void layer_norm_by_lanes(const T* __restrict__ x, con
   for (int r = 0; r < Rows; ++r) {
     float sums[Sums] = {};
 #pragma unroll
-    for (int k = 0; k < Packs; ++k)
+    for (int k = 0; k < Packs; ++k) {
+      const uint4& pack = again<T>(own.held[r][k]);
 #pragma unroll
       for (int i = 0; i < N; ++i) {
-        const float deviation = element_of<T>(own.held[r][k], i) - mean[r];
+        const float deviation = element_of<T>(pack, i) - mean[r];
         if (in_row(r, k, i)) sums[i % Sums] = fmaf(deviation, deviation, sums[i % Sums]);
       }
+    }
     squares[r] = (sums[0] + sums[1]) + (sums[2] + sums[3]);
   }
   RowNorm norms[Rows];
@@ -82,7 +84,7 @@ __device__ __forceinline__ void layer_norm_by_lanes(const T* __restrict__ x, con
   const auto result = [&](int r, int k, float* results) {
     const int at = own.column[r] + k * Step;
     if (Masked || k < Packs - 1 || at < columns)
-      results_of<Masked>(own.held[r][k], at, columns, norms[r], weights, results);
+      results_of<Masked>(again<T>(own.held[r][k]), at, columns, norms[r], weights, results);
   };
   own.store(y, rows, columns, shift_of(x) == shift_of(y), result);
 }
@@ -109,7 +111,7 @@ __device__ __forceinline__ void layer_norm_held(const T* __restrict__ x, const W
   const auto elements_of_part = [=](int part) { return elements_of<Parts, PER_PACK<T>>(part, columns, shift); };
   const auto each = [&](auto use) {
 #pragma unroll
-    for (int k = 0; k < Packs; ++k) each_in_row<Masked, T>(row.held[k], row.column_of(k), columns, use);
+    for (int k = 0; k < Packs; ++k) each_in_row<Masked, T>(again<T>(row.held[k]), row.column_of(k), columns, use);
     if constexpr (SharedPacks > 0) await_copies();
 #pragma unroll 1  // one pack at a time: unrolled, all packs would need registers at once
     for (int k = 0; k < SharedPacks; ++k)
@@ -123,7 +125,7 @@ __device__ __forceinline__ void layer_norm_held(const T* __restrict__ x, const W
   // compute and store
   const RowNorm norm = norm_of<T>(all.mean, all.squares, columns, weights.eps);
   const auto registered = [&](int k, int column, float* results) {
-    results_of<Masked>(row.held[k], column, columns, norm, weights, results);
+    results_of<Masked>(again<T>(row.held[k]), column, columns, norm, weights, results);
   };
   const auto shared = [&](const uint4& pack, int column, float* results) {
     results_of<Masked>(pack, column, columns, norm, weights, results);
@@ -138,6 +140,12 @@ __device__ __forceinline__ void layer_norm_in_words(unsigned* words, const Weigh
   const auto joined = [](const float* sums) {
     return Sums == 1 ? sums[0] : (sums[0] + sums[1 % Sums]) + (sums[2 % Sums] + sums[3 % Sums]);
   };
+  constexpr int Words = (Columns * Group * static_cast<int>(sizeof(T)) + 3) / 4;
+  const auto unpack_again = [&] {  // kept as floats between the loops below, halves would take twice the registers
+#pragma unroll
+    for (int i = 0; i < Words; ++i)
+      if constexpr (sizeof(T) == 2) asm volatile("" : "+r"(words[i]));
+  };
   float lower = 0.0f;  // the result that waits for its neighbour in the upper half of its word
 #pragma unroll
   for (int row = 0; row < Group; ++row) {
@@ -146,18 +154,22 @@ __device__ __forceinline__ void layer_norm_in_words(unsigned* words, const Weigh
 #pragma unroll
     for (int column = 0; column < Columns; ++column) sums[column % Sums] += element_at<T>(words, first + column);
     const float mean = divided(joined(sums), Columns);
+    unpack_again();
 #pragma unroll
     for (int column = 0; column < Columns; ++column) {
       const float deviation = element_at<T>(words, first + column) - mean;
       squares[column % Sums] = fmaf(deviation, deviation, squares[column % Sums]);
     }
     const RowNorm norm = norm_of<T>(mean, joined(squares), Columns, weights.eps);
+    unpack_again();
+    constexpr int PerWord = sizeof(unsigned) / sizeof(T);
+    unsigned gamma = 0, beta = 0;
 #pragma unroll
     for (int column = 0; column < Columns; ++column) {
       const int at = first + column;
+      if (column % PerWord == 0) gamma = word_at<Columns>(weights.gamma, column), beta = word_at<Columns>(weights.beta, column);
       const float normal = (element_at<T>(words, at) - norm.mean) * norm.scale;
-      // The same address for all lanes: one access of the L1 cache.
-      const float result = fmaf(normal, to_float(__ldg(weights.gamma + column)), to_float(__ldg(weights.beta + column)));
+      const float result = fmaf(normal, element_at<T>(&gamma, column % PerWord), element_at<T>(&beta, column % PerWord));
       if constexpr (sizeof(T) == 4) words[at] = __float_as_uint(result);
       else if (at % 2 == 0) lower = result;
       else words[at / 2] = word_of<T>(lower, result);
@@ -168,6 +180,7 @@ __device__ __forceinline__ void layer_norm_in_words(unsigned* words, const Weigh
 template <int Columns, int Group, int Block, int Hint, typename T>
 __device__ __forceinline__ void layer_norm_staged(const T* __restrict__ x, const Weights<T>& weights, T* __restrict__ y,
                                                   long long rows) {
+  if (!weights.aligned()) return layer_norm_by_elements(x, weights, y, rows, Columns);
   staged_words<Columns, Group, Block, Hint>(
       x, y, rows, [&](unsigned* words) { layer_norm_in_words<Columns, Group>(words, weights); });
 }
