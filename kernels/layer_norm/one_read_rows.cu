@@ -3,9 +3,10 @@
 //   gamma, beta  T [columns], beginning anywhere; read once per row, from the caches after the first time
 //   y            T [rows, columns]; must not overlap x; written once
 //   T            float, __half, __nv_bfloat16; arithmetic in float
-//   TECHNIQUE    staged: short rows whole in a thread, through shared memory; in_warp: in registers of a warp's lanes; held:
-//                of warps, a block or a cluster; split: two launches. Their constants, needs and launches:
-//                softmax_family/staged_rows.cuh, warp_rows.cuh, held_rows.cuh, split_rows.cuh
+//   TECHNIQUE    staged: short rows whole in a thread, through shared memory; staged_lanes: longer ones that end within a
+//                pack, by lanes, likewise; in_warp: in registers of a warp's lanes; held: of warps, a block or a cluster;
+//                split: two launches. Their constants, needs and launches: softmax_family/staged_rows.cuh,
+//                staged_lanes.cuh, warp_rows.cuh, held_rows.cuh, split_rows.cuh
 //   moves        D in, D out; split 2 D in
 //   A row with an infinity or a NaN gives NaN.   Origin: written here.
 #include "layer_norm/rows.cuh"
@@ -28,6 +29,11 @@
   KERNEL ENTRY(dtype)(const T* x, const T* gamma, const T* beta, T* y, long long rows, float eps) {                 \
     layer_norm_staged<COLUMNS, GROUP, BLOCK, HINT, T>(x, {gamma, beta, eps}, y, rows);                              \
   }
+#elif TECHNIQUE == STAGED_LANES
+#define DEFINE(dtype, T)                                                                                            \
+  KERNEL ENTRY(dtype)(const T* x, const T* gamma, const T* beta, T* y, long long rows, int columns, float eps) {    \
+    layer_norm_staged_lanes<LANES, WORDS, GROUP, BLOCK, HINT, T>(x, {gamma, beta, eps}, y, rows, columns);          \
+  }
 #elif TECHNIQUE == SPLIT
 #define DEFINE(dtype, T)                                                                                            \
   KERNEL ENTRY(parts_##dtype)(const T* x, Moments* parts, long long rows, long long columns, int chunk) {           \
@@ -38,10 +44,10 @@
     layer_norm_split_finish<BLOCK, PACKS, HINT, T>(x, {gamma, beta, eps}, y, parts, rows, columns, chunk);          \
   }
 #else
-#error "TECHNIQUE must be HELD, IN_WARP, STAGED or SPLIT"
+#error "TECHNIQUE must be HELD, IN_WARP, STAGED, STAGED_LANES or SPLIT"
 #endif
 
-#if FLOATS
+#if FLOATS || TECHNIQUE == STAGED_LANES  // WORDS are elements, of any size
 DEFINE(f32, float)
 #endif
 #if HALVES

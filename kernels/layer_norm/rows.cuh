@@ -1,10 +1,11 @@
 // Layer norm of rows that are held between load and store, by the techniques of the softmax family, whose headers have shapes
 // and launches: lanes of a warp (warp_rows.cuh), warps and clusters (held_rows.cuh), whole rows per thread (staged_rows.cuh),
-// two launches (split_rows.cuh).
+// elements of rows by lanes (staged_lanes.cuh), two launches (split_rows.cuh).
 #pragma once
 #include "layer_norm/moments.cuh"
 #include "softmax_family/held_rows.cuh"
 #include "softmax_family/split_rows.cuh"
+#include "softmax_family/staged_lanes.cuh"
 #include "softmax_family/staged_rows.cuh"
 #include "softmax_family/warp_rows.cuh"
 
@@ -183,6 +184,48 @@ __device__ __forceinline__ void layer_norm_staged(const T* __restrict__ x, const
   if (!weights.aligned()) return layer_norm_by_elements(x, weights, y, rows, Columns);
   staged_words<Columns, Group, Block, Hint>(
       x, y, rows, [&](unsigned* words) { layer_norm_in_words<Columns, Group>(words, weights); });
+}
+
+// Lanes of a warp take Group rows one after another from shared memory, each lane every Lanes-th element, so that its gamma and
+// beta are loaded once, and no element is masked but the last of some lanes.
+template <int Lanes, int Elements, int Group, int Block, int Hint, typename T>
+__device__ __forceinline__ void layer_norm_staged_lanes(const T* __restrict__ x, const Weights<T>& weights,
+                                                        T* __restrict__ y, long long rows, int columns) {
+  static_assert(Elements >= 4, "a lane has four sums");
+  constexpr int Sums = 4, Last = Elements - 1, Least = Lanes * Last;
+  const int own = threadIdx.x % Lanes, group = threadIdx.x % WARP_SIZE / Lanes;
+  const bool has_last = own + Least < columns;
+  float gamma[Elements], beta[Elements];
+#pragma unroll
+  for (int k = 0; k < Elements; ++k) {
+    const int column = k < Last || has_last ? own + k * Lanes : own;
+    gamma[k] = to_float(__ldg(weights.gamma + column)), beta[k] = to_float(__ldg(weights.beta + column));
+  }
+  staged_span<WARP_SIZE / Lanes * Group, Least, Least + Lanes, Block, Hint>(x, y, rows, columns, [&](uint4* tile, int shift) {
+    T* place = reinterpret_cast<T*>(tile) + shift + group * Group * columns + own;
+#pragma unroll 1
+    for (int done = 0; done < Group; ++done, place += columns) {
+      float values[Elements], sums[Sums] = {}, squares[Sums] = {};
+#pragma unroll
+      for (int k = 0; k < Elements; ++k) {
+        values[k] = k < Last || has_last ? to_float(place[k * Lanes]) : 0.0f;
+        sums[k % Sums] += values[k];
+      }
+      const float sum = warp_all_reduce<SumOp, Lanes>((sums[0] + sums[1]) + (sums[2] + sums[3]));
+      const float mean = divided(sum, columns);
+#pragma unroll
+      for (int k = 0; k < Elements; ++k) {
+        values[k] -= mean;
+        if (k < Last || has_last) squares[k % Sums] = fmaf(values[k], values[k], squares[k % Sums]);
+      }
+      const float all = warp_all_reduce<SumOp, Lanes>((squares[0] + squares[1]) + (squares[2] + squares[3]));
+      const RowNorm norm = norm_of<T>(mean, all, columns, weights.eps);
+#pragma unroll
+      for (int k = 0; k < Elements; ++k)
+        if (k < Last || has_last) place[k * Lanes] = from_float<T>(fmaf(values[k] * norm.scale, gamma[k], beta[k]));
+    }
+    __syncwarp();  // every row is done
+  });
 }
 
 template <int Block, int Packs, typename T>

@@ -8,12 +8,13 @@ from itertools import product
 import numpy as np
 import pytest
 
+from kernelbench.core.errors import Unsupported
 from kernelbench.core.records import Case, Scalar, Tolerance
 from kernelbench.devices.known import KNOWN
 from kernels.layer_norm import one_read_rows
 from kernels.layer_norm.operation import EPS
 from kernels.softmax_family import row_choices, row_plans
-from kernels.softmax_family.row_choices import Held, Split, Staged
+from kernels.softmax_family.row_choices import Held, Split, Staged, StagedLanes
 from tests.kernels.simulated import random_input, run_and_check
 
 NAME = "one_read_rows"
@@ -52,13 +53,35 @@ def test_what_is_chosen_holds_the_row_and_fits_the_device(gpu, itemsize):
 @pytest.mark.parametrize(
     ("columns", "dtype", "technique"),
     [
-        (64, "bfloat16", "IN_WARP"), (63, "bfloat16", "STAGED"), (65, "bfloat16", "IN_WARP"), (303, "float16", "IN_WARP"),
-        (71, "float32", "STAGED"), (73, "float32", "IN_WARP"), (1024, "float32", "HELD"), (1, "float32", "STAGED"),
+        (64, "bfloat16", "IN_WARP"), (63, "bfloat16", "STAGED"), (65, "bfloat16", "STAGED_LANES"), (511, "float16", "STAGED_LANES"),
+        (513, "float16", "IN_WARP"), (72, "float32", "IN_WARP"), (71, "float32", "STAGED"), (73, "float32", "STAGED_LANES"), (1024, "float32", "HELD"), (1, "float32", "STAGED"),
     ],
 )  # fmt: skip
 def test_both_sides_of_thresholds_of_many_short_rows(h200, catalog, columns, dtype, technique):
     plan = catalog.implementations["layer_norm"][NAME].plan(case(2**20, columns, dtype), h200)
     assert dict(plan.defines)["TECHNIQUE"] == technique
+
+
+def test_few_rows_that_end_within_a_pack_have_no_warp_to_wait_for(h200):
+    for columns, itemsize in ((65, 2), (129, 4), (511, 2)):
+        warp_rows = one_read_rows.staged_lanes(columns, itemsize).warp_rows
+        most = warp_rows * row_choices.LEAST_WARPS * h200.multiprocessors
+        assert isinstance(one_read_rows.chosen(most, columns, itemsize, h200), StagedLanes)
+        assert isinstance(one_read_rows.chosen(most - 1, columns, itemsize, h200), Held)
+
+
+@pytest.mark.parametrize("itemsize", [2, 4])
+def test_lanes_of_shared_memory_hold_the_row(itemsize):
+    for columns in range(65, 513):
+        choice = one_read_rows.staged_lanes(columns, itemsize)
+        assert choice.lanes * (choice.loads - 1) < columns <= choice.lanes * choice.loads
+        assert choice.warp_rows * itemsize % 32 == 0, "whole sectors"
+        assert choice.warp_rows * columns * itemsize + 16 <= 48 * 1024
+
+
+def test_rows_by_lanes_have_no_steps(h200, catalog):
+    with pytest.raises(Unsupported, match="have no steps"):
+        catalog.implementations["layer_norm"][NAME].plan(case(2**20, 129), h200, threads=1)
 
 
 def test_entries_get_weights_and_the_deviation_that_is_added(h200, catalog):
@@ -92,6 +115,9 @@ RUNS = [
     ((100, 33), "float16", None),
     ((100, 17), "float32", None),
     ((70, 65), "bfloat16", None),  # masked, in a warp
+    ((37, 65), "bfloat16", one_read_rows.staged_lanes(65, 2)),
+    ((19, 129), "float32", one_read_rows.staged_lanes(129, 4)),
+    ((18, 511), "float16", one_read_rows.staged_lanes(511, 2)),
     ((7, 301), "float32", None),
     ((5, 257), "float16", None),
     ((3, 1025), "float32", None),  # and in several
