@@ -14,6 +14,12 @@ struct __align__(8) Moments {
 // What the results of a row need besides its elements.
 struct RowNorm {
   float mean, scale;
+
+  // Half types save an instruction: rounding mean * scale costs as much as rounding the mean did, which their own hides.
+  template <typename T>
+  __device__ __forceinline__ float normal(float value) const {
+    return sizeof(T) == 4 ? (value - mean) * scale : fmaf(value, scale, -mean * scale);
+  }
 };
 
 template <typename T>
@@ -66,19 +72,23 @@ __device__ __forceinline__ Moments warp_moments(int elements, Each each) {
   return {mean, warp_all_reduce<SumOp>(squares)};
 }
 
-// Joins the moments of `count` parts by the lanes of a warp; part i has elements_of(i) elements. All lanes get the result.
-template <typename ElementsOf>
+// Joins the moments of `count` parts by groups of Width lanes; part i has elements_of(i) elements. All lanes of a warp must call
+// it, and each gets the result.
+template <int Width = WARP_SIZE, typename ElementsOf>
 __device__ __forceinline__ Moments warp_all_join(const Moments* parts, int count, float columns, ElementsOf elements_of) {
-  const int lane = threadIdx.x % WARP_SIZE;  // ranges [0, 32)
+  const int first = threadIdx.x % Width;
   float sum = 0.0f, squares = 0.0f;
-  for (int i = lane; i < count; i += WARP_SIZE) sum = fmaf(static_cast<float>(elements_of(i)), parts[i].mean, sum);
-  const float mean = divided(warp_all_reduce<SumOp>(sum), columns);
-  for (int i = lane; i < count; i += WARP_SIZE) {
+  for (int i = first; i < count; i += Width) sum = fmaf(static_cast<float>(elements_of(i)), parts[i].mean, sum);
+  const float mean = divided(warp_all_reduce<SumOp, Width>(sum), columns);
+  for (int i = first; i < count; i += Width) {
     const float distance = parts[i].mean - mean;
     squares += fmaf(static_cast<float>(elements_of(i)) * distance, distance, parts[i].squares);
   }
-  return {mean, warp_all_reduce<SumOp>(squares)};
+  return {mean, warp_all_reduce<SumOp, Width>(squares)};
 }
+
+// The fewest lanes, a power of two up to a warp, of which each has a part.
+constexpr int lanes_for(int parts) { return parts <= 1 ? 1 : parts > WARP_SIZE / 2 ? WARP_SIZE : 2 * lanes_for((parts + 1) / 2); }
 
 // ---- Packs ----
 
@@ -159,5 +169,5 @@ __device__ __forceinline__ void results_of(const uint4& pack, int column, int co
   const uint4 beta = weights_at<Masked>(weights.beta, column, columns);
 #pragma unroll
   for (int i = 0; i < PER_PACK<T>; ++i)
-    results[i] = fmaf((element_of<T>(pack, i) - norm.mean) * norm.scale, element_of<T>(gamma, i), element_of<T>(beta, i));
+    results[i] = fmaf(norm.normal<T>(element_of<T>(pack, i)), element_of<T>(gamma, i), element_of<T>(beta, i));
 }

@@ -121,7 +121,7 @@ __device__ __forceinline__ void layer_norm_held(const T* __restrict__ x, const W
   const int part = rank * Warps + static_cast<int>(threadIdx.x) / WARP_SIZE;
   const Moments own = warp_moments(elements_of_part(part), each);
   const Moments* parts = exchange_parts<Warps, Blocks>(own, rank, &box);
-  const Moments all = warp_all_join(parts, Parts, columns, elements_of_part);
+  const Moments all = warp_all_join<lanes_for(Parts)>(parts, Parts, columns, elements_of_part);
 
   // compute and store
   const RowNorm norm = norm_of<T>(all.mean, all.squares, columns, weights.eps);
@@ -169,7 +169,7 @@ __device__ __forceinline__ void layer_norm_in_words(unsigned* words, const Weigh
     for (int column = 0; column < Columns; ++column) {
       const int at = first + column;
       if (column % PerWord == 0) gamma = word_at<Columns>(weights.gamma, column), beta = word_at<Columns>(weights.beta, column);
-      const float normal = (element_at<T>(words, at) - norm.mean) * norm.scale;
+      const float normal = norm.normal<T>(element_at<T>(words, at));
       const float result = fmaf(normal, element_at<T>(&gamma, column % PerWord), element_at<T>(&beta, column % PerWord));
       if constexpr (sizeof(T) == 4) words[at] = __float_as_uint(result);
       else if (at % 2 == 0) lower = result;
@@ -241,7 +241,8 @@ __device__ __forceinline__ void layer_norm_split_parts(const T* __restrict__ x, 
     });
   };
   const auto join = [](const Moments* warps, int elements, int shift) {
-    return warp_all_join(warps, Warps, elements, [=](int warp) { return elements_of<Warps, N>(warp, elements, shift); });
+    const auto elements_of_warp = [=](int warp) { return elements_of<Warps, N>(warp, elements, shift); };
+    return warp_all_join<lanes_for(Warps)>(warps, Warps, elements, elements_of_warp);
   };
   write_parts<Block, Packs>(x, parts, rows, columns, chunk, part_of, join);
 }
