@@ -88,7 +88,10 @@ __device__ __forceinline__ Moments warp_all_join(const Moments* parts, int count
 }
 
 // The fewest lanes, a power of two up to a warp, of which each has a part.
-constexpr int lanes_for(int parts) { return parts <= 1 ? 1 : parts > WARP_SIZE / 2 ? WARP_SIZE : 2 * lanes_for((parts + 1) / 2); }
+template <int Parts>
+constexpr int LANES_FOR = Parts <= 1 ? 1 : Parts > WARP_SIZE / 2 ? WARP_SIZE : 2 * LANES_FOR<(Parts + 1) / 2>;
+template <>
+constexpr int LANES_FOR<1> = 1;
 
 // ---- Packs ----
 

@@ -121,7 +121,7 @@ __device__ __forceinline__ void layer_norm_held(const T* __restrict__ x, const W
   const int part = rank * Warps + static_cast<int>(threadIdx.x) / WARP_SIZE;
   const Moments own = warp_moments(elements_of_part(part), each);
   const Moments* parts = exchange_parts<Warps, Blocks>(own, rank, &box);
-  const Moments all = warp_all_join<lanes_for(Parts)>(parts, Parts, columns, elements_of_part);
+  const Moments all = warp_all_join<LANES_FOR<Parts>>(parts, Parts, columns, elements_of_part);
 
   // compute and store
   const RowNorm norm = norm_of<T>(all.mean, all.squares, columns, weights.eps);
@@ -242,7 +242,7 @@ __device__ __forceinline__ void layer_norm_split_parts(const T* __restrict__ x, 
   };
   const auto join = [](const Moments* warps, int elements, int shift) {
     const auto elements_of_warp = [=](int warp) { return elements_of<Warps, N>(warp, elements, shift); };
-    return warp_all_join<lanes_for(Warps)>(warps, Warps, elements, elements_of_warp);
+    return warp_all_join<LANES_FOR<Warps>>(warps, Warps, elements, elements_of_warp);
   };
   write_parts<Block, Packs>(x, parts, rows, columns, chunk, part_of, join);
 }
