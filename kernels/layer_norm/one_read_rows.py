@@ -23,15 +23,16 @@ from .operation import EPS
 
 GIVEN = Arguments(("x", "gamma", "beta", "y"), (Scalar("float32", EPS),))
 
-# Registers per thread beside those of softmax: for the packs of gamma and beta in which a masked pack's weights lie; for the
-# addresses of gamma and beta where a thread has whole rows, whose weights take others: those of half a row of each.
+# Registers per thread beside those of softmax: for the packs of gamma and beta in which a masked pack's weights lie; for
+# the addresses of gamma and beta where a thread has whole rows, beside those of half a row of each.
 MASKED_REGISTERS, STAGED_REGISTERS = 16, 8
 LANE_ELEMENTS = 16  # most per lane of rows by lanes through shared memory, which also has gamma and beta for each
 
 
 def chosen(rows: int, columns: int, itemsize: int, device: DeviceProperties) -> Choice:
-    """The technique of log-softmax, which keeps elements as well. Rows that begin anywhere differ: masked packs need further
-    instructions for gamma and beta, so lanes take elements from shared memory up to longer rows, where rows are many."""
+    """The technique of log-softmax, which keeps elements as well. Rows that begin anywhere differ: masked packs need
+    further instructions for gamma and beta, so lanes take elements from shared memory up to longer rows, where rows are
+    many."""
     if columns * itemsize % PACK_BYTES and STAGED_COLUMNS[itemsize] < columns <= WARP * LANE_ELEMENTS:
         by_lanes = staged_lanes(columns, itemsize)
         if rows >= by_lanes.warp_rows * LEAST_WARPS * device.multiprocessors:

@@ -81,7 +81,9 @@ def plan_warp(case: Case, device: DeviceProperties) -> LaunchPlan:
         "PADDED": int(columns != group * packs * size),
     }
     groups = WARP_BLOCK // group
-    reason = f"{group} lanes per row, {packs} packs of {size} elements per lane, {constants['ROWS_PER_ACCESS']} rows at once"
+    reason = (
+        f"{group} lanes per row, {packs} packs of {size} elements per lane, {constants['ROWS_PER_ACCESS']} rows at once"
+    )
     grid = grid_size(-(-rows // groups), WARP_BLOCK, device)
     return _plan(case, "warp", grid, (group, groups, 1), constants, reason)
 

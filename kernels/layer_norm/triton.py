@@ -37,8 +37,8 @@ IMPLEMENTATIONS = (
         Origin(
             "triton-lang/triton",
             "https://github.com/triton-lang/triton/blob/main/python/tutorials/05-layer-norm.py",
-            differs="written here: the row is kept between its steps and several rows go to a program, tuned; the tutorial "
-            "has a row per program, which it reads again for each step, and stores mean and inverse deviation",
+            differs="written here: the row is kept between its steps and several rows go to a program, tuned; the "
+            "tutorial has a row per program, which it reads again for each step, and stores mean and inverse deviation",
         ),
         prepare=prepare,
         role="peer",

@@ -18,6 +18,9 @@ class Arguments(NamedTuple):
     scalars: tuple[Scalar, ...] = ()  # behind the sizes
 
 
+SOFTMAX = Arguments()
+
+
 def one_read_rows_plan(
     name: str, case: Case, device: DeviceProperties, keeps_exponentials: bool, step: Step | None = None
 ) -> LaunchPlan:
@@ -31,9 +34,7 @@ def one_read_rows_plan(
     return plan_of(name, step.taken(choice, case, device, keeps_exponentials) if step else choice, case, device)
 
 
-def plan_of(
-    name: str, choice: Choice, case: Case, device: DeviceProperties, given: Arguments = Arguments()
-) -> LaunchPlan:
+def plan_of(name: str, choice: Choice, case: Case, device: DeviceProperties, given: Arguments = SOFTMAX) -> LaunchPlan:
     """The launches of a technique; Unsupported where a grid is too large."""
     if isinstance(choice, Held):
         return _held_plan(name, choice, case, device, given)
@@ -108,7 +109,9 @@ def _staged_plan(name: str, choice: Staged, case: Case, device: DeviceProperties
     return LaunchPlan((_checked(launch, device),), (*_common(choice, "STAGED"), *constants), reasons=(reason,))
 
 
-def _staged_lanes_plan(name: str, choice: StagedLanes, case: Case, device: DeviceProperties, given: Arguments) -> LaunchPlan:
+def _staged_lanes_plan(
+    name: str, choice: StagedLanes, case: Case, device: DeviceProperties, given: Arguments
+) -> LaunchPlan:
     rows, columns = case.rows_columns()
     warps, itemsize = choice.block // WARP, dtypes.itemsize(case.dtype)
     launch = Launch(

@@ -67,7 +67,9 @@ def test_the_grid_has_at_most_32_waves(layer_norm, h200):
 )
 @pytest.mark.parametrize("gpu", ["v100", "a100", "h200"])
 def test_dispatch_by_columns(layer_norm, gpu, columns, technique):
-    chosen, alone = (layer_norm[name].plan(case(6, columns), KNOWN[gpu]) for name in ("oneflow", f"oneflow_{technique}"))
+    chosen, alone = (
+        layer_norm[name].plan(case(6, columns), KNOWN[gpu]) for name in ("oneflow", f"oneflow_{technique}")
+    )
     assert (chosen.launches, chosen.defines, chosen.reasons[1:]) == (alone.launches, alone.defines, alone.reasons)
     shared = 4 * columns if technique == "shared" else 0
     assert chosen.launches[0].shared_bytes == shared
