@@ -23,8 +23,8 @@ from .operation import EPS
 
 GIVEN = Arguments(("x", "gamma", "beta", "y"), (Scalar("float32", EPS),))
 
-# Registers per thread beside those of softmax: for the packs of gamma and beta in which a masked pack's weights lie; for
-# the addresses of gamma and beta where a thread has whole rows, beside those of half a row of each.
+# Registers per thread beside those of softmax: for the packs of gamma and beta in which a masked pack's weights lie;
+# for the addresses of gamma and beta where a thread has whole rows, beside those of half a row of each.
 MASKED_REGISTERS, STAGED_REGISTERS = 16, 8
 LANE_ELEMENTS = 16  # most per lane of rows by lanes through shared memory, which also has gamma and beta for each
 

@@ -94,9 +94,8 @@ def plan_shared(case: Case, device: DeviceProperties) -> LaunchPlan:
     most = resident_blocks(BLOCKS[-1], columns, device)
     if most == 0:
         limit = (device.shared_per_block - STATIC_SHARED) // 4
-        raise Unsupported(
-            f"columns must be at most {limit}, {device.shared_per_block} bytes of shared memory per block, got {columns}"
-        )
+        held = f"{device.shared_per_block} bytes of shared memory per block"
+        raise Unsupported(f"columns must be at most {limit}, {held}, got {columns}")
     block = next(block for block in BLOCKS if resident_blocks(block, columns, device) == most)
     constants = {"BLOCK": block, "RESIDENT_THREADS": device.max_threads_per_multiprocessor}
     reason = f"block {block}: the largest with {most} resident blocks, as many as 128 threads have"
@@ -126,8 +125,7 @@ ORIGIN = Origin(
     "https://github.com/Oneflow-Inc/oneflow/blob/master/oneflow/core/cuda/layer_norm.cuh",
     "0dcb6f6",
     "mean and inverse deviation are not written, since this operation has no such outputs; registers of the shared "
-    "technique are bounded so that occupancy is known before compiling, and the grid counts resident blocks by threads; "
-    "rows of a pack of 4 and more than 28 columns per lane take as many packs as they need, the original 32",
+    "technique are bounded so that occupancy is known before compiling; grids count resident blocks by their threads",
 )
 
 IMPLEMENTATIONS = (
