@@ -10,7 +10,7 @@
 //                shared    grid rows, block BLOCK, columns * 4 bytes of dynamic shared memory
 //                uncached  grid rows, block 1024
 //   moves        1 read, 1 write; uncached 2 reads. Accesses of 2 to 16 bytes
-//   A row with an infinity or a NaN gives NaN.   Origin: Oneflow-Inc/oneflow, oneflow/core/cuda/layer_norm.cuh.
+//   A row with a NaN gives NaN, one with an infinity infinities beside NaN.   Origin: Oneflow-Inc/oneflow, oneflow/core/cuda/layer_norm.cuh.
 #include "layer_norm/oneflow_rows.cuh"
 
 #define ONEFLOW_WARP 1

@@ -5,7 +5,18 @@ One source serves all: a technique and its compile-time constants are chosen by 
 
 from dataclasses import replace
 
-from kernelbench import Case, DeviceProperties, Implementation, Launch, LaunchPlan, Origin, Scalar, Unsupported, dtypes
+from kernelbench import (
+    Case,
+    Deviation,
+    DeviceProperties,
+    Implementation,
+    Launch,
+    LaunchPlan,
+    Origin,
+    Scalar,
+    Unsupported,
+    dtypes,
+)
 from .operation import EPS
 
 WARP = 32
@@ -125,14 +136,20 @@ ORIGIN = Origin(
     "https://github.com/Oneflow-Inc/oneflow/blob/master/oneflow/core/cuda/layer_norm.cuh",
     "0dcb6f6",
     "mean and inverse deviation are not written, since this operation has no such outputs; registers of the shared "
-    "technique are bounded so that occupancy is known before compiling; grids count resident blocks by their threads",
+    "technique are bounded so that occupancy is known before compiling; grids count resident blocks by threads. As "
+    "in the original, a row with an infinity gives infinities beside NaN: its variance, NaN, counts as 0",
+)
+DEVIATIONS = tuple(
+    Deviation(inputs, "a row with an infinity gives infinities and not NaN throughout: its variance, NaN, counts as 0")
+    for inputs in ("inf", "-inf")
 )
 
-IMPLEMENTATIONS = (
-    Implementation(
-        "oneflow_warp", "OneFlow, a warp or part of a warp per row, up to 1024 columns", ORIGIN, plan=plan_warp
-    ),
-    Implementation("oneflow_shared", "OneFlow, one block per row in shared memory", ORIGIN, plan=plan_shared),
-    Implementation("oneflow_uncached", "OneFlow, one block per row, read twice", ORIGIN, plan=plan_uncached),
-    Implementation("oneflow", "OneFlow: warp, shared or uncached by the number of columns", ORIGIN, plan=plan),
+IMPLEMENTATIONS = tuple(
+    Implementation(name, f"OneFlow{summary}", ORIGIN, plan=chosen, deviations=DEVIATIONS)
+    for name, summary, chosen in (
+        ("oneflow_warp", ", a warp or part of a warp per row, up to 1024 columns", plan_warp),
+        ("oneflow_shared", ", one block per row in shared memory", plan_shared),
+        ("oneflow_uncached", ", one block per row, read twice", plan_uncached),
+        ("oneflow", ": warp, shared or uncached by the number of columns", plan),
+    )
 )

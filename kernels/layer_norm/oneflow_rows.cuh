@@ -24,6 +24,7 @@ struct Welford {
     count += other.count;
   }
 
+  // As the original: a variance that is NaN counts as 0.
   __device__ __forceinline__ float scale(float eps) const { return rsqrtf(fmaxf(squares / count, 0.0f) + eps); }
 };
 
